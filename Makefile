@@ -1,0 +1,56 @@
+# The two commands: `make run` shows it working, `make test` proves it.
+PYTHON ?= python3
+BIN := .venv/bin
+COVER := $(BIN)/coverage run --data-file=.coverage
+
+.PHONY: setup run test check unit lint bench crash mutate lock system clean
+
+setup: .venv/ready
+
+.venv/ready: pyproject.toml requirements.lock
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+run: setup
+	@$(BIN)/gate demo
+
+test: setup system check
+
+check: lint unit
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: setup
+	$(COVER) -m pytest
+	$(BIN)/coverage report --include='src/humangate/domain/*' --fail-under=100
+	$(BIN)/coverage report --include='src/humangate/service/*' --fail-under=95
+
+# Programs some tests need. Where they cannot be installed, those tests skip and say so.
+system:
+	@for program in strace tmux; do \
+	  command -v $$program >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	    && apt-get update -qq && apt-get install -y -qq $$program >/dev/null; } \
+	  || echo "!! $$program is missing: tests that need it will be skipped"; done
+
+bench: setup
+	$(BIN)/python -m bench
+
+# Every crash point, twelve seeded bugs, a thousand kills: about fifteen minutes.
+crash: setup system
+	$(BIN)/python -m pytest tests/crash -p no:cacheprovider --whole
+
+mutate: setup
+	$(BIN)/python -m tests.mutate
+
+lock:
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --group dev pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf .venv build dist .coverage

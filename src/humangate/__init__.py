@@ -1,0 +1,73 @@
+"""humangate: coding agents stop and ask, people answer, the work goes on where it stopped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from humangate.aio import AsyncGate
+    from humangate.domain.asks import Ask
+    from humangate.domain.outcomes import Approval, Choice, Form, Outcome, Text
+    from humangate.errors import (
+        AgentRefusedError,
+        AlreadySettledError,
+        CancelledError,
+        GateError,
+        InvalidAnswerError,
+        NotAnsweredError,
+        NotFoundError,
+        RefusedError,
+        StoreTroubleError,
+        TimedOutError,
+        UsageError,
+    )
+    from humangate.gate import Gate
+
+# Given lazily: whoever imports humangate to ask one thing pays for that thing only.
+_HOMES = {
+    "Approval": "humangate.domain.outcomes",
+    "Ask": "humangate.domain.asks",
+    "AsyncGate": "humangate.aio",
+    "Choice": "humangate.domain.outcomes",
+    "Form": "humangate.domain.outcomes",
+    "Gate": "humangate.gate",
+    "Outcome": "humangate.domain.outcomes",
+    "Text": "humangate.domain.outcomes",
+}
+
+__all__ = [
+    "AgentRefusedError",
+    "AlreadySettledError",
+    "Approval",
+    "Ask",
+    "AsyncGate",
+    "CancelledError",
+    "Choice",
+    "Form",
+    "Gate",
+    "GateError",
+    "InvalidAnswerError",
+    "NotAnsweredError",
+    "NotFoundError",
+    "Outcome",
+    "RefusedError",
+    "StoreTroubleError",
+    "Text",
+    "TimedOutError",
+    "UsageError",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"humangate has no {name!r}")
+    # Imported here: it is not needed for the command line.
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES.get(name, "humangate.errors")), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

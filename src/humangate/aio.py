@@ -1,0 +1,89 @@
+"""The async twin of `Gate`. However many asks wait, one thread watches for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, cast
+
+from humangate import gate
+from humangate.domain.outcomes import Approval, Choice, Outcome
+from humangate.service.publishing import Publisher
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
+    from humangate.domain.asks import Ask
+    from humangate.doors.store import Store
+
+
+class AsyncGate:
+    """`async with AsyncGate() as gate: await gate.approve("Deploy?")`."""
+
+    def __init__(
+        self, store: Store | str | None = None, *, agent: str = "", token: str = ""
+    ) -> None:
+        self._gate = gate.Gate(store, agent=agent, token=token)
+        self._waiters: dict[str, set[asyncio.Event]] = {}
+        self._publisher: Publisher | None = None
+
+    async def __aenter__(self) -> Self:
+        loop = asyncio.get_running_loop()
+
+        def publish(ids: frozenset[str]) -> None:
+            loop.call_soon_threadsafe(self._wake, ids)
+
+        self._publisher = Publisher(self._gate.store, publish)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._publisher:
+            await asyncio.to_thread(self._publisher.stop)
+
+    def _wake(self, ids: frozenset[str]) -> None:
+        for ask_id in ids & self._waiters.keys():
+            for changed in self._waiters[ask_id]:
+                changed.set()
+
+    async def ask(
+        self, prompt: str, kind: str = "text", *, options: Sequence[str] = (), **more: Any
+    ) -> Outcome:
+        """Ask and await the answer."""
+        return await self.wait(await self.open(prompt, kind, options=options, **more))
+
+    async def approve(self, prompt: str, **more: Any) -> Approval:
+        return cast("Approval", await self.ask(prompt, "approval", **more))
+
+    async def choose(self, prompt: str, options: Sequence[str], **more: Any) -> Choice:
+        return cast("Choice", await self.ask(prompt, "choice", options=options, **more))
+
+    async def open(
+        self, prompt: str, kind: str = "text", *, options: Sequence[str] = (), **more: Any
+    ) -> str:
+        return await asyncio.to_thread(self._gate.open, prompt, kind, options=options, **more)
+
+    async def wait(self, ask_id: str) -> Outcome:
+        """Await an ask that was opened before."""
+        changed = asyncio.Event()
+        waiters = self._waiters.setdefault(ask_id, set())
+        waiters.add(changed)
+        try:
+            while True:
+                changed.clear()
+                outcome = await asyncio.to_thread(self._gate.wait, ask_id, 0)
+                if outcome.status != "pending":
+                    return outcome
+                await changed.wait()
+        finally:
+            waiters.discard(changed)
+            if not waiters:
+                self._waiters.pop(ask_id, None)
+
+    async def answer(self, ask_id: str, value: Any, **more: Any) -> Ask:
+        return await asyncio.to_thread(self._gate.answer, ask_id, value, **more)
+
+    async def cancel(self, ask_id: str, reason: str = "") -> Ask:
+        return await asyncio.to_thread(self._gate.cancel, ask_id, reason)
+
+    async def pending(self, project: str | None = None, limit: int = 100) -> list[Ask]:
+        return await asyncio.to_thread(self._gate.pending, project, limit)

@@ -1,0 +1,88 @@
+"""Answer an ask.
+
+An approval takes yes or no; a choice one of its options; a text any words; a form JSON.
+Without a value, on a terminal, it shows the whole ask and prompts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from humangate import wiring
+from humangate.cli.identity import add_identity, caller, read_text
+from humangate.cli.screen import print_json
+from humangate.cli.values import meaning, recorded
+from humangate.domain.answers import Given
+from humangate.domain.asks import settled_sentence
+from humangate.domain.documents import ask_document
+from humangate.errors import AlreadySettledError, UsageError
+from humangate.service.answering import answer
+from humangate.service.asking import get
+from humangate.service.sweeping import fall_due
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humangate.domain.asks import Ask
+    from humangate.domain.principals import Caller
+    from humangate.doors.store import Store
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("id", help="the whole id")
+    add("value", nargs="*", help="yes or no, an option, words, or JSON")
+    add("--note", default="", metavar="TEXT", help="said with the answer, for example a reason")
+    add("--other", metavar="TEXT", help="choose Other… and say this")
+    add("--edit", action="store_true", help="write the answer in $VISUAL or $EDITOR")
+    add("--file", metavar="F", help="read the answer from a file, or - for standard input")
+    add("--digest", metavar="D", help="refuse unless the ask still has this digest")
+    add("--key", default="", metavar="K", help="a retry with the same key returns the first result")
+    add_identity(parser)
+    add("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    who = caller(store, args)
+    ask = fall_due(store, get(store, args.id))
+    ways = [bool(args.value) and not args.edit, args.other is not None, args.edit, bool(args.file)]
+    if sum(ways) > 1:
+        raise UsageError("give the answer in one way: a value, --other, --edit or --file")
+    if not any(ways):
+        return _prompt(store, who, ask)
+    given = Given(_value(store, who, ask, args), args.note, args.digest, args.key)
+    _, after = answer(store, ask.id, who, given)
+    if args.json:
+        print_json(ask_document(after))
+    else:
+        print(recorded(after))
+    return 0
+
+
+def _value(store: Store, who: Caller, ask: Ask, args: argparse.Namespace) -> Any:
+    if args.other is not None:
+        other: Any = {"other": args.other}
+        return [other] if ask.question.multiple else other
+    if args.edit:
+        # Imported here: only those who write at length need a terminal's tools.
+        from humangate.cli.editing import in_editor
+
+        return in_editor(store, who, ask, " ".join(args.value))
+    if args.file:
+        text = read_text(args.file)
+        words = text.splitlines() if ask.question.kind == "choice" else [text.rstrip("\n")]
+    else:
+        words = args.value
+    return meaning(ask, words)
+
+
+def _prompt(store: Store, who: Caller, ask: Ask) -> int:
+    # Imported here: scripts never prompt.
+    from humangate.cli.prompts import can_prompt, prompt_for
+
+    if not ask.pending:
+        raise AlreadySettledError(settled_sentence(ask))
+    if not can_prompt():
+        raise UsageError(f"say the answer: gate answer {ask.id} VALUE (there is no terminal here)")
+    return 0 if prompt_for(store, who, ask) else 11

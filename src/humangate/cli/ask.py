@@ -1,0 +1,128 @@
+"""Ask a person and wait for the answer.
+
+Only the answer goes to stdout: `approved` or `rejected`, the option, the text, or JSON for
+a form; a note that the person added follows as `note: …`. The ask is durable: whatever
+happens to this process, `gate wait ID` gets the same answer.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from humangate import wiring
+from humangate.cli.handing import Handing, add_secret_roads, wait_and_hand_over
+from humangate.cli.identity import read_text
+from humangate.cli.screen import print_json
+from humangate.domain.asks import KINDS, parse_priority
+from humangate.domain.deadlines import parse_duration, parse_escalation
+from humangate.domain.documents import ask_document
+from humangate.domain.requirements import parse_requirement
+from humangate.errors import UsageError
+from humangate.service.asking import Request, ask
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("question")
+    add("--kind", choices=KINDS[:-1], help="approval, choice, text or form; by default what the other options suggest")
+    add("--option", action="append", default=[], metavar="A", help="an option of a choice; a last option 'Other…' takes text")
+    add("--multiple", action="store_true", help="several options may be chosen")
+    add("--schema", metavar="F", help="JSON Schema of a form: a file, - or the JSON itself")
+    add("--context", metavar="F", help="a file (or -) that is shown with the question")
+    add("--timeout", metavar="TIME", help="expire after so long: 300, 90s, 5m, 2h, 1d")
+    add("--default", metavar="V", help="the value when it times out (never for an approval)")
+    add("--priority", default="normal", help="urgent, high, normal, low, backlog or 0 to 4")
+    add("--from", dest="asker", default="", metavar="NAME", help="who asks, as people see it")
+    add("--confidence", type=float, metavar="X", help="how sure the asker is, from 0 to 1")
+    add("--remind-every", metavar="TIME", help="remind people as often as this")
+    add("--escalate", action="append", default=[], metavar="AFTER:WHO", help="tell somebody else after so long")
+    add("--require", metavar="WHO", help="2, 2:GROUP, 2:alice,bob or all:alice,bob must agree")
+    add("--veto", action="append", default=[], metavar="NAME", help="this person's no is enough")
+    add("--not-author", action="store_true", help="whoever started the asker may not answer")
+    add("--secret", action="store_true", help="the answer is secret: kept apart, given once, erased")
+    add_secret_roads(parser)
+    add("--no-wait", action="store_true", help="print the id and do not wait")
+    add("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    if (args.to_file or args.command) and args.no_wait:
+        raise UsageError("--to-file and --exec wait for the answer: use them with gate wait later")
+    store = wiring.open_store()
+    caller = wiring.caller(store, "cli")
+    opened = ask(store, _request(args), wiring.origin(caller, args.asker), caller)
+    ask_id = opened.ask.id
+    if args.no_wait:
+        if args.json:
+            token = {"token": opened.token} if opened.token else {}
+            print_json(ask_document(opened.ask) | token)
+        else:
+            print(ask_id)
+        return 0
+    print(f"Waiting for a person: gate answer {ask_id}", file=sys.stderr, flush=True)
+    handing = Handing(args.json, opened.token, args.to_file, args.command)
+    return wait_and_hand_over(store, caller, ask_id, handing)
+
+
+def _request(args: argparse.Namespace) -> Request:
+    schema = _schema(args.schema)
+    kind = args.kind or ("form" if schema is not None else "choice" if args.option else "text")
+    return Request(
+        prompt=args.question,
+        kind=kind,
+        options=tuple(args.option),
+        multiple=args.multiple,
+        schema=schema,
+        context=_context(args.context),
+        priority=parse_priority(args.priority),
+        confidence=args.confidence,
+        default=_default(kind, args),
+        secret=args.secret,
+        requirement=_requirement(args),
+        expires_seconds=parse_duration(args.timeout) if args.timeout else None,
+        remind_every_seconds=parse_duration(args.remind_every) if args.remind_every else None,
+        escalations=tuple(map(parse_escalation, args.escalate)),
+    )
+
+
+def _requirement(args: argparse.Namespace) -> dict[str, Any]:
+    data = parse_requirement(args.require) if args.require else {}
+    if args.veto:
+        data["veto"] = args.veto
+    if args.not_author:
+        data["not_author"] = True
+    return data
+
+
+def _schema(given: str | None) -> Any:
+    if given is None:
+        return None
+    text = given if given.lstrip().startswith("{") else read_text(given)
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"the schema is not JSON: {error}") from None
+
+
+def _context(path: str | None) -> Any:
+    if path is None:
+        return None
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _default(kind: str, args: argparse.Namespace) -> Any:
+    if args.default is None or kind != "form":
+        return [args.default] if args.default and args.multiple else args.default
+    try:
+        return json.loads(args.default)
+    except ValueError as error:
+        raise UsageError(f"the default of a form is JSON: {error}") from None

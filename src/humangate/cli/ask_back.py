@@ -1,0 +1,31 @@
+"""Send the asker a message. The ask stays pending and shows the reply."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humangate import wiring
+from humangate.cli.identity import add_identity, caller
+from humangate.cli.screen import print_json
+from humangate.domain.documents import ask_document
+from humangate.service.conversing import ask_back
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", help="the whole id")
+    parser.add_argument("text")
+    add_identity(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    ask = ask_back(store, args.id, caller(store, args), args.text)
+    if args.json:
+        print_json(ask_document(ask))
+    else:
+        print(f"Sent to {ask.origin.agent}; {ask.id} is still waiting for an answer")
+    return 0

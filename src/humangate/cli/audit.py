@@ -1,0 +1,85 @@
+"""The audit trail: read it, check that nobody changed it, keep its head elsewhere.
+
+A head kept where an agent cannot write proves later that no tail was cut off:
+gate audit verify --head HEAD
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from humangate import wiring
+from humangate.cli.screen import print_json
+from humangate.domain.audit import Head
+from humangate.domain.display import inert_line
+from humangate.domain.documents import entry_document
+from humangate.errors import UsageError
+from humangate.service.auditing import verify
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humangate.doors.store import Store
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("verb", choices=("log", "verify", "head"))
+    parser.add_argument("--limit", type=int, default=50, metavar="N", help="how many events log shows (50)")
+    parser.add_argument("--head", metavar="HEAD", help="verify against a head that was kept elsewhere")
+    parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    if args.verb == "head":
+        head = store.audit.head()
+        print_json(head._asdict()) if args.json else print(head)
+        return 0
+    if args.verb == "log":
+        return _log(store, args)
+    return _verify(store, args)
+
+
+def _log(store: Store, args: argparse.Namespace) -> int:
+    entries = store.audit.newest(args.limit)
+    if args.json:
+        print_json([entry_document(entry) for entry in entries])
+        return 0
+    for entry in entries:
+        event = entry.event
+        how = event.content.get("decision") or event.content.get("reason") or ""
+        print(
+            f"{entry.seq:6}  {entry.at[:19]}  {event.kind:16} {inert_line(event.subject, 24):10} "
+            f"{inert_line(event.actor, 40)}  {inert_line(str(how), 60)}".rstrip()
+        )
+    return 0
+
+
+def _verify(store: Store, args: argparse.Namespace) -> int:
+    checked = 0
+
+    def progress(seq: int) -> None:
+        nonlocal checked
+        checked = seq
+        if seq % 10_000 == 0 and sys.stderr.isatty():
+            print(f"\r{seq} events", end="", file=sys.stderr)
+
+    faults = list(verify(store, _kept(args.head), progress))
+    if args.json:
+        print_json({"events": checked, "faults": faults})
+    else:
+        for fault in faults:
+            print(inert_line(fault))
+        result = f"{len(faults)} faults" if faults else "nothing was changed"
+        print(f"{checked} events checked: {result}")
+    return 1 if faults else 0
+
+
+def _kept(text: str | None) -> Head | None:
+    if text is None:
+        return None
+    seq, _, link = text.strip().partition(":")
+    if not seq.isdecimal() or len(link) != 64:
+        raise UsageError("--head takes what gate audit head printed")
+    return Head(int(seq), link)

@@ -1,0 +1,31 @@
+"""Withdraw an ask; whoever waits for it is told who did it and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humangate import wiring
+from humangate.cli.identity import add_identity, caller
+from humangate.cli.screen import print_json
+from humangate.domain.documents import ask_document
+from humangate.service.asking import cancel
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", help="the whole id")
+    parser.add_argument("--reason", default="", metavar="TEXT")
+    add_identity(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    ask = cancel(store, args.id, caller(store, args), args.reason)
+    if args.json:
+        print_json(ask_document(ask))
+    else:
+        print(f"Cancelled {ask.id}")
+    return 0

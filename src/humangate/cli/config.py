@@ -1,0 +1,34 @@
+"""Show the settings and where each comes from; with a name, only that one's value."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from humangate.cli.screen import print_json
+from humangate.errors import NotFoundError
+from humangate.settings import read_settings, settings_file, store_path
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", help="one setting")
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    values = read_settings(os.environ)
+    values["store"] = values["store"]._replace(text=store_path(os.environ))
+    if args.name and args.name not in values:
+        raise NotFoundError(f"there is no setting {args.name!r}; there are {', '.join(values)}")
+    if args.name:
+        print_json(values[args.name]._asdict()) if args.json else print(values[args.name].text)
+    elif args.json:
+        print_json({name: value._asdict() for name, value in values.items()})
+    else:
+        for name, value in values.items():
+            print(f"{name:20} {value.text}  ({value.source})")
+        print(f"\nThe settings file is {settings_file(os.environ)}")
+    return 0

@@ -1,0 +1,95 @@
+"""Check the store and this machine, and say how far what happens here can be trusted."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from humangate import settings, surroundings, wiring
+from humangate.cli.screen import TRUST, coloured, print_json
+from humangate.domain.principals import find_agent
+from humangate.errors import GateError
+from humangate.service.auditing import verify
+from humangate.service.sweeping import sweep
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+_NETWORK = ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "afs", "ceph")
+
+
+class Finding(NamedTuple):
+    """One thing the doctor looked at."""
+
+    ok: bool
+    what: str
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    findings = list(_examine())
+    if args.json:
+        print_json({"trust": TRUST, "findings": [finding._asdict() for finding in findings]})
+    else:
+        for ok, what in findings:
+            print(f"{coloured('ok ', 'green') if ok else coloured('!! ', 'red')} {what}")
+        print(f"\nTrust: {TRUST}")
+    return 0 if all(finding.ok for finding in findings) else 1
+
+
+def _examine() -> Iterator[Finding]:
+    path = settings.store_path(os.environ)
+    try:
+        store = wiring.open_store()
+        sweep(store)
+        yield Finding(True, f"the store {path} can be read and written")
+        for problem in store.problems():
+            yield Finding(False, problem)
+        faults = list(verify(store))
+        head = store.audit.head()
+        yield Finding(not faults, f"the audit trail has {head.seq} events and {len(faults)} faults")
+    except GateError as error:
+        yield Finding(False, str(error))
+    yield _privacy(os.path.dirname(path))
+    yield _file_system(path)
+    yield _agents()
+
+
+def _privacy(folder: str) -> Finding:
+    try:
+        mode = os.stat(folder).st_mode & 0o777
+    except OSError as error:
+        return Finding(False, f"{folder}: {error.strerror}")
+    private = mode & 0o077 == 0
+    hint = "" if private else f"; others can look inside: chmod 700 {folder}"
+    return Finding(private, f"the store's folder has mode {mode:04o}{hint}")
+
+
+def _file_system(path: str) -> Finding:
+    """SQLite's locks cannot be trusted on a network file system."""
+    kind, longest = "unknown", -1
+    try:
+        with open("/proc/self/mounts", encoding="utf-8", errors="replace") as mounts:
+            for line in mounts:
+                _, point, this = line.split()[:3]
+                inside = path.startswith(point.rstrip("/") + "/")
+                if inside and len(point) > longest:
+                    kind, longest = this, len(point)
+    except OSError:
+        return Finding(True, "the file system's kind cannot be told here: keep the store local")
+    if kind in _NETWORK:
+        return Finding(False, f"the store is on {kind}: put it on a local disk with GATE_STORE")
+    return Finding(True, f"the store is on {kind}")
+
+
+def _agents() -> Finding:
+    if not surroundings.sees_processes():
+        return Finding(False, "there is no /proc: agents are recognised by their variables only")
+    agent = find_agent(os.environ, surroundings.ancestors())
+    if agent:
+        return Finding(True, f"{agent.cli} is at work here ({agent.because}): no approvals from here")
+    return Finding(True, "no agent is at work in this shell: approvals count as yours")

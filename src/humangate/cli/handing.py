@@ -1,0 +1,141 @@
+"""Waiting in a shell, and handing the answer over: first to stdout, then recorded as taken."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from humangate import settings
+from humangate.cli.screen import print_json, say, value_text
+from humangate.domain.asks import settled_sentence
+from humangate.domain.documents import ask_document, message_document
+from humangate.errors import UsageError
+from humangate.service import waiting
+from humangate.service.asking import get
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humangate.domain.asks import Ask
+    from humangate.domain.principals import Caller
+    from humangate.doors.store import Store
+
+REJECTED = 10
+NOT_ANSWERED_YET = 11
+_UNANSWERED = {"timed_out": 3, "cancelled": 4}
+
+
+class Handing(NamedTuple):
+    """How the answer leaves: as text or JSON, and a secret to a file or a command."""
+
+    as_json: bool = False
+    token: str = ""
+    to_file: str = ""
+    command: str = ""
+
+
+def add_secret_roads(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--to-file", metavar="F", default="", help="write a secret answer to this new file (mode 0600) instead of stdout")
+    parser.add_argument("--exec", metavar="CMD", default="", dest="command", help="give a secret answer to this shell command on its standard input")
+
+
+def wait_and_hand_over(
+    store: Store, caller: Caller, ask_id: str, handing: Handing, seconds: float | None = None
+) -> int:
+    """Wait as long as this shell may, then print what there is; returns the exit code."""
+    if caller.agent:
+        # The host moves a long command to the background and distrusts its late output.
+        patience = settings.agent_wait_seconds(os.environ)
+        seconds = patience if seconds is None else min(seconds, patience)
+    try:
+        ask = waiting.wait(store, ask_id, seconds)
+    except KeyboardInterrupt:
+        ask = get(store, ask_id)
+    if ask.pending and ask.asked_back > ask.heard:
+        return _pass_on_messages(store, ask, handing)
+    if ask.pending:
+        _print_pending(ask, handing)
+        return NOT_ANSWERED_YET
+    value = waiting.reveal(store, ask, handing.token)
+    code = _hand_over(ask, value, handing)
+    sys.stdout.flush()
+    waiting.take(store, ask, caller.agent.principal if caller.agent else caller.principal)
+    return code
+
+
+def _print_pending(ask: Ask, handing: Handing) -> None:
+    if handing.as_json:
+        print_json(ask_document(ask) | {"next": f"gate wait {ask.id}"})
+    else:
+        print(f"NOT ANSWERED YET: run: gate wait {ask.id}")
+
+
+def _pass_on_messages(store: Store, ask: Ask, handing: Handing) -> int:
+    new = [m for m in store.asks.messages(ask.id) if m.author.startswith("person:")]
+    new = new[ask.heard - ask.asked_back :]
+    if handing.as_json:
+        messages = [message_document(message) for message in new]
+        print_json(ask_document(ask) | {"messages": messages, "next": f"gate reply {ask.id} TEXT"})
+    else:
+        for message in new:
+            say(message.text)
+        print(f"reply: gate reply {ask.id} TEXT")
+    sys.stdout.flush()
+    waiting.hear(store, ask)
+    return NOT_ANSWERED_YET
+
+
+def _hand_over(ask: Ask, value: Any, handing: Handing) -> int:
+    secret = ask.token_digest and ask.status == "answered"
+    if secret and handing.to_file:
+        _write_file(handing.to_file, value_text(value))
+        value = {"written_to": handing.to_file}
+    elif secret and handing.command:
+        code = _run(handing.command, value_text(value))
+        value = {"command": handing.command, "exit_code": code}
+        if code:
+            print_json(value)
+            return 1
+    if handing.as_json:
+        print_json(ask_document(ask) | {"value": value})
+    else:
+        _print_answer(ask, value)
+    if ask.status in _UNANSWERED:
+        return _UNANSWERED[ask.status]
+    return REJECTED if ask.decision == "rejected" else 0
+
+
+def _print_answer(ask: Ask, value: Any) -> None:
+    if ask.status == "cancelled":
+        print(f"gate: {settled_sentence(ask)}", file=sys.stderr)
+        return
+    if ask.decision:
+        print(ask.decision)
+    elif value is not None:
+        say(value_text(value))
+    else:
+        print(f"gate: {settled_sentence(ask)}", file=sys.stderr)
+    if ask.note:
+        say(f"note: {ask.note}")
+
+
+def _write_file(path: str, text: str) -> None:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be written: {error.strerror}. The secret is still kept: "
+            "gate wait with another --to-file gets it"
+        ) from None
+
+
+def _run(command: str, text: str) -> int:
+    # Imported here: it is slow to load, and only secrets need it.
+    import subprocess
+
+    return subprocess.run(["/bin/sh", "-c", command], input=text.encode(), check=False).returncode

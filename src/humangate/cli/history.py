@@ -1,0 +1,49 @@
+"""List settled asks, newest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humangate import wiring
+from humangate.cli.screen import coloured, columns, print_json, value_text
+from humangate.domain.display import inert_line
+from humangate.domain.documents import ask_document
+from humangate.service.sweeping import sweep
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humangate.domain.asks import Ask
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("search", nargs="?", default="", help="only those with this in question, note or id")
+    parser.add_argument("--limit", type=int, default=50, metavar="N", help="how many at most (50)")
+    parser.add_argument("--json", action="store_true", help="print a JSON list (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    sweep(store)
+    asks = store.asks.settled(args.limit, args.search)
+    if args.json:
+        print_json([ask_document(ask) for ask in asks])
+    elif not asks:
+        print("Nothing has been settled yet." if not args.search else "Nothing like that was asked.")
+    for ask in asks if not args.json else ():
+        print(_line(ask))
+    return 0
+
+
+def _line(ask: Ask) -> str:
+    how = ask.decision or ("" if ask.status == "answered" else ask.status.replace("_", " "))
+    if ask.value is not None:
+        how = f"{how} {value_text(ask.value)}".strip()
+    when = f"{ask.settled_at:%m-%d %H:%M}" if ask.settled_at else ""
+    by = ask.settled_by.partition(":")[2]
+    room = max(20, (columns() - 50) // 2)
+    prompt = inert_line(ask.question.prompt, room)
+    return (
+        f"{coloured(f'{ask.id:8}', 'cyan')} {when:11}  {prompt:{room}}  "
+        f"{inert_line(how, room):{room}}  {coloured(inert_line(by, 20), 'dim')}".rstrip()
+    )

@@ -1,0 +1,51 @@
+"""Who is typing: the options by which a person proves it, and the caller they make."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from humangate import wiring
+from humangate.errors import RefusedError, UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humangate.domain.principals import Caller
+    from humangate.doors.store import Store
+
+
+def add_identity(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--as", dest="name", default="", metavar="NAME", help="act as this person; needs their token (GATE_TOKEN, --token-file, or typed)")
+    parser.add_argument("--token-file", metavar="F", help="a file that holds the personal token")
+
+
+def caller(store: Store, args: argparse.Namespace) -> Caller:
+    """The caller of this command."""
+    return wiring.caller(store, "cli", _token(args), args.name)
+
+
+def _token(args: argparse.Namespace) -> str:
+    if args.token_file:
+        return read_text(args.token_file).strip()
+    if token := os.environ.get("GATE_TOKEN", ""):
+        return token
+    if not args.name:
+        return ""
+    if not sys.stdin.isatty():
+        raise RefusedError(f"acting as {args.name} needs a token: GATE_TOKEN=… or --token-file F")
+    from getpass import getpass
+
+    return getpass(f"Token of {args.name}: ")
+
+
+def read_text(path: str) -> str:
+    """A file's text, or standard input for `-`."""
+    try:
+        if path == "-":
+            return sys.stdin.buffer.read().decode("utf-8", "replace")
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None

@@ -1,0 +1,124 @@
+"""The front of `gate`: finds the command, runs it, and turns errors into exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+from humangate.errors import GateError, UsageError
+
+COMMANDS = {
+    "ask": "ask a person and wait for the answer",
+    "answer": "answer an ask",
+    "ask-back": "send the asker a message without settling",
+    "reply": "reply to what a person asked back",
+    "inbox": "list what is waiting, or answer one after the other",
+    "show": "show one ask with everything around it",
+    "wait": "wait for an ask that was opened before",
+    "cancel": "withdraw an ask",
+    "history": "list settled asks",
+    "person": "people, their personal tokens and their groups",
+    "audit": "the audit trail: log, verify, head",
+    "doctor": "check the store and say how far it can be trusted",
+    "config": "show the settings and where they come from",
+    "demo": "see it work, in a throwaway project",
+    "completion": "print a completion script for your shell",
+}
+
+EXIT_CODES = """exit codes:
+  0 answered (approval: approved)   1 unexpected failure   2 usage
+  3 timed out   4 cancelled   5 not found   6 already answered   7 refused
+  8 store trouble   10 rejected   11 not answered yet"""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; returns its exit code."""
+    words = [_readable(word) for word in (sys.argv[1:] if argv is None else argv)]
+    name = words[0] if words else "inbox"
+    as_json = "--json" in words
+    try:
+        if name in ("-h", "--help", "help"):
+            print(_overview().format_help(), end="")
+            return 0
+        if name == "--version":
+            return _version()
+        if name not in COMMANDS:
+            raise UsageError(f"there is no command {name!r}; gate --help lists them")
+        arguments = parser_of(name, helping="-h" in words or "--help" in words).parse_args(words[1:])
+        code = _module(name).run(arguments)
+        sys.stdout.flush()
+        return int(code)
+    except GateError as error:
+        return _complain(error, as_json)
+    except BrokenPipeError:
+        # Whoever read our output is gone; what was not handed over stays untaken.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        return 130
+
+
+def parser_of(name: str, helping: bool = False) -> argparse.ArgumentParser:
+    """The parser of one command; the others are not even imported."""
+    module = _module(name)
+    parser = argparse.ArgumentParser(
+        prog=f"gate {name}",
+        description=module.__doc__,
+        epilog=EXIT_CODES,
+        formatter_class=_formatter() if helping else argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.configure(parser)
+    return parser
+
+
+def _module(name: str) -> Any:
+    return import_module(f"humangate.cli.{name.replace('-', '_')}")
+
+
+def _formatter() -> Any:
+    from rich_argparse import RawDescriptionRichHelpFormatter
+
+    return RawDescriptionRichHelpFormatter
+
+
+def _overview() -> argparse.ArgumentParser:
+    width = max(map(len, COMMANDS))
+    commands = "\n".join(f"  {name:{width}}  {about}" for name, about in COMMANDS.items())
+    return argparse.ArgumentParser(
+        prog="gate",
+        usage="gate [COMMAND] [--help]",
+        description="Coding agents stop and ask; you answer; the work goes on where it stopped.\n"
+        "Without a command, gate shows what is waiting.",
+        epilog=f"commands:\n{commands}\n\n{EXIT_CODES}",
+        formatter_class=_formatter(),
+    )
+
+
+def _version() -> int:
+    from humangate import __version__
+
+    print(f"gate {__version__}")
+    return 0
+
+
+def _readable(word: str) -> str:
+    """An argument that was not UTF-8 becomes text with marks where it was not."""
+    if word.isascii():
+        return word
+    return os.fsencode(word).decode("utf-8", "replace")
+
+
+def _complain(error: GateError, as_json: bool) -> int:
+    from humangate.domain.display import inert
+
+    if as_json:
+        import json
+
+        print(json.dumps({"error": str(error), "exit_code": error.exit_code}))
+    print(f"gate: {inert(str(error))}", file=sys.stderr)
+    return error.exit_code

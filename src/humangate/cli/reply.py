@@ -1,0 +1,29 @@
+"""Reply to what a person asked back; they see it under your question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humangate import wiring
+from humangate.cli.screen import print_json
+from humangate.domain.documents import ask_document
+from humangate.service.conversing import reply
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", help="the whole id")
+    parser.add_argument("text")
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    ask = reply(store, args.id, wiring.caller(store, "cli"), args.text)
+    if args.json:
+        print_json(ask_document(ask))
+    else:
+        print(f"Replied. Wait for the answer: gate wait {ask.id}")
+    return 0

@@ -1,0 +1,159 @@
+"""What people see in the terminal: colours, frames, and an ask with all that is known of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from humangate.domain.display import SHOWN_CHARACTERS, age, frame, inert, inert_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from humangate.domain.asks import Ask
+    from humangate.doors.store import Store
+
+_COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+PRIORITY_WORDS = ("urgent", "high", "normal", "low", "backlog")
+TRUST = "L0, one OS user: this stops accidents and obedient agents, not a hostile one"
+
+
+def coloured(text: str, colour: str) -> str:
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not sys.stdout.isatty():
+        return text
+    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
+
+
+def columns() -> int:
+    try:
+        return max(40, os.get_terminal_size(1).columns)
+    except OSError:
+        return 100
+
+
+def print_json(document: Any) -> None:
+    print(json.dumps(document, ensure_ascii=False))
+
+
+def say(text: str) -> None:
+    """Text for the asker: exact for machines, inert on a terminal."""
+    print(inert(text) if sys.stdout.isatty() else text)
+
+
+def value_text(value: Any) -> str:
+    """An answer's value as plain text: one option a line, forms as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict) and list(value) == ["other"]:
+        return str(value["other"])
+    if isinstance(value, dict) and list(value) == ["secret"]:
+        return "(secret)"
+    if isinstance(value, list):
+        return "\n".join(map(value_text, value))
+    return json.dumps(value, ensure_ascii=False)
+
+
+def inbox_lines(asks: Iterable[Ask], now: datetime) -> list[str]:
+    """One line an ask: who asks, what, for how long, and what it blocks."""
+    width = columns()
+    lines = []
+    for ask in asks:
+        waited = age((now - ask.opened_at).total_seconds())
+        urgent = "red" if ask.priority == 0 else "yellow" if ask.priority == 1 else "cyan"
+        asker = inert_line(ask.origin.agent, 14)
+        blocks = inert_line(ask.origin.owner or os.path.basename(ask.origin.project), 18)
+        room = max(20, width - 58)
+        lines.append(
+            f"{coloured(f'{ask.id:8}', urgent)} {waited:>4}  {asker:14} {ask.question.kind:8}  "
+            f"{inert_line(ask.question.prompt, room):{room}}  {coloured(blocks, 'dim')}".rstrip()
+        )
+    return lines
+
+
+def ask_lines(store: Store, ask: Ask, whole: bool = False) -> list[str]:
+    """The ask as a person needs to see it before deciding."""
+    width, question, now = columns(), ask.question, store.now()
+    most = None if whole else SHOWN_CHARACTERS
+    waited = age((now - ask.opened_at).total_seconds())
+    head = f"{ask.id}  {question.kind}, asked {waited} ago by {inert_line(ask.origin.agent, 40)}"
+    if ask.priority != 2:
+        head += f", {PRIORITY_WORDS[ask.priority]}"
+    if ask.confidence is not None:
+        head += f", the asker is {ask.confidence:.0%} sure"
+    lines = [coloured(head, "bold"), *_where(ask, width), "", *frame(question.prompt, width)]
+    lines += _options(ask)
+    if question.context is not None:
+        context = question.context
+        text = context if isinstance(context, str) else json.dumps(context, indent=2, ensure_ascii=False)
+        lines += ["", coloured("Context", "bold"), *frame(text, width, most=most)]
+    if ask.going_on:
+        going_on = frame(ask.going_on, width, most=most)
+        lines += ["", coloured("What was going on", "bold"), *going_on]
+    lines += _talk(store, ask, width)
+    lines += _terms(store, ask, now)
+    if not whole and any("more characters on" in line for line in lines):
+        lines.append(f"All of it: gate show {ask.id} --all")
+    return lines
+
+
+def _where(ask: Ask, width: int) -> list[str]:
+    origin = ask.origin
+    parts = [("in", origin.cwd), ("session", origin.session), ("for", origin.owner)]
+    text = "  ".join(f"{word} {inert_line(what, 200)}" for word, what in parts if what)
+    return [coloured(inert_line(text, width), "dim")] if text else []
+
+
+def _options(ask: Ask) -> list[str]:
+    question = ask.question
+    names = [*question.options, "Other…"] if question.other else list(question.options)
+    if not names:
+        return []
+    several = "one or more of" if question.multiple else "one of"
+    lines = ["", f"Choose {several}:"]
+    return lines + [f"  {n}. {inert_line(name)}" for n, name in enumerate(names, 1)]
+
+
+def _talk(store: Store, ask: Ask, width: int) -> list[str]:
+    lines: list[str] = []
+    for message in store.asks.messages(ask.id):
+        author = coloured(f"{inert_line(message.author, 60)} said", "bold")
+        lines += ["", author, *frame(message.text, width)]
+    return lines
+
+
+def _terms(store: Store, ask: Ask, now: datetime) -> list[str]:
+    question, clock, lines = ask.question, ask.deadlines, [""]
+    if question.requirement.personal:
+        lines.append(f"Decided by {inert_line(str(question.requirement))}")
+        for vote in store.asks.answers(ask.id):
+            if vote.outcome in ("counted", "settled"):
+                lines.append(f"  {vote.principal}: {vote.decision} {inert_line(vote.note)}".rstrip())
+    if ask.pending and clock.expires_at:
+        left = age((clock.expires_at - now).total_seconds())
+        firm = "; the asker's host enforces it" if clock.hard else ""
+        lines.append(f"Times out in {left}{firm}")
+        if question.default is not None:
+            lines.append(f"  then the answer is: {inert_line(value_text(question.default))}")
+    if question.secret:
+        lines.append("The answer is secret: given once, to the asker only")
+    if question.gates:
+        lines.append(coloured(f"Trust: {TRUST}", "dim"))
+    return lines + _settlement(ask) if len(lines) > 1 or not ask.pending else []
+
+
+def _settlement(ask: Ask) -> list[str]:
+    if ask.pending:
+        return []
+    by = f" by {inert_line(ask.settled_by, 60)}" if ask.settled_by else ""
+    at = f"{ask.settled_at:%Y-%m-%d %H:%M:%S} UTC" if ask.settled_at else ""
+    word = ask.decision or ask.status.replace("_", " ")
+    colour = {"approved": "green", "rejected": "red", "answered": "green"}.get(word, "yellow")
+    lines = [coloured(f"{word.capitalize()}{by} via {ask.settled_via} at {at}", colour)]
+    if ask.value is not None:
+        lines += frame(value_text(ask.value), columns())
+    if ask.note:
+        lines += ["Note", *frame(ask.note, columns())]
+    return lines

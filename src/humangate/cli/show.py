@@ -1,0 +1,57 @@
+"""Show one ask with everything around it: context, talk, votes, answer and audit trail."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humangate import wiring
+from humangate.cli.screen import ask_lines, print_json
+from humangate.domain.display import inert_line
+from humangate.domain.documents import (
+    answer_document,
+    ask_document,
+    entry_document,
+    message_document,
+)
+from humangate.service.asking import look_up
+from humangate.service.sweeping import fall_due
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humangate.domain.asks import Ask
+    from humangate.doors.store import Store
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", help="the id, or the beginning of it")
+    parser.add_argument("--all", action="store_true", help="show long texts whole")
+    parser.add_argument("--audit", action="store_true", help="add the audit trail of this ask")
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    ask = fall_due(store, look_up(store, args.id))
+    if args.json:
+        print_json(_document(store, ask))
+        return 0
+    print("\n".join(ask_lines(store, ask, whole=args.all)))
+    for answer in store.asks.answers(ask.id):
+        if answer.outcome in ("late", "refused"):
+            print(f"Not counted: {answer.principal}: {inert_line(answer.reason)}")
+    if args.audit:
+        print()
+        for entry in store.audit.of_subject(ask.id):
+            print(f"{entry.seq:6}  {entry.at[:19]}  {entry.event.kind:16} {entry.event.actor}")
+    if ask.pending:
+        print(f"\nAnswer: gate answer {ask.id}   Ask back: gate ask-back {ask.id} TEXT")
+    return 0
+
+
+def _document(store: Store, ask: Ask) -> dict[str, object]:
+    return ask_document(ask) | {
+        "messages": [message_document(one) for one in store.asks.messages(ask.id)],
+        "answers": [answer_document(one) for one in store.asks.answers(ask.id)],
+        "audit": [entry_document(one) for one in store.audit.of_subject(ask.id)],
+    }

@@ -1,0 +1,33 @@
+"""Between a command line's words and an answer's value, and back."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from humangate.errors import UsageError
+
+if TYPE_CHECKING:
+    from humangate.domain.asks import Ask
+
+
+def meaning(ask: Ask, words: list[str]) -> Any:
+    """What the words mean for this kind of ask. Bad JSON stays text: it is refused, and kept."""
+    question = ask.question
+    if question.kind == "choice" and question.multiple:
+        return words
+    if question.kind == "form":
+        try:
+            return json.loads(" ".join(words))
+        except ValueError:
+            return " ".join(words)
+    if len(words) > 1:
+        raise UsageError(f"{ask.id} takes one value: put it in quotes")
+    return words[0]
+
+
+def recorded(ask: Ask) -> str:
+    """What to tell somebody whose answer was recorded."""
+    if ask.pending:
+        return f"Recorded. {ask.id} needs more answers: {ask.question.requirement}"
+    return f"Recorded: {ask.id} is {ask.decision or 'answered'}"

@@ -1,0 +1,31 @@
+"""Wait for an ask that was opened before, and print its answer like gate ask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humangate import wiring
+from humangate.cli.handing import Handing, add_secret_roads, wait_and_hand_over
+from humangate.cli.identity import read_text
+from humangate.domain.deadlines import parse_duration
+from humangate.service.asking import look_up
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id")
+    parser.add_argument("--timeout", metavar="TIME", help="stop waiting after so long (the ask stays): 300, 90s, 5m, 2h")
+    parser.add_argument("--token-file", metavar="F", help="a file with the ask's token, for a secret answer")
+    add_secret_roads(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    caller = wiring.caller(store, "cli")
+    token = read_text(args.token_file).strip() if args.token_file else ""
+    seconds = parse_duration(args.timeout) if args.timeout else None
+    handing = Handing(args.json, token, args.to_file, args.command)
+    return wait_and_hand_over(store, caller, look_up(store, args.id).id, handing, seconds)

@@ -1,0 +1,1 @@
+"""Nouns and rules, pure: no input or output, no clock, no database."""

@@ -1,0 +1,330 @@
+"""The ask: one request to a person, and every step of its life but the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from humangate.domain.audit import Event
+from humangate.domain.deadlines import NO_DEADLINES, Deadlines, escalate, hold, remind
+from humangate.domain.digests import digest
+from humangate.domain.requirements import ANYBODY, Requirement
+from humangate.errors import AlreadySettledError, UsageError
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from humangate.domain.principals import Caller
+
+KINDS = ("approval", "choice", "text", "form", "session")
+PRIORITIES = {"urgent": 0, "high": 1, "normal": 2, "low": 3, "backlog": 4}
+
+MAX_PROMPT_CHARACTERS = 200_000
+MAX_GOING_ON_CHARACTERS = 256_000
+
+# No look-alikes: neither 0 and o, nor 1, i and l.
+ID_ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
+
+_OTHER = ("other…", "other...", "other")
+
+
+class Question(NamedTuple):
+    """What is shown and answered. It never changes once the ask is open."""
+
+    kind: str
+    prompt: str
+    context: Any = None
+    options: tuple[str, ...] = ()
+    multiple: bool = False
+    other: bool = False
+    """The last option is `Other…`, which carries text."""
+    schema: dict[str, Any] | None = None
+    default: Any = None
+    """Takes effect on timeout; never for an approval."""
+    secret: bool = False
+    requirement: Requirement = ANYBODY
+
+    @property
+    def gates(self) -> bool:
+        """Its yes lets something happen, so only a person may give it."""
+        return self.kind in ("approval", "session")
+
+
+class Origin(NamedTuple):
+    """Where an ask comes from."""
+
+    project: str = ""
+    cwd: str = ""
+    agent: str = ""
+    """The name shown to people."""
+    session: str = ""
+    """CLI/SESSION of the asking agent; empty when no agent asks."""
+    tool_use_id: str = ""
+    sponsor: str = ""
+    """The person who started the asker."""
+    owner: str = ""
+    """The run or task that becomes ready when the ask settles."""
+
+
+class Ask(NamedTuple):
+    """A question, where it came from, and how far it has come."""
+
+    id: str
+    question: Question
+    origin: Origin
+    opened_at: datetime
+    digest: str
+    priority: int = 2
+    confidence: float | None = None
+    going_on: str = ""
+    """What was going on when the agent asked."""
+    token_digest: str = ""
+    """Whoever presents this token may receive the secret answer."""
+    deadlines: Deadlines = NO_DEADLINES
+    status: str = "pending"
+    """`pending`, `answered`, `timed_out` or `cancelled`; never a decision."""
+    decision: str | None = None
+    value: Any = None
+    note: str = ""
+    settled_at: datetime | None = None
+    settled_by: str = ""
+    settled_via: str = ""
+    delivered_at: datetime | None = None
+    delivered_to: str = ""
+    asked_back: int = 0
+    """Messages people have sent to the asker."""
+    heard: int = 0
+    """How many of them the asker has been handed."""
+    version: int = 1
+
+    @property
+    def pending(self) -> bool:
+        return self.status == "pending"
+
+
+class Notice(NamedTuple):
+    """Something people should be told; it waits in the outbox until a channel sends it."""
+
+    kind: str
+    ask_id: str
+    to: str = ""
+
+
+class Message(NamedTuple):
+    """One line of the talk around an ask; it settles nothing."""
+
+    ask_id: str
+    author: str
+    text: str
+    sent_at: datetime
+
+
+class Change(NamedTuple):
+    """An ask after a step, with all that must be written in the same transaction."""
+
+    ask: Ask
+    events: tuple[Event, ...]
+    wakes: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    message: Message | None = None
+    erase_secret: bool = False
+
+
+def make_question(
+    kind: str,
+    prompt: str,
+    *,
+    context: Any = None,
+    options: tuple[str, ...] = (),
+    multiple: bool = False,
+    schema: dict[str, Any] | None = None,
+    secret: bool = False,
+    requirement: Requirement = ANYBODY,
+) -> Question:
+    """A question that makes sense, or a UsageError that says why it does not.
+
+    The default is added by `answers.with_default`, which can judge it.
+    """
+    if kind not in KINDS:
+        raise UsageError(f"{kind!r} is no kind of ask; there are {', '.join(KINDS)}")
+    if not prompt.strip():
+        raise UsageError("an ask needs a question")
+    if len(prompt) > MAX_PROMPT_CHARACTERS:
+        raise UsageError(
+            f"the question has {len(prompt)} characters, at most {MAX_PROMPT_CHARACTERS} fit: "
+            "put the long part into --context"
+        )
+    if (kind == "choice") != bool(options):
+        raise UsageError("a choice needs options, and no other kind has them")
+    if (kind == "form") != (schema is not None):
+        raise UsageError("a form needs a schema, and no other kind has one")
+    if multiple and kind != "choice":
+        raise UsageError("only a choice can take several options")
+    if secret and kind != "text":
+        raise UsageError("only a text ask is secret; in a form, mark fields as writeOnly")
+    several = requirement.n > 1 or requirement.reject > 1 or requirement.veto
+    if several and kind not in ("approval", "session"):
+        raise UsageError(f"more than one person can decide an approval, not a {kind}")
+    other = bool(options) and options[-1].casefold() in _OTHER
+    options = options[:-1] if other else options
+    if len(set(options)) < len(options) or not all(option.strip() for option in options):
+        raise UsageError("the options must differ from one another, and none may be empty")
+    return Question(
+        kind, prompt, context, options, multiple, other, schema, None, secret, requirement
+    )
+
+
+def question_digest(question: Question, origin: Origin) -> str:
+    """What an answer is bound to: all that is shown and decided, and for which project.
+
+    What was going on is left out: it changes by the second, and the same question asked
+    again after a crash must find its first ask.
+    """
+    return digest([*question[:-1], list(question.requirement), origin.project])
+
+
+def parse_priority(text: str) -> int:
+    """`urgent`, `high`, `normal`, `low`, `backlog`, or 0 (critical) to 4."""
+    number = PRIORITIES.get(text, int(text) if text.isdecimal() else -1)
+    if not 0 <= number <= 4:
+        raise UsageError(f"{text!r} is no priority: write urgent, high, normal, low or backlog")
+    return number
+
+
+def id_length(asks_so_far: int) -> int:
+    """Three characters, and one more whenever a tenth of the space is used."""
+    length = 3
+    while asks_so_far * 10 >= len(ID_ALPHABET) ** length:
+        length += 1
+    return length
+
+
+def make_id(length: int, random_bytes: bytes) -> str:
+    number = int.from_bytes(random_bytes)
+    characters = []
+    for _ in range(length):
+        number, index = divmod(number, len(ID_ALPHABET))
+        characters.append(ID_ALPHABET[index])
+    return "a-" + "".join(characters)
+
+
+def settled_sentence(ask: Ask) -> str:
+    """Who won, for somebody who comes too late."""
+    when = f"{ask.settled_at:%Y-%m-%d %H:%M:%S} UTC" if ask.settled_at else "an unknown time"
+    if ask.status == "answered":
+        what = f" ({ask.decision})" if ask.decision else ""
+        return f"{ask.id} was already answered by {ask.settled_by} at {when}{what}"
+    if ask.status == "cancelled":
+        reason = f": {ask.note}" if ask.note else ""
+        return f"{ask.id} was cancelled by {ask.settled_by} at {when}{reason}"
+    return f"{ask.id} timed out at {when}"
+
+
+def wakes(ask: Ask) -> tuple[str, ...]:
+    return (ask.origin.owner,) if ask.origin.owner else ()
+
+
+def opened(ask: Ask, actor: str) -> Change:
+    content = {"digest": ask.digest, "kind": ask.question.kind, "session": ask.origin.session}
+    event = Event("ask.opened", ask.id, actor, content)
+    return Change(ask, (event,), notices=(Notice("opened", ask.id),))
+
+
+def cancel(ask: Ask, caller: Caller, reason: str, now: datetime) -> Change:
+    """Withdraw a pending ask, with who did it and why."""
+    _must_be_pending(ask)
+    after = ask._replace(
+        status="cancelled",
+        note=reason,
+        settled_at=now,
+        settled_by=caller.principal,
+        settled_via=caller.via,
+        version=ask.version + 1,
+    )
+    content = {"reason": reason, "via": caller.via, "evidence": caller.evidence}
+    event = Event("ask.cancelled", ask.id, caller.principal, content)
+    return Change(after, (event,), wakes(ask), (Notice("settled", ask.id),))
+
+
+def fall_due(ask: Ask, now: datetime) -> Change | None:
+    """The next thing that time does to a pending ask, or None when nothing is due."""
+    clock = ask.deadlines
+    if not ask.pending:
+        return None
+    if clock.expires_at and clock.expires_at <= now:
+        return _expire(ask, now)
+    if clock.escalate_at and clock.escalate_at <= now:
+        who = clock.escalations[clock.escalated].who
+        event = Event("ask.escalated", ask.id, "gate", {"to": who})
+        return _moved(ask, escalate(clock, ask.opened_at), Notice("escalated", ask.id, who), event)
+    if clock.remind_at and clock.remind_at <= now:
+        return _moved(ask, remind(clock, now), Notice("reminder", ask.id))
+    return None
+
+
+def _expire(ask: Ask, now: datetime) -> Change:
+    after = ask._replace(
+        status="timed_out",
+        value=ask.question.default,
+        settled_at=now,
+        settled_via="deadline",
+        version=ask.version + 1,
+    )
+    event = Event("ask.timed_out", ask.id, "gate", {"default": ask.question.default})
+    return Change(after, (event,), wakes(ask), (Notice("settled", ask.id),))
+
+
+def _moved(ask: Ask, deadlines: Deadlines, notice: Notice, *events: Event) -> Change:
+    after = ask._replace(deadlines=deadlines, version=ask.version + 1)
+    return Change(after, events, notices=(notice,))
+
+
+def held(ask: Ask, now: datetime) -> Ask:
+    """The ask after somebody saved a draft of its answer."""
+    deadlines = hold(ask.deadlines, now) if ask.pending else ask.deadlines
+    if deadlines == ask.deadlines:
+        return ask
+    return ask._replace(deadlines=deadlines, version=ask.version + 1)
+
+
+def take(ask: Ask, to: str, now: datetime) -> Change | None:
+    """The answer was handed to its asker; None when that was recorded before."""
+    if ask.status != "answered" or ask.delivered_at:
+        return None
+    after = ask._replace(delivered_at=now, delivered_to=to, version=ask.version + 1)
+    event = Event("ask.taken", ask.id, to, {})
+    return Change(after, (event,), erase_secret=True)
+
+
+def ask_back(ask: Ask, caller: Caller, text: str, now: datetime) -> Change:
+    """A person's message to the asker. The ask stays pending."""
+    _must_be_pending(ask)
+    after = ask._replace(asked_back=ask.asked_back + 1, version=ask.version + 1)
+    return _said("ask.asked_back", after, caller, text, now)
+
+
+def reply(ask: Ask, caller: Caller, text: str, now: datetime) -> Change:
+    """The asker's words to the people. Having replied, it has heard what they said."""
+    _must_be_pending(ask)
+    after = ask._replace(heard=ask.asked_back, version=ask.version + 1)
+    change = _said("ask.replied", after, caller, text, now)
+    return change._replace(notices=(Notice("replied", ask.id),))
+
+
+def _said(kind: str, after: Ask, caller: Caller, text: str, now: datetime) -> Change:
+    if not text.strip():
+        raise UsageError("an empty message says nothing")
+    content = {"text": text, "via": caller.via, "evidence": caller.evidence}
+    event = Event(kind, after.id, caller.principal, content)
+    return Change(after, (event,), message=Message(after.id, caller.principal, text, now))
+
+
+def hear(ask: Ask, messages: int) -> Change | None:
+    """So many messages were handed to the asker; None when it has heard them already."""
+    if ask.heard >= messages:
+        return None
+    return Change(ask._replace(heard=messages, version=ask.version + 1), ())
+
+
+def _must_be_pending(ask: Ask) -> None:
+    if not ask.pending:
+        raise AlreadySettledError(settled_sentence(ask))

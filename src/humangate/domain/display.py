@@ -1,0 +1,102 @@
+"""Untrusted text made inert for people to read (law 8); the store keeps it raw.
+
+Nothing an agent wrote can move the cursor, set a title, hide a character, run backwards
+or step out of the frame it is shown in.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+SHOWN_CHARACTERS = 8_000
+
+# Printable by the rules of Unicode, invisible on the screen.
+_BLANKS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+_MAX_COMBINING = 3
+_MAX_COLUMNS = 4_000
+
+
+def storable(text: str) -> str:
+    """Text that every store can hold: no NUL, no half of a surrogate pair."""
+    if text.isprintable():
+        return text
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace").replace("\0", "\ufffd")
+
+
+def inert(text: str) -> str:
+    """The text with everything but letters, marks and line ends made visible."""
+    if text.isascii() and text.isprintable():
+        return text
+    out: list[str] = []
+    combining = 0
+    for character in text.replace("\r\n", "\n").expandtabs(4):
+        combining = combining + 1 if unicodedata.category(character) in ("Mn", "Me") else 0
+        if combining > _MAX_COMBINING or character in _BLANKS:
+            out.append(_mark(character))
+        elif character == "\n" or character.isprintable():
+            out.append(character)
+        elif unicodedata.category(character) == "Zs":
+            out.append(" ")
+        else:
+            out.append(_mark(character))
+    return "".join(out)
+
+
+def _mark(character: str) -> str:
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return f"‹U+{code:04X}›"
+
+
+def inert_line(text: str, columns: int = _MAX_COLUMNS) -> str:
+    """The text on one line of at most so many columns."""
+    line = inert(text[: columns * 2].strip()).replace("\n", " ⏎ ")
+    lines = _wrap(line, columns)
+    if len(lines) == 1 and len(text.strip()) <= columns * 2:
+        return line
+    return _wrap(line, max(1, columns - 1))[0] + "…"
+
+
+def frame(text: str, columns: int, bar: str = "│ ", most: int | None = None) -> list[str]:
+    """Lines that each begin with a bar, wrapped so that none can pass for one of ours.
+
+    With `most` characters given, the rest is counted, not shown.
+    """
+    shown = text if most is None else text[:most]
+    room = max(8, columns - len(bar))
+    lines = [bar + part for line in inert(shown).split("\n") for part in _wrap(line, room)]
+    if len(shown) < len(text):
+        rest = text[len(shown) :]
+        lines.append(f"{bar}… {len(rest)} more characters on {rest.count(chr(10)) + 1} lines")
+    return lines
+
+
+def _wrap(line: str, columns: int) -> list[str]:
+    parts: list[str] = []
+    start = used = 0
+    for index, character in enumerate(line):
+        width = _width(character)
+        if used + width > columns:
+            parts.append(line[start:index])
+            start, used = index, 0
+        used += width
+    parts.append(line[start:])
+    return parts
+
+
+def _width(character: str) -> int:
+    if character.isascii():
+        return 1
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def age(seconds: float) -> str:
+    """`12s`, `3m`, `2h` or `5d`."""
+    seconds = max(0, int(seconds))
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds >= size:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"

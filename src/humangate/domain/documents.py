@@ -1,0 +1,76 @@
+"""Asks as JSON: the stable shape that `--json` and every machine reads (docs/json.md)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from humangate.domain.answers import Answer
+    from humangate.domain.asks import Ask, Message
+    from humangate.domain.audit import Entry
+
+
+def _text(at: datetime | None) -> str | None:
+    return at.isoformat(timespec="microseconds") if at else None
+
+
+def ask_document(ask: Ask) -> dict[str, Any]:
+    """Everything about an ask but what others did to it."""
+    question, origin, clock = ask.question, ask.origin, ask.deadlines
+    options = [*question.options, "Other…"] if question.other else list(question.options)
+    return {
+        "id": ask.id,
+        "kind": question.kind,
+        "prompt": question.prompt,
+        "context": question.context,
+        "going_on": ask.going_on,
+        "options": options,
+        "multiple": question.multiple,
+        "schema": question.schema,
+        "default": question.default,
+        "secret": question.secret,
+        "requirement": question.requirement._asdict(),
+        "priority": ask.priority,
+        "confidence": ask.confidence,
+        "digest": ask.digest,
+        "project": origin.project,
+        "cwd": origin.cwd,
+        "agent": origin.agent,
+        "session": origin.session,
+        "sponsor": origin.sponsor,
+        "owner": origin.owner,
+        "opened_at": _text(ask.opened_at),
+        "expires_at": _text(clock.expires_at),
+        "deadline": None if clock.expires_at is None else "hard" if clock.hard else "soft",
+        "status": ask.status,
+        "decision": ask.decision,
+        "value": ask.value,
+        "note": ask.note,
+        "settled_at": _text(ask.settled_at),
+        "settled_by": ask.settled_by,
+        "settled_via": ask.settled_via,
+        "delivered_at": _text(ask.delivered_at),
+        "delivered_to": ask.delivered_to,
+    }
+
+
+def answer_document(answer: Answer) -> dict[str, Any]:
+    document = answer._asdict()
+    del document["fingerprint"], document["key"]
+    return document | {"given_at": _text(answer.given_at)}
+
+
+def message_document(message: Message) -> dict[str, Any]:
+    return message._asdict() | {"sent_at": _text(message.sent_at)}
+
+
+def entry_document(entry: Entry) -> dict[str, Any]:
+    return {
+        "seq": entry.seq,
+        "at": entry.at,
+        **entry.event._asdict(),
+        "content_digest": entry.content_digest,
+        "hash": entry.hash,
+    }

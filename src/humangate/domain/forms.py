@@ -1,0 +1,86 @@
+"""Forms: JSON Schema checked, and the fields marked `writeOnly` hidden."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from humangate.errors import InvalidAnswerError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_BRANCHES = ("allOf", "anyOf", "oneOf")
+
+
+def _no_fetching(uri: str) -> Any:
+    raise UsageError(f"the schema refers to {uri}, and nothing is fetched: use #/$defs instead")
+
+
+def check_schema(schema: Any) -> None:
+    """Refuse a schema that could never validate anything."""
+    _validator(schema)
+
+
+def check_form(schema: Any, value: Any) -> None:
+    """Refuse a value that does not fit, naming every place where it does not."""
+    errors = list(_validator(schema).iter_errors(value))
+    if errors:
+        faults = "; ".join(
+            f"{'/'.join(map(str, error.instance_path)) or 'the form'}: {error.message}"
+            for error in errors[:5]
+        )
+        raise InvalidAnswerError(f"this does not fit the form: {faults}")
+
+
+def _validator(schema: Any) -> Any:
+    # Imported here: it costs three bare interpreters, and only forms need it.
+    import jsonschema_rs
+
+    if not isinstance(schema, dict):
+        raise UsageError("a form's schema is a JSON object")
+    try:
+        return jsonschema_rs.validator_for(schema, retriever=_no_fetching)
+    except (ValueError, jsonschema_rs.ReferencingError) as error:
+        raise UsageError(f"this is not a JSON Schema: {error}") from None
+
+
+def has_hidden(schema: Any) -> bool:
+    """Whether any field of the form is `writeOnly`."""
+    if isinstance(schema, dict):
+        return schema.get("writeOnly") is True or any(map(has_hidden, schema.values()))
+    return isinstance(schema, list) and any(map(has_hidden, schema))
+
+
+def hide(schema: Any, value: Any, conceal: Callable[[Any], Any]) -> Any:
+    """The value with every `writeOnly` part concealed."""
+    return _hide(schema, schema, value, conceal, 0)
+
+
+def _hide(root: Any, schema: Any, value: Any, conceal: Callable[[Any], Any], depth: int) -> Any:
+    if not isinstance(schema, dict):
+        return value
+    # A schema that refers to itself for ever, or deeper than anybody reads: hide it all.
+    if schema.get("writeOnly") is True or depth > 50:
+        return conceal(value)
+    if "$ref" in schema:
+        value = _hide(root, _resolve(root, schema["$ref"]), value, conceal, depth + 1)
+    for branch in _BRANCHES:
+        for part in schema.get(branch, ()):
+            value = _hide(root, part, value, conceal, depth + 1)
+    if isinstance(value, dict):
+        fields, rest = schema.get("properties", {}), schema.get("additionalProperties")
+        value = {k: _hide(root, fields.get(k, rest), v, conceal, depth + 1) for k, v in value.items()}
+    elif isinstance(value, list):
+        first = schema.get("prefixItems", [])
+        parts = [*first, *[schema.get("items")] * max(0, len(value) - len(first))]
+        value = [_hide(root, p, v, conceal, depth + 1) for p, v in zip(parts, value, strict=False)]
+    return value
+
+
+def _resolve(root: Any, reference: str) -> Any:
+    target = root
+    for part in reference.removeprefix("#").strip("/").split("/"):
+        if part and isinstance(target, dict):
+            target = target.get(part.replace("~1", "/").replace("~0", "~"))
+    # A reference that cannot be followed hides what it describes.
+    return target if isinstance(target, dict) else {"writeOnly": True}

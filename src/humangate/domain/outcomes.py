@@ -1,0 +1,96 @@
+"""What an asker gets back: typed, and hard to misread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from humangate.errors import CancelledError, NotAnsweredError, TimedOutError
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from humangate.domain.asks import Ask
+
+
+class Outcome:
+    """How an ask ended. Only an approval may be tested for truth."""
+
+    def __init__(self, ask: Ask, value: Any) -> None:
+        self._value = value
+        self.id: str = ask.id
+        self.kind: str = ask.question.kind
+        self.status: str = ask.status
+        """`answered`, `timed_out` or `cancelled`; `pending` while nobody has answered."""
+        self.note: str = ask.note
+        self.settled_by: str = ask.settled_by
+        self.settled_via: str = ask.settled_via
+        self.settled_at: datetime | None = ask.settled_at
+
+    @property
+    def value(self) -> Any:
+        """The answer, or the declared default after a timeout; otherwise an error."""
+        if self.status == "answered" or (self.status == "timed_out" and self._value is not None):
+            return self._value
+        if self.status == "timed_out":
+            raise TimedOutError(f"{self.id} timed out before anybody answered")
+        if self.status == "cancelled":
+            raise CancelledError(f"{self.id} was cancelled: {self.note or 'no reason given'}")
+        raise NotAnsweredError(f"{self.id} is not answered yet: gate wait {self.id}")
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"a {self.kind} is neither true nor false: look at its value or status")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id} {self.status}>"
+
+
+class Approval(Outcome):
+    """True when, and only when, a person approved."""
+
+    def __init__(self, ask: Ask, value: Any) -> None:
+        super().__init__(ask, ask.decision)
+        self.decision: str | None = ask.decision
+        """`approved`, `rejected`, or None when nobody decided."""
+
+    @property
+    def reason(self) -> str:
+        """What the person said, or why there is no decision."""
+        return self.note or (self.decision or self.status).replace("_", " ")
+
+    def __bool__(self) -> bool:
+        return self.status == "answered" and self.decision == "approved"
+
+
+class Choice(Outcome):
+    """The option, or the list of options, that a person chose."""
+
+    @property
+    def value(self) -> Any:
+        chosen = super().value
+        if isinstance(chosen, list):
+            return [one["other"] if isinstance(one, dict) else one for one in chosen]
+        return chosen["other"] if isinstance(chosen, dict) else chosen
+
+    @property
+    def is_other(self) -> bool:
+        """The person chose `Other…` and wrote something of their own."""
+        chosen = self._value if isinstance(self._value, list) else [self._value]
+        return any(isinstance(one, dict) for one in chosen)
+
+
+class Text(Outcome):
+    """What a person wrote."""
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+class Form(Outcome):
+    """JSON that fits the form's schema."""
+
+
+_OUTCOMES: dict[str, type[Outcome]] = {"approval": Approval, "choice": Choice, "form": Form}
+
+
+def outcome(ask: Ask, value: Any) -> Outcome:
+    return _OUTCOMES.get(ask.question.kind, Text)(ask, value)

@@ -1,0 +1,100 @@
+"""Who acts: people, agents, and the signs by which an agent is recognised."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+
+
+class Sign(NamedTuple):
+    """What an agent CLI leaves in the environment and process table of its shells."""
+
+    cli: str
+    variables: tuple[str, ...]
+    session_variable: str
+    processes: tuple[str, ...]
+
+
+# Read off by running `env` inside the shells of claude 2.1.325 and codex 0.166.0.
+SIGNS = (
+    Sign("claude", ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID"), "CLAUDE_CODE_SESSION_ID", ("claude",)),
+    Sign(
+        "codex",
+        ("CODEX_THREAD_ID", "CODEX_SESSION_ID", "CODEX_TOOL_CALL_ID"),
+        "CODEX_THREAD_ID",
+        ("codex",),
+    ),
+    Sign("agent", ("AI_AGENT",), "AI_AGENT", ()),
+)
+
+
+class Process(NamedTuple):
+    """An ancestor of the calling process."""
+
+    pid: int
+    name: str
+    """What the kernel calls it."""
+    command: str
+    """The file name of the program, or of the script its interpreter runs."""
+
+
+class Sighting(NamedTuple):
+    """An agent found around the calling process."""
+
+    cli: str
+    session: str
+    because: str
+
+    @property
+    def principal(self) -> str:
+        return f"agent:{self.cli}/{self.session or 'unknown'}"
+
+
+class Caller(NamedTuple):
+    """Whoever uses a verb: as whom, how sure that is, and what stood around them."""
+
+    principal: str
+    verified: bool
+    """A personal token was presented; otherwise a person is only claimed."""
+    via: str
+    agent: Sighting | None
+    evidence: dict[str, Any]
+    """uid, terminal, ancestry and agent variables, kept with every answer."""
+
+    @property
+    def is_person(self) -> bool:
+        return self.principal.startswith("person:")
+
+    @property
+    def name(self) -> str:
+        return self.principal.partition(":")[2]
+
+
+class Person(NamedTuple):
+    """Somebody who may answer under a name of their own."""
+
+    name: str
+    added_at: datetime
+    tokens: int
+
+
+def person(name: str) -> str:
+    return f"person:{name}"
+
+
+def find_agent(environ: Mapping[str, str], ancestors: Iterable[Process]) -> Sighting | None:
+    """The agent in whose shell this process runs, if there is any sign of one."""
+    for sign in SIGNS:
+        for variable in sign.variables:
+            if environ.get(variable):
+                session = environ.get(sign.session_variable, "")
+                return Sighting(sign.cli, session, f"the variable {variable} is set")
+    for process in ancestors:
+        for sign in SIGNS:
+            if process.name in sign.processes or process.command in sign.processes:
+                because = f"process {process.pid} above this one is {sign.cli}"
+                return Sighting(sign.cli, "", because)
+    return None

@@ -1,0 +1,183 @@
+"""The door to the store: a transaction maker with a door per noun.
+
+Every mutating verb is one transaction, audit events included, and returns after its
+commit is synced. A verb on an ask is conditional: it carries the version it was decided
+on and answers `Done` or `Conflict`, and the service decides again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from humangate.domain.answers import Answer
+    from humangate.domain.asks import Ask, Change, Message, Notice
+    from humangate.domain.audit import Entry, Event, Head
+    from humangate.domain.principals import Person
+    from humangate.doors.results import Result
+
+
+class Asks(Protocol):
+    """Asks, with the answers, messages, drafts and secrets that belong to them."""
+
+    def open(self, change: Change) -> Result:
+        """Write a new ask.
+
+        Conflict when the id is taken (current is None), or when the same session already
+        has an ask with this digest that is pending or answered and not taken (current).
+        """
+        ...
+
+    def get(self, ask_id: str) -> Ask | None: ...
+
+    def matching(self, prefix: str, limit: int) -> list[str]:
+        """Ids that begin with this, for reading only."""
+        ...
+
+    def count(self) -> int:
+        """How many asks there have been, or a little more; it decides the length of ids."""
+        ...
+
+    def pending(self, limit: int, project: str | None = None) -> list[Ask]:
+        """The first page of the inbox: most urgent first, then oldest."""
+        ...
+
+    def settled(self, limit: int, search: str = "") -> list[Ask]:
+        """The newest settled asks, optionally only those whose prompt or note holds a text."""
+        ...
+
+    def due(self, now: datetime, limit: int) -> list[Ask]:
+        """Pending asks for which a deadline, reminder or escalation has come."""
+        ...
+
+    def change(
+        self, change: Change, expected_version: int, answer: Answer | None = None, secret: Any = None
+    ) -> Result:
+        """Write a step of an ask's life with all that belongs to it, if nobody was faster."""
+        ...
+
+    def keep_answer(self, answer: Answer, events: Sequence[Event]) -> Result:
+        """Keep a refused answer. Conflict when its key is already used on this ask."""
+        ...
+
+    def answers(self, ask_id: str) -> list[Answer]:
+        """All answers to an ask, refused ones too, in the order they came."""
+        ...
+
+    def answer_with_key(self, ask_id: str, principal: str, key: str) -> Answer | None: ...
+
+    def messages(self, ask_id: str) -> list[Message]: ...
+
+    def save_draft(self, ask: Ask, expected_version: int, principal: str, text: str) -> Result:
+        """Keep a half-written answer, with the deadline it moved. Not audited."""
+        ...
+
+    def draft(self, ask_id: str, principal: str) -> str:
+        """The draft of this person, or nothing."""
+        ...
+
+    def secret(self, ask_id: str) -> Any:
+        """The secret answer in clear; None when it was taken or has been erased."""
+        ...
+
+    def erase_secrets(self, before: datetime) -> int:
+        """Erase secrets kept since before then; says how many."""
+        ...
+
+    def without_events(self) -> list[str]:
+        """Asks whose opening or settling no audit event tells of: nobody did that by a verb."""
+        ...
+
+    def woken(self) -> list[str]:
+        """Owners that became ready, oldest first."""
+        ...
+
+
+class People(Protocol):
+    """People, their tokens (only digests of them) and their groups."""
+
+    def add(self, name: str, events: Sequence[Event]) -> bool:
+        """False when there is somebody of that name already."""
+        ...
+
+    def remove(self, name: str, events: Sequence[Event]) -> bool: ...
+
+    def all(self) -> list[Person]: ...
+
+    def add_token(self, name: str, token_digest: str, events: Sequence[Event]) -> bool:
+        """False when there is nobody of that name."""
+        ...
+
+    def by_token(self, token_digest: str) -> str | None: ...
+
+    def set_group(self, name: str, members: Sequence[str], events: Sequence[Event]) -> None:
+        """No members: the group is gone."""
+        ...
+
+    def groups(self) -> dict[str, tuple[str, ...]]: ...
+
+
+class Outbox(Protocol):
+    """Notices waiting for a channel to send them."""
+
+    def waiting(self, limit: int) -> list[Notice]: ...
+
+
+class Audit(Protocol):
+    """The chain of events. Writing happens inside the other verbs' transactions."""
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        """Oldest first, in pages; no cursor stays open in between."""
+        ...
+
+    def of_subject(self, subject: str) -> list[Entry]: ...
+
+    def newest(self, limit: int) -> list[Entry]:
+        """The newest entries, oldest first."""
+        ...
+
+    def head(self) -> Head: ...
+
+    def changed_since(self, seq: int) -> tuple[int, frozenset[str]]:
+        """The newest seq, and the subjects that events after the given one touched."""
+        ...
+
+
+class Bell(Protocol):
+    """Wakes a waiter when something in the store may have changed."""
+
+    def wait(self, seconds: float) -> None:
+        """Return when it rings, or after so long; ringing for nothing is allowed."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Store(Protocol):
+    """The durable record."""
+
+    asks: Asks
+    people: People
+    outbox: Outbox
+    audit: Audit
+    throwaway: bool
+    """Made for a demo or a test: people may be added from anywhere."""
+
+    def now(self) -> datetime:
+        """The time, aware and in UTC. Deadlines are compared with no other clock."""
+        ...
+
+    def monotonic(self) -> float: ...
+
+    def bell(self) -> Bell:
+        """A bell of the caller's own, listening from now on."""
+        ...
+
+    def problems(self) -> list[str]:
+        """What is wrong with the store itself, as sentences."""
+        ...
+
+    def close(self) -> None: ...

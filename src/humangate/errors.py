@@ -1,0 +1,83 @@
+"""Every error humangate raises on purpose, with the exit code the command line gives it.
+
+GateError                     1   something unexpected
+├── UsageError                2   the request itself is malformed
+├── NotAnsweredError         11   nobody has answered yet
+│   ├── TimedOutError         3   the deadline passed first
+│   └── CancelledError        4   the ask was withdrawn
+├── NotFoundError             5   no such ask, person or group
+├── AlreadySettledError       6   another answer settled it first
+├── RefusedError              7   this caller may not do this
+│   ├── InvalidAnswerError    7   the answer does not fit the question
+│   └── AgentRefusedError     7   an agent tried what only a person may do
+└── StoreTroubleError         8   the store cannot be read or written
+
+An error's text is written for the person who reads it: what is wrong, then what to do.
+"""
+
+from __future__ import annotations
+
+
+class GateError(Exception):
+    """Something unexpected went wrong; nothing was decided."""
+
+    exit_code = 1
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or self.__class__.__doc__)
+
+
+class UsageError(GateError):
+    """The request does not make sense as it stands; see --help."""
+
+    exit_code = 2
+
+
+class NotAnsweredError(GateError):
+    """Nobody has answered yet."""
+
+    exit_code = 11
+
+
+class TimedOutError(NotAnsweredError):
+    """The deadline passed before anybody answered."""
+
+    exit_code = 3
+
+
+class CancelledError(NotAnsweredError):
+    """The ask was cancelled."""
+
+    exit_code = 4
+
+
+class NotFoundError(GateError):
+    """There is no such thing here; `gate inbox` lists what is waiting."""
+
+    exit_code = 5
+
+
+class AlreadySettledError(GateError):
+    """This ask is already settled."""
+
+    exit_code = 6
+
+
+class RefusedError(GateError):
+    """You may not do this."""
+
+    exit_code = 7
+
+
+class InvalidAnswerError(RefusedError):
+    """The answer does not fit the question."""
+
+
+class AgentRefusedError(RefusedError):
+    """Only a person may do this, and an agent seems to be at work here."""
+
+
+class StoreTroubleError(GateError):
+    """The store cannot be read or written; `gate doctor` says why."""
+
+    exit_code = 8

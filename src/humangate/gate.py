@@ -1,0 +1,140 @@
+"""`Gate`: asking and answering from Python."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, TypedDict, cast
+
+from humangate import wiring
+from humangate.domain import deadlines
+from humangate.domain.answers import Given
+from humangate.domain.outcomes import Approval, Choice, Outcome, outcome
+from humangate.service import answering, asking, conversing, sweeping, waiting
+from humangate.service.asking import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Unpack
+
+    from humangate.domain.asks import Ask
+    from humangate.domain.principals import Caller
+    from humangate.doors.store import Store
+
+    class AskOptions(TypedDict, total=False):
+        """What every kind of ask may carry; see docs/python.md."""
+
+        context: Any
+        going_on: str
+        priority: int
+        confidence: float
+        default: Any
+        multiple: bool
+        schema: dict[str, Any]
+        secret: bool
+        requirement: Mapping[str, Any]
+        expires_seconds: float
+        hard: bool
+        remind_every_seconds: float
+        escalations: Iterable[tuple[float, str]]
+        owner: str
+
+
+class Gate:
+    """The inbox, from a program. Give it a store or a path, or it takes the user's own."""
+
+    def __init__(
+        self, store: Store | str | None = None, *, agent: str = "", token: str = ""
+    ) -> None:
+        """`agent` is the name people see; `token` is the personal token to answer with."""
+        self._agent = agent
+        self._token = token or os.environ.get("GATE_TOKEN", "")
+        self._tokens: dict[str, str] = {}
+        self.store: Store = (
+            wiring.open_store(store) if store is None or isinstance(store, str) else store
+        )
+
+    def ask(
+        self,
+        prompt: str,
+        kind: str = "text",
+        *,
+        options: Sequence[str] = (),
+        reply: Callable[[str], str] | None = None,
+        **more: Unpack[AskOptions],
+    ) -> Outcome:
+        """Ask and wait for the answer. `reply` is called with what a person asks back."""
+        return self.wait(self.open(prompt, kind, options=options, **more), reply=reply)
+
+    def approve(self, prompt: str, **more: Unpack[AskOptions]) -> Approval:
+        """Ask for an approval: true when, and only when, a person approved."""
+        return cast("Approval", self.ask(prompt, "approval", **more))
+
+    def choose(self, prompt: str, options: Sequence[str], **more: Unpack[AskOptions]) -> Choice:
+        """Let a person choose. A last option `Other…` lets them write their own."""
+        return cast("Choice", self.ask(prompt, "choice", options=options, **more))
+
+    def open(
+        self,
+        prompt: str,
+        kind: str = "text",
+        *,
+        options: Sequence[str] = (),
+        owner: str = "",
+        **more: Any,
+    ) -> str:
+        """Ask without waiting; returns the id."""
+        steps = tuple(deadlines.Escalation(*step) for step in more.pop("escalations", ()))
+        request = Request(prompt, kind, tuple(options), escalations=steps, **more)
+        caller = self._caller()
+        origin = wiring.origin(caller, self._agent, owner)
+        opened = asking.ask(self.store, request, origin, caller)
+        if opened.token:
+            self._tokens[opened.ask.id] = opened.token
+        return opened.ask.id
+
+    def wait(
+        self,
+        ask_id: str,
+        seconds: float | None = None,
+        *,
+        reply: Callable[[str], str] | None = None,
+    ) -> Outcome:
+        """Wait for an ask that was opened before; its status is `pending` if time runs out."""
+        until = None if seconds is None else self.store.monotonic() + seconds
+        while True:
+            left = None if until is None else until - self.store.monotonic()
+            ask = waiting.wait(self.store, ask_id, left)
+            if not ask.pending or ask.asked_back <= ask.heard:
+                return self._hand_over(ask)
+            self._reply(ask, reply)
+
+    def _hand_over(self, ask: Ask) -> Outcome:
+        value = waiting.reveal(self.store, ask, self._tokens.get(ask.id, ""))
+        waiting.take(self.store, ask, self._caller().principal)
+        return outcome(ask, value)
+
+    def _reply(self, ask: Ask, reply: Callable[[str], str] | None) -> None:
+        if reply is None:
+            waiting.hear(self.store, ask)
+            return
+        words = reply(self.store.asks.messages(ask.id)[-1].text)
+        conversing.reply(self.store, ask.id, self._caller(), words)
+
+    def answer(
+        self, ask_id: str, value: Any, *, note: str = "", key: str = "", digest: str | None = None
+    ) -> Ask:
+        """Answer an ask; returns it as it is after that, settled or still short of votes."""
+        given = Given(value, note, digest, key)
+        return answering.answer(self.store, ask_id, self._caller(), given)[1]
+
+    def cancel(self, ask_id: str, reason: str = "") -> Ask:
+        """Withdraw an ask."""
+        return asking.cancel(self.store, ask_id, self._caller(), reason)
+
+    def pending(self, project: str | None = None, limit: int = 100) -> list[Ask]:
+        """What is waiting: most urgent first, then oldest."""
+        sweeping.sweep(self.store)
+        return self.store.asks.pending(limit, project)
+
+    def _caller(self) -> Caller:
+        return wiring.caller(self.store, "python", self._token)

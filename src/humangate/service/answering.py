@@ -1,0 +1,98 @@
+"""Answering: one conditional write that counts and settles (law 2)."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from humangate.domain import answers
+from humangate.domain.answers import Given
+from humangate.domain.asks import held
+from humangate.domain.digests import digest
+from humangate.domain.display import storable
+from humangate.domain.requirements import Vote
+from humangate.doors.results import Conflict, Done
+from humangate.errors import AlreadySettledError, RefusedError
+from humangate.service.asking import get
+from humangate.service.sweeping import fall_due
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humangate.domain.answers import Answer
+    from humangate.domain.asks import Ask
+    from humangate.domain.principals import Caller
+    from humangate.doors.store import Store
+
+
+def answer(store: Store, ask_id: str, caller: Caller, given: Given) -> tuple[Answer, Ask]:
+    """Give an answer. It is recorded when this returns; a refusal is kept, then raised."""
+    given = given._replace(value=_storable(given.value), note=storable(given.note))
+    while True:
+        ask = fall_due(store, get(store, ask_id))
+        if first := _retried(store, ask, caller, given):
+            return first, ask
+        secret_key = os.urandom(32)
+        verdict = answers.answer(ask, _votes(store, ask), caller, given, store.now(), secret_key)
+        if verdict.change is None:
+            result = store.asks.keep_answer(verdict.answer, verdict.events)
+        else:
+            result = store.asks.change(verdict.change, ask.version, verdict.answer, verdict.secret)
+        if isinstance(result, Conflict):
+            continue
+        if verdict.error:
+            raise verdict.error
+        return verdict.answer, verdict.change.ask if verdict.change else ask
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, list):
+        return [_storable(one) for one in value]
+    if isinstance(value, dict):
+        return {storable(str(key)): _storable(one) for key, one in value.items()}
+    return value
+
+
+def _votes(store: Store, ask: Ask) -> Sequence[Vote]:
+    requirement = ask.question.requirement
+    if requirement.n == 1 and requirement.reject == 1:
+        return ()
+    return [
+        Vote(one.principal, one.decision)
+        for one in store.asks.answers(ask.id)
+        if one.outcome == "counted" and one.decision
+    ]
+
+
+def _retried(store: Store, ask: Ask, caller: Caller, given: Given) -> Answer | None:
+    """The first result of an answer that was given before under the same key."""
+    if not given.key:
+        return None
+    principal = answers.answerer(caller)
+    first = store.asks.answer_with_key(ask.id, principal, given.key)
+    if first is None:
+        return None
+    if first.fingerprint and first.fingerprint != digest([given.value, given.note]):
+        raise RefusedError(f"the key {given.key!r} was used for another answer: take a new one")
+    if first.outcome == "late":
+        raise AlreadySettledError(first.reason)
+    if first.outcome == "refused":
+        raise RefusedError(first.reason)
+    return first
+
+
+def save_draft(store: Store, ask_id: str, caller: Caller, text: str) -> None:
+    """Keep a half-written answer; a soft deadline waits for it."""
+    while True:
+        ask = get(store, ask_id)
+        after = held(ask, store.now())
+        principal = answers.answerer(caller)
+        result = store.asks.save_draft(after, ask.version, principal, storable(text))
+        if isinstance(result, Done):
+            return
+
+
+def draft(store: Store, ask_id: str, caller: Caller) -> str:
+    return store.asks.draft(ask_id, answers.answerer(caller))

@@ -1,0 +1,153 @@
+"""Opening an ask, or finding the one this session has already opened."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from humangate.domain import deadlines
+from humangate.domain.answers import with_default
+from humangate.domain.asks import (
+    MAX_GOING_ON_CHARACTERS,
+    Ask,
+    Origin,
+    cancel as cancelled,
+    id_length,
+    make_id,
+    make_question,
+    opened,
+    question_digest,
+)
+from humangate.domain.digests import token_digest
+from humangate.domain.display import storable
+from humangate.domain.forms import has_hidden
+from humangate.domain.requirements import make_requirement
+from humangate.doors.results import Done
+from humangate.errors import NotFoundError, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humangate.domain.deadlines import Escalation
+    from humangate.domain.principals import Caller
+    from humangate.domain.requirements import Requirement
+    from humangate.doors.store import Store
+
+
+class Request(NamedTuple):
+    """What an asker wants to know, before it is checked."""
+
+    prompt: str
+    kind: str = "text"
+    options: tuple[str, ...] = ()
+    multiple: bool = False
+    schema: dict[str, Any] | None = None
+    context: Any = None
+    going_on: str = ""
+    priority: int = 2
+    confidence: float | None = None
+    default: Any = None
+    secret: bool = False
+    requirement: Mapping[str, Any] | None = None
+    expires_seconds: float | None = None
+    hard: bool = False
+    remind_every_seconds: float | None = None
+    escalations: tuple[Escalation, ...] = ()
+
+
+class Opened(NamedTuple):
+    """The ask, and the token that its secret answer is given out for, if it has one."""
+
+    ask: Ask
+    token: str
+    attached: bool
+    """The same session had already asked this, and its answer was not taken yet."""
+
+
+def ask(store: Store, request: Request, origin: Origin, caller: Caller) -> Opened:
+    """Open an ask; a repeated request of the same agent session attaches to its first one."""
+    requirement = _requirement(store, request)
+    question = with_default(
+        make_question(
+            request.kind,
+            storable(request.prompt),
+            context=request.context,
+            options=tuple(map(storable, request.options)),
+            multiple=request.multiple,
+            schema=request.schema,
+            secret=request.secret,
+            requirement=requirement,
+        ),
+        request.default,
+    )
+    if request.confidence is not None and not 0 <= request.confidence <= 1:
+        raise UsageError("confidence is a number from 0 to 1")
+    now = store.now()
+    token = os.urandom(32).hex() if question.secret or has_hidden(question.schema) else ""
+    new = Ask(
+        id="",
+        question=question,
+        origin=Origin(*map(storable, origin)),
+        opened_at=now,
+        digest=question_digest(question, origin),
+        priority=request.priority,
+        confidence=request.confidence,
+        going_on=storable(request.going_on)[:MAX_GOING_ON_CHARACTERS],
+        token_digest=token_digest(token) if token else "",
+        deadlines=deadlines.start(
+            now,
+            request.expires_seconds,
+            request.hard,
+            request.remind_every_seconds,
+            request.escalations,
+        ),
+    )
+    while True:
+        new = new._replace(id=make_id(id_length(store.asks.count()), os.urandom(16)))
+        result = store.asks.open(opened(new, caller.principal))
+        if isinstance(result, Done):
+            return Opened(new, token, attached=False)
+        if result.current:
+            return Opened(result.current, "", attached=True)
+
+
+def _requirement(store: Store, request: Request) -> Requirement:
+    requirement = make_requirement(request.requirement, store.people.groups())
+    if requirement.personal:
+        known = {person.name for person in store.people.all() if person.tokens}
+        unknown = [name for name in requirement.people if name not in known]
+        needed = max(requirement.n, 1)
+        if unknown or len(known) < needed:
+            who = ", ".join(unknown) or f"{needed} people"
+            raise RefusedError(
+                f"this ask tells people apart, so {who} must have a personal token first: "
+                "gate person add NAME"
+            )
+    return requirement
+
+
+def cancel(store: Store, ask_id: str, caller: Caller, reason: str) -> Ask:
+    """Withdraw a pending ask."""
+    while True:
+        change = cancelled(get(store, ask_id), caller, storable(reason), store.now())
+        if isinstance(store.asks.change(change, change.ask.version - 1), Done):
+            return change.ask
+
+
+def get(store: Store, ask_id: str) -> Ask:
+    """The ask of exactly this id."""
+    found = store.asks.get(ask_id.lower())
+    if found is None:
+        raise NotFoundError(f"there is no ask {ask_id}: gate inbox lists what is waiting")
+    return found
+
+
+def look_up(store: Store, abbreviation: str) -> Ask:
+    """The ask whose id begins like this; for reading only."""
+    wanted = abbreviation.lower()
+    if found := store.asks.get(wanted):
+        return found
+    ids = store.asks.matching(wanted if wanted.startswith("a-") else f"a-{wanted}", 5)
+    if len(ids) > 1:
+        raise UsageError(f"{abbreviation} may be {', '.join(ids)}: write one of them")
+    return get(store, ids[0] if ids else abbreviation)

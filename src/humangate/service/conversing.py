@@ -1,0 +1,43 @@
+"""Talk around an ask: people ask back, the asker replies, and nothing is settled by it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humangate.domain import asks
+from humangate.domain.display import storable
+from humangate.doors.results import Done
+from humangate.service.asking import get
+from humangate.service.sweeping import fall_due
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from humangate.domain.asks import Ask, Change
+    from humangate.domain.principals import Caller
+    from humangate.doors.store import Store
+
+
+def ask_back(store: Store, ask_id: str, caller: Caller, text: str) -> Ask:
+    """Send the asker a message; the ask stays pending."""
+    return _say(store, ask_id, caller, text, asks.ask_back)
+
+
+def reply(store: Store, ask_id: str, caller: Caller, text: str) -> Ask:
+    """The asker's reply, shown to people under the question."""
+    return _say(store, ask_id, caller, text, asks.reply)
+
+
+def _say(
+    store: Store,
+    ask_id: str,
+    caller: Caller,
+    text: str,
+    say: Callable[[Ask, Caller, str, datetime], Change],
+) -> Ask:
+    while True:
+        ask = fall_due(store, get(store, ask_id))
+        change = say(ask, caller, storable(text), store.now())
+        if isinstance(store.asks.change(change, ask.version), Done):
+            return change.ask

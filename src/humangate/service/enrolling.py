@@ -1,0 +1,81 @@
+"""People, their personal tokens and their groups."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from humangate.domain.audit import Event
+from humangate.domain.digests import token_digest
+from humangate.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humangate.domain.principals import Caller
+    from humangate.doors.store import Store
+
+
+def add(store: Store, caller: Caller, name: str) -> str:
+    """Add somebody and return their first token, which is shown this once."""
+    _only_people(store, caller)
+    if not name or not all(c.isalnum() or c in "._-@" for c in name) or len(name) > 64:
+        raise UsageError(f"{name!r} is no name: letters, digits and . _ - @, at most 64 of them")
+    if name in store.people.groups():
+        raise UsageError(f"{name} is the name of a group")
+    if not store.people.add(name, [_event("person.added", name, caller)]):
+        raise UsageError(f"there is already somebody called {name}: gate person token {name}")
+    return token(store, caller, name)
+
+
+def token(store: Store, caller: Caller, name: str) -> str:
+    """Make one more token for somebody."""
+    _only_people(store, caller)
+    made = "gate_" + os.urandom(32).hex()
+    event = _event("token.made", name, caller)
+    if not store.people.add_token(name, token_digest(made), [event]):
+        raise NotFoundError(f"there is nobody called {name}: gate person list")
+    return made
+
+
+def remove(store: Store, caller: Caller, name: str) -> None:
+    """Remove somebody with all their tokens; what they answered stays answered."""
+    _only_people(store, caller)
+    if not store.people.remove(name, [_event("person.removed", name, caller)]):
+        raise NotFoundError(f"there is nobody called {name}: gate person list")
+
+
+def set_group(store: Store, caller: Caller, name: str, members: Sequence[str]) -> None:
+    """Make, change or (without members) remove a group. Open asks keep the names they had."""
+    _only_people(store, caller)
+    known = {person.name for person in store.people.all()}
+    if name in known or name == "all" or not name:
+        raise UsageError(f"{name!r} cannot be the name of a group")
+    for member in members:
+        if member not in known:
+            raise NotFoundError(f"there is nobody called {member}: gate person add {member}")
+    content = {"members": list(members), "via": caller.via, "evidence": caller.evidence}
+    store.people.set_group(name, members, [Event("group.set", name, caller.principal, content)])
+
+
+def whose(store: Store, secret: str, name: str = "") -> str:
+    """The person whose token this is; it must be the named one, if a name is given."""
+    found = store.people.by_token(token_digest(secret.strip()))
+    if found is None or (name and found != name):
+        raise RefusedError(f"this is not a token of {name}" if name else "this token is unknown")
+    return found
+
+
+def _event(kind: str, subject: str, caller: Caller) -> Event:
+    content = {"via": caller.via, "evidence": caller.evidence}
+    return Event(kind, subject, caller.principal, content)
+
+
+def _only_people(store: Store, caller: Caller) -> None:
+    """Whoever could add people could approve in their names."""
+    if caller.agent and not caller.verified and not store.throwaway:
+        raise AgentRefusedError(
+            "only a person manages people and tokens, and an agent seems to be at work here "
+            f"({caller.agent.because}). Do it in your own terminal, or present your token: "
+            "--as NAME"
+        )

@@ -1,0 +1,70 @@
+"""Waiting for an answer, and taking it. A wait is a row; the waiter is a convenience (law 1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from humangate.domain import asks
+from humangate.domain.digests import token_digest
+from humangate.doors.results import Done
+from humangate.errors import RefusedError
+from humangate.service.asking import get
+from humangate.service.sweeping import fall_due
+
+if TYPE_CHECKING:
+    from humangate.domain.asks import Ask
+    from humangate.doors.store import Store
+
+_A_DAY_SECONDS = 86400.0
+
+
+def wait(store: Store, ask_id: str, seconds: float | None = None) -> Ask:
+    """The ask once it is settled or somebody asked back; as it is after so many seconds."""
+    bell = store.bell()
+    until = None if seconds is None else store.monotonic() + seconds
+    try:
+        while True:
+            ask = fall_due(store, get(store, ask_id))
+            left = _A_DAY_SECONDS if until is None else until - store.monotonic()
+            if not ask.pending or ask.asked_back > ask.heard or left <= 0:
+                return ask
+            if due_at := ask.deadlines.due_at:
+                left = min(left, max(0.0, (due_at - store.now()).total_seconds()))
+            bell.wait(left)
+    finally:
+        bell.close()
+
+
+def reveal(store: Store, ask: Ask, token: str) -> Any:
+    """The value of an answer; a secret one only for the holder of the ask's token."""
+    if not ask.token_digest or ask.status != "answered":
+        return ask.value
+    if ask.delivered_at:
+        raise RefusedError(f"{ask.id}: secret, already taken")
+    if not token or token_digest(token) != ask.token_digest:
+        raise RefusedError(
+            f"{ask.id} has a secret answer, given only to the holder of its token: "
+            f"gate wait {ask.id} --token-file F"
+        )
+    value = store.asks.secret(ask.id)
+    if value is None:
+        raise RefusedError(f"{ask.id}: the secret was erased, for nobody took it in 24 hours")
+    return value
+
+
+def take(store: Store, ask: Ask, to: str) -> bool:
+    """Record that the answer was handed over. Call it after, never before."""
+    while change := asks.take(ask, to, store.now()):
+        if isinstance(store.asks.change(change, ask.version), Done):
+            return True
+        ask = get(store, ask.id)
+    return False
+
+
+def hear(store: Store, ask: Ask) -> None:
+    """Record that the asker was handed the messages counted in this reading of the ask."""
+    messages = ask.asked_back
+    while change := asks.hear(ask, messages):
+        if isinstance(store.asks.change(change, ask.version), Done):
+            return
+        ask = get(store, ask.id)

@@ -1,0 +1,108 @@
+"""Settings: an environment variable wins over the settings file, the file over the default."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from humangate.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Setting(NamedTuple):
+    """One thing a user may set."""
+
+    name: str
+    variable: str
+    default: str
+    meaning: str
+
+
+SETTINGS = (
+    Setting(
+        "store",
+        "GATE_STORE",
+        "",
+        "Where the inbox is kept: a file, a folder or sqlite:///PATH. "
+        "By default humangate/gate.db in your data folder.",
+    ),
+    Setting(
+        "agent_wait_seconds",
+        "GATE_AGENT_WAIT_SECONDS",
+        "100",
+        "How long a wait in an agent's shell lasts before it says NOT ANSWERED YET.",
+    ),
+)
+
+
+class Value(NamedTuple):
+    """A setting's value and where it came from."""
+
+    text: str
+    source: str
+
+
+def data_folder(environ: Mapping[str, str]) -> str:
+    base = environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    return os.path.join(base, "humangate")
+
+
+def settings_file(environ: Mapping[str, str]) -> str:
+    base = environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return os.path.join(base, "humangate", "config.toml")
+
+
+def read_settings(environ: Mapping[str, str]) -> dict[str, Value]:
+    """Every setting by its name."""
+    path = settings_file(environ)
+    written = _read_file(path)
+    found = {}
+    for setting in SETTINGS:
+        if value := environ.get(setting.variable):
+            found[setting.name] = Value(value, setting.variable)
+        elif setting.name in written:
+            found[setting.name] = Value(str(written[setting.name]), path)
+        else:
+            found[setting.name] = Value(setting.default, "default")
+    return found
+
+
+def _read_file(path: str) -> dict[str, Any]:
+    if not os.path.exists(path):
+        return {}
+    # Imported here: most people have no settings file, and it costs a whole interpreter.
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            written = tomllib.load(file)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the settings file {path} cannot be read: {error}") from None
+    known = [setting.name for setting in SETTINGS]
+    for name in written:
+        if name not in known:
+            raise UsageError(f"{path} sets {name!r}; there are only {', '.join(known)}")
+    return written
+
+
+def store_path(environ: Mapping[str, str]) -> str:
+    """The database file that the settings name."""
+    named = read_settings(environ)["store"].text.removeprefix("sqlite://")
+    if "://" in named:
+        raise UsageError(f"GATE_STORE={named}: this humangate keeps its inbox in SQLite only")
+    path = os.path.abspath(os.path.expanduser(named or data_folder(environ)))
+    is_folder = not named or named.endswith(os.sep) or os.path.isdir(path)
+    return os.path.join(path, "gate.db") if is_folder else path
+
+
+def agent_wait_seconds(environ: Mapping[str, str]) -> float:
+    value = read_settings(environ)["agent_wait_seconds"]
+    try:
+        seconds = float(value.text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e9:
+        raise UsageError(f"agent_wait_seconds ({value.source}) is a number of seconds above 0")
+    return seconds

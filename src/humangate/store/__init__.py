@@ -1,0 +1,1 @@
+"""Stores: the only room that imports a database library."""

@@ -1,0 +1,297 @@
+"""Asks in SQLite, with the answers, messages, drafts and secrets that belong to them."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from humangate.domain.answers import Answer
+from humangate.domain.asks import Ask, Change, Message, Origin, Question
+from humangate.domain.deadlines import Deadlines, Escalation
+from humangate.domain.requirements import ANYBODY, Requirement
+from humangate.doors.results import Conflict, Done, Result
+from humangate.store.sqlite.queries import load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humangate.domain.audit import Event
+    from humangate.store.sqlite.store import SqliteStore
+
+_SQL = load("asks")
+
+
+class SqliteAsks:
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self._db = store.connection
+
+    def open(self, change: Change) -> Result:
+        ask = change.ask
+        try:
+            with self._store.transaction() as at:
+                self._db.write(_SQL["insert_ask"], _to_row(ask))
+                self._store.record(at, change.events, change.notices)
+        except apsw.ConstraintError:
+            found = self._asks("attachable_ask", ask.origin.session, ask.digest)
+            return Conflict(found[0] if found else None)
+        return Done()
+
+    def get(self, ask_id: str) -> Ask | None:
+        found = self._asks("get_ask", ask_id)
+        return found[0] if found else None
+
+    def matching(self, prefix: str, limit: int) -> list[str]:
+        return [found for (found,) in self._db.rows(_SQL["matching_ids"], (prefix, limit))]
+
+    def count(self) -> int:
+        return int(self._db.rows(_SQL["count_asks"])[0][0])
+
+    def pending(self, limit: int, project: str | None = None) -> list[Ask]:
+        if project is None:
+            return self._asks("pending_asks", limit)
+        return self._asks("pending_asks_of_project", project, limit)
+
+    def settled(self, limit: int, search: str = "") -> list[Ask]:
+        return self._asks("settled_asks", search.lower(), limit)
+
+    def due(self, now: datetime, limit: int) -> list[Ask]:
+        return self._asks("due_asks", _text(now), limit)
+
+    def without_events(self) -> list[str]:
+        return [ask_id for (ask_id,) in self._db.rows(_SQL["asks_without_events"])]
+
+    def change(
+        self, change: Change, expected_version: int, answer: Answer | None = None, secret: Any = None
+    ) -> Result:
+        ask = change.ask
+        try:
+            with self._store.transaction() as at:
+                if not self._db.write(_SQL["change_ask"], _changeable(ask, expected_version)):
+                    raise _Overtaken
+                if answer:
+                    self._db.write(_SQL["insert_answer"], _answer_row(answer))
+                    self._db.write(_SQL["drop_draft"], (ask.id, answer.principal))
+                if secret is not None:
+                    self._db.write(_SQL["keep_secret"], (ask.id, json.dumps(secret), at))
+                if change.message:
+                    self._db.write(_SQL["insert_message"], _message_row(change.message))
+                if change.erase_secret and ask.token_digest:
+                    self._db.write(_SQL["erase_secret"], (ask.id,))
+                for owner in change.wakes:
+                    self._db.write(_SQL["wake"], (owner, ask.id, at))
+                self._store.record(at, change.events, change.notices)
+        except (_Overtaken, apsw.ConstraintError):
+            return Conflict(self.get(ask.id))
+        if change.erase_secret and ask.token_digest:
+            self._db.checkpoint()
+        return Done()
+
+    def keep_answer(self, answer: Answer, events: Sequence[Event]) -> Result:
+        try:
+            with self._store.transaction() as at:
+                self._db.write(_SQL["insert_answer"], _answer_row(answer))
+                self._store.record(at, events)
+        except apsw.ConstraintError:
+            return Conflict(self.get(answer.ask_id))
+        return Done()
+
+    def answers(self, ask_id: str) -> list[Answer]:
+        return [_to_answer(row) for row in self._db.rows(_SQL["answers_of_ask"], (ask_id,))]
+
+    def answer_with_key(self, ask_id: str, principal: str, key: str) -> Answer | None:
+        rows = self._db.rows(_SQL["answer_with_key"], (ask_id, principal, key))
+        return _to_answer(rows[0]) if rows else None
+
+    def messages(self, ask_id: str) -> list[Message]:
+        rows = self._db.rows(_SQL["messages_of_ask"], (ask_id,))
+        return [Message(of, author, text, _time(at)) for of, author, text, at in rows]
+
+    def save_draft(self, ask: Ask, expected_version: int, principal: str, text: str) -> Result:
+        try:
+            with self._store.transaction() as at:
+                if not self._db.write(_SQL["change_ask"], _changeable(ask, expected_version)):
+                    raise _Overtaken
+                self._db.write(_SQL["save_draft"], (ask.id, principal, text, at))
+        except _Overtaken:
+            return Conflict(self.get(ask.id))
+        return Done()
+
+    def draft(self, ask_id: str, principal: str) -> str:
+        rows = self._db.rows(_SQL["get_draft"], (ask_id, principal))
+        return str(rows[0][0]) if rows else ""
+
+    def secret(self, ask_id: str) -> Any:
+        rows = self._db.rows(_SQL["get_secret"], (ask_id,))
+        return json.loads(rows[0][0]) if rows else None
+
+    def erase_secrets(self, before: datetime) -> int:
+        old = self._db.rows(_SQL["old_secrets"], (_text(before),))
+        if old:
+            with self._store.transaction():
+                for row in old:
+                    self._db.write(_SQL["erase_secret"], row)
+            self._db.checkpoint()
+        return len(old)
+
+    def woken(self) -> list[str]:
+        return [owner for (owner,) in self._db.rows(_SQL["woken"])]
+
+    def _asks(self, query: str, *parameters: Any) -> list[Ask]:
+        return [_to_ask(row) for row in self._db.rows(_SQL[query], parameters)]
+
+
+class _Overtaken(Exception):
+    """Undoes a transaction whose version is no longer the current one."""
+
+
+def _text(at: datetime | None) -> str | None:
+    return at.isoformat(timespec="microseconds") if at else None
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def _maybe_time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+def _json(value: Any) -> str | None:
+    return None if value is None else json.dumps(value)
+
+
+def _load(text: str | None) -> Any:
+    return None if text is None else json.loads(text)
+
+
+def _to_row(ask: Ask) -> tuple[Any, ...]:
+    question, clock = ask.question, ask.deadlines
+    requirement = question.requirement
+    return (
+        ask.id,
+        question.kind,
+        question.prompt,
+        _json(question.context),
+        json.dumps(question.options) if question.options else None,
+        question.multiple,
+        question.other,
+        _json(question.schema),
+        _json(question.default),
+        question.secret,
+        json.dumps(requirement) if requirement.personal else None,
+        *ask.origin,
+        _text(ask.opened_at),
+        ask.digest,
+        ask.priority,
+        ask.confidence,
+        ask.going_on,
+        ask.token_digest,
+        clock.hard,
+        clock.remind_every_seconds,
+        json.dumps(clock.escalations) if clock.escalations else None,
+        *_state(ask),
+    )
+
+
+def _state(ask: Ask) -> tuple[Any, ...]:
+    clock = ask.deadlines
+    return (
+        _text(clock.expires_at),
+        clock.moved_seconds,
+        _text(clock.remind_at),
+        clock.escalated,
+        _text(clock.escalate_at),
+        _text(clock.due_at),
+        ask.status,
+        ask.decision,
+        _json(ask.value),
+        ask.note,
+        _text(ask.settled_at),
+        ask.settled_by,
+        ask.settled_via,
+        _text(ask.delivered_at),
+        ask.delivered_to,
+        ask.asked_back,
+        ask.heard,
+        ask.version,
+    )
+
+
+def _changeable(ask: Ask, expected_version: int) -> tuple[Any, ...]:
+    return (*_state(ask), ask.id, expected_version)
+
+
+def _to_ask(row: Any) -> Ask:
+    question = Question(
+        kind=row[2],
+        prompt=row[3],
+        context=_load(row[4]),
+        options=tuple(json.loads(row[5])) if row[5] else (),
+        multiple=bool(row[6]),
+        other=bool(row[7]),
+        schema=_load(row[8]),
+        default=_load(row[9]),
+        secret=bool(row[10]),
+        requirement=_to_requirement(row[11]),
+    )
+    clock = Deadlines(
+        hard=bool(row[25]),
+        remind_every_seconds=row[26],
+        escalations=tuple(Escalation(*one) for one in json.loads(row[27])) if row[27] else (),
+        expires_at=_maybe_time(row[28]),
+        moved_seconds=row[29],
+        remind_at=_maybe_time(row[30]),
+        escalated=row[31],
+        escalate_at=_maybe_time(row[32]),
+    )
+    return Ask(
+        id=row[1],
+        question=question,
+        origin=Origin(*row[12:19]),
+        opened_at=_time(row[19]),
+        digest=row[20],
+        priority=row[21],
+        confidence=row[22],
+        going_on=row[23],
+        token_digest=row[24],
+        deadlines=clock,
+        status=row[34],
+        decision=row[35],
+        value=_load(row[36]),
+        note=row[37],
+        settled_at=_maybe_time(row[38]),
+        settled_by=row[39],
+        settled_via=row[40],
+        delivered_at=_maybe_time(row[41]),
+        delivered_to=row[42],
+        asked_back=row[43],
+        heard=row[44],
+        version=row[45],
+    )
+
+
+def _to_requirement(text: str | None) -> Requirement:
+    if text is None:
+        return ANYBODY
+    n, of, veto, not_author, reject = json.loads(text)
+    return Requirement(n, tuple(of), tuple(veto), not_author, reject)
+
+
+def _answer_row(answer: Answer) -> tuple[Any, ...]:
+    given_at = _text(answer.given_at)
+    return (*answer[:4], _json(answer.value), *answer[5:7], given_at, *answer[8:])
+
+
+def _to_answer(row: Any) -> Answer:
+    _, ask_id, principal, verified, via, value, decision, note, given_at, *rest = row
+    return Answer(
+        ask_id, principal, bool(verified), via, _load(value), decision, note, _time(given_at), *rest
+    )
+
+
+def _message_row(message: Message) -> tuple[Any, ...]:
+    return (*message[:3], _text(message.sent_at))

@@ -1,0 +1,104 @@
+-- name: insert_ask
+-- A new ask. Fails on its id or on the attachable index.
+INSERT INTO asks VALUES (
+    NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+);
+
+-- name: change_ask
+-- The conditional write: only what can change, and only from the version it was decided on.
+UPDATE asks SET
+    expires_at = ?, moved_seconds = ?, remind_at = ?, escalated = ?, escalate_at = ?, due_at = ?,
+    status = ?, decision = ?, value = ?, note = ?, settled_at = ?, settled_by = ?,
+    settled_via = ?, delivered_at = ?, delivered_to = ?, asked_back = ?, heard = ?, version = ?
+WHERE id = ? AND version = ?;
+
+-- name: get_ask
+SELECT * FROM asks WHERE id = ?;
+
+-- name: attachable_ask
+-- The ask that a repeated request of the same session attaches to.
+SELECT * FROM asks
+WHERE session = ? AND digest = ? AND session <> '' AND token_digest = ''
+    AND delivered_at IS NULL AND status IN ('pending', 'answered');
+
+-- name: matching_ids
+SELECT id FROM asks WHERE id >= ?1 AND id < ?1 || '~' ORDER BY id LIMIT ?2;
+
+-- name: count_asks
+-- The newest row number: rows are never removed, and counting a million takes too long.
+SELECT coalesce(max(seq), 0) FROM asks;
+
+-- name: pending_asks
+SELECT * FROM asks WHERE status = 'pending' ORDER BY priority, opened_at, seq LIMIT ?;
+
+-- name: pending_asks_of_project
+SELECT * FROM asks WHERE status = 'pending' AND project = ?
+ORDER BY priority, opened_at, seq LIMIT ?;
+
+-- name: settled_asks
+-- Newest first; a search walks along the index and stops at the limit.
+SELECT * FROM asks
+WHERE settled_at IS NOT NULL
+    AND (?1 = '' OR instr(lower(prompt), ?1) OR instr(lower(note), ?1) OR instr(lower(id), ?1))
+ORDER BY settled_at DESC LIMIT ?2;
+
+-- name: due_asks
+SELECT * FROM asks
+WHERE status = 'pending' AND due_at IS NOT NULL AND due_at <= ? ORDER BY due_at LIMIT ?;
+
+-- name: asks_without_events
+-- Every ask has an event of its opening, every settled one another of its settling.
+SELECT id FROM asks
+WHERE id > '' AND (
+    NOT EXISTS (SELECT 1 FROM events WHERE subject = id AND kind = 'ask.opened')
+    OR (status <> 'pending' AND NOT EXISTS (
+        SELECT 1 FROM events
+        WHERE subject = id AND kind IN ('ask.answered', 'ask.cancelled', 'ask.timed_out')
+    ))
+)
+ORDER BY id;
+
+-- name: insert_answer
+INSERT INTO answers VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: answers_of_ask
+SELECT * FROM answers WHERE ask_id = ? ORDER BY seq;
+
+-- name: answer_with_key
+SELECT * FROM answers WHERE ask_id = ? AND principal = ? AND key = ? AND key <> '';
+
+-- name: insert_message
+INSERT INTO messages VALUES (NULL, ?, ?, ?, ?);
+
+-- name: messages_of_ask
+SELECT ask_id, author, text, sent_at FROM messages WHERE ask_id = ? ORDER BY seq;
+
+-- name: save_draft
+INSERT INTO drafts VALUES (?, ?, ?, ?)
+ON CONFLICT (ask_id, principal) DO UPDATE SET text = excluded.text, saved_at = excluded.saved_at;
+
+-- name: drop_draft
+-- The person's own answer counted; drafts of others stay.
+DELETE FROM drafts WHERE ask_id = ? AND principal = ?;
+
+-- name: get_draft
+SELECT text FROM drafts WHERE ask_id = ? AND principal = ?;
+
+-- name: keep_secret
+INSERT INTO secrets VALUES (?, ?, ?);
+
+-- name: get_secret
+SELECT value FROM secrets WHERE ask_id = ?;
+
+-- name: erase_secret
+DELETE FROM secrets WHERE ask_id = ?;
+
+-- name: old_secrets
+SELECT ask_id FROM secrets WHERE kept_at < ?;
+
+-- name: wake
+INSERT INTO wakes VALUES (NULL, ?, ?, ?);
+
+-- name: woken
+SELECT owner FROM wakes ORDER BY seq;

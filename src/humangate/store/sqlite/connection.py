@@ -1,0 +1,149 @@
+"""One SQLite connection: its settings, its transactions, its patience and its troubles."""
+
+from __future__ import annotations
+
+import os
+import time
+from _thread import RLock
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from humangate.errors import StoreTroubleError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_PATIENCE_SECONDS = 30.0
+# Before this, two connections that wrote and checkpointed at the same instant lost pages.
+_SAFE_SQLITE = (3, 51, 3)
+
+
+class Connection:
+    """A connection that waits its turn and says in plain words what is wrong."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._lock = RLock()
+        self._waiting_since = 0.0
+        try:
+            self._raw = self._open()
+        except apsw.Error as error:
+            raise self.trouble(error) from error
+
+    def _open(self) -> apsw.Connection:
+        # SQLite gives its side files the mode of the main one, so it must be private first.
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        raw = apsw.Connection(self.path)
+        raw.set_busy_handler(self._be_patient)
+        # FULL: an answer is acknowledged only once it would survive a power cut.
+        raw.execute(
+            "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;"
+        )
+        return raw
+
+    def _be_patient(self, tries: int) -> bool:
+        """Wait a random moment: SQLite's own handler lets some writers starve."""
+        now = time.monotonic()
+        if tries == 0:
+            self._waiting_since = now
+        time.sleep((1 + os.urandom(1)[0] % 12) / 1000)
+        return now - self._waiting_since < _PATIENCE_SECONDS
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        try:
+            # Another thread's half-done transaction is visible on this connection: wait for it.
+            with self._lock:
+                return self._raw.execute(sql, parameters).fetchall()
+        except apsw.Error as error:
+            raise self.trouble(error) from error
+
+    def write(self, sql: str, parameters: Sequence[Any] = ()) -> int:
+        """Run one statement of an open transaction; says how many rows it changed."""
+        self._raw.execute(sql, parameters)
+        return self._raw.changes()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Begin at once, commit and sync at the end, undo everything on any error."""
+        with self._lock:
+            try:
+                self._raw.execute("BEGIN IMMEDIATE")
+                try:
+                    yield
+                    self._raw.execute("COMMIT")
+                except BaseException:
+                    if self._raw.in_transaction:
+                        self._raw.execute("ROLLBACK")
+                    raise
+            except apsw.ConstraintError:
+                raise
+            except apsw.Error as error:
+                raise self.trouble(error) from error
+
+    def checkpoint(self) -> None:
+        """Empty the log, so that what was erased is gone from it too; later if it is in use."""
+        try:
+            self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        except apsw.BusyError:
+            pass
+
+    def prepare(self, migrations: list[str]) -> None:
+        """Bring the file to the newest schema; any number of processes may try at once."""
+        try:
+            version = self._version()
+            if version < len(migrations):
+                self._raw.execute("PRAGMA journal_mode = WAL").fetchall()
+                self._migrate(migrations)
+        except apsw.Error as error:
+            raise self.trouble(error) from error
+        if version > len(migrations):
+            raise StoreTroubleError(
+                f"the store {self.path} was written by a newer humangate: upgrade this one"
+            )
+
+    def _version(self) -> int:
+        version = self._raw.execute("PRAGMA user_version").get
+        assert isinstance(version, int)
+        return version
+
+    def _migrate(self, migrations: list[str]) -> None:
+        with self.transaction():
+            for path in migrations[self._version() :]:
+                with open(path, encoding="utf-8") as file:
+                    self._raw.execute(file.read())
+            self._raw.execute(f"PRAGMA user_version = {len(migrations)}")
+
+    def problems(self) -> list[str]:
+        """What a thorough look at the file and the library finds."""
+        found = [f"the store is damaged: {row[0]}" for row in self.rows("PRAGMA integrity_check")]
+        found = [problem for problem in found if not problem.endswith(": ok")]
+        if tuple(map(int, apsw.sqlite_lib_version().split("."))) < _SAFE_SQLITE:
+            found.append(f"SQLite {apsw.sqlite_lib_version()} can lose writes: upgrade apsw")
+        if self.rows("PRAGMA journal_mode")[0][0] != "wal":
+            found.append("the store is not in WAL mode: is it on a file system without locks?")
+        return found
+
+    def close(self) -> None:
+        self._raw.close()
+
+    def trouble(self, error: Exception) -> StoreTroubleError:
+        """The sentence for a database error: what is wrong, what is certain, what to do."""
+        if isinstance(error, apsw.FullError):
+            what = "the disk is full: make room, then try again"
+        elif isinstance(error, (apsw.BusyError, apsw.LockedError)):
+            what = f"it was busy for {_PATIENCE_SECONDS:.0f} seconds: try again"
+        elif isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError, apsw.CantOpenError)):
+            what = (
+                "it cannot be written from here. Outside an agent's sandbox it may be; "
+                "or name another one: GATE_STORE=PATH"
+            )
+        elif isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
+            what = "it is damaged or not a humangate store: gate doctor looks closer"
+        else:
+            what = f"{error}: gate doctor looks closer"
+        return StoreTroubleError(
+            f"the store {self.path} gives trouble: {what}. "
+            "Nothing was confirmed; gate show tells what is recorded."
+        )

@@ -1,0 +1,62 @@
+"""People, tokens and groups in SQLite."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from humangate.domain.principals import Person
+from humangate.store.sqlite.queries import load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humangate.domain.audit import Event
+    from humangate.store.sqlite.store import SqliteStore
+
+_SQL = load("people")
+
+
+class SqlitePeople:
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self._db = store.connection
+
+    def add(self, name: str, events: Sequence[Event]) -> bool:
+        with self._store.transaction() as at:
+            return self._recorded(at, "add_person", (name, at), events)
+
+    def remove(self, name: str, events: Sequence[Event]) -> bool:
+        with self._store.transaction() as at:
+            return self._recorded(at, "remove_person", (name,), events)
+
+    def all(self) -> list[Person]:
+        rows = self._db.rows(_SQL["all_people"])
+        return [Person(name, datetime.fromisoformat(at), tokens) for name, at, tokens in rows]
+
+    def add_token(self, name: str, token_digest: str, events: Sequence[Event]) -> bool:
+        with self._store.transaction() as at:
+            return self._recorded(at, "add_token", (name, token_digest, at), events)
+
+    def by_token(self, token_digest: str) -> str | None:
+        rows = self._db.rows(_SQL["person_of_token"], (token_digest,))
+        return str(rows[0][0]) if rows else None
+
+    def set_group(self, name: str, members: Sequence[str], events: Sequence[Event]) -> None:
+        with self._store.transaction() as at:
+            self._db.write(_SQL["empty_group"], (name,))
+            for member in members:
+                self._db.write(_SQL["add_member"], (name, member))
+            self._store.record(at, events)
+
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for name, member in self._db.rows(_SQL["all_members"]):
+            found[name] = (*found.get(name, ()), member)
+        return found
+
+    def _recorded(self, at: str, query: str, row: Any, events: Sequence[Event]) -> bool:
+        if not self._db.write(_SQL[query], row):
+            return False
+        self._store.record(at, events)
+        return True

@@ -1,0 +1,81 @@
+"""The embedded store: one SQLite file, no service, many processes."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from humangate.store.sqlite.asks import SqliteAsks
+from humangate.store.sqlite.audit import SqliteAudit
+from humangate.store.sqlite.bell import listen, ring
+from humangate.store.sqlite.connection import Connection
+from humangate.store.sqlite.outbox import SqliteOutbox
+from humangate.store.sqlite.people import SqlitePeople
+from humangate.store.sqlite.queries import load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import datetime
+
+    from humangate.domain.asks import Notice
+    from humangate.domain.audit import Event
+    from humangate.doors.clock import Clock
+    from humangate.doors.store import Bell
+
+_MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
+_SQL = load("store")
+
+
+class SqliteStore:
+    """Everything in one file; a bell beside it wakes the waiters."""
+
+    def __init__(self, path: str, clock: Clock) -> None:
+        self._clock = clock
+        self._bell_path = f"{path}-bell"
+        self.connection = Connection(path)
+        self.connection.prepare(_migrations())
+        self.asks = SqliteAsks(self)
+        self.people = SqlitePeople(self)
+        self.outbox = SqliteOutbox(self.connection)
+        self.audit = SqliteAudit(self.connection)
+
+    @property
+    def throwaway(self) -> bool:
+        return bool(self.connection.rows(_SQL["get_trait"], ("throwaway",)))
+
+    def mark_throwaway(self) -> None:
+        """For demos and tests; a store in use cannot become one."""
+        with self.connection.transaction():
+            self.connection.write(_SQL["mark_throwaway"])
+
+    def now(self) -> datetime:
+        return self._clock.now()
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic()
+
+    def bell(self) -> Bell:
+        return listen(self._bell_path)
+
+    @contextmanager
+    def transaction(self) -> Iterator[str]:
+        """A transaction and its time; rings the bell once it is committed."""
+        with self.connection.transaction():
+            yield self.now().isoformat(timespec="microseconds")
+        ring(self._bell_path)
+
+    def record(self, at: str, events: Iterable[Event], notices: Iterable[Notice] = ()) -> None:
+        """What belongs to every change of state, in the same transaction (law 9)."""
+        self.audit.append(at, events)
+        self.outbox.put(at, notices)
+
+    def problems(self) -> list[str]:
+        return self.connection.problems()
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+def _migrations() -> list[str]:
+    return [os.path.join(_MIGRATIONS, name) for name in sorted(os.listdir(_MIGRATIONS))]

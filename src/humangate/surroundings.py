@@ -1,0 +1,92 @@
+"""What stands around this process: user, terminal, ancestors, agent, project."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from typing import TYPE_CHECKING, Any
+
+from humangate.domain.principals import SIGNS, Caller, Process, Sighting, find_agent, person
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_MOST_ANCESTORS = 64
+_INTERPRETERS = ("node", "bun", "deno", "python", "python3", "bash", "sh")
+
+
+def user_name() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid{os.getuid()}"
+
+
+def sees_processes() -> bool:
+    """Without /proc only the agent's variables can be looked at."""
+    return os.path.exists("/proc/self/stat")
+
+
+def ancestors() -> list[Process]:
+    """The processes above this one, nearest first; empty where there is no /proc."""
+    found: list[Process] = []
+    pid = os.getppid()
+    while pid > 0 and len(found) < _MOST_ANCESTORS:
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                stat = file.read()
+            with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as file:
+                words = file.read(4096).split("\0")
+        except OSError:
+            break
+        # The name stands in brackets and may itself hold brackets and blanks.
+        name = stat[stat.index("(") + 1 : stat.rindex(")")]
+        found.append(Process(pid, name, _program(words)))
+        pid = int(stat[stat.rindex(")") + 2 :].split()[1])
+    return found
+
+
+def _program(words: list[str]) -> str:
+    program = os.path.basename(words[0])
+    if program in _INTERPRETERS and len(words) > 1:
+        return os.path.basename(words[1])
+    return program
+
+
+def terminal() -> str:
+    for descriptor in (0, 1, 2):
+        try:
+            return os.ttyname(descriptor)
+        except OSError:
+            continue
+    return ""
+
+
+def caller(environ: Mapping[str, str], via: str, verified_name: str = "") -> Caller:
+    """Whoever runs this process: the OS user, or the person whose token was presented."""
+    above = ancestors()
+    agent = find_agent(environ, above)
+    evidence: dict[str, Any] = {
+        "uid": os.getuid(),
+        "terminal": terminal(),
+        "ancestors": [f"{process.pid} {process.name}" for process in above],
+        "variables": [v for sign in SIGNS for v in sign.variables if v in environ],
+    }
+    name = verified_name or user_name()
+    return Caller(person(name), bool(verified_name), via, agent, evidence)
+
+
+def project(folder: str) -> str:
+    """The nearest folder above that is a project of its own, or the folder itself."""
+    here = folder
+    while True:
+        if any(os.path.exists(os.path.join(here, sign)) for sign in (".git", ".gate")):
+            return here
+        parent = os.path.dirname(here)
+        if parent == here:
+            return folder
+        here = parent
+
+
+def asker_name(agent: Sighting | None) -> str:
+    return agent.cli if agent else user_name()

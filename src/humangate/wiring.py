@@ -1,0 +1,76 @@
+"""The composition root: the only holder of every key."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from humangate import settings, surroundings
+from humangate.domain.asks import Origin
+from humangate.errors import StoreTroubleError
+from humangate.store.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humangate.domain.principals import Caller
+    from humangate.doors.clock import Clock
+    from humangate.doors.store import Store
+
+
+class SystemClock:
+    """The machine's own clock."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+def open_store(path: str | None = None, clock: Clock | None = None) -> Store:
+    """The store of the settings, or the one at a path; made when it is not there yet."""
+    path = path or settings.store_path(os.environ)
+    folder = os.path.dirname(path)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        return SqliteStore(path, clock or SystemClock())
+    except OSError as error:
+        raise StoreTroubleError(
+            f"the store {path} cannot be opened ({error.strerror}). If an agent's sandbox is "
+            "the reason, allow it that folder, or name a store it may write: GATE_STORE=PATH"
+        ) from None
+
+
+def open_throwaway_store(path: str, clock: Clock | None = None) -> Store:
+    """A new store for a demo or a test, to which people may be added from anywhere."""
+    store = SqliteStore(path, clock or SystemClock())
+    store.mark_throwaway()
+    return store
+
+
+def caller(store: Store, via: str, token: str = "", name: str = "") -> Caller:
+    """Whoever calls: the OS user as claimed, or a person proven by their token."""
+    if not token:
+        return surroundings.caller(os.environ, via)
+    # Imported here: without a token, nobody needs to be looked up.
+    from humangate.service.enrolling import whose
+
+    return surroundings.caller(os.environ, via, whose(store, token, name))
+
+
+def origin(caller: Caller, asker: str = "", owner: str = "", environ: Mapping[str, str] = os.environ) -> Origin:
+    """Where an ask of this process comes from."""
+    folder = os.getcwd()
+    agent = caller.agent
+    return Origin(
+        project=surroundings.project(folder),
+        cwd=folder,
+        agent=asker or surroundings.asker_name(agent),
+        session=f"{agent.cli}/{agent.session}" if agent and agent.session else "",
+        tool_use_id=environ.get("CODEX_TOOL_CALL_ID", ""),
+        sponsor=caller.principal,
+        owner=owner,
+    )
