@@ -6,7 +6,6 @@ import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
 from humangate import gate
-from humangate.domain.outcomes import Approval, Choice, Outcome
 from humangate.service.publishing import Publisher
 
 if TYPE_CHECKING:
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from humangate.domain.asks import Ask
+    from humangate.domain.outcomes import Approval, Choice, Outcome
     from humangate.doors.store import Store
 
 

@@ -61,7 +61,9 @@ def caller(store: Store, via: str, token: str = "", name: str = "") -> Caller:
     return surroundings.caller(os.environ, via, whose(store, token, name))
 
 
-def origin(caller: Caller, asker: str = "", owner: str = "", environ: Mapping[str, str] = os.environ) -> Origin:
+def origin(
+    caller: Caller, asker: str = "", owner: str = "", environ: Mapping[str, str] = os.environ
+) -> Origin:
     """Where an ask of this process comes from."""
     folder = os.getcwd()
     agent = caller.agent

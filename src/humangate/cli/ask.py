@@ -29,8 +29,18 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("question")
-    add("--kind", choices=KINDS[:-1], help="approval, choice, text or form; by default what the other options suggest")
-    add("--option", action="append", default=[], metavar="A", help="an option of a choice; a last option 'Other…' takes text")
+    add(
+        "--kind",
+        choices=KINDS[:-1],
+        help="approval, choice, text or form; by default what the other options suggest",
+    )
+    add(
+        "--option",
+        action="append",
+        default=[],
+        metavar="A",
+        help="an option of a choice; a last option 'Other…' takes text",
+    )
     add("--multiple", action="store_true", help="several options may be chosen")
     add("--schema", metavar="F", help="JSON Schema of a form: a file, - or the JSON itself")
     add("--context", metavar="F", help="a file (or -) that is shown with the question")
@@ -40,11 +50,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--from", dest="asker", default="", metavar="NAME", help="who asks, as people see it")
     add("--confidence", type=float, metavar="X", help="how sure the asker is, from 0 to 1")
     add("--remind-every", metavar="TIME", help="remind people as often as this")
-    add("--escalate", action="append", default=[], metavar="AFTER:WHO", help="tell somebody else after so long")
+    add(
+        "--escalate",
+        action="append",
+        default=[],
+        metavar="AFTER:WHO",
+        help="tell somebody else after so long",
+    )
     add("--require", metavar="WHO", help="2, 2:GROUP, 2:alice,bob or all:alice,bob must agree")
     add("--veto", action="append", default=[], metavar="NAME", help="this person's no is enough")
     add("--not-author", action="store_true", help="whoever started the asker may not answer")
-    add("--secret", action="store_true", help="the answer is secret: kept apart, given once, erased")
+    add(
+        "--secret", action="store_true", help="the answer is secret: kept apart, given once, erased"
+    )
     add_secret_roads(parser)
     add("--no-wait", action="store_true", help="print the id and do not wait")
     add("--json", action="store_true", help="print one JSON object (docs/json.md)")

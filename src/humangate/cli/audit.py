@@ -25,8 +25,12 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("verb", choices=("log", "verify", "head"))
-    parser.add_argument("--limit", type=int, default=50, metavar="N", help="how many events log shows (50)")
-    parser.add_argument("--head", metavar="HEAD", help="verify against a head that was kept elsewhere")
+    parser.add_argument(
+        "--limit", type=int, default=50, metavar="N", help="how many events log shows (50)"
+    )
+    parser.add_argument(
+        "--head", metavar="HEAD", help="verify against a head that was kept elsewhere"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md)")
 
 

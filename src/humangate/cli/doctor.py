@@ -91,5 +91,7 @@ def _agents() -> Finding:
         return Finding(False, "there is no /proc: agents are recognised by their variables only")
     agent = find_agent(os.environ, surroundings.ancestors())
     if agent:
-        return Finding(True, f"{agent.cli} is at work here ({agent.because}): no approvals from here")
+        return Finding(
+            True, f"{agent.cli} is at work here ({agent.because}): no approvals from here"
+        )
     return Finding(True, "no agent is at work in this shell: approvals count as yours")

@@ -36,8 +36,19 @@ class Handing(NamedTuple):
 
 
 def add_secret_roads(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--to-file", metavar="F", default="", help="write a secret answer to this new file (mode 0600) instead of stdout")
-    parser.add_argument("--exec", metavar="CMD", default="", dest="command", help="give a secret answer to this shell command on its standard input")
+    parser.add_argument(
+        "--to-file",
+        metavar="F",
+        default="",
+        help="write a secret answer to this new file (mode 0600) instead of stdout",
+    )
+    parser.add_argument(
+        "--exec",
+        metavar="CMD",
+        default="",
+        dest="command",
+        help="give a secret answer to this shell command on its standard input",
+    )
 
 
 def wait_and_hand_over(

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("search", nargs="?", default="", help="only those with this in question, note or id")
+    parser.add_argument(
+        "search", nargs="?", default="", help="only those with this in question, note or id"
+    )
     parser.add_argument("--limit", type=int, default=50, metavar="N", help="how many at most (50)")
     parser.add_argument("--json", action="store_true", help="print a JSON list (docs/json.md)")
 
@@ -29,7 +31,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json([ask_document(ask) for ask in asks])
     elif not asks:
-        print("Nothing has been settled yet." if not args.search else "Nothing like that was asked.")
+        print(
+            "Nothing has been settled yet." if not args.search else "Nothing like that was asked."
+        )
     for ask in asks if not args.json else ():
         print(_line(ask))
     return 0

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 
 def add_identity(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--as", dest="name", default="", metavar="NAME", help="act as this person; needs their token (GATE_TOKEN, --token-file, or typed)")
+    parser.add_argument(
+        "--as",
+        dest="name",
+        default="",
+        metavar="NAME",
+        help="act as this person; needs their token (GATE_TOKEN, --token-file, or typed)",
+    )
     parser.add_argument("--token-file", metavar="F", help="a file that holds the personal token")
 
 

@@ -60,7 +60,9 @@ def _answer_all(store: Store, args: argparse.Namespace) -> int:
 
     who, seen = caller(store, args), 0
     skipped: set[str] = set()
-    while waiting := [a for a in store.asks.pending(args.limit, args.project) if a.id not in skipped]:
+    while waiting := [
+        a for a in store.asks.pending(args.limit, args.project) if a.id not in skipped
+    ]:
         skipped.add(waiting[0].id)
         seen += 1
         print()

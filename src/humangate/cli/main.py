@@ -47,7 +47,9 @@ def main(argv: list[str] | None = None) -> int:
             return _version()
         if name not in COMMANDS:
             raise UsageError(f"there is no command {name!r}; gate --help lists them")
-        arguments = parser_of(name, helping="-h" in words or "--help" in words).parse_args(words[1:])
+        arguments = parser_of(name, helping="-h" in words or "--help" in words).parse_args(
+            words[1:]
+        )
         code = _module(name).run(arguments)
         sys.stdout.flush()
         return int(code)
@@ -69,7 +71,7 @@ def parser_of(name: str, helping: bool = False) -> argparse.ArgumentParser:
         prog=f"gate {name}",
         description=module.__doc__,
         epilog=EXIT_CODES,
-        formatter_class=_formatter() if helping else argparse.RawDescriptionHelpFormatter,
+        formatter_class=_formatter() if helping else _plain_formatter,
         allow_abbrev=False,
     )
     module.configure(parser)
@@ -78,6 +80,11 @@ def parser_of(name: str, helping: bool = False) -> argparse.ArgumentParser:
 
 def _module(name: str) -> Any:
     return import_module(f"humangate.cli.{name.replace('-', '_')}")
+
+
+def _plain_formatter(prog: str) -> argparse.HelpFormatter:
+    # argparse makes one for every option; asked for the width, it would load shutil each time.
+    return argparse.RawDescriptionHelpFormatter(prog, width=100)
 
 
 def _formatter() -> Any:

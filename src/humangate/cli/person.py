@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("verb", choices=("add", "list", "token", "remove", "group"), help="add NAME | list | token NAME | remove NAME | group GROUP [NAME ...]")
+    parser.add_argument(
+        "verb",
+        choices=("add", "list", "token", "remove", "group"),
+        help="add NAME | list | token NAME | remove NAME | group GROUP [NAME ...]",
+    )
     parser.add_argument("name", nargs="?", default="")
     parser.add_argument("members", nargs="*", help="of a group; none removes the group")
     add_identity(parser)
@@ -36,7 +40,9 @@ def run(args: argparse.Namespace) -> int:
             print_json({"name": args.name, "token": made})
         else:
             print(made)
-            print(f"This is shown once. Answer with it: GATE_TOKEN=… gate answer ID --as {args.name}")
+            print(
+                f"This is shown once. Answer with it: GATE_TOKEN=… gate answer ID --as {args.name}"
+            )
     elif args.verb == "remove":
         enrolling.remove(store, who, args.name)
         _tell(args.json, f"Removed {args.name}")

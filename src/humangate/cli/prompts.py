@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _SAVE_EVERY_SECONDS = 1.0
 
 
-class NotYet(Exception):
+class NotYet(Exception):  # noqa: N818 - leaving is no error
     """The person left without answering; what they typed is kept as a draft."""
 
 

@@ -87,7 +87,11 @@ def ask_lines(store: Store, ask: Ask, whole: bool = False) -> list[str]:
     lines += _options(ask)
     if question.context is not None:
         context = question.context
-        text = context if isinstance(context, str) else json.dumps(context, indent=2, ensure_ascii=False)
+        text = (
+            context
+            if isinstance(context, str)
+            else json.dumps(context, indent=2, ensure_ascii=False)
+        )
         lines += ["", coloured("Context", "bold"), *frame(text, width, most=most)]
     if ask.going_on:
         going_on = frame(ask.going_on, width, most=most)
@@ -128,9 +132,8 @@ def _terms(store: Store, ask: Ask, now: datetime) -> list[str]:
     question, clock, lines = ask.question, ask.deadlines, [""]
     if question.requirement.personal:
         lines.append(f"Decided by {inert_line(str(question.requirement))}")
-        for vote in store.asks.answers(ask.id):
-            if vote.outcome in ("counted", "settled"):
-                lines.append(f"  {vote.principal}: {vote.decision} {inert_line(vote.note)}".rstrip())
+        votes = [v for v in store.asks.answers(ask.id) if v.outcome in ("counted", "settled")]
+        lines += [f"  {v.principal}: {v.decision} {inert_line(v.note)}".rstrip() for v in votes]
     if ask.pending and clock.expires_at:
         left = age((clock.expires_at - now).total_seconds())
         firm = "; the asker's host enforces it" if clock.hard else ""

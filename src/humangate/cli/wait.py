@@ -16,8 +16,14 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id")
-    parser.add_argument("--timeout", metavar="TIME", help="stop waiting after so long (the ask stays): 300, 90s, 5m, 2h")
-    parser.add_argument("--token-file", metavar="F", help="a file with the ask's token, for a secret answer")
+    parser.add_argument(
+        "--timeout",
+        metavar="TIME",
+        help="stop waiting after so long (the ask stays): 300, 90s, 5m, 2h",
+    )
+    parser.add_argument(
+        "--token-file", metavar="F", help="a file with the ask's token, for a secret answer"
+    )
     add_secret_roads(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
 

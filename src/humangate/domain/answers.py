@@ -185,9 +185,7 @@ def answer(
     return _accept(ask, votes, kept, caller, clear)
 
 
-def _accept(
-    ask: Ask, votes: Sequence[Vote], kept: Answer, caller: Caller, clear: Any
-) -> Verdict:
+def _accept(ask: Ask, votes: Sequence[Vote], kept: Answer, caller: Caller, clear: Any) -> Verdict:
     outcome: str | None = "settled"
     if kept.decision:
         outcome = count(ask.question.requirement, [*votes, Vote(kept.principal, kept.decision)])

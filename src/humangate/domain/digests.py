@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -27,11 +26,16 @@ def digest(value: Any) -> str:
 
 
 def text_digest(text: str) -> str:
+    # Imported here and below: reading the inbox needs no digest, and it loads OpenSSL.
+    import hashlib
+
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def keyed_digest(value: Any, key: bytes) -> str:
     """A digest that cannot be guessed at without the key, which is erased with the secret."""
+    import hashlib
+
     text = canonical(value).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(text, key=key, digest_size=32).hexdigest()
 

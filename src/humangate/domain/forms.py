@@ -69,7 +69,9 @@ def _hide(root: Any, schema: Any, value: Any, conceal: Callable[[Any], Any], dep
             value = _hide(root, part, value, conceal, depth + 1)
     if isinstance(value, dict):
         fields, rest = schema.get("properties", {}), schema.get("additionalProperties")
-        value = {k: _hide(root, fields.get(k, rest), v, conceal, depth + 1) for k, v in value.items()}
+        value = {
+            k: _hide(root, fields.get(k, rest), v, conceal, depth + 1) for k, v in value.items()
+        }
     elif isinstance(value, list):
         first = schema.get("prefixItems", [])
         parts = [*first, *[schema.get("items")] * max(0, len(value) - len(first))]

@@ -47,7 +47,7 @@ class Outcome:
 class Approval(Outcome):
     """True when, and only when, a person approved."""
 
-    def __init__(self, ask: Ask, value: Any) -> None:
+    def __init__(self, ask: Ask, _: Any) -> None:
         super().__init__(ask, ask.decision)
         self.decision: str | None = ask.decision
         """`approved`, `rejected`, or None when nobody decided."""

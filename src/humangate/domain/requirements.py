@@ -64,7 +64,7 @@ def make_requirement(
         return ANYBODY
     unknown = set(data) - {"n", "of", "all", "veto", "not_author", "reject"}
     if unknown:
-        raise UsageError(f"a requirement has no {sorted(unknown)[0]!r}; see `gate ask --help`")
+        raise UsageError(f"a requirement has no {min(unknown)!r}; see docs/asks.md")
     if "all" in data and ("n" in data or "of" in data):
         raise UsageError("a requirement is either `all` of some people or `n` of some, not both")
     everybody = _names(data.get("all", ()), groups)
@@ -119,9 +119,7 @@ def count(requirement: Requirement, votes: Iterable[Vote]) -> str | None:
     return "approved" if len(approved) >= requirement.n else None
 
 
-def why_not(
-    requirement: Requirement, sponsor: str, session: str, caller: Caller
-) -> str | None:
+def why_not(requirement: Requirement, sponsor: str, session: str, caller: Caller) -> str | None:
     """Why this caller may not answer, as a sentence; None when they may."""
     if not requirement.personal:
         return None

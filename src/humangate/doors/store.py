@@ -54,7 +54,11 @@ class Asks(Protocol):
         ...
 
     def change(
-        self, change: Change, expected_version: int, answer: Answer | None = None, secret: Any = None
+        self,
+        change: Change,
+        expected_version: int,
+        answer: Answer | None = None,
+        secret: Any = None,
     ) -> Result:
         """Write a step of an ask's life with all that belongs to it, if nobody was faster."""
         ...
@@ -159,12 +163,22 @@ class Bell(Protocol):
 class Store(Protocol):
     """The durable record."""
 
-    asks: Asks
-    people: People
-    outbox: Outbox
-    audit: Audit
-    throwaway: bool
-    """Made for a demo or a test: people may be added from anywhere."""
+    @property
+    def asks(self) -> Asks: ...
+
+    @property
+    def people(self) -> People: ...
+
+    @property
+    def outbox(self) -> Outbox: ...
+
+    @property
+    def audit(self) -> Audit: ...
+
+    @property
+    def throwaway(self) -> bool:
+        """Made for a demo or a test: people may be added from anywhere."""
+        ...
 
     def now(self) -> datetime:
         """The time, aware and in UTC. Deadlines are compared with no other clock."""

@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from humangate.domain import answers
-from humangate.domain.answers import Given
 from humangate.domain.asks import held
 from humangate.domain.digests import digest
 from humangate.domain.display import storable
@@ -19,7 +18,7 @@ from humangate.service.sweeping import fall_due
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from humangate.domain.answers import Answer
+    from humangate.domain.answers import Answer, Given
     from humangate.domain.asks import Ask
     from humangate.domain.principals import Caller
     from humangate.doors.store import Store

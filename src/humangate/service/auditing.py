@@ -21,7 +21,7 @@ _STATUS_AFTER = {
 
 
 def verify(
-    store: Store, kept: Head | None = None, progress: Callable[[int], None] = lambda seq: None
+    store: Store, kept: Head | None = None, progress: Callable[[int], None] = lambda _: None
 ) -> Iterator[str]:
     """Yield a sentence for every fault: in the chain, and between the chain and the asks."""
     contradictions: list[str] = []

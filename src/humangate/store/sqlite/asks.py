@@ -65,13 +65,16 @@ class SqliteAsks:
         return [ask_id for (ask_id,) in self._db.rows(_SQL["asks_without_events"])]
 
     def change(
-        self, change: Change, expected_version: int, answer: Answer | None = None, secret: Any = None
+        self,
+        change: Change,
+        expected_version: int,
+        answer: Answer | None = None,
+        secret: Any = None,
     ) -> Result:
         ask = change.ask
         try:
             with self._store.transaction() as at:
-                if not self._db.write(_SQL["change_ask"], _changeable(ask, expected_version)):
-                    raise _Overtaken
+                self._write_state(ask, expected_version)
                 if answer:
                     self._db.write(_SQL["insert_answer"], _answer_row(answer))
                     self._db.write(_SQL["drop_draft"], (ask.id, answer.principal))
@@ -84,11 +87,15 @@ class SqliteAsks:
                 for owner in change.wakes:
                     self._db.write(_SQL["wake"], (owner, ask.id, at))
                 self._store.record(at, change.events, change.notices)
-        except (_Overtaken, apsw.ConstraintError):
+        except (_OvertakenError, apsw.ConstraintError):
             return Conflict(self.get(ask.id))
         if change.erase_secret and ask.token_digest:
             self._db.checkpoint()
         return Done()
+
+    def _write_state(self, ask: Ask, expected_version: int) -> None:
+        if not self._db.write(_SQL["change_ask"], (*_state(ask), ask.id, expected_version)):
+            raise _OvertakenError
 
     def keep_answer(self, answer: Answer, events: Sequence[Event]) -> Result:
         try:
@@ -113,10 +120,9 @@ class SqliteAsks:
     def save_draft(self, ask: Ask, expected_version: int, principal: str, text: str) -> Result:
         try:
             with self._store.transaction() as at:
-                if not self._db.write(_SQL["change_ask"], _changeable(ask, expected_version)):
-                    raise _Overtaken
+                self._write_state(ask, expected_version)
                 self._db.write(_SQL["save_draft"], (ask.id, principal, text, at))
-        except _Overtaken:
+        except _OvertakenError:
             return Conflict(self.get(ask.id))
         return Done()
 
@@ -144,7 +150,7 @@ class SqliteAsks:
         return [_to_ask(row) for row in self._db.rows(_SQL[query], parameters)]
 
 
-class _Overtaken(Exception):
+class _OvertakenError(Exception):
     """Undoes a transaction whose version is no longer the current one."""
 
 
@@ -219,10 +225,6 @@ def _state(ask: Ask) -> tuple[Any, ...]:
         ask.heard,
         ask.version,
     )
-
-
-def _changeable(ask: Ask, expected_version: int) -> tuple[Any, ...]:
-    return (*_state(ask), ask.id, expected_version)
 
 
 def _to_ask(row: Any) -> Ask:

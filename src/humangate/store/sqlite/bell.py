@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import select
-import sys
 import time
 
 _CLOSE_ON_EXEC_AND_NONBLOCK = 0o2004000
@@ -84,9 +83,7 @@ def listen(path: str) -> KernelBell | LookingBell:
     """The best bell this system has."""
     if not os.path.exists(path):
         ring(path)
-    if sys.platform == "linux":
-        try:
-            return KernelBell(path)
-        except OSError:
-            return LookingBell(path)
-    return LookingBell(path)
+    try:
+        return KernelBell(path)
+    except (OSError, AttributeError):
+        return LookingBell(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from _thread import RLock
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -84,10 +84,8 @@ class Connection:
 
     def checkpoint(self) -> None:
         """Empty the log, so that what was erased is gone from it too; later if it is in use."""
-        try:
+        with suppress(apsw.BusyError):
             self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        except apsw.BusyError:
-            pass
 
     def prepare(self, migrations: list[str]) -> None:
         """Bring the file to the newest schema; any number of processes may try at once."""

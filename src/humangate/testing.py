@@ -1,0 +1,381 @@
+"""For your own tests: a store in memory, a clock you turn, and a person who follows a script.
+
+store = MemoryStore()
+ScriptedPerson(store).will_answer("Deploy", "yes")
+assert Gate(store).approve("Deploy to production?")
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from threading import RLock
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from humangate.domain.answers import Given
+from humangate.domain.audit import Entry, Head
+from humangate.domain.digests import GENESIS, digest, link
+from humangate.domain.principals import Caller, Person, person
+from humangate.doors.results import Conflict, Done
+from humangate.service import answering, conversing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from humangate.domain.answers import Answer
+    from humangate.domain.asks import Ask, Change, Message, Notice
+    from humangate.domain.audit import Event
+    from humangate.doors.results import Result
+
+_LONGEST_WAIT = timedelta(days=400)
+
+
+class FakeClock:
+    """A clock that stands still until it is told otherwise."""
+
+    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        self._now = start
+        self._monotonic = 0.0
+
+    def now(self) -> datetime:
+        return self._now
+
+    def monotonic(self) -> float:
+        return self._monotonic
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        self._now += timedelta(seconds=seconds)
+        self._monotonic += seconds
+
+    def jump(self, seconds: float) -> None:
+        """Set the time of day forwards or back; no time passes."""
+        self._now += timedelta(seconds=seconds)
+
+
+class MemoryStore:
+    """Behaves like every other store, and forgets everything when it goes."""
+
+    throwaway = True
+
+    def __init__(self, clock: FakeClock | None = None) -> None:
+        self.clock = clock or FakeClock()
+        self.lock = RLock()
+        self.visitors: list[Callable[[], bool]] = []
+        """Called while somebody waits; each says whether it did something."""
+        self.audit = _Audit(self)
+        self.outbox = _Outbox()
+        self.asks = _Asks(self)
+        self.people = _People(self)
+
+    def now(self) -> datetime:
+        return self.clock.now()
+
+    def monotonic(self) -> float:
+        return self.clock.monotonic()
+
+    def bell(self) -> _Bell:
+        return _Bell(self)
+
+    def problems(self) -> list[str]:
+        return []
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def record(self, events: Iterable[Event], notices: Iterable[Notice] = ()) -> None:
+        self.audit.append(events)
+        self.outbox.notices.extend(notices)
+
+
+class _Bell:
+    """Nobody sleeps in a test: whoever has something to do does it, or time flies."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._give_up_at = store.now() + _LONGEST_WAIT
+
+    def wait(self, seconds: float) -> None:
+        if any(visit() for visit in self._store.visitors):
+            return
+        self._store.clock.advance(seconds)
+        if self._store.now() > self._give_up_at:
+            raise AssertionError("nobody will ever answer this: give a ScriptedPerson the words")
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+class _Asks:
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._asks: dict[str, Ask] = {}
+        self._answers: list[Answer] = []
+        self._messages: list[Message] = []
+        self._drafts: dict[tuple[str, str], str] = {}
+        self._secrets: dict[str, tuple[datetime, Any]] = {}
+        self._woken: list[str] = []
+
+    def open(self, change: Change) -> Result:
+        new = change.ask
+        with self._store.lock:
+            if new.origin.session and not new.token_digest:
+                for ask in self._asks.values():
+                    same = (ask.origin.session, ask.digest) == (new.origin.session, new.digest)
+                    untaken = ask.status in ("pending", "answered") and not ask.delivered_at
+                    if same and untaken and not ask.token_digest:
+                        return Conflict(ask)
+            if new.id in self._asks:
+                return Conflict(None)
+            self._asks[new.id] = new
+            self._store.record(change.events, change.notices)
+            return Done()
+
+    def get(self, ask_id: str) -> Ask | None:
+        return self._asks.get(ask_id)
+
+    def matching(self, prefix: str, limit: int) -> list[str]:
+        return sorted(ask_id for ask_id in self._asks if ask_id.startswith(prefix))[:limit]
+
+    def count(self) -> int:
+        return len(self._asks)
+
+    def pending(self, limit: int, project: str | None = None) -> list[Ask]:
+        found = [a for a in self._asks.values() if a.pending]
+        found = [a for a in found if project is None or a.origin.project == project]
+        return sorted(found, key=lambda ask: (ask.priority, ask.opened_at))[:limit]
+
+    def settled(self, limit: int, search: str = "") -> list[Ask]:
+        found = [ask for ask in self._asks.values() if ask.settled_at]
+        texts = {ask.id: f"{ask.question.prompt}\n{ask.note}\n{ask.id}".lower() for ask in found}
+        found = [ask for ask in found if search.lower() in texts[ask.id]]
+        return sorted(found, key=lambda ask: str(ask.settled_at), reverse=True)[:limit]
+
+    def due(self, now: datetime, limit: int) -> list[Ask]:
+        clocks = {ask.id: ask.deadlines.due_at for ask in self._asks.values() if ask.pending}
+        due = sorted((at, ask_id) for ask_id, at in clocks.items() if at and at <= now)
+        return [self._asks[ask_id] for _, ask_id in due][:limit]
+
+    def without_events(self) -> list[str]:
+        settling = ("ask.answered", "ask.cancelled", "ask.timed_out")
+        told = {(e.event.subject, e.event.kind) for e in self._store.audit.entries()}
+        settled = {subject for subject, kind in told if kind in settling}
+        return sorted(
+            ask.id
+            for ask in self._asks.values()
+            if (ask.id, "ask.opened") not in told or not (ask.pending or ask.id in settled)
+        )
+
+    def change(
+        self,
+        change: Change,
+        expected_version: int,
+        answer: Answer | None = None,
+        secret: Any = None,
+    ) -> Result:
+        ask = change.ask
+        with self._store.lock:
+            current = self._asks.get(ask.id)
+            if current is None or current.version != expected_version:
+                return Conflict(current)
+            if answer:
+                if self._key_used(answer):
+                    return Conflict(current)
+                self._answers.append(answer)
+                self._drafts.pop((ask.id, answer.principal), None)
+            if secret is not None:
+                self._secrets[ask.id] = (self._store.now(), secret)
+            if change.message:
+                self._messages.append(change.message)
+            if change.erase_secret:
+                self._secrets.pop(ask.id, None)
+            self._asks[ask.id] = ask
+            self._woken += change.wakes
+            self._store.record(change.events, change.notices)
+            return Done()
+
+    def _key_used(self, answer: Answer) -> bool:
+        if not answer.key:
+            return False
+        return self.answer_with_key(answer.ask_id, answer.principal, answer.key) is not None
+
+    def keep_answer(self, answer: Answer, events: Sequence[Event]) -> Result:
+        with self._store.lock:
+            if self._key_used(answer):
+                return Conflict(self.get(answer.ask_id))
+            self._answers.append(answer)
+            self._store.record(events)
+            return Done()
+
+    def answers(self, ask_id: str) -> list[Answer]:
+        return [answer for answer in self._answers if answer.ask_id == ask_id]
+
+    def answer_with_key(self, ask_id: str, principal: str, key: str) -> Answer | None:
+        for answer in self._answers:
+            if (answer.ask_id, answer.principal, answer.key) == (ask_id, principal, key):
+                return answer
+        return None
+
+    def messages(self, ask_id: str) -> list[Message]:
+        return [message for message in self._messages if message.ask_id == ask_id]
+
+    def save_draft(self, ask: Ask, expected_version: int, principal: str, text: str) -> Result:
+        with self._store.lock:
+            current = self._asks.get(ask.id)
+            if current is None or current.version != expected_version:
+                return Conflict(current)
+            self._asks[ask.id] = ask
+            self._drafts[ask.id, principal] = text
+            return Done()
+
+    def draft(self, ask_id: str, principal: str) -> str:
+        return self._drafts.get((ask_id, principal), "")
+
+    def secret(self, ask_id: str) -> Any:
+        return self._secrets.get(ask_id, (None, None))[1]
+
+    def erase_secrets(self, before: datetime) -> int:
+        with self._store.lock:
+            old = [ask_id for ask_id, (kept_at, _) in self._secrets.items() if kept_at < before]
+            for ask_id in old:
+                del self._secrets[ask_id]
+            return len(old)
+
+    def woken(self) -> list[str]:
+        return list(self._woken)
+
+
+class _People:
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._people: dict[str, datetime] = {}
+        self._tokens: dict[str, str] = {}
+        self._groups: dict[str, tuple[str, ...]] = {}
+
+    def add(self, name: str, events: Sequence[Event]) -> bool:
+        with self._store.lock:
+            if name in self._people:
+                return False
+            self._people[name] = self._store.now()
+            self._store.record(events)
+            return True
+
+    def remove(self, name: str, events: Sequence[Event]) -> bool:
+        with self._store.lock:
+            if self._people.pop(name, None) is None:
+                return False
+            self._tokens = {key: who for key, who in self._tokens.items() if who != name}
+            left = {g: tuple(m for m in ms if m != name) for g, ms in self._groups.items()}
+            self._groups = {group: members for group, members in left.items() if members}
+            self._store.record(events)
+            return True
+
+    def all(self) -> list[Person]:
+        tokens = list(self._tokens.values())
+        return [Person(name, at, tokens.count(name)) for name, at in sorted(self._people.items())]
+
+    def add_token(self, name: str, token_digest: str, events: Sequence[Event]) -> bool:
+        with self._store.lock:
+            if name not in self._people:
+                return False
+            self._tokens[token_digest] = name
+            self._store.record(events)
+            return True
+
+    def by_token(self, token_digest: str) -> str | None:
+        return self._tokens.get(token_digest)
+
+    def set_group(self, name: str, members: Sequence[str], events: Sequence[Event]) -> None:
+        with self._store.lock:
+            self._groups.pop(name, None)
+            if members:
+                self._groups[name] = tuple(sorted(set(members)))
+            self._store.record(events)
+
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        return dict(sorted(self._groups.items()))
+
+
+class _Outbox:
+    def __init__(self) -> None:
+        self.notices: list[Notice] = []
+
+    def waiting(self, limit: int) -> list[Notice]:
+        return self.notices[:limit]
+
+
+class _Audit:
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._entries: list[Entry] = []
+
+    def append(self, events: Iterable[Event]) -> None:
+        for event in events:
+            seq, previous = self.head()
+            at = self._store.now().isoformat(timespec="microseconds")
+            content = digest(event.content)
+            chained = link(previous, seq + 1, at, event, content)
+            self._entries.append(Entry(seq + 1, at, event, content, chained, erased=False))
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        return iter(self._entries[after:])
+
+    def of_subject(self, subject: str) -> list[Entry]:
+        return [entry for entry in self._entries if entry.event.subject == subject]
+
+    def newest(self, limit: int) -> list[Entry]:
+        return self._entries[-limit:]
+
+    def head(self) -> Head:
+        return (
+            Head(self._entries[-1].seq, self._entries[-1].hash)
+            if self._entries
+            else Head(0, GENESIS)
+        )
+
+    def changed_since(self, seq: int) -> tuple[int, frozenset[str]]:
+        return self.head().seq, frozenset(entry.event.subject for entry in self._entries[seq:])
+
+
+class _Line(NamedTuple):
+    """One line of the script."""
+
+    part_of_prompt: str
+    value: Any
+    note: str
+    asks_back: bool
+
+
+class ScriptedPerson:
+    """Answers what the script has an answer for, while somebody waits."""
+
+    def __init__(self, store: MemoryStore, name: str = "tester") -> None:
+        self._store = store
+        self._script: list[_Line] = []
+        self.caller = Caller(person(name), verified=True, via="script", agent=None, evidence={})
+        store.visitors.append(self.act)
+
+    def will_answer(self, part_of_prompt: str, value: Any, note: str = "") -> ScriptedPerson:
+        """Answer the next ask whose prompt holds this."""
+        self._script.append(_Line(part_of_prompt, value, note, asks_back=False))
+        return self
+
+    def will_ask_back(self, part_of_prompt: str, text: str) -> ScriptedPerson:
+        """Send a message to the next asker whose prompt holds this."""
+        self._script.append(_Line(part_of_prompt, text, "", asks_back=True))
+        return self
+
+    def act(self) -> bool:
+        """Do one thing that the script foresees; False when there is nothing to do."""
+        for ask in self._store.asks.pending(1000):
+            for line in self._script:
+                if line.part_of_prompt in ask.question.prompt:
+                    self._script.remove(line)
+                    self._do(ask, line)
+                    return True
+        return False
+
+    def _do(self, ask: Ask, line: _Line) -> None:
+        if line.asks_back:
+            conversing.ask_back(self._store, ask.id, self.caller, line.value)
+        else:
+            answering.answer(self._store, ask.id, self.caller, Given(line.value, line.note))
