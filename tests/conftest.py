@@ -1,0 +1,93 @@
+"""What every test shares: clean surroundings, and an honest account of ids, skips and time."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from humangate.domain.principals import SIGNS, Caller, Sighting, person
+from humangate.testing import FakeClock
+
+HERE = Path(__file__).parent
+BUDGET_SECONDS = {
+    "domain": 20, "service": 30, "contract": 60, "faces": 150, "journeys": 90, "crash": 180, "security": 60,
+}
+_seconds: dict[str, float] = defaultdict(float)
+_skipped: dict[str, str] = {}
+
+
+def pytest_addoption(parser):
+    parser.addoption("--whole", action="store_true", help="the long versions: make crash")
+
+
+def pytest_configure(config):
+    # A test that is run from an agent's shell must not look like an agent's own.
+    for sign in SIGNS:
+        for variable in sign.variables:
+            os.environ.pop(variable, None)
+    os.environ.pop("GATE_TOKEN", None)
+    os.environ["GATE_STORE"] = str(HERE / "no-test-may-use-the-default-store" / "gate.db")
+
+
+def pytest_runtest_logreport(report):
+    folder = report.nodeid.split("/")[1] if report.nodeid.count("/") > 1 else "tests"
+    _seconds[folder] += report.duration
+    if report.skipped:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        _skipped[report.nodeid] = reason.removeprefix("Skipped: ")
+
+
+def allowed_skips() -> dict[str, str]:
+    """Test ids (or their beginnings) that may be skipped in CI, each with its reason."""
+    lines = (HERE / "allowed_skips.txt").read_text(encoding="utf-8").splitlines()
+    pairs = [line.split("  ", 1) for line in lines if line and not line.startswith("#")]
+    return {name: reason for name, reason in pairs}
+
+
+def pytest_sessionfinish(session, exitstatus):
+    if not os.environ.get("CI") or session.config.option.whole:
+        return
+    allowed = allowed_skips()
+    surprising = [name for name in _skipped if name not in allowed]
+    vanished = [name for name in allowed if name not in _skipped]
+    whole_suite = not session.config.args or session.config.args == ["tests"]
+    if surprising or (vanished and whole_suite):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    write = terminalreporter.write_line
+    for folder, seconds in sorted(_seconds.items()):
+        budget = BUDGET_SECONDS.get(folder)
+        over = "  OVER BUDGET" if budget and seconds > budget and not config.option.whole else ""
+        write(f"{folder:10} {seconds:6.1f} s" + (f" of {budget} s{over}" if budget else ""))
+    for name, reason in _skipped.items():
+        write(f"!! SKIPPED {name}: {reason}")
+    if os.environ.get("CI"):
+        for name in _skipped.keys() - allowed_skips().keys():
+            write(f"!! {name} may not be skipped in CI: see tests/allowed_skips.txt")
+        for name in allowed_skips().keys() - _skipped.keys():
+            write(f"!! {name} stands in tests/allowed_skips.txt but was not skipped")
+
+
+@pytest.fixture
+def whole(request):
+    """Whether this is the long run behind `make crash`."""
+    return request.config.option.whole
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+def a_person(name: str = "ada", *, verified: bool = False) -> Caller:
+    return Caller(person(name), verified, "cli", None, {"uid": 1000})
+
+
+def an_agent(session: str = "s1", cli: str = "claude") -> Caller:
+    sighting = Sighting(cli, session, "the variable CLAUDECODE is set")
+    return Caller(person("ada"), False, "cli", sighting, {"uid": 1000})
