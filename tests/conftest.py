@@ -13,7 +13,13 @@ from humangate.testing import FakeClock
 
 HERE = Path(__file__).parent
 BUDGET_SECONDS = {
-    "domain": 20, "service": 30, "contract": 60, "faces": 150, "journeys": 90, "crash": 180, "security": 60,
+    "domain": 20,
+    "service": 30,
+    "contract": 60,
+    "faces": 150,
+    "journeys": 90,
+    "crash": 180,
+    "security": 60,
 }
 _seconds: dict[str, float] = defaultdict(float)
 _skipped: dict[str, str] = {}
@@ -44,7 +50,7 @@ def allowed_skips() -> dict[str, str]:
     """Test ids (or their beginnings) that may be skipped in CI, each with its reason."""
     lines = (HERE / "allowed_skips.txt").read_text(encoding="utf-8").splitlines()
     pairs = [line.split("  ", 1) for line in lines if line and not line.startswith("#")]
-    return {name: reason for name, reason in pairs}
+    return dict(pairs)
 
 
 def pytest_sessionfinish(session, exitstatus):

@@ -1,0 +1,85 @@
+"""How SQLite goes about each named query: none may read a growing table from end to end."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import apsw
+import apsw.ext
+
+from bench import stores
+from bench.figures import Figure
+from humangate.store.sqlite import queries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# They hold a handful of rows for as long as the store lives.
+TINY_TABLES = ("people", "tokens", "group_members", "traits")
+# They begin at one end, in the order they are wanted, and stop after a row or a page.
+STOP_EARLY = (
+    "asks.pending_asks",
+    "audit.head",
+    "audit.newest_entries",
+    "outbox.waiting_notices",
+    "store.mark_throwaway",
+)
+# They read all because all is what they are asked for.
+WHOLE_READINGS = ("asks.woken",)
+
+
+def measure() -> Iterator[Figure]:
+    found = scans()
+    what = f"scans in {len(plans())} named queries"
+    yield Figure(what, len(found), "", 0, "; ".join(found) or "none")
+    excused = (*STOP_EARLY, *WHOLE_READINGS)
+    yield Figure("scans on purpose", len(excused), "", None, ", ".join(excused))
+
+
+def scans() -> list[str]:
+    """The faults: `FILE.QUERY: SCAN TABLE` for each scan that nothing excuses."""
+    return [
+        f"{name}: {step}"
+        for name, steps in plans().items()
+        if name not in STOP_EARLY + WHOLE_READINGS
+        for step in steps
+        if _scans_a_growing_table(step)
+    ]
+
+
+def plans() -> dict[str, list[str]]:
+    """The steps of every named query, on a new store."""
+    home = os.path.dirname(queries.__file__)
+    nouns = sorted(name[:-4] for name in os.listdir(home) if name.endswith(".sql"))
+    with stores.folder() as folder:
+        path = os.path.join(folder, "gate.db")
+        stores.open_store(path).close()
+        database = apsw.Connection(path)
+        found = {
+            f"{noun}.{name}": _steps(database, sql)
+            for noun in nouns
+            for name, sql in queries.load(noun).items()
+        }
+        database.close()
+    return found
+
+
+def _steps(database: apsw.Connection, sql: str) -> list[str]:
+    # It binds no parameters, as a plan depends on the text alone.
+    told = apsw.ext.query_info(database, sql, explain_query_plan=True)
+    return list(_below(told.query_plan))
+
+
+def _below(plan: apsw.ext.QueryPlan) -> Iterator[str]:
+    for part in plan.sub or ():
+        yield part.detail
+        yield from _below(part)
+
+
+def _scans_a_growing_table(step: str) -> bool:
+    verb, *words = step.split()
+    if verb != "SCAN" or words[:2] == ["CONSTANT", "ROW"] or words[0].startswith("("):
+        return False
+    # An index read from end to end is as long as its table.
+    return words[0] not in TINY_TABLES

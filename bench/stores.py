@@ -1,0 +1,66 @@
+"""Stores to measure on: real files, outside the source tree, gone afterwards."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from humangate.domain.answers import Given
+from humangate.domain.asks import Origin
+from humangate.domain.principals import SIGNS, Caller, person
+from humangate.service import answering, asking
+from humangate.service.asking import Request
+from humangate.store.sqlite.store import SqliteStore
+from humangate.wiring import SystemClock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# As the command line finds it in a shell a few processes deep.
+CALLER = Caller(
+    person("ada"),
+    verified=False,
+    via="cli",
+    agent=None,
+    evidence={
+        "uid": 1000,
+        "terminal": "/dev/pts/1",
+        "ancestors": ["4711 bash", "4242 tmux: server", "1 systemd"],
+        "variables": [],
+    },
+)
+ORIGIN = Origin("/home/ada/shop", "/home/ada/shop/api", "claude", sponsor=person("ada"))
+REQUEST = Request("Which region should the new bucket be in?")
+GIVEN = Given("eu-central-1")
+
+
+@contextmanager
+def folder() -> Iterator[str]:
+    """A new folder on the disk that temporary files are kept on."""
+    with TemporaryDirectory(prefix="humangate-bench-") as path:
+        yield path
+
+
+def open_store(path: str) -> SqliteStore:
+    return SqliteStore(path, SystemClock())
+
+
+def ask(store: SqliteStore, request: Request = REQUEST) -> str:
+    """Open an ask and say its id."""
+    return asking.ask(store, request, ORIGIN, CALLER).ask.id
+
+
+def answer(store: SqliteStore, ask_id: str) -> None:
+    answering.answer(store, ask_id, CALLER, GIVEN)
+
+
+def environment(path: str) -> dict[str, str]:
+    """For a child that uses this store as somebody would at a terminal of their own."""
+    signs = {variable for sign in SIGNS for variable in sign.variables}
+    # Without byte code files, every child would compile what it imports.
+    unwanted = {*signs, "GATE_TOKEN", "PYTHONDONTWRITEBYTECODE"}
+    kept = {name: value for name, value in os.environ.items() if name not in unwanted}
+    nowhere = os.path.join(os.path.dirname(path), "no-settings")
+    return kept | {"GATE_STORE": path, "XDG_CONFIG_HOME": nowhere}

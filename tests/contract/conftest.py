@@ -1,0 +1,20 @@
+"""Every store there is, behind the same door."""
+
+from __future__ import annotations
+
+import pytest
+
+from humangate.testing import FakeClock, MemoryStore
+from humangate.wiring import open_throwaway_store
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request, tmp_path):
+    clock = FakeClock()
+    if request.param == "memory":
+        yield MemoryStore(clock)
+        return
+    made = open_throwaway_store(str(tmp_path / "gate.db"), clock)
+    made.clock = clock
+    yield made
+    made.close()

@@ -1,0 +1,304 @@
+"""What every store must do, whatever it is made of."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from tests.conftest import a_person
+
+from humangate.domain import asks, deadlines
+from humangate.domain.answers import Given, answer
+from humangate.domain.asks import Ask, Origin, make_question, question_digest
+from humangate.domain.audit import Event, Head, verify
+from humangate.domain.digests import GENESIS
+from humangate.domain.requirements import Requirement
+from humangate.doors.results import Conflict, Done
+
+EVENT = Event("person.added", "ada", "person:root", {})
+
+
+def an_ask(store, ask_id="a-222", session="", prompt="Why?", **more):
+    question = more.pop("question", make_question("text", prompt))
+    origin = more.pop("origin", Origin(project="/p", cwd="/p/x", agent="coder", session=session))
+    digest = question_digest(question, origin)
+    return Ask(ask_id, question, origin, store.now(), digest, **more)
+
+
+def opened(store, *args, **more):
+    ask = an_ask(store, *args, **more)
+    assert store.asks.open(asks.opened(ask, "person:ada")) == Done()
+    return ask
+
+
+def settle(store, ask, value="because", caller=None, **more):
+    verdict = answer(ask, (), caller or a_person(), Given(value, **more), store.now(), b"k" * 32)
+    result = store.asks.change(verdict.change, ask.version, verdict.answer, verdict.secret)
+    return verdict.change.ask, result
+
+
+@pytest.mark.proves("STORE-1", "LAW-1")
+def test_an_ask_comes_back_as_it_went_in(store):
+    question = make_question(
+        "choice", "Quoi? \x1b[1m 日本 🙂", context={"a": [1, None, "é"]}, options=("A", "B", "Other…"),
+        multiple=True,
+    )._replace(default=["A"])  # fmt: skip
+    clock = deadlines.start(store.now(), 60.5, True, 7, (deadlines.Escalation(5, "bob"),))
+    ask = opened(
+        store, question=question, origin=Origin("/p", "/p/x", "coder", "claude/1", "t1", "person:sue", "run:1/2"),
+        priority=0, confidence=0.25, going_on="much", deadlines=clock,
+    )  # fmt: skip
+    assert store.asks.get(ask.id) == ask
+    form = make_question("form", "F", schema={"type": "object"})
+    vote = make_question("approval", "G", requirement=Requirement(2, ("a", "b"), ("c",), True, 2))
+    secret = make_question("text", "S", secret=True)
+    for number, question in enumerate((form, vote, secret)):
+        ask = opened(
+            store, f"a-33{number + 3}", question=question, token_digest="d" if number == 2 else ""
+        )
+        assert store.asks.get(ask.id) == ask
+    assert store.asks.get("a-999") is None
+
+
+@pytest.mark.proves("STORE-1", "ASK-8")
+def test_abbreviations_find_ids_in_order(store):
+    for ask_id in ("a-23b", "a-23a", "a-3aa"):
+        opened(store, ask_id)
+    assert store.asks.matching("a-2", 5) == ["a-23a", "a-23b"]
+    assert store.asks.matching("a-2", 1) == ["a-23a"]
+    assert store.asks.matching("a-9", 5) == []
+    assert store.asks.count() >= 3
+
+
+@pytest.mark.proves("STORE-1", "ASK-7")
+def test_a_taken_id_is_a_conflict_and_changes_nothing(store):
+    first = opened(store)
+    again = an_ask(store, prompt="Other?")
+    assert store.asks.open(asks.opened(again, "person:ada")) == Conflict(None)
+    assert store.asks.get("a-222") == first
+    assert store.audit.head().seq == 1
+
+
+@pytest.mark.proves("STORE-1", "ASK-24", "LAW-4")
+def test_the_same_question_of_the_same_session_attaches(store):
+    first = opened(store, session="claude/1")
+    again = an_ask(store, "a-333", session="claude/1")
+    assert store.asks.open(asks.opened(again, "x")) == Conflict(first)
+    opened(store, "a-444", session="claude/2")
+    opened(store, "a-555", session="claude/1", prompt="Else?")
+    answered, _ = settle(store, first)
+    assert store.asks.open(asks.opened(again, "x")) == Conflict(answered)
+
+
+@pytest.mark.proves("STORE-1", "ASK-25")
+@pytest.mark.parametrize("end", ["taken", "cancelled", "timed_out"])
+def test_what_is_taken_or_over_is_not_attached_to(store, end):
+    ask = opened(store, session="claude/1", deadlines=deadlines.start(store.now(), 1))
+    if end == "taken":
+        ask, _ = settle(store, ask)
+        change = asks.take(ask, "agent:claude/1", store.now())
+    elif end == "cancelled":
+        change = asks.cancel(ask, a_person(), "", store.now())
+    else:
+        change = asks.fall_due(ask, store.now() + timedelta(seconds=2))
+    assert store.asks.change(change, ask.version) == Done()
+    opened(store, "a-333", session="claude/1")
+
+
+@pytest.mark.proves("STORE-1")
+def test_nobody_attaches_without_a_session_or_to_a_secret(store):
+    opened(store)
+    opened(store, "a-333")
+    secret = make_question("text", "S", secret=True)
+    opened(store, "a-444", session="claude/1", question=secret, token_digest="t")
+    opened(store, "a-555", session="claude/1", question=secret, token_digest="u")
+
+
+@pytest.mark.proves("STORE-1", "X-20", "CLI-8")
+def test_the_inbox_is_ordered_by_priority_then_age(store):
+    for ask_id, priority, project in (
+        ("a-222", 2, "/p"),
+        ("a-333", 0, "/q"),
+        ("a-444", 2, "/p"),
+        ("a-555", 1, "/q"),
+    ):
+        opened(store, ask_id, origin=Origin(project=project), priority=priority)
+        store.clock.advance(1)
+    assert [ask.id for ask in store.asks.pending(9)] == ["a-333", "a-555", "a-222", "a-444"]
+    assert [ask.id for ask in store.asks.pending(2)] == ["a-333", "a-555"]
+    assert [ask.id for ask in store.asks.pending(9, "/p")] == ["a-222", "a-444"]
+
+
+@pytest.mark.proves("STORE-1", "LAW-2")
+def test_a_change_is_written_only_from_the_version_it_was_decided_on(store):
+    ask = opened(store, origin=Origin(owner="run:7"))
+    after, result = settle(store, ask, note="n")
+    assert result == Done() and store.asks.get(ask.id) == after
+    head, outbox = store.audit.head(), store.outbox.waiting(99)
+    _loser, result = settle(store, ask, "late", a_person("bob"))
+    assert result == Conflict(after)
+    assert store.asks.get(ask.id) == after
+    assert (store.audit.head(), store.outbox.waiting(99)) == (head, outbox)
+    assert [given.principal for given in store.asks.answers(ask.id)] == ["person:ada"]
+    assert store.asks.woken() == ["run:7"]
+    missing = asks.cancel(an_ask(store, "a-zzz"), a_person(), "", store.now())
+    assert store.asks.change(missing, 1) == Conflict(None)
+
+
+@pytest.mark.proves("STORE-1", "LAW-9", "ASK-28", "ASK-29")
+def test_a_change_carries_events_notices_and_wakes(store):
+    ask = opened(store, origin=Origin(owner="run:7"))
+    settle(store, ask)
+    assert [entry.event.kind for entry in store.audit.entries()] == ["ask.opened", "ask.answered"]
+    assert [notice.kind for notice in store.outbox.waiting(9)] == ["opened", "settled"]
+    assert store.outbox.waiting(1) == [asks.Notice("opened", "a-222")]
+
+
+@pytest.mark.proves("STORE-1", "LAW-6", "ASK-23")
+def test_refused_answers_are_kept_with_everything(store):
+    ask = opened(store)
+    late, _ = settle(store, ask)
+    store.clock.advance(3)
+    verdict = answer(
+        late, (), a_person("bob"), Given({"deep": [1]}, "my note"), store.now(), b"k" * 32
+    )
+    assert store.asks.keep_answer(verdict.answer, verdict.events) == Done()
+    assert store.asks.answers(ask.id)[-1] == verdict.answer
+    assert store.asks.get(ask.id) == late
+
+
+@pytest.mark.proves("STORE-1", "ASK-22")
+def test_a_key_is_used_once_by_one_principal_on_one_ask(store):
+    ask = opened(store)
+    verdict = answer(ask, (), a_person(), Given("", key="k1"), store.now(), b"k" * 32)
+    assert store.asks.keep_answer(verdict.answer, verdict.events) == Done()
+    assert store.asks.keep_answer(verdict.answer, verdict.events) == Conflict(ask)
+    assert settle(store, ask, key="k1")[1] == Conflict(ask)
+    assert store.asks.get(ask.id) == ask
+    assert store.asks.answer_with_key(ask.id, "person:ada", "k1") == verdict.answer
+    for wrong in (
+        ("a-333", "person:ada", "k1"),
+        (ask.id, "person:bob", "k1"),
+        (ask.id, "person:ada", "k2"),
+    ):
+        assert store.asks.answer_with_key(*wrong) is None
+    assert settle(store, ask, caller=a_person("bob"), key="k1")[1] == Done()
+
+
+@pytest.mark.proves("STORE-1", "ASK-21")
+def test_messages_keep_their_order(store):
+    ask = opened(store)
+    for text in ("which?", "and why?"):
+        change = asks.ask_back(store.asks.get(ask.id), a_person(), text, store.now())
+        assert store.asks.change(change, change.ask.version - 1) == Done()
+        store.clock.advance(1)
+    assert [m.text for m in store.asks.messages(ask.id)] == ["which?", "and why?"]
+    assert store.asks.messages(ask.id)[0].sent_at < store.asks.messages(ask.id)[1].sent_at
+    assert store.asks.get(ask.id).asked_back == 2
+    assert store.asks.messages("a-zzz") == []
+
+
+@pytest.mark.proves("STORE-1", "LAW-6", "ASK-19")
+def test_drafts_are_kept_per_person_and_dropped_by_their_answer(store):
+    ask = opened(store, deadlines=deadlines.start(store.now(), 10))
+    held = asks.held(ask, store.now())
+    assert store.asks.save_draft(held, ask.version, "person:ada", "half") == Done()
+    assert store.asks.save_draft(held, ask.version, "person:ada", "other") == Conflict(held)
+    assert store.asks.save_draft(held, held.version, "person:bob", "bob's") == Done()
+    assert store.asks.get(ask.id).deadlines.expires_at == held.deadlines.expires_at
+    assert store.asks.draft(ask.id, "person:ada") == "half"
+    assert store.audit.head().seq == 1
+    settle(store, held)
+    assert store.asks.draft(ask.id, "person:ada") == ""
+    assert store.asks.draft(ask.id, "person:bob") == "bob's"
+
+
+@pytest.mark.proves("STORE-1", "ASK-30", "ASK-31")
+def test_secrets_are_erased_when_taken_or_old(store):
+    question = make_question("text", "S", secret=True)
+    first = opened(store, question=question, token_digest="t")
+    second = opened(store, "a-333", question=question, token_digest="u")
+    answered, _ = settle(store, first, "hunter2")
+    settle(store, second, "hunter3")
+    assert store.asks.secret(first.id) == "hunter2"
+    store.asks.change(asks.take(answered, "x", store.now()), answered.version)
+    assert store.asks.secret(first.id) is None
+    assert store.asks.erase_secrets(store.now()) == 0
+    store.clock.advance(1)
+    assert store.asks.erase_secrets(store.now()) == 1
+    assert store.asks.secret(second.id) is None
+
+
+@pytest.mark.proves("STORE-1", "ASK-18")
+def test_what_is_due_is_found_in_order(store):
+    now = store.now()
+    opened(store, "a-222", deadlines=deadlines.start(now, 20))
+    opened(store, "a-333", deadlines=deadlines.start(now, remind_every_seconds=10))
+    done = opened(store, "a-444", deadlines=deadlines.start(now, 5))
+    opened(store, "a-555")
+    store.asks.change(asks.cancel(done, a_person(), "", now), 1)
+    assert store.asks.due(now + timedelta(seconds=9), 9) == []
+    assert [ask.id for ask in store.asks.due(now + timedelta(seconds=20), 9)] == ["a-333", "a-222"]
+    assert len(store.asks.due(now + timedelta(seconds=20), 1)) == 1
+
+
+@pytest.mark.proves("STORE-1")
+def test_history_is_newest_first_and_can_be_searched(store):
+    for ask_id, prompt in (("a-222", "Blue Bike"), ("a-333", "Red Car")):
+        settle(store, opened(store, ask_id, prompt=prompt), note=f"Note {ask_id}")
+        store.clock.advance(1)
+    opened(store, "a-444", prompt="Blue still waiting")
+    assert [ask.id for ask in store.asks.settled(9)] == ["a-333", "a-222"]
+    assert [ask.id for ask in store.asks.settled(9, "bLUE")] == ["a-222"]
+    assert [ask.id for ask in store.asks.settled(9, "note A-3")] == ["a-333"]
+    assert len(store.asks.settled(1)) == 1
+
+
+@pytest.mark.proves("STORE-1", "WHO-7")
+def test_people_tokens_and_groups(store):
+    assert store.people.add("bob", [EVENT]) and store.people.add("ada", [EVENT])
+    assert not store.people.add("ada", [EVENT])
+    assert not store.people.add_token("eve", "d0", [EVENT])
+    assert store.people.add_token("ada", "d1", [EVENT]) and store.people.add_token(
+        "ada", "d2", [EVENT]
+    )
+    assert [(one.name, one.tokens) for one in store.people.all()] == [("ada", 2), ("bob", 0)]
+    assert store.people.by_token("d1") == "ada" and store.people.by_token("d9") is None
+    store.people.set_group("ops", ["bob", "ada", "ada"], [EVENT])
+    store.people.set_group("dev", ["ada"], [EVENT])
+    assert store.people.groups() == {"dev": ("ada",), "ops": ("ada", "bob")}
+    store.people.set_group("ops", ["bob"], [EVENT])
+    assert store.people.remove("ada", [EVENT]) and not store.people.remove("ada", [EVENT])
+    assert store.people.groups() == {"ops": ("bob",)}
+    assert store.people.by_token("d1") is None
+    store.people.set_group("ops", [], [EVENT])
+    assert store.people.groups() == {}
+    assert store.audit.head().seq == 9
+
+
+@pytest.mark.proves("STORE-1", "STORE-6", "LAW-9")
+def test_the_audit_trail_is_one_verifiable_chain(store):
+    assert store.audit.head() == Head(0, GENESIS)
+    first, second = opened(store, "a-222"), opened(store, "a-333")
+    settle(store, first)
+    entries = list(store.audit.entries())
+    assert [entry.seq for entry in entries] == [1, 2, 3]
+    assert list(verify(entries, store.audit.head())) == []
+    assert [entry.seq for entry in store.audit.entries(after=2)] == [3]
+    assert [entry.event.kind for entry in store.audit.of_subject("a-222")] == [
+        "ask.opened",
+        "ask.answered",
+    ]
+    assert [entry.seq for entry in store.audit.newest(2)] == [2, 3]
+    assert store.audit.changed_since(1) == (3, frozenset({second.id, first.id}))
+    assert store.audit.changed_since(3) == (3, frozenset())
+    assert store.asks.without_events() == []
+
+
+@pytest.mark.proves("STORE-1")
+def test_a_store_tells_the_time_of_its_clock(store):
+    before, mark = store.now(), store.monotonic()
+    store.clock.advance(5)
+    assert (store.now() - before).total_seconds() == store.monotonic() - mark == 5
+    assert store.now().utcoffset() == timedelta(0)
+    assert store.throwaway and store.problems() == []

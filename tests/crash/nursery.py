@@ -1,0 +1,110 @@
+"""Starts processes by forking them from one that has imported everything, and holds their ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+PATIENCE_SECONDS = 120.0
+
+
+class HungError(Exception):
+    """A process said nothing for so long that it never will."""
+
+
+class Child:
+    """A forked process: it waits for a byte on its stdin and speaks in lines."""
+
+    def __init__(self, pid: int, stdin: int, stdout: int) -> None:
+        self.pid = pid
+        self._stdin = stdin
+        self.stdout = stdout
+        self._handle = os.pidfd_open(pid)
+        self._unread = b""
+
+    def fileno(self) -> int:
+        return self.stdout
+
+    def go(self) -> None:
+        os.write(self._stdin, b"g")
+
+    def line(self) -> str:
+        """The next whole line; nothing once the process is gone."""
+        while b"\n" not in self._unread:
+            if not select.select([self.stdout], [], [], PATIENCE_SECONDS)[0]:
+                raise HungError(f"process {self.pid} says nothing more")
+            if not (part := os.read(self.stdout, 65536)):
+                return ""
+            self._unread += part
+        line, _, self._unread = self._unread.partition(b"\n")
+        return line.decode()
+
+    def lines(self) -> list[str]:
+        """The whole lines that are there now; asks the pipe once."""
+        *whole, self._unread = (self._unread + os.read(self.stdout, 65536)).split(b"\n")
+        return [line.decode() for line in whole]
+
+    def last_lines(self) -> list[str]:
+        """What a process said before it was gone."""
+        found = []
+        while line := self.line():
+            found.append(line)
+        return found
+
+    def kill(self) -> None:
+        signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+
+    def hang_up(self) -> None:
+        """Send no more bytes: whoever waits for one ends."""
+        if self._stdin >= 0:
+            os.close(self._stdin)
+        self._stdin = -1
+
+    def close(self) -> None:
+        self.hang_up()
+        select.select([self._handle], [], [], PATIENCE_SECONDS)
+        os.close(self.stdout)
+        os.close(self._handle)
+
+
+class Nursery:
+    """The server that forks; `with` keeps it alive."""
+
+    def __init__(self) -> None:
+        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # One hash seed for all, so that every run makes the same system calls.
+        environ = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+        with theirs:
+            self._server = subprocess.Popen(
+                [sys.executable, str(HERE / "operation.py"), str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                env=environ,
+            )
+
+    def start(self, job: str, **arguments: Any) -> Child:
+        """A process that is READY: all that is left to it is the job itself."""
+        stdin, our_end = os.pipe()
+        their_end, stdout = (lambda ends: (ends[1], ends[0]))(os.pipe())
+        request = json.dumps({"job": job, "arguments": arguments}).encode()
+        socket.send_fds(self._channel, [request], [stdin, their_end])
+        os.close(stdin)
+        os.close(their_end)
+        child = Child(int(self._channel.recv(32)), our_end, stdout)
+        if child.line() != "READY":
+            raise HungError(f"the {job} did not come up: see its traceback")
+        return child
+
+    def __enter__(self) -> Nursery:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._channel.close()
+        self._server.wait(PATIENCE_SECONDS)

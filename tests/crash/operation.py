@@ -1,0 +1,246 @@
+"""One operation in a process of its own, forked from a server that has imported everything.
+
+The process opens its store, says READY, and waits for a byte: what it does after that is the
+operation and nothing else. When the verb has returned it says ACK in one write.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import socket
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from contextlib import closing, suppress
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import workers
+
+from humangate import wiring
+from humangate.domain.answers import Given
+from humangate.domain.asks import Origin
+from humangate.domain.principals import Caller
+from humangate.doors.store import Store
+from humangate.service import answering, asking, conversing, enrolling, sweeping, waiting
+from humangate.service.asking import Request
+from humangate.testing import FakeClock
+
+ADA = Caller("person:ada", verified=False, via="cli", agent=None, evidence={"uid": 1000})
+ORIGIN = Origin(project="shop", session="claude/s1", sponsor="person:ada", owner="run-1")
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
+SECRET = "swordfish-of-the-crash-harness"
+
+_PR_SET_PTRACER = 0x59616D61
+_ANYBODY = ctypes.c_ulong(-1)
+
+
+class Scene(NamedTuple):
+    """Where an operation happens, and to which ask."""
+
+    path: str
+    ask_id: str = ""
+    store: Store | None = None
+
+
+class Operation(NamedTuple):
+    prepare: Callable[[str], str]
+    """Makes the store that the operation finds; returns the id of its ask."""
+    perform: Callable[[Scene], Any]
+
+
+def nothing(path: str) -> str:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    return ""
+
+
+def no_ask(path: str) -> str:
+    wiring.open_store(path).close()
+    return ""
+
+
+def pending(path: str, **more: Any) -> str:
+    with closing(wiring.open_store(path, FakeClock(LONG_AGO))) as store:
+        request = Request("May it go out?", **{"kind": "approval", **more})
+        return asking.ask(store, request, ORIGIN, ADA).ask.id
+
+
+def overdue(path: str) -> str:
+    return pending(path, expires_seconds=60)
+
+
+def answered(path: str, value: str = "yes", **more: Any) -> str:
+    ask_id = pending(path, **more)
+    with closing(wiring.open_store(path)) as store:
+        answering.answer(store, ask_id, ADA, Given(value))
+    return ask_id
+
+
+def secretly_answered(path: str) -> str:
+    return answered(path, SECRET, kind="text", secret=True)
+
+
+def asked_back(path: str) -> str:
+    ask_id = pending(path)
+    with closing(wiring.open_store(path)) as store:
+        conversing.ask_back(store, ask_id, ADA, "To whom?")
+    return ask_id
+
+
+def ask(scene: Scene) -> Any:
+    return asking.ask(scene.store, Request("May it go out?", "approval"), ORIGIN, ADA).ask.id
+
+
+def answer(scene: Scene) -> Any:
+    given = Given("yes", "but gently", key="once")
+    return answering.answer(scene.store, scene.ask_id, ADA, given)[1].decision
+
+
+def refuse(scene: Scene) -> Any:
+    """An answer that settles nothing and is kept all the same."""
+    try:
+        answering.answer(scene.store, scene.ask_id, ADA, Given("perhaps", key="once"))
+    except answering.RefusedError as refusal:
+        return str(refusal)
+    return None
+
+
+def take(scene: Scene) -> Any:
+    found = asking.get(scene.store, scene.ask_id)
+    return waiting.take(scene.store, found, "agent:claude/s1")
+
+
+def cancel(scene: Scene) -> Any:
+    return asking.cancel(scene.store, scene.ask_id, ADA, "not needed any more").status
+
+
+def expire(scene: Scene) -> Any:
+    return sweeping.fall_due(scene.store, asking.get(scene.store, scene.ask_id)).status
+
+
+def ask_back(scene: Scene) -> Any:
+    return conversing.ask_back(scene.store, scene.ask_id, ADA, "To whom?").asked_back
+
+
+def reply(scene: Scene) -> Any:
+    return conversing.reply(scene.store, scene.ask_id, ADA, "To everybody.").heard
+
+
+def add_person(scene: Scene) -> Any:
+    return bool(enrolling.add(scene.store, ADA, "grace"))
+
+
+def migrate(scene: Scene) -> Any:
+    wiring.open_store(scene.path)
+    return "made"
+
+
+def one_after_another(scene: Scene) -> Any:
+    """Many verbs in one process that stays open, each acknowledged."""
+    for number in range(40):
+        request = Request(f"Step {number}?", "approval")
+        ask_id = asking.ask(scene.store, request, ORIGIN, ADA).ask.id
+        acknowledge("asked")
+        answering.answer(scene.store, ask_id, ADA, Given("yes"))
+        acknowledge("answered")
+        waiting.take(scene.store, asking.get(scene.store, ask_id), "agent:claude/s1")
+        acknowledge("taken")
+    return "all"
+
+
+OPERATIONS = {
+    "ask": Operation(no_ask, ask),
+    "answer": Operation(pending, answer),
+    "refuse": Operation(pending, refuse),
+    "take": Operation(answered, take),
+    "take_secret": Operation(secretly_answered, take),
+    "cancel": Operation(pending, cancel),
+    "expire": Operation(overdue, expire),
+    "ask_back": Operation(pending, ask_back),
+    "reply": Operation(asked_back, reply),
+    "add_person": Operation(no_ask, add_person),
+    "migrate": Operation(nothing, migrate),
+    "one_after_another": Operation(no_ask, one_after_another),
+}
+
+
+def acknowledge(result: Any) -> None:
+    os.write(1, f"ACK {json.dumps(result)}\n".encode())
+
+
+def perform(operation: str, path: str, ask_id: str) -> None:
+    """Try once for every byte that comes, until it is acknowledged or nobody sends one."""
+    # A store that is not there yet is made by the operation itself, under the eyes of the tracer.
+    store = wiring.open_store(path) if os.path.exists(path) else None
+    scene = Scene(path, ask_id, store)
+    os.write(1, b"READY\n")
+    while os.read(0, 1):
+        try:
+            acknowledge(OPERATIONS[operation].perform(scene))
+        except Exception as error:
+            os.write(1, f"ERR {type(error).__name__}: {error}\n".encode())
+        else:
+            return
+
+
+JOBS = {
+    "perform": perform,
+    "asker": workers.asker,
+    "answerer": workers.answerer,
+    "taker": workers.taker,
+    "rival": workers.rival,
+}
+
+
+def live(job: str, arguments: dict[str, Any], stdin: int, stdout: int) -> None:
+    """The whole life of a forked process."""
+    code = 1
+    try:
+        os.dup2(stdin, 0)
+        os.dup2(stdout, 1)
+        os.close(stdin)
+        os.close(stdout)
+        # Where only ancestors may trace a process, this lets the tracer in.
+        ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _ANYBODY)
+        JOBS[job](**arguments)
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        # Without leaving Python in order: a store is not closed by those who crash.
+        os._exit(code)
+
+
+def rehearse() -> None:
+    """Do everything once, so that late imports are not among the calls of an operation."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, operation in OPERATIONS.items():
+            path = os.path.join(folder, name, "gate.db")
+            ask_id = operation.prepare(path)
+            with closing(wiring.open_store(path)) as store, suppress(Exception):
+                operation.perform(Scene(path, ask_id, store))
+
+
+def serve(channel: socket.socket) -> None:
+    """Fork a process for every request, until the other side hangs up."""
+    rehearse()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        message, (*pipes,), _, _ = socket.recv_fds(channel, 65536, 2)
+        if not message:
+            return
+        pid = os.fork()
+        if pid == 0:
+            channel.close()
+            live(**json.loads(message), stdin=pipes[0], stdout=pipes[1])
+        for pipe in pipes:
+            os.close(pipe)
+        channel.send(str(pid).encode())
+
+
+if __name__ == "__main__":
+    serve(socket.socket(fileno=int(sys.argv[1])))

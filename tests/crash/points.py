@@ -1,0 +1,249 @@
+"""Every system call of an operation is a point at which a crash or a full disk may strike.
+
+A sweep runs the operation once to see its calls, then once more for each of them, on a fresh
+copy of the store, with that call spoilt. Afterwards the store is judged from outside: it must
+look exactly as before or exactly as after the operation, and as after if that was confirmed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import Any, NamedTuple
+
+import apsw
+from nursery import Child, Nursery
+from operation import OPERATIONS, SECRET, Scene
+from tracing import Call, Tracer, until_acknowledged
+
+from humangate import wiring
+from humangate.errors import AlreadySettledError
+from humangate.service.auditing import verify
+
+KILL = "signal=KILL"
+FULL_DISK = "error=ENOSPC"
+BROKEN_DISK = "error=EIO"
+WRITING_CALLS = (
+    "write", "pwrite64", "fdatasync", "fsync", "ftruncate", "fallocate", "openat", "mkdir", "unlink",
+)  # fmt: skip
+
+_TRIES = 5
+_RANDOM_COLUMNS = ("id", "ask_id", "subject", "hash")
+
+Picture = dict[str, Any]
+
+
+class Point(NamedTuple):
+    """One call of an operation, and what is to happen to it."""
+
+    place: int
+    call: Call
+    fault: str
+
+    def __str__(self) -> str:
+        return f"{self.fault} at call {self.place} ({self.call.name} {self.call.nth})"
+
+
+class Sweep(NamedTuple):
+    """What came of all the points that were tried."""
+
+    seen: int
+    tried: int
+    hit: int
+    wrong: list[str]
+    errors: Counter[str]
+
+    def __str__(self) -> str:
+        said = ", ".join(f"{n} {error}" for error, n in sorted(self.errors.items()))
+        tried = "" if self.tried == self.seen else f", {self.tried} points tried"
+        return f"{self.seen} calls seen{tried}, {self.hit} hit" + (f" ({said})" if said else "")
+
+
+def picture(path: str) -> Picture:
+    """Everything in the store but random ids and times, read without the package's own code."""
+    if not os.path.exists(path):
+        path = ":memory:"
+    with closing(apsw.Connection(path)) as db:
+        rows = db.execute("SELECT type, name FROM sqlite_master ORDER BY name").fetchall()
+        return {
+            "damage": [row[0] for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"],
+            "orphans": db.execute("PRAGMA foreign_key_check").fetchall(),
+            "version": db.execute("PRAGMA user_version").get,
+            "schema": rows,
+            **{name: _rows(db, name) for kind, name in rows if kind == "table"},
+        }
+
+
+def _rows(db: apsw.Connection, table: str) -> list[dict[str, Any]]:
+    names = [name for (name,) in db.execute("SELECT name FROM pragma_table_info(?)", (table,))]
+    found = [dict(zip(names, row, strict=True)) for row in db.execute(f"SELECT * FROM {table}")]
+    return [
+        {name: _steady(name, value) for name, value in row.items() if name not in _RANDOM_COLUMNS}
+        for row in found
+    ]
+
+
+def _steady(name: str, value: Any) -> Any:
+    """A time differs from run to run; that there is one does not."""
+    return value is not None if name == "at" or name.endswith("_at") else value
+
+
+def traces_of_secret(path: str) -> list[str]:
+    """The files in which the secret can still be read."""
+    found = []
+    for end in ("", "-wal"):
+        if os.path.exists(path + end):
+            with open(path + end, "rb") as file:
+                if SECRET.encode() in file.read():
+                    found.append(os.path.basename(path) + end)
+    return found
+
+
+class Field:
+    """An operation with its prepared store, of which every point gets a copy."""
+
+    def __init__(self, folder: str, operation: str, nursery: Nursery) -> None:
+        self._folder = folder
+        self._operation = operation
+        self._nursery = nursery
+        self._copies = 0
+        os.makedirs(folder)
+        template = os.path.join(folder, "template", "gate.db")
+        self._ask_id = OPERATIONS[operation].prepare(template)
+        self.before = picture(template)
+        self.calls, self.after = self._see()
+
+    def _see(self) -> tuple[list[Call], Picture]:
+        for _ in range(_TRIES):
+            with self._copy() as path, self._child(path) as child:
+                tracer = Tracer(child.pid, f"{path}-trace")
+                child.go()
+                said = child.line()
+                calls = tracer.calls()
+                assert said.startswith("ACK"), said
+                if found := until_acknowledged(calls):
+                    return found, picture(path)
+        raise AssertionError("strace never saw the starting byte")
+
+    @contextmanager
+    def _copy(self) -> Iterator[str]:
+        self._copies += 1
+        copy = os.path.join(self._folder, str(self._copies))
+        shutil.copytree(os.path.join(self._folder, "template"), copy)
+        yield os.path.join(copy, "gate.db")
+        shutil.rmtree(copy)
+
+    @contextmanager
+    def _child(self, path: str) -> Iterator[Child]:
+        # The path of a store that does not exist yet lies in a folder that does not either.
+        with closing(
+            self._nursery.start(
+                "perform", operation=self._operation, path=path, ask_id=self._ask_id
+            )
+        ) as child:
+            yield child
+
+    def strike(self, point: Point) -> tuple[bool, str, list[str]]:
+        """Whether the point was hit, what the process said, and what was wrong after it."""
+        for _ in range(_TRIES):
+            hit, said, wrong = self._strike_once(point)
+            if hit or wrong:
+                break
+        return hit, said, [f"{self._operation}, {point}: {one}" for one in wrong]
+
+    def _strike_once(self, point: Point) -> tuple[bool, str, list[str]]:
+        with self._copy() as path:
+            with self._child(path) as child:
+                inject = f"--inject={point.call.name}:{point.fault}:when={point.call.nth}"
+                tracer = Tracer(child.pid, f"{path}-trace", inject)
+                child.go()
+                said = child.line()
+                wrong = self._judge(path, acknowledged=said.startswith("ACK"))
+                if said.startswith("ERR") and point.fault == FULL_DISK:
+                    wrong += self._again(path, child)
+                child.hang_up()
+                calls = tracer.calls()
+            wrong += self._judge(path, acknowledged=said.startswith("ACK"))
+            wrong += self._redo(path)
+        return _was_hit(point, calls), said, wrong
+
+    def _judge(self, path: str, *, acknowledged: bool) -> list[str]:
+        seen = picture(path)
+        if acknowledged and seen != self.after:
+            return [f"confirmed, but not in the store: {differences(seen, self.after)}"]
+        if seen not in (self.before, self.after):
+            return [f"half done: {differences(seen, self.after)}"]
+        return list(faults(path)) if seen["version"] else []
+
+    def _again(self, path: str, child: Child) -> list[str]:
+        """The process that found the disk full tries again once there is room."""
+        done = picture(path) == self.after
+        child.go()
+        said = child.line()
+        if said.startswith("ACK") or (done and "AlreadySettledError" in said):
+            return self._judge(path, acknowledged=True)
+        return [f"the same process could not try again: {said}"]
+
+    def _redo(self, path: str) -> list[str]:
+        """Somebody else does it again, as one does after a crash: there must be one effect."""
+        store = wiring.open_store(path) if self.before["version"] else None
+        try:
+            OPERATIONS[self._operation].perform(Scene(path, self._ask_id, store))
+        except AlreadySettledError:
+            """It had happened, as the picture will show."""
+        finally:
+            if store:
+                store.close()
+        wrong = self._judge(path, acknowledged=True)
+        if self._operation == "take_secret":
+            wrong += [f"the secret is still in {name}" for name in traces_of_secret(path)]
+        return [f"done again: {one}" for one in wrong]
+
+
+def _was_hit(point: Point, calls: list[Call]) -> bool:
+    """The planned call itself, at its planned place, not another one of the same name."""
+    if len(calls) <= point.place or not calls[0].starts:
+        return False
+    struck = calls[point.place]
+    if (struck.name, struck.nth) != (point.call.name, point.call.nth):
+        return False
+    return struck.spoilt if point.fault != KILL else len(calls) == point.place + 1
+
+
+def differences(one: Picture, other: Picture) -> str:
+    names = sorted(one.keys() | other.keys())
+    return "; ".join(
+        f"{name} is {one.get(name)}, not {other.get(name)}"
+        for name in names
+        if one.get(name) != other.get(name)
+    )
+
+
+def faults(path: str) -> Iterator[str]:
+    """What the package itself finds wrong with the record."""
+    with closing(wiring.open_store(path)) as store:
+        yield from verify(store)
+
+
+def sweep(
+    folder: str, operation: str, fault: str, wanted: Callable[[int, Call], bool]
+) -> Sweep:
+    """Strike every wanted call of an operation."""
+    with Nursery() as nursery:
+        field = Field(os.path.join(folder, f"{operation}-{fault}"), operation, nursery)
+        # The starting byte was call 0.
+        points = [Point(at, call, fault) for at, call in enumerate(field.calls, 1)]
+        points = [point for point in points if wanted(point.place, point.call)]
+        wrong: list[str] = []
+        errors: Counter[str] = Counter()
+        hits = 0
+        for point in points:
+            hit, said, found = field.strike(point)
+            hits += hit
+            wrong += found
+            if said.startswith("ERR "):
+                errors[said.split()[1].rstrip(":")] += 1
+    return Sweep(len(field.calls), len(points), hits, wrong, errors)

@@ -1,0 +1,145 @@
+"""Processes that ask, answer and take without end, and tell a ledger outside the store.
+
+Every fact is announced before its verb and confirmed after it. A killed worker's successor
+begins with what was announced and not confirmed, as a program that starts again would.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+from humangate import wiring
+from humangate.domain.answers import Given
+from humangate.domain.asks import Ask, Origin
+from humangate.domain.principals import Caller, person
+from humangate.doors.store import Store
+from humangate.errors import AlreadySettledError, GateError
+from humangate.service import answering, asking, waiting
+from humangate.service.asking import Request
+
+_PAGE = 20
+
+
+def tell(word: str, *facts: Any) -> None:
+    """One line of the ledger, in one write, so that a kill cannot cut it."""
+    os.write(1, json.dumps([word, *facts]).encode() + b"\n")
+
+
+def _caller(name: str) -> Caller:
+    return Caller(person(name), verified=False, via="cli", agent=None, evidence={})
+
+
+def _begin(path: str) -> Store:
+    store = wiring.open_store(path)
+    os.write(1, b"READY\n")
+    os.read(0, 1)
+    return store
+
+
+def _without_end(step: Callable[[int], None]) -> None:
+    for number in count():
+        try:
+            step(number)
+        except GateError as error:
+            tell("error", type(error).__name__, str(error))
+
+
+def asker(path: str, name: str, seed: int, resume: list[Any] | None) -> None:
+    store, caller = _begin(path), _caller(name)
+    origin = Origin(session=f"claude/{name}", sponsor=caller.principal)
+
+    def open_one(prompt: str) -> str:
+        tell("try asked", prompt)
+        ask_id = asking.ask(store, Request(prompt), origin, caller).ask.id
+        tell("asked", prompt, ask_id)
+        return ask_id
+
+    def open_some(number: int) -> None:
+        ask_id = open_one(f"{name} asks {seed}.{number}")
+        if number % 7 == 0:
+            _cancel(store, ask_id, caller)
+
+    if resume and resume[0] == "try asked":
+        open_one(resume[1])
+    elif resume:
+        _cancel(store, resume[1], caller)
+    _without_end(open_some)
+
+
+def _cancel(store: Store, ask_id: str, caller: Caller) -> None:
+    tell("try cancelled", ask_id, caller.principal)
+    try:
+        asking.cancel(store, ask_id, caller, "changed my mind")
+    except AlreadySettledError as late:
+        tell("late", ask_id, str(late))
+    else:
+        tell("cancelled", ask_id, caller.principal)
+
+
+def answerer(path: str, name: str, seed: int, resume: list[Any] | None) -> None:
+    store, caller, dice = _begin(path), _caller(name), random.Random(seed)
+    bell = store.bell()
+
+    def answer_one(ask_id: str, words: str) -> None:
+        tell("try answered", ask_id, words, caller.principal)
+        try:
+            answering.answer(store, ask_id, caller, Given(words, key=words))
+        except AlreadySettledError as late:
+            tell("late", ask_id, str(late))
+        else:
+            tell("answered", ask_id, words, caller.principal)
+
+    def answer_some(number: int) -> None:
+        if waiting_asks := store.asks.pending(_PAGE):
+            answer_one(dice.choice(waiting_asks).id, f"{name} says {seed}.{number}")
+        else:
+            bell.wait(1)
+
+    if resume:
+        answer_one(resume[1], resume[2])
+    _without_end(answer_some)
+
+
+def taker(path: str, name: str, seed: int, resume: list[Any] | None) -> None:
+    store, dice = _begin(path), random.Random(seed)
+    bell, who = store.bell(), f"agent:claude/{name}"
+
+    def take_one(ask: Ask) -> None:
+        tell("try taken", ask.id, who)
+        mine = waiting.take(store, ask, who)
+        tell("taken" if mine else "taken before", ask.id, who)
+
+    def take_some(_: int) -> None:
+        ready = [a for a in store.asks.settled(_PAGE) if not a.delivered_at and a.status == "answered"]
+        if ready:
+            take_one(dice.choice(ready))
+        else:
+            bell.wait(1)
+
+    if resume:
+        take_one(asking.get(store, resume[1]))
+    _without_end(take_some)
+
+
+def rival(path: str, name: str, asks: int) -> None:
+    """Answers everything there is, at the same moment as all the others."""
+    store, caller = wiring.open_store(path), _caller(name)
+    ids = [ask.id for ask in store.asks.pending(asks)]
+    os.write(1, b"READY\n")
+    os.read(0, 1)
+    for ask_id in ids:
+        began = time.perf_counter()
+        try:
+            answering.answer(store, ask_id, caller, Given(f"{name}'s word"))
+            result = ["won", ""]
+        except AlreadySettledError as late:
+            result = ["lost", str(late)]
+        except Exception as error:
+            result = ["error", repr(error)]
+        tell(ask_id, time.perf_counter() - began, *result)

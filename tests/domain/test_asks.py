@@ -1,0 +1,260 @@
+"""The life of an ask, but for its answer."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from tests.conftest import a_person, an_agent
+
+from humangate.domain import asks, deadlines
+from humangate.domain.asks import (
+    Ask,
+    Origin,
+    make_id,
+    make_question,
+    parse_priority,
+    question_digest,
+)
+from humangate.domain.requirements import Requirement
+from humangate.errors import AlreadySettledError, UsageError
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def later(seconds):
+    return NOW + timedelta(seconds=seconds)
+
+
+def an_ask(kind="text", default=None, owner="", **clock):
+    question = make_question(kind, "Why?", options=("A", "B") if kind == "choice" else ())
+    return Ask(
+        "a-222", question._replace(default=default), Origin(owner=owner), NOW, "d",
+        deadlines=deadlines.start(NOW, **clock),
+    )  # fmt: skip
+
+
+@pytest.mark.proves("LAW-10", "S1-28", "S4-B25")
+@pytest.mark.parametrize(
+    ("kind", "prompt", "more", "sentence"),
+    [
+        ("poll", "Q", {}, "no kind"),
+        ("text", " \n", {}, "needs a question"),
+        ("text", "x" * 200_001, {}, "--context"),
+        ("choice", "Q", {}, "needs options"),
+        ("text", "Q", {"options": ("A",)}, "needs options"),
+        ("form", "Q", {}, "needs a schema"),
+        ("text", "Q", {"schema": {}}, "needs a schema"),
+        ("text", "Q", {"multiple": True}, "only a choice"),
+        ("approval", "Q", {"secret": True}, "only a text"),
+        ("choice", "Q", {"options": ("A", "A")}, "differ"),
+        ("choice", "Q", {"options": ("A", " ")}, "differ"),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused(kind, prompt, more, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        make_question(kind, prompt, **more)
+
+
+@pytest.mark.proves("ASK-15")
+@pytest.mark.parametrize("kind", ["text", "choice", "form", "approval", "session"])
+@pytest.mark.parametrize("rule", [{"n": 2}, {"reject": 2}, {"veto": ("bob",)}])
+def test_only_gates_are_decided_by_more_than_one_person(kind, rule):
+    more = {"choice": {"options": ("A", "B")}, "form": {"schema": {}}}.get(kind, {})
+    if kind in ("approval", "session"):
+        assert make_question(kind, "Q", requirement=Requirement(**rule), **more)
+    else:
+        with pytest.raises(UsageError, match="more than one person"):
+            make_question(kind, "Q", requirement=Requirement(**rule), **more)
+    assert make_question(kind, "Q", requirement=Requirement(of=("ada",)), **more)
+
+
+@pytest.mark.proves("S1-17", "X-4")
+def test_the_longest_question_fits():
+    assert make_question("text", "x" * 200_000).prompt
+
+
+@pytest.mark.proves("LAW-4", "ASK-27")
+def test_the_digest_covers_all_that_is_shown_and_decided():
+    base = make_question("choice", "Q", options=("A", "B", "Other…"))
+    origin = Origin(project="/p")
+    variants = [
+        base._replace(kind="text"), base._replace(prompt="q"), base._replace(context={"a": 1}),
+        base._replace(options=("B", "A")), base._replace(multiple=True), base._replace(other=False),
+        base._replace(schema={}), base._replace(default="A"), base._replace(secret=True),
+        base._replace(requirement=Requirement(n=2)),
+    ]  # fmt: skip
+    digests = {question_digest(variant, origin) for variant in [base, *variants]}
+    digests.add(question_digest(base, Origin(project="/q")))
+    assert len(digests) == len(variants) + 2
+    assert question_digest(base, origin) == question_digest(base, Origin(project="/p", cwd="/x"))
+
+
+@pytest.mark.proves("X-32", "S4-23", "S3-B24")
+def test_one_scale_of_priorities():
+    words = ["urgent", "high", "normal", "low", "backlog"]
+    assert [parse_priority(word) for word in words] == [0, 1, 2, 3, 4]
+    assert [parse_priority(str(number)) for number in range(5)] == [0, 1, 2, 3, 4]
+    for wrong in ("5", "-1", "soon", ""):
+        with pytest.raises(UsageError):
+            parse_priority(wrong)
+
+
+@pytest.mark.proves("ASK-7", "X-21")
+def test_ids_grow_when_a_tenth_of_the_space_is_used():
+    size = len(asks.ID_ALPHABET)
+    assert not set("01ilo") & set(asks.ID_ALPHABET)
+    assert [asks.id_length(n) for n in (0, size**3 // 10, size**3 // 10 + 1)] == [3, 3, 4]
+    assert asks.id_length(1_000_000) == 5
+    assert make_id(3, b"\0") == "a-222"
+    assert make_id(4, (size**3).to_bytes(4)) == "a-2223"
+    assert make_id(3, b"\x1f") == "a-232"
+
+
+@pytest.mark.proves("ASK-33", "X-26", "S0-B26")
+def test_cancelling_names_who_and_why():
+    ask = an_ask(owner="task:7")
+    change = asks.cancel(ask, a_person(), "changed my mind", later(5))
+    after = change.ask
+    assert (after.status, after.decision, after.note) == ("cancelled", None, "changed my mind")
+    assert (after.settled_by, after.settled_via, after.settled_at) == (
+        "person:ada",
+        "cli",
+        later(5),
+    )
+    assert change.wakes == ("task:7",) and change.notices[0].kind == "settled"
+    event = change.events[0]
+    assert (event.kind, event.actor) == ("ask.cancelled", "person:ada")
+    assert event.content == {"reason": "changed my mind", "via": "cli", "evidence": {"uid": 1000}}
+    assert after.version == 2
+    with pytest.raises(
+        AlreadySettledError, match="cancelled by person:ada at 2026-01-01 00:00:05 UTC: changed"
+    ):
+        asks.cancel(after, a_person(), "", NOW)
+    assert asks.settled_sentence(after._replace(note="", settled_at=None)).endswith(
+        "an unknown time"
+    )
+
+
+@pytest.mark.proves("ASK-18", "LAW-3", "X-11", "S2-24")
+def test_an_ask_expires_at_its_time_and_not_before():
+    ask = an_ask("choice", "B", owner="run:1", expires_seconds=10)
+    assert asks.fall_due(ask, later(9.999)) is None
+    change = asks.fall_due(ask, later(10))
+    after = change.ask
+    assert (after.status, after.decision, after.value) == ("timed_out", None, "B")
+    assert (after.settled_at, after.settled_via, after.settled_by) == (later(10), "deadline", "")
+    assert change.wakes == ("run:1",) and change.notices[0].kind == "settled"
+    assert (change.events[0].kind, change.events[0].actor) == ("ask.timed_out", "gate")
+    assert change.events[0].content == {"default": "B"}
+    assert after.version == 2
+    assert asks.fall_due(after, later(99)) is None
+    assert asks.settled_sentence(after) == "a-222 timed out at 2026-01-01 00:00:10 UTC"
+
+
+@pytest.mark.proves("ASK-18", "LAW-3", "S2-B7")
+def test_an_expired_approval_is_not_a_decision():
+    after = asks.fall_due(an_ask("approval", expires_seconds=1), later(9)).ask
+    assert (after.status, after.decision, after.value) == ("timed_out", None, None)
+
+
+@pytest.mark.proves("ASK-16", "ASK-29")
+def test_reminders_repeat_and_missed_ones_are_not_made_up_for():
+    ask = an_ask(remind_every_seconds=10)
+    assert asks.fall_due(ask, later(9)) is None
+    change = asks.fall_due(ask, later(10))
+    assert change.notices == (asks.Notice("reminder", "a-222"),) and change.events == ()
+    assert change.ask.deadlines.remind_at == later(20) and change.ask.version == 2
+    assert asks.fall_due(ask, later(35)).ask.deadlines.remind_at == later(40)
+    assert asks.fall_due(ask, later(40)).ask.deadlines.remind_at == later(50)
+
+
+@pytest.mark.proves("ASK-17", "ASK-29")
+def test_escalation_goes_along_its_list_each_step_once():
+    steps = (deadlines.Escalation(60, "boss"), deadlines.Escalation(30, "bob"))
+    ask = an_ask(escalations=steps)
+    assert asks.fall_due(ask, later(29)) is None
+    first = asks.fall_due(ask, later(30))
+    assert first.notices == (asks.Notice("escalated", "a-222", "bob"),)
+    assert first.events[0].content == {"to": "bob"} and first.events[0].kind == "ask.escalated"
+    assert asks.fall_due(first.ask, later(59)) is None
+    second = asks.fall_due(first.ask, later(60))
+    assert second.notices[0].to == "boss" and second.ask.deadlines.escalate_at is None
+    assert asks.fall_due(second.ask, later(9999)) is None
+
+
+@pytest.mark.proves("ASK-16", "ASK-17", "ASK-18")
+def test_what_is_due_first_in_rank_happens_first():
+    ask = an_ask(
+        expires_seconds=10, remind_every_seconds=10, escalations=(deadlines.Escalation(10, "x"),)
+    )
+    assert ask.deadlines.due_at == later(10)
+    assert asks.fall_due(ask, later(10)).ask.status == "timed_out"
+    soft = an_ask(remind_every_seconds=10, escalations=(deadlines.Escalation(10, "x"),))
+    assert asks.fall_due(soft, later(10)).notices[0].kind == "escalated"
+
+
+@pytest.mark.proves("ASK-19", "ASK-20")
+def test_a_draft_holds_only_a_pending_ask_with_a_soft_deadline():
+    soft = an_ask(expires_seconds=10)
+    assert asks.held(soft, NOW).deadlines.expires_at == later(120)
+    assert asks.held(soft, NOW).version == 2
+    for ask in (an_ask(), an_ask(expires_seconds=10, hard=True), soft._replace(status="cancelled")):
+        assert asks.held(ask, NOW) == ask
+
+
+@pytest.mark.proves("LAW-4", "S0-B20")
+def test_an_answer_is_taken_once():
+    ask = an_ask()
+    assert asks.take(ask, "agent:x", NOW) is None
+    answered = ask._replace(status="answered", value="because")
+    change = asks.take(answered, "agent:x", later(3))
+    assert (change.ask.delivered_at, change.ask.delivered_to) == (later(3), "agent:x")
+    assert change.erase_secret and change.events[0][:3] == ("ask.taken", "a-222", "agent:x")
+    assert change.ask.version == 2
+    assert asks.take(change.ask, "agent:y", NOW) is None
+
+
+@pytest.mark.proves("ASK-21")
+def test_talking_settles_nothing():
+    ask = an_ask()
+    back = asks.ask_back(ask, a_person(), "which one?", later(1))
+    assert (back.ask.asked_back, back.ask.heard, back.ask.pending, back.ask.version) == (
+        1,
+        0,
+        True,
+        2,
+    )
+    assert back.message == asks.Message("a-222", "person:ada", "which one?", later(1))
+    assert (
+        back.events[0].kind == "ask.asked_back" and back.events[0].content["text"] == "which one?"
+    )
+    reply = asks.reply(back.ask, an_agent(), "the first", later(2))
+    assert (reply.ask.heard, reply.ask.pending, reply.ask.version) == (1, True, 3)
+    assert reply.events[0].kind == "ask.replied" and reply.notices[0].kind == "replied"
+    with pytest.raises(UsageError):
+        asks.ask_back(ask, a_person(), " ", NOW)
+    for say in (asks.ask_back, asks.reply):
+        with pytest.raises(AlreadySettledError):
+            say(ask._replace(status="timed_out"), a_person(), "hi", NOW)
+
+
+@pytest.mark.proves("CLI-7")
+def test_messages_are_heard_once():
+    ask = an_ask()._replace(asked_back=2)
+    assert asks.hear(ask, 0) is None
+    assert (asks.hear(ask, 1).ask.heard, asks.hear(ask, 1).ask.version) == (1, 2)
+    assert asks.hear(asks.hear(ask, 2).ask, 2) is None
+
+
+@pytest.mark.proves("LAW-9", "ASK-29")
+def test_opening_is_told_to_the_outbox_and_the_audit():
+    change = asks.opened(an_ask(), "agent:claude/1")
+    assert change.notices == (asks.Notice("opened", "a-222"),)
+    assert change.events[0] == (
+        "ask.opened",
+        "a-222",
+        "agent:claude/1",
+        {"digest": "d", "kind": "text", "session": ""},
+    )
+    assert asks.wakes(an_ask()) == ()

@@ -1,0 +1,90 @@
+"""Reminders, escalations, expiry, and drafts that hold it off."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from humangate.domain.deadlines import (
+    NO_DEADLINES,
+    Deadlines,
+    Escalation,
+    hold,
+    parse_duration,
+    parse_escalation,
+    remind,
+    start,
+)
+from humangate.errors import UsageError
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def later(seconds):
+    return NOW + timedelta(seconds=seconds)
+
+
+@pytest.mark.proves("X-10", "X-12", "S2-24")
+def test_deadlines_are_absolute_and_optional():
+    assert start(NOW) == NO_DEADLINES and NO_DEADLINES.due_at is None
+    clock = start(NOW, 30, True, 7, (Escalation(9, "b"), Escalation(3, "a")))
+    assert (clock.expires_at, clock.hard) == (later(30), True)
+    assert (clock.remind_at, clock.remind_every_seconds) == (later(7), 7)
+    assert clock.escalations == (Escalation(3, "a"), Escalation(9, "b"))
+    assert clock.escalate_at == later(3) == clock.due_at
+
+
+@pytest.mark.proves("LAW-10")
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), 1e9])
+def test_a_time_limit_is_a_positive_number(seconds):
+    with pytest.raises(UsageError):
+        start(NOW, seconds)
+    with pytest.raises(UsageError):
+        start(NOW, remind_every_seconds=seconds)
+    with pytest.raises(UsageError):
+        start(NOW, escalations=(Escalation(seconds, "x"),))
+    assert start(NOW, 999_999_999).expires_at
+
+
+@pytest.mark.proves("ASK-19")
+def test_a_draft_moves_a_soft_deadline_two_minutes_ahead_fifteen_in_all():
+    clock = hold(start(NOW, 10), later(5))
+    assert (clock.expires_at, clock.moved_seconds) == (later(125), 115)
+    assert hold(clock, later(5)) == clock
+    for second in range(5, 2000, 100):
+        clock = hold(clock, later(second))
+    assert (clock.expires_at, clock.moved_seconds) == (later(910), 900)
+    assert hold(start(NOW, 600), NOW) == start(NOW, 600)
+    assert hold(start(NOW, 120), NOW) == start(NOW, 120)
+
+
+@pytest.mark.proves("ASK-20")
+def test_nothing_moves_a_hard_or_missing_deadline():
+    assert hold(start(NOW, 10, hard=True), NOW) == start(NOW, 10, hard=True)
+    assert hold(NO_DEADLINES, NOW) == NO_DEADLINES
+
+
+@pytest.mark.proves("ASK-16")
+def test_an_ask_without_reminders_has_none_due():
+    assert remind(NO_DEADLINES, NOW) == NO_DEADLINES
+    assert remind(Deadlines(remind_at=NOW), NOW) == Deadlines(remind_at=NOW)
+
+
+@pytest.mark.proves("X-12")
+def test_durations_as_people_write_them():
+    assert [parse_duration(text) for text in ("300", "90s", "5m", "2h", "1d", "0.5")] == [
+        300,
+        90,
+        300,
+        7200,
+        86400,
+        0.5,
+    ]
+    for wrong in ("", "s", "5x", "-3", "0", "nan", "inf", "1e9", "five"):
+        with pytest.raises(UsageError, match="300, 90s, 5m, 2h or 1d"):
+            parse_duration(wrong)
+    assert parse_escalation("30m:alice") == Escalation(1800, "alice")
+    for wrong in ("30m", "30m:", "alice"):
+        with pytest.raises(UsageError):
+            parse_escalation(wrong)

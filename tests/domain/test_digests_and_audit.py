@@ -1,0 +1,93 @@
+"""Digests, the chain, and everything that can be done to it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from humangate.domain.audit import Entry, Event, Head, verify
+from humangate.domain.digests import GENESIS, canonical, digest, keyed_digest, link, token_digest
+
+
+def chain(length=6):
+    entries, previous = [], GENESIS
+    for seq in range(1, length + 1):
+        event = Event("ask.opened", f"a-{seq}", "person:ada", {"n": seq})
+        content = digest(event.content)
+        previous = link(previous, seq, "2026", event, content)
+        entries.append(Entry(seq, "2026", event, content, previous, erased=False))
+    return entries
+
+
+@pytest.mark.proves("LAW-9")
+def test_one_canonical_form():
+    assert canonical({"b": 1, "a": [1.5, None, "é"]}) == '{"a":[1.5,null,"é"],"b":1}'
+    assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+    assert digest("\ud800") != digest("?")
+    with pytest.raises(ValueError, match="Out of range"):
+        canonical(float("nan"))
+
+
+@pytest.mark.proves("ASK-30", "WHO-7")
+def test_a_keyed_digest_needs_its_key():
+    assert keyed_digest("x", b"1" * 32) != keyed_digest("x", b"2" * 32)
+    assert keyed_digest("x", b"1" * 32) != keyed_digest("y", b"1" * 32)
+    assert len(keyed_digest("\ud800", b"1" * 32)) == 64
+    assert token_digest("gate_1") != token_digest("gate_2")
+
+
+@pytest.mark.proves("STORE-6")
+def test_an_untouched_chain_verifies():
+    assert list(verify(chain())) == []
+    assert list(verify([])) == []
+    assert list(verify(chain(), Head(3, chain()[2].hash))) == []
+    assert list(verify(chain(), Head(0, GENESIS))) == []
+
+
+@pytest.mark.proves("STORE-6")
+@given(
+    st.integers(0, 5),
+    st.sampled_from(["kind", "subject", "actor", "content", "at", "seq", "hash", "content_digest"]),
+)
+def test_every_change_of_every_part_is_found(index, part):
+    entries = chain()
+    entry = entries[index]
+    if part in ("kind", "subject", "actor"):
+        entries[index] = entry._replace(event=entry.event._replace(**{part: "other"}))
+    elif part == "content":
+        entries[index] = entry._replace(event=entry.event._replace(content={"n": 99}))
+    elif part == "seq":
+        entries[index] = entry._replace(seq=entry.seq + 100)
+    else:
+        entries[index] = entry._replace(**{part: "0" * 64})
+    assert list(verify(entries))
+
+
+@pytest.mark.proves("STORE-6")
+@given(st.integers(0, 4))
+def test_deletion_insertion_and_reordering_are_found(index):
+    entries = chain()
+    assert "missing" in next(verify(entries[:index] + entries[index + 1 :]))
+    assert list(verify(entries[: index + 1] + entries[index:]))
+    entries[index], entries[index + 1] = entries[index + 1], entries[index]
+    assert list(verify(entries))
+
+
+@pytest.mark.proves("STORE-7")
+def test_a_cut_tail_is_found_against_a_kept_head():
+    kept = Head(6, chain()[5].hash)
+    assert list(verify(chain()[:4], kept)) == [
+        "the log ends at event 4, but a head of event 6 was kept"
+    ]
+    assert list(verify([], kept))
+    assert list(verify(chain(), Head(6, "1" * 64))) == [
+        "event 6 is not the one whose head was kept"
+    ]
+    assert str(kept) == f"6:{kept.hash}"
+
+
+@pytest.mark.proves("LAW-9")
+def test_erased_content_leaves_a_chain_that_verifies():
+    entries = chain()
+    entries[2] = entries[2]._replace(event=entries[2].event._replace(content={}), erased=True)
+    assert list(verify(entries)) == []

@@ -1,0 +1,101 @@
+"""Untrusted text cannot do anything but be read."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given, strategies as st
+
+from humangate.domain.display import _width, age, frame, inert, inert_line, storable
+
+
+def harmless(text):
+    return all(c == "\n" or c.isprintable() for c in text)
+
+
+@pytest.mark.proves("LAW-8")
+@given(st.text())
+def test_whatever_comes_in_only_printable_text_comes_out(text):
+    assert harmless(inert(text))
+    assert "\n" not in inert_line(text)
+    assert harmless(inert_line(text))
+
+
+@pytest.mark.proves("LAW-8")
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("plain", "plain"),
+        ("\x1b[31mred", "␛[31mred"),
+        ("a\rb", "a␍b"),
+        ("a\r\nb", "a\nb"),
+        ("\x9b31m", "‹U+009B›31m"),
+        ("abc\u202edef", "abc‹U+202E›def"),
+        ("zero\u200bwidth", "zero‹U+200B›width"),
+        ("\U000e0041", "‹U+E0041›"),
+        ("no\u00a0break", "no break"),
+        ("\u3164", "‹U+3164›"),
+        ("a\tb", "a   b"),
+        ("e\u0301\u0301\u0301\u0301", "e\u0301\u0301\u0301‹U+0301›"),
+        ("e\u0301\u0301\u0301x\u0301", "e\u0301\u0301\u0301x\u0301"),
+        ("日本語 é", "日本語 é"),
+    ],
+)
+def test_what_is_hidden_becomes_visible(raw, shown):
+    assert inert(raw) == shown
+
+
+@pytest.mark.proves("LAW-8")
+@given(st.text(), st.integers(10, 60))
+def test_every_line_stays_behind_its_bar(text, columns):
+    for line in frame(text, columns):
+        assert line.startswith("│ ")
+        assert sum(map(_width, line)) <= columns
+
+
+@pytest.mark.proves("LAW-8", "ASK-26")
+def test_what_is_not_shown_is_announced():
+    text = "x" * 30 + "\n" + "y\n" * 3
+    assert frame(text, 40, most=31)[-1] == "│ … 6 more characters on 4 lines"
+    assert frame(text, 40, most=len(text)) == frame(text, 40)
+    assert frame("ab", 80, bar="> ") == ["> ab"]
+    assert frame("x" * 20, 3) == ["│ " + "x" * 8, "│ " + "x" * 8, "│ " + "x" * 4]
+
+
+@pytest.mark.proves("LAW-8")
+def test_one_line_is_cut_with_a_mark():
+    assert inert_line(" hello \n world ", 40) == "hello  ⏎  world"
+    assert inert_line("x" * 10, 10) == "x" * 10
+    assert inert_line("x" * 11, 10) == "x" * 9 + "…"
+    assert inert_line("日" * 6, 10) == "日" * 4 + "…"
+    assert inert_line("\u0301" * 50, 10).endswith("…")
+    assert inert_line("ab", 1) == "a…"
+
+
+@pytest.mark.proves("LAW-8")
+def test_wide_and_combining_characters_count_as_they_show():
+    assert [_width(c) for c in ("a", "日", "\u0301", "é")] == [1, 2, 0, 1]
+    assert unicodedata.combining("\u0301")
+
+
+@pytest.mark.proves("LAW-6", "LAW-8")
+def test_only_what_no_store_can_hold_is_replaced():
+    assert storable("plain") == "plain"
+    assert storable("héllo\x1b\n") == "héllo\x1b\n"
+    assert "\0" not in storable("a\0b") and storable("a\0b") == "a\ufffdb"
+    assert storable("a\ud800b").startswith("a") and storable("\ud800").encode()
+
+
+@pytest.mark.proves("S2-B11", "S3-B6")
+def test_ages_are_short():
+    assert [age(s) for s in (-5, 0, 59.9, 60, 3599, 3600, 86399, 86400)] == [
+        "0s",
+        "0s",
+        "59s",
+        "1m",
+        "59m",
+        "1h",
+        "23h",
+        "1d",
+    ]

@@ -1,0 +1,72 @@
+"""Schemas: refused when they make no sense or reach outside; writeOnly parts hidden."""
+
+from __future__ import annotations
+
+import pytest
+
+from humangate.domain.forms import check_form, check_schema, has_hidden, hide
+from humangate.errors import InvalidAnswerError, UsageError
+
+SECRET = {"writeOnly": True}
+
+
+def hidden(schema, value):
+    return hide(schema, value, lambda _: "###")
+
+
+@pytest.mark.proves("ASK-5")
+def test_a_schema_reaches_nothing_outside():
+    for schema in ({"$ref": "http://127.0.0.1:1/x"}, {"$ref": "file:///etc/passwd"}, [], "x"):
+        with pytest.raises(UsageError):
+            check_schema(schema)
+    check_schema({"$defs": {"a": {}}, "$ref": "#/$defs/a"})
+
+
+@pytest.mark.proves("ASK-6")
+def test_every_fault_is_named_up_to_five():
+    schema = {"type": "array", "items": {"type": "integer"}}
+    with pytest.raises(InvalidAnswerError) as error:
+        check_form(schema, ["x"] * 9)
+    assert str(error.value).count("; ") == 4 and "4: " in str(error.value)
+
+
+@pytest.mark.proves("ASK-32")
+@pytest.mark.parametrize(
+    ("schema", "value", "shown"),
+    [
+        (SECRET, {"a": 1}, "###"),
+        ({"properties": {"p": SECRET}}, {"p": 1, "q": 2}, {"p": "###", "q": 2}),
+        (
+            {"properties": {"o": {"properties": {"p": SECRET}}}},
+            {"o": {"p": 1}},
+            {"o": {"p": "###"}},
+        ),
+        (
+            {"additionalProperties": SECRET, "properties": {"a": {}}},
+            {"a": 1, "b": 2},
+            {"a": 1, "b": "###"},
+        ),
+        ({"items": SECRET}, [1, 2], ["###", "###"]),
+        ({"prefixItems": [{}, SECRET], "items": {}}, [1, 2, 3], [1, "###", 3]),
+        ({"prefixItems": [SECRET, {}]}, [1], ["###"]),
+        ({"allOf": [{"properties": {"p": SECRET}}]}, {"p": 1}, {"p": "###"}),
+        (
+            {"$ref": "#/$defs/x", "$defs": {"x": {"properties": {"p": SECRET}}}},
+            {"p": 1},
+            {"p": "###"},
+        ),
+        ({"$ref": "#/$defs/a~1b", "$defs": {"a/b": SECRET}}, 1, "###"),
+        ({"$ref": "#/nowhere/x"}, 1, "###"),
+        ({"$ref": "#"}, 1, "###"),
+        ({"properties": {"p": True}}, {"p": 1}, {"p": 1}),
+    ],
+)
+def test_write_only_parts_are_hidden_wherever_they_are(schema, value, shown):
+    assert hidden(schema, value) == shown
+
+
+@pytest.mark.proves("ASK-32")
+def test_whether_anything_is_hidden():
+    assert has_hidden({"properties": {"a": {"anyOf": [{}, SECRET]}}})
+    assert not has_hidden({"properties": {"a": {"writeOnly": "yes"}}, "required": ["writeOnly"]})
+    assert not has_hidden(None)

@@ -1,0 +1,47 @@
+"""How an agent is recognised."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conftest import a_person
+
+from humangate.domain.principals import SIGNS, Process, find_agent, person
+
+SHELL = Process(10, "bash", "bash")
+
+
+@pytest.mark.proves("WHO-1")
+@pytest.mark.parametrize("sign", SIGNS)
+def test_every_variable_of_the_table_is_a_sign(sign):
+    for variable in sign.variables:
+        found = find_agent({variable: "1"}, [])
+        assert found.cli == sign.cli and variable in found.because
+        assert find_agent({variable: ""}, [SHELL]) is None
+
+
+@pytest.mark.proves("WHO-1", "S4-54", "S4-75")
+def test_the_session_comes_from_its_variable():
+    found = find_agent({"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "abc"}, [])
+    assert found.principal == "agent:claude/abc"
+    assert (
+        find_agent({"CODEX_TOOL_CALL_ID": "c", "CODEX_THREAD_ID": "t1"}, []).principal
+        == "agent:codex/t1"
+    )
+    assert find_agent({"CLAUDECODE": "1"}, []).principal == "agent:claude/unknown"
+
+
+@pytest.mark.proves("WHO-1")
+def test_an_ancestor_is_a_sign_by_its_name_or_its_program():
+    assert (
+        find_agent({}, [SHELL, Process(7, "claude", "x")]).because
+        == "process 7 above this one is claude"
+    )
+    assert find_agent({}, [Process(8, "node", "codex")]).cli == "codex"
+    assert find_agent({}, [SHELL, Process(9, "claudette", "claude.txt")]) is None
+    assert find_agent({"PATH": "/claude"}, [SHELL]) is None
+
+
+def test_callers_have_names():
+    assert person("ada") == "person:ada"
+    assert a_person().is_person and a_person().name == "ada"
+    assert not a_person()._replace(principal="agent:x/y").is_person

@@ -1,0 +1,125 @@
+"""Who must agree, and what their votes come to."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conftest import a_person, an_agent
+
+from humangate.domain.requirements import (
+    ANYBODY,
+    Requirement,
+    Vote,
+    count,
+    make_requirement,
+    parse_requirement,
+    why_not,
+)
+from humangate.errors import UsageError
+
+YES, NO = "approved", "rejected"
+
+
+def votes(*pairs):
+    return [Vote(f"person:{name}", decision) for name, decision in pairs]
+
+
+@pytest.mark.proves("ASK-10", "ASK-11", "ASK-12", "LAW-2")
+@pytest.mark.parametrize(
+    ("rule", "given", "outcome"),
+    [
+        ({}, [("a", YES)], YES),
+        ({}, [("a", NO)], NO),
+        ({}, [], None),
+        ({"n": 2}, [("a", YES)], None),
+        ({"n": 2}, [("a", YES), ("a", YES)], None),
+        ({"n": 2}, [("a", YES), ("b", YES)], YES),
+        ({"n": 2}, [("a", YES), ("b", NO)], NO),
+        ({"n": 2, "reject": 2}, [("a", NO), ("b", YES)], None),
+        ({"n": 2, "reject": 2}, [("a", NO), ("a", YES), ("b", YES)], YES),
+        ({"n": 2, "reject": 2}, [("a", NO), ("b", NO)], NO),
+        ({"n": 1, "of": ("a",)}, [("b", YES)], None),
+        ({"n": 2, "of": ("a", "b")}, [("a", YES), ("c", YES)], None),
+        ({"n": 2, "reject": 3, "veto": ("v",)}, [("a", YES), ("v", NO)], NO),
+        ({"n": 2, "reject": 3, "veto": ("v",)}, [("v", YES), ("a", YES)], YES),
+        ({"n": 2, "of": ("a", "b"), "veto": ("v",)}, [("v", YES), ("a", YES)], None),
+    ],
+)
+def test_what_votes_come_to(rule, given, outcome):
+    assert count(Requirement(**rule), votes(*given)) == outcome
+
+
+@pytest.mark.proves("ASK-14")
+def test_a_requirement_is_read_from_data_and_groups_become_names():
+    groups = {"ops": ("ada", "bob")}
+    assert make_requirement(None, groups) is ANYBODY
+    assert make_requirement({}, groups) is ANYBODY
+    assert make_requirement({"n": 2, "of": "ops"}, groups) == Requirement(2, ("ada", "bob"))
+    assert make_requirement({"all": ["ops", "cy", "ada"]}, groups) == Requirement(
+        3, ("ada", "bob", "cy")
+    )
+    full = {"veto": "ops", "not_author": True, "reject": 2}
+    assert make_requirement(full, groups) == Requirement(1, (), ("ada", "bob"), True, 2)
+
+
+@pytest.mark.proves("LAW-10")
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        ({"many": 2, "zoo": 1}, "no 'many'"),
+        ({"all": ["a"], "n": 1}, "not both"),
+        ({"all": ["a"], "of": ["a"]}, "not both"),
+        ({"n": 0}, "'n' is a whole number"),
+        ({"n": True}, "'n' is a whole number"),
+        ({"reject": 0}, "'reject' is a whole number"),
+        ({"n": 3, "of": ["a", "b"]}, "only a, b may"),
+    ],
+)
+def test_a_requirement_that_makes_no_sense_is_refused(data, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        make_requirement(data, {})
+
+
+@pytest.mark.proves("CLI-12")
+def test_the_command_lines_spelling():
+    assert parse_requirement("2") == {"n": 2, "of": []}
+    assert parse_requirement("2:ops") == {"n": 2, "of": ["ops"]}
+    assert parse_requirement("all:ada, bob") == {"all": ["ada", "bob"]}
+    for wrong in ("all", "all:", "x", "", "0", "-1:a", "2.5", "two:ops"):
+        with pytest.raises(UsageError, match="--require takes"):
+            parse_requirement(wrong)
+
+
+@pytest.mark.proves("ASK-13", "ASK-14")
+def test_who_may_answer():
+    ada = a_person(verified=True)
+    assert why_not(ANYBODY, "person:ada", "", a_person()) is None
+    rule = Requirement(not_author=True)
+    assert "personal token" in why_not(rule, "", "", a_person())
+    assert "personal token" in why_not(rule, "", "", ada._replace(principal="agent:x/1"))
+    assert "started the agent" in why_not(rule, "person:ada", "", ada)
+    assert why_not(rule, "person:bob", "claude/s1", ada) is None
+    inside = an_agent("s1")._replace(verified=True)
+    assert "session that asks" in why_not(rule, "person:bob", "claude/s1", inside)
+    assert why_not(rule, "person:bob", "claude/s2", inside) is None
+    assert why_not(Requirement(n=2), "person:ada", "claude/s1", inside) is None
+    some = Requirement(n=1, of=("bob",), veto=("cy",))
+    assert why_not(some, "", "", ada) == "this ask is for all of bob; veto: cy"
+    assert why_not(some, "", "", a_person("bob", verified=True)) is None
+    assert why_not(some, "", "", a_person("cy", verified=True)) is None
+
+
+@pytest.mark.proves("LAW-10")
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        ({}, "anybody"),
+        ({"n": 2}, "2 people"),
+        ({"not_author": True}, "1 person; not the author"),
+        ({"n": 1, "of": ("a", "b")}, "1 of a, b"),
+        ({"n": 2, "of": ("a", "b"), "reject": 2}, "all of a, b; 2 rejections reject"),
+        ({"veto": ("v", "w")}, "1 person; veto: v, w"),
+    ],
+)
+def test_a_requirement_in_words(rule, text):
+    assert str(Requirement(**rule)) == text
+    assert Requirement(**rule).personal == (text != "anybody")

@@ -1,0 +1,42 @@
+"""Both directions: tests name only promised behaviours, and the unproven ones are printed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+_PROVES = re.compile(r"\bproves\(([^)]*)\)")
+_ID = re.compile(r"\"([A-Z0-9]+-[A-Z]?\d+)\"")
+
+
+def promised() -> dict[str, str]:
+    lines = (HERE / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    pairs = [line.split("  ", 1) for line in lines if line and not line.startswith("#")]
+    assert len(pairs) == len({name for name, _ in pairs}), "an id stands twice"
+    return dict(pairs)
+
+
+def proven() -> set[str]:
+    texts = [path.read_text(encoding="utf-8") for path in HERE.rglob("test_*.py")]
+    return {
+        found for text in texts for marks in _PROVES.findall(text) for found in _ID.findall(marks)
+    }
+
+
+@pytest.mark.proves("PROJ-2")
+def test_tests_name_only_promised_behaviours():
+    assert proven() - promised().keys() == set()
+
+
+@pytest.mark.proves("PROJ-2")
+def test_what_no_test_proves_is_printed(pytestconfig):
+    missing = [name for name in promised() if name not in proven()]
+    ours = [name for name in missing if not re.match(r"S\d|X-", name)]
+    reporter = pytestconfig.pluginmanager.get_plugin("terminalreporter")
+    done = len(promised()) - len(missing)
+    reporter.write_line(f"\n{done} of {len(promised())} promised behaviours are proven; not yet:")
+    reporter.write_line(" ".join(missing))
+    assert ours == []
