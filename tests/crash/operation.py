@@ -139,19 +139,6 @@ def migrate(scene: Scene) -> Any:
     return "made"
 
 
-def one_after_another(scene: Scene) -> Any:
-    """Many verbs in one process that stays open, each acknowledged."""
-    for number in range(40):
-        request = Request(f"Step {number}?", "approval")
-        ask_id = asking.ask(scene.store, request, ORIGIN, ADA).ask.id
-        acknowledge("asked")
-        answering.answer(scene.store, ask_id, ADA, Given("yes"))
-        acknowledge("answered")
-        waiting.take(scene.store, asking.get(scene.store, ask_id), "agent:claude/s1")
-        acknowledge("taken")
-    return "all"
-
-
 OPERATIONS = {
     "ask": Operation(no_ask, ask),
     "answer": Operation(pending, answer),
@@ -164,7 +151,6 @@ OPERATIONS = {
     "reply": Operation(asked_back, reply),
     "add_person": Operation(no_ask, add_person),
     "migrate": Operation(nothing, migrate),
-    "one_after_another": Operation(no_ask, one_after_another),
 }
 
 
@@ -187,8 +173,23 @@ def perform(operation: str, path: str, ask_id: str) -> None:
             return
 
 
+def stay_open(path: str, rounds: int) -> None:
+    """Many verbs in one process, each acknowledged."""
+    with closing(wiring.open_store(path)) as store:
+        os.write(1, b"READY\n")
+        os.read(0, 1)
+        for number in range(rounds):
+            request = Request(f"Step {number}?", "approval")
+            ask_id = asking.ask(store, request, ORIGIN, ADA).ask.id
+            acknowledge("asked")
+            acknowledge(answer(Scene(path, ask_id, store)))
+            acknowledge(take(Scene(path, ask_id, store)))
+        acknowledge("all")
+
+
 JOBS = {
     "perform": perform,
+    "stay_open": stay_open,
     "asker": workers.asker,
     "answerer": workers.answerer,
     "taker": workers.taker,

@@ -1,0 +1,159 @@
+"""`Gate` and its async twin, on the shipped fakes and on the real store."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+import humangate
+from humangate import AsyncGate, Gate, TimedOutError
+from humangate.testing import MemoryStore, ScriptedPerson
+from humangate.wiring import open_throwaway_store
+
+
+@pytest.fixture
+def store():
+    return MemoryStore()
+
+
+@pytest.mark.proves("PY-1", "PY-5", "S0-5", "S2-71")
+def test_approving_choosing_and_asking(store):
+    person = ScriptedPerson(store)
+    person.will_answer("Deploy", "yes", note="go").will_answer("Which", "Blue").will_answer(
+        "Name", "Ada"
+    )
+    person.will_answer("Size", {"n": 3})
+    gate = Gate(store, agent="coder")
+    approval = gate.approve("Deploy?")
+    assert approval and approval.reason == "go" and approval.settled_by == "person:tester"
+    assert gate.choose("Which?", ["Red", "Blue"]).value == "Blue"
+    assert str(gate.ask("Name?")) == "Ada"
+    form = gate.ask(
+        "Size?", "form", schema={"type": "object"}, priority=0, escalations=[(60, "bob")]
+    )
+    assert form.value == {"n": 3}
+    assert store.asks.get(form.id).origin.agent == "coder"
+    assert store.asks.get(form.id).delivered_at is not None
+
+
+@pytest.mark.proves("PY-2", "ASK-18", "S2-B7")
+def test_silence_is_falsy_and_has_no_value(store):
+    gate = Gate(store)
+    assert not gate.approve("Deploy?", expires_seconds=60)
+    with pytest.raises(TimedOutError):
+        _ = gate.ask("Name?", expires_seconds=60).value
+    assert gate.ask("Name?", expires_seconds=60, default="Bob").value == "Bob"
+
+
+@pytest.mark.proves("PY-1", "ASK-21")
+def test_a_program_can_reply_to_what_people_ask_back(store):
+    person = ScriptedPerson(store)
+    person.will_ask_back("Deploy", "which build?").will_answer("Deploy", "yes")
+    heard = []
+    result = Gate(store).ask("Deploy?", "approval", reply=lambda text: heard.append(text) or "42")
+    assert result and heard == ["which build?"]
+    assert [message.text for message in store.asks.messages(result.id)] == ["which build?", "42"]
+    person.will_ask_back("Stop", "why?").will_answer("Stop", "no")
+    assert not Gate(store).approve("Stop?")
+
+
+@pytest.mark.proves("PY-1", "LAW-1")
+def test_opening_waiting_answering_listing_and_cancelling(store):
+    gate = Gate(store)
+    first, second = gate.open("One?"), gate.open("Two?", priority=0)
+    assert [ask.id for ask in gate.pending()] == [second, first]
+    assert gate.wait(first, 5).status == "pending"
+    assert gate.answer(first, "1", note="n").note == "n"
+    assert gate.wait(first).value == gate.wait(first).value == "1"
+    assert gate.cancel(second, "enough").status == "cancelled"
+    with pytest.raises(humangate.CancelledError, match="enough"):
+        _ = gate.wait(second).value
+    with pytest.raises(humangate.AlreadySettledError):
+        gate.answer(first, "2")
+
+
+@pytest.mark.proves("PY-1", "ASK-30")
+def test_a_program_that_asks_for_a_secret_gets_it_once(store):
+    ScriptedPerson(store).will_answer("Token", "hunter2")
+    gate = Gate(store)
+    result = gate.ask("Token?", secret=True)
+    assert result.value == "hunter2"
+    with pytest.raises(humangate.RefusedError, match="already taken"):
+        gate.wait(result.id)
+
+
+@pytest.mark.proves("PY-1", "WHO-3")
+def test_a_program_answers_as_the_person_whose_token_it_has(tmp_path):
+    from tests.conftest import a_person
+
+    from humangate.service import enrolling
+
+    store = open_throwaway_store(str(tmp_path / "gate.db"))
+    token = enrolling.add(store, a_person("root"), "ada")
+    gate = Gate(str(tmp_path / "gate.db"), token=token)
+    assert gate.answer(gate.open("Go?", "approval"), True).settled_by == "person:ada"
+
+
+@pytest.mark.proves("PY-3", "LAW-1", "S0-B21")
+def test_many_async_waits_need_one_thread(tmp_path):
+    path = str(tmp_path / "gate.db")
+    open_throwaway_store(path).close()
+
+    async def scene():
+        async with AsyncGate(path) as gate:
+            ids = [await gate.open(f"Q{n}?") for n in range(40)]
+            waits = [asyncio.create_task(gate.wait(ask_id)) for ask_id in ids]
+            extra = asyncio.create_task(gate.wait(ids[0]))
+            timed = asyncio.create_task(gate.ask("Late?", expires_seconds=0.05))
+            while (
+                not any(ask.question.prompt == "Late?" for ask in await gate.pending())
+                and not timed.done()
+            ):
+                await asyncio.sleep(0)
+            watchers = [t for t in threading.enumerate() if t.name == "humangate-publisher"]
+            for n, ask_id in enumerate(reversed(ids)):
+                await gate.answer(ask_id, str(39 - n))
+            cancelled = await gate.open("Never?")
+            await gate.cancel(cancelled, "no")
+            values = [(await wait).value for wait in waits]
+            return values, (await extra).value, (await timed).status, len(watchers)
+
+    values, extra, timed, watchers = asyncio.run(asyncio.wait_for(scene(), 30))
+    assert values == [str(n) for n in range(40)]
+    assert (extra, timed, watchers) == ("0", "timed_out", 1)
+
+
+@pytest.mark.proves("PY-3", "PY-1")
+def test_the_async_twin_approves_and_chooses(tmp_path):
+    path = str(tmp_path / "gate.db")
+    open_throwaway_store(path).close()
+
+    async def scene():
+        async with AsyncGate(path) as gate:
+            approval = asyncio.create_task(gate.approve("Go?"))
+            choice = asyncio.create_task(gate.choose("Which?", ["A", "B"]))
+            while len(found := await gate.pending()) < 2:
+                await asyncio.sleep(0)
+            for ask in found:
+                await gate.answer(
+                    ask.id, "yes" if ask.question.kind == "approval" else "B", note="n"
+                )
+            return bool(await approval), (await choice).value
+
+    assert asyncio.run(asyncio.wait_for(scene(), 30)) == (True, "B")
+
+
+@pytest.mark.proves("PY-4")
+def test_the_public_names_are_pinned():
+    assert sorted(humangate.__all__) == [
+        "AgentRefusedError", "AlreadySettledError", "Approval", "Ask", "AsyncGate", "CancelledError", "Choice",
+        "Form", "Gate", "GateError", "InvalidAnswerError", "NotAnsweredError", "NotFoundError", "Outcome",
+        "RefusedError", "StoreTroubleError", "Text", "TimedOutError", "UsageError",
+    ]  # fmt: skip
+    for name in humangate.__all__:
+        assert getattr(humangate, name).__name__ == name
+    assert set(humangate.__all__) < set(dir(humangate))
+    with pytest.raises(AttributeError):
+        _ = humangate.nothing

@@ -1,0 +1,378 @@
+"""The verbs, on the store in memory: what a face can count on."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conftest import a_person, an_agent
+
+from humangate.domain.answers import Given
+from humangate.domain.asks import Origin
+from humangate.errors import (
+    AgentRefusedError,
+    AlreadySettledError,
+    NotFoundError,
+    RefusedError,
+    UsageError,
+)
+from humangate.service import answering, asking, auditing, conversing, enrolling, sweeping, waiting
+from humangate.service.asking import Request
+from humangate.testing import MemoryStore, ScriptedPerson
+
+
+@pytest.fixture
+def store():
+    return MemoryStore()
+
+
+def opened(store, prompt="Why?", kind="text", session="", **more):
+    origin = Origin(
+        project="/p", session=session, sponsor="person:sue", owner=more.pop("owner", "")
+    )
+    return asking.ask(store, Request(prompt, kind, **more), origin, a_person("sue"))
+
+
+def answered(store, ask_id, value, caller=None, **more):
+    return answering.answer(store, ask_id, caller or a_person(), Given(value, **more))
+
+
+@pytest.mark.proves("LAW-1", "S3-1", "S2-62")
+def test_asking_writes_a_row_and_waiting_finds_the_answer(store):
+    ask_id = opened(store).ask.id
+    assert waiting.wait(store, ask_id, 0).pending
+    answered(store, ask_id, "because")
+    assert waiting.wait(store, ask_id).value == "because"
+
+
+@pytest.mark.proves("ASK-24", "ASK-25", "LAW-4", "S1-66", "X-30")
+def test_a_second_honest_question_is_a_new_ask(store):
+    first = opened(store, "Continue?", session="claude/1")
+    again = opened(store, "Continue?", session="claude/1")
+    assert again.attached and again.ask.id == first.ask.id
+    _, ask = answered(store, first.ask.id, "yes, go")
+    assert opened(store, "Continue?", session="claude/1").ask.value == "yes, go"
+    assert waiting.take(store, ask, "agent:claude/1")
+    assert not waiting.take(store, store.asks.get(ask.id), "agent:claude/1")
+    second = opened(store, "Continue?", session="claude/1")
+    assert not second.attached and second.ask.id != first.ask.id
+
+
+@pytest.mark.proves("LAW-4", "S4-64")
+def test_a_take_decided_on_an_old_reading_is_decided_again(store):
+    ask = opened(store).ask
+    _, settled = answered(store, ask.id, "x")
+    conflicting = settled._replace(version=1)
+    assert waiting.take(store, conflicting, "agent:a/1")
+    assert not waiting.take(store, conflicting, "agent:b/2")
+    assert store.asks.get(ask.id).delivered_to == "agent:a/1"
+
+
+@pytest.mark.proves("ASK-6", "LAW-6", "S1-B15")
+def test_an_invalid_answer_is_kept_and_the_ask_stays_pending(store):
+    ask_id = opened(store, kind="choice", options=("A", "B")).ask.id
+    with pytest.raises(RefusedError, match="'A', 'B'"):
+        answered(store, ask_id, "C", note="I want C")
+    assert store.asks.get(ask_id).pending
+    (kept,) = store.asks.answers(ask_id)
+    assert (kept.outcome, kept.value, kept.note) == ("refused", "C", "I want C")
+    assert answered(store, ask_id, "A")[1].value == "A"
+
+
+@pytest.mark.proves("ASK-22")
+def test_a_retry_with_the_same_key_returns_the_first_result(store):
+    ask_id = opened(store).ask.id
+    first, _ = answered(store, ask_id, "x", key="k")
+    again, ask = answered(store, ask_id, "x", key="k")
+    assert again == first and ask.value == "x"
+    assert len(store.asks.answers(ask_id)) == 1
+    with pytest.raises(RefusedError, match="another answer"):
+        answered(store, ask_id, "y", key="k")
+    with pytest.raises(AlreadySettledError):
+        answered(store, ask_id, "y", a_person("bob"), key="k")
+    with pytest.raises(AlreadySettledError):
+        answered(store, ask_id, "y", a_person("bob"), key="k")
+    other = opened(store).ask.id
+    for _ in range(2):
+        with pytest.raises(RefusedError, match="no answer"):
+            answered(store, other, " ", key="k")
+    assert len(store.asks.answers(other)) == 1
+
+
+@pytest.mark.proves("ASK-22", "ASK-30")
+def test_a_retried_secret_returns_the_first_result_too(store):
+    ask_id = opened(store, secret=True).ask.id
+    first, _ = answered(store, ask_id, "hunter2", key="k")
+    assert answered(store, ask_id, "hunter2", key="k")[0] == first
+
+
+@pytest.mark.proves("ASK-18", "ASK-23", "LAW-3", "S4-B18")
+def test_an_answer_after_the_deadline_is_late_even_if_nobody_swept(store):
+    ask_id = opened(store, kind="approval", expires_seconds=10).ask.id
+    store.clock.advance(10)
+    with pytest.raises(AlreadySettledError, match="timed out"):
+        answered(store, ask_id, "yes")
+    ask = store.asks.get(ask_id)
+    assert (ask.status, ask.decision) == ("timed_out", None)
+    assert store.asks.answers(ask_id)[0].outcome == "late"
+
+
+@pytest.mark.proves("ASK-18", "ASK-28", "LAW-3", "S2-B5")
+def test_whoever_is_alive_enforces_the_deadline(store):
+    ask_id = opened(store, expires_seconds=30, default="blue", owner="run:3").ask.id
+    ask = waiting.wait(store, ask_id)
+    assert (ask.status, ask.value) == ("timed_out", "blue")
+    assert store.asks.woken() == ["run:3"]
+
+
+@pytest.mark.proves("ASK-16", "ASK-17", "ASK-31")
+def test_sweeping_reminds_escalates_and_erases(store):
+    reminded = opened(store, remind_every_seconds=10).ask.id
+    from humangate.domain.deadlines import Escalation
+
+    opened(store, escalations=(Escalation(15, "bob"),))
+    secret = opened(store, secret=True).ask.id
+    answered(store, secret, "hunter2")
+    store.clock.advance(20)
+    assert sweeping.sweep(store) == 2
+    assert sweeping.sweep(store) == 0
+    kinds = [(notice.kind, notice.to) for notice in store.outbox.waiting(99)]
+    assert ("reminder", "") in kinds and ("escalated", "bob") in kinds
+    assert store.asks.get(reminded).pending
+    store.clock.advance(86400)
+    sweeping.sweep(store)
+    assert store.asks.secret(secret) is None
+
+
+@pytest.mark.proves("LAW-2")
+def test_a_change_that_somebody_overtook_is_decided_again(store):
+    ask = opened(store, expires_seconds=5).ask
+    store.clock.advance(9)
+    stale = ask._replace(version=99)
+    assert sweeping.fall_due(store, stale).status == "timed_out"
+
+
+@pytest.mark.proves("ASK-8", "X-21")
+def test_abbreviations_only_read(store):
+    ask_id = opened(store).ask.id
+    assert asking.look_up(store, ask_id[:4]).id == ask_id
+    assert asking.look_up(store, ask_id[2:].upper()).id == ask_id
+    assert asking.get(store, ask_id.upper()).id == ask_id
+    for verb in (
+        lambda i: answered(store, i, "x"),
+        lambda i: asking.cancel(store, i, a_person(), ""),
+    ):
+        with pytest.raises(NotFoundError):
+            verb(ask_id[:4])
+    with pytest.raises(NotFoundError, match="gate inbox"):
+        asking.look_up(store, "zzzz")
+
+
+@pytest.mark.proves("ASK-8")
+def test_an_abbreviation_of_several_asks_is_refused(store):
+    ids = [opened(store, str(n)).ask.id for n in range(9)]
+    with pytest.raises(UsageError, match="may be a-"):
+        asking.look_up(store, "a-")
+    assert asking.look_up(store, ids[3]).id == ids[3]
+
+
+@pytest.mark.proves("LAW-10", "ASK-14")
+def test_a_requirement_needs_people_with_tokens(store):
+    with pytest.raises(RefusedError, match="bob must have a personal token first: gate person add"):
+        opened(store, kind="approval", requirement={"n": 1, "of": ["bob"]})
+    with pytest.raises(RefusedError, match="2 people must have"):
+        opened(store, kind="approval", requirement={"n": 2})
+    root = a_person("root")
+    for name in ("ada", "bob"):
+        enrolling.add(store, root, name)
+    enrolling.set_group(store, root, "ops", ["ada", "bob"])
+    ask = opened(store, kind="approval", requirement={"n": 2, "of": "ops"}).ask
+    answered(store, ask.id, "yes", a_person("ada", verified=True))
+    assert store.asks.get(ask.id).pending
+    enrolling.set_group(store, root, "ops", ["ada"])
+    _, after = answered(store, ask.id, "yes", a_person("bob", verified=True))
+    assert after.decision == "approved"
+
+
+@pytest.mark.proves("ASK-10", "ASK-11")
+def test_the_last_vote_of_a_person_counts(store):
+    for name in ("ada", "bob", "cy"):
+        enrolling.add(store, a_person("root"), name)
+    ask = opened(store, kind="approval", requirement={"n": 2, "reject": 2}).ask
+    for name, word in (("ada", "no"), ("ada", "yes"), ("bob", "no")):
+        _, after = answered(store, ask.id, word, a_person(name, verified=True))
+        assert after.pending
+    _, after = answered(store, ask.id, "yes", a_person("cy", verified=True))
+    assert after.decision == "approved"
+
+
+@pytest.mark.proves("LAW-10")
+def test_confidence_is_a_share(store):
+    assert opened(store, confidence=1).ask.confidence == 1
+    for wrong in (-0.1, 1.1):
+        with pytest.raises(UsageError, match="0 to 1"):
+            opened(store, confidence=wrong)
+
+
+@pytest.mark.proves("ASK-26")
+def test_what_was_going_on_is_bounded(store):
+    assert len(opened(store, going_on="x" * 300_000).ask.going_on) == 256_000
+
+
+@pytest.mark.proves("ASK-33")
+def test_cancelling_is_a_verb_with_a_reason(store):
+    ask_id = opened(store).ask.id
+    assert asking.cancel(store, ask_id, a_person(), "no longer needed").note == "no longer needed"
+    with pytest.raises(AlreadySettledError):
+        asking.cancel(store, ask_id, a_person(), "")
+    with pytest.raises(NotFoundError):
+        asking.cancel(store, "a-zzz", a_person(), "")
+
+
+@pytest.mark.proves("ASK-30", "LAW-10")
+def test_a_secret_is_given_to_the_holder_of_its_token_once(store):
+    made = opened(store, secret=True)
+    _, ask = answered(store, made.ask.id, "hunter2")
+    for wrong in ("", "guess"):
+        with pytest.raises(RefusedError, match="holder of its token"):
+            waiting.reveal(store, ask, wrong)
+    assert waiting.reveal(store, ask, made.token) == "hunter2"
+    assert waiting.reveal(store, ask, made.token) == "hunter2"
+    waiting.take(store, ask, "x")
+    with pytest.raises(RefusedError, match="secret, already taken"):
+        waiting.reveal(store, store.asks.get(ask.id), made.token)
+
+
+@pytest.mark.proves("ASK-31")
+def test_a_secret_erased_by_time_says_so(store):
+    made = opened(store, secret=True)
+    _, ask = answered(store, made.ask.id, "hunter2")
+    store.asks.erase_secrets(store.now().replace(year=2030))
+    with pytest.raises(RefusedError, match="24 hours"):
+        waiting.reveal(store, ask, made.token)
+
+
+@pytest.mark.proves("CLI-7", "ASK-21")
+def test_a_message_ends_a_wait_once(store):
+    ask_id = opened(store).ask.id
+    conversing.ask_back(store, ask_id, a_person(), "which one?")
+    ask = waiting.wait(store, ask_id, 60)
+    assert ask.pending and ask.asked_back == 1
+    waiting.hear(store, ask._replace(version=1))
+    waiting.hear(store, ask)
+    assert waiting.wait(store, ask_id, 0).heard == 1
+    conversing.reply(store, ask_id, an_agent(), "the left one")
+    assert [m.author for m in store.asks.messages(ask_id)] == ["person:ada", "person:ada"]
+
+
+@pytest.mark.proves("LAW-6", "ASK-19")
+def test_a_draft_is_kept_and_holds_the_deadline(store):
+    ask_id = opened(store, expires_seconds=10).ask.id
+    answering.save_draft(store, ask_id, a_person(), "half a \0 thought")
+    assert answering.draft(store, ask_id, a_person()) == "half a \ufffd thought"
+    assert answering.draft(store, ask_id, a_person("bob")) == ""
+    store.clock.advance(60)
+    sweeping.sweep(store)
+    assert answered(store, ask_id, "whole")[1].status == "answered"
+
+
+@pytest.mark.proves("LAW-6", "LAW-8")
+def test_what_no_store_can_hold_is_replaced_everywhere(store):
+    ask = opened(store, "a\0b", kind="form", schema={}).ask
+    assert ask.question.prompt == "a\ufffdb"
+    value = {"k\0": ["\0", 3, None, {"x": "\0"}]}
+    assert answered(store, ask.id, value)[1].value == {
+        "k\ufffd": ["\ufffd", 3, None, {"x": "\ufffd"}]
+    }
+
+
+@pytest.mark.proves("WHO-6", "WHO-7", "LAW-10")
+def test_only_people_manage_people(store):
+    store.throwaway = False
+    for verb in (
+        lambda c: enrolling.add(store, c, "eve"),
+        lambda c: enrolling.token(store, c, "eve"),
+        lambda c: enrolling.remove(store, c, "eve"),
+        lambda c: enrolling.set_group(store, c, "g", []),
+    ):
+        with pytest.raises(AgentRefusedError, match="your own terminal"):
+            verb(an_agent())
+    assert store.people.all() == []
+    assert enrolling.add(store, an_agent()._replace(verified=True), "eve").startswith("gate_")
+    store.throwaway = True
+    token = enrolling.add(store, an_agent(), "zoe")
+    assert enrolling.whose(store, f" {token}\n") == "zoe"
+
+
+@pytest.mark.proves("LAW-10", "WHO-7")
+def test_names_and_groups_must_make_sense(store):
+    root = a_person("root")
+    token = enrolling.add(store, root, "ada")
+    enrolling.set_group(store, root, "ops", ["ada"])
+    for wrong in ("", "a b", "x" * 65, "ada:b", "ops"):
+        with pytest.raises(UsageError):
+            enrolling.add(store, root, wrong)
+    with pytest.raises(UsageError, match="already somebody"):
+        enrolling.add(store, root, "ada")
+    for verb in (lambda: enrolling.token(store, root, "eve"), lambda: enrolling.remove(store, root, "eve"),
+                 lambda: enrolling.set_group(store, root, "ops", ["eve"])):  # fmt: skip
+        with pytest.raises(NotFoundError):
+            verb()
+    for wrong in ("ada", "all", ""):
+        with pytest.raises(UsageError):
+            enrolling.set_group(store, root, wrong, [])
+    assert enrolling.whose(store, token, "ada") == "ada"
+    with pytest.raises(RefusedError, match="not a token of bob"):
+        enrolling.whose(store, token, "bob")
+    with pytest.raises(RefusedError, match="unknown"):
+        enrolling.whose(store, "gate_x")
+    enrolling.remove(store, root, "ada")
+    with pytest.raises(RefusedError):
+        enrolling.whose(store, token)
+
+
+@pytest.mark.proves("STORE-8", "LAW-9")
+@pytest.mark.parametrize(
+    ("tamper", "sentence"),
+    [
+        ({"decision": "approved"}, "another answer"),
+        ({"note": "do it"}, "another answer"),
+        ({"settled_by": "person:boss"}, "says otherwise"),
+        ({"status": "timed_out"}, "says otherwise"),
+        ({"digest": "0" * 64}, "changed after it was opened"),
+    ],
+)
+def test_an_ask_changed_behind_the_verbs_back_is_found(store, tamper, sentence):
+    ask_id = opened(store, kind="approval").ask.id
+    opened(store, "Another?")
+    answered(store, ask_id, "no")
+    assert list(auditing.verify(store)) == []
+    store.asks._asks[ask_id] = store.asks.get(ask_id)._replace(**tamper)
+    assert any(sentence in fault for fault in auditing.verify(store))
+
+
+@pytest.mark.proves("STORE-8")
+def test_an_ask_settled_or_removed_without_an_event_is_found(store):
+    ask_id = opened(store, kind="approval").ask.id
+    pending = store.asks.get(ask_id)
+    store.asks._asks[ask_id] = pending._replace(status="answered", decision="approved")
+    assert list(auditing.verify(store)) == [f"{ask_id} is in a state that no event brought about"]
+    question = pending.question._replace(prompt="Something else?")
+    store.asks._asks[ask_id] = pending._replace(question=question)
+    assert list(auditing.verify(store)) == [f"{ask_id} was changed after it was opened"]
+    del store.asks._asks[ask_id]
+    assert list(auditing.verify(store)) == [f"{ask_id} has events, but is gone"]
+
+
+@pytest.mark.proves("PY-5")
+def test_the_scripted_person_answers_and_asks_back(store):
+    person = ScriptedPerson(store, "ada")
+    person.will_ask_back("Why", "why what?").will_answer("Why", "because")
+    ask_id = opened(store).ask.id
+    assert waiting.wait(store, ask_id).asked_back == 1
+    waiting.hear(store, store.asks.get(ask_id))
+    assert waiting.wait(store, ask_id).settled_by == "person:ada"
+
+
+@pytest.mark.proves("PY-5")
+def test_a_wait_that_nobody_will_end_fails_the_test_instead_of_hanging(store):
+    with pytest.raises(AssertionError, match="nobody will ever answer"):
+        waiting.wait(store, opened(store).ask.id)
