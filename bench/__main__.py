@@ -12,7 +12,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import apsw
-
 from bench.figures import table
 
 if TYPE_CHECKING:

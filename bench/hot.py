@@ -9,9 +9,10 @@ import sys
 from itertools import count
 from typing import TYPE_CHECKING
 
-import humangate
 from bench import stores
 from bench.figures import Figure
+
+import humangate
 from humangate.service.asking import Request
 
 if TYPE_CHECKING:

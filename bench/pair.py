@@ -7,7 +7,6 @@ import time
 from typing import TYPE_CHECKING
 
 import apsw
-
 from bench import stores
 from bench.figures import Figure
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import apsw
 import apsw.ext
-
 from bench import stores
 from bench.figures import Figure
+
 from humangate.store.sqlite import queries
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
-
 from bench import stores
 from bench.figures import Figure
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bench import stores
 from bench.figures import Figure
+
 from humangate.service import waiting
 from humangate.store.sqlite import bell
 

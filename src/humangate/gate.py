@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from humangate import wiring
@@ -47,7 +46,7 @@ class Gate:
     ) -> None:
         """`agent` is the name people see; `token` is the personal token to answer with."""
         self._agent = agent
-        self._token = token or os.environ.get("GATE_TOKEN", "")
+        self._token = token
         self._tokens: dict[str, str] = {}
         self.store: Store = (
             wiring.open_store(store) if store is None or isinstance(store, str) else store

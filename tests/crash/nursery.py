@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 HERE = Path(__file__).parent
 PATIENCE_SECONDS = 120.0
@@ -102,7 +102,7 @@ class Nursery:
             raise HungError(f"the {job} did not come up: see its traceback")
         return child
 
-    def __enter__(self) -> Nursery:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

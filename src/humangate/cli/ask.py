@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from humangate import wiring
-from humangate.cli.handing import Handing, add_secret_roads, wait_and_hand_over
+from humangate.cli.handing import add_secret_roads, handing_of, wait_and_hand_over
 from humangate.cli.identity import read_text
 from humangate.cli.screen import print_json
 from humangate.domain.asks import KINDS, parse_priority
@@ -71,6 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if (args.to_file or args.command) and args.no_wait:
         raise UsageError("--to-file and --exec wait for the answer: use them with gate wait later")
+    handing = handing_of(args, "")
     store = wiring.open_store()
     caller = wiring.caller(store, "cli")
     opened = ask(store, _request(args), wiring.origin(caller, args.asker), caller)
@@ -83,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
             print(ask_id)
         return 0
     print(f"Waiting for a person: gate answer {ask_id}", file=sys.stderr, flush=True)
-    handing = Handing(args.json, opened.token, args.to_file, args.command)
+    handing = handing._replace(token=opened.token)
     return wait_and_hand_over(store, caller, ask_id, handing)
 
 

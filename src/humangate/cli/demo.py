@@ -146,7 +146,7 @@ def _summary(store: Store, results: list[tuple[Agent, str, int]]) -> int:
         print(f"  {agent.name:10} got {answer or 'no answer'!r} after {waited}, {went_on}")
     faults = list(auditing.verify(store))
     print(f"  The audit trail: {store.audit.head().seq} events, {len(faults)} faults")
-    print("\nNow your own: gate ask \"Shall I?\" --kind approval, and gate in a second terminal.")
+    print('\nNow your own: gate ask "Shall I?" --kind approval, and gate in a second terminal.')
     return 1 if faults else 0
 
 

@@ -10,7 +10,7 @@ from humangate import settings
 from humangate.cli.screen import print_json, say, value_text
 from humangate.domain.asks import settled_sentence
 from humangate.domain.documents import ask_document, message_document
-from humangate.errors import UsageError
+from humangate.errors import GateError, UsageError
 from humangate.service import waiting
 from humangate.service.asking import get
 
@@ -36,19 +36,26 @@ class Handing(NamedTuple):
 
 
 def add_secret_roads(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "--to-file",
         metavar="F",
         default="",
-        help="write a secret answer to this new file (mode 0600) instead of stdout",
+        help="write a secret answer to this new file (mode 0600), not to stdout",
     )
-    parser.add_argument(
+    add(
         "--exec",
         metavar="CMD",
         default="",
         dest="command",
         help="give a secret answer to this shell command on its standard input",
     )
+
+
+def handing_of(args: argparse.Namespace, token: str) -> Handing:
+    if args.to_file and os.path.lexists(args.to_file):
+        raise UsageError(f"{args.to_file} is already there, and a secret is written to a new file")
+    return Handing(args.json, token, args.to_file, args.command)
 
 
 def wait_and_hand_over(
@@ -103,11 +110,8 @@ def _hand_over(ask: Ask, value: Any, handing: Handing) -> int:
         _write_file(handing.to_file, value_text(value))
         value = {"written_to": handing.to_file}
     elif secret and handing.command:
-        code = _run(handing.command, value_text(value))
-        value = {"command": handing.command, "exit_code": code}
-        if code:
-            print_json(value)
-            return 1
+        _run(ask.id, handing.command, value_text(value))
+        value = {"given_to": handing.command}
     if handing.as_json:
         print_json(ask_document(ask) | {"value": value})
     else:
@@ -140,13 +144,18 @@ def _write_file(path: str, text: str) -> None:
             os.fsync(file.fileno())
     except OSError as error:
         raise UsageError(
-            f"{path} cannot be written: {error.strerror}. The secret is still kept: "
-            "gate wait with another --to-file gets it"
+            f"{path} cannot be written: {error.strerror}. Nothing was handed over; whoever holds "
+            "the ask's token can get it by gate wait, otherwise ask again"
         ) from None
 
 
-def _run(command: str, text: str) -> int:
+def _run(ask_id: str, command: str, text: str) -> None:
     # Imported here: it is slow to load, and only secrets need it.
     import subprocess
 
-    return subprocess.run(["/bin/sh", "-c", command], input=text.encode(), check=False).returncode
+    ended = subprocess.run(["/bin/sh", "-c", command], input=text.encode(), check=False)
+    if ended.returncode:
+        raise GateError(
+            f"the command ended with exit code {ended.returncode}, so {ask_id} does not count as "
+            "handed over; whoever holds its token can get it by gate wait, otherwise ask again"
+        )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def add_identity(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as",
-        dest="name",
+        dest="as_name",
         default="",
         metavar="NAME",
         help="act as this person; needs their token (GATE_TOKEN, --token-file, or typed)",
@@ -29,21 +29,21 @@ def add_identity(parser: argparse.ArgumentParser) -> None:
 
 def caller(store: Store, args: argparse.Namespace) -> Caller:
     """The caller of this command."""
-    return wiring.caller(store, "cli", _token(args), args.name)
+    return wiring.caller(store, "cli", _token(args), args.as_name)
 
 
 def _token(args: argparse.Namespace) -> str:
     if args.token_file:
         return read_text(args.token_file).strip()
-    if token := os.environ.get("GATE_TOKEN", ""):
-        return token
-    if not args.name:
+    if not args.as_name or os.environ.get("GATE_TOKEN"):
         return ""
     if not sys.stdin.isatty():
-        raise RefusedError(f"acting as {args.name} needs a token: GATE_TOKEN=… or --token-file F")
+        raise RefusedError(
+            f"acting as {args.as_name} needs a token: GATE_TOKEN=… or --token-file F"
+        )
     from getpass import getpass
 
-    return getpass(f"Token of {args.name}: ")
+    return getpass(f"Token of {args.as_name}: ")
 
 
 def read_text(path: str) -> str:

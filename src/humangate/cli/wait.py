@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humangate import wiring
-from humangate.cli.handing import Handing, add_secret_roads, wait_and_hand_over
+from humangate.cli.handing import add_secret_roads, handing_of, wait_and_hand_over
 from humangate.cli.identity import read_text
 from humangate.domain.deadlines import parse_duration
 from humangate.service.asking import look_up
@@ -33,5 +33,5 @@ def run(args: argparse.Namespace) -> int:
     caller = wiring.caller(store, "cli")
     token = read_text(args.token_file).strip() if args.token_file else ""
     seconds = parse_duration(args.timeout) if args.timeout else None
-    handing = Handing(args.json, token, args.to_file, args.command)
+    handing = handing_of(args, token)
     return wait_and_hand_over(store, caller, look_up(store, args.id).id, handing, seconds)

@@ -1,0 +1,81 @@
+"""The real command line, in processes of its own, on a throwaway store."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import NamedTuple
+
+import pytest
+from tests.conftest import a_person
+
+from humangate.service import enrolling
+from humangate.wiring import open_throwaway_store
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+class Shell:
+    """A shell of somebody's: `gate(...)` runs a command in it."""
+
+    def __init__(self, folder, environ):
+        self.folder = folder
+        self.environ = environ
+
+    def start(self, *words, stdin=subprocess.DEVNULL, **environ):
+        return subprocess.Popen(
+            [sys.executable, "-m", "humangate", *words],
+            env=self.environ | environ, cwd=self.folder, stdin=stdin, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, encoding="utf-8", errors="surrogateescape",
+        )  # fmt: skip
+
+    def gate(self, *words, text=None, **environ):
+        process = self.start(
+            *words, stdin=subprocess.DEVNULL if text is None else subprocess.PIPE, **environ
+        )
+        out, err = process.communicate(text, timeout=60)
+        return Ran(process.returncode, out, err)
+
+
+class World:
+    """A throwaway store with two people, their shells and an agent's."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.path = str(folder / "store" / "gate.db")
+        os.makedirs(os.path.dirname(self.path), mode=0o700)
+        self.store = open_throwaway_store(self.path)
+        self.tokens = {
+            name: enrolling.add(self.store, a_person("root"), name) for name in ("ada", "bob")
+        }
+        keep = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "PYTHONPATH")}
+        home = folder / "home"
+        home.mkdir()
+        project = folder / "project"
+        project.mkdir()
+        # With a personal token the tests also pass inside an agent's shell.
+        base = keep | {"HOME": str(home), "GATE_STORE": self.path, "TERM": "dumb"}
+        self.ada = Shell(project, base | {"GATE_TOKEN": self.tokens["ada"]})
+        self.bob = Shell(project, base | {"GATE_TOKEN": self.tokens["bob"]})
+        self.plain = Shell(project, base)
+        self.claude = Shell(project, base | {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s1"})
+
+    def ask(self, *words, shell=None):
+        ran = (shell or self.plain).gate("ask", "--no-wait", *words)
+        assert ran.code == 0, ran.err
+        return ran.out.strip()
+
+    def get(self, ask_id):
+        return self.store.asks.get(ask_id)
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = World(tmp_path)
+    yield made
+    made.store.close()

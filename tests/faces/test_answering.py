@@ -1,0 +1,186 @@
+"""`gate answer` and everything around who may give one."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.proves("CLI-2", "ASK-23", "LAW-2", "S3-B13")
+def test_a_late_answer_is_exit_code_six_and_names_the_winner(world):
+    ask_id = world.ask("Which?")
+    world.ada.gate("answer", ask_id, "left")
+    ran = world.bob.gate("answer", ask_id, "right")
+    assert ran.code == 6 and "person:ada" in ran.err
+    assert "person:bob" in world.plain.gate("show", ask_id).out
+    assert world.bob.gate("answer", ask_id).code == 6
+
+
+@pytest.mark.proves("CLI-2", "ASK-6", "ASK-1")
+def test_an_answer_that_does_not_fit_is_exit_code_seven(world):
+    ask_id = world.ask("Deploy?", "--kind", "approval")
+    ran = world.ada.gate("answer", ask_id, "sure, why not")
+    assert ran.code == 7 and "yes or no" in ran.err
+    form = world.ask("F?", "--schema", '{"type":"object"}')
+    assert world.ada.gate("answer", form, "not json").code == 7
+    assert world.get(ask_id).pending and world.get(form).pending
+    assert len(world.store.asks.answers(form)) == 1
+
+
+@pytest.mark.proves("CLI-2", "ASK-8")
+def test_an_unknown_or_abbreviated_id_is_exit_code_five(world):
+    ask_id = world.ask("Which?")
+    assert world.ada.gate("answer", "a-zzz", "x").code == 5
+    assert world.ada.gate("answer", ask_id[:4], "x").code == 5
+    assert world.ada.gate("cancel", ask_id[:4]).code == 5
+    assert world.ada.gate("show", ask_id[:4]).code == 0
+
+
+@pytest.mark.proves("CLI-5", "S3-B10")
+def test_without_a_terminal_and_a_value_it_is_an_error_not_a_hang(world):
+    ask_id = world.ask("Which?")
+    ran = world.ada.gate("answer", ask_id)
+    assert ran.code == 2 and "gate answer" in ran.err
+    assert world.ada.gate("inbox", "--answer").code == 2
+    assert world.plain.gate("answer", ask_id, "x", "--as", "ada").code == 7
+
+
+@pytest.mark.proves("CLI-10", "LAW-6", "S3-B9", "S3-B11", "S3-43", "S3-44")
+def test_in_the_editor_only_what_stands_below_the_line_counts(world):
+    ask_id = world.ask(
+        "Which?\n## Your answer (write below this line; nothing above it counts)\nno!",
+        "--context",
+        "-",
+    )
+    untouched = world.ada.gate("answer", ask_id, "--edit", EDITOR="true")
+    assert untouched.code == 7 and "below the line" in untouched.err
+    assert world.get(ask_id).pending and world.store.asks.answers(ask_id) == []
+    assert world.ada.gate("answer", ask_id, "--edit", EDITOR="false").code == 2
+    seen = world.folder / "seen"
+    script = world.folder / "editor"
+    script.write_text(f'#!/bin/sh\ncp "$1" {seen}\necho \'  the left one\' >> "$1"\n')
+    script.chmod(0o755)
+    ran = world.ada.gate("answer", ask_id, "starting words", "--edit", VISUAL=str(script))
+    assert ran.code == 0 and world.get(ask_id).value == "starting words\n  the left one"
+    assert seen.read_text().count("nothing above it counts") == 1
+
+
+@pytest.mark.proves("CLI-10", "CLI-6", "LAW-6")
+def test_what_was_written_in_the_editor_survives_a_refusal(world):
+    ask_id = world.ask("F?", "--schema", '{"type":"object"}')
+    broken = "sh -c 'echo [1 >> $0'"
+    assert world.ada.gate("answer", ask_id, "--edit", EDITOR=broken).code == 7
+    mended = "sh -c 'sed s/.1$/{}/ -i $0'"
+    assert world.ada.gate("answer", ask_id, "--edit", EDITOR=mended).code == 0
+    assert world.get(ask_id).value == {}
+
+
+@pytest.mark.proves("CLI-2")
+def test_an_answer_comes_from_a_file_or_standard_input(world):
+    path = world.folder / "answer"
+    path.write_text("from a file\n")
+    first, second, third = (
+        world.ask("1?"),
+        world.ask("2?"),
+        world.ask("3?", "--option", "A", "--option", "B", "--multiple"),
+    )
+    assert world.ada.gate("answer", first, "--file", str(path)).code == 0
+    assert world.ada.gate("answer", second, "--file", "-", text="from stdin\n").code == 0
+    assert world.ada.gate("answer", third, "--file", "-", text="A\nB\n").code == 0
+    assert [world.get(i).value for i in (first, second, third)] == [
+        "from a file",
+        "from stdin",
+        ["A", "B"],
+    ]
+    assert world.ada.gate("answer", first, "x", "--file", "-").code == 2
+    assert world.ada.gate("answer", first, "--file", "/none").code == 2
+    assert world.ada.gate("answer", world.ask("4?"), "two", "words").code == 2
+
+
+@pytest.mark.proves("ASK-22", "ASK-27")
+def test_keys_and_digests_on_the_command_line(world):
+    ask_id = world.ask("Which?")
+    assert world.ada.gate("answer", ask_id, "x", "--digest", "f" * 64).code == 7
+    digest = world.get(ask_id).digest
+    for _ in range(2):
+        assert world.ada.gate("answer", ask_id, "x", "--digest", digest, "--key", "k").code == 0
+
+
+@pytest.mark.proves("WHO-2", "WHO-3", "WHO-4", "WHO-5", "LAW-3")
+def test_an_agents_shell_cannot_approve_without_a_personal_token(world):
+    ask_id = world.ask("Deploy?", "--kind", "approval", shell=world.claude)
+    ran = world.claude.gate("answer", ask_id, "yes")
+    assert ran.code == 7 and "CLAUDECODE" in ran.err and "--as NAME" in ran.err
+    refused = world.store.audit.of_subject(ask_id)[-1].event
+    assert (refused.kind, refused.actor) == ("answer.refused", "agent:claude/s1")
+    assert "CLAUDECODE" in refused.content["evidence"]["variables"]
+    assert world.get(ask_id).pending
+    ran = world.claude.gate("answer", ask_id, "yes", "--as", "ada", GATE_TOKEN=world.tokens["ada"])
+    assert ran.code == 0 and world.get(ask_id).settled_by == "person:ada"
+    evidence = world.store.audit.of_subject(ask_id)[-1].event.content["evidence"]
+    assert (
+        evidence["ancestors"]
+        and evidence["uid"] == os.getuid()
+        and "CLAUDECODE" in evidence["variables"]
+    )
+    text = world.ask("Tabs?", shell=world.claude)
+    assert "cannot answer itself" in world.claude.gate("answer", text, "tabs").err
+    assert world.claude.gate("answer", text, "tabs", CLAUDE_CODE_SESSION_ID="s2").code == 0
+    assert world.get(text).settled_by == "agent:claude/s2"
+
+
+@pytest.mark.proves("WHO-3", "WHO-7")
+def test_tokens_are_proven_and_never_stored(world):
+    ask_id = world.ask("Which?")
+    assert world.bob.gate("answer", ask_id, "x", "--as", "ada").code == 7
+    assert world.plain.gate("answer", ask_id, "x", GATE_TOKEN="gate_nonsense").code == 7
+    path = world.folder / "token"
+    path.write_text(world.tokens["ada"] + "\n")
+    assert (
+        world.plain.gate("answer", ask_id, "x", "--as", "ada", "--token-file", str(path)).code == 0
+    )
+    folder = os.path.dirname(world.path)
+    stored = b"".join((Path(folder) / name).read_bytes() for name in os.listdir(folder))
+    assert (
+        world.tokens["ada"].encode() not in stored
+        and world.tokens["ada"][5:].encode() not in stored
+    )
+
+
+@pytest.mark.proves("ASK-10", "ASK-12", "ASK-13", "ASK-14")
+def test_two_people_decide(world):
+    ask_id = world.ask("Deploy?", "--kind", "approval", "--require", "2:ada,bob")
+    ran = world.ada.gate("answer", ask_id, "yes")
+    assert ran.code == 0 and "needs more answers: all of ada, bob" in ran.out
+    assert "person:ada: approved" in world.plain.gate("show", ask_id).out
+    assert world.plain.gate("answer", ask_id, "yes").code == 7
+    assert world.bob.gate("answer", ask_id, "yes").out == f"Recorded: {ask_id} is approved\n"
+    veto = world.ask("Again?", "--kind", "approval", "--require", "2", "--veto", "bob")
+    world.bob.gate("answer", veto, "no")
+    assert world.get(veto).decision == "rejected"
+    own = world.ask("Mine?", "--kind", "approval", "--not-author", shell=world.ada)
+    assert "excludes its author" in world.ada.gate("answer", own, "yes").err
+    assert world.bob.gate("answer", own, "yes").code == 0
+    refused = world.plain.gate("ask", "X?", "--kind", "approval", "--require", "all:zoe")
+    assert refused.code == 7 and "gate person add" in refused.err
+
+
+@pytest.mark.proves("WHO-6", "WHO-7", "CLI-3")
+def test_people_on_the_command_line(world):
+    made = json.loads(world.plain.gate("person", "add", "cy", "--json").out)
+    assert made["token"].startswith("gate_")
+    assert world.plain.gate("person", "token", "cy").out.startswith("gate_")
+    assert world.plain.gate("person", "group", "ops", "cy", "ada").code == 0
+    listed = json.loads(world.plain.gate("person", "list", "--json").out)
+    assert {"name": "cy", "tokens": 2} in listed["people"] and listed["groups"] == {
+        "ops": ["ada", "cy"]
+    }
+    assert "group of ada, cy" in world.plain.gate("person", "list").out
+    assert world.plain.gate("person", "remove", "cy").code == 0
+    assert world.plain.gate("person", "remove", "cy", "--json").code == 5
+    assert world.plain.gate("person", "add", "no way").code == 2
+    kinds = [entry.event.kind for entry in world.store.audit.newest(4)]
+    assert kinds == ["token.made", "token.made", "group.set", "person.removed"]

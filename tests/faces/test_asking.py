@@ -1,0 +1,241 @@
+"""`gate ask`, `gate wait`, `gate cancel`, `gate ask-back`, `gate reply`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+
+import pytest
+
+
+def when_asked(world, number=1):
+    """Wait for so many pending asks without sleeping; returns their ids."""
+    bell = world.store.bell()
+    until = world.store.monotonic() + 30
+    while len(found := world.store.asks.pending(99)) < number:
+        assert world.store.monotonic() < until, "nobody asked"
+        bell.wait(1)
+    bell.close()
+    return [ask.id for ask in found]
+
+
+@pytest.mark.proves("CLI-1", "CLI-2", "LAW-1", "S4-8", "S4-65")
+def test_an_approval_from_question_to_answer(world):
+    asking = world.plain.start("ask", "Deploy to production?", "--kind", "approval")
+    (ask_id,) = when_asked(world)
+    assert (
+        world.ada.gate("answer", ask_id, "yes", "--note", "go").out
+        == f"Recorded: {ask_id} is approved\n"
+    )
+    out, err = asking.communicate(timeout=30)
+    assert (asking.returncode, out) == (0, "approved\nnote: go\n")
+    assert err == f"Waiting for a person: gate answer {ask_id}\n"
+    assert world.get(ask_id).delivered_at
+
+
+@pytest.mark.proves("CLI-2", "X-9", "S2-50")
+def test_a_rejection_is_exit_code_ten(world):
+    ask_id = world.ask("Deploy?", "--kind", "approval")
+    world.ada.gate("answer", ask_id, "no", "--note", "not today")
+    assert world.plain.gate("wait", ask_id)[:2] == (10, "rejected\nnote: not today\n")
+
+
+@pytest.mark.proves("CLI-1", "CLI-19", "S4-66", "S4-67", "S4-68", "S1-33")
+@pytest.mark.parametrize(
+    ("words", "answer", "out"),
+    [
+        (["Which?", "--option", "A, B", "--option", "C"], ["A, B"], "A, B\n"),
+        (["Which?", "--option", "A", "--option", "Other…"], ["--other", "mine"], "mine\n"),
+        (["Which?", "--option", "A", "--option", "B", "--multiple"], ["B", "a"], "B\nA\n"),
+        (["Why?"], ["because\nof \x1b[1m this"], "because\nof \x1b[1m this\n"),
+        (["Size?", "--schema", '{"type":"object","required":["n"]}'], ['{"n": 3}'], '{"n": 3}\n'),
+    ],
+)
+def test_every_kind_prints_just_its_answer(world, words, answer, out):
+    ask_id = world.ask(*words)
+    assert world.ada.gate("answer", ask_id, *answer).code == 0
+    for _ in range(2):
+        assert world.plain.gate("wait", ask_id)[:2] == (0, out)
+
+
+@pytest.mark.proves("CLI-3")
+def test_json_tells_everything(world):
+    schema = world.folder / "schema.json"
+    schema.write_text('{"type": "object"}')
+    ran = world.plain.gate(
+        "ask", "Size?", "--schema", str(schema), "--no-wait", "--json", "--priority", "urgent",
+        "--confidence", "0.5", "--from", "coder", "--timeout", "2h", "--default", '{"n":1}', "--context", "-",
+        text='{"diff": "+1"}',
+    )  # fmt: skip
+    opened = json.loads(ran.out)
+    assert (opened["priority"], opened["confidence"], opened["agent"]) == (0, 0.5, "coder")
+    assert (opened["default"], opened["context"], opened["deadline"]) == (
+        {"n": 1},
+        {"diff": "+1"},
+        "soft",
+    )
+    assert opened["project"] == str(world.plain.folder)
+    world.ada.gate("answer", opened["id"], '{"n": 2}', "--json")
+    answered = json.loads(world.plain.gate("wait", opened["id"], "--json").out)
+    assert answered["value"] == {"n": 2} and answered["settled_by"] == "person:ada"
+    assert opened.keys() == answered.keys()
+
+
+@pytest.mark.proves("CLI-2", "ASK-18", "S4-62", "X-11")
+def test_a_timeout_is_exit_code_three_with_the_default_on_stdout(world):
+    assert world.plain.gate("ask", "Colour?", "--timeout", "0.05s", "--default", "blue")[:2] == (
+        3,
+        "blue\n",
+    )
+    ran = world.plain.gate("ask", "Deploy?", "--kind", "approval", "--timeout", "0.05")
+    assert (ran.code, ran.out) == (3, "") and "timed out" in ran.err
+
+
+@pytest.mark.proves("CLI-2", "ASK-33", "X-26")
+def test_a_cancelled_ask_tells_its_waiter_who_and_why(world):
+    ask_id = world.ask("Deploy?", "--kind", "approval")
+    assert world.ada.gate("cancel", ask_id, "--reason", "obsolete").out == f"Cancelled {ask_id}\n"
+    ran = world.plain.gate("wait", ask_id)
+    assert (
+        ran.code == 4
+        and ran.out == ""
+        and "cancelled by person:ada" in ran.err
+        and "obsolete" in ran.err
+    )
+    assert world.ada.gate("cancel", ask_id).code == 6
+    assert (
+        json.loads(world.ada.gate("cancel", world.ask("Q?"), "--json").out)["status"] == "cancelled"
+    )
+
+
+@pytest.mark.proves("CLI-4", "S4-B30")
+def test_in_an_agents_shell_a_wait_ends_in_time_and_goes_on_later(world):
+    ran = world.claude.gate("ask", "Which?", GATE_AGENT_WAIT_SECONDS="0.05")
+    (ask_id,) = when_asked(world)
+    assert ran[:2] == (11, f"NOT ANSWERED YET: run: gate wait {ask_id}\n")
+    assert world.get(ask_id).pending
+    again = world.claude.gate("ask", "Which?", "--json", GATE_AGENT_WAIT_SECONDS="0.05")
+    assert json.loads(again.out)["next"] == f"gate wait {ask_id}" and again.code == 11
+    world.ada.gate("answer", ask_id, "left")
+    assert world.claude.gate("wait", ask_id)[:2] == (0, "left\n")
+    assert world.get(ask_id).delivered_to == "agent:claude/s1"
+    assert world.claude.gate("ask", "Which?", "--no-wait").out.strip() != ask_id
+
+
+@pytest.mark.proves("ASK-24", "CLI-19", "S0-B23")
+def test_an_agent_that_asks_again_after_a_crash_gets_the_answer(world):
+    asking = world.claude.start("ask", "Which?")
+    (ask_id,) = when_asked(world)
+    asking.kill()
+    asking.communicate()
+    world.ada.gate("answer", ask_id, "left")
+    assert world.claude.gate("ask", "Which?")[:2] == (0, "left\n")
+
+
+@pytest.mark.proves("CLI-20", "LAW-1")
+def test_interrupting_a_wait_leaves_the_ask_waiting(world):
+    asking = world.plain.start("ask", "Which?")
+    (ask_id,) = when_asked(world)
+    assert "Waiting" in asking.stderr.readline()
+    asking.send_signal(signal.SIGINT)
+    out, _ = asking.communicate(timeout=30)
+    assert (asking.returncode, out) == (11, f"NOT ANSWERED YET: run: gate wait {ask_id}\n")
+    assert world.get(ask_id).pending
+    assert world.plain.gate("wait", ask_id, "--timeout", "0.05").code == 11
+
+
+@pytest.mark.proves("CLI-7", "ASK-21")
+def test_a_person_asks_back_and_the_asker_replies(world):
+    asking = world.plain.start("ask", "Deploy?", "--kind", "approval")
+    (ask_id,) = when_asked(world)
+    assert "still waiting" in world.ada.gate("ask-back", ask_id, "which build?").out
+    out, _ = asking.communicate(timeout=30)
+    assert (asking.returncode, out) == (11, f"which build?\nreply: gate reply {ask_id} TEXT\n")
+    assert world.get(ask_id).pending
+    assert f"gate wait {ask_id}" in world.plain.gate("reply", ask_id, "build 42").out
+    assert "build 42" in world.ada.gate("show", ask_id).out
+    world.ada.gate("ask-back", ask_id, "sure?", "--json")
+    heard = json.loads(world.plain.gate("wait", ask_id, "--json").out)
+    assert [message["text"] for message in heard["messages"]] == ["sure?"]
+    assert json.loads(world.plain.gate("reply", ask_id, "yes", "--json").out)["id"] == ask_id
+    world.ada.gate("answer", ask_id, "yes")
+    assert world.plain.gate("wait", ask_id).code == 0
+
+
+@pytest.mark.proves("CLI-18", "ASK-30")
+def test_a_secret_goes_to_a_new_private_file_or_a_command(world):
+    opened = json.loads(world.plain.gate("ask", "Token?", "--secret", "--no-wait", "--json").out)
+    token = world.folder / "token"
+    token.write_text(opened["token"])
+    world.ada.gate("answer", opened["id"], "hunter2")
+    wait = ["wait", opened["id"], "--token-file", str(token)]
+    assert world.plain.gate("wait", opened["id"]).code == 7
+    target = world.folder / "secret"
+    target.write_text("old")
+    assert world.plain.gate(*wait, "--to-file", str(target)).code == 2
+    assert target.read_text() == "old" and not world.get(opened["id"]).delivered_at
+    target.unlink()
+    ran = world.plain.gate(*wait, "--to-file", str(target))
+    assert ran.code == 0 and "hunter2" not in ran.out
+    assert target.read_text() == "hunter2" and stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert "already taken" in world.plain.gate(*wait).err
+    asking = world.plain.start("ask", "Token?", "--secret", "--exec", "tr a-z A-Z > got")
+    (ask_id,) = when_asked(world)
+    world.ada.gate("answer", ask_id, "hunter3")
+    out, _ = asking.communicate(timeout=30)
+    assert asking.returncode == 0 and "hunter3" not in out
+    assert (world.plain.folder / "got").read_text() == "HUNTER3"
+
+
+@pytest.mark.proves("CLI-18", "LAW-6")
+def test_a_secret_whose_command_fails_is_not_called_delivered(world):
+    asking = world.plain.start("ask", "Token?", "--secret", "--exec", "cat >/dev/null; exit 3")
+    (ask_id,) = when_asked(world)
+    world.ada.gate("answer", ask_id, "hunter2")
+    assert asking.wait(30) == 1
+    asking.communicate()
+    assert not world.get(ask_id).delivered_at and world.store.asks.secret(ask_id) == "hunter2"
+
+
+@pytest.mark.proves("LAW-4", "CLI-2")
+def test_an_answer_that_could_not_be_printed_is_not_taken(world):
+    ask_id = world.ask("Which?")
+    world.ada.gate("answer", ask_id, "left")
+    reader, writer = os.pipe()
+    os.close(reader)
+    import subprocess
+    import sys
+
+    command = [sys.executable, "-m", "humangate", "wait", ask_id]
+    ran = subprocess.run(
+        command, env=world.plain.environ, stdout=writer, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writer)
+    assert ran.returncode == 1 and not world.get(ask_id).delivered_at
+
+
+@pytest.mark.proves("CLI-2", "LAW-10", "S4-B25")
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["ask"], "question"),
+        (["ask", "Q", "--kind", "poll"], "poll"),
+        (["ask", "Q", "--kind", "choice"], "needs options"),
+        (["ask", "Q", "--schema", "{no"], "not JSON"),
+        (["ask", "Q", "--schema", "/none"], "cannot be read"),
+        (["ask", "Q", "--schema", "{}", "--default", "{"], "is JSON"),
+        (["ask", "Q", "--timeout", "soon"], "300, 90s"),
+        (["ask", "Q", "--priority", "soon"], "urgent"),
+        (["ask", "Q", "--kind", "approval", "--default", "yes"], "silence never decides"),
+        (["ask", "Q", "--no-wait", "--to-file", "x"], "gate wait"),
+        (["wait", "a-zzz", "--timeout", "x"], "300, 90s"),
+        (["answer"], "id"),
+        (["flarp"], "gate --help"),
+    ],
+)
+def test_bad_input_is_exit_code_two_with_a_sentence(world, words, sentence):
+    ran = world.plain.gate(*words)
+    assert ran.code == 2 and ran.out == "" and sentence in ran.err and "Traceback" not in ran.err
+    assert world.store.asks.count() == 0

@@ -1,0 +1,308 @@
+"""`gate`, `gate inbox`, `show`, `history`, `audit`, `doctor`, `config`, `completion`, `--help`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import apsw
+import pytest
+
+from humangate.cli.main import COMMANDS, main, parser_of
+from humangate.settings import SETTINGS
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.proves("CLI-8", "X-20", "S3-79")
+def test_the_inbox_tells_who_what_how_long_and_what_it_blocks(world):
+    assert "Nothing is waiting" in world.ada.gate().out
+    first = world.ask("Which\ndatabase?", "--from", "coder")
+    second = world.ask(
+        "Deploy now?", "--kind", "approval", "--priority", "urgent", "--from", "deployer"
+    )
+    lines = world.ada.gate().out.splitlines()
+    assert re.match(rf"{second}\s+\d+s\s+deployer\s+approval\s+Deploy now\?\s+project", lines[0])
+    assert re.match(
+        rf"{first}\s+\d+s\s+coder\s+text\s+Which  ⏎  database\?", lines[1].replace(" ⏎ ", "  ⏎  ")
+    )
+    assert f"gate answer {second}" in lines[-1]
+    assert world.ada.gate("inbox", "--ids").out.split() == [second, first]
+    assert [ask["id"] for ask in json.loads(world.ada.gate("inbox", "--json").out)] == [
+        second,
+        first,
+    ]
+    assert "and more: gate inbox --limit 4" in world.ada.gate("inbox", "--limit", "1").out
+    assert "Nothing" in world.ada.gate("inbox", "--project", "/elsewhere").out
+
+
+@pytest.mark.proves("CLI-8", "LAW-8", "ASK-26", "S3-41")
+def test_show_tells_everything_about_an_ask(world):
+    ask_id = world.ask(
+        "Deploy?", "--kind", "approval", "--timeout", "1h", "--confidence", "0.8", "--priority", "high",
+        "--context", "-", shell=world.claude,
+    )  # fmt: skip
+    out = world.ada.gate("show", ask_id).out
+    for part in (f"{ask_id}  approval", "by claude, high, the asker is 80% sure", "session claude/s1",
+                 "│ Deploy?", "Context", "Times out in 59m", "Trust: L0", f"gate answer {ask_id}"):  # fmt: skip
+        assert part in out
+    assert "ask.opened" in world.ada.gate("show", ask_id, "--audit").out
+    world.ada.gate("answer", ask_id, "no", "--note", "too late")
+    shown = json.loads(world.ada.gate("show", ask_id, "--json").out)
+    assert [one["outcome"] for one in shown["answers"]] == ["settled"] and len(shown["audit"]) == 2
+    out = world.ada.gate("show", ask_id).out
+    assert "Rejected by person:ada via cli" in out and "│ too late" in out
+    assert world.ada.gate("show", "a-zzz").code == 5
+
+
+@pytest.mark.proves("ASK-26", "LAW-8")
+def test_long_texts_are_cut_with_an_announcement(world):
+    path = world.folder / "context"
+    path.write_text("line\n" * 4000)
+    ask_id = world.ask("Which?", "--context", str(path), "--default", "x", "--timeout", "1h")
+    out = world.ada.gate("show", ask_id).out
+    assert "12000 more characters on 2401 lines" in out and f"gate show {ask_id} --all" in out
+    assert "then the answer is: x" in out
+    assert world.ada.gate("show", ask_id, "--all").out.count("│ line") == 4000
+
+
+@pytest.mark.proves("CLI-8")
+def test_history_is_searched(world):
+    assert "Nothing has been settled" in world.ada.gate("history").out
+    ids = [world.ask(f"Question {n}?") for n in range(3)]
+    for ask_id in ids:
+        world.ada.gate("answer", ask_id, f"answer to {ask_id}")
+    world.ada.gate("cancel", world.ask("Gone?"), "--reason", "x")
+    out = world.ada.gate("history").out
+    assert "cancelled" in out and all(ask_id in out for ask_id in ids)
+    assert [
+        ask["id"] for ask in json.loads(world.ada.gate("history", "question 1", "--json").out)
+    ] == [ids[1]]
+    assert "Nothing like that" in world.ada.gate("history", "zebra").out
+
+
+@pytest.mark.proves("STORE-6", "STORE-7", "STORE-8", "CLI-2")
+def test_tampering_is_found_from_the_command_line(world):
+    ask_id = world.ask("Deploy?", "--kind", "approval")
+    world.ada.gate("answer", ask_id, "no")
+    assert world.plain.gate("audit", "verify")[:2] == (0, "6 events checked: nothing was changed\n")
+    assert "ask.answered" in world.plain.gate("audit", "log").out
+    assert len(json.loads(world.plain.gate("audit", "log", "--json", "--limit", "2").out)) == 2
+    head = world.plain.gate("audit", "head").out.strip()
+    assert json.loads(world.plain.gate("audit", "head", "--json").out)["seq"] == 6
+    assert world.plain.gate("audit", "verify", "--head", head).code == 0
+    assert world.plain.gate("audit", "verify", "--head", "7").code == 2
+    world.store.close()
+    forger = apsw.Connection(world.path)
+    for statement, sentence in (
+        ("UPDATE asks SET decision='approved'", "another answer"),
+        ("UPDATE asks SET prompt='Read a file?'", "changed after it was opened"),
+        ("UPDATE asks SET status='pending', decision=NULL", "says otherwise"),
+        ("UPDATE events SET content='{}' WHERE seq=6", "content was changed"),
+        ("UPDATE events SET actor='person:boss' WHERE seq=6", "does not follow"),
+        ("DELETE FROM events WHERE seq=3", "event 3 is missing"),
+        ("DELETE FROM events WHERE seq=6", "head of event 6 was kept"),
+    ):
+        forger.execute("SAVEPOINT honest")
+        forger.execute(statement)
+        forger.execute("RELEASE honest")
+        ran = world.plain.gate("audit", "verify", "--head", head)
+        assert ran.code == 1 and sentence in ran.out, statement
+    assert json.loads(world.plain.gate("audit", "verify", "--json").out)["faults"]
+    assert world.plain.gate("doctor").code == 1
+
+
+@pytest.mark.proves("CLI-17", "WHO-8", "STORE-9")
+def test_the_doctor_looks_at_everything(world):
+    ran = world.plain.gate("doctor")
+    for part in (
+        "can be read and written",
+        "0 faults",
+        "mode 0700",
+        "the store is on",
+        "Trust: L0",
+    ):
+        assert part in ran.out
+    assert "claude is at work" in world.claude.gate("doctor").out
+    os.chmod(os.path.dirname(world.path), 0o755)
+    ran = world.plain.gate("doctor", "--json")
+    assert ran.code == 1 and any("chmod 700" in f["what"] for f in json.loads(ran.out)["findings"])
+
+
+@pytest.mark.proves("WHO-8")
+def test_without_proc_the_doctor_says_so(world, monkeypatch, capsys):
+    monkeypatch.setenv("GATE_STORE", world.path)
+    monkeypatch.setattr("humangate.surroundings.sees_processes", lambda: False)
+    assert main(["doctor"]) == 1
+    assert "variables only" in capsys.readouterr().out
+
+
+@pytest.mark.proves("STORE-3", "LAW-10", "CLI-2")
+def test_a_store_that_cannot_be_written_is_exit_code_eight(world):
+    for path in ("/proc/nowhere/gate.db", "/dev/null/gate.db"):
+        ran = world.plain.gate("ask", "Q?", GATE_STORE=path)
+        assert ran.code == 8 and "GATE_STORE=PATH" in ran.err
+    garbage = world.folder / "garbage.db"
+    garbage.write_bytes(b"this is not a database at all, not even a little" * 100)
+    ran = world.plain.gate("inbox", GATE_STORE=str(garbage))
+    assert ran.code == 8 and "not a humangate store" in ran.err
+    assert (
+        json.loads(world.plain.gate("inbox", "--json", GATE_STORE=str(garbage)).out)["exit_code"]
+        == 8
+    )
+    assert world.plain.gate("doctor", GATE_STORE=str(garbage)).code == 1
+
+
+@pytest.mark.proves("CLI-16", "LAW-10")
+def test_settings_come_from_variable_file_or_default(world):
+    shown = json.loads(world.plain.gate("config", "--json").out)
+    assert shown["store"] == {"text": world.path, "source": "GATE_STORE"}
+    assert shown["agent_wait_seconds"] == {"text": "100", "source": "default"}
+    assert world.plain.gate("config", "store").out.strip() == world.path
+    assert json.loads(world.plain.gate("config", "store", "--json").out)["source"] == "GATE_STORE"
+    assert "config.toml" in world.plain.gate("config").out
+    assert world.plain.gate("config", "nothing").code == 5
+    folder = Path(world.plain.environ["HOME"]) / ".config" / "humangate"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text("agent_wait_seconds = 7\n")
+    assert "7" in world.plain.gate("config").out and world.plain.gate("inbox").code == 0
+    (folder / "config.toml").write_text("wait = 7\n")
+    assert "there are only store, agent_wait_seconds" in world.plain.gate("inbox").err
+    (folder / "config.toml").write_text("= 7\n")
+    assert world.plain.gate("inbox").code == 2
+    (folder / "config.toml").unlink()
+    for wrong in ("soon", "0", "-1"):
+        assert world.claude.gate("ask", "Q?", GATE_AGENT_WAIT_SECONDS=wrong).code == 2
+    assert world.plain.gate("config", GATE_STORE="postgresql://x/y").code == 2
+
+
+@pytest.mark.proves("STORE-9", "CLI-16")
+def test_the_default_store_is_private_and_in_the_data_folder(world):
+    ran = world.plain.gate("ask", "Q?", "--no-wait", GATE_STORE="")
+    folder = Path(world.plain.environ["HOME"]) / ".local" / "share" / "humangate"
+    assert ran.code == 0 and folder.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+    other = str(world.folder / "xdg")
+    assert world.plain.gate("config", "store", GATE_STORE="", XDG_DATA_HOME=other).out.startswith(
+        other
+    )
+    assert (
+        world.plain.gate("config", "store", GATE_STORE=f"sqlite://{other}/x.db").out
+        == f"{other}/x.db\n"
+    )
+
+
+@pytest.mark.proves("CLI-12", "LAW-10")
+def test_every_command_explains_itself(world):
+    overview = world.plain.gate("--help").out
+    for name, about in COMMANDS.items():
+        assert name in overview and about in overview
+        parser = parser_of(name)
+        assert parser.description
+        for action in parser._actions:
+            assert action.help or not action.option_strings or action.metavar, (name, action)
+    assert "exit codes" in world.plain.gate("ask", "--help").out
+    assert world.plain.gate("--version").out.startswith("gate 0.")
+
+
+@pytest.mark.proves("CLI-12")
+def test_the_reference_names_every_command_option_setting_and_exit_code():
+    reference = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    for name in COMMANDS:
+        assert f"## gate {name}\n" in reference
+        section = reference.split(f"## gate {name}\n")[1].split("\n## ")[0]
+        for action in parser_of(name)._actions:
+            for flag in action.option_strings:
+                assert flag.startswith("-h") or flag == "--help" or f"`{flag}" in section, (
+                    name,
+                    flag,
+                )
+    settings = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    for setting in SETTINGS:
+        assert f"`{setting.name}`" in settings and f"`{setting.variable}`" in settings
+    from humangate import errors
+
+    for thing in vars(errors).values():
+        if isinstance(thing, type) and issubclass(thing, errors.GateError):
+            assert f"| {thing.exit_code} |" in reference
+
+
+@pytest.mark.proves("CLI-11")
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_every_command_and_option(world, shell):
+    script = world.plain.gate("completion", shell).out
+    for name in COMMANDS:
+        assert name in script
+    assert ("--not-author" in script) or ("-l not-author" in script)
+
+
+@pytest.mark.proves("CLI-11")
+def test_completion_works_in_a_real_bash(world):
+    ask_id = world.ask("Which?")
+    script = world.folder / "completion.bash"
+    script.write_text(
+        f'gate() {{ {sys.executable} -m humangate "$@"; }}\n'
+        + world.plain.gate("completion", "bash").out
+    )
+    tries = f"""source {script}
+try() {{ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gate; echo "${{COMPREPLY[@]}}"; }}
+try gate an; try gate answer ""; try gate ask --mul; try gate audit v"""
+    out = subprocess.run(
+        ["bash", "-c", tries], env=world.plain.environ, capture_output=True, text=True, check=True
+    ).stdout
+    first, second, third, fourth = out.splitlines()
+    assert (first, third, fourth) == ("answer", "--multiple", "verify")
+    assert ask_id in second and "--note" in second
+
+
+@pytest.mark.proves("CLI-13")
+def test_pipes_and_no_color_get_no_colours(world):
+    ask_id = world.ask("Which?", "--priority", "urgent")
+    for words in (
+        ["inbox"],
+        ["show", ask_id],
+        ["doctor"],
+        ["history"],
+        ["--help"],
+        ["ask", "--help"],
+    ):
+        assert "\x1b[" not in world.plain.gate(*words, TERM="xterm-256color").out
+
+
+SLOW = (
+    "asyncio",
+    "logging",
+    "subprocess",
+    "importlib.metadata",
+    "http.client",
+    "tomllib",
+    "jsonschema_rs",
+)
+
+
+@pytest.mark.proves("CLI-14")
+def test_a_hot_command_loads_none_of_the_slow_modules(world):
+    text, form = world.ask("Which?"), world.ask("F?", "--schema", '{"type":"object"}')
+    for words, allowed in (
+        (["ask", "Q?", "--no-wait"], set()), (["answer", text, "x"], set()), (["inbox"], set()),
+        (["show", text], set()), (["wait", text], set()), (["history"], set()),
+        (["answer", form, "{}"], {"jsonschema_rs"}),
+    ):  # fmt: skip
+        code = (
+            "import sys; from humangate.cli.main import main; code = main(sys.argv[1:]); "
+            f"print(' '.join(m for m in {SLOW!r} if m in sys.modules), file=sys.stderr); sys.exit(code)"
+        )
+        environ = world.ada.environ
+        ran = subprocess.run(
+            [sys.executable, "-c", code, *words],
+            env=environ,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr
+        assert set(ran.stderr.split()) <= allowed, words
