@@ -32,6 +32,8 @@ def main() -> int:
     args = parser.parse_args()
     if unknown := set(args.names) - set(NAMES):
         parser.error(f"there is no {min(unknown)}; there are {', '.join(NAMES)}")
+    if args.write and args.names:
+        parser.error("--write replaces the whole table, so it measures everything")
     figures: list[Figure] = []
     for name in args.names or NAMES:
         print(f"measuring {name} …", file=sys.stderr)

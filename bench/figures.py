@@ -21,16 +21,18 @@ class Figure(NamedTuple):
 
     @property
     def cells(self) -> tuple[str, ...]:
-        limit = "" if self.limit is None else f"{_number(self.limit)} {self.unit}"
-        verdict = "" if self.limit is None else "OVER" if self.over else "ok"
-        return self.what, f"{_number(self.measured)} {self.unit}", limit, verdict, self.detail
+        measured = f"{_number(self.measured)} {self.unit}".strip()
+        if self.limit is None:
+            return self.what, measured, "", "", self.detail
+        limit = f"{self.limit:g} {self.unit}".strip()
+        return self.what, measured, limit, "OVER" if self.over else "ok", self.detail
 
 
 HEADINGS = ("what", "measured", "limit", "verdict", "detail")
 
 
 def _number(value: float) -> str:
-    return f"{value:.0f}" if value == int(value) or abs(value) >= 100 else f"{value:.2f}"
+    return f"{value:.0f}" if isinstance(value, int) or value >= 100 else f"{value:.2f}"
 
 
 def table(figures: list[Figure]) -> list[str]:

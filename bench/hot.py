@@ -5,9 +5,10 @@ from __future__ import annotations
 import compileall
 import json
 import os
+import subprocess
 import sys
-from itertools import count
-from typing import TYPE_CHECKING
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
 
 from bench import stores
 from bench.figures import Figure
@@ -50,51 +51,56 @@ _SCHEMA = {
 _FILLED_IN = json.dumps({"region": "eu-central-1", "replicas": 3})
 
 
+class Command(NamedTuple):
+    """A command line, made anew for each run, and the environment that names its store."""
+
+    words: Callable[[], list[str]]
+    environ: dict[str, str]
+
+
 def measure() -> Iterator[Figure]:
     compileall.compile_dir(os.path.dirname(humangate.__file__), quiet=2)
-    with stores.folder() as folder:
-        quiet, busy = os.path.join(folder, "quiet.db"), os.path.join(folder, "busy.db")
-        commands = _commands(quiet, busy)
+    with stores.folder() as folder, closing(_store(folder, "quiet")) as store:
+        commands = _commands(folder, store)
         best = dict.fromkeys(commands, float("inf"))
         for _ in range(ROUNDS):
-            for name, (path, words) in commands.items():
-                best[name] = min(best[name], _cpu_seconds(words(), stores.environment(path)))
-        bare = best.pop(_INTERPRETER)
+            for name, command in commands.items():
+                best[name] = min(best[name], _cpu_seconds(command))
+        bare = best[_INTERPRETER]
         for name, seconds in best.items():
-            path, words = commands[name]
-            loaded = _slow_modules(words(), stores.environment(path))
-            allowed = ["jsonschema_rs"] if name == _FORM else []
             detail = f"{seconds * 1e3:.1f} ms against {bare * 1e3:.1f} ms"
             limit = FORM_LIMIT if name == _FORM else LIMIT
-            yield Figure(name, seconds / bare, "×", limit, detail)
-            surplus = [module for module in loaded if module not in allowed]
-            what = f"{name}: slow modules loaded"
-            yield Figure(what, len(surplus), "", 0, ", ".join(loaded) or "none")
+            if name != _INTERPRETER:
+                yield Figure(name, seconds / bare, "×", limit, detail)
+        loaded = {name: _slow_modules(command) for name, command in commands.items()}
+    yield _loaded(loaded)
 
 
-def _commands(quiet: str, busy: str) -> dict[str, tuple[str, Callable[[], list[str]]]]:
-    """By name: the store it works on, and its words, made anew for each run."""
-    store = stores.open_store(quiet)
+def _store(folder: str, name: str) -> SqliteStore:
+    return stores.open_store(os.path.join(folder, f"{name}.db"))
+
+
+def _commands(folder: str, store: SqliteStore) -> dict[str, Command]:
+    """By name. The store is the quiet one, where a single ask waits in between."""
     form = Request("Where, and how many?", "form", schema=_SCHEMA)
-    waiting, crowded = stores.ask(store), stores.open_store(busy)
-    for _ in range(_A_FULL_PAGE):
-        stores.ask(crowded)
-    runs = count()
+    waiting = stores.ask(store)
+    with closing(_store(folder, "busy")) as busy:
+        for _ in range(_A_FULL_PAGE):
+            stores.ask(busy)
+    quiet, busy, new = (
+        stores.environment(os.path.join(folder, f"{name}.db")) for name in ("quiet", "busy", "new")
+    )
     return {
-        _INTERPRETER: (quiet, lambda: [_PYTHON, "-c", "pass"]),
-        "gate inbox": (quiet, lambda: [_GATE, "inbox"]),
-        f"gate inbox ({_A_FULL_PAGE} waiting)": (busy, lambda: [_GATE, "inbox"]),
-        "gate show ID": (quiet, lambda: [_GATE, "show", waiting]),
-        "gate ask --no-wait Q": (
-            os.path.join(os.path.dirname(quiet), "asked.db"),
-            lambda: [_GATE, "ask", "--no-wait", f"Question {next(runs)}?"],
+        _INTERPRETER: Command(lambda: [_PYTHON, "-c", "pass"], quiet),
+        "gate inbox": Command(lambda: [_GATE, "inbox"], quiet),
+        f"gate inbox ({_A_FULL_PAGE} waiting)": Command(lambda: [_GATE, "inbox"], busy),
+        "gate show ID": Command(lambda: [_GATE, "show", waiting], quiet),
+        "gate ask --no-wait Q": Command(lambda: [_GATE, "ask", "--no-wait", "Which one?"], new),
+        "gate answer ID VALUE": Command(
+            lambda: [_GATE, "answer", stores.ask(store), "eu-central-1"], quiet
         ),
-        "gate answer ID VALUE": (
-            quiet,
-            lambda: [_GATE, "answer", stores.ask(store), "eu-central-1"],
-        ),
-        _FORM: (quiet, lambda: [_GATE, "answer", stores.ask(store, form), _FILLED_IN]),
-        "gate wait ID (answered)": (quiet, lambda: [_GATE, "wait", _answered(store)]),
+        _FORM: Command(lambda: [_GATE, "answer", stores.ask(store, form), _FILLED_IN], quiet),
+        "gate wait ID (answered)": Command(lambda: [_GATE, "wait", _answered(store)], quiet),
     }
 
 
@@ -104,21 +110,31 @@ def _answered(store: SqliteStore) -> str:
     return ask_id
 
 
-def _cpu_seconds(words: list[str], environ: dict[str, str]) -> float:
+def _cpu_seconds(command: Command) -> float:
     """User and system time of one run, as the kernel counts them."""
+    words = command.words()
     silent = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
-    child = os.posix_spawn(words[0], words, environ, file_actions=silent)
+    child = os.posix_spawn(words[0], words, command.environ, file_actions=silent)
     _, status, used = os.wait4(child, 0)
     if status:
         raise RuntimeError(f"{' '.join(words)} failed: {os.waitstatus_to_exitcode(status)}")
     return used.ru_utime + used.ru_stime
 
 
-def _slow_modules(words: list[str], environ: dict[str, str]) -> list[str]:
-    # Imported here, so that it stays out of the memory of the processes forked elsewhere.
-    import subprocess
-
-    run = [_PYTHON, "-X", "importtime", *words]
-    told = subprocess.run(run, env=environ, capture_output=True, text=True, check=True).stderr
-    loaded = {line.rpartition("|")[2].strip() for line in told.splitlines()}
+def _slow_modules(command: Command) -> list[str]:
+    """Those of the slow modules that one run of a command imports."""
+    run = [_PYTHON, "-X", "importtime", *(word for word in command.words() if word != _PYTHON)]
+    done = subprocess.run(run, env=command.environ, capture_output=True, text=True, check=True)
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     return [module for module in SLOW_MODULES if module in loaded]
+
+
+def _loaded(by_command: dict[str, list[str]]) -> Figure:
+    surplus = [
+        f"{module} by {name}"
+        for name, modules in by_command.items()
+        for module in modules
+        if (name, module) != (_FORM, "jsonschema_rs")
+    ]
+    detail = ", ".join(surplus) or f"none of {', '.join(SLOW_MODULES)}; the last only by a form"
+    return Figure("slow modules loaded by these", len(surplus), "", 0, detail)

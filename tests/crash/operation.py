@@ -7,6 +7,7 @@ operation and nothing else. When the verb has returned it says ACK in one write.
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import os
 import signal
@@ -135,7 +136,7 @@ def add_person(scene: Scene) -> Any:
 
 
 def migrate(scene: Scene) -> Any:
-    wiring.open_store(scene.path)
+    wiring.open_store(scene.path).close()
     return "made"
 
 
@@ -224,6 +225,9 @@ def rehearse() -> None:
             ask_id = operation.prepare(path)
             with closing(wiring.open_store(path)) as store, suppress(Exception):
                 operation.perform(Scene(path, ask_id, store))
+    # Nor may the collection of what is left of it fall into one.
+    gc.collect()
+    gc.disable()
 
 
 def serve(channel: socket.socket) -> None:

@@ -162,8 +162,7 @@ class Field:
                 child.go()
                 said = child.line()
                 wrong = self._judge(path, acknowledged=said.startswith("ACK"))
-                # SQLite cannot go on in a process whose unlocking failed, which no disk brings about.
-                if said.startswith("ERR") and point.fault == FULL_DISK and point.call.name != "fcntl":
+                if said.startswith("ERR") and point.fault == FULL_DISK:
                     wrong += self._again(path, child)
                 child.hang_up()
                 calls = tracer.calls()

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
-from humangate import wiring
+from humangate import surroundings, wiring
 from humangate.cli.screen import coloured
 from humangate.domain.display import age
 from humangate.service import asking, auditing, enrolling
@@ -60,7 +60,8 @@ def run(_: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="gate-demo-") as folder:
         path = os.path.join(folder, "gate.db")
         store = wiring.open_throwaway_store(path)
-        token = enrolling.add(store, wiring.caller(store, "cli"), _PERSON)
+        # Not through wiring: a token in the environment belongs to another store.
+        token = enrolling.add(store, surroundings.caller(os.environ, "cli"), _PERSON)
         person = wiring.caller(store, "cli", token)
         print(coloured("Three agents work in a throwaway project; each will stop and ask.", "bold"))
         agents = [(agent, _start(agent, folder, path)) for agent in AGENTS]

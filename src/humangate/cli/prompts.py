@@ -30,7 +30,7 @@ class NotYet(Exception):  # noqa: N818 - leaving is no error
 
 def prompt_for(store: Store, caller: Caller, ask: Ask) -> bool:
     """Show an ask and prompt until it is answered; False when the person left it for later."""
-    print("\n".join(ask_lines(store, ask)))
+    print("\n".join([*ask_lines(store, ask), ""]))
     while True:
         try:
             given = _prompt(store, caller, ask)

@@ -1,0 +1,189 @@
+"""What only the embedded store has to prove."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import apsw
+import pytest
+from tests.conftest import a_person
+
+from humangate.domain.answers import Given
+from humangate.domain.asks import Origin
+from humangate.errors import StoreTroubleError
+from humangate.service import answering, asking, waiting
+from humangate.service.asking import Request
+from humangate.store.sqlite import bell
+from humangate.store.sqlite.queries import load
+from humangate.wiring import open_store, open_throwaway_store
+
+NOUNS = ("asks", "people", "audit", "outbox", "store")
+# Read whole on purpose: a handful of rows, or a log that is checked from end to end.
+MAY_SCAN = {"people", "tokens", "group_members", "wakes", "outbox"}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / "gate.db")
+
+
+def opened(store, kind="text", **more):
+    return asking.ask(store, Request("Why?", kind, **more), Origin(owner="run:1"), a_person()).ask
+
+
+@pytest.mark.proves("STORE-5", "S0-34", "S0-39", "S0-40", "S0-B6", "S0-93")
+def test_the_view_shows_asks_in_their_older_shape_and_words(path):
+    store = open_throwaway_store(path)
+    approved, rejected, chosen, text, late = (
+        opened(store, "approval"), opened(store, "approval"), opened(store, "choice", options=("A", "B")),
+        opened(store), opened(store, expires_seconds=0.000001),
+    )  # fmt: skip
+    opened(store, "session")
+    for ask, value in ((approved, "yes"), (rejected, "no"), (chosen, "B")):
+        answering.answer(store, ask.id, a_person(), Given(value))
+    asking.cancel(store, text.id, a_person(), "")
+    waiting.wait(store, late.id)
+    store.close()
+    raw = apsw.Connection(path)
+    cursor = raw.execute("SELECT * FROM human_interactions ORDER BY created_at")
+    names = [column[0] for column in cursor.description]
+    rows = [dict(zip(names, row, strict=True)) for row in cursor]
+    assert names == [
+        "id", "execution_id", "type", "prompt", "options", "status", "response", "created_at", "resolved_at",
+        "session_config", "session_transcript", "session_duration",
+    ]  # fmt: skip
+    assert [(row["type"], row["status"]) for row in rows] == [
+        ("confirmation", "approved"), ("confirmation", "rejected"), ("select", "approved"),
+        ("input", "cancelled"), ("input", "timeout"), ("interactive_session", "pending"),
+    ]  # fmt: skip
+    assert json.loads(rows[2]["response"]) == "B" and json.loads(rows[2]["options"]) == ["A", "B"]
+    assert json.loads(rows[1]["response"]) == "rejected" and rows[5]["resolved_at"] is None
+    assert rows[0]["execution_id"] == "run:1"
+
+
+@pytest.mark.proves("STORE-2", "LAW-10")
+def test_a_store_of_a_newer_version_is_refused(path):
+    open_store(path).close()
+    raw = apsw.Connection(path)
+    raw.execute("PRAGMA user_version = 99")
+    raw.close()
+    with pytest.raises(StoreTroubleError, match="newer humangate: upgrade"):
+        open_store(path)
+
+
+@pytest.mark.proves("STORE-4")
+def test_no_named_query_reads_a_whole_table(path):
+    open_store(path).close()
+    raw = apsw.Connection(path)
+    seen = 0
+    for noun in NOUNS:
+        for name, sql in load(noun).items():
+            for row in raw.execute(f"EXPLAIN QUERY PLAN {sql}", [None] * _parameters(raw, sql)):
+                step = row[3]
+                scans = (
+                    step.startswith("SCAN")
+                    and "INDEX" not in step
+                    and step.split()[1] not in MAY_SCAN
+                )
+                whole_log = noun == "audit" or "subquery" in step or "CONSTANT ROW" in step
+                assert not scans or whole_log, (name, step)
+            seen += 1
+    assert seen > 30
+
+
+def _parameters(raw, sql):
+    found = 0
+    while True:
+        try:
+            raw.execute(f"EXPLAIN {sql}", [None] * found).fetchall()
+        except apsw.BindingsError:
+            found += 1
+        else:
+            return found
+
+
+@pytest.mark.proves("STORE-9")
+def test_a_store_in_use_cannot_become_a_throwaway_one(path):
+    store = open_store(path)
+    assert not store.throwaway
+    opened(store)
+    store.mark_throwaway()
+    assert not store.throwaway
+
+
+@pytest.mark.proves("STORE-10")
+@pytest.mark.parametrize("make", [bell.KernelBell, bell.LookingBell])
+def test_a_bell_wakes_its_waiter(path, make):
+    bell.ring(f"{path}-bell")
+    waiter = make(f"{path}-bell")
+    woken = threading.Event()
+
+    def wait():
+        waiter.wait(30)
+        woken.set()
+
+    threading.Thread(target=wait, daemon=True).start()
+    while not woken.wait(0.02):
+        bell.ring(f"{path}-bell")
+    waiter.close()
+
+
+@pytest.mark.proves("STORE-10", "LAW-1")
+def test_a_waiter_finds_out_by_itself_when_nobody_rings(path, monkeypatch):
+    asker, person = open_throwaway_store(path), open_store(path)
+    ask = opened(asker)
+    monkeypatch.setattr("humangate.store.sqlite.store.ring", lambda _: None)
+    answer = threading.Timer(0.05, lambda: answering.answer(person, ask.id, a_person(), Given("x")))
+    answer.start()
+    assert waiting.wait(asker, ask.id, 30).value == "x"
+    answer.join()
+
+
+@pytest.mark.proves("STORE-10")
+def test_without_a_kernel_that_tells_the_file_is_looked_at(path, monkeypatch):
+    monkeypatch.setattr(bell, "KernelBell", _raise)
+    found = bell.listen(f"{path}-bell")
+    assert isinstance(found, bell.LookingBell)
+    found.wait(0.001)
+    found.close()
+    gone = bell.LookingBell(f"{path}-nowhere")
+    gone.wait(0.001)
+
+
+def _raise(_):
+    raise OSError
+
+
+@pytest.mark.proves("STORE-3", "LAW-10")
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (apsw.FullError("x"), "disk is full"),
+        (apsw.BusyError("x"), "busy for 30 seconds"),
+        (apsw.ReadOnlyError("x"), "GATE_STORE=PATH"),
+        (apsw.CorruptError("x"), "gate doctor"),
+        (apsw.IOError("disk I/O error"), "disk I/O error: gate doctor"),
+    ],
+)
+def test_database_errors_become_sentences(path, error, sentence):
+    store = open_store(path)
+    said = str(store.connection.trouble(error))
+    assert sentence in said and path in said and "Nothing was confirmed" in said
+
+
+@pytest.mark.proves("STORE-3")
+def test_an_error_inside_a_transaction_undoes_it(path):
+    store = open_store(path)
+
+    def break_off():
+        with store.transaction():
+            store.connection.write("INSERT INTO people VALUES ('x', 'now')")
+            store.connection.write("INSERT INTO nowhere VALUES (1)")
+
+    with pytest.raises(StoreTroubleError):
+        break_off()
+    assert store.people.all() == []
+    with pytest.raises(StoreTroubleError):
+        store.connection.rows("SELECT * FROM nowhere")
+    assert store.problems() == []

@@ -1,0 +1,93 @@
+"""The demo, the wheel, the import rules and the project's own words."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*words, **more):
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, **more)
+
+
+@pytest.mark.proves("CLI-15", "S3-72")
+@pytest.mark.parametrize("around", [{}, {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s1"}])
+def test_the_demo_runs_without_a_terminal_also_in_an_agents_shell(tmp_path, around):
+    environ = {k: v for k, v in os.environ.items() if not k.startswith("GATE_")}
+    environ |= {"HOME": str(tmp_path)} | around
+    ran = run(sys.executable, "-m", "humangate", "demo", env=environ, stdin=subprocess.DEVNULL)
+    assert ran.returncode == 0, ran.stderr
+    assert "a scripted person answers" in ran.stdout and ran.stdout.count("went on and wrote") == 3
+    assert "0 faults" in ran.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.proves("PROJ-3")
+def test_the_wheel_works_in_a_fresh_environment(tmp_path):
+    built = run(
+        sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    for file in ("asks.sql", "audit.sql", "migrations/0001_asks.sql"):
+        assert f"humangate/store/sqlite/{file}" in names
+    assert "humangate/py.typed" in names
+    place = tmp_path / "site"
+    installed = run(
+        sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", place, wheel
+    )
+    assert installed.returncode == 0, installed.stderr
+    environ = os.environ | {"PYTHONPATH": str(place), "GATE_STORE": str(tmp_path / "gate.db")}
+    program = "import sys, humangate.cli.main as m; print(m.__file__); sys.exit(m.main())"
+    ran = run(sys.executable, "-c", program, "ask", "Q?", "--no-wait", env=environ, cwd=tmp_path)
+    assert ran.returncode == 0 and str(place) in ran.stdout, ran.stderr
+
+
+VIOLATIONS = {
+    "service imports a face": ("service/asking.py", "import humangate.cli.main"),
+    "domain reads the clock": ("domain/asks.py", "import time"),
+    "a face imports the store": ("cli/show.py", "import humangate.store.sqlite.store"),
+    "wiring's neighbour imports a database": ("settings.py", "import apsw"),
+    "the core is asynchronous": ("service/waiting.py", "import asyncio"),
+    "doors import the service": ("doors/store.py", "import humangate.service.asking"),
+}
+
+
+@pytest.mark.proves("PROJ-1")
+@pytest.mark.parametrize("what", VIOLATIONS)
+def test_the_import_rules_fail_the_build_when_broken(tmp_path, what):
+    file, line = VIOLATIONS[what]
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    path = tmp_path / "src" / "humangate" / file
+    path.write_text(path.read_text(encoding="utf-8") + f"\n{line}\n", encoding="utf-8")
+    program = Path(sys.executable).parent / "lint-imports"
+    environ = os.environ | {"PYTHONPATH": str(tmp_path / "src")}
+    ran = run(program, "--no-cache", cwd=tmp_path, env=environ)
+    assert ran.returncode == 1 and "BROKEN" in ran.stdout, ran.stdout
+
+
+@pytest.mark.proves("PROJ-4")
+def test_the_projects_words_stay_its_own():
+    listed = run("git", "ls-files", cwd=ROOT).stdout.splitlines()
+    own = Path(__file__).relative_to(ROOT).as_posix()
+    foreign = re.compile(
+        r"/(home|root|Users)/[a-z]+|py[p]i\.org|python[h]osted|registry\.np[m]js|deb\.de[b]ian"
+    )
+    found = [
+        (name, match.group())
+        for name in listed
+        if name != own and (ROOT / name).is_file()
+        for match in foreign.finditer((ROOT / name).read_text(encoding="utf-8", errors="replace"))
+    ]
+    assert found == []

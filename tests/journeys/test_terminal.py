@@ -1,0 +1,126 @@
+"""What a person does in a real terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.mark.proves("CLI-9", "LAW-3", "ASK-1")
+def test_answering_one_after_the_other_with_skip(world, terminal):
+    skipped = world.ask("Skip me?", "--priority", "urgent")
+    approval = world.ask("Deploy?", "--kind", "approval", "--priority", "high")
+    choice = world.ask("Which?", "--option", "Red", "--option", "Blue", "--option", "Other…")
+    form = world.ask(
+        "Who?", "--priority", "low", "--schema",
+        '{"type":"object","properties":{"age":{"type":"integer"},"ok":{"type":"boolean"},"name":{"type":"string"}},"required":["age"]}',
+    )  # fmt: skip
+    terminal.run("inbox", "--answer")
+    terminal.until("Your answer (Enter: not yet):")
+    terminal.type("", "Enter")
+    terminal.until(f"{skipped} is still waiting")
+    terminal.until("yes or no (Enter: not yet):")
+    terminal.type("maybe", "Enter")
+    terminal.until("That was not recorded: an approval is decided by yes or no")
+    terminal.type("no", "Enter")
+    terminal.until("Reason (optional):")
+    terminal.type("not on a Friday", "Enter")
+    terminal.until(f"Recorded: {approval} is rejected")
+    terminal.until("Your choice, a number or a name")
+    terminal.type("3", "Enter")
+    terminal.until("Other, in your words:")
+    terminal.type("green", "Enter")
+    terminal.until(f"Recorded: {choice} is answered")
+    for field, value in (
+        ("age (integer)", "x"),
+        ("ok (boolean, optional)", "yes"),
+        ("name (string, optional)", "Ada"),
+    ):
+        terminal.until(field)
+        terminal.type(value, "Enter")
+    terminal.until("That was not recorded: this does not fit the form: age")
+    for value in ("36", "yes", "Ada"):
+        terminal.type(value, "Enter")
+    terminal.until("That was all of them: 4 looked at.")
+    terminal.until("exit code 0")
+    assert (world.get(approval).decision, world.get(approval).note) == (
+        "rejected",
+        "not on a Friday",
+    )
+    assert world.get(choice).value == {"other": "green"}
+    assert world.get(form).value == {"age": 36, "ok": True, "name": "Ada"}
+    assert world.get(skipped).pending
+
+
+@pytest.mark.proves("CLI-6", "LAW-6", "S3-B10")
+@pytest.mark.parametrize("end", ["C-c", "kill"])
+def test_a_half_typed_answer_is_offered_again(world, terminal, end):
+    ask_id = world.ask("Why?", "--timeout", "60")
+    before = world.get(ask_id).deadlines.expires_at
+    terminal.run("answer", ask_id)
+    terminal.until("Your answer (Enter: not yet):")
+    terminal.type("because the döor")
+    terminal.until("because the döor")
+    bell = world.store.bell()
+    while end == "kill" and not world.store.asks.draft(ask_id, "person:ada"):
+        bell.wait(1)
+    if end == "kill":
+        terminal.kill()
+    else:
+        terminal.type("", "C-c")
+        terminal.until("exit code 11")
+    assert world.store.asks.draft(ask_id, "person:ada") == "because the döor"
+    assert world.get(ask_id).deadlines.expires_at > before
+    terminal.kill()
+    terminal.run("answer", ask_id)
+    terminal.until("Your draft from last time is filled in.")
+    terminal.until("(Enter: not yet): because the döor")
+    terminal.type(" is open", "Enter")
+    terminal.until(f"Recorded: {ask_id} is answered")
+    assert world.get(ask_id).value == "because the döor is open"
+
+
+@pytest.mark.proves("CLI-9", "LAW-3")
+def test_enter_is_not_yet(world, terminal):
+    ask_id = world.ask("Deploy?", "--kind", "approval")
+    terminal.run("answer", ask_id)
+    terminal.until("yes or no (Enter: not yet):")
+    terminal.type("", "Enter")
+    terminal.until("exit code 11")
+    assert world.get(ask_id).pending and world.store.asks.answers(ask_id) == []
+
+
+@pytest.mark.proves("ASK-23", "LAW-6")
+def test_an_answer_typed_too_late_is_kept(world, terminal):
+    ask_id = world.ask("Which?")
+    terminal.run("answer", ask_id)
+    terminal.until("Your answer")
+    world.bob.gate("answer", ask_id, "mine")
+    terminal.type("yours", "Enter")
+    terminal.until("Too late, but kept")
+    assert [one.value for one in world.store.asks.answers(ask_id)] == ["mine", "yours"]
+
+
+@pytest.mark.proves("ASK-30", "CLI-18")
+def test_a_secret_is_not_shown_while_it_is_typed(world, terminal):
+    ask_id = world.ask("Token?", "--secret")
+    terminal.run("answer", ask_id)
+    terminal.until("Secret answer, not shown")
+    terminal.type("hunter2", "Enter")
+    terminal.until(f"Recorded: {ask_id} is answered")
+    assert "hunter2" not in terminal.screen() and world.store.asks.secret(ask_id) == "hunter2"
+
+
+@pytest.mark.proves("CLI-15", "CLI-13")
+def test_the_demo_in_a_terminal(terminal):
+    terminal.run("demo")
+    terminal.until("Answer here. Or in a second terminal:")
+    for answered in range(3):
+        # The agents start at the same time, so any of the three may ask first.
+        last = terminal.prompt(after=answered)
+        if "yes or no" in last:
+            terminal.type("yes", "Enter", "Enter")
+        else:
+            terminal.type("SQLite" if "choice" in last else "Nova", "Enter")
+    for made in ("deployed.txt", "database.txt", "release.txt"):
+        terminal.until(f"went on and wrote {made}")
+    terminal.until("exit code 0")

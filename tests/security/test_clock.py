@@ -1,0 +1,33 @@
+"""No jump of any clock approves anything (R8)."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from tests.conftest import a_person
+
+from humangate.domain.asks import Origin
+from humangate.service import asking, sweeping, waiting
+from humangate.service.asking import Request
+from humangate.testing import MemoryStore
+
+JUMPS = [1, 3600, 86400, 31_536_000]
+
+
+@pytest.mark.proves("LAW-3", "ASK-18")
+def test_five_hundred_clock_jumps_approve_nothing():
+    picker = random.Random(7)
+    store = MemoryStore()
+    ids = []
+    for number in range(50):
+        request = Request(
+            f"Q{number}", "approval", expires_seconds=picker.choice([None, 1, 60, 86400])
+        )
+        ids.append(asking.ask(store, request, Origin(), a_person()).ask.id)
+    for _ in range(500):
+        store.clock.jump(picker.choice(JUMPS) * picker.choice([1, -1]))
+        store.clock.advance(picker.random())
+        sweeping.sweep(store)
+        asks = [waiting.wait(store, picker.choice(ids), 0), *map(store.asks.get, ids)]
+        assert all(ask.decision is None and ask.status in ("pending", "timed_out") for ask in asks)
