@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 COVER := $(BIN)/coverage run --data-file=.coverage
 
-.PHONY: setup run test check unit lint bench crash mutate lock system clean
+.PHONY: setup run test check unit lint docs bench crash mutate lock system clean
 
 setup: .venv/ready
 
@@ -37,6 +37,9 @@ system:
 	  command -v $$program >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 	    && apt-get update -qq && apt-get install -y -qq $$program >/dev/null; } \
 	  || echo "!! $$program is missing: tests that need it will be skipped"; done
+
+docs: setup
+	$(BIN)/python docs/reference.py
 
 bench: setup
 	$(BIN)/python -m bench

@@ -84,9 +84,9 @@ def _commands(folder: str, store: SqliteStore) -> dict[str, Command]:
     """By name. The store is the quiet one, where a single ask waits in between."""
     form = Request("Where, and how many?", "form", schema=_SCHEMA)
     waiting = stores.ask(store)
-    with closing(_store(folder, "busy")) as busy:
+    with closing(_store(folder, "busy")) as crowded:
         for _ in range(_A_FULL_PAGE):
-            stores.ask(busy)
+            stores.ask(crowded)
     quiet, busy, new = (
         stores.environment(os.path.join(folder, f"{name}.db")) for name in ("quiet", "busy", "new")
     )

@@ -1,7 +1,7 @@
 """Whether a store that has seen a million asks is as quick as one that has seen a thousand.
 
 The large store is filled with copies of one real ask, answer and set of events, all of its
-indexes included. The copied events do not form a valid chain; nothing measured here reads it.
+indexes included. The copied events do not form a valid chain; nothing measured here verifies it.
 """
 
 from __future__ import annotations

@@ -165,7 +165,7 @@ def perform(operation: str, path: str, ask_id: str) -> None:
     store = wiring.open_store(path) if os.path.exists(path) else None
     scene = Scene(path, ask_id, store)
     os.write(1, b"READY\n")
-    while os.read(0, 1):
+    while workers.may_start():
         try:
             acknowledge(OPERATIONS[operation].perform(scene))
         except Exception as error:
@@ -178,7 +178,7 @@ def stay_open(path: str, rounds: int) -> None:
     """Many verbs in one process, each acknowledged."""
     with closing(wiring.open_store(path)) as store:
         os.write(1, b"READY\n")
-        os.read(0, 1)
+        workers.may_start()
         for number in range(rounds):
             request = Request(f"Step {number}?", "approval")
             ask_id = asking.ask(store, request, ORIGIN, ADA).ask.id

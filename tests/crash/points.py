@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import apsw
 from nursery import Child, Nursery
 from operation import OPERATIONS, SECRET, Scene
-from tracing import Call, Tracer, until_acknowledged
+from tracing import Call, Tracer, since_start, until_acknowledged
 
 from humangate import wiring
 from humangate.errors import AlreadySettledError
@@ -45,6 +45,15 @@ class Point(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.fault} at call {self.place} ({self.call.name} {self.call.nth})"
+
+
+class Strike(NamedTuple):
+    """What came of one point."""
+
+    hit: bool
+    said: str
+    """The process's own words about how it ended."""
+    wrong: list[str]
 
 
 class Sweep(NamedTuple):
@@ -117,21 +126,19 @@ class Field:
         self.calls, self.after = self._see()
 
     def _see(self) -> tuple[list[Call], Picture]:
-        for _ in range(_TRIES):
-            with self._copy() as path, self._child(path) as child:
-                tracer = Tracer(child.pid, f"{path}-trace")
-                child.go()
-                said = child.line()
-                calls = tracer.calls()
-                assert said.startswith("ACK"), said
-                if found := until_acknowledged(calls):
-                    return found, picture(path)
-        raise AssertionError("strace never saw the starting byte")
+        with self._copy() as path, self._child(path) as child:
+            tracer = Tracer(child.pid, f"{path}-trace")
+            child.go()
+            said = child.line()
+            calls = tracer.calls()
+            assert said.startswith("ACK"), said
+            return until_acknowledged(since_start(calls)), picture(path)
 
     @contextmanager
     def _copy(self) -> Iterator[str]:
         self._copies += 1
-        copy = os.path.join(self._folder, str(self._copies))
+        # Names of one length: a longer path may ask for more memory, which is a call of its own.
+        copy = os.path.join(self._folder, f"{self._copies:08}")
         shutil.copytree(os.path.join(self._folder, "template"), copy)
         yield os.path.join(copy, "gate.db")
         shutil.rmtree(copy)
@@ -146,33 +153,33 @@ class Field:
         ) as child:
             yield child
 
-    def strike(self, point: Point) -> tuple[bool, str, list[str]]:
-        """Whether the point was hit, what the process said, and what was wrong after it."""
+    def strike(self, point: Point) -> Strike:
         for _ in range(_TRIES):
-            hit, said, wrong = self._strike_once(point)
-            if hit or wrong:
+            strike = self._strike(point)
+            if strike.hit or strike.wrong:
                 break
-        return hit, said, [f"{self._operation}, {point}: {one}" for one in wrong]
+        return strike
 
-    def _strike_once(self, point: Point) -> tuple[bool, str, list[str]]:
+    def _strike(self, point: Point) -> Strike:
         with self._copy() as path:
             with self._child(path) as child:
                 inject = f"--inject={point.call.name}:{point.fault}:when={point.call.nth}"
                 tracer = Tracer(child.pid, f"{path}-trace", inject)
                 child.go()
                 said = child.line()
-                wrong = self._judge(path, acknowledged=said.startswith("ACK"))
+                confirmed = said.startswith("ACK")
+                wrong = self._judge(path, confirmed=confirmed)
                 if said.startswith("ERR") and point.fault == FULL_DISK:
                     wrong += self._again(path, child)
                 child.hang_up()
-                calls = tracer.calls()
-            wrong += self._judge(path, acknowledged=said.startswith("ACK"))
-            wrong += self._redo(path)
-        return _was_hit(point, calls), said, wrong
+                calls = since_start(tracer.calls())
+            wrong += self._judge(path, confirmed=confirmed) + self._redo(path)
+        wrong = [f"{self._operation}, {point}: {one}" for one in wrong]
+        return Strike(_was_hit(point, calls), said, wrong)
 
-    def _judge(self, path: str, *, acknowledged: bool) -> list[str]:
+    def _judge(self, path: str, *, confirmed: bool) -> list[str]:
         seen = picture(path)
-        if acknowledged and seen != self.after:
+        if confirmed and seen != self.after:
             return [f"confirmed, but not in the store: {differences(seen, self.after)}"]
         if seen not in (self.before, self.after):
             return [f"half done: {differences(seen, self.after)}"]
@@ -184,7 +191,7 @@ class Field:
         child.go()
         said = child.line()
         if said.startswith("ACK") or (done and "AlreadySettledError" in said):
-            return self._judge(path, acknowledged=True)
+            return self._judge(path, confirmed=True)
         return [f"the same process could not try again: {said}"]
 
     def _redo(self, path: str) -> list[str]:
@@ -197,7 +204,7 @@ class Field:
         finally:
             if store:
                 store.close()
-        wrong = self._judge(path, acknowledged=True)
+        wrong = self._judge(path, confirmed=True)
         if self._operation == "take_secret":
             wrong += [f"the secret is still in {name}" for name in traces_of_secret(path)]
         return [f"done again: {one}" for one in wrong]
@@ -205,12 +212,10 @@ class Field:
 
 def _was_hit(point: Point, calls: list[Call]) -> bool:
     """The planned call itself, at its planned place, not another one of the same name."""
-    if len(calls) <= point.place or not calls[0].starts:
+    struck = calls[point.place - 1] if len(calls) >= point.place else None
+    if struck is None or (struck.name, struck.nth) != (point.call.name, point.call.nth):
         return False
-    struck = calls[point.place]
-    if (struck.name, struck.nth) != (point.call.name, point.call.nth):
-        return False
-    return struck.spoilt if point.fault != KILL else len(calls) == point.place + 1
+    return struck.spoilt if point.fault != KILL else len(calls) == point.place
 
 
 def differences(one: Picture, other: Picture) -> str:
@@ -228,22 +233,13 @@ def faults(path: str) -> Iterator[str]:
         yield from verify(store)
 
 
-def sweep(
-    folder: str, operation: str, fault: str, wanted: Callable[[int, Call], bool]
-) -> Sweep:
+def sweep(folder: str, operation: str, fault: str, wanted: Callable[[Point], bool]) -> Sweep:
     """Strike every wanted call of an operation."""
     with Nursery() as nursery:
         field = Field(os.path.join(folder, f"{operation}-{fault}"), operation, nursery)
-        # The starting byte was call 0.
         points = [Point(at, call, fault) for at, call in enumerate(field.calls, 1)]
-        points = [point for point in points if wanted(point.place, point.call)]
-        wrong: list[str] = []
-        errors: Counter[str] = Counter()
-        hits = 0
-        for point in points:
-            hit, said, found = field.strike(point)
-            hits += hit
-            wrong += found
-            if said.startswith("ERR "):
-                errors[said.split()[1].rstrip(":")] += 1
-    return Sweep(len(field.calls), len(points), hits, wrong, errors)
+        points = [point for point in points if wanted(point)]
+        strikes = [field.strike(point) for point in points]
+    errors = Counter(one.said.split()[1].rstrip(":") for one in strikes if one.said[:3] == "ERR")
+    wrong = [sentence for one in strikes for sentence in one.wrong]
+    return Sweep(len(field.calls), len(points), sum(one.hit for one in strikes), wrong, errors)

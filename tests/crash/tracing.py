@@ -75,7 +75,11 @@ def parse(trace: str) -> list[Call]:
     return found
 
 
+def since_start(calls: list[Call]) -> list[Call]:
+    """The calls after the starting byte."""
+    return calls[next(at for at, call in enumerate(calls, 1) if call.starts) :]
+
+
 def until_acknowledged(calls: list[Call]) -> list[Call]:
-    """The calls after the starting byte, up to the acknowledgement and with it."""
-    last = next(at for at, call in enumerate(calls) if call.acknowledges)
-    return calls[1 : last + 1] if calls[0].starts else []
+    """The calls up to the acknowledgement and with it."""
+    return calls[: next(at for at, call in enumerate(calls, 1) if call.acknowledges)]

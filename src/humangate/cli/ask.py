@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("question")
+    add("question", help="what to ask; after -- it may begin with a dash")
     add(
         "--kind",
         choices=KINDS[:-1],

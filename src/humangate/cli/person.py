@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("add", "list", "token", "remove", "group"),
         help="add NAME | list | token NAME | remove NAME | group GROUP [NAME ...]",
     )
-    parser.add_argument("name", nargs="?", default="")
+    parser.add_argument("name", nargs="?", default="", help="of the person or group")
     parser.add_argument("members", nargs="*", help="of a group; none removes the group")
     add_identity(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")

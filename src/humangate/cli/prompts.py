@@ -163,9 +163,10 @@ def _typed(store: Store, caller: Caller, ask: Ask, label: str) -> str:
 
     def keep(number: int, _: object) -> None:
         nonlocal saved
-        # This runs while readline waits, when its buffer still holds the line.
+        # This runs while readline waits, when its buffer still holds the line; an empty
+        # one means that the terminal is gone, and must not replace what was saved.
         text = readline.get_line_buffer()
-        if text != saved:
+        if text.strip() and text != saved:
             answering.save_draft(store, ask.id, caller, text)
             saved = text
         if number != signal.SIGALRM:

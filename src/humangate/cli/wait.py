@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id")
+    parser.add_argument("id", help="the id, or the beginning of it")
     parser.add_argument(
         "--timeout",
         metavar="TIME",

@@ -62,7 +62,11 @@ def whose(store: Store, secret: str, name: str = "") -> str:
     """The person whose token this is; it must be the named one, if a name is given."""
     found = store.people.by_token(token_digest(secret.strip()))
     if found is None or (name and found != name):
-        raise RefusedError(f"this is not a token of {name}" if name else "this store does not know the token that was presented")
+        raise RefusedError(
+            f"this is not a token of {name}"
+            if name
+            else "this store does not know the token that was presented"
+        )
     return found
 
 
