@@ -20,6 +20,7 @@ TINY_TABLES = ("people", "tokens", "group_members", "traits")
 # They begin at one end, in the order they are wanted, and stop after a row or a page.
 STOP_EARLY = (
     "asks.pending_asks",
+    "asks.pending_asks_of_project",
     "audit.head",
     "audit.newest_entries",
     "outbox.waiting_notices",

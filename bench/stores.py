@@ -31,7 +31,7 @@ CALLER = Caller(
         "variables": [],
     },
 )
-ORIGIN = Origin("/home/ada/shop", "/home/ada/shop/api", "claude", sponsor=person("ada"))
+ORIGIN = Origin("/projects/shop", "/projects/shop/api", "claude", sponsor=person("ada"))
 REQUEST = Request("Which region should the new bucket be in?")
 GIVEN = Given("eu-central-1")
 

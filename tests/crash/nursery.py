@@ -14,6 +14,14 @@ from typing import Any, Self
 
 HERE = Path(__file__).parent
 PATIENCE_SECONDS = 120.0
+# Whether a process must ask for more memory depends on chance: let it have plenty beforehand.
+SAME_CALLS_EVERY_TIME = {
+    "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONMALLOC": "malloc",
+    "MALLOC_TOP_PAD_": str(64 * 1024 * 1024),
+    "MALLOC_MMAP_MAX_": "0",
+}
 
 
 class HungError(Exception):
@@ -29,6 +37,7 @@ class Child:
         self.stdout = stdout
         self._handle = os.pidfd_open(pid)
         self._unread = b""
+        self.ended = False
 
     def fileno(self) -> int:
         return self.stdout
@@ -49,7 +58,9 @@ class Child:
 
     def lines(self) -> list[str]:
         """The whole lines that are there now; asks the pipe once."""
-        *whole, self._unread = (self._unread + os.read(self.stdout, 65536)).split(b"\n")
+        part = os.read(self.stdout, 65536)
+        self.ended = not part
+        *whole, self._unread = (self._unread + part).split(b"\n")
         return [line.decode() for line in whole]
 
     def last_lines(self) -> list[str]:
@@ -80,13 +91,12 @@ class Nursery:
 
     def __init__(self) -> None:
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # One hash seed for all, so that every run makes the same system calls.
-        environ = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
         with theirs:
             self._server = subprocess.Popen(
                 [sys.executable, str(HERE / "operation.py"), str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
-                env=environ,
+                stdout=subprocess.DEVNULL,
+                env={**os.environ, **SAME_CALLS_EVERY_TIME},
             )
 
     def start(self, job: str, **arguments: Any) -> Child:

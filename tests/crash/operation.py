@@ -185,7 +185,6 @@ def stay_open(path: str, rounds: int) -> None:
             acknowledge("asked")
             acknowledge(answer(Scene(path, ask_id, store)))
             acknowledge(take(Scene(path, ask_id, store)))
-        acknowledge("all")
 
 
 JOBS = {

@@ -43,6 +43,11 @@ class Point(NamedTuple):
     call: Call
     fault: str
 
+    @property
+    def can_fail(self) -> bool:
+        """Everything can but giving back a lock, which no disk has a part in."""
+        return "F_UNLCK" not in self.call.rest
+
     def __str__(self) -> str:
         return f"{self.fault} at call {self.place} ({self.call.name} {self.call.nth})"
 
@@ -169,6 +174,7 @@ class Field:
                 said = child.line()
                 confirmed = said.startswith("ACK")
                 wrong = self._judge(path, confirmed=confirmed)
+                wrong += _outspoken(point, said)
                 if said.startswith("ERR") and point.fault == FULL_DISK:
                     wrong += self._again(path, child)
                 child.hang_up()
@@ -208,6 +214,13 @@ class Field:
         if self._operation == "take_secret":
             wrong += [f"the secret is still in {name}" for name in traces_of_secret(path)]
         return [f"done again: {one}" for one in wrong]
+
+
+def _outspoken(point: Point, said: str) -> list[str]:
+    """Whatever the store's files do, it is told in the gate's own words."""
+    own = said.startswith(("ACK", "ERR StoreTroubleError")) or not said
+    outside = point.call.acknowledges or point.call.name == "getrandom"
+    return [] if own or outside else [f"a raw error came out: {said}"]
 
 
 def _was_hit(point: Point, calls: list[Call]) -> bool:

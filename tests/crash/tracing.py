@@ -13,7 +13,7 @@ from nursery import HungError
 needs_strace = pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
 
 _CALL = re.compile(r"\d+ +(\w+)\((.*)")
-_PATH = re.compile(r"^\d+<([^>]*)>")
+_FILE = re.compile(r"^\d+<([^>]*)>")
 
 
 class Call(NamedTuple):
@@ -24,10 +24,14 @@ class Call(NamedTuple):
     rest: str
 
     @property
+    def file(self) -> str:
+        """The number and path of the open file that is its first argument."""
+        found = _FILE.match(self.rest)
+        return found[0] if found else ""
+
+    @property
     def path(self) -> str:
-        """The file that its first argument is open on."""
-        found = _PATH.match(self.rest)
-        return found[1] if found else ""
+        return self.file.partition("<")[2].removesuffix(">")
 
     @property
     def acknowledges(self) -> bool:

@@ -125,7 +125,9 @@ def taker(path: str, name: str, seed: int, resume: list[Any] | None) -> None:
         tell("taken" if mine else "taken before", ask.id, who)
 
     def take_some(_: int) -> None:
-        ready = [a for a in store.asks.settled(_PAGE) if not a.delivered_at and a.status == "answered"]
+        ready = [
+            a for a in store.asks.settled(_PAGE) if not a.delivered_at and a.status == "answered"
+        ]
         if ready:
             take_one(dice.choice(ready))
         else:

@@ -65,7 +65,8 @@ class Answer(NamedTuple):
     """Why it was refused."""
     key: str
     fingerprint: str
-    """Of value and note, to tell a retry from another answer under the same key."""
+    """Of value and note, to tell a retry from another answer under the same key; without a
+    key, or of a secret, there is none."""
 
 
 class Verdict(NamedTuple):
@@ -244,7 +245,7 @@ def _only_people(ask: Ask, because: str) -> str:
 def _conceal(question: Question, value: Any, given: Given, key: bytes) -> tuple[Any, Any, str]:
     """(in clear or None, as everybody may see it, fingerprint)."""
     if not question.secret and not has_hidden(question.schema):
-        return None, value, digest([given.value, given.note])
+        return None, value, digest([given.value, given.note]) if given.key else ""
     if question.secret:
         hidden: Any = {"secret": keyed_digest(value, key)}
     else:

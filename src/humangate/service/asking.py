@@ -21,7 +21,7 @@ from humangate.domain.asks import (
 from humangate.domain.digests import token_digest
 from humangate.domain.display import storable
 from humangate.domain.forms import has_hidden
-from humangate.domain.requirements import make_requirement
+from humangate.domain.requirements import ANYBODY, make_requirement
 from humangate.doors.results import Done
 from humangate.errors import NotFoundError, RefusedError, UsageError
 
@@ -112,6 +112,8 @@ def ask(store: Store, request: Request, origin: Origin, caller: Caller) -> Opene
 
 
 def _requirement(store: Store, request: Request) -> Requirement:
+    if not request.requirement:
+        return ANYBODY
     requirement = make_requirement(request.requirement, store.people.groups())
     if requirement.personal:
         known = {person.name for person in store.people.all() if person.tokens}

@@ -33,6 +33,7 @@ SELECT coalesce(max(seq), 0) FROM asks;
 SELECT * FROM asks WHERE status = 'pending' ORDER BY priority, opened_at, seq LIMIT ?;
 
 -- name: pending_asks_of_project
+-- Walks the inbox in its order and stops at the limit; another index would cost every ask.
 SELECT * FROM asks WHERE status = 'pending' AND project = ?
 ORDER BY priority, opened_at, seq LIMIT ?;
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import time
 from _thread import RLock
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from humangate.errors import StoreTroubleError
+from humangate.store.sqlite.bell import ring
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 _PATIENCE_SECONDS = 30.0
 # Before this, two connections that wrote and checkpointed at the same instant lost pages.
@@ -25,10 +26,10 @@ class Connection:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._lock = RLock()
+        self.lock = RLock()
         self._waiting_since = 0.0
         try:
-            self._raw = self._open()
+            self.raw = self._open()
         except apsw.Error as error:
             raise self.trouble(error) from error
 
@@ -54,45 +55,27 @@ class Connection:
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         try:
             # Another thread's half-done transaction is visible on this connection: wait for it.
-            with self._lock:
-                return self._raw.execute(sql, parameters).fetchall()
+            with self.lock:
+                return self.raw.execute(sql, parameters).fetchall()
         except apsw.Error as error:
             raise self.trouble(error) from error
 
     def write(self, sql: str, parameters: Sequence[Any] = ()) -> int:
         """Run one statement of an open transaction; says how many rows it changed."""
-        self._raw.execute(sql, parameters)
-        return self._raw.changes()
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Begin at once, commit and sync at the end, undo everything on any error."""
-        with self._lock:
-            try:
-                self._raw.execute("BEGIN IMMEDIATE")
-                try:
-                    yield
-                    self._raw.execute("COMMIT")
-                except BaseException:
-                    if self._raw.in_transaction:
-                        self._raw.execute("ROLLBACK")
-                    raise
-            except apsw.ConstraintError:
-                raise
-            except apsw.Error as error:
-                raise self.trouble(error) from error
+        self.raw.execute(sql, parameters)
+        return self.raw.changes()
 
     def checkpoint(self) -> None:
         """Empty the log, so that what was erased is gone from it too; later if it is in use."""
         with suppress(apsw.BusyError):
-            self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def prepare(self, migrations: list[str]) -> None:
         """Bring the file to the newest schema; any number of processes may try at once."""
         try:
             version = self._version()
             if version < len(migrations):
-                self._raw.execute("PRAGMA journal_mode = WAL").fetchall()
+                self.raw.execute("PRAGMA journal_mode = WAL").fetchall()
                 self._migrate(migrations)
         except apsw.Error as error:
             raise self.trouble(error) from error
@@ -102,16 +85,16 @@ class Connection:
             )
 
     def _version(self) -> int:
-        version = self._raw.execute("PRAGMA user_version").get
+        version = self.raw.execute("PRAGMA user_version").get
         assert isinstance(version, int)
         return version
 
     def _migrate(self, migrations: list[str]) -> None:
-        with self.transaction():
+        with Transaction(self):
             for path in migrations[self._version() :]:
                 with open(path, encoding="utf-8") as file:
-                    self._raw.execute(file.read())
-            self._raw.execute(f"PRAGMA user_version = {len(migrations)}")
+                    self.raw.execute(file.read())
+            self.raw.execute(f"PRAGMA user_version = {len(migrations)}")
 
     def problems(self) -> list[str]:
         """What a thorough look at the file and the library finds."""
@@ -124,7 +107,7 @@ class Connection:
         return found
 
     def close(self) -> None:
-        self._raw.close()
+        self.raw.close()
 
     def trouble(self, error: Exception) -> StoreTroubleError:
         """The sentence for a database error: what is wrong, what is certain, what to do."""
@@ -145,3 +128,38 @@ class Connection:
             f"the store {self.path} gives trouble: {what}. "
             "Nothing was confirmed; gate show tells what is recorded."
         )
+
+
+class Transaction:
+    """Begins at once, commits and syncs at the end, and undoes everything on any error."""
+
+    def __init__(self, connection: Connection, at: str = "", bell_path: str = "") -> None:
+        self._db = connection
+        self._at = at
+        self._bell_path = bell_path
+
+    def __enter__(self) -> str:
+        self._db.lock.acquire()
+        try:
+            self._db.raw.execute("BEGIN IMMEDIATE")
+        except apsw.Error as error:
+            self._db.lock.release()
+            raise self._db.trouble(error) from error
+        return self._at
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        raw = self._db.raw
+        try:
+            if error is None:
+                raw.execute("COMMIT")
+        except apsw.Error as failed:
+            raise self._db.trouble(failed) from failed
+        finally:
+            with suppress(apsw.Error):
+                if raw.in_transaction:
+                    raw.execute("ROLLBACK")
+            self._db.lock.release()
+        if isinstance(error, apsw.Error) and not isinstance(error, apsw.ConstraintError):
+            raise self._db.trouble(error) from error
+        if error is None and self._bell_path:
+            ring(self._bell_path)

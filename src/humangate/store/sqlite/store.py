@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from humangate.store.sqlite.asks import SqliteAsks
 from humangate.store.sqlite.audit import SqliteAudit
-from humangate.store.sqlite.bell import listen, ring
-from humangate.store.sqlite.connection import Connection
+from humangate.store.sqlite.bell import listen
+from humangate.store.sqlite.connection import Connection, Transaction
 from humangate.store.sqlite.outbox import SqliteOutbox
 from humangate.store.sqlite.people import SqlitePeople
 from humangate.store.sqlite.queries import load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from datetime import datetime
 
     from humangate.domain.asks import Notice
@@ -46,7 +45,7 @@ class SqliteStore:
 
     def mark_throwaway(self) -> None:
         """For demos and tests; a store in use cannot become one."""
-        with self.connection.transaction():
+        with self.transaction():
             self.connection.write(_SQL["mark_throwaway"])
 
     def now(self) -> datetime:
@@ -58,12 +57,10 @@ class SqliteStore:
     def bell(self) -> Bell:
         return listen(self._bell_path)
 
-    @contextmanager
-    def transaction(self) -> Iterator[str]:
-        """A transaction and its time; rings the bell once it is committed."""
-        with self.connection.transaction():
-            yield self.now().isoformat(timespec="microseconds")
-        ring(self._bell_path)
+    def transaction(self) -> Transaction:
+        """A transaction that rings the bell once it is committed; entering it gives its time."""
+        at = self.now().isoformat(timespec="microseconds")
+        return Transaction(self.connection, at, self._bell_path)
 
     def record(self, at: str, events: Iterable[Event], notices: Iterable[Notice] = ()) -> None:
         """What belongs to every change of state, in the same transaction (law 9)."""

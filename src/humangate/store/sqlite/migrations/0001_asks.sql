@@ -52,7 +52,6 @@ CREATE TABLE asks (
 ) STRICT;
 
 CREATE INDEX asks_pending ON asks (priority, opened_at, seq) WHERE status = 'pending';
-CREATE INDEX asks_pending_project ON asks (project, priority, opened_at, seq) WHERE status = 'pending';
 CREATE INDEX asks_due ON asks (due_at) WHERE status = 'pending' AND due_at IS NOT NULL;
 CREATE INDEX asks_settled ON asks (settled_at) WHERE settled_at IS NOT NULL;
 -- Law 4: a repeated request attaches to an ask that is pending or answered and not taken.
