@@ -7,8 +7,8 @@ import threading
 
 import apsw
 import pytest
-
-from bench import plansfrom tests.conftest import a_person
+from bench import plans
+from tests.conftest import a_person
 
 from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
@@ -17,6 +17,7 @@ from humangate.service import answering, asking, waiting
 from humangate.service.asking import Request
 from humangate.store.sqlite import bell
 from humangate.wiring import open_store, open_throwaway_store
+
 
 @pytest.fixture
 def path(tmp_path):
