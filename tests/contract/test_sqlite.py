@@ -28,7 +28,7 @@ def opened(store, kind="text", **more):
     return asking.ask(store, Request("Why?", kind, **more), Origin(owner="run:1"), a_person()).ask
 
 
-@pytest.mark.proves("STORE-5", "S0-34", "S0-39", "S0-40", "S0-B6", "S0-93")
+@pytest.mark.proves("STORE-5", "S0-34", "S0-39", "S0-40", "S0-93")
 def test_the_view_shows_asks_in_their_older_shape_and_words(path):
     store = open_throwaway_store(path)
     approved, rejected, chosen, text, late = (

@@ -114,7 +114,7 @@ def test_nobody_attaches_without_a_session_or_to_a_secret(store):
     opened(store, "a-555", session="claude/1", question=secret, token_digest="u")
 
 
-@pytest.mark.proves("STORE-1", "X-20", "CLI-8")
+@pytest.mark.proves("STORE-1", "CLI-8")
 def test_the_inbox_is_ordered_by_priority_then_age(store):
     for ask_id, priority, project in (
         ("a-222", 2, "/p"),

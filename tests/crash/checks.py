@@ -238,8 +238,12 @@ def a_taken_answer_is_not_given_again(path: str) -> None:
 def a_secret_stands_in_one_table_and_then_in_none(path: str) -> None:
     ask_id = secretly_answered(path)
     with closing(apsw.Connection(path)) as db:
-        tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        held = [name for name in tables if SECRET in str(db.execute(f"SELECT * FROM {name}").fetchall())]
+        tables = [
+            name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
+        held = [
+            name for name in tables if SECRET in str(db.execute(f"SELECT * FROM {name}").fetchall())
+        ]
     assert held == ["secrets"], held
     with closing(wiring.open_store(path)) as store:
         waiting.take(store, asking.get(store, ask_id), TAKER)

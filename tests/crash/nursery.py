@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,6 +39,7 @@ class Child:
         self._handle = os.pidfd_open(pid)
         self._unread = b""
         self.ended = False
+        self.closed = False
 
     def fileno(self) -> int:
         return self.stdout
@@ -71,7 +73,8 @@ class Child:
         return found
 
     def kill(self) -> None:
-        signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._handle, signal.SIGKILL)
 
     def hang_up(self) -> None:
         """Send no more bytes: whoever waits for one ends."""
@@ -80,6 +83,10 @@ class Child:
         self._stdin = -1
 
     def close(self) -> None:
+        """Wait for its end; it has been killed, or ends when nobody sends it bytes."""
+        if self.closed:
+            return
+        self.closed = True
         self.hang_up()
         select.select([self._handle], [], [], PATIENCE_SECONDS)
         os.close(self.stdout)
@@ -90,6 +97,7 @@ class Nursery:
     """The server that forks; `with` keeps it alive."""
 
     def __init__(self) -> None:
+        self._children: list[Child] = []
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._server = subprocess.Popen(
@@ -101,13 +109,14 @@ class Nursery:
 
     def start(self, job: str, **arguments: Any) -> Child:
         """A process that is READY: all that is left to it is the job itself."""
-        stdin, our_end = os.pipe()
-        their_end, stdout = (lambda ends: (ends[1], ends[0]))(os.pipe())
+        its_stdin, stdin = os.pipe()
+        stdout, its_stdout = os.pipe()
         request = json.dumps({"job": job, "arguments": arguments}).encode()
-        socket.send_fds(self._channel, [request], [stdin, their_end])
-        os.close(stdin)
-        os.close(their_end)
-        child = Child(int(self._channel.recv(32)), our_end, stdout)
+        socket.send_fds(self._channel, [request], [its_stdin, its_stdout])
+        os.close(its_stdin)
+        os.close(its_stdout)
+        child = Child(int(self._channel.recv(32)), stdin, stdout)
+        self._children.append(child)
         if child.line() != "READY":
             raise HungError(f"the {job} did not come up: see its traceback")
         return child
@@ -116,5 +125,9 @@ class Nursery:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for child in self._children:
+            if not child.closed:
+                child.kill()
+                child.close()
         self._channel.close()
         self._server.wait(PATIENCE_SECONDS)

@@ -36,6 +36,7 @@ ORIGIN = Origin(project="shop", session="claude/s1", sponsor="person:ada", owner
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 SECRET = "swordfish-of-the-crash-harness"
 
+_PR_SET_PDEATHSIG = 1
 _PR_SET_PTRACER = 0x59616D61
 _ANYBODY = ctypes.c_ulong(-1)
 
@@ -159,11 +160,15 @@ def acknowledge(result: Any) -> None:
     os.write(1, f"ACK {json.dumps(result)}\n".encode())
 
 
+def enter(scene: Scene) -> Scene:
+    """Open the store; one that is not there yet is made by the operation itself."""
+    there = os.path.exists(scene.path)
+    return scene._replace(store=wiring.open_store(scene.path)) if there else scene
+
+
 def perform(operation: str, path: str, ask_id: str) -> None:
     """Try once for every byte that comes, until it is acknowledged or nobody sends one."""
-    # A store that is not there yet is made by the operation itself, under the eyes of the tracer.
-    store = wiring.open_store(path) if os.path.exists(path) else None
-    scene = Scene(path, ask_id, store)
+    scene = enter(Scene(path, ask_id))
     os.write(1, b"READY\n")
     while workers.may_start():
         try:
@@ -205,8 +210,10 @@ def live(job: str, arguments: dict[str, Any], stdin: int, stdout: int) -> None:
         os.dup2(stdout, 1)
         os.close(stdin)
         os.close(stdout)
+        libc = ctypes.CDLL(None)
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         # Where only ancestors may trace a process, this lets the tracer in.
-        ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _ANYBODY)
+        libc.prctl(_PR_SET_PTRACER, _ANYBODY)
         JOBS[job](**arguments)
         code = 0
     except BaseException:
@@ -221,9 +228,9 @@ def rehearse() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, operation in OPERATIONS.items():
             path = os.path.join(folder, name, "gate.db")
-            ask_id = operation.prepare(path)
-            with closing(wiring.open_store(path)) as store, suppress(Exception):
-                operation.perform(Scene(path, ask_id, store))
+            scene = Scene(path, operation.prepare(path))
+            with suppress(Exception):
+                operation.perform(enter(scene))
     # Nor may the collection of what is left of it fall into one.
     gc.collect()
     gc.disable()

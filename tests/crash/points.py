@@ -20,7 +20,7 @@ from operation import OPERATIONS, SECRET, Scene
 from tracing import Call, Tracer, since_start, until_acknowledged
 
 from humangate import wiring
-from humangate.errors import AlreadySettledError
+from humangate.errors import AlreadySettledError, GateError
 from humangate.service.auditing import verify
 
 KILL = "signal=KILL"
@@ -31,6 +31,7 @@ WRITING_CALLS = (
 )  # fmt: skip
 
 _TRIES = 5
+_SHOWN = 200
 _RANDOM_COLUMNS = ("id", "ask_id", "subject", "hash")
 
 Picture = dict[str, Any]
@@ -207,6 +208,8 @@ class Field:
             OPERATIONS[self._operation].perform(Scene(path, self._ask_id, store))
         except AlreadySettledError:
             """It had happened, as the picture will show."""
+        except GateError as error:
+            return [f"it could not be done again: {error}"]
         finally:
             if store:
                 store.close()
@@ -234,7 +237,7 @@ def _was_hit(point: Point, calls: list[Call]) -> bool:
 def differences(one: Picture, other: Picture) -> str:
     names = sorted(one.keys() | other.keys())
     return "; ".join(
-        f"{name} is {one.get(name)}, not {other.get(name)}"
+        f"{name} is {str(one.get(name))[:_SHOWN]}, not {str(other.get(name))[:_SHOWN]}"
         for name in names
         if one.get(name) != other.get(name)
     )

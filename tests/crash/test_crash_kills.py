@@ -8,9 +8,9 @@ import select
 import time
 
 import pytest
-from figures import tell
 from ledger import Ledger
 from nursery import Child, Nursery
+from telling import tell
 
 ROLES = {
     "asker-1": "asker", "asker-2": "asker",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from figures import tell
 from nursery import Nursery
 from points import faults, picture
+from telling import tell
 
 RACERS = 8
 
@@ -27,7 +27,5 @@ def test_processes_that_race_to_make_a_store_all_succeed(whole, tmp_path, capsys
             for racer in racers:
                 racer.go()
             assert [racer.line() for racer in racers] == ['ACK "made"'] * RACERS
-            for racer in racers:
-                racer.close()
             assert picture(path) == newest
     tell(capsys, f"{RACERS} processes, {rounds} rounds: schema {newest['version']} every time")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from figures import tell
 from points import BROKEN_DISK, FULL_DISK, KILL, WRITING_CALLS, Point, sweep
+from telling import tell
 from tracing import needs_strace
 
 OPERATIONS = ("ask", "answer", "take", "take_secret", "cancel", "expire", "migrate")

@@ -8,9 +8,9 @@ from collections import Counter, defaultdict
 from contextlib import closing
 
 import pytest
-from figures import tell
 from nursery import Child, Nursery
 from points import faults
+from telling import tell
 
 from humangate import wiring
 from humangate.domain.asks import Origin
@@ -54,8 +54,6 @@ def test_one_of_twenty_simultaneous_answers_wins(whole, tmp_path, capsys):
             for number in range(RIVALS)
         }
         met = race(children)
-        for child in children.values():
-            child.close()
 
     latencies = sorted(seconds for lines in met.values() for _, seconds, _, _ in lines)
     p50, p99 = latencies[len(latencies) // 2], latencies[len(latencies) * 99 // 100]

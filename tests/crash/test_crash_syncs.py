@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import closing
 
 import pytest
-from figures import tell
 from nursery import Nursery
 from operation import OPERATIONS
 from syncs import count_syncs
+from telling import tell
 from tracing import Tracer, needs_strace, since_start, until_acknowledged
 
 VERBS = (

@@ -35,7 +35,7 @@ def give(ask, value, caller=None, votes=(), **more):
     return answer(ask, votes, caller or a_person(), Given(value, **more), NOW, KEY)
 
 
-@pytest.mark.proves("ASK-1", "LAW-3", "S0-B1", "S0-B4", "S1-18", "X-6")
+@pytest.mark.proves("ASK-1", "LAW-3", "X-6")
 @pytest.mark.parametrize(
     "words",
     ["yes please", "APPROVED - not", "no, yes", "ok", "LGTM", "y e s", "да", "oui", "", " ", "true",
@@ -60,7 +60,7 @@ def test_the_words_of_an_approval():
     assert interpret(an_ask().question, False) == ("rejected", None)
 
 
-@pytest.mark.proves("ASK-9", "S0-B6", "X-8", "X-9", "X-31")
+@pytest.mark.proves("ASK-9", "X-8", "X-9", "X-31")
 def test_a_rejection_is_answered_with_a_reason_and_a_name():
     change = give(an_ask(), "no", note="not on a Friday").change
     after = change.ask
@@ -86,7 +86,7 @@ def test_settling_wakes_the_owner_and_tells_the_outbox_and_the_audit():
     assert verdict.answer.outcome == "settled"
 
 
-@pytest.mark.proves("ASK-2", "S0-7", "S1-19", "S1-B15")
+@pytest.mark.proves("ASK-2", "S0-7", "S1-B15")
 def test_a_choice_takes_one_of_its_options():
     question = an_ask("choice", options=("Red", "Blue", "blue ")).question
     assert interpret(question, "Red") == (None, "Red")
@@ -115,7 +115,7 @@ def test_several_options_are_chosen_each_once():
             interpret(question, wrong)
 
 
-@pytest.mark.proves("ASK-3", "S1-20", "S1-B6", "X-5")
+@pytest.mark.proves("ASK-3", "S1-20", "X-5")
 @pytest.mark.parametrize("spelling", ["Other…", "other...", "Other"])
 def test_other_carries_words(spelling):
     question = an_ask("choice", options=("A", spelling)).question
@@ -185,7 +185,7 @@ def test_an_answer_is_bound_to_what_was_shown():
     assert isinstance(verdict.error, RefusedError) and verdict.change is None
 
 
-@pytest.mark.proves("WHO-2", "LAW-3", "S2-B3", "X-16")
+@pytest.mark.proves("WHO-2", "LAW-3", "X-16")
 @pytest.mark.parametrize("kind", ["approval", "session"])
 def test_an_agent_cannot_decide_what_lets_something_happen(kind):
     verdict = give(an_ask(kind), "yes", an_agent())

@@ -25,7 +25,7 @@ def later(seconds):
     return NOW + timedelta(seconds=seconds)
 
 
-@pytest.mark.proves("X-10", "X-12", "S2-24")
+@pytest.mark.proves("X-12")
 def test_deadlines_are_absolute_and_optional():
     assert start(NOW) == NO_DEADLINES and NO_DEADLINES.due_at is None
     clock = start(NOW, 30, True, 7, (Escalation(9, "b"), Escalation(3, "a")))

@@ -59,10 +59,28 @@ def test_every_fault_is_named_up_to_five():
         ({"$ref": "#/nowhere/x"}, 1, "###"),
         ({"$ref": "#"}, 1, "###"),
         ({"properties": {"p": True}}, {"p": 1}, {"p": 1}),
+        ({"anyOf": [{"properties": {"p": SECRET}}]}, {"p": 1}, {"p": "###"}),
+        ({"oneOf": [{"items": SECRET}]}, [1], ["###"]),
+        ({"$ref": "#/$defs/a~0b", "$defs": {"a~b": SECRET}}, 1, "###"),
+        ({"prefixItems": [{}], "items": SECRET}, [1, 2, 3], [1, "###", "###"]),
+        ({"prefixItems": [{}, {}, {}], "items": SECRET}, [1, 2], [1, 2]),
     ],
 )
 def test_write_only_parts_are_hidden_wherever_they_are(schema, value, shown):
     assert hidden(schema, value) == shown
+
+
+@pytest.mark.proves("ASK-32")
+def test_what_lies_too_deep_to_follow_is_hidden():
+    schema, value = {}, "deep"
+    for _ in range(50):
+        schema, value = {"properties": {"p": schema}}, {"p": value}
+    assert "deep" in str(hidden(schema, value))
+    assert "deep" not in str(hidden({"properties": {"p": schema}}, {"p": value}))
+    listed, value = {}, "deep"
+    for _ in range(51):
+        listed, value = {"items": listed}, [value]
+    assert "deep" not in str(hidden(listed, value))
 
 
 @pytest.mark.proves("ASK-32")

@@ -39,7 +39,7 @@ def test_an_unknown_or_abbreviated_id_is_exit_code_five(world):
     assert world.ada.gate("show", ask_id[:4]).code == 0
 
 
-@pytest.mark.proves("CLI-5", "S3-B10")
+@pytest.mark.proves("CLI-5")
 def test_without_a_terminal_and_a_value_it_is_an_error_not_a_hang(world):
     ask_id = world.ask("Which?")
     ran = world.ada.gate("answer", ask_id)
@@ -48,7 +48,7 @@ def test_without_a_terminal_and_a_value_it_is_an_error_not_a_hang(world):
     assert world.plain.gate("answer", ask_id, "x", "--as", "ada").code == 7
 
 
-@pytest.mark.proves("CLI-10", "LAW-6", "S3-B9", "S3-B11", "S3-43", "S3-44")
+@pytest.mark.proves("CLI-10", "LAW-6")
 def test_in_the_editor_only_what_stands_below_the_line_counts(world):
     ask_id = world.ask(
         "Which?\n## Your answer (write below this line; nothing above it counts)\nno!",

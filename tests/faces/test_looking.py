@@ -19,7 +19,7 @@ from humangate.cli.main import COMMANDS, main, parser_of
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.proves("CLI-8", "X-20", "S3-79")
+@pytest.mark.proves("CLI-8")
 def test_the_inbox_tells_who_what_how_long_and_what_it_blocks(world):
     assert "Nothing is waiting" in world.ada.gate().out
     first = world.ask("Which\ndatabase?", "--from", "coder")
@@ -41,7 +41,7 @@ def test_the_inbox_tells_who_what_how_long_and_what_it_blocks(world):
     assert "Nothing" in world.ada.gate("inbox", "--project", "/elsewhere").out
 
 
-@pytest.mark.proves("CLI-8", "LAW-8", "ASK-26", "S3-41")
+@pytest.mark.proves("CLI-8", "LAW-8", "ASK-26")
 def test_show_tells_everything_about_an_ask(world):
     ask_id = world.ask(
         "Deploy?", "--kind", "approval", "--timeout", "1h", "--confidence", "0.8", "--priority", "high",

@@ -51,7 +51,7 @@ def test_answering_one_after_the_other_with_skip(world, terminal):
     assert world.get(skipped).pending
 
 
-@pytest.mark.proves("CLI-6", "LAW-6", "S3-B10")
+@pytest.mark.proves("CLI-6", "LAW-6")
 @pytest.mark.parametrize("end", ["C-c", "kill"])
 def test_a_half_typed_answer_is_offered_again(world, terminal, end):
     ask_id = world.ask("Why?", "--timeout", "60")

@@ -65,7 +65,7 @@ def an_ask(store, text):
     return Ask("a-222", question, origin, store.now(), "d", going_on=f"G {text}")
 
 
-@pytest.mark.proves("LAW-8", "S4-B3")
+@pytest.mark.proves("LAW-8")
 def test_five_thousand_payloads_stay_in_their_frame(monkeypatch):
     store = MemoryStore()
     monkeypatch.setattr("humangate.cli.screen.columns", lambda: WIDTH)

@@ -18,7 +18,7 @@ def store():
     return MemoryStore()
 
 
-@pytest.mark.proves("PY-1", "PY-5", "S0-5", "S2-71")
+@pytest.mark.proves("PY-1", "PY-5")
 def test_approving_choosing_and_asking(store):
     person = ScriptedPerson(store)
     person.will_answer("Deploy", "yes", note="go").will_answer("Which", "Blue").will_answer(
@@ -38,7 +38,7 @@ def test_approving_choosing_and_asking(store):
     assert store.asks.get(form.id).delivered_at is not None
 
 
-@pytest.mark.proves("PY-2", "ASK-18", "S2-B7")
+@pytest.mark.proves("PY-2", "ASK-18")
 def test_silence_is_falsy_and_has_no_value(store):
     gate = Gate(store)
     assert not gate.approve("Deploy?", expires_seconds=60)
