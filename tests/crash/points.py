@@ -82,6 +82,8 @@ def picture(path: str) -> Picture:
     if not os.path.exists(path):
         path = ":memory:"
     with closing(apsw.Connection(path)) as db:
+        # A killed process may still be letting go of its locks.
+        db.set_busy_timeout(10_000)
         rows = db.execute("SELECT type, name FROM sqlite_master ORDER BY name").fetchall()
         return {
             "damage": [row[0] for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"],
@@ -151,12 +153,8 @@ class Field:
 
     @contextmanager
     def _child(self, path: str) -> Iterator[Child]:
-        # The path of a store that does not exist yet lies in a folder that does not either.
-        with closing(
-            self._nursery.start(
-                "perform", operation=self._operation, path=path, ask_id=self._ask_id
-            )
-        ) as child:
+        arguments = {"operation": self._operation, "path": path, "ask_id": self._ask_id}
+        with closing(self._nursery.start("perform", **arguments)) as child:
             yield child
 
     def strike(self, point: Point) -> Strike:

@@ -51,9 +51,8 @@ def test_only_the_closed_words_decide_an_approval(words):
 
 @pytest.mark.proves("ASK-1", "X-6")
 def test_the_words_of_an_approval():
-    assert {word for word, decision in DECISIONS.items() if decision == "approved"} == {
-        "yes", "y", "approve", "approved",
-    }  # fmt: skip
+    approving, rejecting = ("yes", "y", "approve", "approved"), ("no", "n", "reject", "rejected")
+    assert dict.fromkeys(approving, "approved") | dict.fromkeys(rejecting, "rejected") == DECISIONS
     for word, decision in DECISIONS.items():
         assert interpret(an_ask().question, f" {word.upper()} ") == (decision, None)
     assert interpret(an_ask().question, True) == ("approved", None)
@@ -68,6 +67,8 @@ def test_a_rejection_is_answered_with_a_reason_and_a_name():
     assert (after.settled_by, after.settled_via, after.settled_at) == ("person:ada", "cli", NOW)
     assert after.value is None
     assert after.version == 2
+    assert give(an_ask("text"), "x").change.ask.decision is None
+    assert (Given("x").note, Given("x").key, give(an_ask(), "no").answer.reason) == ("", "", "")
 
 
 @pytest.mark.proves("ASK-28", "LAW-9", "ASK-29")
@@ -241,6 +242,7 @@ def test_a_secret_stands_nowhere_but_in_its_own_place():
     assert verdict.secret == "hunter2"
     assert "hunter2" not in repr(verdict._replace(secret=None))
     assert list(verdict.answer.value) == ["secret"] and verdict.answer.fingerprint == ""
+    assert verdict.change.ask.value == verdict.answer.value
     other = answer(an_ask("text", secret=True), (), a_person(), Given("hunter2"), NOW, b"x" * 32)
     assert other.answer.value != verdict.answer.value
 
@@ -251,6 +253,7 @@ def test_fields_marked_write_only_are_hidden():
     verdict = give(an_ask("form", schema=schema), {"user": "ada", "pass": "hunter2"})
     assert verdict.secret == {"user": "ada", "pass": "hunter2"}
     assert verdict.change.ask.value["user"] == "ada"
+    assert list(verdict.change.ask.value["pass"]) == ["secret"]
     assert "hunter2" not in repr(verdict._replace(secret=None))
     with pytest.raises(UsageError, match="a secret has no default"):
         with_default(an_ask("form", schema=schema).question, {"user": "x"})

@@ -69,6 +69,17 @@ def test_only_gates_are_decided_by_more_than_one_person(kind, rule):
     assert make_question(kind, "Q", requirement=Requirement(of=("ada",)), **more)
 
 
+@pytest.mark.proves("ASK-9")
+def test_a_bare_ask_has_nothing_but_its_question():
+    question = make_question("text", "Q")
+    assert question == ("text", "Q", None, (), False, False, None, None, False, Requirement())
+    assert asks.Question("text", "Q") == question
+    assert Origin() == ("", "", "", "", "", "", "")
+    ask = Ask("a-2", question, Origin(), NOW, "d")
+    assert ask[5:10] == (2, None, "", "", deadlines.NO_DEADLINES)
+    assert ask[10:] == ("pending", None, None, "", None, "", "", None, "", 0, 0, 1)
+
+
 @pytest.mark.proves("LAW-10")
 def test_the_longest_question_fits():
     assert make_question("text", "x" * 200_000).prompt
@@ -176,7 +187,7 @@ def test_escalation_goes_along_its_list_each_step_once():
     assert asks.fall_due(ask, later(29)) is None
     first = asks.fall_due(ask, later(30))
     assert first.notices == (asks.Notice("escalated", "a-222", "bob"),)
-    assert first.events[0].content == {"to": "bob"} and first.events[0].kind == "ask.escalated"
+    assert first.events == (("ask.escalated", "a-222", "gate", {"to": "bob"}),)
     assert asks.fall_due(first.ask, later(59)) is None
     second = asks.fall_due(first.ask, later(60))
     assert second.notices[0].to == "boss" and second.ask.deadlines.escalate_at is None
@@ -226,9 +237,8 @@ def test_talking_settles_nothing():
         2,
     )
     assert back.message == asks.Message("a-222", "person:ada", "which one?", later(1))
-    assert (
-        back.events[0].kind == "ask.asked_back" and back.events[0].content["text"] == "which one?"
-    )
+    assert back.events[0].kind == "ask.asked_back"
+    assert back.events[0].content == {"text": "which one?", "via": "cli", "evidence": {"uid": 1000}}
     reply = asks.reply(back.ask, an_agent(), "the first", later(2))
     assert (reply.ask.heard, reply.ask.pending, reply.ask.version) == (1, True, 3)
     assert reply.events[0].kind == "ask.replied" and reply.notices[0].kind == "replied"

@@ -11,6 +11,21 @@ SHELL = Process(10, "bash", "bash")
 
 
 @pytest.mark.proves("WHO-1")
+def test_the_table_of_signs():
+    assert {sign.cli: sign.variables for sign in SIGNS} == {
+        "claude": ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID"),
+        "codex": ("CODEX_THREAD_ID", "CODEX_SESSION_ID", "CODEX_TOOL_CALL_ID"),
+        "agent": ("AI_AGENT",),
+    }
+    assert [sign.session_variable for sign in SIGNS] == [
+        "CLAUDE_CODE_SESSION_ID",
+        "CODEX_THREAD_ID",
+        "AI_AGENT",
+    ]
+    assert [sign.processes for sign in SIGNS] == [("claude",), ("codex",), ()]
+
+
+@pytest.mark.proves("WHO-1")
 @pytest.mark.parametrize("sign", SIGNS)
 def test_every_variable_of_the_table_is_a_sign(sign):
     for variable in sign.variables:
