@@ -21,6 +21,7 @@ EXIT_CODES = {
     8: "store trouble: it cannot be read or written",
     10: "rejected",
     11: "not answered yet; the ask stays pending",
+    130: "interrupted (Ctrl+C); a wait that is interrupted ends with 11 instead",
 }
 
 

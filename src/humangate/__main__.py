@@ -2,6 +2,6 @@
 
 import sys
 
-from humangate.cli.main import main
+from humangate.cli.main import program
 
-sys.exit(main())
+sys.exit(program())

@@ -13,8 +13,6 @@ from humangate.errors import StoreTroubleError
 from humangate.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from humangate.domain.principals import Caller
     from humangate.doors.clock import Clock
     from humangate.doors.store import Store
@@ -62,9 +60,7 @@ def caller(store: Store, via: str, token: str = "", name: str = "") -> Caller:
     return surroundings.caller(os.environ, via, whose(store, token, name))
 
 
-def origin(
-    caller: Caller, asker: str = "", owner: str = "", environ: Mapping[str, str] = os.environ
-) -> Origin:
+def origin(caller: Caller, asker: str = "", owner: str = "") -> Origin:
     """Where an ask of this process comes from."""
     folder = os.getcwd()
     agent = caller.agent
@@ -73,7 +69,7 @@ def origin(
         cwd=folder,
         agent=asker or surroundings.asker_name(agent),
         session=f"{agent.cli}/{agent.session}" if agent and agent.session else "",
-        tool_use_id=environ.get("CODEX_TOOL_CALL_ID", ""),
+        tool_use_id=os.environ.get("CODEX_TOOL_CALL_ID", ""),
         sponsor=caller.principal,
         owner=owner,
     )

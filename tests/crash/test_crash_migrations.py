@@ -33,6 +33,8 @@ def test_processes_that_race_to_make_a_store_all_succeed(whole, tmp_path, capsys
             for racer in racers:
                 racer.go()
             assert [racer.line() for racer in racers] == ['ACK "made"'] * RACERS
+            for racer in racers:
+                racer.close()
             assert picture(path) == newest
     tell(capsys, f"{RACERS} processes, {rounds} rounds: schema {newest['version']} every time")
 

@@ -29,16 +29,25 @@ COMMANDS = {
     "completion": "print a completion script for your shell",
 }
 
+_INTERRUPTED = 130
+
 EXIT_CODES = """exit codes:
   0 answered (approval: approved)   1 unexpected failure   2 usage
   3 timed out   4 cancelled   5 not found   6 already answered   7 refused
-  8 store trouble   10 rejected   11 not answered yet"""
+  8 store trouble   10 rejected   11 not answered yet   130 interrupted"""
+
+
+def program() -> int:
+    """`gate` as a process of its own."""
+    # Nothing here makes garbage in circles, and looking for it takes a tenth of the time.
+    gc.disable()
+    code = main()
+    gc.freeze()
+    return code
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns its exit code."""
-    # Nothing here makes garbage in circles, and looking for it takes a tenth of the time.
-    gc.disable()
     words = [_readable(word) for word in (sys.argv[1:] if argv is None else argv)]
     name = words[0] if words else "inbox"
     as_json = "--json" in words
@@ -55,7 +64,6 @@ def main(argv: list[str] | None = None) -> int:
         )
         code = _module(name).run(arguments)
         sys.stdout.flush()
-        gc.freeze()
         return int(code)
     except GateError as error:
         return _complain(error, as_json)
@@ -65,7 +73,7 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         print(file=sys.stderr)
-        return 130
+        return _INTERRUPTED
 
 
 def parser_of(name: str, helping: bool = False) -> argparse.ArgumentParser:
