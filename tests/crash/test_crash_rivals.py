@@ -60,7 +60,7 @@ def test_one_of_twenty_simultaneous_answers_wins(whole, tmp_path, capsys):
     wins = {name: sum(what == "won" for _, _, what, _ in lines) for name, lines in met.items()}
     tell(
         capsys,
-        f"{RIVALS} answerers, {asks} asks: p50 {p50 * 1000:.0f} ms, p99 {p99 * 1000:.0f} ms, "
+        f"{RIVALS} answerers, {asks} asks: p50 {p50 * 1000:.1f} ms, p99 {p99 * 1000:.0f} ms, "
         f"max {latencies[-1] * 1000:.0f} ms; wins from {min(wins.values())} to {max(wins.values())}",
     )
     check_results(path, met, asks)

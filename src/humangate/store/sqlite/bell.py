@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import select
 import time
+from contextlib import suppress
 
 _CLOSE_ON_EXEC_AND_NONBLOCK = 0o2004000
 _ATTRIBUTES_CHANGED = 0x4
@@ -21,12 +22,11 @@ _SLOWEST_LOOK_SECONDS = 0.05
 
 def ring(path: str) -> None:
     """Wake every waiter. A bell that cannot be rung only makes them slower."""
-    try:
-        os.utime(path)
-    except FileNotFoundError:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    except OSError:
-        return
+    with suppress(OSError):
+        try:
+            os.utime(path)
+        except FileNotFoundError:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
 class KernelBell:

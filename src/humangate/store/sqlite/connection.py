@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from _thread import RLock
@@ -15,6 +16,8 @@ from humangate.store.sqlite.bell import ring
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from humangate.doors.clock import Clock
 
 _PATIENCE_SECONDS = 30.0
 # Before this, two connections that wrote and checkpointed at the same instant lost pages.
@@ -67,7 +70,8 @@ class Connection:
 
     def checkpoint(self) -> None:
         """Empty the log, so that what was erased is gone from it too; later if it is in use."""
-        with suppress(apsw.BusyError):
+        # What it comes after is committed, so whatever goes wrong here is no failure of that.
+        with self.lock, suppress(apsw.Error):
             self.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def prepare(self, migrations: list[str]) -> None:
@@ -75,7 +79,7 @@ class Connection:
         try:
             version = self._version()
             if version < len(migrations):
-                self.raw.execute("PRAGMA journal_mode = WAL").fetchall()
+                self._write_ahead()
                 self._migrate(migrations)
         except apsw.Error as error:
             raise self.trouble(error) from error
@@ -83,6 +87,16 @@ class Connection:
             raise StoreTroubleError(
                 f"the store {self.path} was written by a newer humangate: upgrade this one"
             )
+
+    def _write_ahead(self) -> None:
+        """Turn to WAL mode. SQLite asks no busy handler here, so our own patience is used."""
+        for tries in itertools.count():
+            try:
+                self.raw.execute("PRAGMA journal_mode = WAL").fetchall()
+                return
+            except apsw.BusyError:
+                if not self._be_patient(tries):
+                    raise
 
     def _version(self) -> int:
         version = self.raw.execute("PRAGMA user_version").get
@@ -133,33 +147,41 @@ class Connection:
 class Transaction:
     """Begins at once, commits and syncs at the end, and undoes everything on any error."""
 
-    def __init__(self, connection: Connection, at: str = "", bell_path: str = "") -> None:
+    def __init__(
+        self, connection: Connection, clock: Clock | None = None, bell_path: str = ""
+    ) -> None:
         self._db = connection
-        self._at = at
+        self._clock = clock
         self._bell_path = bell_path
 
     def __enter__(self) -> str:
         self._db.lock.acquire()
         try:
             self._db.raw.execute("BEGIN IMMEDIATE")
-        except apsw.Error as error:
-            self._db.lock.release()
-            raise self._db.trouble(error) from error
-        return self._at
+            # Only now: while it waited its turn, others have written later times.
+            return self._clock.now().isoformat(timespec="microseconds") if self._clock else ""
+        except BaseException as error:
+            self._undo()
+            if isinstance(error, apsw.Error):
+                raise self._db.trouble(error) from error
+            raise
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        raw = self._db.raw
         try:
             if error is None:
-                raw.execute("COMMIT")
+                self._db.raw.execute("COMMIT")
         except apsw.Error as failed:
             raise self._db.trouble(failed) from failed
         finally:
-            with suppress(apsw.Error):
-                if raw.in_transaction:
-                    raw.execute("ROLLBACK")
-            self._db.lock.release()
+            self._undo()
         if isinstance(error, apsw.Error) and not isinstance(error, apsw.ConstraintError):
             raise self._db.trouble(error) from error
         if error is None and self._bell_path:
             ring(self._bell_path)
+
+    def _undo(self) -> None:
+        """Whatever was not committed goes."""
+        with suppress(apsw.Error):
+            if self._db.raw.in_transaction:
+                self._db.raw.execute("ROLLBACK")
+        self._db.lock.release()

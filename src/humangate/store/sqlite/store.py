@@ -59,8 +59,7 @@ class SqliteStore:
 
     def transaction(self) -> Transaction:
         """A transaction that rings the bell once it is committed; entering it gives its time."""
-        at = self.now().isoformat(timespec="microseconds")
-        return Transaction(self.connection, at, self._bell_path)
+        return Transaction(self.connection, self._clock, self._bell_path)
 
     def record(self, at: str, events: Iterable[Event], notices: Iterable[Notice] = ()) -> None:
         """What belongs to every change of state, in the same transaction (law 9)."""
