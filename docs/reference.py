@@ -51,7 +51,7 @@ def cli_page() -> str:
 def _row(flags: list[str], action) -> str:  # noqa: ANN001 - argparse's own class is private
     value = f" {action.metavar}" if action.metavar and flags else ""
     choices = ", ".join(map(str, action.choices)) if action.choices else ""
-    text = action.help or choices
+    text = (action.help or choices).replace("|", "or")
     return f"| `{', '.join(flags) or action.dest}{value}` | {text} |"
 
 

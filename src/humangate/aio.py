@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
 from humangate import gate
+from humangate.errors import UsageError
 from humangate.service.publishing import Publisher
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class AsyncGate:
-    """`async with AsyncGate() as gate: await gate.approve("Deploy?")`."""
+    """`async with AsyncGate() as gate: await gate.approve("Deploy?")`; or close it yourself."""
 
     def __init__(
         self, store: Store | str | None = None, *, agent: str = "", token: str = ""
@@ -26,24 +27,38 @@ class AsyncGate:
         self._gate = gate.Gate(store, agent=agent, token=token)
         self._waiters: dict[str, set[asyncio.Event]] = {}
         self._publisher: Publisher | None = None
+        self._failure: BaseException | None = None
 
     async def __aenter__(self) -> Self:
-        loop = asyncio.get_running_loop()
-
-        def publish(ids: frozenset[str]) -> None:
-            loop.call_soon_threadsafe(self._wake, ids)
-
-        self._publisher = Publisher(self._gate.store, publish)
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Stop watching; whoever still waits is told so."""
         if self._publisher:
             await asyncio.to_thread(self._publisher.stop)
+        self._fail(UsageError("this AsyncGate is closed"))
+
+    def _watch(self) -> None:
+        """Start the one thread that watches for every wait."""
+        if self._publisher is None:
+            tell = asyncio.get_running_loop().call_soon_threadsafe
+            self._publisher = Publisher(
+                self._gate.store,
+                publish=lambda ids: tell(self._wake, ids),
+                fail=lambda error: tell(self._fail, error),
+            )
 
     def _wake(self, ids: frozenset[str]) -> None:
         for ask_id in ids & self._waiters.keys():
             for changed in self._waiters[ask_id]:
                 changed.set()
+
+    def _fail(self, error: BaseException) -> None:
+        self._failure = self._failure or error
+        self._wake(frozenset(self._waiters))
 
     async def ask(
         self, prompt: str, kind: str = "text", *, options: Sequence[str] = (), **more: Any
@@ -64,12 +79,15 @@ class AsyncGate:
 
     async def wait(self, ask_id: str) -> Outcome:
         """Await an ask that was opened before."""
+        self._watch()
         changed = asyncio.Event()
         waiters = self._waiters.setdefault(ask_id, set())
         waiters.add(changed)
         try:
             while True:
                 changed.clear()
+                if self._failure:
+                    raise self._failure
                 outcome = await asyncio.to_thread(self._gate.wait, ask_id, 0)
                 if outcome.status != "pending":
                     return outcome

@@ -8,6 +8,7 @@ from humangate import wiring
 from humangate.domain import deadlines
 from humangate.domain.answers import Given
 from humangate.domain.outcomes import Approval, Choice, Outcome, outcome
+from humangate.errors import UsageError
 from humangate.service import answering, asking, conversing, sweeping, waiting
 from humangate.service.asking import Request
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
         context: Any
         going_on: str
-        priority: int
+        priority: int | str
         confidence: float
         default: Any
         multiple: bool
@@ -83,6 +84,8 @@ class Gate:
     ) -> str:
         """Ask without waiting; returns the id."""
         steps = tuple(deadlines.Escalation(*step) for step in more.pop("escalations", ()))
+        if isinstance(options, str):
+            raise UsageError("options are a list of texts, not one text")
         request = Request(prompt, kind, tuple(options), escalations=steps, **more)
         caller = self._caller()
         origin = wiring.origin(caller, self._agent, owner)

@@ -25,7 +25,7 @@ SETTINGS = (
         "store",
         "GATE_STORE",
         "",
-        "Where the inbox is kept: a file, a folder or sqlite:///PATH. "
+        "Where the inbox is kept: a file, an existing folder, or sqlite:///PATH. "
         "By default humangate/gate.db in your data folder.",
     ),
     Setting(
@@ -63,6 +63,8 @@ def read_settings(environ: Mapping[str, str]) -> dict[str, Value]:
         if value := environ.get(setting.variable):
             found[setting.name] = Value(value, setting.variable)
         elif setting.name in written:
+            if setting.name == "store" and not os.path.isabs(str(written["store"])):
+                raise UsageError(f"store in {path} must be an absolute path")
             found[setting.name] = Value(str(written[setting.name]), path)
         else:
             found[setting.name] = Value(setting.default, "default")

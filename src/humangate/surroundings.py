@@ -79,13 +79,12 @@ def caller(environ: Mapping[str, str], via: str, verified_name: str = "") -> Cal
 def project(folder: str) -> str:
     """The nearest folder above that is a project of its own, or the folder itself."""
     here = folder
-    while True:
+    while here:
         if any(os.path.exists(os.path.join(here, sign)) for sign in (".git", ".gate")):
             return here
         parent = os.path.dirname(here)
-        if parent == here:
-            return folder
-        here = parent
+        here = "" if parent == here else parent
+    return folder
 
 
 def asker_name(agent: Sighting | None) -> str:

@@ -62,7 +62,10 @@ def caller(store: Store, via: str, token: str = "", name: str = "") -> Caller:
 
 def origin(caller: Caller, asker: str = "", owner: str = "") -> Origin:
     """Where an ask of this process comes from."""
-    folder = os.getcwd()
+    try:
+        folder = os.getcwd()
+    except FileNotFoundError:
+        folder = ""
     agent = caller.agent
     return Origin(
         project=surroundings.project(folder),

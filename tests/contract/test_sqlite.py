@@ -10,6 +10,7 @@ import pytest
 from bench import plans
 from tests.conftest import a_person
 
+from humangate.domain import asks
 from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
 from humangate.errors import StoreTroubleError
@@ -133,14 +134,26 @@ def _raise(_):
         (apsw.FullError("x"), "disk is full"),
         (apsw.BusyError("x"), "busy for 30 seconds"),
         (apsw.ReadOnlyError("x"), "GATE_STORE=PATH"),
-        (apsw.CorruptError("x"), "gate doctor"),
-        (apsw.IOError("disk I/O error"), "disk I/O error: gate doctor"),
+        (apsw.CorruptError("x"), "put back a copy"),
+        (apsw.IOError("disk I/O error"), "disk I/O error"),
     ],
 )
 def test_database_errors_become_sentences(path, error, sentence):
     store = open_store(path)
     said = str(store.connection.trouble(error))
     assert sentence in said and path in said and "Nothing was confirmed" in said
+
+
+@pytest.mark.proves("STORE-3", "LAW-10")
+def test_a_broken_rule_of_the_store_is_an_error_not_an_endless_retry(path):
+    store = open_store(path)
+    ask = opened(store)
+    broken = ask._replace(id="a-zzz", priority="soon")
+    with pytest.raises(StoreTroubleError):
+        store.asks.open(asks.opened(broken, "person:ada"))
+    change = asks.cancel(ask, a_person(), "", store.now())
+    with pytest.raises(StoreTroubleError):
+        store.asks.change(change._replace(ask=change.ask._replace(status="flying")), 1)
 
 
 @pytest.mark.proves("STORE-3")

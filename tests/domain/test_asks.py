@@ -236,12 +236,16 @@ def test_talking_settles_nothing():
         True,
         2,
     )
-    assert back.message == asks.Message("a-222", "person:ada", "which one?", later(1))
+    assert back.message == asks.Message("a-222", "person:ada", False, "which one?", later(1))
     assert back.events[0].kind == "ask.asked_back"
     assert back.events[0].content == {"text": "which one?", "via": "cli", "evidence": {"uid": 1000}}
     reply = asks.reply(back.ask, an_agent(), "the first", later(2))
     assert (reply.ask.heard, reply.ask.pending, reply.ask.version) == (1, True, 3)
     assert reply.events[0].kind == "ask.replied" and reply.notices[0].kind == "replied"
+    assert (
+        reply.message.by_asker
+        and reply.message.author == reply.events[0].actor == "agent:claude/s1"
+    )
     with pytest.raises(UsageError):
         asks.ask_back(ask, a_person(), " ", NOW)
     for say in (asks.ask_back, asks.reply):

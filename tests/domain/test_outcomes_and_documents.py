@@ -69,7 +69,7 @@ def test_a_choice_gives_the_option_or_the_persons_words():
 
 @pytest.mark.proves("PY-2", "ASK-18")
 def test_what_nobody_answered_has_no_value_but_its_default():
-    assert str(outcome("text", "so", status="answered")) == "so"
+    assert outcome("text", "so", status="answered").value == "so"
     assert outcome("form", {"a": 1}, status="answered").value == {"a": 1}
     assert type(outcome("form", {"a": 1}, status="answered")) is outcomes.Form
     assert type(outcome("session", "x", status="answered")) is outcomes.Text
@@ -130,8 +130,14 @@ def test_the_shapes_of_answers_messages_and_events():
         "ask_id": "a-222", "principal": "person:ada", "verified": True, "via": "cli", "value": "A",
         "decision": None, "note": "n", "given_at": AT, "outcome": "settled", "reason": "",
     }  # fmt: skip
-    message = message_document(Message("a-222", "person:ada", "hi", NOW))
-    assert message == {"ask_id": "a-222", "author": "person:ada", "text": "hi", "sent_at": AT}
+    message = message_document(Message("a-222", "person:ada", True, "hi", NOW))
+    assert message == {
+        "ask_id": "a-222",
+        "author": "person:ada",
+        "by_asker": True,
+        "text": "hi",
+        "sent_at": AT,
+    }
     entry = Entry(1, "2026", Event("k", "s", "a", {"c": 1}), "cd", "h", erased=False)
     assert entry_document(entry) == {
         "seq": 1, "at": "2026", "kind": "k", "subject": "s", "actor": "a", "content": {"c": 1},

@@ -103,7 +103,7 @@ def test_who_may_answer():
     assert why_not(rule, "person:bob", "claude/s2", inside) is None
     assert why_not(Requirement(n=2), "person:ada", "claude/s1", inside) is None
     some = Requirement(n=1, of=("bob",), veto=("cy",))
-    assert why_not(some, "", "", ada) == "this ask is for all of bob; veto: cy"
+    assert why_not(some, "", "", ada) == "this ask is for bob; veto: cy"
     assert why_not(some, "", "", a_person("bob", verified=True)) is None
     assert why_not(some, "", "", a_person("cy", verified=True)) is None
 

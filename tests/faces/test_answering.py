@@ -78,6 +78,25 @@ def test_what_was_written_in_the_editor_survives_a_refusal(world):
     assert world.get(ask_id).value == {}
 
 
+@pytest.mark.proves("LAW-6", "CLI-10")
+def test_an_editor_that_loses_the_line_loses_no_words(world):
+    ask_id = world.ask("Why?")
+    ran = world.ada.gate("answer", ask_id, "--edit", EDITOR="sh -c 'echo all mine > $0'")
+    assert ran.code == 7 and "kept as a draft" in ran.err and world.get(ask_id).pending
+    assert world.store.asks.draft(ask_id, "person:ada") == "all mine\n"
+    assert "needs a terminal" in world.ada.gate("answer", ask_id, "--edit").err
+
+
+@pytest.mark.proves("LAW-6", "LAW-10")
+def test_an_answer_that_is_not_text_is_refused_not_changed(world):
+    ask_id = world.ask("Why?")
+    path = world.folder / "binary"
+    for content in (b"\xff\xfe", b"a\0b"):
+        path.write_bytes(content)
+        assert "not text in UTF-8" in world.ada.gate("answer", ask_id, "--file", str(path)).err
+    assert world.get(ask_id).pending
+
+
 @pytest.mark.proves("CLI-2")
 def test_an_answer_comes_from_a_file_or_standard_input(world):
     path = world.folder / "answer"
@@ -154,7 +173,7 @@ def test_tokens_are_proven_and_never_stored(world):
 def test_two_people_decide(world):
     ask_id = world.ask("Deploy?", "--kind", "approval", "--require", "2:ada,bob")
     ran = world.ada.gate("answer", ask_id, "yes")
-    assert ran.code == 0 and "needs more answers: all of ada, bob" in ran.out
+    assert ran.code == 0 and "not settled yet: it needs all of ada, bob" in ran.out
     assert "person:ada: approved" in world.plain.gate("show", ask_id).out
     assert world.plain.gate("answer", ask_id, "yes").code == 7
     assert world.bob.gate("answer", ask_id, "yes").out == f"Recorded: {ask_id} is approved\n"

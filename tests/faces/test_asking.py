@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import stat
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -176,6 +180,8 @@ def test_a_secret_goes_to_a_new_private_file_or_a_command(world):
     target.write_text("old")
     assert world.plain.gate(*wait, "--to-file", str(target)).code == 2
     assert target.read_text() == "old" and not world.get(opened["id"]).delivered_at
+    nowhere = world.plain.gate(*wait, "--to-file", str(world.folder / "no" / "where"))
+    assert nowhere.code == 1 and "get it again: gate wait" in nowhere.err
     target.unlink()
     ran = world.plain.gate(*wait, "--to-file", str(target))
     assert ran.code == 0 and "hunter2" not in ran.out
@@ -187,6 +193,56 @@ def test_a_secret_goes_to_a_new_private_file_or_a_command(world):
     out, _ = asking.communicate(timeout=30)
     assert asking.returncode == 0 and "hunter3" not in out
     assert (world.plain.folder / "got").read_text() == "HUNTER3"
+
+
+@pytest.mark.proves("CLI-18", "CLI-4", "ASK-30")
+def test_a_wait_for_a_secret_that_ends_early_can_be_taken_up_again(world):
+    target = str(world.folder / "secret")
+    ran = world.claude.gate(
+        "ask", "Token?", "--secret", "--to-file", target, GATE_AGENT_WAIT_SECONDS="0.05"
+    )
+    (ask_id,) = when_asked(world)
+    assert ran.code == 11 and ran.out.startswith(
+        f"NOT ANSWERED YET: run: gate wait {ask_id} --token-file "
+    )
+    words = shlex.split(ran.out)[4:]
+    token_file = Path(words[words.index("--token-file") + 1])
+    assert stat.S_IMODE(token_file.stat().st_mode) == 0o600
+    world.ada.gate("answer", ask_id, "hunter2")
+    assert world.claude.gate(*words[1:]).code == 0
+    assert Path(target).read_text() == "hunter2" and not token_file.exists()
+
+
+@pytest.mark.proves("CLI-1", "LAW-6")
+def test_a_note_never_mixes_with_a_captured_value(world):
+    ask_id = world.ask("Which?", "--option", "A", "--option", "B")
+    world.ada.gate("answer", ask_id, "B", "--note", "but only today")
+    assert world.plain.gate("wait", ask_id) == (0, "B\n", "note: but only today\n")
+
+
+@pytest.mark.proves("LAW-10")
+def test_a_lost_folder_a_full_or_a_missing_stdout(world):
+    lost = world.folder / "lost"
+    lost.mkdir()
+    command = f"cd {lost} && rmdir {lost} && {sys.executable} -m humangate ask Q? --no-wait"
+    ran = subprocess.run(
+        ["sh", "-c", command], env=world.plain.environ, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    for redirect, code in ((">/dev/full", 1), (">&-", 2)):
+        command = f"{sys.executable} -m humangate inbox {redirect}"
+        ran = subprocess.run(
+            ["sh", "-c", command],
+            env=world.plain.environ,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (
+            ran.returncode == code
+            and "Traceback" not in ran.stderr
+            and ran.stderr.startswith("gate: ")
+        )
 
 
 @pytest.mark.proves("CLI-18", "LAW-6")
@@ -205,9 +261,6 @@ def test_an_answer_that_could_not_be_printed_is_not_taken(world):
     world.ada.gate("answer", ask_id, "left")
     reader, writer = os.pipe()
     os.close(reader)
-    import subprocess
-    import sys
-
     command = [sys.executable, "-m", "humangate", "wait", ask_id]
     ran = subprocess.run(
         command, env=world.plain.environ, stdout=writer, stderr=subprocess.PIPE, check=False
@@ -229,7 +282,12 @@ def test_an_answer_that_could_not_be_printed_is_not_taken(world):
         (["ask", "Q", "--timeout", "soon"], "300, 90s"),
         (["ask", "Q", "--priority", "soon"], "urgent"),
         (["ask", "Q", "--kind", "approval", "--default", "yes"], "silence never decides"),
-        (["ask", "Q", "--no-wait", "--to-file", "x"], "gate wait"),
+        (["ask", "Q", "--secret", "--no-wait", "--to-file", "x"], "gate wait"),
+        (["ask", "Q", "--to-file", "x"], "add --secret"),
+        (["ask", "Q", "--secret", "--no-wait"], "needs --json"),
+        (["ask", "Q", "--timeout", ""], "300, 90s"),
+        (["ask", "Q", "--default", "x"], "give it a timeout"),
+        (["inbox", "--limit", "0"], "--limit"),
         (["wait", "a-zzz", "--timeout", "x"], "300, 90s"),
         (["answer"], "id"),
         (["flarp"], "gate --help"),

@@ -27,7 +27,9 @@ def test_the_inbox_tells_who_what_how_long_and_what_it_blocks(world):
         "Deploy now?", "--kind", "approval", "--priority", "urgent", "--from", "deployer"
     )
     lines = world.ada.gate().out.splitlines()
-    assert re.match(rf"{second}\s+\d+s\s+deployer\s+approval\s+Deploy now\?\s+project", lines[0])
+    assert re.match(
+        rf"{second}\s+\d+s\s+deployer\s+approval\\s+\\[urgent\\] Deploy now\?\s+project", lines[0]
+    )
     assert re.match(
         rf"{first}\s+\d+s\s+coder\s+text\s+Which  ⏎  database\?", lines[1].replace(" ⏎ ", "  ⏎  ")
     )
@@ -38,7 +40,10 @@ def test_the_inbox_tells_who_what_how_long_and_what_it_blocks(world):
         first,
     ]
     assert "and more: gate inbox --limit 4" in world.ada.gate("inbox", "--limit", "1").out
-    assert "Nothing" in world.ada.gate("inbox", "--project", "/elsewhere").out
+    assert (
+        "Nothing is waiting in /elsewhere" in world.ada.gate("inbox", "--project", "/elsewhere").out
+    )
+    assert first in world.ada.gate("inbox", "--project", ".").out
 
 
 @pytest.mark.proves("CLI-8", "LAW-8", "ASK-26")
@@ -58,6 +63,17 @@ def test_show_tells_everything_about_an_ask(world):
     out = world.ada.gate("show", ask_id).out
     assert "Rejected by person:ada via cli" in out and "│ too late" in out
     assert world.ada.gate("show", "a-zzz").code == 5
+
+
+@pytest.mark.proves("CLI-8")
+def test_show_tells_what_a_form_wants(world):
+    schema = '{"properties":{"n":{"type":"integer","description":"how many"},"c":{"enum":["a","b"]}},"required":["n"]}'
+    out = world.ada.gate("show", world.ask("F?", "--schema", schema)).out
+    assert "n: integer. how many" in out and "c: ['a', 'b'], optional" in out
+    assert (
+        '│ {"type": "array"}'
+        in world.ada.gate("show", world.ask("L?", "--schema", '{"type":"array"}')).out
+    )
 
 
 @pytest.mark.proves("ASK-26", "LAW-8")
@@ -131,7 +147,9 @@ def test_the_doctor_looks_at_everything(world):
     assert "claude is at work" in world.claude.gate("doctor").out
     os.chmod(os.path.dirname(world.path), 0o755)
     ran = world.plain.gate("doctor", "--json")
-    assert ran.code == 1 and any("chmod 700" in f["what"] for f in json.loads(ran.out)["findings"])
+    assert ran.code == 1 and any(
+        "a folder of its own" in f["what"] for f in json.loads(ran.out)["findings"]
+    )
 
 
 @pytest.mark.proves("WHO-8")
@@ -150,7 +168,7 @@ def test_a_store_that_cannot_be_written_is_exit_code_eight(world):
     garbage = world.folder / "garbage.db"
     garbage.write_bytes(b"this is not a database at all, not even a little" * 100)
     ran = world.plain.gate("inbox", GATE_STORE=str(garbage))
-    assert ran.code == 8 and "not a humangate store" in ran.err
+    assert ran.code == 8 and "no humangate store" in ran.err
     assert (
         json.loads(world.plain.gate("inbox", "--json", GATE_STORE=str(garbage)).out)["exit_code"]
         == 8
@@ -250,11 +268,14 @@ def test_completion_works_in_a_real_bash(world):
     )
     tries = f"""source {script}
 try() {{ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gate; echo "${{COMPREPLY[@]}}"; }}
-try gate an; try gate answer ""; try gate ask --mul; try gate audit v"""
+try gate an; try gate answer ""; try gate ask --mul; try gate audit v
+try gate ask --kind a; try gate ask --context ''; try gate answer a-222 ''
+"""
     out = subprocess.run(
         ["bash", "-c", tries], env=world.plain.environ, capture_output=True, text=True, check=True
     ).stdout
-    first, second, third, fourth = out.splitlines()
+    first, second, third, fourth, fifth, sixth, seventh = out.splitlines()
+    assert (fifth, sixth) == ("approval", "") and "a-" not in seventh
     assert (first, third, fourth) == ("answer", "--multiple", "verify")
     assert ask_id in second and "--note" in second
 

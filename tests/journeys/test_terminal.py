@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 
@@ -20,7 +22,7 @@ def test_answering_one_after_the_other_with_skip(world, terminal):
     terminal.until(f"{skipped} is still waiting")
     terminal.until("yes or no (Enter: not yet):")
     terminal.type("maybe", "Enter")
-    terminal.until("That was not recorded: an approval is decided by yes or no")
+    terminal.until("Refused, but kept: an approval is decided by yes or no")
     terminal.type("no", "Enter")
     terminal.until("Reason (optional):")
     terminal.type("not on a Friday", "Enter")
@@ -37,7 +39,7 @@ def test_answering_one_after_the_other_with_skip(world, terminal):
     ):
         terminal.until(field)
         terminal.type(value, "Enter")
-    terminal.until("That was not recorded: this does not fit the form: age")
+    terminal.until("Refused, but kept: this does not fit the form: age")
     for value in ("36", "yes", "Ada"):
         terminal.type(value, "Enter")
     terminal.until("That was all of them: 4 looked at.")
@@ -73,10 +75,33 @@ def test_a_half_typed_answer_is_offered_again(world, terminal, end):
     terminal.kill()
     terminal.run("answer", ask_id)
     terminal.until("Your draft from last time is filled in.")
-    terminal.until("(Enter: not yet): because the döor")
+    terminal.until("(Enter sends it; empty: not yet): because the döor")
     terminal.type(" is open", "Enter")
     terminal.until(f"Recorded: {ask_id} is answered")
     assert world.get(ask_id).value == "because the döor is open"
+
+
+@pytest.mark.proves("CLI-9")
+def test_ctrl_c_stops_going_through_the_inbox(world, terminal):
+    ids = [world.ask(f"{number}?") for number in range(3)]
+    terminal.run("inbox", "--answer")
+    terminal.until("1 of 3")
+    terminal.until("Your answer (Enter: not yet):")
+    terminal.type("half", "C-c")
+    terminal.until("What you typed is kept.")
+    terminal.until("Stopped.")
+    assert all(world.get(ask_id).pending for ask_id in ids)
+
+
+@pytest.mark.proves("CLI-10", "LAW-6")
+def test_a_nested_form_is_written_in_the_editor_and_left_by_writing_nothing(world, terminal):
+    ask_id = world.ask("F?", "--schema", '{"type":"array"}')
+    terminal.environ = terminal.environ | {"EDITOR": "true"}
+    terminal.run("answer", ask_id)
+    terminal.until("Enter opens the form in your editor")
+    terminal.type("", "Enter")
+    terminal.until("exit code 11")
+    assert world.get(ask_id).pending
 
 
 @pytest.mark.proves("CLI-9", "LAW-3")
@@ -96,13 +121,16 @@ def test_an_answer_typed_too_late_is_kept(world, terminal):
     terminal.until("Your answer")
     world.bob.gate("answer", ask_id, "mine")
     terminal.type("yours", "Enter")
-    terminal.until("Too late, but kept")
+    terminal.until("already answered by person:bob")
+    terminal.until("your answer is kept beside it")
     assert [one.value for one in world.store.asks.answers(ask_id)] == ["mine", "yours"]
 
 
 @pytest.mark.proves("ASK-30", "CLI-18")
 def test_a_secret_is_not_shown_while_it_is_typed(world, terminal):
-    ask_id = world.ask("Token?", "--secret")
+    ask_id = json.loads(world.plain.gate("ask", "Token?", "--secret", "--no-wait", "--json").out)[
+        "id"
+    ]
     terminal.run("answer", ask_id)
     terminal.until("Secret answer, not shown")
     terminal.type("hunter2", "Enter")

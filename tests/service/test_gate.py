@@ -29,7 +29,7 @@ def test_approving_choosing_and_asking(store):
     approval = gate.approve("Deploy?")
     assert approval and approval.reason == "go" and approval.settled_by == "person:tester"
     assert gate.choose("Which?", ["Red", "Blue"]).value == "Blue"
-    assert str(gate.ask("Name?")) == "Ada"
+    assert gate.ask("Name?").value == "Ada"
     form = gate.ask(
         "Size?", "form", schema={"type": "object"}, priority=0, escalations=[(60, "bob")]
     )
@@ -131,6 +131,41 @@ def test_the_async_twin_approves_and_chooses():
             return bool(approval), choice.value
 
     assert asyncio.run(asyncio.wait_for(scene(), 30)) == (True, "B")
+
+
+@pytest.mark.proves("PY-3", "PY-5", "LAW-10")
+def test_no_async_wait_hangs_when_nobody_will_wake_it():
+    async def nobody_answers():
+        async with AsyncGate(MemoryStore()) as gate:
+            await gate.ask("Why?")
+
+    with pytest.raises(AssertionError, match="nobody will ever answer"):
+        asyncio.run(asyncio.wait_for(nobody_answers(), 30))
+
+    async def closed():
+        gate = AsyncGate(MemoryStore())
+        await gate.close()
+        await gate.ask("Why?")
+
+    with pytest.raises(humangate.UsageError, match="closed"):
+        asyncio.run(asyncio.wait_for(closed(), 30))
+
+
+@pytest.mark.proves("LAW-10", "PY-1")
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"prompt": 3}, {"prompt": None}, {"prompt": "Q", "priority": 9}, {"prompt": "Q", "priority": "soon"},
+        {"prompt": "Q", "priority": None}, {"prompt": "Q", "kind": "choice", "options": "AB"},
+        {"prompt": "Q", "kind": "choice", "options": [1, 2]}, {"prompt": "Q", "expires_seconds": "5m"},
+        {"prompt": "Q", "default": "x"}, {"prompt": "Q", "context": "x" * 4_000_001},
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused_at_once(store, tmp_path, more):
+    for where in (store, open_throwaway_store(str(tmp_path / "gate.db"))):
+        with pytest.raises(humangate.UsageError):
+            Gate(where).open(**more)
+    assert Gate(store).open("Q", priority="urgent") and Gate(store).pending()[0].priority == 0
 
 
 @pytest.mark.proves("PY-4")

@@ -92,7 +92,7 @@ def test_a_retry_with_the_same_key_returns_the_first_result(store):
         answered(store, ask_id, "y", a_person("bob"), key="k")
     other = opened(store).ask.id
     for _ in range(2):
-        with pytest.raises(RefusedError, match="no answer"):
+        with pytest.raises(RefusedError, match="not empty"):
             answered(store, other, " ", key="k")
     assert len(store.asks.answers(other)) == 1
 
@@ -164,6 +164,8 @@ def test_abbreviations_only_read(store):
             verb(ask_id[:4])
     with pytest.raises(NotFoundError, match="gate inbox"):
         asking.look_up(store, "zzzz")
+    with pytest.raises(NotFoundError, match=f"write {ask_id}"):
+        asking.get(store, ask_id[:4])
 
 
 @pytest.mark.proves("ASK-8")
@@ -260,7 +262,7 @@ def test_a_message_ends_a_wait_once(store):
     waiting.hear(store, ask)
     assert waiting.wait(store, ask_id, 0).heard == 1
     conversing.reply(store, ask_id, an_agent(), "the left one")
-    assert [m.author for m in store.asks.messages(ask_id)] == ["person:ada", "person:ada"]
+    assert [m.author for m in store.asks.messages(ask_id)] == ["person:ada", "agent:claude/s1"]
 
 
 @pytest.mark.proves("LAW-6", "ASK-19")

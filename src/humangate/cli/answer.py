@@ -15,7 +15,7 @@ from humangate.cli.values import meaning, recorded
 from humangate.domain.answers import Given
 from humangate.domain.asks import settled_sentence
 from humangate.domain.documents import ask_document
-from humangate.errors import AlreadySettledError, UsageError
+from humangate.errors import AlreadySettledError, InvalidAnswerError, UsageError
 from humangate.service.answering import answer
 from humangate.service.asking import get
 from humangate.service.sweeping import fall_due
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from humangate.domain.asks import Ask
     from humangate.domain.principals import Caller
     from humangate.doors.store import Store
+
+_NOT_YET = 11
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +70,10 @@ def _value(store: Store, who: Caller, ask: Ask, args: argparse.Namespace) -> Any
         # Imported here: only those who write at length need a terminal's tools.
         from humangate.cli.editing import in_editor
 
-        return in_editor(store, who, ask, " ".join(args.value))
+        value = in_editor(store, who, ask, " ".join(args.value))
+        if value is None:
+            raise InvalidAnswerError("nothing stands below the line, so nothing was recorded")
+        return value
     if args.file:
         text = read_text(args.file)
         words = text.splitlines() if ask.question.kind == "choice" else [text.rstrip("\n")]
@@ -85,4 +90,7 @@ def _prompt(store: Store, who: Caller, ask: Ask) -> int:
         raise AlreadySettledError(settled_sentence(ask))
     if not can_prompt():
         raise UsageError(f"say the answer: gate answer {ask.id} VALUE (there is no terminal here)")
-    return 0 if prompt_for(store, who, ask) else 11
+    try:
+        return 0 if prompt_for(store, who, ask) else _NOT_YET
+    except KeyboardInterrupt:
+        return _NOT_YET

@@ -1,8 +1,9 @@
 """Ask a person and wait for the answer.
 
-Only the answer goes to stdout: `approved` or `rejected`, the option, the text, or JSON for
-a form; a note that the person added follows as `note: …`. The ask is durable: whatever
-happens to this process, `gate wait ID` gets the same answer.
+The answer goes to stdout: `approved` or `rejected` (and the person's note on a second line),
+the option, the text, or JSON for a form (and a note to stderr). With exit code 11 there is
+no answer yet, and stdout says how to go on. The ask is durable: whatever happens to this
+process, `gate wait ID` gets the same answer.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from humangate import wiring
 from humangate.cli.handing import add_secret_roads, handing_of, wait_and_hand_over
 from humangate.cli.identity import read_text
 from humangate.cli.screen import print_json
-from humangate.domain.asks import KINDS, parse_priority
+from humangate.domain.asks import KINDS
 from humangate.domain.deadlines import parse_duration, parse_escalation
 from humangate.domain.documents import ask_document
+from humangate.domain.forms import has_hidden
 from humangate.domain.requirements import parse_requirement
 from humangate.errors import UsageError
 from humangate.service.asking import Request, ask
@@ -39,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="A",
-        help="an option of a choice; a last option 'Other…' takes text",
+        help="an option of a choice; the option 'Other…' takes text",
     )
     add("--multiple", action="store_true", help="several options may be chosen")
     add("--schema", metavar="F", help="JSON Schema of a form: a file, - or the JSON itself")
@@ -49,13 +51,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--priority", default="normal", help="urgent, high, normal, low, backlog or 0 to 4")
     add("--from", dest="asker", default="", metavar="NAME", help="who asks, as people see it")
     add("--confidence", type=float, metavar="X", help="how sure the asker is, from 0 to 1")
-    add("--remind-every", metavar="TIME", help="remind people as often as this")
+    add("--remind-every", metavar="TIME", help="put a reminder into the outbox as often as this")
     add(
         "--escalate",
         action="append",
         default=[],
         metavar="AFTER:WHO",
-        help="tell somebody else after so long",
+        help="put a notice for somebody else into the outbox after so long",
     )
     add("--require", metavar="WHO", help="2, 2:GROUP, 2:alice,bob or all:alice,bob must agree")
     add("--veto", action="append", default=[], metavar="NAME", help="this person's no is enough")
@@ -69,12 +71,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if (args.to_file or args.command) and args.no_wait:
+    request = _request(args)
+    secret = request.secret or has_hidden(request.schema)
+    handing = handing_of(args, "", secret)
+    if args.no_wait and handing.roads:
         raise UsageError("--to-file and --exec wait for the answer: use them with gate wait later")
-    handing = handing_of(args, "")
+    if args.no_wait and secret and not args.json:
+        raise UsageError(
+            "a secret is given to the holder of a token: --no-wait needs --json for it"
+        )
     store = wiring.open_store()
     caller = wiring.caller(store, "cli")
-    opened = ask(store, _request(args), wiring.origin(caller, args.asker), caller)
+    opened = ask(store, request, wiring.origin(caller, args.asker), caller)
     ask_id = opened.ask.id
     if args.no_wait:
         if args.json:
@@ -98,13 +106,15 @@ def _request(args: argparse.Namespace) -> Request:
         multiple=args.multiple,
         schema=schema,
         context=_context(args.context),
-        priority=parse_priority(args.priority),
+        priority=args.priority,
         confidence=args.confidence,
         default=_default(kind, args),
         secret=args.secret,
         requirement=_requirement(args),
-        expires_seconds=parse_duration(args.timeout) if args.timeout else None,
-        remind_every_seconds=parse_duration(args.remind_every) if args.remind_every else None,
+        expires_seconds=None if args.timeout is None else parse_duration(args.timeout),
+        remind_every_seconds=(
+            None if args.remind_every is None else parse_duration(args.remind_every)
+        ),
         escalations=tuple(map(parse_escalation, args.escalate)),
     )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from humangate import wiring
 from humangate.cli.screen import print_json
+from humangate.cli.values import positive
 from humangate.domain.audit import Head
 from humangate.domain.display import inert_line
 from humangate.domain.documents import entry_document
@@ -24,9 +25,13 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("verb", choices=("log", "verify", "head"))
     parser.add_argument(
-        "--limit", type=int, default=50, metavar="N", help="how many events log shows (50)"
+        "verb",
+        choices=("log", "verify", "head"),
+        help="show the newest events; check them all (exit code 1 when something was changed); print the head",
+    )
+    parser.add_argument(
+        "--limit", type=positive, default=50, metavar="N", help="how many events log shows (50)"
     )
     parser.add_argument(
         "--head", metavar="HEAD", help="verify against a head that was kept elsewhere"

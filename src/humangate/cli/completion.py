@@ -1,8 +1,12 @@
-"""Print a completion script: eval "$(gate completion bash)", likewise for zsh and fish."""
+"""Print a completion script for your shell.
+
+bash: eval "$(gate completion bash)" in ~/.bashrc, likewise zsh in ~/.zshrc;
+fish: gate completion fish > ~/.config/fish/completions/gate.fish
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from humangate.cli.main import COMMANDS, parser_of
 
@@ -12,16 +16,30 @@ if TYPE_CHECKING:
 _TAKE_IDS = ("answer", "ask-back", "reply", "show", "wait", "cancel")
 
 _BASH = """_gate() {{
-    local word="${{COMP_WORDS[COMP_CWORD]}}" choices=""
+    local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" choices=""
     if [ "$COMP_CWORD" -eq 1 ]; then choices="{commands}"
-    else case "${{COMP_WORDS[1]}}" in
+    else case "${{COMP_WORDS[1]}} $before" in
+{values}
+    *) case "${{COMP_WORDS[1]}}" in
 {cases}
+    esac;;
     esac; fi
-    case "$choices" in *@ids*) choices="${{choices/@ids/$(gate inbox --ids 2>/dev/null)}}";; esac
+    if [ "$choices" = @files ]; then COMPREPLY=(); return; fi
+    if [ "$COMP_CWORD" -eq 2 ]; then choices="${{choices/@ids/$(gate inbox --ids 2>/dev/null)}}"
+    else choices="${{choices/@ids/}}"; fi
     COMPREPLY=($(compgen -W "$choices" -- "$word"))
 }}
 complete -o default -F _gate gate
 """
+
+
+class Words(NamedTuple):
+    """What can stand behind a command."""
+
+    plain: list[str]
+    """Verbs and options."""
+    values: dict[str, list[str]]
+    """Options that take a value, with its choices; without any, a file may be meant."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,31 +52,48 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _words(name: str) -> list[str]:
-    actions = parser_of(name)._actions  # noqa: SLF001 - argparse has no public way to list options
-    flags = [flag for action in actions for flag in action.option_strings if flag.startswith("--")]
-    choices = [str(c) for a in actions if not a.option_strings and a.choices for c in a.choices]
-    return [*choices, *flags]
+def _words(name: str) -> Words:
+    plain: list[str] = []
+    values: dict[str, list[str]] = {}
+    for action in parser_of(name)._actions:  # noqa: SLF001 - argparse has no public way to list them
+        flags = [flag for flag in action.option_strings if flag.startswith("--")]
+        choices = list(map(str, action.choices or ()))
+        plain += flags or choices
+        if action.nargs != 0:
+            values |= dict.fromkeys(flags, choices)
+    return Words(plain, values)
 
 
-def _bash(words: dict[str, list[str]], shell: str) -> str:
-    cases = "\n".join(
-        f'    {name}) choices="{"@ids " if name in _TAKE_IDS else ""}{" ".join(flags)}";;'
-        for name, flags in words.items()
+def _bash(words: dict[str, Words], shell: str) -> str:
+    values = "\n".join(
+        f'    "{name} {flag}") choices="{" ".join(choices) or "@files"}";;'
+        for name, known in words.items()
+        for flag, choices in known.values.items()
     )
-    script = _BASH.format(commands=" ".join(COMMANDS), cases=cases)
+    cases = "\n".join(
+        f'    {name}) choices="{"@ids " if name in _TAKE_IDS else ""}{" ".join(known.plain)}";;'
+        for name, known in words.items()
+    )
+    script = _BASH.format(commands=" ".join(COMMANDS), values=values, cases=cases)
     load = "autoload -Uz compinit bashcompinit && compinit && bashcompinit\n"
     return load + script if shell == "zsh" else script
 
 
-def _fish(words: dict[str, list[str]]) -> str:
+def _fish(words: dict[str, Words]) -> str:
     lines = ["complete -c gate -f"]
     for name, about in COMMANDS.items():
         lines.append(f"complete -c gate -n __fish_use_subcommand -a {name} -d {about!r}")
-        seen = f"-n '__fish_seen_subcommand_from {name}'"
-        for word in words[name]:
-            is_flag = word.startswith("--")
-            lines.append(f"complete -c gate {seen} {f'-l {word[2:]}' if is_flag else f'-a {word}'}")
+        seen = f"complete -c gate -n '__fish_seen_subcommand_from {name}'"
+        known = words[name]
+        for word in known.plain:
+            if not word.startswith("--"):
+                lines.append(f"{seen} -a {word}")
+            elif word not in known.values:
+                lines.append(f"{seen} -l {word[2:]}")
+            elif choices := known.values[word]:
+                lines.append(f"{seen} -l {word[2:]} -x -a '{' '.join(choices)}'")
+            else:
+                lines.append(f"{seen} -l {word[2:]} -r -F")
         if name in _TAKE_IDS:
-            lines.append(f"complete -c gate {seen} -a '(gate inbox --ids 2>/dev/null)'")
+            lines.append(f"{seen} -a '(gate inbox --ids 2>/dev/null)'")
     return "\n".join(lines) + "\n"

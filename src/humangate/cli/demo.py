@@ -6,6 +6,7 @@ Without a terminal a scripted person answers. Nothing outside a temporary folder
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -110,14 +111,25 @@ def _answer_here(store: Store, person: Caller, path: str) -> None:
     from humangate.cli.prompts import prompt_for
 
     print("\nAnswer here. Or in a second terminal:")
-    print(f"  {coloured(f'GATE_STORE={path} {sys.argv[0]} inbox --answer', 'cyan')}")
-    for ask in store.asks.pending(100):
-        print()
-        current = asking.get(store, ask.id)
-        if current.pending:
-            prompt_for(store, person, current)
-        else:
-            print(f"{ask.id} was answered elsewhere, by {current.settled_by}.")
+    print(f"  {coloured(f'GATE_STORE={path} {_program()} inbox --answer', 'cyan')}")
+    try:
+        for ask in store.asks.pending(100):
+            print()
+            current = asking.get(store, ask.id)
+            if current.pending:
+                prompt_for(store, person, current)
+            else:
+                print(f"{ask.id} was answered elsewhere, by {current.settled_by}.")
+    except KeyboardInterrupt:
+        print("The demo ends here.")
+    if store.asks.pending(1):
+        print("The demo withdraws what you left; in real work it would wait for you.")
+
+
+def _program() -> str:
+    """How to call gate from another terminal, wherever that one stands."""
+    called = os.path.abspath(sys.argv[0])
+    return called if os.access(called, os.X_OK) else f"{sys.executable} -m humangate"
 
 
 def _answer_by_script(store: Store, path: str, token: str) -> None:
@@ -125,7 +137,7 @@ def _answer_by_script(store: Store, path: str, token: str) -> None:
     replies = {agent.name: agent.reply for agent in AGENTS}
     for ask in store.asks.pending(100):
         words = replies[ask.origin.agent]
-        print(f"  gate answer {ask.id} {' '.join(words)} --as {_PERSON}")
+        print(f"  gate {shlex.join(['answer', ask.id, *words, '--as', _PERSON])}")
         _gate(path, "answer", ask.id, *words, "--as", _PERSON, token=token).communicate()
 
 
@@ -147,7 +159,7 @@ def _summary(store: Store, results: list[tuple[Agent, str, int]]) -> int:
         print(f"  {agent.name:10} got {answer or 'no answer'!r} after {waited}, {went_on}")
     faults = list(auditing.verify(store))
     print(f"  The audit trail: {store.audit.head().seq} events, {len(faults)} faults")
-    print('\nNow your own: gate ask "Shall I?" --kind approval, and gate in a second terminal.')
+    print(f"\nNow your own: {_program()} ask 'Shall I?' --kind approval")
     return 1 if faults else 0
 
 

@@ -61,12 +61,14 @@ def _examine() -> Iterator[Finding]:
 
 def _privacy(folder: str) -> Finding:
     try:
-        mode = os.stat(folder).st_mode & 0o777
+        mode = os.stat(folder).st_mode & 0o1777
     except OSError as error:
         return Finding(False, f"{folder}: {error.strerror}")
     private = mode & 0o077 == 0
-    hint = "" if private else f"; others can look inside: chmod 700 {folder}"
-    return Finding(private, f"the store's folder has mode {mode:04o}{hint}")
+    hint = (
+        "" if private else "; others can look inside: keep the store in a folder of its own (0700)"
+    )
+    return Finding(private, f"the store's folder {folder} has mode {mode:04o}{hint}")
 
 
 def _file_system(path: str) -> Finding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import tempfile
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +23,19 @@ _LINE = "## Your answer (write below this line; nothing above it counts)"
 
 
 def in_editor(store: Store, caller: Caller, ask: Ask, start: str = "") -> Any:
-    """The answer as written in the editor, which is kept as a draft until it is recorded."""
+    """What was written, kept as a draft until it is recorded; None when nothing was."""
     begun = start or answering.draft(store, ask.id, caller)
     written = _edited(f"{_template(ask)}\n{begun}\n")
-    answer = written.partition(_LINE)[2].strip()
+    _, line, below = written.partition(_LINE)
+    answer = below.strip()
+    if not line and written.strip():
+        answering.save_draft(store, ask.id, caller, written)
+        raise InvalidAnswerError(
+            "the line above the answer is gone, so it is unclear what counts; "
+            "what you wrote is kept as a draft and comes up again"
+        )
     if not answer:
-        raise InvalidAnswerError("nothing stands below the line, so nothing was recorded")
+        return None
     answering.save_draft(store, ask.id, caller, answer)
     several = ask.question.kind == "choice" and ask.question.multiple
     return meaning(ask, answer.splitlines() if several else [answer])
@@ -46,7 +54,10 @@ def _template(ask: Ask) -> str:
 
 
 def _edited(text: str) -> str:
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor and not sys.stdin.isatty():
+        raise UsageError("--edit needs a terminal, or an editor named in $VISUAL or $EDITOR")
+    editor = editor or "vi"
     descriptor, path = tempfile.mkstemp(prefix="gate-", suffix=".md")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:

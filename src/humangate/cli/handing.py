@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate import settings
 from humangate.cli.screen import print_json, say, value_text
 from humangate.domain.asks import settled_sentence
+from humangate.domain.display import inert
 from humangate.domain.documents import ask_document, message_document
 from humangate.errors import GateError, UsageError
 from humangate.service import waiting
@@ -34,6 +36,12 @@ class Handing(NamedTuple):
     to_file: str = ""
     command: str = ""
 
+    @property
+    def roads(self) -> list[str]:
+        """The options by which a secret leaves, to be written again."""
+        roads = [("--to-file", self.to_file), ("--exec", self.command)]
+        return [word for flag, value in roads if value for word in (flag, value)]
+
 
 def add_secret_roads(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
@@ -52,10 +60,31 @@ def add_secret_roads(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def handing_of(args: argparse.Namespace, token: str) -> Handing:
+def handing_of(args: argparse.Namespace, token: str, secret: bool) -> Handing:
+    handing = Handing(args.json, token, args.to_file, args.command)
+    if handing.roads and not secret:
+        raise UsageError("--to-file and --exec are for secret answers: add --secret")
     if args.to_file and os.path.lexists(args.to_file):
         raise UsageError(f"{args.to_file} is already there, and a secret is written to a new file")
-    return Handing(args.json, token, args.to_file, args.command)
+    return handing
+
+
+def _token_path(ask_id: str) -> str:
+    return f"{settings.store_path(os.environ)}-{ask_id}.token"
+
+
+def _wait_again(ask_id: str, handing: Handing) -> str:
+    """The command that takes this wait up again. A secret's token is kept in a file for it."""
+    words = ["gate", "wait", ask_id]
+    if handing.token:
+        path = _token_path(ask_id)
+        with suppress(FileExistsError):
+            _write_file(path, handing.token)
+        words += ["--token-file", path, *handing.roads]
+    # Imported here: only a wait that ends without an answer needs it.
+    from shlex import join
+
+    return join(words)
 
 
 def wait_and_hand_over(
@@ -76,21 +105,28 @@ def wait_and_hand_over(
         _print_pending(ask, handing)
         return NOT_ANSWERED_YET
     value = waiting.reveal(store, ask, handing.token)
-    code = _hand_over(ask, value, handing)
-    sys.stdout.flush()
-    waiting.take(store, ask, caller.agent.principal if caller.agent else caller.principal)
+    try:
+        code = _hand_over(ask, value, handing)
+        sys.stdout.flush()
+    except GateError as error:
+        again = _wait_again(ask.id, handing._replace(to_file="", command=""))
+        raise GateError(f"{error}. It was not handed over; get it again: {again}") from None
+    waiting.take(store, ask, caller.actor)
+    if handing.token:
+        with suppress(OSError):
+            os.unlink(_token_path(ask.id))
     return code
 
 
 def _print_pending(ask: Ask, handing: Handing) -> None:
     if handing.as_json:
-        print_json(ask_document(ask) | {"next": f"gate wait {ask.id}"})
+        print_json(ask_document(ask) | {"next": _wait_again(ask.id, handing)})
     else:
-        print(f"NOT ANSWERED YET: run: gate wait {ask.id}")
+        print(f"NOT ANSWERED YET: run: {_wait_again(ask.id, handing)}")
 
 
 def _pass_on_messages(store: Store, ask: Ask, handing: Handing) -> int:
-    new = [m for m in store.asks.messages(ask.id) if m.author.startswith("person:")]
+    new = [message for message in store.asks.messages(ask.id) if not message.by_asker]
     new = new[ask.heard - ask.asked_back :]
     if handing.as_json:
         messages = [message_document(message) for message in new]
@@ -99,6 +135,8 @@ def _pass_on_messages(store: Store, ask: Ask, handing: Handing) -> int:
         for message in new:
             say(message.text)
         print(f"reply: gate reply {ask.id} TEXT")
+    if handing.token:
+        print(f"then: {_wait_again(ask.id, handing)}")
     sys.stdout.flush()
     waiting.hear(store, ask)
     return NOT_ANSWERED_YET
@@ -110,7 +148,7 @@ def _hand_over(ask: Ask, value: Any, handing: Handing) -> int:
         _write_file(handing.to_file, value_text(value))
         value = {"written_to": handing.to_file}
     elif secret and handing.command:
-        _run(ask.id, handing.command, value_text(value))
+        _run(handing.command, value_text(value))
         value = {"given_to": handing.command}
     if handing.as_json:
         print_json(ask_document(ask) | {"value": value})
@@ -122,17 +160,17 @@ def _hand_over(ask: Ask, value: Any, handing: Handing) -> int:
 
 
 def _print_answer(ask: Ask, value: Any) -> None:
-    if ask.status == "cancelled":
-        print(f"gate: {settled_sentence(ask)}", file=sys.stderr)
-        return
     if ask.decision:
         print(ask.decision)
     elif value is not None:
         say(value_text(value))
-    else:
-        print(f"gate: {settled_sentence(ask)}", file=sys.stderr)
-    if ask.note:
+    if ask.status != "answered":
+        print(f"gate: {inert(settled_sentence(ask))}", file=sys.stderr)
+    elif ask.note and ask.decision:
         say(f"note: {ask.note}")
+    elif ask.note:
+        # Not to stdout: what is captured there is the value and nothing else.
+        print(f"note: {inert(ask.note)}", file=sys.stderr)
 
 
 def _write_file(path: str, text: str) -> None:
@@ -142,20 +180,16 @@ def _write_file(path: str, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
+    except FileExistsError:
+        raise
     except OSError as error:
-        raise UsageError(
-            f"{path} cannot be written: {error.strerror}. Nothing was handed over; whoever holds "
-            "the ask's token can get it by gate wait, otherwise ask again"
-        ) from None
+        raise GateError(f"{path} cannot be written: {error.strerror}") from None
 
 
-def _run(ask_id: str, command: str, text: str) -> None:
+def _run(command: str, text: str) -> None:
     # Imported here: it is slow to load, and only secrets need it.
     import subprocess
 
     ended = subprocess.run(["/bin/sh", "-c", command], input=text.encode(), check=False)
     if ended.returncode:
-        raise GateError(
-            f"the command ended with exit code {ended.returncode}, so {ask_id} does not count as "
-            "handed over; whoever holds its token can get it by gate wait, otherwise ask again"
-        )
+        raise GateError(f"the command ended with exit code {ended.returncode}")

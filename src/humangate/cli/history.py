@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from humangate import wiring
 from humangate.cli.screen import coloured, columns, print_json, value_text
-from humangate.domain.display import inert_line
+from humangate.cli.values import positive
+from humangate.domain.display import cell, inert_line
 from humangate.domain.documents import ask_document
 from humangate.service.sweeping import sweep
 
@@ -20,22 +21,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "search", nargs="?", default="", help="only those with this in question, note or id"
     )
-    parser.add_argument("--limit", type=int, default=50, metavar="N", help="how many at most (50)")
+    parser.add_argument(
+        "--limit", type=positive, default=50, metavar="N", help="how many at most (50)"
+    )
     parser.add_argument("--json", action="store_true", help="print a JSON list (docs/json.md)")
 
 
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     sweep(store)
-    asks = store.asks.settled(args.limit, args.search)
+    asks = store.asks.settled(args.limit + 1, args.search)
+    more, asks = len(asks) > args.limit, asks[: args.limit]
     if args.json:
         print_json([ask_document(ask) for ask in asks])
     elif not asks:
         print(
             "Nothing has been settled yet." if not args.search else "Nothing like that was asked."
         )
-    for ask in asks if not args.json else ():
-        print(_line(ask))
+    else:
+        print("\n".join(map(_line, asks)))
+        if more:
+            print(f"… and more: gate history --limit {args.limit * 4}")
     return 0
 
 
@@ -46,8 +52,7 @@ def _line(ask: Ask) -> str:
     when = f"{ask.settled_at:%m-%d %H:%M}" if ask.settled_at else ""
     by = ask.settled_by.partition(":")[2]
     room = max(20, (columns() - 50) // 2)
-    prompt = inert_line(ask.question.prompt, room)
     return (
-        f"{coloured(f'{ask.id:8}', 'cyan')} {when:11}  {prompt:{room}}  "
-        f"{inert_line(how, room):{room}}  {coloured(inert_line(by, 20), 'dim')}".rstrip()
+        f"{coloured(f'{ask.id:8}', 'cyan')} {when:11}  {cell(ask.question.prompt, room)}  "
+        f"{cell(how, room)}  {coloured(inert_line(by, 20), 'dim')}".rstrip()
     )

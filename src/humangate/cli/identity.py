@@ -47,11 +47,18 @@ def _token(args: argparse.Namespace) -> str:
 
 
 def read_text(path: str) -> str:
-    """A file's text, or standard input for `-`."""
+    """A file's text, or standard input for `-`; nothing in it is changed in silence."""
     try:
         if path == "-":
-            return sys.stdin.buffer.read().decode("utf-8", "replace")
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
+            content = sys.stdin.buffer.read()
+        else:
+            with open(path, "rb") as file:
+                content = file.read()
+        text = content.decode("utf-8")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise UsageError(f"{path} is not text in UTF-8, and nothing else can be shown")
+    return text

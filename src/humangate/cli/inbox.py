@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from humangate import wiring
 from humangate.cli.identity import add_identity, caller
 from humangate.cli.screen import coloured, inbox_lines, print_json
+from humangate.cli.values import positive
 from humangate.domain.documents import ask_document
 from humangate.errors import UsageError
 from humangate.service.sweeping import sweep
+from humangate.surroundings import project
 
 if TYPE_CHECKING:
     import argparse
@@ -21,8 +24,12 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--answer", action="store_true", help="answer them one by one; Enter skips")
-    add("--project", metavar="DIR", help="only those of one project")
-    add("--limit", type=int, default=50, metavar="N", help="how many at most (50)")
+    add(
+        "--project",
+        metavar="DIR",
+        help="only those of the project this folder is in (its git root)",
+    )
+    add("--limit", type=positive, default=50, metavar="N", help="how many at most (50)")
     add("--ids", action="store_true", help="print ids only")
     add_identity(parser)
     add("--json", action="store_true", help="print a JSON list (docs/json.md)")
@@ -31,7 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     sweep(store)
-    asks = store.asks.pending(args.limit + 1, args.project)
+    where = None if args.project is None else project(os.path.abspath(args.project))
+    asks = store.asks.pending(args.limit + 1, where)
     more, asks = len(asks) > args.limit, asks[: args.limit]
     if args.json:
         print_json([ask_document(ask) for ask in asks])
@@ -39,9 +47,10 @@ def run(args: argparse.Namespace) -> int:
         for ask in asks:
             print(ask.id)
     elif args.answer:
-        return _answer_all(store, args)
+        return _answer_all(store, where, args)
     elif not asks:
-        print("Nothing is waiting for you. An agent or a script asks with: gate ask QUESTION")
+        print(f"Nothing is waiting{f' in {where}' if where else ' for you'}.")
+        print("An agent or a script asks with: gate ask QUESTION")
     else:
         for line in inbox_lines(asks, store.now()):
             print(line)
@@ -52,20 +61,23 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _answer_all(store: Store, args: argparse.Namespace) -> int:
+def _answer_all(store: Store, project: str | None, args: argparse.Namespace) -> int:
     if not sys.stdin.isatty():
         raise UsageError("gate inbox --answer needs a terminal; in a script: gate answer ID VALUE")
     # Imported here: listing needs no prompts.
     from humangate.cli.prompts import prompt_for
 
-    who, seen = caller(store, args), 0
-    skipped: set[str] = set()
-    while waiting := [
-        a for a in store.asks.pending(args.limit, args.project) if a.id not in skipped
-    ]:
-        skipped.add(waiting[0].id)
-        seen += 1
-        print()
-        prompt_for(store, who, waiting[0])
-    print(f"\nThat was all of them: {seen} looked at." if seen else "Nothing is waiting for you.")
+    who = caller(store, args)
+    seen: set[str] = set()
+    try:
+        while left := [a for a in store.asks.pending(args.limit, project) if a.id not in seen]:
+            seen.add(left[0].id)
+            print(f"\n{coloured(f'{len(seen)} of {len(seen) + len(left) - 1}', 'dim')}")
+            prompt_for(store, who, left[0])
+    except KeyboardInterrupt:
+        print("Stopped.")
+        return 0
+    print(
+        f"\nThat was all of them: {len(seen)} looked at." if seen else "Nothing is waiting for you."
+    )
     return 0

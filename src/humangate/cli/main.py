@@ -51,6 +51,9 @@ def main(argv: list[str] | None = None) -> int:
     words = [_readable(word) for word in (sys.argv[1:] if argv is None else argv)]
     name = words[0] if words else "inbox"
     as_json = "--json" in words
+    if sys.stdout is None:
+        # An answer printed to nobody would count as handed over.
+        return _complain(UsageError("there is no standard output to write to"), as_json=False)
     try:
         if name in ("-h", "--help", "help"):
             print(_overview().format_help(), end="")
@@ -71,6 +74,9 @@ def main(argv: list[str] | None = None) -> int:
         # Whoever read our output is gone; what was not handed over stays untaken.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return _complain(GateError(f"this went wrong: {error}"), as_json=False)
     except KeyboardInterrupt:
         print(file=sys.stderr)
         return _INTERRUPTED

@@ -12,8 +12,8 @@ from humangate.cli.editing import in_editor
 from humangate.cli.screen import ask_lines
 from humangate.cli.values import recorded
 from humangate.domain.answers import DECISIONS, Given
-from humangate.domain.display import inert_line
-from humangate.errors import AlreadySettledError, GateError, InvalidAnswerError
+from humangate.domain.display import inert, inert_line
+from humangate.errors import GateError, InvalidAnswerError
 from humangate.service import answering
 
 if TYPE_CHECKING:
@@ -29,23 +29,26 @@ class NotYet(Exception):  # noqa: N818 - leaving is no error
 
 
 def prompt_for(store: Store, caller: Caller, ask: Ask) -> bool:
-    """Show an ask and prompt until it is answered; False when the person left it for later."""
+    """Show an ask and prompt until it is answered; False when the person left it for later.
+
+    Ctrl+C and Ctrl+D go on as KeyboardInterrupt: the person wants to stop altogether.
+    """
     print("\n".join([*ask_lines(store, ask), ""]))
     while True:
         try:
-            given = _prompt(store, caller, ask)
-            _, after = answering.answer(store, ask.id, caller, given)
-        except (NotYet, KeyboardInterrupt, EOFError):
-            print(f"\nNot answered. {ask.id} is still waiting.")
+            _, after = answering.answer(store, ask.id, caller, _prompt(store, caller, ask))
+        except NotYet:
+            print(f"Not answered; {ask.id} is still waiting.")
             return False
+        except (KeyboardInterrupt, EOFError):
+            kept = " What you typed is kept." if answering.draft(store, ask.id, caller) else ""
+            print(f"\nNot answered; {ask.id} is still waiting.{kept}")
+            raise KeyboardInterrupt from None
         except InvalidAnswerError as error:
-            print(f"That was not recorded: {error}")
+            print(f"Refused, but kept: {inert(str(error))}")
             continue
-        except AlreadySettledError as error:
-            print(f"Too late, but kept: {error}")
-            return False
         except GateError as error:
-            print(f"That was refused: {error}")
+            print(f"Refused: {inert(str(error))}")
             return False
         print(recorded(after))
         return True
@@ -60,7 +63,7 @@ def _prompt(store: Store, caller: Caller, ask: Ask) -> Given:
         return Given(_choice(store, caller, ask))
     if ask.question.kind == "form":
         return Given(_form(store, caller, ask))
-    return Given(_line(store, caller, ask, "Your answer (Enter: not yet): "))
+    return Given(_line(store, caller, ask, "Your answer"))
 
 
 def _approval(store: Store, caller: Caller, ask: Ask) -> Given:
@@ -68,10 +71,10 @@ def _approval(store: Store, caller: Caller, ask: Ask) -> Given:
     word = input("yes or no (Enter: not yet): ").strip()
     if not word:
         raise NotYet
-    if word.lower() not in DECISIONS:
-        raise InvalidAnswerError("an approval is decided by yes or no")
-    rejecting = DECISIONS[word.lower()] == "rejected"
-    label = "Reason (optional): " if rejecting else "Note (optional): "
+    decision = DECISIONS.get(word.lower())
+    if decision is None:
+        return Given(word)
+    label = "Reason (optional): " if decision == "rejected" else "Note (optional): "
     return Given(word, _typed(store, caller, ask, label))
 
 
@@ -87,8 +90,9 @@ def _secret() -> Given:
 def _choice(store: Store, caller: Caller, ask: Ask) -> Any:
     question = ask.question
     hint = "numbers or names, with commas" if question.multiple else "a number or a name"
-    typed = _line(store, caller, ask, f"Your choice, {hint} (Enter: not yet): ")
-    words = [word.strip() for word in typed.split(",")] if question.multiple else [typed.strip()]
+    typed = _line(store, caller, ask, f"Your choice, {hint}")
+    several = question.multiple and typed not in question.options
+    words = [word.strip() for word in typed.split(",")] if several else [typed.strip()]
     chosen = [_option(ask, word) for word in words]
     return chosen if question.multiple else chosen[0]
 
@@ -111,7 +115,11 @@ def _form(store: Store, caller: Caller, ask: Ask) -> Any:
     fields = schema.get("properties", {})
     flat = all(isinstance(f, dict) and _is_plain(f) for f in fields.values()) and fields
     if not flat:
-        return in_editor(store, caller, ask)
+        input("Enter opens the form in your editor, Ctrl+C leaves it: ")
+        written = in_editor(store, caller, ask)
+        if written is None:
+            raise NotYet
+        return written
     value: dict[str, Any] = {}
     required = schema.get("required", [])
     for name, field in fields.items():
@@ -149,7 +157,10 @@ def _as_json(typed: str, field: dict[str, Any]) -> Any:
 
 
 def _line(store: Store, caller: Caller, ask: Ask, label: str) -> str:
-    typed = _typed(store, caller, ask, label)
+    """One line; Enter on an empty one means not yet, and drops the draft that was there."""
+    filled = bool(answering.draft(store, ask.id, caller))
+    ways = "Enter sends it; empty: not yet" if filled else "Enter: not yet"
+    typed = _typed(store, caller, ask, f"{label} ({ways}): ")
     if not typed.strip():
         raise NotYet
     return typed
@@ -178,12 +189,15 @@ def _typed(store: Store, caller: Caller, ask: Ask, label: str) -> str:
     readline.set_startup_hook(lambda: readline.insert_text(draft))
     readline.set_auto_history(False)
     try:
-        return input(label)
+        typed = input(label)
     finally:
         readline.set_startup_hook(None)
         signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before.items():
             signal.signal(number, handler)
+    if typed != saved:
+        answering.save_draft(store, ask.id, caller, typed)
+    return typed
 
 
 def can_prompt() -> bool:

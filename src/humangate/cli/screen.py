@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from humangate.domain.display import SHOWN_CHARACTERS, age, frame, inert, inert_line
+from humangate.domain.display import SHOWN_CHARACTERS, age, cell, frame, inert, inert_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,19 +58,21 @@ def value_text(value: Any) -> str:
 
 def inbox_lines(asks: Iterable[Ask], now: datetime) -> list[str]:
     """One line an ask: who asks, what, for how long, and what it blocks."""
-    width = columns()
-    lines = []
-    for ask in asks:
-        waited = age((now - ask.opened_at).total_seconds())
-        urgent = "red" if ask.priority == 0 else "yellow" if ask.priority == 1 else "cyan"
-        asker = inert_line(ask.origin.agent, 14)
-        blocks = inert_line(ask.origin.owner or os.path.basename(ask.origin.project), 18)
-        room = max(20, width - 58)
-        lines.append(
-            f"{coloured(f'{ask.id:8}', urgent)} {waited:>4}  {asker:14} {ask.question.kind:8}  "
-            f"{inert_line(ask.question.prompt, room):{room}}  {coloured(blocks, 'dim')}".rstrip()
-        )
-    return lines
+    return [_inbox_line(ask, now, columns()) for ask in asks]
+
+
+def _inbox_line(ask: Ask, now: datetime, width: int) -> str:
+    waited = age((now - ask.opened_at).total_seconds())
+    urgent = "red" if ask.priority == 0 else "yellow" if ask.priority == 1 else "cyan"
+    mark = f"[{PRIORITY_WORDS[ask.priority]}] " if ask.priority != 2 else ""
+    head = f"{coloured(f'{ask.id:8}', urgent)} {waited:>4}  "
+    prompt = f"{mark}{ask.question.prompt}"
+    if width < 80:
+        return f"{head}{inert_line(prompt, width - 15)}"
+    blocks = inert_line(ask.origin.owner or os.path.basename(ask.origin.project), 18)
+    room = width - 60
+    who = f"{cell(ask.origin.agent, 14)} {ask.question.kind:8}  "
+    return f"{head}{who}{cell(prompt, room)}  {coloured(blocks, 'dim')}".rstrip()
 
 
 def ask_lines(store: Store, ask: Ask, whole: bool = False) -> list[str]:
@@ -84,7 +86,7 @@ def ask_lines(store: Store, ask: Ask, whole: bool = False) -> list[str]:
     if ask.confidence is not None:
         head += f", the asker is {ask.confidence:.0%} sure"
     lines = [coloured(head, "bold"), *_where(ask, width), "", *frame(question.prompt, width)]
-    lines += _options(ask)
+    lines += _options(ask) + _fields(ask)
     if question.context is not None:
         context = question.context
         text = (
@@ -120,10 +122,29 @@ def _options(ask: Ask) -> list[str]:
     return lines + [f"  {n}. {inert_line(name)}" for n, name in enumerate(names, 1)]
 
 
+def _fields(ask: Ask) -> list[str]:
+    """What a form wants to know, or its whole schema where that is not a flat list."""
+    schema = ask.question.schema
+    if schema is None:
+        return []
+    fields = schema.get("properties")
+    if not isinstance(fields, dict):
+        return ["", "The answer is JSON that fits:", *frame(json.dumps(schema), columns())]
+    lines = ["", "The answer is JSON with:"]
+    for name, field in fields.items():
+        about = field if isinstance(field, dict) else {}
+        kind = about.get("enum") or about.get("type") or "anything"
+        need = "" if name in schema.get("required", ()) else ", optional"
+        told = f"{name}: {kind}{need}. {about.get('description') or about.get('title') or ''}"
+        lines.append(f"  {inert_line(told, columns() - 2)}")
+    return lines
+
+
 def _talk(store: Store, ask: Ask, width: int) -> list[str]:
     lines: list[str] = []
     for message in store.asks.messages(ask.id):
-        author = coloured(f"{inert_line(message.author, 60)} said", "bold")
+        did = "the asker replied" if message.by_asker else "asked back"
+        author = coloured(f"{inert_line(message.author, 60)}: {did}", "bold")
         lines += ["", author, *frame(message.text, width)]
     return lines
 
@@ -132,8 +153,10 @@ def _terms(store: Store, ask: Ask, now: datetime) -> list[str]:
     question, clock, lines = ask.question, ask.deadlines, [""]
     if question.requirement.personal:
         lines.append(f"Decided by {inert_line(str(question.requirement))}")
-        votes = [v for v in store.asks.answers(ask.id) if v.outcome in ("counted", "settled")]
-        lines += [f"  {v.principal}: {v.decision} {inert_line(v.note)}".rstrip() for v in votes]
+        votes = {v.principal: v for v in store.asks.answers(ask.id) if v.decision}
+        lines += [
+            f"  {who}: {v.decision} {inert_line(v.note)}".rstrip() for who, v in votes.items()
+        ]
     if ask.pending and clock.expires_at:
         left = age((clock.expires_at - now).total_seconds())
         firm = "; the asker's host enforces it" if clock.hard else ""
@@ -154,7 +177,8 @@ def _settlement(ask: Ask) -> list[str]:
     at = f"{ask.settled_at:%Y-%m-%d %H:%M:%S} UTC" if ask.settled_at else ""
     word = ask.decision or ask.status.replace("_", " ")
     colour = {"approved": "green", "rejected": "red", "answered": "green"}.get(word, "yellow")
-    lines = [coloured(f"{word.capitalize()}{by} via {ask.settled_via} at {at}", colour)]
+    via = f" via {ask.settled_via}" if by else ""
+    lines = [coloured(f"{word.capitalize()}{by}{via} at {at}", colour)]
     if ask.value is not None:
         lines += frame(value_text(ask.value), columns())
     if ask.note:

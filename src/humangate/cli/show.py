@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humangate import wiring
-from humangate.cli.screen import ask_lines, print_json
+from humangate.cli.screen import ask_lines, print_json, value_text
 from humangate.domain.display import inert_line
 from humangate.domain.documents import (
     answer_document,
@@ -39,7 +39,8 @@ def run(args: argparse.Namespace) -> int:
     print("\n".join(ask_lines(store, ask, whole=args.all)))
     for answer in store.asks.answers(ask.id):
         if answer.outcome in ("late", "refused"):
-            print(f"Not counted: {answer.principal}: {inert_line(answer.reason)}")
+            said = inert_line(value_text(answer.value), 60)
+            print(f"Not counted: {said!r} from {answer.principal}: {inert_line(answer.reason)}")
     if args.audit:
         print()
         for entry in store.audit.of_subject(ask.id):

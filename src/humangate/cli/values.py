@@ -5,10 +5,19 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from humangate.cli.screen import value_text
+from humangate.domain.display import inert_line
 from humangate.errors import UsageError
 
 if TYPE_CHECKING:
     from humangate.domain.asks import Ask
+
+
+def positive(text: str) -> int:
+    """For argparse: a whole number above 0."""
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError
+    return int(text)
 
 
 def meaning(ask: Ask, words: list[str]) -> Any:
@@ -29,5 +38,6 @@ def meaning(ask: Ask, words: list[str]) -> Any:
 def recorded(ask: Ask) -> str:
     """What to tell somebody whose answer was recorded."""
     if ask.pending:
-        return f"Recorded. {ask.id} needs more answers: {ask.question.requirement}"
-    return f"Recorded: {ask.id} is {ask.decision or 'answered'}"
+        return f"Recorded. {ask.id} is not settled yet: it needs {ask.question.requirement}"
+    chosen = f": {inert_line(value_text(ask.value), 200)}" if ask.question.kind == "choice" else ""
+    return f"Recorded: {ask.id} is {ask.decision or 'answered'}{chosen}"

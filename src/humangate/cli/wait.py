@@ -29,9 +29,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    seconds = None if args.timeout is None else parse_duration(args.timeout)
+    token = read_text(args.token_file).strip() if args.token_file else ""
     store = wiring.open_store()
     caller = wiring.caller(store, "cli")
-    token = read_text(args.token_file).strip() if args.token_file else ""
-    seconds = parse_duration(args.timeout) if args.timeout else None
-    handing = handing_of(args, token)
-    return wait_and_hand_over(store, caller, look_up(store, args.id).id, handing, seconds)
+    ask = look_up(store, args.id)
+    handing = handing_of(args, token, secret=bool(ask.token_digest))
+    return wait_and_hand_over(store, caller, ask.id, handing, seconds)

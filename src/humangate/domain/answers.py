@@ -90,7 +90,7 @@ def interpret(question: Question, value: Any) -> tuple[str | None, Any]:
         check_form(question.schema, value)
         return None, value
     if not isinstance(value, str) or not value.strip():
-        raise InvalidAnswerError("an empty answer is no answer")
+        raise InvalidAnswerError("the answer is text, and not empty")
     return None, value
 
 
@@ -119,7 +119,7 @@ def _option(question: Question, value: Any) -> Any:
     if isinstance(value, dict) and list(value) == ["other"] and question.other:
         if isinstance(value["other"], str) and value["other"].strip():
             return value
-        raise InvalidAnswerError("Other… needs words: --other TEXT")
+        raise InvalidAnswerError("Other… needs words of your own")
     if isinstance(value, str):
         if value in question.options:
             return value
@@ -127,7 +127,7 @@ def _option(question: Question, value: Any) -> Any:
         if len(alike) == 1:
             return alike[0]
     options = ", ".join(map(repr, question.options))
-    ways = f"{options}, or --other TEXT" if question.other else options
+    ways = f"{options}, and Other… with words of your own" if question.other else options
     raise InvalidAnswerError(f"the options are {ways}")
 
 
@@ -138,7 +138,7 @@ def with_default(question: Question, default: Any) -> Question:
     if default is None:
         return question
     if question.gates:
-        raise UsageError(f"a {question.kind} ask has no default: silence never decides it")
+        raise UsageError(f"an ask of kind {question.kind} has no default: silence never decides it")
     if question.secret or has_hidden(question.schema):
         raise UsageError("a secret has no default: it would be shown with the question")
     try:
@@ -157,7 +157,7 @@ def answer(
     secret_key: bytes,
 ) -> Verdict:
     """Judge one answer: it settles, it counts towards settling, or it is refused and kept."""
-    principal = answerer(caller)
+    principal = caller.actor
     decision, value, error = None, given.value, _refusal(ask, caller, given)
     if error is None:
         try:
@@ -209,17 +209,10 @@ def _accept(ask: Ask, votes: Sequence[Vote], kept: Answer, caller: Caller, clear
     return Verdict(kept._replace(outcome="settled"), change, (event,), secret=clear)
 
 
-def answerer(caller: Caller) -> str:
-    """Without a personal token, whoever answers from an agent's shell is that agent."""
-    if caller.agent and not caller.verified:
-        return caller.agent.principal
-    return caller.principal
-
-
 def _refusal(ask: Ask, caller: Caller, given: Given) -> GateError | None:
     question, origin = ask.question, ask.origin
     if not ask.pending:
-        return AlreadySettledError(settled_sentence(ask))
+        return AlreadySettledError(f"{settled_sentence(ask)}; your answer is kept beside it")
     if given.digest is not None and given.digest != ask.digest:
         return RefusedError(
             f"what you answered is not what {ask.id} asks now: look again with gate show {ask.id}"

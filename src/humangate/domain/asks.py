@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.domain.audit import Event
 from humangate.domain.deadlines import NO_DEADLINES, Deadlines, escalate, hold, remind
-from humangate.domain.digests import digest
+from humangate.domain.digests import canonical, digest
 from humangate.domain.requirements import ANYBODY, Requirement
 from humangate.errors import AlreadySettledError, UsageError
 
@@ -19,6 +19,7 @@ KINDS = ("approval", "choice", "text", "form", "session")
 PRIORITIES = {"urgent": 0, "high": 1, "normal": 2, "low": 3, "backlog": 4}
 
 MAX_PROMPT_CHARACTERS = 200_000
+MAX_CONTEXT_CHARACTERS = 4_000_000
 MAX_GOING_ON_CHARACTERS = 256_000
 
 # No look-alikes: neither 0 and o, nor 1, i and l.
@@ -36,7 +37,7 @@ class Question(NamedTuple):
     options: tuple[str, ...] = ()
     multiple: bool = False
     other: bool = False
-    """The last option is `Other…`, which carries text."""
+    """There is also `Other…`, which carries text."""
     schema: dict[str, Any] | None = None
     default: Any = None
     """Takes effect on timeout; never for an approval."""
@@ -114,6 +115,8 @@ class Message(NamedTuple):
 
     ask_id: str
     author: str
+    by_asker: bool
+    """A reply of the asker, not a message to it."""
     text: str
     sent_at: datetime
 
@@ -153,6 +156,8 @@ def make_question(
             f"the question has {len(prompt)} characters, at most {MAX_PROMPT_CHARACTERS} fit: "
             "put the long part into --context"
         )
+    if len(canonical(context)) > MAX_CONTEXT_CHARACTERS:
+        raise UsageError(f"the context is longer than {MAX_CONTEXT_CHARACTERS} characters")
     if (kind == "choice") != bool(options):
         raise UsageError("a choice needs options, and no other kind has them")
     if (kind == "form") != (schema is not None):
@@ -164,8 +169,8 @@ def make_question(
     several = requirement.n > 1 or requirement.reject > 1 or requirement.veto
     if several and kind not in ("approval", "session"):
         raise UsageError(f"more than one person can decide an approval, not a {kind}")
-    other = bool(options) and options[-1].casefold() in _OTHER
-    options = options[:-1] if other else options
+    other = any(option.casefold() in _OTHER for option in options)
+    options = tuple(option for option in options if option.casefold() not in _OTHER)
     if len(set(options)) < len(options) or not all(option.strip() for option in options):
         raise UsageError("the options must differ from one another, and none may be empty")
     return Question(
@@ -182,11 +187,12 @@ def question_digest(question: Question, origin: Origin) -> str:
     return digest([*question[:-1], list(question.requirement), origin.project])
 
 
-def parse_priority(text: str) -> int:
-    """`urgent`, `high`, `normal`, `low`, `backlog`, or 0 (critical) to 4."""
+def parse_priority(given: str | int) -> int:
+    """`urgent`, `high`, `normal`, `low`, `backlog`, or 0 (most urgent) to 4."""
+    text = str(given)
     number = PRIORITIES.get(text, int(text) if text.isdecimal() else -1)
     if not 0 <= number <= 4:
-        raise UsageError(f"{text!r} is no priority: write urgent, high, normal, low or backlog")
+        raise UsageError(f"{given!r} is no priority: write urgent, high, normal, low or backlog")
     return number
 
 
@@ -236,12 +242,12 @@ def cancel(ask: Ask, caller: Caller, reason: str, now: datetime) -> Change:
         status="cancelled",
         note=reason,
         settled_at=now,
-        settled_by=caller.principal,
+        settled_by=caller.actor,
         settled_via=caller.via,
         version=ask.version + 1,
     )
     content = {"reason": reason, "via": caller.via, "evidence": caller.evidence}
-    event = Event("ask.cancelled", ask.id, caller.principal, content)
+    event = Event("ask.cancelled", ask.id, caller.actor, content)
     return Change(after, (event,), wakes(ask), (Notice("settled", ask.id),))
 
 
@@ -314,8 +320,9 @@ def _said(kind: str, after: Ask, caller: Caller, text: str, now: datetime) -> Ch
     if not text.strip():
         raise UsageError("an empty message says nothing")
     content = {"text": text, "via": caller.via, "evidence": caller.evidence}
-    event = Event(kind, after.id, caller.principal, content)
-    return Change(after, (event,), message=Message(after.id, caller.principal, text, now))
+    event = Event(kind, after.id, caller.actor, content)
+    message = Message(after.id, caller.actor, kind == "ask.replied", text, now)
+    return Change(after, (event,), message=message)
 
 
 def hear(ask: Ask, messages: int) -> Change | None:

@@ -58,6 +58,12 @@ def inert_line(text: str, columns: int = _MAX_COLUMNS) -> str:
     return _wrap(line, max(1, columns - 1))[0] + "…"
 
 
+def cell(text: str, columns: int) -> str:
+    """The text on one line, filled up with blanks to exactly so many columns."""
+    line = inert_line(text, columns)
+    return line + " " * (columns - sum(map(_width, line)))
+
+
 def frame(text: str, columns: int, bar: str = "│ ", most: int | None = None) -> list[str]:
     """Lines that each begin with a bar, wrapped so that none can pass for one of ours.
 

@@ -29,7 +29,8 @@ def check_form(schema: Any, value: Any) -> None:
             f"{'/'.join(map(str, error.instance_path)) or 'the form'}: {error.message}"
             for error in errors[:5]
         )
-        raise InvalidAnswerError(f"this does not fit the form: {faults}")
+        hint = " (is it JSON?)" if isinstance(value, str) else ""
+        raise InvalidAnswerError(f"this does not fit the form{hint}: {faults}")
 
 
 def _validator(schema: Any) -> Any:
@@ -41,7 +42,7 @@ def _validator(schema: Any) -> Any:
     try:
         return jsonschema_rs.validator_for(schema, retriever=_no_fetching)
     except (ValueError, jsonschema_rs.ReferencingError) as error:
-        raise UsageError(f"this is not a JSON Schema: {error}") from None
+        raise UsageError(f"this is not a JSON Schema: {str(error).splitlines()[0]}") from None
 
 
 def has_hidden(schema: Any) -> bool:

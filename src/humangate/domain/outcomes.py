@@ -81,9 +81,6 @@ class Choice(Outcome):
 class Text(Outcome):
     """What a person wrote."""
 
-    def __str__(self) -> str:
-        return str(self.value)
-
 
 class Form(Outcome):
     """JSON that fits the form's schema."""

@@ -72,6 +72,11 @@ class Caller(NamedTuple):
     def name(self) -> str:
         return self.principal.partition(":")[2]
 
+    @property
+    def actor(self) -> str:
+        """Without a personal token, whoever acts from an agent's shell is that agent."""
+        return self.agent.principal if self.agent and not self.verified else self.principal
+
 
 class Person(NamedTuple):
     """Somebody who may answer under a name of their own."""

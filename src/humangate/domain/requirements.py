@@ -38,7 +38,9 @@ class Requirement(NamedTuple):
         if not self.personal:
             return "anybody"
         names = ", ".join(self.of)
-        if self.of and self.n == len(self.of):
+        if len(self.of) == 1:
+            text = names
+        elif self.of and self.n == len(self.of):
             text = f"all of {names}"
         elif self.of:
             text = f"{self.n} of {names}"
@@ -76,7 +78,9 @@ def make_requirement(
             raise UsageError(f"a requirement's {word!r} is a whole number from 1 up")
     people = everybody or some
     if people and n > len(people):
-        raise UsageError(f"{n} people must agree, but only {', '.join(people)} may")
+        raise UsageError(
+            f"{n} people must agree, but only {', '.join(people)} may: see gate person list"
+        )
     veto = _names(data.get("veto", ()), groups)
     return Requirement(n, people, veto, bool(data.get("not_author", False)), reject)
 

@@ -69,7 +69,7 @@ def _retried(store: Store, ask: Ask, caller: Caller, given: Given) -> Answer | N
     """The first result of an answer that was given before under the same key."""
     if not given.key:
         return None
-    principal = answers.answerer(caller)
+    principal = caller.actor
     first = store.asks.answer_with_key(ask.id, principal, given.key)
     if first is None:
         return None
@@ -87,11 +87,11 @@ def save_draft(store: Store, ask_id: str, caller: Caller, text: str) -> None:
     while True:
         ask = get(store, ask_id)
         after = held(ask, store.now())
-        principal = answers.answerer(caller)
+        principal = caller.actor
         result = store.asks.save_draft(after, ask.version, principal, storable(text))
         if isinstance(result, Done):
             return
 
 
 def draft(store: Store, ask_id: str, caller: Caller) -> str:
-    return store.asks.draft(ask_id, answers.answerer(caller))
+    return store.asks.draft(ask_id, caller.actor)

@@ -16,6 +16,7 @@ from humangate.domain.asks import (
     make_id,
     make_question,
     opened,
+    parse_priority,
     question_digest,
 )
 from humangate.domain.digests import token_digest
@@ -44,7 +45,7 @@ class Request(NamedTuple):
     schema: dict[str, Any] | None = None
     context: Any = None
     going_on: str = ""
-    priority: int = 2
+    priority: int | str = 2
     confidence: float | None = None
     default: Any = None
     secret: bool = False
@@ -66,6 +67,7 @@ class Opened(NamedTuple):
 
 def ask(store: Store, request: Request, origin: Origin, caller: Caller) -> Opened:
     """Open an ask; a repeated request of the same agent session attaches to its first one."""
+    _must_be_words(request)
     requirement = _requirement(store, request)
     question = with_default(
         make_question(
@@ -80,6 +82,8 @@ def ask(store: Store, request: Request, origin: Origin, caller: Caller) -> Opene
         ),
         request.default,
     )
+    if request.default is not None and request.expires_seconds is None:
+        raise UsageError("a default takes effect when an ask times out: give it a timeout")
     if request.confidence is not None and not 0 <= request.confidence <= 1:
         raise UsageError("confidence is a number from 0 to 1")
     now = store.now()
@@ -90,7 +94,7 @@ def ask(store: Store, request: Request, origin: Origin, caller: Caller) -> Opene
         origin=Origin(*map(storable, origin)),
         opened_at=now,
         digest=question_digest(question, origin),
-        priority=request.priority,
+        priority=parse_priority(request.priority),
         confidence=request.confidence,
         going_on=storable(request.going_on)[:MAX_GOING_ON_CHARACTERS],
         token_digest=token_digest(token) if token else "",
@@ -104,11 +108,21 @@ def ask(store: Store, request: Request, origin: Origin, caller: Caller) -> Opene
     )
     while True:
         new = new._replace(id=make_id(id_length(store.asks.count()), os.urandom(16)))
-        result = store.asks.open(opened(new, caller.principal))
+        result = store.asks.open(opened(new, caller.actor))
         if isinstance(result, Done):
             return Opened(new, token, attached=False)
         if result.current:
             return Opened(result.current, "", attached=True)
+
+
+def _must_be_words(request: Request) -> None:
+    """A program may hand in anything; say so here, not deep inside."""
+    texts = (request.prompt, request.kind, request.going_on, *request.options)
+    if not all(isinstance(text, str) for text in texts):
+        raise UsageError("question, kind and options are texts")
+    times = (request.expires_seconds, request.remind_every_seconds, request.confidence)
+    if not all(time is None or isinstance(time, int | float) for time in times):
+        raise UsageError("times and confidence are numbers")
 
 
 def _requirement(store: Store, request: Request) -> Requirement:
@@ -138,18 +152,21 @@ def cancel(store: Store, ask_id: str, caller: Caller, reason: str) -> Ask:
 
 def get(store: Store, ask_id: str) -> Ask:
     """The ask of exactly this id."""
-    found = store.asks.get(ask_id.lower())
-    if found is None:
-        raise NotFoundError(f"there is no ask {ask_id}: gate inbox lists what is waiting")
-    return found
+    wanted = ask_id.lower()
+    if found := store.asks.get(wanted):
+        return found
+    if (ids := _beginning(store, wanted)) and wanted:
+        raise NotFoundError(f"{ask_id} is not a whole id: write {' or '.join(ids)}")
+    raise NotFoundError(f"there is no ask {ask_id}: gate inbox lists what is waiting")
 
 
 def look_up(store: Store, abbreviation: str) -> Ask:
     """The ask whose id begins like this; for reading only."""
-    wanted = abbreviation.lower()
-    if found := store.asks.get(wanted):
-        return found
-    ids = store.asks.matching(wanted if wanted.startswith("a-") else f"a-{wanted}", 5)
-    if len(ids) > 1:
-        raise UsageError(f"{abbreviation} may be {', '.join(ids)}: write one of them")
-    return get(store, ids[0] if ids else abbreviation)
+    ids = _beginning(store, abbreviation.lower())
+    if abbreviation.lower() not in ids and len(ids) > 1:
+        raise UsageError(f"{abbreviation!r} may be {', '.join(ids)} …: write one of them")
+    return get(store, ids[0] if len(ids) == 1 else abbreviation)
+
+
+def _beginning(store: Store, wanted: str) -> list[str]:
+    return store.asks.matching(wanted if wanted.startswith("a-") else f"a-{wanted}", 5)

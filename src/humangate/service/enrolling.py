@@ -55,7 +55,7 @@ def set_group(store: Store, caller: Caller, name: str, members: Sequence[str]) -
         if member not in known:
             raise NotFoundError(f"there is nobody called {member}: gate person add {member}")
     content = {"members": list(members), "via": caller.via, "evidence": caller.evidence}
-    store.people.set_group(name, members, [Event("group.set", name, caller.principal, content)])
+    store.people.set_group(name, members, [Event("group.set", name, caller.actor, content)])
 
 
 def whose(store: Store, secret: str, name: str = "") -> str:
@@ -72,7 +72,7 @@ def whose(store: Store, secret: str, name: str = "") -> str:
 
 def _event(kind: str, subject: str, caller: Caller) -> Event:
     content = {"via": caller.via, "evidence": caller.evidence}
-    return Event(kind, subject, caller.principal, content)
+    return Event(kind, subject, caller.actor, content)
 
 
 def _only_people(store: Store, caller: Caller) -> None:

@@ -18,14 +18,27 @@ _LOOK_EVERY_SECONDS = 1.0
 class Publisher:
     """A thread that hands on the ids of changed asks, and lets due ones fall due."""
 
-    def __init__(self, store: Store, publish: Callable[[frozenset[str]], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        publish: Callable[[frozenset[str]], object],
+        fail: Callable[[BaseException], object],
+    ) -> None:
         self._store = store
         self._publish = publish
+        self._fail = fail
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="humangate-publisher", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
+        try:
+            self._watch()
+        except BaseException as error:
+            # Whoever waits must hear of it: nobody will wake them any more.
+            self._fail(error)
+
+    def _watch(self) -> None:
         bell = self._store.bell()
         seen = self._store.audit.head().seq
         while not self._stopped.is_set():

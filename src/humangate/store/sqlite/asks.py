@@ -35,8 +35,10 @@ class SqliteAsks:
             with self._store.transaction() as at:
                 self._db.write(_SQL["insert_ask"], _to_row(ask))
                 self._store.record(at, change.events, change.notices)
-        except apsw.ConstraintError:
+        except apsw.ConstraintError as error:
             found = self._asks("attachable_ask", ask.origin.session, ask.digest)
+            if not found and not self.get(ask.id):
+                raise self._db.trouble(error) from error
             return Conflict(found[0] if found else None)
         return Done()
 
@@ -87,8 +89,10 @@ class SqliteAsks:
                 for owner in change.wakes:
                     self._db.write(_SQL["wake"], (owner, ask.id, at))
                 self._store.record(at, change.events, change.notices)
-        except (_OvertakenError, apsw.ConstraintError):
+        except _OvertakenError:
             return Conflict(self.get(ask.id))
+        except apsw.ConstraintError as error:
+            return self._key_conflict(answer, error)
         if change.erase_secret and ask.token_digest:
             self._db.checkpoint()
         return Done()
@@ -102,9 +106,15 @@ class SqliteAsks:
             with self._store.transaction() as at:
                 self._db.write(_SQL["insert_answer"], _answer_row(answer))
                 self._store.record(at, events)
-        except apsw.ConstraintError:
-            return Conflict(self.get(answer.ask_id))
+        except apsw.ConstraintError as error:
+            return self._key_conflict(answer, error)
         return Done()
+
+    def _key_conflict(self, answer: Answer | None, error: Exception) -> Conflict:
+        """The one constraint that honest work can hit: a key that is used already."""
+        if answer and self.answer_with_key(answer.ask_id, answer.principal, answer.key):
+            return Conflict(self.get(answer.ask_id))
+        raise self._db.trouble(error) from error
 
     def answers(self, ask_id: str) -> list[Answer]:
         return [_to_answer(row) for row in self._db.rows(_SQL["answers_of_ask"], (ask_id,))]
@@ -115,7 +125,7 @@ class SqliteAsks:
 
     def messages(self, ask_id: str) -> list[Message]:
         rows = self._db.rows(_SQL["messages_of_ask"], (ask_id,))
-        return [Message(of, author, text, _time(at)) for of, author, text, at in rows]
+        return [Message(of, who, bool(asker), text, _time(at)) for of, who, asker, text, at in rows]
 
     def save_draft(self, ask: Ask, expected_version: int, principal: str, text: str) -> Result:
         try:
@@ -296,4 +306,4 @@ def _to_answer(row: Any) -> Answer:
 
 
 def _message_row(message: Message) -> tuple[Any, ...]:
-    return (*message[:3], _text(message.sent_at))
+    return (*message[:4], _text(message.sent_at))

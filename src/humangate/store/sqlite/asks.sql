@@ -70,10 +70,10 @@ SELECT * FROM answers WHERE ask_id = ? ORDER BY seq;
 SELECT * FROM answers WHERE ask_id = ? AND principal = ? AND key = ? AND key <> '';
 
 -- name: insert_message
-INSERT INTO messages VALUES (NULL, ?, ?, ?, ?);
+INSERT INTO messages VALUES (NULL, ?, ?, ?, ?, ?);
 
 -- name: messages_of_ask
-SELECT ask_id, author, text, sent_at FROM messages WHERE ask_id = ? ORDER BY seq;
+SELECT ask_id, author, by_asker, text, sent_at FROM messages WHERE ask_id = ? ORDER BY seq;
 
 -- name: save_draft
 INSERT INTO drafts VALUES (?, ?, ?, ?)

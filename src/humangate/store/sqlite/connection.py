@@ -135,9 +135,9 @@ class Connection:
                 "or name another one: GATE_STORE=PATH"
             )
         elif isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
-            what = "it is damaged or not a humangate store: gate doctor looks closer"
+            what = "it is damaged, or no humangate store: put back a copy, or name another: GATE_STORE=PATH"
         else:
-            what = f"{error}: gate doctor looks closer"
+            what = str(error)
         return StoreTroubleError(
             f"the store {self.path} gives trouble: {what}. "
             "Nothing was confirmed; gate show tells what is recorded."

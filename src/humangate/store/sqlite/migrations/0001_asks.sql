@@ -82,6 +82,7 @@ CREATE TABLE messages (
     seq INTEGER PRIMARY KEY,
     ask_id TEXT NOT NULL REFERENCES asks (id),
     author TEXT NOT NULL,
+    by_asker INTEGER NOT NULL,
     text TEXT NOT NULL,
     sent_at TEXT NOT NULL
 ) STRICT;
