@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from humangate import gate
 from humangate.errors import UsageError
+from humangate.service import waiting
 from humangate.service.publishing import Publisher
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class AsyncGate:
         self._waiters: dict[str, set[asyncio.Event]] = {}
         self._publisher: Publisher | None = None
         self._failure: BaseException | None = None
+        self._taking: set[asyncio.Future[None]] = set()
 
     async def __aenter__(self) -> Self:
         return self
@@ -37,6 +39,7 @@ class AsyncGate:
 
     async def close(self) -> None:
         """Stop watching; whoever still waits is told so."""
+        await asyncio.gather(*self._taking)
         if self._publisher:
             await asyncio.to_thread(self._publisher.stop)
         self._fail(UsageError("this AsyncGate is closed"))
@@ -88,14 +91,24 @@ class AsyncGate:
                 changed.clear()
                 if self._failure:
                     raise self._failure
-                outcome = await asyncio.to_thread(self._gate.wait, ask_id, 0)
-                if outcome.status != "pending":
-                    return outcome
+                ask = await asyncio.to_thread(
+                    waiting.wait, self._gate.store, ask_id, 0, hears=False
+                )
+                if not ask.pending:
+                    return await self._hand_over(ask)
                 await changed.wait()
         finally:
             waiters.discard(changed)
             if not waiters:
                 self._waiters.pop(ask_id, None)
+
+    async def _hand_over(self, ask: Ask) -> Outcome:
+        outcome = await asyncio.to_thread(self._gate.read, ask)
+        # Not awaited: whoever is cancelled here must not have taken what they never got.
+        taking = asyncio.get_running_loop().run_in_executor(None, self._gate.take, ask)
+        self._taking.add(taking)
+        taking.add_done_callback(self._taking.discard)
+        return outcome
 
     async def answer(self, ask_id: str, value: Any, **more: Any) -> Ask:
         return await asyncio.to_thread(self._gate.answer, ask_id, value, **more)

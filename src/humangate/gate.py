@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 from humangate import wiring
 from humangate.domain import deadlines
 from humangate.domain.answers import Given
-from humangate.domain.outcomes import Approval, Choice, Outcome, outcome
+from humangate.domain.outcomes import Approval, Choice, Outcome, outcome as outcome_of
 from humangate.errors import UsageError
 from humangate.service import answering, asking, conversing, sweeping, waiting
 from humangate.service.asking import Request
@@ -105,22 +105,27 @@ class Gate:
         until = None if seconds is None else self.store.monotonic() + seconds
         while True:
             left = None if until is None else until - self.store.monotonic()
-            ask = waiting.wait(self.store, ask_id, left)
-            if not ask.pending or ask.asked_back <= ask.heard:
-                return self._hand_over(ask)
-            self._reply(ask, reply)
+            ask = waiting.wait(self.store, ask_id, left, hears=reply is not None)
+            if reply and ask.pending and ask.asked_back > ask.heard:
+                self._reply(ask, reply)
+                continue
+            outcome = self.read(ask)
+            self.take(ask)
+            return outcome
 
-    def _hand_over(self, ask: Ask) -> Outcome:
-        value = waiting.reveal(self.store, ask, self._tokens.get(ask.id, ""))
-        waiting.take(self.store, ask, self._caller().principal)
-        return outcome(ask, value)
+    def read(self, ask: Ask) -> Outcome:
+        """What an ask has come to, without recording that it was handed over."""
+        return outcome_of(ask, waiting.reveal(self.store, ask, self._tokens.get(ask.id, "")))
 
-    def _reply(self, ask: Ask, reply: Callable[[str], str] | None) -> None:
-        if reply is None:
-            waiting.hear(self.store, ask)
-            return
-        words = reply(self.store.asks.messages(ask.id)[-1].text)
-        conversing.reply(self.store, ask.id, self._caller(), words)
+    def take(self, ask: Ask) -> None:
+        """Record that the answer was handed over."""
+        waiting.take(self.store, ask, self._caller().actor)
+
+    def _reply(self, ask: Ask, reply: Callable[[str], str]) -> None:
+        messages = [m for m in self.store.asks.messages(ask.id) if not m.by_asker]
+        for message in messages[ask.heard : ask.asked_back]:
+            conversing.reply(self.store, ask.id, self._caller(), reply(message.text))
+        waiting.hear(self.store, ask)
 
     def answer(
         self, ask_id: str, value: Any, *, note: str = "", key: str = "", digest: str | None = None

@@ -62,8 +62,8 @@ def terminal() -> str:
     return ""
 
 
-def caller(environ: Mapping[str, str], via: str, verified_name: str = "") -> Caller:
-    """Whoever runs this process: the OS user, or the person whose token was presented."""
+def caller(environ: Mapping[str, str], via: str) -> Caller:
+    """Whoever runs this process: the OS user, as claimed."""
     above = ancestors()
     agent = find_agent(environ, above)
     evidence: dict[str, Any] = {
@@ -72,8 +72,7 @@ def caller(environ: Mapping[str, str], via: str, verified_name: str = "") -> Cal
         "ancestors": [f"{process.pid} {process.name}" for process in above],
         "variables": [v for sign in SIGNS for v in sign.variables if v in environ],
     }
-    name = verified_name or user_name()
-    return Caller(person(name), bool(verified_name), via, agent, evidence)
+    return Caller(person(user_name()), verified=False, via=via, agent=agent, evidence=evidence)
 
 
 def project(folder: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from humangate import settings, surroundings
 from humangate.domain.asks import Origin
+from humangate.domain.principals import person
 from humangate.errors import StoreTroubleError
 from humangate.store.sqlite.store import SqliteStore
 
@@ -51,13 +52,16 @@ def open_throwaway_store(path: str, clock: Clock | None = None) -> Store:
 
 def caller(store: Store, via: str, token: str = "", name: str = "") -> Caller:
     """Whoever calls: the OS user as claimed, or a person proven by their token."""
-    token = token or os.environ.get("GATE_TOKEN", "")
+    plain = surroundings.caller(os.environ, via)
+    if not token and (name or not plain.agent):
+        # An agent inherits its person's variables: there a token counts only with a name.
+        token = os.environ.get("GATE_TOKEN", "")
     if not token:
-        return surroundings.caller(os.environ, via)
+        return plain
     # Imported here: without a token, nobody needs to be looked up.
     from humangate.service.enrolling import whose
 
-    return surroundings.caller(os.environ, via, whose(store, token, name))
+    return plain._replace(principal=person(whose(store, token, name)), verified=True)
 
 
 def origin(caller: Caller, asker: str = "", owner: str = "") -> Origin:
@@ -71,7 +75,7 @@ def origin(caller: Caller, asker: str = "", owner: str = "") -> Origin:
         project=surroundings.project(folder),
         cwd=folder,
         agent=asker or surroundings.asker_name(agent),
-        session=f"{agent.cli}/{agent.session}" if agent and agent.session else "",
+        session=f"{agent.cli}/{agent.session}" if agent else "",
         tool_use_id=os.environ.get("CODEX_TOOL_CALL_ID", ""),
         sponsor=caller.principal,
         owner=owner,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 
 import apsw
@@ -36,7 +38,7 @@ def test_the_view_shows_asks_in_their_older_shape_and_words(path):
         opened(store, "approval"), opened(store, "approval"), opened(store, "choice", options=("A", "B")),
         opened(store), opened(store, expires_seconds=0.000001),
     )  # fmt: skip
-    opened(store, "session")
+    asking.ask(store, Request("Why?", "session"), Origin(), a_person())
     for ask, value in ((approved, "yes"), (rejected, "no"), (chosen, "B")):
         answering.answer(store, ask.id, a_person(), Given(value))
     asking.cancel(store, text.id, a_person(), "")
@@ -57,6 +59,27 @@ def test_the_view_shows_asks_in_their_older_shape_and_words(path):
     assert json.loads(rows[2]["response"]) == "B" and json.loads(rows[2]["options"]) == ["A", "B"]
     assert json.loads(rows[1]["response"]) == "rejected" and rows[5]["resolved_at"] is None
     assert rows[0]["execution_id"] == "run:1"
+
+
+@pytest.mark.proves("STORE-3", "LAW-10")
+def test_a_database_of_somebody_else_is_left_alone(path):
+    raw = apsw.Connection(path)
+    raw.execute("CREATE TABLE theirs (x)")
+    raw.close()
+    with pytest.raises(StoreTroubleError, match="no humangate store"):
+        open_store(path)
+
+
+@pytest.mark.proves("STORE-3")
+def test_a_second_store_in_the_same_process_keeps_the_locks_of_the_first(path):
+    first = open_store(path)
+    with first.transaction():
+        open_store(path).close()
+        code = f"import apsw; apsw.Connection({path!r}).execute('BEGIN IMMEDIATE')"
+        ran = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        )
+    assert "BusyError" in ran.stderr
 
 
 @pytest.mark.proves("STORE-2", "LAW-10")

@@ -82,7 +82,7 @@ def test_settling_wakes_the_owner_and_tells_the_outbox_and_the_audit():
     assert (event.kind, event.subject, event.actor) == ("ask.answered", "a-222", "person:ada")
     assert event.content == {
         "decision": "approved", "value": None, "note": "go", "via": "cli",
-        "verified": False, "evidence": {"uid": 1000},
+        "verified": False, "at": "2026-01-01T00:00:00.000000+00:00", "evidence": {"uid": 1000},
     }  # fmt: skip
     assert verdict.answer.outcome == "settled"
 
@@ -134,7 +134,8 @@ def test_a_text_is_not_empty():
     for wrong in ("", " \n", None, 3, ["x"]):
         with pytest.raises(InvalidAnswerError):
             interpret(question, wrong)
-    assert interpret(an_ask("session").question, "done") == (None, "done")
+    with pytest.raises(InvalidAnswerError, match="settled in its session"):
+        interpret(an_ask("session").question, "done")
 
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -257,6 +258,20 @@ def test_fields_marked_write_only_are_hidden():
     assert "hunter2" not in repr(verdict._replace(secret=None))
     with pytest.raises(UsageError, match="a secret has no default"):
         with_default(an_ask("form", schema=schema).question, {"user": "x"})
+
+
+@pytest.mark.proves("ASK-32", "ASK-6")
+@pytest.mark.parametrize("value", [{"pass": "hunter2"}, '{"pass": "hunter2"', ["hunter2"]])
+def test_nothing_of_a_refused_secret_is_kept_or_said(value):
+    schema = {
+        "type": "object",
+        "properties": {"pass": {"type": "string", "writeOnly": True, "minLength": 30}},
+    }
+    verdict = give(an_ask("form", schema=schema), value)
+    assert isinstance(verdict.error, InvalidAnswerError)
+    assert "hunter2" not in repr(verdict) and "does not fit" in str(verdict.error)
+    late = give(an_ask("form", schema=schema)._replace(status="cancelled", token_digest="t"), value)
+    assert "hunter2" not in repr(late) and "kept" not in str(late.error)
 
 
 @pytest.mark.proves("ASK-22")

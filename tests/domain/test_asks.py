@@ -96,8 +96,11 @@ def test_the_digest_covers_all_that_is_shown_and_decided():
         base._replace(requirement=Requirement(n=2)),
     ]  # fmt: skip
     digests = {question_digest(variant, origin) for variant in [base, *variants]}
-    digests.add(question_digest(base, Origin(project="/q")))
-    assert len(digests) == len(variants) + 2
+    digests |= {
+        question_digest(base, other)
+        for other in (Origin(project="/q"), Origin("/p", owner="run:1"))
+    }
+    assert len(digests) == len(variants) + 3
     assert question_digest(base, origin) == question_digest(base, Origin(project="/p", cwd="/x"))
 
 
@@ -136,7 +139,13 @@ def test_cancelling_names_who_and_why():
     assert change.wakes == ("task:7",) and change.notices[0].kind == "settled"
     event = change.events[0]
     assert (event.kind, event.actor) == ("ask.cancelled", "person:ada")
-    assert event.content == {"reason": "changed my mind", "via": "cli", "evidence": {"uid": 1000}}
+    at = "2026-01-01T00:00:05.000000+00:00"
+    assert event.content == {
+        "note": "changed my mind",
+        "via": "cli",
+        "at": at,
+        "evidence": {"uid": 1000},
+    }
     assert after.version == 2
     with pytest.raises(
         AlreadySettledError, match="cancelled by person:ada at 2026-01-01 00:00:05 UTC: changed"
@@ -157,7 +166,8 @@ def test_an_ask_expires_at_its_time_and_not_before():
     assert (after.settled_at, after.settled_via, after.settled_by) == (later(10), "deadline", "")
     assert change.wakes == ("run:1",) and change.notices[0].kind == "settled"
     assert (change.events[0].kind, change.events[0].actor) == ("ask.timed_out", "gate")
-    assert change.events[0].content == {"default": "B"}
+    at = "2026-01-01T00:00:10.000000+00:00"
+    assert change.events[0].content == {"value": "B", "via": "deadline", "at": at}
     assert after.version == 2
     assert asks.fall_due(after, later(99)) is None
     assert asks.settled_sentence(after) == "a-222 timed out at 2026-01-01 00:00:10 UTC"
@@ -240,7 +250,7 @@ def test_talking_settles_nothing():
     assert back.events[0].kind == "ask.asked_back"
     assert back.events[0].content == {"text": "which one?", "via": "cli", "evidence": {"uid": 1000}}
     reply = asks.reply(back.ask, an_agent(), "the first", later(2))
-    assert (reply.ask.heard, reply.ask.pending, reply.ask.version) == (1, True, 3)
+    assert (reply.ask.heard, reply.ask.pending, reply.ask.version) == (0, True, 3)
     assert reply.events[0].kind == "ask.replied" and reply.notices[0].kind == "replied"
     assert (
         reply.message.by_asker
@@ -265,10 +275,20 @@ def test_messages_are_heard_once():
 def test_opening_is_told_to_the_outbox_and_the_audit():
     change = asks.opened(an_ask(), "agent:claude/1")
     assert change.notices == (asks.Notice("opened", "a-222"),)
-    assert change.events[0] == (
-        "ask.opened",
-        "a-222",
-        "agent:claude/1",
-        {"digest": "d", "kind": "text", "session": ""},
-    )
+    content = {"digest": "d", "kind": "text", "record": asks.record_digest(an_ask())}
+    assert change.events[0] == ("ask.opened", "a-222", "agent:claude/1", content)
     assert asks.wakes(an_ask()) == ()
+
+
+@pytest.mark.proves("STORE-8", "LAW-9")
+@pytest.mark.parametrize(
+    "change",
+    [{"priority": 0}, {"confidence": 0.1}, {"going_on": "x"}, {"token_digest": "t"}, {"opened_at": later(1)},
+     {"origin": Origin(sponsor="person:boss")}, {"deadlines": deadlines.start(NOW, remind_every_seconds=5)},
+     {"deadlines": deadlines.start(NOW, 5, hard=True)},
+     {"deadlines": deadlines.start(NOW, escalations=(deadlines.Escalation(5, "x"),))}],
+)  # fmt: skip
+def test_the_record_covers_all_else_that_is_fixed_when_an_ask_opens(change):
+    assert asks.record_digest(an_ask()._replace(**change)) != asks.record_digest(an_ask())
+    moving = an_ask()._replace(status="answered", deadlines=deadlines.start(NOW, 5))
+    assert asks.record_digest(moving) == asks.record_digest(an_ask())

@@ -7,7 +7,8 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from humangate.domain.display import _width, age, frame, inert, inert_line, storable
+from humangate.domain.display import _width, age, cell, frame, inert, inert_line, plain, storable
+from humangate.errors import UsageError
 
 
 def harmless(text):
@@ -41,6 +42,9 @@ def test_whatever_comes_in_only_printable_text_comes_out(text):
         ("e\u0301\u0301\u0301x\u0301", "e\u0301\u0301\u0301x\u0301"),
         ("日本語 é", "日本語 é"),
         ("a b~", "a b~"),
+        ("❤\ufe0f", "❤\ufe0f"),
+        ("a\ufe0f\ufe0f", "a‹U+FE0F›‹U+FE0F›"),
+        ("\U000e0100\u034f\u180b", "‹U+E0100›‹U+034F›‹U+180B›"),
         ("\x7f", "‹U+007F›"),
         ("\x1f", "␟"),
         ("e\u20dd\u20dd\u20dd\u20dd", "e\u20dd\u20dd\u20dd‹U+20DD›"),
@@ -106,3 +110,21 @@ def test_ages_are_short():
         "23h",
         "1d",
     ]
+
+
+@pytest.mark.proves("LAW-6", "ASK-5")
+def test_only_json_that_every_store_can_hold_is_taken():
+    assert plain({1: (1.5, None, True, "a\0")}) == {"1": [1.5, None, True, "a\ufffd"]}
+    deep = []
+    for _ in range(100):
+        deep = [deep]
+    assert plain(deep) == deep
+    for wrong in ([deep], float("nan"), float("inf"), {"a": object()}, b"x"):
+        with pytest.raises(UsageError):
+            plain(wrong)
+
+
+@pytest.mark.proves("LAW-8", "CLI-8")
+@given(st.text(), st.integers(2, 30))
+def test_a_cell_is_exactly_as_wide_as_it_should_be(text, columns):
+    assert sum(map(_width, cell(text, columns))) == columns

@@ -84,6 +84,33 @@ def test_what_lies_too_deep_to_follow_is_hidden():
 
 
 @pytest.mark.proves("ASK-32")
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"patternProperties": {"^p": SECRET}}, {"if": {}, "then": {"properties": {"p": SECRET}}},
+        {"dependentSchemas": {"p": {"properties": {"p": SECRET}}}}, {"unevaluatedProperties": SECRET},
+        {"contains": SECRET}, {"items": [SECRET]}, {"$dynamicRef": "#x", "else": SECRET},
+    ],
+)  # fmt: skip
+def test_a_secret_at_a_place_that_is_not_followed_hides_everything(schema):
+    assert hidden(schema, {"p": 1}) == "###"
+
+
+@pytest.mark.proves("ASK-5")
+def test_a_schema_that_explodes_is_refused():
+    bomb = {"$defs": {"d0": {"type": "string"}}, "$ref": "#/$defs/d30"}
+    for n in range(1, 31):
+        bomb["$defs"][f"d{n}"] = {
+            "allOf": [{"$ref": f"#/$defs/d{n - 1}"}, {"$ref": f"#/$defs/d{n - 1}"}]
+        }
+    with pytest.raises(UsageError, match="too large"):
+        check_schema(bomb)
+    check_schema(
+        {"$defs": {"n": {"properties": {"next": {"$ref": "#/$defs/n"}}}}, "$ref": "#/$defs/n"}
+    )
+
+
+@pytest.mark.proves("ASK-32")
 def test_whether_anything_is_hidden():
     assert has_hidden({"properties": {"a": {"anyOf": [{}, SECRET]}}})
     assert not has_hidden({"properties": {"a": {"writeOnly": "yes"}}, "required": ["writeOnly"]})

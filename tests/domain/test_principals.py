@@ -56,6 +56,20 @@ def test_an_ancestor_is_a_sign_by_its_name_or_its_program():
     assert find_agent({"PATH": "/claude"}, [SHELL]) is None
 
 
+@pytest.mark.proves("WHO-5")
+def test_a_session_that_cannot_be_told_apart_may_be_the_same():
+    seen = find_agent({"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s1"}, [])
+    assert [seen.may_be(s) for s in ("claude/s1", "claude/", "claude/s2", "codex/s1", "")] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert find_agent({"CLAUDECODE": "1"}, []).may_be("claude/s2")
+    assert find_agent({"CLAUDE_CODE_SESSION_ID": "a\udcff"}, []).session.encode()
+
+
 def test_callers_have_names():
     assert person("ada") == "person:ada"
     assert a_person().is_person and a_person().name == "ada"

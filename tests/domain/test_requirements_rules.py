@@ -69,6 +69,8 @@ def test_a_requirement_is_read_from_data_and_groups_become_names():
         ({"all": ["a"], "n": 1}, "not both"),
         ({"all": ["a"], "of": ["a"]}, "not both"),
         ({"n": 0}, "'n' is a whole number"),
+        ({"n": 1}, "names people, or asks for more"),
+        ({"all": []}, "names people, or asks for more"),
         ({"n": True}, "'n' is a whole number"),
         ({"reject": 0}, "'reject' is a whole number"),
         ({"n": 3, "of": ["a", "b"]}, "only a, b may"),
@@ -81,10 +83,10 @@ def test_a_requirement_that_makes_no_sense_is_refused(data, sentence):
 
 @pytest.mark.proves("CLI-12")
 def test_the_command_lines_spelling():
-    assert parse_requirement("2") == {"n": 2, "of": []}
+    assert parse_requirement("2") == {"n": 2}
     assert parse_requirement("2:ops") == {"n": 2, "of": ["ops"]}
     assert parse_requirement("all:ada, bob") == {"all": ["ada", "bob"]}
-    for wrong in ("all", "all:", "x", "", "0", "-1:a", "2.5", "two:ops"):
+    for wrong in ("all", "all:", "x", "", "0", "0:a", "1:", "2: ,", "-1:a", "2.5", "two:ops"):
         with pytest.raises(UsageError, match="--require takes"):
             parse_requirement(wrong)
 
@@ -101,6 +103,7 @@ def test_who_may_answer():
     inside = an_agent("s1")._replace(verified=True)
     assert "session that asks" in why_not(rule, "person:bob", "claude/s1", inside)
     assert why_not(rule, "person:bob", "claude/s2", inside) is None
+    assert "session that asks" in why_not(rule, "person:bob", "claude/", inside)
     assert why_not(Requirement(n=2), "person:ada", "claude/s1", inside) is None
     some = Requirement(n=1, of=("bob",), veto=("cy",))
     assert why_not(some, "", "", ada) == "this ask is for bob; veto: cy"

@@ -23,11 +23,20 @@ class Ran(NamedTuple):
 class Shell:
     """A shell of somebody's: `gate(...)` runs a command in it."""
 
-    def __init__(self, folder, environ):
+    def __init__(self, folder, environ, name=""):
         self.folder = folder
         self.environ = environ
+        self.name = name
 
     def start(self, *words, stdin=subprocess.DEVNULL, **environ):
+        # In an agent's shell a token counts only together with a name.
+        if (
+            self.name
+            and words
+            and words[0] in ("answer", "cancel", "ask-back")
+            and "--as" not in words
+        ):
+            words = (*words, "--as", self.name)
         return subprocess.Popen(
             [sys.executable, "-m", "humangate", *words],
             env=self.environ | environ, cwd=self.folder, stdin=stdin, stdout=subprocess.PIPE,
@@ -58,10 +67,16 @@ class World:
         home.mkdir()
         project = folder / "project"
         project.mkdir()
+        (folder / "tmp").mkdir()
         # With a personal token the tests also pass inside an agent's shell.
-        base = keep | {"HOME": str(home), "GATE_STORE": self.path, "TERM": "dumb"}
-        self.ada = Shell(project, base | {"GATE_TOKEN": self.tokens["ada"]})
-        self.bob = Shell(project, base | {"GATE_TOKEN": self.tokens["bob"]})
+        base = keep | {
+            "HOME": str(home),
+            "GATE_STORE": self.path,
+            "TERM": "dumb",
+            "TMPDIR": str(folder / "tmp"),
+        }
+        self.ada = Shell(project, base | {"GATE_TOKEN": self.tokens["ada"]}, "ada")
+        self.bob = Shell(project, base | {"GATE_TOKEN": self.tokens["bob"]}, "bob")
         self.plain = Shell(project, base)
         self.claude = Shell(project, base | {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s1"})
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,21 +54,24 @@ def test_without_a_terminal_and_a_value_it_is_an_error_not_a_hang(world):
 @pytest.mark.proves("CLI-10", "LAW-6")
 def test_in_the_editor_only_what_stands_below_the_line_counts(world):
     ask_id = world.ask(
-        "Which?\n## Your answer (write below this line; nothing above it counts)\nno!",
-        "--context",
-        "-",
+        "Which?\n## Your answer: write below this line\nDelete it all.\x1b[2J", "--context", "-"
     )
     untouched = world.ada.gate("answer", ask_id, "--edit", EDITOR="true")
     assert untouched.code == 7 and "below the line" in untouched.err
     assert world.get(ask_id).pending and world.store.asks.answers(ask_id) == []
     assert world.ada.gate("answer", ask_id, "--edit", EDITOR="false").code == 2
+    crashed = world.ada.gate(
+        "answer", ask_id, "--edit", EDITOR="sh -c 'echo my words >> $0; exit 3'"
+    )
+    assert crashed.code == 2 and world.store.asks.draft(ask_id, "person:ada") == "my words"
     seen = world.folder / "seen"
     script = world.folder / "editor"
     script.write_text(f'#!/bin/sh\ncp "$1" {seen}\necho \'  the left one\' >> "$1"\n')
     script.chmod(0o755)
     ran = world.ada.gate("answer", ask_id, "starting words", "--edit", VISUAL=str(script))
     assert ran.code == 0 and world.get(ask_id).value == "starting words\n  the left one"
-    assert seen.read_text().count("nothing above it counts") == 1
+    assert seen.read_text().count("nothing above it counts") == 1 and "\x1b" not in seen.read_text()
+    assert list(Path(world.plain.environ["TMPDIR"]).iterdir()) == []
 
 
 @pytest.mark.proves("CLI-10", "CLI-6", "LAW-6")
@@ -83,7 +89,7 @@ def test_an_editor_that_loses_the_line_loses_no_words(world):
     ask_id = world.ask("Why?")
     ran = world.ada.gate("answer", ask_id, "--edit", EDITOR="sh -c 'echo all mine > $0'")
     assert ran.code == 7 and "kept as a draft" in ran.err and world.get(ask_id).pending
-    assert world.store.asks.draft(ask_id, "person:ada") == "all mine\n"
+    assert world.store.asks.draft(ask_id, "person:ada") == "all mine"
     assert "needs a terminal" in world.ada.gate("answer", ask_id, "--edit").err
 
 
@@ -119,6 +125,23 @@ def test_an_answer_comes_from_a_file_or_standard_input(world):
     assert world.ada.gate("answer", world.ask("4?"), "two", "words").code == 2
 
 
+@pytest.mark.proves("ASK-5", "ASK-6", "LAW-6")
+@pytest.mark.parametrize("text", ["NaN", '{"a": 1e999}', "[" * 990 + "]" * 990, '{"a"'])
+def test_json_that_is_none_is_refused_and_kept(world, text):
+    ask_id = world.ask("F?", "--schema", '{"type":"object"}')
+    ran = world.ada.gate("answer", ask_id, text)
+    assert ran.code == 7 and "is it JSON?" in ran.err and "Traceback" not in ran.err
+    assert world.store.asks.answers(ask_id)[0].value == text
+
+
+@pytest.mark.proves("LAW-4", "ASK-32")
+@pytest.mark.parametrize("value", ['{"secret": "x"}', '{"other": "x"}', '["a", "b\\nc"]'])
+def test_a_form_is_always_handed_over_as_its_json(world, value):
+    ask_id = world.ask("F?", "--schema", "{}")
+    world.ada.gate("answer", ask_id, value)
+    assert json.loads(world.plain.gate("wait", ask_id).out) == json.loads(value)
+
+
 @pytest.mark.proves("ASK-22", "ASK-27")
 def test_keys_and_digests_on_the_command_line(world):
     ask_id = world.ask("Which?")
@@ -147,15 +170,43 @@ def test_an_agents_shell_cannot_approve_without_a_personal_token(world):
     )
     text = world.ask("Tabs?", shell=world.claude)
     assert "cannot answer itself" in world.claude.gate("answer", text, "tabs").err
+    unnamed = world.claude.gate("answer", text, "tabs", CLAUDE_CODE_SESSION_ID="")
+    assert "cannot answer itself" in unnamed.err
+    inherited = world.claude.gate("answer", text, "tabs", GATE_TOKEN=world.tokens["ada"])
+    assert "cannot answer itself" in inherited.err
     assert world.claude.gate("answer", text, "tabs", CLAUDE_CODE_SESSION_ID="s2").code == 0
     assert world.get(text).settled_by == "agent:claude/s2"
+
+
+@pytest.mark.proves("WHO-1", "WHO-2")
+@pytest.mark.parametrize("name", ["claude", "codex"])
+def test_an_agent_is_recognised_by_the_processes_above(world, name):
+    ask_id = world.ask("Deploy?", "--kind", "approval")
+    agent = world.folder / name
+    shutil.copy("/bin/sh", agent)
+    script = world.folder / "run.sh"
+    script.write_text(f"{sys.executable} -m humangate answer {ask_id} yes; echo $?\n")
+    environ = {"PATH": os.environ["PATH"], "GATE_STORE": world.path, "HOME": str(world.folder)}
+    ran = subprocess.run([agent, script], env=environ, capture_output=True, text=True, check=False)
+    assert ran.stdout == "7\n" and f"is {name}" in ran.stderr
+    assert world.get(ask_id).pending
 
 
 @pytest.mark.proves("WHO-3", "WHO-7")
 def test_tokens_are_proven_and_never_stored(world):
     ask_id = world.ask("Which?")
     assert world.bob.gate("answer", ask_id, "x", "--as", "ada").code == 7
-    assert world.plain.gate("answer", ask_id, "x", GATE_TOKEN="gate_nonsense").code == 7
+    assert (
+        world.plain.gate("answer", ask_id, "x", "--as", "ada", GATE_TOKEN="gate_nonsense").code == 7
+    )
+    empty = world.folder / "empty"
+    empty.write_text("\n")
+    assert (
+        "no token was given"
+        in world.plain.gate("answer", ask_id, "x", "--token-file", str(empty)).err
+    )
+    assert "no token was given" in world.plain.gate("answer", ask_id, "x", "--as", "ada").err
+    assert world.get(ask_id).pending
     path = world.folder / "token"
     path.write_text(world.tokens["ada"] + "\n")
     assert (
@@ -180,9 +231,6 @@ def test_two_people_decide(world):
     veto = world.ask("Again?", "--kind", "approval", "--require", "2", "--veto", "bob")
     world.bob.gate("answer", veto, "no")
     assert world.get(veto).decision == "rejected"
-    own = world.ask("Mine?", "--kind", "approval", "--not-author", shell=world.ada)
-    assert "excludes its author" in world.ada.gate("answer", own, "yes").err
-    assert world.bob.gate("answer", own, "yes").code == 0
     refused = world.plain.gate("ask", "X?", "--kind", "approval", "--require", "all:zoe")
     assert refused.code == 7 and "gate person add" in refused.err
 

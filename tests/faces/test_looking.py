@@ -28,7 +28,7 @@ def test_the_inbox_tells_who_what_how_long_and_what_it_blocks(world):
     )
     lines = world.ada.gate().out.splitlines()
     assert re.match(
-        rf"{second}\s+\d+s\s+deployer\s+approval\\s+\\[urgent\\] Deploy now\?\s+project", lines[0]
+        rf"{second}\s+\d+s\s+deployer\s+approval\s+\[urgent\] Deploy now\?\s+project", lines[0]
     )
     assert re.match(
         rf"{first}\s+\d+s\s+coder\s+text\s+Which  ⏎  database\?", lines[1].replace(" ⏎ ", "  ⏎  ")
@@ -62,6 +62,10 @@ def test_show_tells_everything_about_an_ask(world):
     assert [one["outcome"] for one in shown["answers"]] == ["settled"] and len(shown["audit"]) == 2
     out = world.ada.gate("show", ask_id).out
     assert "Rejected by person:ada via cli" in out and "│ too late" in out
+    claimed = world.ask("Name?")
+    world.plain.gate("answer", claimed, "x")
+    by = world.get(claimed).settled_by
+    assert by.startswith("agent:") or f"by {by} (claimed)" in world.ada.gate("show", claimed).out
     assert world.ada.gate("show", "a-zzz").code == 5
 
 
@@ -119,7 +123,14 @@ def test_tampering_is_found_from_the_command_line(world):
         ("UPDATE asks SET decision='approved'", "another answer"),
         ("UPDATE asks SET prompt='Read a file?'", "changed after it was opened"),
         ("UPDATE asks SET status='pending', decision=NULL", "says otherwise"),
-        ("UPDATE events SET content='{}' WHERE seq=6", "content was changed"),
+        ("UPDATE events SET content='{' WHERE seq=6", "content was changed"),
+        ("UPDATE events SET content=NULL WHERE seq=6", "its content is gone"),
+        ("UPDATE asks SET sponsor='person:boss'", "changed after it was opened"),
+        (
+            "INSERT INTO events SELECT -1, at, kind, subject, actor, content, content_digest, hash FROM events WHERE seq=6",
+            "is missing",
+        ),
+        ("UPDATE asks SET value='{', opened_at='never'", "cannot be compared"),
         ("UPDATE events SET actor='person:boss' WHERE seq=6", "does not follow"),
         ("DELETE FROM events WHERE seq=3", "event 3 is missing"),
         ("DELETE FROM events WHERE seq=6", "head of event 6 was kept"),

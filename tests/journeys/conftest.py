@@ -30,6 +30,8 @@ class Terminal:
     def run(self, *words):
         # A server that was just told to end may still take the next session with it.
         self.name += "+"
+        if words[0] in ("answer", "inbox"):
+            words = (*words, "--as", "ada")
         gate = shlex.join([sys.executable, "-m", "humangate", *words])
         self.tmux(
             "new-session", "-d", "-x", "110", "-y", "60", f"{gate}; echo exit code $?; exec cat"

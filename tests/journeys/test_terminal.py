@@ -40,8 +40,8 @@ def test_answering_one_after_the_other_with_skip(world, terminal):
         terminal.until(field)
         terminal.type(value, "Enter")
     terminal.until("Refused, but kept: this does not fit the form: age")
-    for value in ("36", "yes", "Ada"):
-        terminal.type(value, "Enter")
+    terminal.until("age (integer): x")
+    terminal.type("", "C-u", "3", "6", "Enter", "Enter", "Enter")
     terminal.until("That was all of them: 4 looked at.")
     terminal.until("exit code 0")
     assert (world.get(approval).decision, world.get(approval).note) == (
@@ -79,6 +79,33 @@ def test_a_half_typed_answer_is_offered_again(world, terminal, end):
     terminal.type(" is open", "Enter")
     terminal.until(f"Recorded: {ask_id} is answered")
     assert world.get(ask_id).value == "because the döor is open"
+
+
+@pytest.mark.proves("LAW-3", "LAW-6")
+def test_pasted_lines_are_one_answer_and_approve_nothing(world, terminal):
+    text = world.ask("What first?", "--priority", "urgent")
+    approval = world.ask("Delete production?", "--kind", "approval")
+    terminal.run("inbox", "--answer")
+    terminal.until("Your answer (Enter: not yet):")
+    terminal.tmux("set-buffer", "Start with a question:\nyes\n\n")
+    terminal.tmux("paste-buffer", "-p")
+    terminal.type("", "Enter")
+    terminal.until(f"Recorded: {text} is answered")
+    terminal.until("yes or no (Enter: not yet):")
+    assert world.get(approval).pending and world.store.asks.answers(approval) == []
+    assert world.get(text).value.startswith("Start with a question:\nyes")
+
+
+@pytest.mark.proves("LAW-3")
+def test_what_was_typed_ahead_approves_nothing(world, terminal):
+    text = world.ask("What first?", "--priority", "urgent")
+    approval = world.ask("Delete production?", "--kind", "approval")
+    terminal.run("inbox", "--answer")
+    terminal.until("Your answer (Enter: not yet):")
+    terminal.type("words\ryes\r\r")
+    terminal.until(f"Recorded: {text} is answered")
+    terminal.until("yes or no (Enter: not yet):")
+    assert world.get(approval).pending and world.store.asks.answers(approval) == []
 
 
 @pytest.mark.proves("CLI-9")

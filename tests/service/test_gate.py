@@ -55,6 +55,10 @@ def test_a_program_can_reply_to_what_people_ask_back(store):
     result = Gate(store).ask("Deploy?", "approval", reply=lambda text: heard.append(text) or "42")
     assert result and heard == ["which build?"]
     assert [message.text for message in store.asks.messages(result.id)] == ["which build?", "42"]
+    person.will_ask_back("Two", "a?").will_ask_back("Two", "b?").will_answer("Two", "x")
+    heard.clear()
+    two = Gate(store).ask("Two?", reply=lambda text: heard.append(text) or "ok")
+    assert two.value == "x" and heard == ["a?", "b?"]
     person.will_ask_back("Stop", "why?").will_answer("Stop", "no")
     assert not Gate(store).approve("Stop?")
 
@@ -107,12 +111,12 @@ def test_many_async_waits_need_one_thread(tmp_path):
             waits = [asyncio.create_task(gate.wait(ask_id)) for ask_id in ids]
             extra = asyncio.create_task(gate.wait(ids[0]))
             timed = asyncio.create_task(gate.ask("Late?", expires_seconds=0.05))
-            watchers = [t for t in threading.enumerate() if t.name == "humangate-publisher"]
             for n, ask_id in enumerate(reversed(ids)):
                 await gate.answer(ask_id, str(39 - n))
             cancelled = await gate.open("Never?")
             await gate.cancel(cancelled, "no")
             values = [(await wait).value for wait in waits]
+            watchers = [t for t in threading.enumerate() if t.name == "humangate-publisher"]
             return values, (await extra).value, (await timed).status, len(watchers)
 
     values, extra, timed, watchers = asyncio.run(asyncio.wait_for(scene(), 30))
@@ -149,6 +153,25 @@ def test_no_async_wait_hangs_when_nobody_will_wake_it():
 
     with pytest.raises(humangate.UsageError, match="closed"):
         asyncio.run(asyncio.wait_for(closed(), 30))
+
+
+@pytest.mark.proves("PY-3", "ASK-30")
+def test_a_cancelled_await_takes_no_secret(tmp_path):
+    async def scene():
+        async with AsyncGate(str(tmp_path / "gate.db")) as gate:
+            lost = 0
+            for _ in range(20):
+                ask_id = await gate.open("Secret?", secret=True)
+                await gate.answer(ask_id, "hunter2")
+                waiting = asyncio.create_task(gate.wait(ask_id))
+                await asyncio.sleep(0)
+                waiting.cancel()
+                results = await asyncio.gather(waiting, return_exceptions=True)
+                if isinstance(results[0], asyncio.CancelledError):
+                    lost += (await gate.wait(ask_id)).value != "hunter2"
+            return lost
+
+    assert asyncio.run(asyncio.wait_for(scene(), 60)) == 0
 
 
 @pytest.mark.proves("LAW-10", "PY-1")

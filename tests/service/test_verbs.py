@@ -340,6 +340,8 @@ def test_names_and_groups_must_make_sense(store):
         ({"settled_by": "person:boss"}, "says otherwise"),
         ({"status": "timed_out"}, "says otherwise"),
         ({"digest": "0" * 64}, "changed after it was opened"),
+        ({"going_on": "nothing"}, "changed after it was opened"),
+        ({"settled_at": None}, "another answer"),
     ],
 )
 def test_an_ask_changed_behind_the_verbs_back_is_found(store, tamper, sentence):
@@ -362,6 +364,78 @@ def test_an_ask_settled_or_removed_without_an_event_is_found(store):
     assert list(auditing.verify(store)) == [f"{ask_id} was changed after it was opened"]
     del store.asks._asks[ask_id]
     assert list(auditing.verify(store)) == [f"{ask_id} has events, but is gone"]
+
+
+@pytest.mark.proves("STORE-8", "ASK-33", "ASK-18")
+def test_a_changed_cancellation_timeout_or_taking_is_found(store):
+    cancelled = opened(store).ask.id
+    asking.cancel(store, cancelled, a_person(), "why")
+    late = waiting.wait(store, opened(store, expires_seconds=5, default="x").ask.id).id
+    taken = opened(store).ask.id
+    waiting.take(store, answered(store, taken, "x")[1], "agent:a/1")
+    assert list(auditing.verify(store)) == []
+    for ask_id, tamper in (
+        (cancelled, {"note": "other"}),
+        (late, {"value": "y"}),
+        (taken, {"delivered_to": "b"}),
+    ):
+        honest = store.asks.get(ask_id)
+        store.asks._asks[ask_id] = honest._replace(**tamper)
+        assert len(list(auditing.verify(store))) == 1
+        store.asks._asks[ask_id] = honest
+
+
+@pytest.mark.proves("ASK-13", "LAW-10")
+def test_excluding_the_author_needs_an_author_who_can_be_told_apart(store):
+    root = a_person("root")
+    with pytest.raises(RefusedError, match="gate person add sue"):
+        opened(store, kind="approval", requirement={"not_author": True})
+    for name in ("sue", "bob"):
+        enrolling.add(store, root, name)
+    ask = opened(store, kind="approval", requirement={"not_author": True}).ask
+    with pytest.raises(RefusedError, match="excludes its author"):
+        answered(store, ask.id, "yes", a_person("sue", verified=True))
+    assert answered(store, ask.id, "yes", a_person("bob", verified=True))[1].decision == "approved"
+
+
+@pytest.mark.proves("ASK-21", "LAW-6")
+def test_a_reply_leaves_what_was_not_heard_to_be_heard(store):
+    ask_id = opened(store).ask.id
+    conversing.ask_back(store, ask_id, a_person(), "which?")
+    waiting.hear(store, waiting.wait(store, ask_id))
+    conversing.ask_back(store, ask_id, a_person(), "STOP")
+    conversing.reply(store, ask_id, an_agent(), "the first")
+    assert waiting.wait(store, ask_id).asked_back == 2 > waiting.wait(store, ask_id).heard
+    assert waiting.wait(store, ask_id, 0, hears=False).pending
+
+
+@pytest.mark.proves("LAW-6", "ASK-30")
+def test_no_draft_of_a_secret_is_kept(store):
+    ask_id = opened(store, secret=True).ask.id
+    answering.save_draft(store, ask_id, a_person(), "hunt")
+    assert answering.draft(store, ask_id, a_person()) == ""
+
+
+@pytest.mark.proves("ASK-24")
+def test_an_ask_of_another_owner_or_of_a_session_without_a_name_is_its_own(store):
+    first = opened(store, session="claude/1", owner="run:1")
+    assert not opened(store, session="claude/1", owner="run:2").attached
+    assert opened(store, session="claude/1", owner="run:1").ask.id == first.ask.id
+    opened(store, session="claude/")
+    assert not opened(store, session="claude/").attached
+
+
+@pytest.mark.proves("LAW-6", "LAW-10", "STORE-8")
+def test_texts_that_no_store_can_hold_harm_nobody(store):
+    from humangate.domain.deadlines import Escalation
+
+    ask = opened(
+        store, kind="form", schema={"title": "\ud800"}, default={"a": "\ud83d"}, context={2: "\ud800", 10: 1},
+        expires_seconds=5, escalations=(Escalation(1, "\ud800"),),
+    ).ask  # fmt: skip
+    store.clock.advance(9)
+    sweeping.sweep(store)
+    assert store.asks.get(ask.id).value == {"a": "\ufffd"} and list(auditing.verify(store)) == []
 
 
 @pytest.mark.proves("PY-5")

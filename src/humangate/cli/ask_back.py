@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from humangate import wiring
 from humangate.cli.identity import add_identity, caller
-from humangate.cli.screen import print_json
+from humangate.cli.screen import print_json, short
 from humangate.domain.documents import ask_document
 from humangate.service.conversing import ask_back
 
@@ -27,5 +27,5 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(ask_document(ask))
     else:
-        print(f"Sent to {ask.origin.agent}; {ask.id} is still waiting for an answer")
+        print(f"Sent to {short(ask.origin.agent)}; {ask.id} is still waiting for an answer")
     return 0

@@ -9,8 +9,8 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Any
 
-from humangate.cli.screen import value_text
 from humangate.cli.values import meaning
+from humangate.domain.display import inert
 from humangate.errors import InvalidAnswerError, UsageError
 from humangate.service import answering
 
@@ -19,24 +19,26 @@ if TYPE_CHECKING:
     from humangate.domain.principals import Caller
     from humangate.doors.store import Store
 
-_LINE = "## Your answer (write below this line; nothing above it counts)"
-
 
 def in_editor(store: Store, caller: Caller, ask: Ask, start: str = "") -> Any:
     """What was written, kept as a draft until it is recorded; None when nothing was."""
+    # A line that no agent can foresee, and so none can draw a second time.
+    line = f"## Your answer: write below this line {os.urandom(4).hex()}; nothing above it counts"
     begun = start or answering.draft(store, ask.id, caller)
-    written = _edited(f"{_template(ask)}\n{begun}\n")
-    _, line, below = written.partition(_LINE)
-    answer = below.strip()
-    if not line and written.strip():
-        answering.save_draft(store, ask.id, caller, written)
+    written, code = _edited(f"{_template(ask)}\n{line}\n{begun}\n")
+    above, drawn, below = written.partition(line)
+    answer = below.strip() if drawn else above.strip()
+    if answer:
+        answering.save_draft(store, ask.id, caller, answer)
+    if code:
+        raise UsageError(f"the editor ended with exit code {code}; what stood there is a draft now")
+    if answer and not drawn:
         raise InvalidAnswerError(
             "the line above the answer is gone, so it is unclear what counts; "
             "what you wrote is kept as a draft and comes up again"
         )
     if not answer:
         return None
-    answering.save_draft(store, ask.id, caller, answer)
     several = ask.question.kind == "choice" and ask.question.multiple
     return meaning(ask, answer.splitlines() if several else [answer])
 
@@ -45,15 +47,15 @@ def _template(ask: Ask) -> str:
     question = ask.question
     parts = [f"# {ask.id}: {question.kind}", "", question.prompt, ""]
     parts += [f"- {option}" for option in question.options]
-    if question.context is not None:
-        parts += ["", "## Context", value_text(question.context), ""]
-    if question.schema:
-        parts += ["", "## Schema of the JSON to write", json.dumps(question.schema, indent=2), ""]
-    # An agent's text must not draw the line above which nothing counts.
-    return "\n".join(parts).replace(_LINE, "") + f"\n{_LINE}"
+    for title, content in (("Context", question.context), ("Schema", question.schema)):
+        if content is not None:
+            text = content if isinstance(content, str) else json.dumps(content, indent=2)
+            parts += ["", f"## {title}", text, ""]
+    return inert("\n".join(parts))
 
 
-def _edited(text: str) -> str:
+def _edited(text: str) -> tuple[str, int]:
+    """What the file holds after the editor, and the editor's exit code."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not editor and not sys.stdin.isatty():
         raise UsageError("--edit needs a terminal, or an editor named in $VISUAL or $EDITOR")
@@ -63,12 +65,7 @@ def _edited(text: str) -> str:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
         ended = subprocess.run(["/bin/sh", "-c", f'{editor} "$1"', "gate", path], check=False)
-        if ended.returncode:
-            raise UsageError(
-                f"the editor ({editor}) ended with exit code {ended.returncode}; "
-                "nothing was recorded"
-            )
         with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
+            return file.read(), ended.returncode
     finally:
         os.unlink(path)

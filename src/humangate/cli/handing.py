@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate import settings
-from humangate.cli.screen import print_json, say, value_text
+from humangate.cli.screen import answer_text, print_json, say
 from humangate.domain.asks import settled_sentence
 from humangate.domain.display import inert
 from humangate.domain.documents import ask_document, message_document
@@ -143,15 +143,17 @@ def _pass_on_messages(store: Store, ask: Ask, handing: Handing) -> int:
 
 
 def _hand_over(ask: Ask, value: Any, handing: Handing) -> int:
-    secret = ask.token_digest and ask.status == "answered"
-    if secret and handing.to_file:
-        _write_file(handing.to_file, value_text(value))
-        value = {"written_to": handing.to_file}
-    elif secret and handing.command:
-        _run(handing.command, value_text(value))
-        value = {"given_to": handing.command}
+    road = {}
+    if ask.token_digest and ask.status == "answered" and handing.to_file:
+        _write_file(handing.to_file, answer_text(ask, value))
+        road = {"written_to": handing.to_file}
+    elif ask.token_digest and ask.status == "answered" and handing.command:
+        _run(handing.command, answer_text(ask, value))
+        road = {"given_to": handing.command}
     if handing.as_json:
-        print_json(ask_document(ask) | {"value": value})
+        print_json(ask_document(ask) | {"value": road or value})
+    elif road:
+        print_json(road)
     else:
         _print_answer(ask, value)
     if ask.status in _UNANSWERED:
@@ -163,7 +165,7 @@ def _print_answer(ask: Ask, value: Any) -> None:
     if ask.decision:
         print(ask.decision)
     elif value is not None:
-        say(value_text(value))
+        say(answer_text(ask, value))
     if ask.status != "answered":
         print(f"gate: {inert(settled_sentence(ask))}", file=sys.stderr)
     elif ask.note and ask.decision:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humangate import wiring
-from humangate.cli.screen import coloured, columns, print_json, value_text
+from humangate.cli.screen import answer_text, coloured, columns, print_json
 from humangate.cli.values import positive
 from humangate.domain.display import cell, inert_line
 from humangate.domain.documents import ask_document
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 def _line(ask: Ask) -> str:
     how = ask.decision or ("" if ask.status == "answered" else ask.status.replace("_", " "))
     if ask.value is not None:
-        how = f"{how} {value_text(ask.value)}".strip()
+        how = f"{how} {answer_text(ask, ask.value)}".strip()
     when = f"{ask.settled_at:%m-%d %H:%M}" if ask.settled_at else ""
     by = ask.settled_by.partition(":")[2]
     room = max(20, (columns() - 50) // 2)

@@ -28,19 +28,18 @@ def add_identity(parser: argparse.ArgumentParser) -> None:
 
 
 def caller(store: Store, args: argparse.Namespace) -> Caller:
-    """The caller of this command."""
-    return wiring.caller(store, "cli", _token(args), args.as_name)
+    """The caller of this command; whoever names a person or a token must have one."""
+    who = wiring.caller(store, "cli", _token(args), args.as_name)
+    if (args.as_name or args.token_file) and not who.verified:
+        raise RefusedError("no token was given: GATE_TOKEN=…, --token-file F, or type it")
+    return who
 
 
 def _token(args: argparse.Namespace) -> str:
     if args.token_file:
         return read_text(args.token_file).strip()
-    if not args.as_name or os.environ.get("GATE_TOKEN"):
+    if not args.as_name or os.environ.get("GATE_TOKEN") or not sys.stdin.isatty():
         return ""
-    if not sys.stdin.isatty():
-        raise RefusedError(
-            f"acting as {args.as_name} needs a token: GATE_TOKEN=… or --token-file F"
-        )
     from getpass import getpass
 
     return getpass(f"Token of {args.as_name}: ")

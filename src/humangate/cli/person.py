@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from humangate import wiring
 from humangate.cli.identity import add_identity, caller
-from humangate.cli.screen import print_json
+from humangate.cli.screen import print_json, short
 from humangate.service import enrolling
 
 if TYPE_CHECKING:
@@ -48,7 +48,9 @@ def run(args: argparse.Namespace) -> int:
         _tell(args.json, f"Removed {args.name}")
     else:
         enrolling.set_group(store, who, args.name, args.members)
-        _tell(args.json, f"{args.name}: {', '.join(args.members) or 'no members, so it is gone'}")
+        _tell(
+            args.json, f"{args.name}: {', '.join(args.members) or 'no members, so there is none'}"
+        )
     return 0
 
 
@@ -68,7 +70,7 @@ def _list(store: Store, as_json: bool) -> int:
     for one in people:
         print(f"{one.name:20} {one.tokens} token{'' if one.tokens == 1 else 's'}")
     for name, members in groups.items():
-        print(f"{name:20} group of {', '.join(members)}")
+        print(f"{short(name):20} group of {short(', '.join(members))}")
     if not people:
         print("Nobody yet. At first you answer as the OS user; gate person add NAME adds somebody.")
     return 0

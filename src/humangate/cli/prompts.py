@@ -6,13 +6,15 @@ import json
 import readline
 import signal
 import sys
+import termios
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from humangate.cli.editing import in_editor
-from humangate.cli.screen import ask_lines
+from humangate.cli.screen import ask_lines, short
 from humangate.cli.values import recorded
 from humangate.domain.answers import DECISIONS, Given
-from humangate.domain.display import inert, inert_line
+from humangate.domain.display import inert
 from humangate.errors import GateError, InvalidAnswerError
 from humangate.service import answering
 
@@ -51,6 +53,7 @@ def prompt_for(store: Store, caller: Caller, ask: Ask) -> bool:
             print(f"Refused: {inert(str(error))}")
             return False
         print(recorded(after))
+        _forget_what_was_typed_ahead()
         return True
 
 
@@ -68,6 +71,7 @@ def _prompt(store: Store, caller: Caller, ask: Ask) -> Given:
 
 def _approval(store: Store, caller: Caller, ask: Ask) -> Given:
     # No draft is filled in here: a decision is typed each time.
+    _forget_what_was_typed_ahead()
     word = input("yes or no (Enter: not yet): ").strip()
     if not word:
         raise NotYet
@@ -78,9 +82,17 @@ def _approval(store: Store, caller: Caller, ask: Ask) -> Given:
     return Given(word, _typed(store, caller, ask, label))
 
 
+def _forget_what_was_typed_ahead() -> None:
+    """A pasted or hasty line must not answer what is not on the screen yet."""
+    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+    # A paste of several lines stays one answer, until Enter is pressed.
+    readline.parse_and_bind("set enable-bracketed-paste on")
+
+
 def _secret() -> Given:
     from getpass import getpass
 
+    _forget_what_was_typed_ahead()
     value = getpass("Secret answer, not shown (Enter: not yet): ")
     if not value:
         raise NotYet
@@ -94,19 +106,20 @@ def _choice(store: Store, caller: Caller, ask: Ask) -> Any:
     several = question.multiple and typed not in question.options
     words = [word.strip() for word in typed.split(",")] if several else [typed.strip()]
     chosen = [_option(ask, word) for word in words]
+    if {"other": ""} in chosen:
+        other = {"other": _typed(store, caller, ask, "Other, in your words: ", begin="")}
+        chosen = [other if one == {"other": ""} else one for one in chosen]
     return chosen if question.multiple else chosen[0]
 
 
 def _option(ask: Ask, word: str) -> Any:
-    """A number picks from the list that is on the screen, unless an option is called so."""
-    question = ask.question
-    last = len(question.options) + 1
-    picks_other = word.casefold() in ("other", "other…", "other...") or word == str(last)
-    if question.other and word not in question.options and picks_other:
-        return {"other": input("Other, in your words: ")}
-    if word not in question.options and word.isdecimal() and 0 < int(word) < last:
-        return question.options[int(word) - 1]
-    return word
+    """A number picks from the list on the screen, where no option is itself a number."""
+    options, last = ask.question.options, len(ask.question.options) + 1
+    number = int(word) if word.isdecimal() and not any(o.isdecimal() for o in options) else 0
+    names_other = word.casefold() in ("other", "other…", "other...")
+    if ask.question.other and word not in options and (names_other or number == last):
+        return {"other": ""}
+    return options[number - 1] if 0 < number < last else word
 
 
 def _form(store: Store, caller: Caller, ask: Ask) -> Any:
@@ -120,29 +133,41 @@ def _form(store: Store, caller: Caller, ask: Ask) -> Any:
         if written is None:
             raise NotYet
         return written
-    value: dict[str, Any] = {}
+    draft = answering.draft(store, ask.id, caller)
+    value = _begun(draft)
     required = schema.get("required", [])
+    _forget_what_was_typed_ahead()
     for name, field in fields.items():
-        typed = _field(name, field, name in required)
+        typed = _field(name, field, name in required, value.pop(name, ""))
         if typed:
             value[name] = _as_json(typed, field)
+        answering.save_draft(store, ask.id, caller, json.dumps(value))
     return value
+
+
+def _begun(draft: str) -> dict[str, Any]:
+    """The fields that were filled in last time."""
+    try:
+        begun = json.loads(draft)
+    except ValueError:
+        return {}
+    return begun if isinstance(begun, dict) else {}
 
 
 def _is_plain(field: dict[str, Any]) -> bool:
     return field.get("type") in ("string", "number", "integer", "boolean") or "enum" in field
 
 
-def _field(name: str, field: dict[str, Any], required: bool) -> str:
+def _field(name: str, field: dict[str, Any], required: bool, begin: Any) -> str:
     about = field.get("description") or field.get("title") or ""
     kind = " or ".join(map(str, field["enum"])) if "enum" in field else str(field.get("type"))
     need = "" if required else ", optional"
-    label = f"{inert_line(name)} ({inert_line(kind)}{need}) {inert_line(about)}".rstrip() + ": "
+    label = short(f"{name} ({kind}{need}) {about}".rstrip()) + ": "
     if field.get("writeOnly"):
         from getpass import getpass
 
         return getpass(label)
-    return input(label)
+    return _input(label, begin if isinstance(begin, str) else json.dumps(begin))
 
 
 def _as_json(typed: str, field: dict[str, Any]) -> Any:
@@ -160,43 +185,55 @@ def _line(store: Store, caller: Caller, ask: Ask, label: str) -> str:
     """One line; Enter on an empty one means not yet, and drops the draft that was there."""
     filled = bool(answering.draft(store, ask.id, caller))
     ways = "Enter sends it; empty: not yet" if filled else "Enter: not yet"
+    _forget_what_was_typed_ahead()
     typed = _typed(store, caller, ask, f"{label} ({ways}): ")
     if not typed.strip():
         raise NotYet
     return typed
 
 
-def _typed(store: Store, caller: Caller, ask: Ask, label: str) -> str:
+def _input(label: str, begin: str) -> str:
+    """A line that begins with some text, to be edited."""
+    readline.set_startup_hook(lambda: readline.insert_text(begin))
+    readline.set_auto_history(False)
+    try:
+        return input(label)
+    finally:
+        readline.set_startup_hook(None)
+
+
+def _typed(store: Store, caller: Caller, ask: Ask, label: str, begin: str | None = None) -> str:
     """One line, begun with the last draft, saved every second and when it is interrupted."""
-    draft = saved = answering.draft(store, ask.id, caller)
+    draft = saved = answering.draft(store, ask.id, caller) if begin is None else begin
     if draft:
         print("Your draft from last time is filled in.")
 
-    def keep(number: int, _: object) -> None:
+    def save(text: str) -> None:
         nonlocal saved
+        if text != saved:
+            # A store that gives trouble just now must not take the line away from the person.
+            with suppress(GateError):
+                answering.save_draft(store, ask.id, caller, text)
+                saved = text
+
+    def keep(number: int, _: object) -> None:
         # This runs while readline waits, when its buffer still holds the line; an empty
         # one means that the terminal is gone, and must not replace what was saved.
-        text = readline.get_line_buffer()
-        if text.strip() and text != saved:
-            answering.save_draft(store, ask.id, caller, text)
-            saved = text
+        if text := readline.get_line_buffer().strip():
+            save(text)
         if number != signal.SIGALRM:
             raise KeyboardInterrupt
 
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
     before = {number: signal.signal(number, keep) for number in signals}
     signal.setitimer(signal.ITIMER_REAL, _SAVE_EVERY_SECONDS, _SAVE_EVERY_SECONDS)
-    readline.set_startup_hook(lambda: readline.insert_text(draft))
-    readline.set_auto_history(False)
     try:
-        typed = input(label)
+        typed = _input(label, draft)
     finally:
-        readline.set_startup_hook(None)
         signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before.items():
             signal.signal(number, handler)
-    if typed != saved:
-        answering.save_draft(store, ask.id, caller, typed)
+    save(typed)
     return typed
 
 

@@ -35,7 +35,8 @@ def columns() -> int:
 
 
 def print_json(document: Any) -> None:
-    print(json.dumps(document, ensure_ascii=False))
+    # On a terminal every unusual character is escaped, for it may be a command to it.
+    print(json.dumps(document, ensure_ascii=sys.stdout.isatty()))
 
 
 def say(text: str) -> None:
@@ -43,17 +44,23 @@ def say(text: str) -> None:
     print(inert(text) if sys.stdout.isatty() else text)
 
 
-def value_text(value: Any) -> str:
-    """An answer's value as plain text: one option a line, forms as JSON."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, dict) and list(value) == ["other"]:
-        return str(value["other"])
-    if isinstance(value, dict) and list(value) == ["secret"]:
-        return "(secret)"
-    if isinstance(value, list):
-        return "\n".join(map(value_text, value))
-    return json.dumps(value, ensure_ascii=False)
+def answer_text(ask: Ask, value: Any) -> str:
+    """An answer's value as plain text: one option a line, a form always as JSON."""
+    if ask.question.kind == "form" or value is None:
+        return json.dumps(value, ensure_ascii=False)
+    options = value if isinstance(value, list) else [value]
+    return "\n".join(map(_option_text, options))
+
+
+def _option_text(value: Any) -> str:
+    if isinstance(value, dict):
+        return str(value.get("other", "(secret)"))
+    return str(value)
+
+
+def short(text: str) -> str:
+    """Untrusted text as the rest of a line of ours that cannot reach the edge of the screen."""
+    return inert_line(text, max(20, columns() - 40))
 
 
 def inbox_lines(asks: Iterable[Ask], now: datetime) -> list[str]:
@@ -119,7 +126,9 @@ def _options(ask: Ask) -> list[str]:
         return []
     several = "one or more of" if question.multiple else "one of"
     lines = ["", f"Choose {several}:"]
-    return lines + [f"  {n}. {inert_line(name)}" for n, name in enumerate(names, 1)]
+    for number, name in enumerate(names, 1):
+        lines += frame(f"{number}. {name}", columns(), bar="  │ ")
+    return lines
 
 
 def _fields(ask: Ask) -> list[str]:
@@ -152,7 +161,7 @@ def _talk(store: Store, ask: Ask, width: int) -> list[str]:
 def _terms(store: Store, ask: Ask, now: datetime) -> list[str]:
     question, clock, lines = ask.question, ask.deadlines, [""]
     if question.requirement.personal:
-        lines.append(f"Decided by {inert_line(str(question.requirement))}")
+        lines += frame(f"Decided by {question.requirement}", columns(), bar="")
         votes = {v.principal: v for v in store.asks.answers(ask.id) if v.decision}
         lines += [
             f"  {who}: {v.decision} {inert_line(v.note)}".rstrip() for who, v in votes.items()
@@ -162,25 +171,29 @@ def _terms(store: Store, ask: Ask, now: datetime) -> list[str]:
         firm = "; the asker's host enforces it" if clock.hard else ""
         lines.append(f"Times out in {left}{firm}")
         if question.default is not None:
-            lines.append(f"  then the answer is: {inert_line(value_text(question.default))}")
+            then = f"then the answer is: {answer_text(ask, question.default)}"
+            lines += frame(then, columns(), bar="  │ ")
     if question.secret:
         lines.append("The answer is secret: given once, to the asker only")
     if question.gates:
         lines.append(coloured(f"Trust: {TRUST}", "dim"))
-    return lines + _settlement(ask) if len(lines) > 1 or not ask.pending else []
+    return lines + _settlement(store, ask) if len(lines) > 1 or not ask.pending else []
 
 
-def _settlement(ask: Ask) -> list[str]:
+def _settlement(store: Store, ask: Ask) -> list[str]:
     if ask.pending:
         return []
-    by = f" by {inert_line(ask.settled_by, 60)}" if ask.settled_by else ""
+    by = f" by {short(ask.settled_by)}" if ask.settled_by else ""
+    settling = [one for one in store.asks.answers(ask.id) if one.outcome == "settled"]
+    if settling and ask.settled_by.startswith("person:") and not settling[0].verified:
+        by += " (claimed)"
     at = f"{ask.settled_at:%Y-%m-%d %H:%M:%S} UTC" if ask.settled_at else ""
     word = ask.decision or ask.status.replace("_", " ")
     colour = {"approved": "green", "rejected": "red", "answered": "green"}.get(word, "yellow")
     via = f" via {ask.settled_via}" if by else ""
     lines = [coloured(f"{word.capitalize()}{by}{via} at {at}", colour)]
     if ask.value is not None:
-        lines += frame(value_text(ask.value), columns())
+        lines += frame(answer_text(ask, ask.value), columns())
     if ask.note:
         lines += ["Note", *frame(ask.note, columns())]
     return lines

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humangate import wiring
-from humangate.cli.screen import ask_lines, print_json, value_text
-from humangate.domain.display import inert_line
+from humangate.cli.screen import answer_text, ask_lines, columns, print_json, short
+from humangate.domain.display import frame
 from humangate.domain.documents import (
     answer_document,
     ask_document,
@@ -39,12 +39,15 @@ def run(args: argparse.Namespace) -> int:
     print("\n".join(ask_lines(store, ask, whole=args.all)))
     for answer in store.asks.answers(ask.id):
         if answer.outcome in ("late", "refused"):
-            said = inert_line(value_text(answer.value), 60)
-            print(f"Not counted: {said!r} from {answer.principal}: {inert_line(answer.reason)}")
+            said = f"{answer_text(ask, answer.value)}\n{answer.note}".rstrip()
+            print(f"Not counted, from {short(answer.principal)}:")
+            print("\n".join(frame(f"{said}\n({answer.reason})", columns())))
     if args.audit:
         print()
         for entry in store.audit.of_subject(ask.id):
-            print(f"{entry.seq:6}  {entry.at[:19]}  {entry.event.kind:16} {entry.event.actor}")
+            print(
+                f"{entry.seq:6}  {entry.at[:19]}  {entry.event.kind:16} {short(entry.event.actor)}"
+            )
     if ask.pending:
         print(f"\nAnswer: gate answer {ask.id}   Ask back: gate ask-back {ask.id} TEXT")
     return 0

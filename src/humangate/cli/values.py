@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from humangate.cli.screen import value_text
-from humangate.domain.display import inert_line
+from humangate.cli.screen import answer_text, short
+from humangate.domain.display import plain
 from humangate.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ def meaning(ask: Ask, words: list[str]) -> Any:
         return words
     if question.kind == "form":
         try:
-            return json.loads(" ".join(words))
-        except ValueError:
+            return plain(json.loads(" ".join(words)))
+        except (ValueError, RecursionError, UsageError):
             return " ".join(words)
     if len(words) > 1:
         raise UsageError(f"{ask.id} takes one value: put it in quotes")
@@ -39,5 +39,5 @@ def recorded(ask: Ask) -> str:
     """What to tell somebody whose answer was recorded."""
     if ask.pending:
         return f"Recorded. {ask.id} is not settled yet: it needs {ask.question.requirement}"
-    chosen = f": {inert_line(value_text(ask.value), 200)}" if ask.question.kind == "choice" else ""
+    chosen = f": {short(answer_text(ask, ask.value))}" if ask.question.kind == "choice" else ""
     return f"Recorded: {ask.id} is {ask.decision or 'answered'}{chosen}"

@@ -8,14 +8,14 @@ from humangate import wiring
 from humangate.cli.handing import add_secret_roads, handing_of, wait_and_hand_over
 from humangate.cli.identity import read_text
 from humangate.domain.deadlines import parse_duration
-from humangate.service.asking import look_up
+from humangate.service.asking import get
 
 if TYPE_CHECKING:
     import argparse
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", help="the id, or the beginning of it")
+    parser.add_argument("id", help="the whole id")
     parser.add_argument(
         "--timeout",
         metavar="TIME",
@@ -33,6 +33,6 @@ def run(args: argparse.Namespace) -> int:
     token = read_text(args.token_file).strip() if args.token_file else ""
     store = wiring.open_store()
     caller = wiring.caller(store, "cli")
-    ask = look_up(store, args.id)
+    ask = get(store, args.id)
     handing = handing_of(args, token, secret=bool(ask.token_digest))
     return wait_and_hand_over(store, caller, ask.id, handing, seconds)

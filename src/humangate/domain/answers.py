@@ -89,6 +89,8 @@ def interpret(question: Question, value: Any) -> tuple[str | None, Any]:
     if question.kind == "form":
         check_form(question.schema, value)
         return None, value
+    if question.kind == "session":
+        raise InvalidAnswerError("a session ask is settled in its session")
     if not isinstance(value, str) or not value.strip():
         raise InvalidAnswerError("the answer is text, and not empty")
     return None, value
@@ -164,7 +166,7 @@ def answer(
             decision, value = interpret(ask.question, given.value)
         except InvalidAnswerError as invalid:
             error = invalid
-    clear, value, fingerprint = _conceal(ask.question, value, given, secret_key)
+    clear, value, fingerprint = _conceal(ask.question, value, given, secret_key, bool(error))
     kept = Answer(
         ask.id,
         principal,
@@ -212,7 +214,8 @@ def _accept(ask: Ask, votes: Sequence[Vote], kept: Answer, caller: Caller, clear
 def _refusal(ask: Ask, caller: Caller, given: Given) -> GateError | None:
     question, origin = ask.question, ask.origin
     if not ask.pending:
-        return AlreadySettledError(f"{settled_sentence(ask)}; your answer is kept beside it")
+        kept = "" if ask.token_digest else "; your answer is kept beside it"
+        return AlreadySettledError(settled_sentence(ask) + kept)
     if given.digest is not None and given.digest != ask.digest:
         return RefusedError(
             f"what you answered is not what {ask.id} asks now: look again with gate show {ask.id}"
@@ -220,7 +223,7 @@ def _refusal(ask: Ask, caller: Caller, given: Given) -> GateError | None:
     if caller.agent and not caller.verified:
         if question.gates:
             return AgentRefusedError(_only_people(ask, caller.agent.because))
-        if origin.session == f"{caller.agent.cli}/{caller.agent.session}":
+        if caller.agent.may_be(origin.session):
             return AgentRefusedError(f"{ask.id} was asked by this session: it cannot answer itself")
     if reason := why_not(question.requirement, origin.sponsor, origin.session, caller):
         return RefusedError(reason)
@@ -235,11 +238,13 @@ def _only_people(ask: Ask, because: str) -> str:
     )
 
 
-def _conceal(question: Question, value: Any, given: Given, key: bytes) -> tuple[Any, Any, str]:
+def _conceal(
+    question: Question, value: Any, given: Given, key: bytes, refused: bool
+) -> tuple[Any, Any, str]:
     """(in clear or None, as everybody may see it, fingerprint)."""
     if not question.secret and not has_hidden(question.schema):
         return None, value, digest([given.value, given.note]) if given.key else ""
-    if question.secret:
+    if question.secret or refused:
         hidden: Any = {"secret": keyed_digest(value, key)}
     else:
         hidden = hide(question.schema, value, lambda part: {"secret": keyed_digest(part, key)})
@@ -259,5 +264,6 @@ def _content(kept: Answer, caller: Caller) -> dict[str, Any]:
         "note": kept.note,
         "via": kept.via,
         "verified": kept.verified,
+        "at": kept.given_at.isoformat(timespec="microseconds"),
         "evidence": caller.evidence,
     }

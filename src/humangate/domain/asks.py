@@ -179,12 +179,24 @@ def make_question(
 
 
 def question_digest(question: Question, origin: Origin) -> str:
-    """What an answer is bound to: all that is shown and decided, and for which project.
+    """What an answer is bound to: all that is shown and decided, where and for whom.
 
     What was going on is left out: it changes by the second, and the same question asked
     again after a crash must find its first ask.
     """
-    return digest([*question[:-1], list(question.requirement), origin.project])
+    return digest([*question[:-1], list(question.requirement), origin.project, origin.owner])
+
+
+def record_digest(ask: Ask) -> str:
+    """Of all else that is fixed when an ask opens, so that a later change of it shows."""
+    clock = ask.deadlines
+    fixed = [ask.priority, ask.confidence, ask.going_on, ask.token_digest, clock.hard]
+    timing = [_iso(ask.opened_at), clock.remind_every_seconds, clock.escalations]
+    return digest([list(ask.origin), fixed, timing])
+
+
+def _iso(at: datetime | None) -> str | None:
+    return at.isoformat(timespec="microseconds") if at else None
 
 
 def parse_priority(given: str | int) -> int:
@@ -230,7 +242,7 @@ def wakes(ask: Ask) -> tuple[str, ...]:
 
 
 def opened(ask: Ask, actor: str) -> Change:
-    content = {"digest": ask.digest, "kind": ask.question.kind, "session": ask.origin.session}
+    content = {"digest": ask.digest, "kind": ask.question.kind, "record": record_digest(ask)}
     event = Event("ask.opened", ask.id, actor, content)
     return Change(ask, (event,), notices=(Notice("opened", ask.id),))
 
@@ -246,7 +258,7 @@ def cancel(ask: Ask, caller: Caller, reason: str, now: datetime) -> Change:
         settled_via=caller.via,
         version=ask.version + 1,
     )
-    content = {"reason": reason, "via": caller.via, "evidence": caller.evidence}
+    content = {"note": reason, "via": caller.via, "at": _iso(now), "evidence": caller.evidence}
     event = Event("ask.cancelled", ask.id, caller.actor, content)
     return Change(after, (event,), wakes(ask), (Notice("settled", ask.id),))
 
@@ -275,7 +287,8 @@ def _expire(ask: Ask, now: datetime) -> Change:
         settled_via="deadline",
         version=ask.version + 1,
     )
-    event = Event("ask.timed_out", ask.id, "gate", {"default": ask.question.default})
+    content = {"value": ask.question.default, "via": "deadline", "at": _iso(now)}
+    event = Event("ask.timed_out", ask.id, "gate", content)
     return Change(after, (event,), wakes(ask), (Notice("settled", ask.id),))
 
 
@@ -297,7 +310,7 @@ def take(ask: Ask, to: str, now: datetime) -> Change | None:
     if ask.status != "answered" or ask.delivered_at:
         return None
     after = ask._replace(delivered_at=now, delivered_to=to, version=ask.version + 1)
-    event = Event("ask.taken", ask.id, to, {})
+    event = Event("ask.taken", ask.id, to, {"at": _iso(now)})
     return Change(after, (event,), erase_secret=True)
 
 
@@ -309,9 +322,9 @@ def ask_back(ask: Ask, caller: Caller, text: str, now: datetime) -> Change:
 
 
 def reply(ask: Ask, caller: Caller, text: str, now: datetime) -> Change:
-    """The asker's words to the people. Having replied, it has heard what they said."""
+    """The asker's words to the people. What it has not heard yet, it will still be handed."""
     _must_be_pending(ask)
-    after = ask._replace(heard=ask.asked_back, version=ask.version + 1)
+    after = ask._replace(version=ask.version + 1)
     change = _said("ask.replied", after, caller, text, now)
     return change._replace(notices=(Notice("replied", ask.id),))
 

@@ -57,6 +57,8 @@ def start(
     for seconds in (expires_seconds, remind_every_seconds, *(s.after_seconds for s in steps)):
         if seconds is not None and not 0 < seconds < 1e9:
             raise UsageError("a time limit is a number of seconds above 0 (or 90s, 5m, 2h, 1d)")
+    if remind_every_seconds is not None and remind_every_seconds < 1:
+        raise UsageError("an ask reminds once a second at most")
     return Deadlines(
         expires_at=_later(opened_at, expires_seconds),
         hard=hard,

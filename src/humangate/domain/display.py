@@ -7,12 +7,23 @@ or step out of the frame it is shown in.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+from humangate.errors import UsageError
 
 SHOWN_CHARACTERS = 8_000
 
 # Printable by the rules of Unicode, invisible on the screen.
-_BLANKS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+_BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U0001d159") | {
+    chr(code)
+    for codes in (range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
+    for code in codes
+}
+_EMOJI_STYLE = "\ufe0f"
 _MAX_COMBINING = 3
+_MAX_DEPTH = 100
 _MAX_COLUMNS = 4_000
 
 
@@ -20,7 +31,25 @@ def storable(text: str) -> str:
     """Text that every store can hold: no NUL, no half of a surrogate pair."""
     if text.isprintable():
         return text
-    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace").replace("\0", "\ufffd")
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole.replace("\0", "\ufffd")
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """JSON as every store can hold it: texts storable, no endless numbers, not too deep."""
+    if isinstance(value, str):
+        return storable(value)
+    if value is None or isinstance(value, bool | int):
+        return value
+    if depth > _MAX_DEPTH:
+        raise UsageError(f"JSON nested deeper than {_MAX_DEPTH} levels is not taken")
+    if isinstance(value, list | tuple):
+        return [plain(one, depth + 1) for one in value]
+    if isinstance(value, Mapping):
+        return {storable(str(key)): plain(one, depth + 1) for key, one in value.items()}
+    if isinstance(value, float) and isfinite(value):
+        return value
+    raise UsageError(f"{value!r} is not JSON")
 
 
 def inert(text: str) -> str:
@@ -31,7 +60,9 @@ def inert(text: str) -> str:
     combining = 0
     for character in text.replace("\r\n", "\n").expandtabs(4):
         combining = combining + 1 if unicodedata.category(character) in ("Mn", "Me") else 0
-        if combining > _MAX_COMBINING or character in _BLANKS:
+        if character == _EMOJI_STYLE and out and unicodedata.category(out[-1][-1]) == "So":
+            out.append(character)
+        elif combining > _MAX_COMBINING or character in _BLANKS:
             out.append(_mark(character))
         elif character == "\n" or character.isprintable():
             out.append(character)

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _BRANCHES = ("allOf", "anyOf", "oneOf")
+_FOLLOWED = (*_BRANCHES, "items", "prefixItems", "additionalProperties")
+_MAX_WEIGHT = 5_000
 
 
 def _no_fetching(uri: str) -> Any:
@@ -17,20 +19,27 @@ def _no_fetching(uri: str) -> Any:
 
 
 def check_schema(schema: Any) -> None:
-    """Refuse a schema that could never validate anything."""
+    """Refuse a schema that could never validate anything, or would take for ever to."""
     _validator(schema)
+    if _weight(schema, schema, {}) > _MAX_WEIGHT:
+        raise UsageError("the schema is too large once its references are followed")
 
 
 def check_form(schema: Any, value: Any) -> None:
     """Refuse a value that does not fit, naming every place where it does not."""
     errors = list(_validator(schema).iter_errors(value))
     if errors:
-        faults = "; ".join(
-            f"{'/'.join(map(str, error.instance_path)) or 'the form'}: {error.message}"
-            for error in errors[:5]
-        )
+        secret = has_hidden(schema)
+        faults = "; ".join(_fault(error, secret) for error in errors[:5])
         hint = " (is it JSON?)" if isinstance(value, str) else ""
         raise InvalidAnswerError(f"this does not fit the form{hint}: {faults}")
+
+
+def _fault(error: Any, secret: bool) -> str:
+    """Where it does not fit, and why; of a form with secrets the rule only, never the value."""
+    place = "/".join(map(str, error.instance_path)) or "the form"
+    rule = f"does not fit {error.schema_path[-1]!r}" if error.schema_path else "does not fit"
+    return f"{place}: {rule if secret else error.message}"
 
 
 def _validator(schema: Any) -> Any:
@@ -45,6 +54,24 @@ def _validator(schema: Any) -> Any:
         raise UsageError(f"this is not a JSON Schema: {str(error).splitlines()[0]}") from None
 
 
+def _weight(root: Any, node: Any, known: dict[str, int]) -> int:
+    """How many parts there are when every reference is followed each time it is met."""
+    if isinstance(node, list):
+        return sum(_weight(root, one, known) for one in node)
+    if not isinstance(node, dict):
+        return 0
+    weight = 1
+    for word, part in node.items():
+        if word == "$ref" and isinstance(part, str):
+            if part not in known:
+                known[part] = 1
+                known[part] = _weight(root, _resolve(root, part), known)
+            weight += known[part]
+        elif word not in ("$defs", "definitions"):
+            weight += _weight(root, part, known)
+    return min(weight, 10 * _MAX_WEIGHT)
+
+
 def has_hidden(schema: Any) -> bool:
     """Whether any field of the form is `writeOnly`."""
     if isinstance(schema, dict):
@@ -53,8 +80,25 @@ def has_hidden(schema: Any) -> bool:
 
 
 def hide(schema: Any, value: Any, conceal: Callable[[Any], Any]) -> Any:
-    """The value with every `writeOnly` part concealed."""
+    """The value with every `writeOnly` part concealed; all of it where one cannot be found."""
+    if _hidden(schema, everywhere=True) > _hidden(schema, everywhere=False):
+        return conceal(value)
     return _hide(schema, schema, value, conceal, 0)
+
+
+def _hidden(node: Any, everywhere: bool) -> int:
+    """How many parts are `writeOnly`, in all or at places where `_hide` finds them."""
+    if isinstance(node, list):
+        return sum(_hidden(one, everywhere) for one in node)
+    if not isinstance(node, dict):
+        return 0
+    found = int(node.get("writeOnly") is True)
+    for word, part in node.items():
+        if word in ("properties", "$defs", "definitions") and isinstance(part, dict):
+            found += sum(_hidden(one, everywhere) for one in part.values())
+        elif everywhere or (word in _FOLLOWED and not (word == "items" and isinstance(part, list))):
+            found += _hidden(part, everywhere)
+    return found
 
 
 def _hide(root: Any, schema: Any, value: Any, conceal: Callable[[Any], Any], depth: int) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from humangate.domain.display import storable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
@@ -52,6 +54,11 @@ class Sighting(NamedTuple):
     def principal(self) -> str:
         return f"agent:{self.cli}/{self.session or 'unknown'}"
 
+    def may_be(self, session: str) -> bool:
+        """Whether CLI/SESSION is, or cannot be told from, the one that was seen here."""
+        cli, _, other = session.partition("/")
+        return cli == self.cli and (other == self.session or not other or not self.session)
+
 
 class Caller(NamedTuple):
     """Whoever uses a verb: as whom, how sure that is, and what stood around them."""
@@ -95,7 +102,7 @@ def find_agent(environ: Mapping[str, str], ancestors: Iterable[Process]) -> Sigh
     for sign in SIGNS:
         for variable in sign.variables:
             if environ.get(variable):
-                session = environ.get(sign.session_variable, "")
+                session = storable(environ.get(sign.session_variable, ""))
                 return Sighting(sign.cli, session, f"the variable {variable} is set")
     for process in ancestors:
         for sign in SIGNS:

@@ -76,6 +76,8 @@ def make_requirement(
     for word, number in (("n", n), ("reject", reject)):
         if type(number) is not int or number < 1:
             raise UsageError(f"a requirement's {word!r} is a whole number from 1 up")
+    if ("all" in data and not data["all"]) or (set(data) == {"n"} and data["n"] == 1):
+        raise UsageError("a requirement names people, or asks for more than one")
     people = everybody or some
     if people and n > len(people):
         raise UsageError(
@@ -96,8 +98,10 @@ def parse_requirement(text: str) -> dict[str, Any]:
     people = [name.strip() for name in names.split(",") if name.strip()]
     if count == "all" and people:
         return {"all": people}
-    if count.isdecimal() and int(count) > 0:
+    if count.isdecimal() and int(count) > 0 and people:
         return {"n": int(count), "of": people}
+    if count.isdecimal() and int(count) > 0 and text == count:
+        return {"n": int(count)}
     raise UsageError(f"--require takes 2, 2:GROUP, 2:alice,bob or all:alice,bob, not {text!r}")
 
 
@@ -134,8 +138,7 @@ def why_not(requirement: Requirement, sponsor: str, session: str, caller: Caller
         )
     if requirement.not_author and caller.principal == sponsor:
         return "you started the agent that asks, and this ask excludes its author"
-    asking = caller.agent and f"{caller.agent.cli}/{caller.agent.session}" == session
-    if requirement.not_author and asking:
+    if requirement.not_author and caller.agent and caller.agent.may_be(session):
         return "this is the session that asks, and this ask excludes its author"
     if requirement.of and caller.name not in requirement.people:
         return f"this ask is for {requirement}"

@@ -133,8 +133,8 @@ class Outbox(Protocol):
 class Audit(Protocol):
     """The chain of events. Writing happens inside the other verbs' transactions."""
 
-    def entries(self, after: int = 0) -> Iterator[Entry]:
-        """Oldest first, in pages; no cursor stays open in between."""
+    def entries(self, after: int | None = None) -> Iterator[Entry]:
+        """All, or those after a number. Oldest first, in pages; no cursor stays open in between."""
         ...
 
     def of_subject(self, subject: str) -> list[Entry]: ...

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from humangate.domain import answers
 from humangate.domain.asks import held
 from humangate.domain.digests import digest
-from humangate.domain.display import storable
+from humangate.domain.display import plain, storable
 from humangate.domain.requirements import Vote
 from humangate.doors.results import Conflict, Done
 from humangate.errors import AlreadySettledError, RefusedError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def answer(store: Store, ask_id: str, caller: Caller, given: Given) -> tuple[Answer, Ask]:
     """Give an answer. It is recorded when this returns; a refusal is kept, then raised."""
-    given = given._replace(value=_storable(given.value), note=storable(given.note))
+    given = given._replace(value=plain(given.value), note=storable(given.note))
     while True:
         ask = fall_due(store, get(store, ask_id))
         if first := _retried(store, ask, caller, given):
@@ -44,24 +44,15 @@ def answer(store: Store, ask_id: str, caller: Caller, given: Given) -> tuple[Ans
         return verdict.answer, verdict.change.ask if verdict.change else ask
 
 
-def _storable(value: Any) -> Any:
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, list):
-        return [_storable(one) for one in value]
-    if isinstance(value, dict):
-        return {storable(str(key)): _storable(one) for key, one in value.items()}
-    return value
-
-
 def _votes(store: Store, ask: Ask) -> Sequence[Vote]:
     requirement = ask.question.requirement
     if requirement.n == 1 and requirement.reject == 1:
         return ()
+    # From the chain, where a forged vote shows, not from the table of answers.
     return [
-        Vote(one.principal, one.decision)
-        for one in store.asks.answers(ask.id)
-        if one.outcome == "counted" and one.decision
+        Vote(entry.event.actor, entry.event.content["decision"])
+        for entry in store.audit.of_subject(ask.id)
+        if entry.event.kind == "ask.voted"
     ]
 
 
@@ -88,7 +79,9 @@ def save_draft(store: Store, ask_id: str, caller: Caller, text: str) -> None:
         ask = get(store, ask_id)
         after = held(ask, store.now())
         principal = caller.actor
-        result = store.asks.save_draft(after, ask.version, principal, storable(text))
+        # Of a secret nothing is kept but that somebody is typing it.
+        kept = "" if ask.token_digest else storable(text)
+        result = store.asks.save_draft(after, ask.version, principal, kept)
         if isinstance(result, Done):
             return
 

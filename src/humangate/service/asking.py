@@ -19,8 +19,9 @@ from humangate.domain.asks import (
     parse_priority,
     question_digest,
 )
+from humangate.domain.deadlines import Escalation
 from humangate.domain.digests import token_digest
-from humangate.domain.display import storable
+from humangate.domain.display import plain, storable
 from humangate.domain.forms import has_hidden
 from humangate.domain.requirements import ANYBODY, make_requirement
 from humangate.doors.results import Done
@@ -29,7 +30,6 @@ from humangate.errors import NotFoundError, RefusedError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humangate.domain.deadlines import Escalation
     from humangate.domain.principals import Caller
     from humangate.domain.requirements import Requirement
     from humangate.doors.store import Store
@@ -68,30 +68,31 @@ class Opened(NamedTuple):
 def ask(store: Store, request: Request, origin: Origin, caller: Caller) -> Opened:
     """Open an ask; a repeated request of the same agent session attaches to its first one."""
     _must_be_words(request)
-    requirement = _requirement(store, request)
+    requirement = _requirement(store, request, caller)
     question = with_default(
         make_question(
             request.kind,
             storable(request.prompt),
-            context=request.context,
+            context=plain(request.context),
             options=tuple(map(storable, request.options)),
             multiple=request.multiple,
-            schema=request.schema,
+            schema=plain(request.schema),
             secret=request.secret,
             requirement=requirement,
         ),
-        request.default,
+        plain(request.default),
     )
     if request.default is not None and request.expires_seconds is None:
         raise UsageError("a default takes effect when an ask times out: give it a timeout")
     if request.confidence is not None and not 0 <= request.confidence <= 1:
         raise UsageError("confidence is a number from 0 to 1")
+    origin = Origin(*map(storable, origin))
     now = store.now()
     token = os.urandom(32).hex() if question.secret or has_hidden(question.schema) else ""
     new = Ask(
         id="",
         question=question,
-        origin=Origin(*map(storable, origin)),
+        origin=origin,
         opened_at=now,
         digest=question_digest(question, origin),
         priority=parse_priority(request.priority),
@@ -103,7 +104,7 @@ def ask(store: Store, request: Request, origin: Origin, caller: Caller) -> Opene
             request.expires_seconds,
             request.hard,
             request.remind_every_seconds,
-            request.escalations,
+            tuple(Escalation(after, storable(who)) for after, who in request.escalations),
         ),
     )
     while True:
@@ -125,10 +126,15 @@ def _must_be_words(request: Request) -> None:
         raise UsageError("times and confidence are numbers")
 
 
-def _requirement(store: Store, request: Request) -> Requirement:
+def _requirement(store: Store, request: Request, caller: Caller) -> Requirement:
     if not request.requirement:
         return ANYBODY
     requirement = make_requirement(request.requirement, store.people.groups())
+    if requirement.not_author and caller.name not in {one.name for one in store.people.all()}:
+        raise RefusedError(
+            f"this ask excludes its author, but nobody is called {caller.name}: "
+            f"gate person add {caller.name}, so that their own answers can be told apart"
+        )
     if requirement.personal:
         known = {person.name for person in store.people.all() if person.tokens}
         unknown = [name for name in requirement.people if name not in known]

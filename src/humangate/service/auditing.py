@@ -5,18 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humangate.domain import audit
-from humangate.domain.asks import question_digest
+from humangate.domain.asks import question_digest, record_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from datetime import datetime
 
+    from humangate.domain.asks import Ask
     from humangate.domain.audit import Entry, Head
     from humangate.doors.store import Store
 
-_STATUS_AFTER = {
+# The events that an ask is compared with, and the status that each of them brings about.
+_COMPARED = {
+    "ask.opened": "",
     "ask.answered": "answered",
     "ask.cancelled": "cancelled",
     "ask.timed_out": "timed_out",
+    "ask.taken": "",
 }
 
 
@@ -28,8 +33,11 @@ def verify(
 
     def watched() -> Iterator[Entry]:
         for entry in store.audit.entries():
-            if fault := _contradiction(store, entry):
-                contradictions.append(fault)
+            try:
+                contradictions.extend(_contradictions(store, entry))
+            except Exception as error:
+                # Whatever a forger left there must not hide the faults that come after it.
+                contradictions.append(f"event {entry.seq}: cannot be compared ({error!r})")
             progress(entry.seq)
             yield entry
 
@@ -39,24 +47,37 @@ def verify(
         yield f"{ask_id} is in a state that no event brought about"
 
 
-def _contradiction(store: Store, entry: Entry) -> str | None:
+def _contradictions(store: Store, entry: Entry) -> Iterator[str]:
     """What the ask itself says against this event of its life."""
     kind, ask_id, actor, content = entry.event
-    status = _STATUS_AFTER.get(kind)
-    if kind != "ask.opened" and status is None:
-        return None
+    if kind not in _COMPARED:
+        return
     ask = store.asks.get(ask_id)
     if ask is None:
-        return f"{ask_id} has events, but is gone"
-    if status is None:
+        yield f"{ask_id} has events, but is gone"
+    elif entry.erased:
+        yield f"event {entry.seq} ({kind}): its content is gone, so {ask_id} cannot be compared"
+    elif kind == "ask.opened":
         shown = question_digest(ask.question, ask.origin)
-        changed = not entry.erased and not shown == ask.digest == content["digest"]
-        return f"{ask_id} was changed after it was opened" if changed else None
-    settled_by = ask.settled_by or "gate"
-    if (status, actor) != (ask.status, settled_by):
-        return f"{ask_id} is {ask.status} by {settled_by}, but event {entry.seq} says otherwise"
-    if status == "answered" and not entry.erased:
-        recorded = [content[word] for word in ("decision", "value", "note", "via")]
-        if recorded != [ask.decision, ask.value, ask.note, ask.settled_via]:
-            return f"{ask_id} holds another answer than event {entry.seq}"
-    return None
+        if not shown == ask.digest == content["digest"] or record_digest(ask) != content["record"]:
+            yield f"{ask_id} was changed after it was opened"
+    elif kind == "ask.taken":
+        if (_iso(ask.delivered_at), ask.delivered_to) != (content["at"], actor):
+            yield f"{ask_id} was taken otherwise than event {entry.seq} says"
+    else:
+        yield from _settled_otherwise(ask, entry)
+
+
+def _settled_otherwise(ask: Ask, entry: Entry) -> Iterator[str]:
+    event, found = entry.event, ask.settled_by or "gate"
+    if (_COMPARED[event.kind], event.actor) != (ask.status, found):
+        yield f"{ask.id} is {ask.status} by {found}, but event {entry.seq} says otherwise"
+        return
+    recorded = [event.content.get(word) for word in ("decision", "value", "note", "via", "at")]
+    here = [ask.decision, ask.value, ask.note or None, ask.settled_via, _iso(ask.settled_at)]
+    if [part or None for part in recorded] != [part or None for part in here]:
+        yield f"{ask.id} holds another answer than event {entry.seq}"
+
+
+def _iso(at: datetime | None) -> str | None:
+    return at.isoformat(timespec="microseconds") if at else None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from humangate.errors import StoreTroubleError
 from humangate.service.sweeping import sweep
 
 if TYPE_CHECKING:
@@ -12,7 +14,9 @@ if TYPE_CHECKING:
 
     from humangate.doors.store import Store
 
-_LOOK_EVERY_SECONDS = 1.0
+# A bell comes back by itself much earlier; a fake one lets time fly.
+_A_DAY_SECONDS = 86400.0
+_TRY_AGAIN_AFTER_SECONDS = 1.0
 
 
 class Publisher:
@@ -28,26 +32,33 @@ class Publisher:
         self._publish = publish
         self._fail = fail
         self._stopped = threading.Event()
+        # Before the thread starts: what happens from now on is not missed.
+        self._seen = store.audit.head().seq
         self._thread = threading.Thread(target=self._run, name="humangate-publisher", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
         try:
-            self._watch()
+            while not self._stopped.is_set():
+                # A store that gives trouble for a while is looked at again.
+                with suppress(StoreTroubleError):
+                    self._watch()
+                self._stopped.wait(_TRY_AGAIN_AFTER_SECONDS)
         except BaseException as error:
             # Whoever waits must hear of it: nobody will wake them any more.
             self._fail(error)
 
     def _watch(self) -> None:
         bell = self._store.bell()
-        seen = self._store.audit.head().seq
-        while not self._stopped.is_set():
-            sweep(self._store)
-            seen, changed = self._store.audit.changed_since(seen)
-            if changed:
-                self._publish(changed)
-            bell.wait(_LOOK_EVERY_SECONDS)
-        bell.close()
+        try:
+            while not self._stopped.is_set():
+                sweep(self._store)
+                self._seen, changed = self._store.audit.changed_since(self._seen)
+                if changed:
+                    self._publish(changed)
+                bell.wait(_A_DAY_SECONDS)
+        finally:
+            bell.close()
 
     def stop(self) -> None:
         self._stopped.set()

@@ -18,19 +18,22 @@ if TYPE_CHECKING:
 _A_DAY_SECONDS = 86400.0
 
 
-def wait(store: Store, ask_id: str, seconds: float | None = None) -> Ask:
-    """The ask once it is settled or somebody asked back; as it is after so many seconds."""
+def wait(store: Store, ask_id: str, seconds: float | None = None, hears: bool = True) -> Ask:
+    """The ask once it is settled, or (where the asker hears) somebody asked back.
+
+    After so many seconds, the ask as it is then.
+    """
     until = None if seconds is None else store.monotonic() + seconds
     # One look before the bell is hung up: most of what is waited for is there already.
     ask = fall_due(store, get(store, ask_id))
-    if _is_over(ask) or seconds == 0:
+    if _is_over(ask, hears) or (seconds is not None and seconds <= 0):
         return ask
     bell = store.bell()
     try:
         while True:
             ask = fall_due(store, get(store, ask_id))
             left = _A_DAY_SECONDS if until is None else until - store.monotonic()
-            if _is_over(ask) or left <= 0:
+            if _is_over(ask, hears) or left <= 0:
                 return ask
             if due_at := ask.deadlines.due_at:
                 left = min(left, max(0.0, (due_at - store.now()).total_seconds()))
@@ -39,9 +42,8 @@ def wait(store: Store, ask_id: str, seconds: float | None = None) -> Ask:
         bell.close()
 
 
-def _is_over(ask: Ask) -> bool:
-    """Settled, or somebody asked back."""
-    return not ask.pending or ask.asked_back > ask.heard
+def _is_over(ask: Ask, hears: bool) -> bool:
+    return not ask.pending or (hears and ask.asked_back > ask.heard)
 
 
 def reveal(store: Store, ask: Ask, token: str) -> Any:

@@ -33,7 +33,9 @@ class SqliteAudit:
             row = (seq, at, *event[:3], content, content_digest, previous)
             self._db.write(_SQL["append_event"], row)
 
-    def entries(self, after: int = 0) -> Iterator[Entry]:
+    def entries(self, after: int | None = None) -> Iterator[Entry]:
+        # From the very beginning: a forged number below 1 must be met, too.
+        after = -(2**63) if after is None else after
         while page := self._db.rows(_SQL["entries_after"], (after, _PAGE)):
             yield from map(_entry, page)
             after = page[-1][0]
@@ -57,5 +59,9 @@ class SqliteAudit:
 
 def _entry(row: Any) -> Entry:
     seq, at, kind, subject, actor, content, content_digest, link_hash = row
-    event = Event(kind, subject, actor, json.loads(content) if content is not None else {})
+    try:
+        found = json.loads(content) if content is not None else {}
+    except ValueError:
+        found = {"unreadable": content}
+    event = Event(kind, subject, actor, found)
     return Entry(seq, at, event, content_digest, link_hash, content is None)

@@ -38,7 +38,11 @@ class Connection:
 
     def _open(self) -> apsw.Connection:
         # SQLite gives its side files the mode of the main one, so it must be private first.
-        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        # Only when it is made: closing any descriptor of a file drops this process's locks on it.
+        if not os.path.exists(self.path):
+            with suppress(FileExistsError):
+                flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+                os.close(os.open(self.path, flags, 0o600))
         raw = apsw.Connection(self.path)
         raw.set_busy_handler(self._be_patient)
         # FULL: an answer is acknowledged only once it would survive a power cut.
@@ -71,13 +75,20 @@ class Connection:
     def checkpoint(self) -> None:
         """Empty the log, so that what was erased is gone from it too; later if it is in use."""
         # What it comes after is committed, so whatever goes wrong here is no failure of that.
+        # Nor is it waited for: the last connection to close empties the log, too.
         with self.lock, suppress(apsw.Error):
+            self.raw.set_busy_handler(None)
             self.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        self.raw.set_busy_handler(self._be_patient)
 
     def prepare(self, migrations: list[str]) -> None:
         """Bring the file to the newest schema; any number of processes may try at once."""
         try:
             version = self._version()
+            if version == 0 and self.raw.execute("SELECT count(*) FROM sqlite_schema").get:
+                version = self._version()
+                if version == 0:
+                    raise apsw.NotADBError
             if version < len(migrations):
                 self._write_ahead()
                 self._migrate(migrations)

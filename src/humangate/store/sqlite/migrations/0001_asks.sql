@@ -56,7 +56,7 @@ CREATE INDEX asks_due ON asks (due_at) WHERE status = 'pending' AND due_at IS NO
 CREATE INDEX asks_settled ON asks (settled_at) WHERE settled_at IS NOT NULL;
 -- Law 4: a repeated request attaches to an ask that is pending or answered and not taken.
 CREATE UNIQUE INDEX asks_attachable ON asks (session, digest)
-    WHERE session <> '' AND token_digest = '' AND delivered_at IS NULL
+    WHERE substr(session, -1) NOT IN ('', '/') AND token_digest = '' AND delivered_at IS NULL
     AND status IN ('pending', 'answered');
 
 CREATE TABLE answers (
@@ -159,7 +159,8 @@ CREATE TABLE traits (
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- For programs that read the older shape of this record.
+-- For programs that read the older shape of this record. There `approved` also stands for
+-- an answer that decides nothing, such as a choice; `response` tells what was answered.
 CREATE VIEW human_interactions AS
 SELECT
     id,
