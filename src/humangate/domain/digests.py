@@ -33,7 +33,7 @@ def text_digest(text: str) -> str:
 
 
 def keyed_digest(value: Any, key: bytes) -> str:
-    """A digest that cannot be guessed at without the key, which is erased with the secret."""
+    """A digest that cannot be guessed at without the key, which nobody keeps."""
     import hashlib
 
     text = canonical(value).encode("utf-8", "surrogatepass")
