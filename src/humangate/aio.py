@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from humangate import gate
@@ -11,7 +12,7 @@ from humangate.service import waiting
 from humangate.service.publishing import Publisher
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Self
 
     from humangate.domain.asks import Ask
@@ -46,13 +47,22 @@ class AsyncGate:
 
     def _watch(self) -> None:
         """Start the one thread that watches for every wait."""
-        if self._publisher is None:
-            tell = asyncio.get_running_loop().call_soon_threadsafe
-            self._publisher = Publisher(
-                self._gate.store,
-                publish=lambda ids: tell(self._wake, ids),
-                fail=lambda error: tell(self._fail, error),
-            )
+        if self._failure:
+            raise self._failure
+        if self._publisher:
+            return
+        loop = asyncio.get_running_loop()
+
+        def tell(callback: Callable[[Any], None], argument: Any) -> None:
+            # A loop that was closed took everybody who waited with it.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(callback, argument)
+
+        self._publisher = Publisher(
+            self._gate.store,
+            publish=lambda ids: tell(self._wake, ids),
+            fail=lambda error: tell(self._fail, error),
+        )
 
     def _wake(self, ids: frozenset[str]) -> None:
         for ask_id in ids & self._waiters.keys():
