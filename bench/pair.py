@@ -23,7 +23,7 @@ def measure() -> Iterator[Figure]:
     with stores.folder() as folder:
         yield _compare(folder, "FULL")._replace(limit=LIMIT_MICROSECONDS)
     with stores.folder() as folder:
-        # After each wait for the disk the processor's caches are cold; here they never are.
+        # Without the waits for the disk, after which the same code was seen to take longer.
         yield _compare(folder, "OFF")
 
 

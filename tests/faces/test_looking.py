@@ -12,6 +12,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from bench.hot import SLOW_MODULES
 
 from humangate import errors
 from humangate.cli.main import COMMANDS, main, parser_of
@@ -305,17 +306,6 @@ def test_pipes_and_no_color_get_no_colours(world):
         assert "\x1b[" not in world.plain.gate(*words, TERM="xterm-256color").out
 
 
-SLOW = (
-    "asyncio",
-    "logging",
-    "subprocess",
-    "importlib.metadata",
-    "http.client",
-    "tomllib",
-    "jsonschema_rs",
-)
-
-
 @pytest.mark.proves("CLI-14")
 def test_a_hot_command_loads_none_of_the_slow_modules(world):
     text, form = world.ask("Which?"), world.ask("F?", "--schema", '{"type":"object"}')
@@ -326,7 +316,7 @@ def test_a_hot_command_loads_none_of_the_slow_modules(world):
     ):  # fmt: skip
         code = (
             "import sys; from humangate.cli.main import main; code = main(sys.argv[1:]); "
-            f"print(' '.join(m for m in {SLOW!r} if m in sys.modules), file=sys.stderr); sys.exit(code)"
+            f"print(' '.join(m for m in {SLOW_MODULES!r} if m in sys.modules), file=sys.stderr); sys.exit(code)"
         )
         environ = world.ada.environ
         ran = subprocess.run(
