@@ -44,9 +44,9 @@ docs: setup
 bench: setup
 	$(BIN)/python -m bench
 
-# Every crash point, twelve seeded bugs, a thousand kills: about fifteen minutes.
+# Every crash point, the planted bugs, a thousand kills, the long run of the model: minutes.
 crash: setup system
-	$(BIN)/python -m pytest tests/crash -p no:cacheprovider --whole
+	$(BIN)/python -m pytest tests/crash tests/contract/test_model.py -p no:cacheprovider --whole
 
 mutate: setup
 	$(BIN)/python -m tests.mutate

@@ -13,9 +13,12 @@ from pathlib import Path
 import apsw
 import pytest
 from bench.hot import SLOW_MODULES
+from tests.conftest import a_person
 
 from humangate import errors
 from humangate.cli.main import COMMANDS, main, parser_of
+from humangate.domain.answers import Given
+from humangate.service import answering
 
 ROOT = Path(__file__).parents[2]
 
@@ -64,9 +67,8 @@ def test_show_tells_everything_about_an_ask(world):
     out = world.ada.gate("show", ask_id).out
     assert "Rejected by person:ada via cli" in out and "│ too late" in out
     claimed = world.ask("Name?")
-    world.plain.gate("answer", claimed, "x")
-    by = world.get(claimed).settled_by
-    assert by.startswith("agent:") or f"by {by} (claimed)" in world.ada.gate("show", claimed).out
+    answering.answer(world.store, claimed, a_person("sue"), Given("x"))
+    assert "by person:sue (claimed)" in world.ada.gate("show", claimed).out
     assert world.ada.gate("show", "a-zzz").code == 5
 
 
@@ -310,9 +312,9 @@ def test_pipes_and_no_color_get_no_colours(world):
 def test_a_hot_command_loads_none_of_the_slow_modules(world):
     text, form = world.ask("Which?"), world.ask("F?", "--schema", '{"type":"object"}')
     for words, allowed in (
-        (["ask", "Q?", "--no-wait"], set()), (["answer", text, "x"], set()), (["inbox"], set()),
+        (["ask", "Q?", "--no-wait"], set()), (["answer", text, "x", "--as", "ada"], set()), (["inbox"], set()),
         (["show", text], set()), (["wait", text], set()), (["history"], set()),
-        (["answer", form, "{}"], {"jsonschema_rs"}),
+        (["answer", form, "{}", "--as", "ada"], {"jsonschema_rs"}),
     ):  # fmt: skip
         code = (
             "import sys; from humangate.cli.main import main; code = main(sys.argv[1:]); "

@@ -6,9 +6,11 @@ import asyncio
 import threading
 
 import pytest
+from tests.conftest import a_person
 
 import humangate
 from humangate import AsyncGate, Gate, TimedOutError
+from humangate.service import enrolling
 from humangate.testing import MemoryStore, ScriptedPerson
 from humangate.wiring import open_throwaway_store
 
@@ -16,6 +18,11 @@ from humangate.wiring import open_throwaway_store
 @pytest.fixture
 def store():
     return MemoryStore()
+
+
+def a_token(store):
+    """Of a person: with it the tests also pass inside an agent's shell."""
+    return enrolling.add(store, a_person("root"), "ada")
 
 
 @pytest.mark.proves("PY-1", "PY-5")
@@ -65,7 +72,7 @@ def test_a_program_can_reply_to_what_people_ask_back(store):
 
 @pytest.mark.proves("PY-1", "LAW-1")
 def test_opening_waiting_answering_listing_and_cancelling(store):
-    gate = Gate(store)
+    gate = Gate(store, token=a_token(store))
     first, second = gate.open("One?"), gate.open("Two?", priority=0)
     assert [ask.id for ask in gate.pending()] == [second, first]
     assert gate.wait(first, 5).status == "pending"
@@ -103,10 +110,10 @@ def test_a_program_answers_as_the_person_whose_token_it_has(tmp_path):
 @pytest.mark.proves("PY-3", "LAW-1", "S0-B21")
 def test_many_async_waits_need_one_thread(tmp_path):
     path = str(tmp_path / "gate.db")
-    open_throwaway_store(path).close()
+    token = a_token(open_throwaway_store(path))
 
     async def scene():
-        async with AsyncGate(path) as gate:
+        async with AsyncGate(path, token=token) as gate:
             ids = [await gate.open(f"Q{n}?") for n in range(40)]
             waits = [asyncio.create_task(gate.wait(ask_id)) for ask_id in ids]
             extra = asyncio.create_task(gate.wait(ids[0]))
@@ -157,8 +164,11 @@ def test_no_async_wait_hangs_when_nobody_will_wake_it():
 
 @pytest.mark.proves("PY-3", "ASK-30")
 def test_a_cancelled_await_takes_no_secret(tmp_path):
+    path = str(tmp_path / "gate.db")
+    token = a_token(open_throwaway_store(path))
+
     async def scene():
-        async with AsyncGate(str(tmp_path / "gate.db")) as gate:
+        async with AsyncGate(path, token=token) as gate:
             lost = 0
             for _ in range(20):
                 ask_id = await gate.open("Secret?", secret=True)
