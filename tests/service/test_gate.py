@@ -10,7 +10,7 @@ from tests.conftest import a_person
 
 import humangate
 from humangate import AsyncGate, Gate, TimedOutError
-from humangate.service import enrolling
+from humangate.service import enrolling, waiting
 from humangate.testing import MemoryStore, ScriptedPerson
 from humangate.wiring import open_throwaway_store
 
@@ -163,25 +163,34 @@ def test_no_async_wait_hangs_when_nobody_will_wake_it():
 
 
 @pytest.mark.proves("PY-3", "ASK-30")
-def test_a_cancelled_await_takes_no_secret(tmp_path):
+def test_a_cancelled_await_takes_no_secret(tmp_path, monkeypatch):
     path = str(tmp_path / "gate.db")
-    token = a_token(open_throwaway_store(path))
+    store = open_throwaway_store(path)
+    token = a_token(store)
+    reading, go_on, reveal = threading.Event(), threading.Event(), waiting.reveal
+
+    def slow_reveal(*args):
+        reading.set()
+        assert go_on.wait(30)
+        return reveal(*args)
+
+    monkeypatch.setattr(waiting, "reveal", slow_reveal)
 
     async def scene():
         async with AsyncGate(path, token=token) as gate:
-            lost = 0
-            for _ in range(20):
-                ask_id = await gate.open("Secret?", secret=True)
-                await gate.answer(ask_id, "hunter2")
-                waiting = asyncio.create_task(gate.wait(ask_id))
-                await asyncio.sleep(0)
-                waiting.cancel()
-                results = await asyncio.gather(waiting, return_exceptions=True)
-                if isinstance(results[0], asyncio.CancelledError):
-                    lost += (await gate.wait(ask_id)).value != "hunter2"
-            return lost
+            ask_id = await gate.open("Secret?", secret=True)
+            await gate.answer(ask_id, "hunter2")
+            task = asyncio.create_task(gate.wait(ask_id))
+            await asyncio.to_thread(reading.wait, 30)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            go_on.set()
+            return ask_id, task.cancelled()
 
-    assert asyncio.run(asyncio.wait_for(scene(), 60)) == 0
+    # The loop's end waits for its threads, so whatever they did is done when this returns.
+    ask_id, cancelled = asyncio.run(asyncio.wait_for(scene(), 60))
+    assert cancelled and store.asks.get(ask_id).delivered_at is None
+    assert store.asks.secret(ask_id) == "hunter2"
 
 
 @pytest.mark.proves("LAW-10", "PY-1")

@@ -206,6 +206,17 @@ def test_the_last_vote_of_a_person_counts(store):
     assert after.decision == "approved"
 
 
+@pytest.mark.proves("STORE-8", "ASK-10", "LAW-3")
+def test_a_vote_that_no_event_tells_of_does_not_count(store):
+    for name in ("ada", "bob"):
+        enrolling.add(store, a_person("root"), name)
+    ask = opened(store, kind="approval", requirement={"n": 2}).ask
+    answered(store, ask.id, "yes", a_person("ada", verified=True))
+    (honest,) = store.asks.answers(ask.id)
+    store.asks._answers.append(honest._replace(principal="person:bob"))
+    assert answered(store, ask.id, "yes", a_person("ada", verified=True))[1].pending
+
+
 @pytest.mark.proves("LAW-10")
 def test_confidence_is_a_share(store):
     assert opened(store, confidence=1).ask.confidence == 1

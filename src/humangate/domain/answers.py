@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from humangate.domain.asks import Ask, Change, Notice, Question, settled_sentence, wakes
+from humangate.domain.asks import Ask, Change, Notice, Question, iso, settled_sentence, wakes
 from humangate.domain.audit import Event
 from humangate.domain.digests import digest, keyed_digest
 from humangate.domain.forms import check_form, check_schema, has_hidden, hide
@@ -264,6 +264,6 @@ def _content(kept: Answer, caller: Caller) -> dict[str, Any]:
         "note": kept.note,
         "via": kept.via,
         "verified": kept.verified,
-        "at": kept.given_at.isoformat(timespec="microseconds"),
+        "at": iso(kept.given_at),
         "evidence": caller.evidence,
     }

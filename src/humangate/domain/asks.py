@@ -191,11 +191,12 @@ def record_digest(ask: Ask) -> str:
     """Of all else that is fixed when an ask opens, so that a later change of it shows."""
     clock = ask.deadlines
     fixed = [ask.priority, ask.confidence, ask.going_on, ask.token_digest, clock.hard]
-    timing = [_iso(ask.opened_at), clock.remind_every_seconds, clock.escalations]
+    timing = [iso(ask.opened_at), clock.remind_every_seconds, clock.escalations]
     return digest([list(ask.origin), fixed, timing])
 
 
-def _iso(at: datetime | None) -> str | None:
+def iso(at: datetime | None) -> str | None:
+    """A time as events and documents hold it."""
     return at.isoformat(timespec="microseconds") if at else None
 
 
@@ -258,7 +259,7 @@ def cancel(ask: Ask, caller: Caller, reason: str, now: datetime) -> Change:
         settled_via=caller.via,
         version=ask.version + 1,
     )
-    content = {"note": reason, "via": caller.via, "at": _iso(now), "evidence": caller.evidence}
+    content = {"note": reason, "via": caller.via, "at": iso(now), "evidence": caller.evidence}
     event = Event("ask.cancelled", ask.id, caller.actor, content)
     return Change(after, (event,), wakes(ask), (Notice("settled", ask.id),))
 
@@ -287,7 +288,7 @@ def _expire(ask: Ask, now: datetime) -> Change:
         settled_via="deadline",
         version=ask.version + 1,
     )
-    content = {"value": ask.question.default, "via": "deadline", "at": _iso(now)}
+    content = {"value": ask.question.default, "via": "deadline", "at": iso(now)}
     event = Event("ask.timed_out", ask.id, "gate", content)
     return Change(after, (event,), wakes(ask), (Notice("settled", ask.id),))
 
@@ -310,7 +311,7 @@ def take(ask: Ask, to: str, now: datetime) -> Change | None:
     if ask.status != "answered" or ask.delivered_at:
         return None
     after = ask._replace(delivered_at=now, delivered_to=to, version=ask.version + 1)
-    event = Event("ask.taken", ask.id, to, {"at": _iso(now)})
+    event = Event("ask.taken", ask.id, to, {"at": iso(now)})
     return Change(after, (event,), erase_secret=True)
 
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from datetime import datetime
+from humangate.domain.asks import iso
 
+if TYPE_CHECKING:
     from humangate.domain.answers import Answer
     from humangate.domain.asks import Ask, Message
     from humangate.domain.audit import Entry
-
-
-def _text(at: datetime | None) -> str | None:
-    return at.isoformat(timespec="microseconds") if at else None
 
 
 def ask_document(ask: Ask) -> dict[str, Any]:
@@ -41,17 +37,17 @@ def ask_document(ask: Ask) -> dict[str, Any]:
         "session": origin.session,
         "sponsor": origin.sponsor,
         "owner": origin.owner,
-        "opened_at": _text(ask.opened_at),
-        "expires_at": _text(clock.expires_at),
+        "opened_at": iso(ask.opened_at),
+        "expires_at": iso(clock.expires_at),
         "deadline": None if clock.expires_at is None else "hard" if clock.hard else "soft",
         "status": ask.status,
         "decision": ask.decision,
         "value": ask.value,
         "note": ask.note,
-        "settled_at": _text(ask.settled_at),
+        "settled_at": iso(ask.settled_at),
         "settled_by": ask.settled_by,
         "settled_via": ask.settled_via,
-        "delivered_at": _text(ask.delivered_at),
+        "delivered_at": iso(ask.delivered_at),
         "delivered_to": ask.delivered_to,
     }
 
@@ -59,11 +55,11 @@ def ask_document(ask: Ask) -> dict[str, Any]:
 def answer_document(answer: Answer) -> dict[str, Any]:
     document = answer._asdict()
     del document["fingerprint"], document["key"]
-    return document | {"given_at": _text(answer.given_at)}
+    return document | {"given_at": iso(answer.given_at)}
 
 
 def message_document(message: Message) -> dict[str, Any]:
-    return message._asdict() | {"sent_at": _text(message.sent_at)}
+    return message._asdict() | {"sent_at": iso(message.sent_at)}
 
 
 def entry_document(entry: Entry) -> dict[str, Any]:

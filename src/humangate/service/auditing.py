@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humangate.domain import audit
-from humangate.domain.asks import question_digest, record_digest
+from humangate.domain.asks import iso, question_digest, record_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from datetime import datetime
 
     from humangate.domain.asks import Ask
     from humangate.domain.audit import Entry, Head
@@ -62,7 +61,7 @@ def _contradictions(store: Store, entry: Entry) -> Iterator[str]:
         if not shown == ask.digest == content["digest"] or record_digest(ask) != content["record"]:
             yield f"{ask_id} was changed after it was opened"
     elif kind == "ask.taken":
-        if (_iso(ask.delivered_at), ask.delivered_to) != (content["at"], actor):
+        if (iso(ask.delivered_at), ask.delivered_to) != (content["at"], actor):
             yield f"{ask_id} was taken otherwise than event {entry.seq} says"
     else:
         yield from _settled_otherwise(ask, entry)
@@ -74,10 +73,6 @@ def _settled_otherwise(ask: Ask, entry: Entry) -> Iterator[str]:
         yield f"{ask.id} is {ask.status} by {found}, but event {entry.seq} says otherwise"
         return
     recorded = [event.content.get(word) for word in ("decision", "value", "note", "via", "at")]
-    here = [ask.decision, ask.value, ask.note or None, ask.settled_via, _iso(ask.settled_at)]
+    here = [ask.decision, ask.value, ask.note or None, ask.settled_via, iso(ask.settled_at)]
     if [part or None for part in recorded] != [part or None for part in here]:
         yield f"{ask.id} holds another answer than event {entry.seq}"
-
-
-def _iso(at: datetime | None) -> str | None:
-    return at.isoformat(timespec="microseconds") if at else None
