@@ -23,11 +23,12 @@ STOP_EARLY = (
     "asks.pending_asks_of_project",
     "audit.head",
     "audit.newest_entries",
+    "notes.newest_notes",
     "outbox.waiting_notices",
     "store.mark_throwaway",
 )
 # They read all because all is what they are asked for.
-WHOLE_READINGS = ("asks.woken",)
+WHOLE_READINGS = ("asks.woken", "rules.rules_in_force")
 
 
 def measure() -> Iterator[Figure]:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from humangate.domain.answers import Answer
     from humangate.domain.asks import Ask, Change, Message, Notice
     from humangate.domain.audit import Event
+    from humangate.domain.notes import Note
+    from humangate.domain.rules import Rule
     from humangate.doors.results import Result
 
 _LONGEST_WAIT = timedelta(days=400)
@@ -67,6 +69,8 @@ class MemoryStore:
         self.outbox = _Outbox()
         self.asks = _Asks(self)
         self.people = _People(self)
+        self.rules = _Rules(self)
+        self.notes = _Notes(self)
 
     def now(self) -> datetime:
         return self.clock.now()
@@ -132,6 +136,10 @@ class _Asks:
                     untaken = ask.status in ("pending", "answered") and not ask.delivered_at
                     if same and untaken and not ask.token_digest:
                         return Conflict(ask)
+            if new.deferred:
+                for ask in self.pending_of_session(new.origin.session) + self._untaken(new):
+                    if ask.deferred:
+                        return Conflict(ask)
             if new.id in self._asks:
                 return Conflict(None)
             self._asks[new.id] = new
@@ -151,6 +159,14 @@ class _Asks:
         found = [a for a in self._asks.values() if a.pending]
         found = [a for a in found if project is None or a.origin.project == project]
         return sorted(found, key=lambda ask: (ask.priority, ask.opened_at))[:limit]
+
+    def _untaken(self, new: Ask) -> list[Ask]:
+        """What the session of this ask was answered and has not taken."""
+        asks = [ask for ask in self._asks.values() if ask.origin.session == new.origin.session]
+        return [ask for ask in asks if ask.status == "answered" and not ask.delivered_at]
+
+    def pending_of_session(self, session: str) -> list[Ask]:
+        return [a for a in self._asks.values() if a.pending and a.origin.session == session != ""]
 
     def settled(self, limit: int, search: str = "") -> list[Ask]:
         found = [ask for ask in self._asks.values() if ask.settled_at]
@@ -197,6 +213,8 @@ class _Asks:
             if change.erase_secret:
                 self._secrets.pop(ask.id, None)
             self._asks[ask.id] = ask
+            if change.grant:
+                self._store.rules.rules[change.grant.id] = change.grant
             self._woken += change.wakes
             self._store.record(change.events, change.notices)
             return Done()
@@ -301,6 +319,53 @@ class _People:
 
     def groups(self) -> dict[str, tuple[str, ...]]:
         return dict(sorted(self._groups.items()))
+
+
+class _Rules:
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self.rules: dict[str, Rule] = {}
+
+    def add(self, rules: Sequence[Rule], events: Sequence[Event]) -> None:
+        with self._store.lock:
+            self.rules |= {rule.id: rule for rule in rules}
+            self._store.record(events)
+
+    def in_force(self) -> list[Rule]:
+        now = self._store.now()
+        found = [rule for _, rule in sorted(self.rules.items()) if rule.uses_left != 0]
+        return [rule for rule in found if not rule.expires_at or rule.expires_at > now]
+
+    def use(self, rule_id: str, events: Sequence[Event]) -> bool:
+        with self._store.lock:
+            rule = {rule.id: rule for rule in self.in_force()}.get(rule_id)
+            if rule is None:
+                return False
+            if rule.uses_left is not None:
+                self.rules[rule_id] = rule._replace(uses_left=rule.uses_left - 1)
+            self._store.record(events)
+            return True
+
+    def end(self, rule_id: str, events: Sequence[Event]) -> bool:
+        with self._store.lock:
+            if self.rules.pop(rule_id, None) is None:
+                return False
+            self._store.record(events)
+            return True
+
+
+class _Notes:
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._notes: list[Note] = []
+
+    def add(self, note: Note, events: Sequence[Event], notices: Sequence[Notice]) -> None:
+        with self._store.lock:
+            self._notes.append(note)
+            self._store.record(events, notices)
+
+    def newest(self, limit: int) -> list[Note]:
+        return self._notes[::-1][:limit]
 
 
 class _Outbox:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from datetime import UTC, datetime
@@ -9,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from humangate import settings, surroundings
 from humangate.domain.asks import Origin
-from humangate.domain.principals import person
+from humangate.domain.display import storable
+from humangate.domain.principals import Sighting, person
 from humangate.errors import StoreTroubleError
 from humangate.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from humangate.domain.principals import Caller
+    from humangate.domain.steps import Step
     from humangate.doors.clock import Clock
     from humangate.doors.store import Store
 
@@ -64,12 +67,54 @@ def caller(store: Store, via: str, token: str = "", name: str = "") -> Caller:
     return plain._replace(principal=person(whose(store, token, name)), verified=True)
 
 
-def origin(caller: Caller, asker: str = "", owner: str = "") -> Origin:
+def agent_caller(cli: str, session: str, via: str, because: str) -> Caller:
+    """The agent that a door of its own belongs to, whatever stands around this process."""
+    plain = surroundings.caller(os.environ, via)
+    return plain._replace(agent=Sighting(cli, storable(session), because))
+
+
+def session_steps(cli: str, log: str) -> list[Step]:
+    """What a session's log tells."""
+    # Imported here and below: only agents' doors look at logs and repositories.
+    from humangate.drivers import logs
+
+    return logs.read(cli, log)
+
+
+def branch(folder: str) -> str:
+    """The branch that is checked out there, or nothing."""
+    from humangate.workspaces import git
+
+    return git.branch(folder)
+
+
+def going_on(origin: Origin, log: str = "") -> str:
+    """What the asking agent was doing, from its session log and the repository."""
+    from humangate.domain.explaining import explain
+    from humangate.drivers import logs
+    from humangate.workspaces import git
+
+    cli, _, session = origin.session.partition("/")
+    steps = logs.read(cli, log or logs.find(cli, session, os.environ))
+    said = [step.text for step in steps if step.kind == "words"][-2:]
+    done = [
+        f"{step.tool}: {(step.input or {}).get('command') or json.dumps(step.input)}"
+        for step in steps
+        if step.kind == "call"
+    ]
+    prompts = [step.text for step in steps if step.kind == "prompt"]
+    began = next((step.at for step in steps if step.at), "")
+    changes = git.changes(origin.cwd, began)
+    return explain(prompts[-1] if prompts else "", said, done[-8:], changes)
+
+
+def origin(caller: Caller, asker: str = "", owner: str = "", folder: str | None = None) -> Origin:
     """Where an ask of this process comes from."""
-    try:
-        folder = os.getcwd()
-    except FileNotFoundError:
-        folder = ""
+    if folder is None:
+        try:
+            folder = os.getcwd()
+        except FileNotFoundError:
+            folder = ""
     agent = caller.agent
     return Origin(
         project=surroundings.project(folder),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.conftest import a_person
@@ -11,10 +11,14 @@ from humangate.domain import asks, deadlines
 from humangate.domain.answers import Given, answer
 from humangate.domain.asks import Ask, Origin, make_question, question_digest
 from humangate.domain.audit import Event, Head, verify
+from humangate.domain.calls import Call
 from humangate.domain.digests import GENESIS
+from humangate.domain.notes import Note
 from humangate.domain.requirements import Requirement
+from humangate.domain.rules import Rule, Scope
 from humangate.doors.results import Conflict, Done
 
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 EVENT = Event("person.added", "ada", "person:root", {})
 
 
@@ -302,3 +306,100 @@ def test_a_store_tells_the_time_of_its_clock(store):
     assert (store.now() - before).total_seconds() == store.monotonic() - mark == 5
     assert store.now().utcoffset() == timedelta(0)
     assert store.throwaway and store.problems() == []
+
+
+def a_rule(rule_id="g-222222", kind="grant", **more):
+    return Rule(rule_id, kind, "Bash(x)", "person:ada", NOW, **more)
+
+
+@pytest.mark.proves("AGT-1", "STORE-1")
+def test_a_held_call_comes_back_as_it_went_in(store):
+    call = Call("Bash", {"command": "é\n", "n": [1, None]}, "main", "said")
+    ask = opened(store, question=make_question("approval", "Q", call=call), deferred=True)
+    assert store.asks.get(ask.id) == ask
+    edited = {"input": {"command": "other"}}
+    after, result = settle(store, ask, edited, a_person(verified=True))
+    assert result == Done() and store.asks.get(ask.id) == after
+    assert after.value == edited and store.rules.in_force() == []
+
+
+@pytest.mark.proves("AGT-6", "LAW-9")
+def test_a_grant_is_written_with_the_answer_that_makes_it(store):
+    call = Call("Bash", {"command": "x"}, "main")
+    ask = opened(store, question=make_question("approval", "Q", call=call))
+    _, result = settle(store, ask, "yes", a_person(verified=True), scope=Scope("3"))
+    (grant,) = store.rules.in_force()
+    assert result == Done() and (grant.pattern, grant.uses_left) == ("Bash(x)", 3)
+    kinds = [entry.event.kind for entry in store.audit.entries()]
+    assert kinds == ["ask.opened", "ask.answered", "grant.made"]
+    _, late = settle(store, ask, "yes", a_person("bob", verified=True), scope=Scope("3"))
+    assert isinstance(late, Conflict) and store.rules.in_force() == [grant]
+
+
+@pytest.mark.proves("AGT-8", "STORE-1")
+def test_a_rule_comes_back_as_it_went_in(store):
+    whole = a_rule(
+        exact=True, project="/p", session="s", owner="o", branch="b", ask_id="a-222",
+        expires_at=store.now() + timedelta(hours=1), uses_left=2,
+    )  # fmt: skip
+    plain = a_rule("r-2", "deny")
+    store.rules.add([whole, plain], [EVENT])
+    assert store.rules.in_force() == [whole, plain]
+    assert store.audit.head().seq == 1
+
+
+@pytest.mark.proves("AGT-8")
+def test_a_grant_is_used_no_more_often_than_it_says(store):
+    store.rules.add([a_rule(uses_left=2), a_rule("g-3")], [])
+    assert [store.rules.use("g-222222", [EVENT]) for _ in range(3)] == [True, True, False]
+    assert all(store.rules.use("g-3", []) for _ in range(5))
+    assert store.audit.head().seq == 2
+    assert [rule.id for rule in store.rules.in_force()] == ["g-3"]
+
+
+@pytest.mark.proves("AGT-8")
+def test_a_grant_ends_by_time_or_by_a_person(store):
+    store.rules.add([a_rule(expires_at=store.now() + timedelta(seconds=60)), a_rule("g-3")], [])
+    store.clock.advance(59)
+    assert store.rules.use("g-222222", [])
+    store.clock.advance(1)
+    assert not store.rules.use("g-222222", [EVENT])
+    assert store.rules.end("g-3", [EVENT]) and not store.rules.end("g-3", [EVENT])
+    assert not store.rules.use("g-3", [EVENT]) and not store.rules.use("g-9", [EVENT])
+    assert store.rules.in_force() == [] and store.audit.head().seq == 1
+
+
+@pytest.mark.proves("AGT-15")
+def test_a_session_has_one_deferred_ask_at_most(store):
+    first = opened(store, "a-222", "claude/1", "one", deferred=True)
+    other = an_ask(store, "a-333", "claude/1", "two", deferred=True)
+    assert store.asks.open(asks.opened(other, "person:ada")) == Conflict(first)
+    opened(store, "a-444", "claude/1", "three")
+    opened(store, "a-555", "claude/2", "two", deferred=True)
+    after, _ = settle(store, first)
+    assert store.asks.open(asks.opened(other, "person:ada")) == Conflict(after)
+    taken = asks.take(after, "agent:claude/1", store.now())
+    assert store.asks.change(taken, after.version) == Done()
+    assert store.asks.open(asks.opened(other, "person:ada")) == Done()
+
+
+@pytest.mark.proves("AGT-14")
+def test_what_a_session_waits_for(store):
+    first = opened(store, "a-222", "claude/1", "one")
+    second = opened(store, "a-333", "claude/1", "two")
+    opened(store, "a-444", "claude/2", "one")
+    opened(store, "a-555", "", "one")
+    assert store.asks.pending_of_session("claude/1") == [first, second]
+    settle(store, first)
+    assert store.asks.pending_of_session("claude/1") == [second]
+    assert store.asks.pending_of_session("") == []
+
+
+@pytest.mark.proves("AGT-26")
+def test_notes_come_newest_first(store):
+    for text in ("one", "two", "three"):
+        note = Note("claude", "/p", text, store.now())
+        store.notes.add(note, [EVENT], [asks.Notice("note", "")])
+    assert [note.text for note in store.notes.newest(2)] == ["three", "two"]
+    assert store.notes.newest(1) == [Note("claude", "/p", "three", store.now())]
+    assert store.audit.head().seq == 3 and len(store.outbox.waiting(9)) == 3

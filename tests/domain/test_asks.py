@@ -72,12 +72,13 @@ def test_only_gates_are_decided_by_more_than_one_person(kind, rule):
 @pytest.mark.proves("ASK-9")
 def test_a_bare_ask_has_nothing_but_its_question():
     question = make_question("text", "Q")
-    assert question == ("text", "Q", None, (), False, False, None, None, False, Requirement())
+    nothing = (None, (), False, False, None, None, False, Requirement(), None)
+    assert question == ("text", "Q", *nothing)
     assert asks.Question("text", "Q") == question
     assert Origin() == ("", "", "", "", "", "", "")
     ask = Ask("a-2", question, Origin(), NOW, "d")
     assert ask[5:10] == (2, None, "", "", deadlines.NO_DEADLINES)
-    assert ask[10:] == ("pending", None, None, "", None, "", "", None, "", 0, 0, 1)
+    assert ask[10:] == ("pending", None, None, "", None, "", "", None, "", 0, 0, 1, False)
 
 
 @pytest.mark.proves("LAW-10")

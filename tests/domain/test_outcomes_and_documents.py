@@ -102,6 +102,7 @@ def test_the_whole_shape_of_an_ask():
     assert ask_document(ask) == {
         "id": "a-222", "kind": "choice", "prompt": "Q", "context": {"c": 1}, "going_on": "much",
         "options": ["A", "B", "Other…"], "multiple": True, "schema": None, "default": ["A"], "secret": False,
+            "call": None, "tool_use_id": "t1",
         "requirement": {"n": 1, "of": (), "veto": (), "not_author": False, "reject": 1},
         "priority": 1, "confidence": 0.5, "digest": "d" * 64, "project": "/p", "cwd": "/p/x", "agent": "coder",
         "session": "claude/1", "sponsor": "person:sue", "owner": "run:1", "opened_at": AT,
@@ -143,3 +144,15 @@ def test_the_shapes_of_answers_messages_and_events():
         "seq": 1, "at": "2026", "kind": "k", "subject": "s", "actor": "a", "content": {"c": 1},
         "content_digest": "cd", "hash": "h",
     }  # fmt: skip
+
+
+@pytest.mark.proves("CLI-1")
+def test_an_answer_as_plain_text():
+    text = Ask("a-2", make_question("text", "Q"), Origin(), NOW, "d")
+    choice = Ask("a-2", make_question("choice", "Q", options=("A", "B")), Origin(), NOW, "d")
+    form = Ask("a-2", make_question("form", "Q", schema={}), Origin(), NOW, "d")
+    assert outcomes.answer_text(text, "words") == "words"
+    assert outcomes.answer_text(text, None) == "null"
+    assert outcomes.answer_text(text, {"secret": "digest"}) == "(secret)"
+    assert outcomes.answer_text(choice, ["A", {"other": "C"}]) == "A\nC"
+    assert outcomes.answer_text(form, {"ü": 1}) == '{"ü": 1}'

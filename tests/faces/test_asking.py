@@ -297,3 +297,14 @@ def test_bad_input_is_exit_code_two_with_a_sentence(world, words, sentence):
     ran = world.plain.gate(*words)
     assert ran.code == 2 and ran.out == "" and sentence in ran.err and "Traceback" not in ran.err
     assert world.store.asks.count() == 0
+
+
+@pytest.mark.proves("AGT-30", "AGT-17")
+def test_an_agents_question_explains_itself(world):
+    folder = world.folder / "home" / ".claude" / "projects" / "-p"
+    folder.mkdir(parents=True)
+    says = {"type": "assistant", "message": {"content": [{"type": "text", "text": "Two ways."}]}}
+    (folder / "s1.jsonl").write_text(json.dumps(says) + "\n", encoding="utf-8")
+    ask_id = world.ask("Which way?", shell=world.claude)
+    assert "It last said:\n│ Two ways." in world.plain.gate("show", ask_id).out
+    assert world.get(world.ask("Which way?", shell=world.plain)).going_on == ""

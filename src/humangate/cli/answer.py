@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from humangate import wiring
 from humangate.cli.identity import add_identity, caller, read_text
 from humangate.cli.screen import print_json
-from humangate.cli.values import meaning, recorded
-from humangate.domain.answers import Given
+from humangate.cli.values import instead, meaning, recorded
+from humangate.domain.answers import DECISIONS, Given
 from humangate.domain.asks import settled_sentence
 from humangate.domain.documents import ask_document
+from humangate.domain.rules import Scope
 from humangate.errors import AlreadySettledError, InvalidAnswerError, UsageError
 from humangate.service.answering import answer
 from humangate.service.asking import get
@@ -38,6 +39,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--other", metavar="TEXT", help="choose Other… and say this")
     add("--edit", action="store_true", help="write the answer in $VISUAL or $EDITOR")
     add("--file", metavar="F", help="read the answer from a file, or - for standard input")
+    add("--with", dest="instead", metavar="INPUT", help="yes to a call, with this command or JSON")
+    add(
+        "--for",
+        dest="reach",
+        metavar="HOW-LONG",
+        help="yes, and not asked again: session, task, branch, hour, or a number of times",
+    )
+    add("--pattern", default="", metavar="P", help="what --for is about, instead of this call only")
     add("--digest", metavar="D", help="refuse unless the ask still has this digest")
     add("--key", default="", metavar="K", help="a retry with the same key returns the first result")
     add_identity(parser)
@@ -53,16 +62,30 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("give the answer in one way: a value, --other, --edit or --file")
     if not any(ways):
         return _prompt(store, who, ask)
-    given = Given(_value(store, who, ask, args), args.note, args.digest, args.key)
+    given = Given(_value(store, who, ask, args), args.note, args.digest, args.key, _scope(args))
     _, after = answer(store, ask.id, who, given)
     if args.json:
         print_json(ask_document(after))
     else:
         print(recorded(after))
+        if given.scope:
+            print("Not asked again: gate grants lists and revokes it.")
     return 0
 
 
+def _scope(args: argparse.Namespace) -> Scope | None:
+    if args.pattern and not args.reach:
+        raise UsageError("--pattern says what --for is about: add --for session, for example")
+    return Scope(args.reach, args.pattern) if args.reach else None
+
+
 def _value(store: Store, who: Caller, ask: Ask, args: argparse.Namespace) -> Any:
+    if args.instead is not None:
+        if DECISIONS.get(" ".join(args.value).lower()) != "approved":
+            raise UsageError("--with goes with a yes: gate answer ID yes --with INPUT")
+        if ask.question.call is None:
+            raise UsageError(f"{ask.id} holds no tool call, so there is no input to change")
+        return instead(ask.question.call, args.instead)
     if args.other is not None:
         other: Any = {"other": args.other}
         return [other] if ask.question.multiple else other

@@ -82,7 +82,10 @@ def run(args: argparse.Namespace) -> int:
         )
     store = wiring.open_store()
     caller = wiring.caller(store, "cli")
-    opened = ask(store, request, wiring.origin(caller, args.asker), caller)
+    origin = wiring.origin(caller, args.asker)
+    if caller.agent:
+        request = request._replace(going_on=wiring.going_on(origin))
+    opened = ask(store, request, origin, caller)
     ask_id = opened.ask.id
     if args.no_wait:
         if args.json:

@@ -8,10 +8,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate import settings
-from humangate.cli.screen import answer_text, print_json, say
+from humangate.cli.screen import print_json, say
 from humangate.domain.asks import settled_sentence
 from humangate.domain.display import inert
 from humangate.domain.documents import ask_document, message_document
+from humangate.domain.outcomes import answer_text
 from humangate.errors import GateError, UsageError
 from humangate.service import waiting
 from humangate.service.asking import get
@@ -126,14 +127,12 @@ def _print_pending(ask: Ask, handing: Handing) -> None:
 
 
 def _pass_on_messages(store: Store, ask: Ask, handing: Handing) -> int:
-    new = [message for message in store.asks.messages(ask.id) if not message.by_asker]
-    new = new[ask.heard - ask.asked_back :]
     if handing.as_json:
-        messages = [message_document(message) for message in new]
+        said = [message for message in store.asks.messages(ask.id) if not message.by_asker]
+        messages = [message_document(one) for one in said[ask.heard - ask.asked_back :]]
         print_json(ask_document(ask) | {"messages": messages, "next": f"gate reply {ask.id} TEXT"})
     else:
-        for message in new:
-            say(message.text)
+        say(waiting.new_messages(store, ask))
         print(f"reply: gate reply {ask.id} TEXT")
     if handing.token:
         print(f"then: {_wait_again(ask.id, handing)}")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humangate import wiring
-from humangate.cli.screen import answer_text, coloured, columns, print_json
+from humangate.cli.screen import coloured, columns, print_json
 from humangate.cli.values import positive
 from humangate.domain.display import cell, inert_line
 from humangate.domain.documents import ask_document
+from humangate.domain.outcomes import answer_text
 from humangate.service.sweeping import sweep
 
 if TYPE_CHECKING:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from humangate import wiring
 from humangate.cli.identity import add_identity, caller
-from humangate.cli.screen import coloured, inbox_lines, print_json
+from humangate.cli.screen import coloured, inbox_lines, print_json, short
 from humangate.cli.values import positive
+from humangate.domain.display import age, cell
 from humangate.domain.documents import ask_document
 from humangate.errors import UsageError
 from humangate.service.sweeping import sweep
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
     import argparse
 
     from humangate.doors.store import Store
+
+
+_NOTES_ARE_SHOWN = timedelta(hours=24)
+_MOST_NOTES = 5
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -51,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
     elif not asks:
         print(f"Nothing is waiting{f' in {where}' if where else ' for you'}.")
         print("An agent or a script asks with: gate ask QUESTION")
+        _print_notes(store)
     else:
         for line in inbox_lines(asks, store.now()):
             print(line)
@@ -58,7 +65,19 @@ def run(args: argparse.Namespace) -> int:
             print(f"… and more: gate inbox --limit {args.limit * 4}")
         one_by_one = coloured("gate inbox --answer", "bold")
         print(f"\nAnswer: gate answer {asks[0].id}   One by one: {one_by_one}")
+        _print_notes(store)
     return 0
+
+
+def _print_notes(store: Store) -> None:
+    """What agents said lately without waiting for an answer."""
+    since = store.now() - _NOTES_ARE_SHOWN
+    notes = [note for note in store.notes.newest(_MOST_NOTES) if note.sent_at > since]
+    if notes:
+        print("\nLately, from agents that do not wait:")
+    for note in reversed(notes):
+        ago = age((store.now() - note.sent_at).total_seconds())
+        print(f"{ago:>4}  {cell(note.author, 14)} {short(note.text)}")
 
 
 def _answer_all(store: Store, project: str | None, args: argparse.Namespace) -> int:

@@ -22,12 +22,21 @@ COMMANDS = {
     "cancel": "withdraw an ask",
     "history": "list settled asks",
     "person": "people, their personal tokens and their groups",
+    "gates": "what a person is always asked about, and what is never allowed",
+    "grants": "what a person has allowed beyond one call",
+    "install": "set up Claude Code, Codex, Gemini CLI or opencode to ask here",
+    "uninstall": "take that back, byte for byte",
+    "mcp": "the tools by which agents ask (an MCP server on stdin and stdout)",
+    "hook": "the door for hosts that ask before a tool is used",
     "audit": "the audit trail: log, verify, head",
     "doctor": "check the store and say how far it can be trusted",
     "config": "show the settings and where they come from",
     "demo": "see it work, in a throwaway project",
     "completion": "print a completion script for your shell",
 }
+
+# Faces of their own, which happen to be started by a command.
+_ELSEWHERE = {"mcp": "humangate.mcp.command", "hook": "humangate.hooks.command"}
 
 _INTERRUPTED = 130
 
@@ -97,7 +106,7 @@ def parser_of(name: str, helping: bool = False) -> argparse.ArgumentParser:
 
 
 def _module(name: str) -> Any:
-    return import_module(f"humangate.cli.{name.replace('-', '_')}")
+    return import_module(_ELSEWHERE.get(name) or f"humangate.cli.{name.replace('-', '_')}")
 
 
 def _plain_formatter(prog: str) -> argparse.HelpFormatter:

@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from humangate.cli.editing import in_editor
 from humangate.cli.screen import ask_lines, short
-from humangate.cli.values import recorded
+from humangate.cli.values import instead, recorded
 from humangate.domain.answers import DECISIONS, Given
 from humangate.domain.display import inert
+from humangate.domain.rules import Scope
 from humangate.errors import GateError, InvalidAnswerError
 from humangate.service import answering
 
 if TYPE_CHECKING:
     from humangate.domain.asks import Ask
+    from humangate.domain.calls import Call
     from humangate.domain.principals import Caller
     from humangate.doors.store import Store
 
@@ -72,14 +74,30 @@ def _prompt(store: Store, caller: Caller, ask: Ask) -> Given:
 def _approval(store: Store, caller: Caller, ask: Ask) -> Given:
     # No draft is filled in here: a decision is typed each time.
     _forget_what_was_typed_ahead()
+    if ask.question.call:
+        print("Also: edit; or yes for session, task, branch, hour or a number of times.")
     word = input("yes or no (Enter: not yet): ").strip()
     if not word:
         raise NotYet
+    if ask.question.call and word.lower() == "edit":
+        return Given(_edited(ask.question.call))
+    word, _, reach = word.partition(" for ") if ask.question.call else (word, "", "")
     decision = DECISIONS.get(word.lower())
     if decision is None:
         return Given(word)
+    if reach:
+        return Given(word, scope=Scope(reach.strip().removeprefix("this ").removesuffix(" times")))
     label = "Reason (optional): " if decision == "rejected" else "Note (optional): "
     return Given(word, _typed(store, caller, ask, label))
+
+
+def _edited(call: Call) -> dict[str, Any]:
+    """A yes to what the person makes of the call; Enter on the unchanged line is not yet."""
+    before = call.command or json.dumps(call.input, ensure_ascii=False)
+    typed = _input("Run this instead: ", before)
+    if typed in ("", before):
+        raise NotYet
+    return instead(call, typed)
 
 
 def _forget_what_was_typed_ahead() -> None:

@@ -7,7 +7,9 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from humangate.domain.calls import shown
 from humangate.domain.display import SHOWN_CHARACTERS, age, cell, frame, inert, inert_line
+from humangate.domain.outcomes import answer_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,20 +44,6 @@ def print_json(document: Any) -> None:
 def say(text: str) -> None:
     """Text for the asker: exact for machines, inert on a terminal."""
     print(inert(text) if sys.stdout.isatty() else text)
-
-
-def answer_text(ask: Ask, value: Any) -> str:
-    """An answer's value as plain text: one option a line, a form always as JSON."""
-    if ask.question.kind == "form" or value is None:
-        return json.dumps(value, ensure_ascii=False)
-    options = value if isinstance(value, list) else [value]
-    return "\n".join(map(_option_text, options))
-
-
-def _option_text(value: Any) -> str:
-    if isinstance(value, dict):
-        return str(value.get("other", "(secret)"))
-    return str(value)
 
 
 def short(text: str) -> str:
@@ -93,7 +81,7 @@ def ask_lines(store: Store, ask: Ask, whole: bool = False) -> list[str]:
     if ask.confidence is not None:
         head += f", the asker is {ask.confidence:.0%} sure"
     lines = [coloured(head, "bold"), *_where(ask, width), "", *frame(question.prompt, width)]
-    lines += _options(ask) + _fields(ask)
+    lines += _options(ask) + _fields(ask) + _call(ask, width)
     if question.context is not None:
         context = question.context
         text = (
@@ -117,6 +105,16 @@ def _where(ask: Ask, width: int) -> list[str]:
     parts = [("in", origin.cwd), ("session", origin.session), ("for", origin.owner)]
     text = "  ".join(f"{word} {inert_line(what, 200)}" for word, what in parts if what)
     return [coloured(inert_line(text, width), "dim")] if text else []
+
+
+def _call(ask: Ask, width: int) -> list[str]:
+    """The whole of what a host would do; never cut, for it is what a yes allows."""
+    call = ask.question.call
+    if call is None:
+        return []
+    head = coloured(f"The call: {inert_line(call.tool, 60)}", "bold")
+    remark = ["It says", *frame(call.remark, width)] if call.remark else []
+    return ["", head, *frame(shown(call.input), width), *remark]
 
 
 def _options(ask: Ask) -> list[str]:
@@ -193,6 +191,8 @@ def _settlement(store: Store, ask: Ask) -> list[str]:
     via = f" via {ask.settled_via}" if by else ""
     lines = [coloured(f"{word.capitalize()}{by}{via} at {at}", colour)]
     if ask.value is not None:
+        if ask.question.call:
+            lines.append(coloured("Edited: this runs instead", "yellow"))
         lines += frame(answer_text(ask, ask.value), columns())
     if ask.note:
         lines += ["Note", *frame(ask.note, columns())]

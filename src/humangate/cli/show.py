@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humangate import wiring
-from humangate.cli.screen import answer_text, ask_lines, columns, print_json, short
+from humangate.cli.screen import ask_lines, columns, print_json, short
 from humangate.domain.display import frame
 from humangate.domain.documents import (
     answer_document,
@@ -13,6 +13,7 @@ from humangate.domain.documents import (
     entry_document,
     message_document,
 )
+from humangate.domain.outcomes import answer_text
 from humangate.service.asking import look_up
 from humangate.service.sweeping import fall_due
 

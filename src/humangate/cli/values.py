@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from humangate.cli.screen import answer_text, short
+from humangate.cli.screen import short
 from humangate.domain.display import plain
+from humangate.domain.outcomes import answer_text
 from humangate.errors import UsageError
 
 if TYPE_CHECKING:
     from humangate.domain.asks import Ask
+    from humangate.domain.calls import Call
 
 
 def positive(text: str) -> int:
@@ -33,6 +35,18 @@ def meaning(ask: Ask, words: list[str]) -> Any:
     if len(words) > 1:
         raise UsageError(f"{ask.id} takes one value: put it in quotes")
     return words[0]
+
+
+def instead(call: Call, written: str) -> dict[str, Any]:
+    """A yes with another input: a command where there is one, otherwise JSON."""
+    try:
+        whole = plain(json.loads(written))
+    except ValueError as error:
+        if not call.command:
+            raise UsageError(f"the new input is not JSON: {error}") from None
+        whole = None
+    is_input = isinstance(whole, dict) or not call.command
+    return {"input": whole if is_input else {**call.input, "command": written}}
 
 
 def recorded(ask: Ask) -> str:

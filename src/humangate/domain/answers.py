@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from humangate.domain.asks import Ask, Change, Notice, Question, iso, settled_sentence, wakes
+from humangate.domain.asks import (
+    Ask,
+    Change,
+    Notice,
+    Question,
+    iso,
+    make_id,
+    settled_sentence,
+    wakes,
+)
 from humangate.domain.audit import Event
 from humangate.domain.digests import digest, keyed_digest
 from humangate.domain.forms import check_form, check_schema, has_hidden, hide
 from humangate.domain.requirements import Vote, count, why_not
+from humangate.domain.rules import Rule, Scope, granted, made
 from humangate.errors import (
     AgentRefusedError,
     AlreadySettledError,
@@ -46,6 +56,8 @@ class Given(NamedTuple):
     """Of the question that was shown, from faces that keep a copy of it."""
     key: str = ""
     """Idempotency key: the same key brings back the first result."""
+    scope: Scope | None = None
+    """How far a yes to a tool call reaches beyond that call."""
 
 
 class Answer(NamedTuple):
@@ -83,6 +95,8 @@ class Verdict(NamedTuple):
 def interpret(question: Question, value: Any) -> tuple[str | None, Any]:
     """Decision and value of an answer that fits, or an InvalidAnswerError."""
     if question.kind == "approval":
+        if question.call and isinstance(value, dict):
+            return "approved", _instead(value)
         return _decision(value), None
     if question.kind == "choice":
         return None, _choice(question, value)
@@ -104,6 +118,13 @@ def _decision(value: Any) -> str:
             "an approval is decided by yes or no; words go into a note: yes --note TEXT"
         )
     return decision
+
+
+def _instead(value: dict[str, Any]) -> dict[str, Any]:
+    """A yes to a tool call with another input than the agent's."""
+    if list(value) != ["input"] or not isinstance(value["input"], dict) or not value["input"]:
+        raise InvalidAnswerError('a yes to another input is {"input": {…}}, with all of it')
+    return value
 
 
 def _choice(question: Question, value: Any) -> Any:
@@ -156,7 +177,7 @@ def answer(
     caller: Caller,
     given: Given,
     now: datetime,
-    secret_key: bytes,
+    random_bytes: bytes,
 ) -> Verdict:
     """Judge one answer: it settles, it counts towards settling, or it is refused and kept."""
     principal = caller.actor
@@ -166,7 +187,7 @@ def answer(
             decision, value = interpret(ask.question, given.value)
         except InvalidAnswerError as invalid:
             error = invalid
-    clear, value, fingerprint = _conceal(ask.question, value, given, secret_key, bool(error))
+    clear, value, fingerprint = _conceal(ask.question, value, given, random_bytes, bool(error))
     kept = Answer(
         ask.id,
         principal,
@@ -185,10 +206,29 @@ def answer(
         content = _content(kept, caller) | {"reason": kept.reason}
         refused = Event("answer.refused", ask.id, principal, content)
         return Verdict(kept, None, (refused,), error=error)
-    return _accept(ask, votes, kept, caller, clear)
+    grant = _grant(ask, kept, given.scope, random_bytes) if given.scope else None
+    return _accept(ask, votes, kept, caller, clear, grant)
 
 
-def _accept(ask: Ask, votes: Sequence[Vote], kept: Answer, caller: Caller, clear: Any) -> Verdict:
+def _grant(ask: Ask, kept: Answer, scope: Scope, random_bytes: bytes) -> Rule:
+    """What a yes allows beyond the call it was given to."""
+    call = ask.question.call
+    if call is None or kept.decision != "approved" or kept.value is not None:
+        raise UsageError("only a plain yes to a tool call can reach further than this ask")
+    if ask.question.requirement.personal:
+        raise UsageError(f"{ask.id} needs {ask.question.requirement}: it is asked each time")
+    rule_id = make_id(6, random_bytes, "g-")
+    return granted(ask, call, scope, kept.principal, kept.given_at)._replace(id=rule_id)
+
+
+def _accept(
+    ask: Ask,
+    votes: Sequence[Vote],
+    kept: Answer,
+    caller: Caller,
+    clear: Any,
+    grant: Rule | None,
+) -> Verdict:
     outcome: str | None = "settled"
     if kept.decision:
         outcome = count(ask.question.requirement, [*votes, Vote(kept.principal, kept.decision)])
@@ -208,7 +248,9 @@ def _accept(ask: Ask, votes: Sequence[Vote], kept: Answer, caller: Caller, clear
     )
     event = Event("ask.answered", ask.id, kept.principal, _content(kept, caller))
     change = Change(after, (event,), wakes(ask), (Notice("settled", ask.id),))
-    return Verdict(kept._replace(outcome="settled"), change, (event,), secret=clear)
+    if grant:
+        change = change._replace(grant=grant, events=(event, made(grant, caller)))
+    return Verdict(kept._replace(outcome="settled"), change, change.events, secret=clear)
 
 
 def _refusal(ask: Ask, caller: Caller, given: Given) -> GateError | None:

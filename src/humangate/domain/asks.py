@@ -13,7 +13,9 @@ from humangate.errors import AlreadySettledError, UsageError
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from humangate.domain.calls import Call
     from humangate.domain.principals import Caller
+    from humangate.domain.rules import Rule
 
 KINDS = ("approval", "choice", "text", "form", "session")
 PRIORITIES = {"urgent": 0, "high": 1, "normal": 2, "low": 3, "backlog": 4}
@@ -43,6 +45,8 @@ class Question(NamedTuple):
     """Takes effect on timeout; never for an approval."""
     secret: bool = False
     requirement: Requirement = ANYBODY
+    call: Call | None = None
+    """The tool call that a host holds until this approval is decided."""
 
     @property
     def gates(self) -> bool:
@@ -96,6 +100,8 @@ class Ask(NamedTuple):
     heard: int = 0
     """How many of them the asker has been handed."""
     version: int = 1
+    deferred: bool = False
+    """Its host has ended its turn and asks again when it is resumed."""
 
     @property
     def pending(self) -> bool:
@@ -130,6 +136,7 @@ class Change(NamedTuple):
     notices: tuple[Notice, ...] = ()
     message: Message | None = None
     erase_secret: bool = False
+    grant: Rule | None = None
 
 
 def make_question(
@@ -142,6 +149,7 @@ def make_question(
     schema: dict[str, Any] | None = None,
     secret: bool = False,
     requirement: Requirement = ANYBODY,
+    call: Call | None = None,
 ) -> Question:
     """A question that makes sense, or a UsageError that says why it does not.
 
@@ -166,6 +174,8 @@ def make_question(
         raise UsageError("only a choice can take several options")
     if secret and kind != "text":
         raise UsageError("only a text ask is secret; in a form, mark fields as writeOnly")
+    if call and kind != "approval":
+        raise UsageError("a tool call is held by an approval and by nothing else")
     several = requirement.n > 1 or requirement.reject > 1 or requirement.veto
     if several and kind not in ("approval", "session"):
         raise UsageError(f"more than one person can decide an approval, not a {kind}")
@@ -174,7 +184,7 @@ def make_question(
     if len(set(options)) < len(options) or not all(option.strip() for option in options):
         raise UsageError("the options must differ from one another, and none may be empty")
     return Question(
-        kind, prompt, context, options, multiple, other, schema, None, secret, requirement
+        kind, prompt, context, options, multiple, other, schema, None, secret, requirement, call
     )
 
 
@@ -184,7 +194,9 @@ def question_digest(question: Question, origin: Origin) -> str:
     What was going on is left out: it changes by the second, and the same question asked
     again after a crash must find its first ask.
     """
-    return digest([*question[:-1], list(question.requirement), origin.project, origin.owner])
+    *shown, requirement, call = question
+    held = [[call.tool, call.input, call.branch]] if call else []
+    return digest([*shown, list(requirement), origin.project, origin.owner, *held])
 
 
 def record_digest(ask: Ask) -> str:
@@ -192,7 +204,8 @@ def record_digest(ask: Ask) -> str:
     clock = ask.deadlines
     fixed = [ask.priority, ask.confidence, ask.going_on, ask.token_digest, clock.hard]
     timing = [iso(ask.opened_at), clock.remind_every_seconds, clock.escalations]
-    return digest([list(ask.origin), fixed, timing])
+    call = ask.question.call
+    return digest([list(ask.origin), fixed, timing, *([call.remark] if call else [])])
 
 
 def iso(at: datetime | None) -> str | None:
@@ -217,13 +230,13 @@ def id_length(asks_so_far: int) -> int:
     return length
 
 
-def make_id(length: int, random_bytes: bytes) -> str:
+def make_id(length: int, random_bytes: bytes, kind: str = "a-") -> str:
     number = int.from_bytes(random_bytes)
     characters = []
     for _ in range(length):
         number, index = divmod(number, len(ID_ALPHABET))
         characters.append(ID_ALPHABET[index])
-    return "a-" + "".join(characters)
+    return kind + "".join(characters)
 
 
 def settled_sentence(ask: Ask) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
+from humangate.domain.calls import shown
 from humangate.errors import CancelledError, NotAnsweredError, TimedOutError
 
 if TYPE_CHECKING:
@@ -87,6 +89,22 @@ class Form(Outcome):
 
 
 _OUTCOMES: dict[str, type[Outcome]] = {"approval": Approval, "choice": Choice, "form": Form}
+
+
+def answer_text(ask: Ask, value: Any) -> str:
+    """An answer's value as plain text: one option a line, a form always as JSON."""
+    if ask.question.kind == "form" or value is None:
+        return json.dumps(value, ensure_ascii=False)
+    if ask.question.call:
+        return shown(value["input"])
+    options = value if isinstance(value, list) else [value]
+    return "\n".join(map(_option_text, options))
+
+
+def _option_text(value: Any) -> str:
+    if isinstance(value, dict):
+        return str(value.get("other", "(secret)"))
+    return str(value)
 
 
 def outcome(ask: Ask, value: Any) -> Outcome:

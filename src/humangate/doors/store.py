@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from humangate.domain.answers import Answer
     from humangate.domain.asks import Ask, Change, Message, Notice
     from humangate.domain.audit import Entry, Event, Head
+    from humangate.domain.notes import Note
     from humangate.domain.principals import Person
+    from humangate.domain.rules import Rule
     from humangate.doors.results import Result
 
 
@@ -27,7 +29,8 @@ class Asks(Protocol):
         """Write a new ask.
 
         Conflict when the id is taken (current is None), or when the same session already
-        has an ask with this digest that is pending or answered and not taken (current).
+        has an ask with this digest that is pending or answered and not taken (current), or,
+        for a deferred ask, has another deferred one (current).
         """
         ...
 
@@ -43,6 +46,10 @@ class Asks(Protocol):
 
     def pending(self, limit: int, project: str | None = None) -> list[Ask]:
         """The first page of the inbox: most urgent first, then oldest."""
+        ...
+
+    def pending_of_session(self, session: str) -> list[Ask]:
+        """What this agent session (CLI/SESSION) waits for, oldest first."""
         ...
 
     def settled(self, limit: int, search: str = "") -> list[Ask]:
@@ -124,6 +131,32 @@ class People(Protocol):
     def groups(self) -> dict[str, tuple[str, ...]]: ...
 
 
+class Rules(Protocol):
+    """Rules about tool calls: gates, denials and grants."""
+
+    def add(self, rules: Sequence[Rule], events: Sequence[Event]) -> None: ...
+
+    def in_force(self) -> list[Rule]:
+        """Neither ended nor expired nor used up."""
+        ...
+
+    def use(self, rule_id: str, events: Sequence[Event]) -> bool:
+        """Count one use of a grant; False when it is no longer in force."""
+        ...
+
+    def end(self, rule_id: str, events: Sequence[Event]) -> bool:
+        """False when it has ended already, or never was."""
+        ...
+
+
+class Notes(Protocol):
+    """What agents told people without waiting for an answer."""
+
+    def add(self, note: Note, events: Sequence[Event], notices: Sequence[Notice]) -> None: ...
+
+    def newest(self, limit: int) -> list[Note]: ...
+
+
 class Outbox(Protocol):
     """Notices waiting for a channel to send them."""
 
@@ -168,6 +201,12 @@ class Store(Protocol):
 
     @property
     def people(self) -> People: ...
+
+    @property
+    def rules(self) -> Rules: ...
+
+    @property
+    def notes(self) -> Notes: ...
 
     @property
     def outbox(self) -> Outbox: ...

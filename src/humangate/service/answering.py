@@ -31,8 +31,8 @@ def answer(store: Store, ask_id: str, caller: Caller, given: Given) -> tuple[Ans
         ask = fall_due(store, get(store, ask_id))
         if first := _retried(store, ask, caller, given):
             return first, ask
-        secret_key = os.urandom(32)
-        verdict = answers.answer(ask, _votes(store, ask), caller, given, store.now(), secret_key)
+        random_bytes = os.urandom(32)
+        verdict = answers.answer(ask, _votes(store, ask), caller, given, store.now(), random_bytes)
         if verdict.change is None:
             result = store.asks.keep_answer(verdict.answer, verdict.events)
         else:

@@ -19,6 +19,7 @@ from humangate.domain.asks import (
     parse_priority,
     question_digest,
 )
+from humangate.domain.calls import Call
 from humangate.domain.deadlines import Escalation
 from humangate.domain.digests import token_digest
 from humangate.domain.display import plain, storable
@@ -54,6 +55,8 @@ class Request(NamedTuple):
     hard: bool = False
     remind_every_seconds: float | None = None
     escalations: tuple[Escalation, ...] = ()
+    call: Call | None = None
+    deferred: bool = False
 
 
 class Opened(NamedTuple):
@@ -79,6 +82,7 @@ def ask(store: Store, request: Request, origin: Origin, caller: Caller) -> Opene
             schema=plain(request.schema),
             secret=request.secret,
             requirement=requirement,
+            call=request.call and Call(*map(plain, request.call)),
         ),
         plain(request.default),
     )
@@ -97,6 +101,7 @@ def ask(store: Store, request: Request, origin: Origin, caller: Caller) -> Opene
         digest=question_digest(question, origin),
         priority=parse_priority(request.priority),
         confidence=request.confidence,
+        deferred=request.deferred,
         going_on=storable(request.going_on)[:MAX_GOING_ON_CHARACTERS],
         token_digest=token_digest(token) if token else "",
         deadlines=deadlines.start(

@@ -12,10 +12,13 @@ from humangate.service.asking import get
 from humangate.service.sweeping import fall_due
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from humangate.domain.asks import Ask
     from humangate.doors.store import Store
 
 _A_DAY_SECONDS = 86400.0
+_LOOK_AROUND_SECONDS = 1.0
 
 
 def wait(store: Store, ask_id: str, seconds: float | None = None, hears: bool = True) -> Ask:
@@ -40,6 +43,18 @@ def wait(store: Store, ask_id: str, seconds: float | None = None, hears: bool = 
             bell.wait(left)
     finally:
         bell.close()
+
+
+def wait_watching(
+    store: Store, ask_id: str, seconds: float | None, look: Callable[[], bool]
+) -> Ask:
+    """Like `wait`, but looks around every second, and ends when `look` says so."""
+    until = None if seconds is None else store.monotonic() + seconds
+    while True:
+        left = _A_DAY_SECONDS if until is None else until - store.monotonic()
+        ask = wait(store, ask_id, min(left, _LOOK_AROUND_SECONDS))
+        if _is_over(ask, hears=True) or left <= 0 or look():
+            return ask
 
 
 def _is_over(ask: Ask, hears: bool) -> bool:
@@ -70,6 +85,12 @@ def take(store: Store, ask: Ask, to: str) -> bool:
             return True
         ask = get(store, ask.id)
     return False
+
+
+def new_messages(store: Store, ask: Ask) -> str:
+    """What people have sent to the asker and it has not been handed yet."""
+    said = [message.text for message in store.asks.messages(ask.id) if not message.by_asker]
+    return "\n".join(said[ask.heard - ask.asked_back :])
 
 
 def hear(store: Store, ask: Ask) -> None:

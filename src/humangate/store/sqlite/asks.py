@@ -10,6 +10,7 @@ import apsw
 
 from humangate.domain.answers import Answer
 from humangate.domain.asks import Ask, Change, Message, Origin, Question
+from humangate.domain.calls import Call
 from humangate.domain.deadlines import Deadlines, Escalation
 from humangate.domain.requirements import ANYBODY, Requirement
 from humangate.doors.results import Conflict, Done, Result
@@ -37,6 +38,8 @@ class SqliteAsks:
                 self._store.record(at, change.events, change.notices)
         except apsw.ConstraintError as error:
             found = self._asks("attachable_ask", ask.origin.session, ask.digest)
+            if not found and ask.deferred:
+                found = self._asks("deferred_ask", ask.origin.session)
             if not found and not self.get(ask.id):
                 raise self._db.trouble(error) from error
             return Conflict(found[0] if found else None)
@@ -56,6 +59,9 @@ class SqliteAsks:
         if project is None:
             return self._asks("pending_asks", limit)
         return self._asks("pending_asks_of_project", project, limit)
+
+    def pending_of_session(self, session: str) -> list[Ask]:
+        return self._asks("pending_asks_of_session", session)
 
     def settled(self, limit: int, search: str = "") -> list[Ask]:
         return self._asks("settled_asks", search.lower(), limit)
@@ -86,6 +92,8 @@ class SqliteAsks:
                     self._db.write(_SQL["insert_message"], _message_row(change.message))
                 if change.erase_secret and ask.token_digest:
                     self._db.write(_SQL["erase_secret"], (ask.id,))
+                if change.grant:
+                    self._store.rules.write(change.grant)
                 for owner in change.wakes:
                     self._db.write(_SQL["wake"], (owner, ask.id, at))
                 self._store.record(at, change.events, change.notices)
@@ -210,6 +218,8 @@ def _to_row(ask: Ask) -> tuple[Any, ...]:
         clock.remind_every_seconds,
         json.dumps(clock.escalations) if clock.escalations else None,
         *_state(ask),
+        json.dumps(question.call) if question.call else None,
+        ask.deferred,
     )
 
 
@@ -249,6 +259,7 @@ def _to_ask(row: Any) -> Ask:
         default=_load(row[9]),
         secret=bool(row[10]),
         requirement=_to_requirement(row[11]),
+        call=Call(*json.loads(row[46])) if row[46] else None,
     )
     clock = Deadlines(
         hard=bool(row[25]),
@@ -283,6 +294,7 @@ def _to_ask(row: Any) -> Ask:
         asked_back=row[43],
         heard=row[44],
         version=row[45],
+        deferred=bool(row[47]),
     )
 
 

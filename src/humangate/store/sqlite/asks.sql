@@ -2,7 +2,7 @@
 -- A new ask. Fails on its id or on the attachable index.
 INSERT INTO asks VALUES (
     NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
 );
 
 -- name: change_ask
@@ -22,6 +22,11 @@ SELECT * FROM asks
 WHERE session = ? AND digest = ? AND substr(session, -1) NOT IN ('', '/') AND token_digest = ''
     AND delivered_at IS NULL AND status IN ('pending', 'answered');
 
+-- name: deferred_ask
+-- The one call of this session that its host has put off.
+SELECT * FROM asks
+WHERE session = ? AND deferred = 1 AND delivered_at IS NULL AND status IN ('pending', 'answered');
+
 -- name: matching_ids
 SELECT id FROM asks WHERE id >= ?1 AND id < ?1 || '~' ORDER BY id LIMIT ?2;
 
@@ -36,6 +41,9 @@ SELECT * FROM asks WHERE status = 'pending' ORDER BY priority, opened_at, seq LI
 -- Walks the inbox in its order and stops at the limit; another index would cost every ask.
 SELECT * FROM asks WHERE status = 'pending' AND project = ?
 ORDER BY priority, opened_at, seq LIMIT ?;
+
+-- name: pending_asks_of_session
+SELECT * FROM asks WHERE session = ? AND status = 'pending' AND session <> '' ORDER BY seq;
 
 -- name: settled_asks
 -- Newest first; a search walks along the index and stops at the limit.

@@ -9,9 +9,11 @@ from humangate.store.sqlite.asks import SqliteAsks
 from humangate.store.sqlite.audit import SqliteAudit
 from humangate.store.sqlite.bell import listen
 from humangate.store.sqlite.connection import Connection, Transaction
+from humangate.store.sqlite.notes import SqliteNotes
 from humangate.store.sqlite.outbox import SqliteOutbox
 from humangate.store.sqlite.people import SqlitePeople
 from humangate.store.sqlite.queries import load
+from humangate.store.sqlite.rules import SqliteRules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,6 +40,8 @@ class SqliteStore:
         self.people = SqlitePeople(self)
         self.outbox = SqliteOutbox(self.connection)
         self.audit = SqliteAudit(self.connection)
+        self.rules = SqliteRules(self)
+        self.notes = SqliteNotes(self)
 
     @property
     def throwaway(self) -> bool:

@@ -1,0 +1,75 @@
+"""What a person is always asked about (gates), and what is never allowed (denials).
+
+A pattern is Tool or Tool(words), where * stands for anything: Bash(git push *).
+Anybody may add a gate or a denial; only a person takes one away.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from humangate import wiring
+from humangate.cli.identity import add_identity, caller
+from humangate.cli.screen import print_json, short
+from humangate.domain.rules import scope_words
+from humangate.errors import UsageError
+from humangate.service import ruling
+from humangate.surroundings import project
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humangate.domain.rules import Rule
+    from humangate.doors.store import Store
+
+_KINDS = {"add": "ask", "deny": "deny"}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "verb",
+        nargs="?",
+        default="list",
+        choices=("list", "add", "deny", "remove"),
+        help="list | add PATTERN | deny PATTERN | remove ID",
+    )
+    parser.add_argument("what", nargs="?", default="", help="a pattern, or the id of a rule")
+    parser.add_argument(
+        "--project", metavar="DIR", help="only in the project this folder is in; else everywhere"
+    )
+    add_identity(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    if args.verb == "list":
+        return _list(store, args.json)
+    if not args.what:
+        raise UsageError(f"say which: gate gates {args.verb} WHAT")
+    who = caller(store, args)
+    if args.verb == "remove":
+        rule = ruling.end(store, who, args.what)
+        print(f"Removed {short(rule.pattern)}. What gate install wrote for a host stays there.")
+        return 0
+    where = "" if args.project is None else project(os.path.abspath(args.project))
+    ruling.add(store, who, _KINDS[args.verb], where, args.what)
+    print("Recorded. Run gate install again, so that hosts with rules of their own know it, too.")
+    return 0
+
+
+def _list(store: Store, as_json: bool) -> int:
+    rules = ruling.gates(store)
+    if as_json:
+        print_json([{"id": r.id, "kind": r.kind, **_about(r)} for r in rules])
+        return 0
+    for rule in rules:
+        print(f"{rule.id:9} {rule.kind:5} {short(rule.pattern)}  {short(scope_words(rule))}")
+    if not rules:
+        print("Nothing is gated yet: gate install claude, or gate gates add 'Bash(git push *)'")
+    return 0
+
+
+def _about(rule: Rule) -> dict[str, str]:
+    return {"pattern": rule.pattern, "project": rule.project, "made_by": rule.made_by}

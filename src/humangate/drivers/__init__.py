@@ -1,0 +1,1 @@
+"""How the agents' command lines are talked to and read."""

@@ -1,0 +1,109 @@
+"""The session logs that agents keep: what was said and done, and which calls have a result.
+
+Only the end of a log is read. One that is missing, foreign or torn has nothing to tell.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from humangate.domain.steps import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_MOST_BYTES = 1_000_000
+
+
+def find(cli: str, session: str, environ: Mapping[str, str]) -> str:
+    """Where this session's log is, or nothing."""
+    # The id becomes part of a path.
+    if not session or not all(c.isalnum() or c in "-_" for c in session):
+        return ""
+    if cli == "claude":
+        base = environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
+        return _newest(os.path.join(base, "projects"), f"{session}.jsonl", 1)
+    if cli == "codex":
+        base = environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
+        return _newest(os.path.join(base, "sessions"), f"-{session}.jsonl", 3)
+    return ""
+
+
+def _newest(folder: str, ending: str, depth: int) -> str:
+    """The file with this ending so many folders down, looked for in the newest names first."""
+    try:
+        names = sorted(os.listdir(folder), reverse=True)
+    except OSError:
+        return ""
+    for name in names:
+        path = os.path.join(folder, name)
+        if depth:
+            if found := _newest(path, ending, depth - 1):
+                return found
+        elif name.endswith(ending):
+            return path
+    return ""
+
+
+def read(cli: str, path: str) -> list[Step]:
+    """The steps at the end of a log, oldest first."""
+    steps = _claude if cli == "claude" else _codex
+    found: list[Step] = []
+    for line in _last_lines(path):
+        try:
+            found += steps(json.loads(line))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            continue
+    return found
+
+
+def _last_lines(path: str) -> list[bytes]:
+    try:
+        with open(path, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _MOST_BYTES))
+            lines = file.read(_MOST_BYTES).split(b"\n")
+    except OSError:
+        return []
+    return lines[1:] if size > _MOST_BYTES else lines
+
+
+def _claude(record: Any) -> Iterator[Step]:
+    at = record.get("timestamp", "")
+    if record.get("isSidechain") or record.get("isMeta"):
+        return
+    if record["type"] == "last-prompt":
+        yield Step("prompt", record["lastPrompt"])
+    if record["type"] not in ("user", "assistant"):
+        return
+    content = record["message"]["content"]
+    blocks: Any = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    speaker = "prompt" if record["type"] == "user" else "words"
+    for block in blocks:
+        if block["type"] == "text":
+            yield Step(speaker, block["text"], at=at)
+        elif block["type"] == "tool_use":
+            yield Step("call", "", block["name"], block["input"], block["id"], at)
+        elif block["type"] == "tool_result":
+            yield Step("result", "", call_id=block["tool_use_id"], at=at)
+
+
+def _codex(record: Any) -> Iterator[Step]:
+    item, at = record["payload"], record.get("timestamp", "")
+    if record["type"] != "response_item":
+        return
+    if item["type"] == "message" and item["role"] in ("user", "assistant"):
+        text = "\n".join(part.get("text", "") for part in item["content"])
+        speaker = "prompt" if item["role"] == "user" else "words"
+        # What the host itself puts in stands in tags.
+        if speaker == "words" or not text.startswith("<"):
+            yield Step(speaker, text, at=at)
+    elif item["type"] == "function_call":
+        given = json.loads(item["arguments"])
+        shell = item["name"] == "exec_command"
+        tool_input = {"command": given.get("cmd", "")} if shell else given
+        yield Step("call", "", "Bash" if shell else item["name"], tool_input, item["call_id"], at)
+    elif item["type"] == "function_call_output":
+        yield Step("result", "", call_id=item["call_id"], at=at)

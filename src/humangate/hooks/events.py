@@ -1,0 +1,153 @@
+"""One function per event of a host; each says what to tell the host, if anything."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from humangate import surroundings, wiring
+from humangate.domain.calls import make_call
+from humangate.domain.rules import OUTSIDE
+from humangate.domain.steps import Step, has_result, open_call
+from humangate.hooks import replies
+from humangate.service import permitting, waiting
+from humangate.service.permitting import Held
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humangate.domain.asks import Origin
+    from humangate.domain.calls import Call
+    from humangate.domain.principals import Caller
+
+CLIS = ("claude", "codex")
+# Of a PreToolUse hook: what the host does not hear in time, it lets pass.
+_SHARE_BEFORE_USE = 0.8
+
+
+class Hook(NamedTuple):
+    """One event, and what the settings say about the hook."""
+
+    cli: str
+    event: dict[str, Any]
+    limit_seconds: float
+    defer: bool
+
+    def text(self, name: str) -> str:
+        found = self.event.get(name)
+        return found if isinstance(found, str) else ""
+
+    @property
+    def caller(self) -> Caller:
+        because = f"a hook of {self.cli} is running"
+        return wiring.agent_caller(self.cli, self.text("session_id"), "hook", because)
+
+    @property
+    def call(self) -> Call:
+        branch = wiring.branch(self.text("cwd"))
+        return make_call(self.text("tool_name"), self.event.get("tool_input"), branch)
+
+    def origin(self, caller: Caller, call_id: str = "") -> Origin:
+        where = wiring.origin(caller, folder=self.text("cwd"))
+        return where._replace(tool_use_id=call_id)
+
+    def steps(self) -> list[Step]:
+        return wiring.session_steps(self.cli, self.text("transcript_path"))
+
+
+class Reply(NamedTuple):
+    """What to print, and what to do once it is printed."""
+
+    json: dict[str, Any] | None = None
+    handed_over: Callable[[], object] = lambda: None
+
+
+def permission_request(hook: Hook) -> Reply:
+    """The host wants to know whether a call may run. Its own dialog may be up at the same time."""
+    held, caller = _held(hook, hook.limit_seconds)
+    store = wiring.open_store()
+    asks = held.call.tool == "AskUserQuestion"
+    decide = permitting.answer_questions if asks else permitting.decide
+    decided = decide(store, held, caller)
+
+    def handed_over() -> None:
+        for ask in decided.to_take:
+            waiting.take(store, ask, held.user)
+
+    return Reply(replies.permission(decided), handed_over)
+
+
+def pre_tool_use(hook: Hook) -> Reply:
+    """Before every call of a tool; most are none of our business."""
+    call = hook.call
+    if hook.defer:
+        held, caller = _held(hook, hook.limit_seconds * _SHARE_BEFORE_USE)
+        store = wiring.open_store()
+        if permitting.gated(store, call, held.origin):
+            return Reply(replies.before_use(permitting.defer(store, held, caller)))
+    inside = surroundings.project(hook.text("cwd"))
+    if call.writes and not _is_inside(os.path.join(hook.text("cwd"), call.writes), inside):
+        return Reply(replies.ask_first(f"{OUTSIDE}: {call.writes}"))
+    return Reply()
+
+
+def turn_ended(hook: Hook) -> Reply:
+    """What this session no longer waits for leaves the inbox."""
+    store, caller = wiring.open_store(), hook.caller
+    pending = store.asks.pending_of_session(f"{hook.cli}/{hook.text('session_id')}")
+    held = [ask for ask in pending if ask.question.call and not ask.deferred]
+    steps = hook.steps() if held else []
+    for ask in held:
+        call_id = ask.origin.tool_use_id
+        if not call_id or has_result(steps, call_id):
+            permitting.retire(store, ask, caller, "answered in the terminal")
+    return Reply()
+
+
+HANDLERS: dict[str, Callable[[Hook], Reply]] = {
+    "PermissionRequest": permission_request,
+    "PreToolUse": pre_tool_use,
+    "Stop": turn_ended,
+    "UserPromptSubmit": turn_ended,
+    "SessionEnd": turn_ended,
+}
+
+
+def _held(hook: Hook, limit_seconds: float) -> tuple[Held, Caller]:
+    call, caller, log = hook.call, hook.caller, hook.text("transcript_path")
+    call_id = hook.text("tool_use_id")
+    if not call_id:
+        call_id = open_call(hook.steps(), call)
+    origin = hook.origin(caller, call_id)
+    elsewhere = _watch(hook, call_id)
+    return Held(
+        call, origin, limit_seconds, lambda: wiring.going_on(origin, log), elsewhere
+    ), caller
+
+
+def _watch(hook: Hook, call_id: str) -> Callable[[], str]:
+    """Looks whether the terminal's own dialog was answered, or the agent is gone.
+
+    A no in the dialog causes no event; but the session log gets a result for the call.
+    """
+    parent, log, seen = os.getppid(), hook.text("transcript_path"), 0
+
+    def look() -> str:
+        nonlocal seen
+        if os.getppid() != parent:
+            return f"{hook.cli} is gone"
+        try:
+            size = os.stat(log).st_size
+        except OSError:
+            return ""
+        if size != seen and call_id and has_result(hook.steps(), call_id):
+            return "answered in the terminal"
+        seen = size
+        return ""
+
+    return look
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    path, folder = os.path.realpath(path), os.path.realpath(folder)
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)

@@ -1,0 +1,1 @@
+"""The door by which agents ask: tools over the Model Context Protocol."""

@@ -1,0 +1,123 @@
+"""What agents read about the tools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_URGENCY = {
+    "enum": ["low", "normal", "high", "urgent"],
+    "description": "How soon the answer is needed. Default: normal.",
+}
+_QUESTION: dict[str, Any] = {
+    "question": {
+        "type": "string",
+        "description": "One decision, in one or two sentences that make sense on their own.",
+    },
+    "kind": {
+        "enum": ["approval", "choice", "text", "form"],
+        "description": "approval: yes or no to something you are about to do. Default: choice "
+        "with options, form with a schema, otherwise text.",
+    },
+    "options": {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "Of a choice, each with its consequence. 'Other…' lets the person write.",
+    },
+    "multiple": {"type": "boolean", "description": "Several options may be chosen."},
+    "schema": {"type": "object", "description": "JSON Schema of a form."},
+    "context": {
+        "description": "What the person needs to decide: text or JSON. What you said and did "
+        "last, and the diff, are added by themselves.",
+    },
+}
+
+
+def _tool(name: str, description: str, properties: dict[str, Any], *required: str) -> Any:
+    return {
+        "name": name,
+        "description": description,
+        "inputSchema": {
+            "type": "object",
+            "properties": properties,
+            "required": list(required),
+            "additionalProperties": False,
+        },
+        # Otherwise Claude Code shows the agent only the name until it searches for the tool.
+        "_meta": {"anthropic/alwaysLoad": True},
+    }
+
+
+TOOLS = [
+    _tool(
+        "ask_human",
+        "Ask a person and wait for the answer, however long it takes. Ask when only a person "
+        "can know or decide: something cannot be undone, costs money, reaches outside this "
+        "project, or the task can be read in two ways. Do not guess, and do not answer "
+        "yourself.",
+        {
+            **_QUESTION,
+            "questions": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": _QUESTION,
+                    "required": ["question"],
+                    "additionalProperties": False,
+                },
+                "description": "Several questions at once, instead of one.",
+            },
+            "urgency": _URGENCY,
+            "reply_to": {
+                "type": "string",
+                "description": "The id of an ask about which a person asked you something; "
+                "the call then waits for its answer.",
+            },
+            "reply": {"type": "string", "description": "Your reply to that person."},
+        },
+    ),
+    _tool(
+        "approve",
+        "For the host's permission prompts (--permission-prompt-tool), not for you.",
+        {
+            "tool_name": {"type": "string"},
+            "input": {"type": "object"},
+            "tool_use_id": {"type": "string"},
+        },
+        "tool_name",
+        "input",
+    ),
+    _tool(
+        "signal",
+        "Report how far you are: DONE, BLOCKED, NEEDS_REVIEW, NEEDS_HUMAN, ERROR or another "
+        "word. NEEDS_HUMAN with a question asks a person and returns the answer.",
+        {
+            "status": {"type": "string"},
+            "summary": {"type": "string", "description": "What was done, what is left, and why."},
+            "question": {"type": "string"},
+        },
+        "status",
+    ),
+    _tool(
+        "decide",
+        "Propose how a pending ask should be decided, with your reason. It is shown to the "
+        "person as your proposal; it decides nothing.",
+        {
+            "id": {"type": "string", "description": "Of the ask."},
+            "proposal": {"type": "string"},
+            "reason": {"type": "string"},
+        },
+        "id",
+        "proposal",
+    ),
+    _tool(
+        "notify_human",
+        "Tell people something without waiting for an answer.",
+        {"message": {"type": "string"}, "urgency": _URGENCY},
+        "message",
+    ),
+    _tool(
+        "inbox_status",
+        "What this session has asked and is still waiting for; or how one ask stands.",
+        {"id": {"type": "string", "description": "Of one ask, of any session."}},
+    ),
+]

@@ -1,0 +1,142 @@
+"""JSON-RPC over two streams: one line a message, one thread a call.
+
+Three revisions are spoken: 2025-06-18 and 2025-11-25, which begin with `initialize`, and
+2026-07-28, which begins with `server/discover` or with nothing at all.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+from humangate import __version__
+from humangate.errors import GateError
+from humangate.mcp.schemas import TOOLS
+from humangate.mcp.tools import Tools
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_HANDSHAKES = ("2025-11-25", "2025-06-18")
+_DISCOVERED = "2026-07-28"
+_INFO = {"name": "humangate", "version": __version__}
+_INSTRUCTIONS = (
+    "A person answers through these tools. Ask with ask_human when only a person can know or "
+    "decide; wait for the answer; take a no as final."
+)
+_LONGEST_LINE = 16_000_000
+_PARSE_ERROR, _INVALID, _NO_METHOD, _BAD_PARAMS = -32700, -32600, -32601, -32602
+
+
+class Progress(NamedTuple):
+    """Tells the client that a call is still alive, where it wants to know."""
+
+    token: Any
+    send: Callable[[dict[str, Any]], None]
+
+    def tell(self, seconds: float, message: str) -> None:
+        if self.token is not None:
+            params = {"progressToken": self.token, "progress": seconds, "message": message}
+            self.send({"method": "notifications/progress", "params": params})
+
+
+class Server:
+    """Serves one client until its input ends."""
+
+    def __init__(self, reading: IO[bytes], writing: IO[bytes], limit_seconds: float) -> None:
+        self._reading = reading
+        self._writing = writing
+        self._lock = threading.Lock()
+        self._tools = Tools(limit_seconds)
+
+    def serve(self) -> None:
+        while line := self._reading.readline(_LONGEST_LINE):
+            if line.strip():
+                self._receive(line)
+        self._tools.abandon()
+
+    def _receive(self, line: bytes) -> None:
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            self._fail(None, _PARSE_ERROR, "this line is no JSON")
+            return
+        if not isinstance(message, dict) or not isinstance(message.get("method", ""), str):
+            self._fail(None, _INVALID, "a message is one JSON object with a method")
+            return
+        params = message.get("params")
+        params = params if isinstance(params, dict) else {}
+        if "id" not in message:
+            if message.get("method") == "notifications/cancelled":
+                self._tools.cancel(params.get("requestId"), str(params.get("reason", "")))
+        elif message.get("method") == "tools/call":
+            work = threading.Thread(target=self._call, args=(message["id"], params), daemon=True)
+            work.start()
+        elif "method" in message:
+            self._answer(message["id"], message["method"], params)
+
+    def _answer(self, request: Any, method: str, params: dict[str, Any]) -> None:
+        if method == "initialize":
+            asked = params.get("protocolVersion")
+            version = asked if asked in _HANDSHAKES else _HANDSHAKES[0]
+            self._tools.meet(params.get("clientInfo"))
+            result = {"protocolVersion": version, "serverInfo": _INFO, **_ABOUT}
+        elif method == "server/discover":
+            result = {"supportedVersions": [_DISCOVERED, *_HANDSHAKES], **_ABOUT}
+        elif method == "ping":
+            result = {}
+        elif method == "tools/list":
+            result = {"tools": TOOLS}
+        else:
+            self._fail(request, _NO_METHOD, f"there is no method {method}")
+            return
+        self._send({"id": request, "result": _complete(result, params)})
+
+    def _call(self, request: Any, params: dict[str, Any]) -> None:
+        name, given = params.get("name"), params.get("arguments", {})
+        meta = params.get("_meta")
+        meta = meta if isinstance(meta, dict) else {}
+        known = isinstance(name, str) and name in {tool["name"] for tool in TOOLS}
+        if not known or not isinstance(given, dict):
+            self._fail(request, _BAD_PARAMS, f"there is no tool {name!r} that takes this")
+            return
+        progress = Progress(meta.get("progressToken"), self._send)
+        try:
+            text, handed_over = self._tools.call(request, str(name), given, meta, progress)
+            failed = False
+        except GateError as error:
+            text, handed_over, failed = str(error), None, True
+        except Exception as error:
+            # Whatever goes wrong, the agent is told, and told that nothing was decided.
+            text, handed_over, failed = f"Nothing was decided: {error!r}", None, True
+        result = {"content": [{"type": "text", "text": text}], "isError": failed}
+        if self._tools.finished(request):
+            self._send({"id": request, "result": _complete(result, params)})
+            if handed_over:
+                handed_over()
+
+    def _fail(self, request: Any, code: int, sentence: str) -> None:
+        self._send({"id": request, "error": {"code": code, "message": sentence}})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        line = json.dumps({"jsonrpc": "2.0"} | message).encode() + b"\n"
+        with self._lock:
+            self._writing.write(line)
+            self._writing.flush()
+
+
+_ABOUT: dict[str, Any] = {"capabilities": {"tools": {}}, "instructions": _INSTRUCTIONS}
+
+
+def _complete(result: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
+    """Adds what the newest revision demands; the older ones would take offence at none of it."""
+    meta = params.get("_meta")
+    asked = meta.get("io.modelcontextprotocol/protocolVersion") if isinstance(meta, dict) else None
+    if asked != _DISCOVERED:
+        return result
+    more: dict[str, Any] = {"resultType": "complete"}
+    more["_meta"] = {"io.modelcontextprotocol/serverInfo": _INFO}
+    if "content" not in result:
+        more |= {"ttlMs": 3_600_000, "cacheScope": "private"}
+    return result | more

@@ -1,0 +1,323 @@
+"""The tools: each turns an agent's call into a verb, and what comes of it into plain text."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from humangate import wiring
+from humangate.domain.asks import Origin, settled_sentence
+from humangate.domain.calls import make_call
+from humangate.domain.display import storable
+from humangate.domain.outcomes import answer_text
+from humangate.errors import NotAnsweredError, UsageError
+from humangate.service import asking, conversing, permitting, telling, waiting
+from humangate.service.asking import Request
+from humangate.service.permitting import Held
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humangate.domain.asks import Ask
+    from humangate.domain.principals import Caller
+    from humangate.doors.store import Store
+    from humangate.mcp.server import Progress
+
+_PROGRESS_EVERY_SECONDS = 20.0
+# How clients name the reason when a call ran out of time, and not the person out of patience.
+_OUT_OF_TIME = ("timed out", "timeout")
+
+Text = tuple[str, "Callable[[], object] | None"]
+
+
+class Client(NamedTuple):
+    """The agent at the other end, as far as it is known."""
+
+    cli: str = "mcp"
+    session: str = ""
+
+
+class Work(NamedTuple):
+    """One call in progress."""
+
+    client: Client
+    meta: dict[str, Any]
+    progress: Progress
+    asks: list[str]
+    """What it waits for, so that a cancelled call can be withdrawn."""
+    withdraw_always: bool
+    """Nobody needs the answer when the agent is gone."""
+
+
+class Tools:
+    """The tools of one client."""
+
+    def __init__(self, limit_seconds: float) -> None:
+        self._limit = limit_seconds
+        self._client = Client(session=os.urandom(8).hex())
+        self._working: dict[Any, Work] = {}
+        self._lock = threading.Lock()
+        self._opened: Store | None = None
+
+    def meet(self, info: Any) -> None:
+        """The client said who it is."""
+        name = info.get("name") if isinstance(info, dict) else None
+        if isinstance(name, str) and name:
+            self._client = self._client._replace(cli=_cli(name))
+
+    def _store(self) -> Store:
+        with self._lock:
+            if self._opened is None:
+                self._opened = wiring.open_store()
+            return self._opened
+
+    def call(
+        self,
+        request: Any,
+        name: str,
+        given: dict[str, Any],
+        meta: dict[str, Any],
+        progress: Progress,
+    ) -> Text:
+        client = _identified(self._client, meta)
+        work = Work(client, meta, progress, [], name == "approve")
+        with self._lock:
+            self._working[request] = work
+        tools: dict[str, Callable[[Work, dict[str, Any]], Text]] = {
+            "ask_human": self._ask_human,
+            "approve": self._approve,
+            "signal": self._signal,
+            "decide": self._decide,
+            "notify_human": self._notify_human,
+            "inbox_status": self._inbox_status,
+        }
+        return tools[name](work, given)
+
+    def finished(self, request: Any) -> bool:
+        """Whether the client still waits for the result of this call."""
+        with self._lock:
+            return self._working.pop(request, None) is not None
+
+    def cancel(self, request: Any, reason: str) -> None:
+        """The client gave a call up. Its asks are withdrawn, unless it only ran out of time."""
+        with self._lock:
+            work = self._working.pop(request, None)
+        out_of_time = any(word in reason.lower() for word in _OUT_OF_TIME)
+        if work and (work.withdraw_always or not out_of_time):
+            self._withdraw(work, f"the agent gave the call up{f': {reason}' if reason else ''}")
+
+    def abandon(self) -> None:
+        """The client is gone. Its questions stay; what it wanted to do is not decided any more."""
+        with self._lock:
+            left = [work for work in self._working.values() if work.withdraw_always]
+            self._working.clear()
+        for work in left:
+            self._withdraw(work, f"{work.client.cli} is gone")
+
+    def _withdraw(self, work: Work, reason: str) -> None:
+        store, (_, caller) = self._store(), self._asker(work)
+        for ask_id in work.asks:
+            ask = asking.get(store, ask_id)
+            if ask.pending:
+                permitting.retire(store, ask, caller, reason)
+
+    def _asker(self, work: Work) -> tuple[Origin, Caller]:
+        because = f"a tool of {work.client.cli} was called"
+        caller = wiring.agent_caller(work.client.cli, work.client.session, "mcp", because)
+        call_id = work.meta.get("claudecode/toolUseId") or work.meta.get("callId") or ""
+        folder = os.environ.get("CLAUDE_PROJECT_DIR")
+        origin = wiring.origin(caller, folder=folder)
+        return origin._replace(tool_use_id=str(call_id)), caller
+
+    def _ask_human(self, work: Work, given: dict[str, Any]) -> Text:
+        origin, caller = self._asker(work)
+        store = self._store()
+        if reply_to := given.get("reply_to"):
+            ask = conversing.reply(store, _text(reply_to), caller, _text(given.get("reply", "")))
+            return self._wait(work, [ask], caller)
+        several = given.get("questions")
+        if several is not None and (not isinstance(several, list) or not several):
+            raise UsageError("questions is a list of at least one question")
+        going_on = wiring.going_on(origin)
+        requests = [
+            self._request(one, given.get("urgency", "normal"), going_on)
+            for one in (several or [given])
+        ]
+        asks = [asking.ask(store, request, origin, caller).ask for request in requests]
+        return self._wait(work, asks, caller)
+
+    def _request(self, given: Any, urgency: Any, going_on: str) -> Request:
+        if not isinstance(given, dict) or not isinstance(given.get("question"), str):
+            raise UsageError("a question is a text: ask_human(question=…)")
+        options, schema = given.get("options") or [], given.get("schema")
+        if not isinstance(options, list):
+            raise UsageError("options is a list of texts")
+        kind = given.get("kind") or ("form" if schema else "choice" if options else "text")
+        return Request(
+            prompt=given["question"],
+            kind=kind,
+            options=tuple(options),
+            multiple=bool(given.get("multiple")),
+            schema=schema,
+            context=given.get("context"),
+            going_on=going_on,
+            priority=urgency,
+            expires_seconds=self._limit,
+            hard=True,
+        )
+
+    def _wait(self, work: Work, asks: list[Ask], caller: Caller) -> Text:
+        """Wait for all of them; the text tells them apart when there are several."""
+        store, began = self._store(), self._store().monotonic()
+        told = began
+        work.asks.extend(ask.id for ask in asks)
+
+        def look() -> bool:
+            nonlocal told
+            now = store.monotonic()
+            if now - told >= _PROGRESS_EVERY_SECONDS:
+                told = now
+                waits = ", ".join(work.asks)
+                work.progress.tell(now - began, f"waiting for a person: gate answer {waits}")
+            return False
+
+        asks = [waiting.wait_watching(store, ask.id, self._limit, look) for ask in asks]
+        if open_ones := [ask for ask in asks if ask.pending]:
+            return _asked_back(store, open_ones[0]), lambda: waiting.hear(store, open_ones[0])
+        for ask in asks:
+            if ask.status != "answered" and ask.value is None:
+                raise NotAnsweredError(_said(ask))
+        texts = [_said(ask) for ask in asks]
+        if len(asks) > 1:
+            texts = [
+                f"{ask.question.prompt}\n{text}" for ask, text in zip(asks, texts, strict=True)
+            ]
+
+        def handed_over() -> None:
+            for ask in asks:
+                waiting.take(store, ask, caller.actor)
+
+        return "\n\n".join(texts), handed_over
+
+    def _approve(self, work: Work, given: dict[str, Any]) -> Text:
+        """In the shape of the host's permission prompts; whatever goes wrong is a denial."""
+        origin, caller = self._asker(work)
+        branch = wiring.branch(origin.cwd)
+        call = make_call(_text(given.get("tool_name")), given.get("input"), branch)
+        call_id = given.get("tool_use_id")
+        if isinstance(call_id, str) and call_id:
+            origin = origin._replace(tool_use_id=call_id)
+        store, began = self._store(), self._store().monotonic()
+        told = began
+
+        def elsewhere() -> str:
+            nonlocal told
+            now = store.monotonic()
+            if now - told >= _PROGRESS_EVERY_SECONDS:
+                told = now
+                work.progress.tell(now - began, "waiting for a person to decide")
+            return ""
+
+        held = Held(
+            call,
+            origin,
+            self._limit,
+            lambda: wiring.going_on(origin),
+            elsewhere,
+            work.asks.append,
+        )
+        asks = call.tool == "AskUserQuestion"
+        decide = permitting.answer_questions if asks else permitting.decide
+        decided = decide(store, held, caller)
+        if decided.allow:
+            reply = {"behavior": "allow", "updatedInput": decided.input or given.get("input")}
+        else:
+            message = decided.message or "Nobody decided this, so it does not happen."
+            reply = {"behavior": "deny", "message": message}
+
+        def handed_over() -> None:
+            for ask in decided.to_take:
+                waiting.take(store, ask, held.user)
+
+        return json.dumps(reply), handed_over
+
+    def _signal(self, work: Work, given: dict[str, Any]) -> Text:
+        origin, caller = self._asker(work)
+        status, summary = _text(given.get("status")), _text(given.get("summary", ""))
+        telling.signal(self._store(), origin, caller, status, summary)
+        if given.get("question"):
+            return self._ask_human(
+                work, {"question": given["question"], "context": summary or None}
+            )
+        return f"Recorded: {status}", None
+
+    def _decide(self, work: Work, given: dict[str, Any]) -> Text:
+        _, caller = self._asker(work)
+        reason = given.get("reason")
+        text = f"proposes: {_text(given.get('proposal'))}" + (
+            f"\nbecause: {reason}" if reason else ""
+        )
+        ask = conversing.reply(self._store(), _text(given.get("id")), caller, text)
+        return f"Recorded as a proposal. {ask.id} is decided by a person.", None
+
+    def _notify_human(self, work: Work, given: dict[str, Any]) -> Text:
+        origin, caller = self._asker(work)
+        telling.tell(self._store(), origin, caller, _text(given.get("message")))
+        return "Left in the inbox. Nobody is waited for.", None
+
+    def _inbox_status(self, work: Work, given: dict[str, Any]) -> Text:
+        store = self._store()
+        if ask_id := given.get("id"):
+            ask = asking.get(store, _text(ask_id))
+            return _said(ask) if not ask.pending else f"{ask.id} is waiting for a person", None
+        origin, _ = self._asker(work)
+        waits = store.asks.pending_of_session(origin.session)
+        lines = [f"{ask.id}: {ask.question.prompt}" for ask in waits]
+        return "\n".join(lines) or "This session waits for nothing.", None
+
+
+def _cli(name: str) -> str:
+    """What the rest of the house calls this client."""
+    for cli in ("claude", "codex", "gemini", "opencode"):
+        if cli in name.lower():
+            return cli
+    return storable(name)[:40]
+
+
+def _identified(client: Client, meta: dict[str, Any]) -> Client:
+    """The session from what the host says in the call or in our environment."""
+    if isinstance(thread := meta.get("threadId"), str) and thread:
+        return Client("codex", thread)
+    if session := os.environ.get("CLAUDE_CODE_SESSION_ID"):
+        return Client("claude", session)
+    info = meta.get("io.modelcontextprotocol/clientInfo")
+    if isinstance(info, dict) and isinstance(info.get("name"), str):
+        return client._replace(cli=_cli(info["name"]))
+    return client
+
+
+def _text(given: Any) -> str:
+    if not isinstance(given, str):
+        raise UsageError(f"{given!r} should be a text")
+    return given
+
+
+def _said(ask: Ask) -> str:
+    """The answer as an agent reads it."""
+    if ask.status != "answered" and ask.value is None:
+        return f"NOT ANSWERED: {settled_sentence(ask)}"
+    text = ask.decision or answer_text(ask, ask.value)
+    default = " (the default, for nobody answered)" if ask.status == "timed_out" else ""
+    return f"{text}{default}" + (f"\nnote: {ask.note}" if ask.note else "")
+
+
+def _asked_back(store: Store, ask: Ask) -> str:
+    words = waiting.new_messages(store, ask)
+    if not words:
+        return f"NOT ANSWERED YET: {ask.id} is still waiting. Ask the same again to go on waiting."
+    return (
+        f"NOT ANSWERED YET. A person asks you about {ask.id} first:\n{words}\n"
+        f'Reply with ask_human(reply_to="{ask.id}", reply=…): that call waits for the answer.'
+    )

@@ -1,0 +1,84 @@
+"""Rules about tool calls, made and ended by people."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from humangate.domain import rules
+from humangate.domain.asks import make_id
+from humangate.domain.display import storable
+from humangate.domain.rules import Rule, check_pattern
+from humangate.errors import AgentRefusedError, NotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humangate.domain.principals import Caller
+    from humangate.doors.store import Store
+
+
+def set_gates(store: Store, caller: Caller, project: str, patterns: Sequence[str]) -> None:
+    """Make these the gates of a project, or of every project, and no others."""
+    only_people(store, caller)
+    wanted = {check_pattern(storable(pattern)) for pattern in patterns}
+    there = {rule.pattern: rule for rule in gates(store) if rule.project == project}
+    for pattern in there.keys() - wanted:
+        _end(store, caller, there[pattern])
+    _add(store, caller, "ask", project, sorted(wanted - there.keys()))
+
+
+def add(store: Store, caller: Caller, kind: str, project: str, pattern: str) -> None:
+    """One more gate, or one more thing that is never allowed. An agent may do this, too."""
+    pattern = check_pattern(storable(pattern))
+    there = [rule for rule in gates(store) if (rule.kind, rule.project) == (kind, project)]
+    if pattern in {rule.pattern for rule in there}:
+        raise UsageError(f"{pattern} stands there already")
+    _add(store, caller, kind, project, [pattern])
+
+
+def _add(store: Store, caller: Caller, kind: str, project: str, patterns: Sequence[str]) -> None:
+    now = store.now()
+    made = [
+        Rule(_new_id(), kind, pattern, caller.actor, now, project=project) for pattern in patterns
+    ]
+    if made:
+        store.rules.add(made, [rules.made(rule, caller) for rule in made])
+
+
+def _new_id() -> str:
+    return make_id(6, os.urandom(16), "r-")
+
+
+def gates(store: Store) -> list[Rule]:
+    """Everything that makes things stricter."""
+    return [rule for rule in store.rules.in_force() if rule.kind != "grant"]
+
+
+def grants(store: Store) -> list[Rule]:
+    return [rule for rule in store.rules.in_force() if rule.kind == "grant"]
+
+
+def end(store: Store, caller: Caller, rule_id: str) -> Rule:
+    """End a rule. What makes things stricter anybody may do; the rest only a person."""
+    for rule in store.rules.in_force():
+        if rule.id == rule_id:
+            if rule.kind != "grant":
+                only_people(store, caller)
+            _end(store, caller, rule)
+            return rule
+    raise NotFoundError(f"no rule {rule_id} is in force: gate grants list, gate gates list")
+
+
+def _end(store: Store, caller: Caller, rule: Rule) -> None:
+    store.rules.end(rule.id, [rules.ended(rule, caller)])
+
+
+def only_people(store: Store, caller: Caller) -> None:
+    """Whoever could take a gate away could do without it."""
+    if caller.agent and not caller.verified and not store.throwaway:
+        raise AgentRefusedError(
+            "only a person changes what is gated, and an agent seems to be at work here "
+            f"({caller.agent.because}). Do it in your own terminal, or present your token: "
+            "--as NAME"
+        )

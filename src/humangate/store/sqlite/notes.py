@@ -1,0 +1,36 @@
+"""Notes from agents to people in SQLite."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from humangate.domain.notes import Note
+from humangate.store.sqlite.queries import load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humangate.domain.asks import Notice
+    from humangate.domain.audit import Event
+    from humangate.store.sqlite.store import SqliteStore
+
+_SQL = load("notes")
+
+
+class SqliteNotes:
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+
+    def add(self, note: Note, events: Sequence[Event], notices: Sequence[Notice]) -> None:
+        with self._store.transaction() as at:
+            row = (note.author, note.project, note.text, at)
+            self._store.connection.write(_SQL["insert_note"], row)
+            self._store.record(at, events, notices)
+
+    def newest(self, limit: int) -> list[Note]:
+        rows = self._store.connection.rows(_SQL["newest_notes"], (limit,))
+        return [
+            Note(author, project, text, datetime.fromisoformat(at))
+            for author, project, text, at in rows
+        ]

@@ -1,0 +1,16 @@
+-- name: insert_rule
+INSERT INTO rules VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL);
+
+-- name: rules_in_force
+SELECT * FROM rules
+WHERE ended_at IS NULL AND (expires_at IS NULL OR expires_at > ?) AND coalesce(uses_left, 1) > 0
+ORDER BY id;
+
+-- name: use_rule
+-- The conditional write: whoever comes after the last use, the end or the hour changes nothing.
+UPDATE rules SET uses_left = uses_left - 1
+WHERE id = ?1 AND ended_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)
+    AND coalesce(uses_left, 1) > 0;
+
+-- name: end_rule
+UPDATE rules SET ended_at = ?2 WHERE id = ?1 AND ended_at IS NULL;

@@ -1,0 +1,218 @@
+"""Tool calls, and the rules about them: strict ones read widely, grants narrowly."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from tests.conftest import a_person
+
+from humangate.domain import rules
+from humangate.domain.answers import Given, answer
+from humangate.domain.asks import Ask, Origin, make_question, question_digest, record_digest
+from humangate.domain.calls import Call, headline, make_call, shown
+from humangate.domain.outcomes import answer_text
+from humangate.domain.requirements import Requirement
+from humangate.domain.rules import Rule, Scope, check_pattern, covers, forbids, in_scope
+from humangate.errors import InvalidAnswerError, UsageError
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+PUSH = make_call("Bash", {"command": "git push origin main", "description": "share it"}, "main")
+ORIGIN = Origin("/p", "/p", "claude", "claude/s1", "t1", "person:ada", "tm-7")
+
+
+def an_approval(call=PUSH, origin=ORIGIN, **more):
+    question = make_question("approval", headline(call), call=call, **more)
+    return Ask("a-222", question, origin, NOW, question_digest(question, origin))
+
+
+def given(ask, value, **more):
+    return answer(ask, (), a_person(verified=True), Given(value, **more), NOW, b"k" * 32)
+
+
+def rule(kind, pattern, **more):
+    return Rule("g-1", kind, pattern, "person:ada", NOW, **more)
+
+
+@pytest.mark.proves("AGT-1")
+def test_a_call_shows_what_it_would_do():
+    assert headline(PUSH) == "Run this command? git push origin main"
+    assert headline(Call("Write", {"file_path": "/etc/x", "content": "y"})) == "Change /etc/x?"
+    assert headline(Call("NotebookEdit", {"notebook_path": "/n"})) == "Change /n?"
+    assert headline(Call("ExitPlanMode", {"plan": "1."})) == "Go on with this plan?"
+    assert headline(Call("Read", {"file_path": "/etc/x"})) == "Use Read? /etc/x"
+    assert headline(Call("Read", {})) == "Use Read?"
+    assert (
+        headline(Call("mcp__db__drop", {"table": "users"}))
+        == 'Use mcp__db__drop? {"table":"users"}'
+    )
+    assert shown({"a": "one\ntwo", "b": 3}) == "a:\none\ntwo\nb: 3"
+    assert Call("Write", {"file_path": 7}).writes == ""
+
+
+@pytest.mark.proves("AGT-1", "LAW-4")
+def test_the_digest_covers_the_call_but_not_what_the_agent_says_about_it():
+    first = an_approval()
+    again = an_approval(PUSH._replace(remark="said otherwise"))
+    assert PUSH.remark == "share it" and "description" not in PUSH.input
+    assert first.digest == again.digest
+    assert record_digest(first) != record_digest(again)
+    for other in (
+        PUSH._replace(input={"command": "git push"}), PUSH._replace(tool="Exec"),
+        PUSH._replace(branch="x"),
+    ):  # fmt: skip
+        assert an_approval(other).digest != first.digest
+    assert make_call("Bash", "not a dict", "") == Call("Bash", {})
+    assert make_call("Bash", {"description": 4}, "").remark == ""
+    assert make_call("Task", {"description": "d"}, "").input == {"description": "d"}
+
+
+@pytest.mark.proves("AGT-1")
+def test_only_an_approval_holds_a_call():
+    with pytest.raises(UsageError):
+        make_question("text", "Q", call=PUSH)
+
+
+@pytest.mark.proves("AGT-2")
+def test_a_yes_may_carry_another_input():
+    edited = {"input": {"command": "git push --dry-run"}}
+    after = given(an_approval(), edited).change.ask
+    assert after.decision == "approved" and after.value == edited
+    assert answer_text(after, after.value) == "command: git push --dry-run"
+    for wrong in ({"input": {}}, {"input": "text"}, {"input": {"a": 1}, "b": 2}, {}):
+        assert isinstance(given(an_approval(), wrong).error, InvalidAnswerError)
+    plain = Ask("a-2", make_question("approval", "Q"), ORIGIN, NOW, "d")
+    assert isinstance(given(plain, edited).error, InvalidAnswerError)
+
+
+@pytest.mark.proves("AGT-6")
+@pytest.mark.parametrize(
+    ("word", "reach"),
+    [
+        ("session", {"session": "claude/s1"}), ("task", {"owner": "tm-7"}),
+        ("branch", {"branch": "main"}), ("hour", {"expires_at": NOW + timedelta(hours=1)}),
+        ("5", {"uses_left": 5}),
+    ],
+)  # fmt: skip
+def test_a_yes_becomes_a_grant_with_its_reach(word, reach):
+    change = given(an_approval(), "yes", scope=Scope(word)).change
+    grant = change.grant
+    assert grant == Rule(
+        grant.id, "grant", "Bash(git push origin main)", "person:ada", NOW, exact=True,
+        project="/p", ask_id="a-222", **reach,
+    )  # fmt: skip
+    assert grant.id.startswith("g-") and str(grant) == grant.pattern
+    assert [event.kind for event in change.events] == ["ask.answered", "grant.made"]
+    assert change.events[1].subject == grant.id
+    assert change.events[1].content["reach"] == rules.scope_words(grant)
+
+
+@pytest.mark.proves("AGT-6")
+def test_a_reach_that_means_nothing_is_refused():
+    nowhere = an_approval(PUSH._replace(branch=""), Origin("/p"))
+    for word in ("session", "task", "branch"):
+        with pytest.raises(UsageError, match=f"no {word}"):
+            given(nowhere, "yes", scope=Scope(word))
+    for word in ("for ever", "0", "1001", ""):
+        with pytest.raises(UsageError, match="can be for"):
+            given(an_approval(), "yes", scope=Scope(word))
+
+
+@pytest.mark.proves("AGT-6", "LAW-3")
+def test_only_one_persons_plain_yes_to_a_call_reaches_further():
+    scope = Scope("session")
+    question = Ask("a-2", make_question("approval", "Q"), ORIGIN, NOW, "d")
+    two = an_approval(requirement=Requirement(2))
+    for ask, value in (
+        (question, "yes"), (an_approval(), "no"), (two, "yes"),
+        (an_approval(), {"input": {"command": "ls"}}),
+    ):  # fmt: skip
+        with pytest.raises(UsageError):
+            given(ask, value, scope=scope)
+
+
+@pytest.mark.proves("AGT-7")
+def test_an_exact_grant_covers_this_call_alone():
+    star = make_call("Bash", {"command": "rm *.txt"}, "")
+    exact = rule("grant", star.pattern, exact=True)
+    assert covers(exact, star)
+    assert not covers(exact, make_call("Bash", {"command": "rm a.txt"}, ""))
+    assert not covers(exact, Call("Zsh", star.input))
+    unsandboxed = {"command": "rm *.txt", "dangerouslyDisableSandbox": True}
+    assert not covers(exact, make_call("Bash", unsandboxed, ""))
+    assert covers(exact, make_call("Bash", {"command": "rm *.txt", "timeout": 9}, ""))
+
+
+@pytest.mark.proves("AGT-7")
+def test_a_wider_grant_covers_one_plain_command():
+    tests = rule("grant", "Bash(npm test *)")
+    for command in ("npm test", "npm test unit", "npm test a b"):
+        assert covers(tests, make_call("Bash", {"command": command}, ""))
+    for command in (
+        "npm test; rm -rf /", "npm test && git push", "npm test $(x)", "npm test `x`", "npm testing",
+        "npm test > /etc/x", "npm test\nrm x", "npm test | sh", "npm test & x", "x npm test y",
+        "npm test \\\nrm",
+    ):  # fmt: skip
+        assert not covers(tests, make_call("Bash", {"command": command}, "")), command
+    assert not covers(rule("grant", "Bash"), PUSH)
+    for pattern in ("Bash(git push --force *)", "Bash", "Write(*)"):
+        with pytest.raises(UsageError, match="does not cover"):
+            given(an_approval(), "yes", scope=Scope("hour", pattern))
+    wide = given(an_approval(), "yes", scope=Scope("hour", "Bash(git push *)")).change.grant
+    assert wide.pattern == "Bash(git push *)" and not wide.exact
+
+
+@pytest.mark.proves("AGT-10")
+def test_a_strict_rule_holds_for_every_part():
+    push = rule("deny", "Bash(git push *)")
+    for command in (
+        "git push", "git push origin", "cd x && git push", "true; git push -f", "ls | git push",
+        "a & git push x", "a\ngit push", "a || git push",
+    ):  # fmt: skip
+        assert forbids(push, make_call("Bash", {"command": command}, "")), command
+    assert forbids(push, Call("Bash", {"command": "git push", "sandbox": False}))
+    assert forbids(rule("ask", "Bash(git push:*)"), PUSH)
+    assert forbids(rule("ask", "Write(/etc/*)"), Call("Write", {"file_path": "/etc/x"}))
+    assert forbids(rule("ask", "WebFetch"), Call("WebFetch", {"url": "u"}))
+    assert not forbids(push, make_call("Bash", {"command": "git pull"}, ""))
+    assert not forbids(rule("ask", "Write"), PUSH)
+
+
+@pytest.mark.proves("AGT-7")
+def test_a_rule_is_about_its_own_project_session_task_and_branch():
+    assert in_scope(rule("grant", "Bash"), ORIGIN, PUSH)
+    whole = {"project": "/p", "session": "claude/s1", "owner": "tm-7", "branch": "main"}
+    assert in_scope(rule("grant", "Bash", **whole), ORIGIN, PUSH)
+    for name in whole:
+        assert not in_scope(rule("grant", "Bash", **whole | {name: "other"}), ORIGIN, PUSH)
+
+
+@pytest.mark.proves("AGT-6")
+def test_the_reach_is_told_in_words():
+    assert rules.scope_words(rule("ask", "Bash")) == "in every project"
+    told = rules.scope_words(
+        rule(
+            "grant", "Bash", project="/p", session="s", owner="t", branch="b", uses_left=2,
+            expires_at=NOW,
+        )
+    )  # fmt: skip
+    assert told == ("session s, task t, branch b, 2 more times, until 2026-01-01 00:00 UTC, in /p")
+
+
+@pytest.mark.proves("AGT-8")
+def test_the_events_say_who_did_what():
+    grant = rule("grant", "Bash(x)")
+    assert rules.used(grant, PUSH, "agent:claude/s1") == (
+        "grant.used", "g-1", "agent:claude/s1",
+        {"pattern": "Bash(x)", "tool": "Bash", "input": PUSH.input},
+    )  # fmt: skip
+    ended = rules.ended(grant, a_person())
+    assert ended[:3] == ("grant.ended", "g-1", "person:ada")
+    assert ended.content["pattern"] == "Bash(x)"
+
+
+@pytest.mark.proves("AGT-7")
+@pytest.mark.parametrize("pattern", ["", "git push", "Bash()", "Bash(x", "9(x)", "(x)"])
+def test_what_is_no_pattern_is_refused(pattern):
+    with pytest.raises(UsageError, match="no pattern"):
+        check_pattern(pattern)

@@ -1,0 +1,89 @@
+"""What was going on: bounded, in a useful order, and without secrets."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from tests.conftest import an_agent
+
+from humangate.domain.calls import Call, make_call
+from humangate.domain.explaining import HIDDEN, explain, redact
+from humangate.domain.notes import Note, said
+from humangate.domain.steps import Step, has_result, open_call
+
+SECRETS = (
+    "AKIAABCDEFGHIJKLMNOP", "ghp_" + "a1" * 18, "github_pat_" + "b" * 50, "glpat-" + "x" * 20,
+    "npm_" + "c" * 36, "pypi-" + "d" * 60, "sk-ant-api03-" + "e" * 30, "sk_live_" + "f" * 24,
+    "xoxb-1234567890-abcdef", "AIza" + "g" * 35, "ya29." + "h" * 30, "gate_" + "0f" * 32,
+    "eyJhbGciOiJ9.eyJzdWIiOiIx.sig-nature",
+)  # fmt: skip
+
+
+@pytest.mark.proves("AGT-17")
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_secret_is_hidden_wherever_it_stands(secret):
+    assert redact(f"see {secret} there") == f"see {HIDDEN} there"
+
+
+@pytest.mark.proves("AGT-17")
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("https://ada:hunter2@host/x", f"https://ada:{HIDDEN}@host/x"),
+        ("Authorization: Bearer abcdefghijklmnop", f"Authorization: Bearer {HIDDEN}"),
+        ("DB_PASSWORD=hunter22 next", f"DB_PASSWORD={HIDDEN} next"),
+        ('"apiKey": "abcdefgh"', f'"apiKey": "{HIDDEN}"'),
+        ("client_secret: abcd1234", f"client_secret: {HIDDEN}"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\nx", f"{HIDDEN}\nx"),
+        ("-----BEGIN PRIVATE KEY-----\nno end", HIDDEN),
+    ],
+)
+def test_a_value_is_hidden_by_its_name(text, left):
+    assert redact(text) == left
+
+
+@pytest.mark.proves("AGT-17")
+@pytest.mark.parametrize(
+    "text", ["max_tokens: 4096", "def token(store):", "http://host:80/a@b", "sk-short", "a = b"]
+)
+def test_what_is_no_secret_stays(text):
+    assert redact(text) == text
+
+
+@pytest.mark.proves("AGT-17")
+def test_the_explanation_is_ordered_and_bounded():
+    text = explain("p" * 2000, ["one", "two"], ["Bash: ls", "x" * 400], "diff\n" + "d" * 300_000)
+    order = [text.index(part) for part in ("It works on:", "It last said:", "Bash: ls", "Changes:")]
+    assert order == sorted(order)
+    assert f"{'p' * 1500} … (500 more characters)" in text
+    assert "one\n\ntwo" in text and "(100 more characters)" in text
+    assert len(text) == 256_000
+    assert explain("", [], [], "") == ""
+
+
+@pytest.mark.proves("AGT-14")
+def test_a_call_is_found_by_its_missing_result():
+    steps = [
+        Step("call", "", "Bash", {"command": "ls", "description": "a"}, "t1"),
+        Step("result", "", call_id="t1"),
+        Step("call", "", "Bash", {"command": "ls", "description": "b"}, "t2"),
+        Step("call", "", "Read", {"file_path": "x"}, "t3"),
+        Step("call", "", "Exit", None, "t4"),
+    ]
+    ls = make_call("Bash", {"command": "ls"}, "")
+    assert open_call(steps, ls) == "t2"
+    assert open_call(steps, Call("Read", {"file_path": "x"})) == "t3"
+    assert open_call(steps, Call("Exit", {})) == "t4"
+    assert open_call(steps, Call("Read", {"file_path": "y"})) == ""
+    twice = [*steps, Step("call", "", "Bash", {"command": "ls"}, "t5")]
+    assert open_call(twice, ls) == ""
+    assert has_result(steps, "t1") and not has_result(steps, "t2")
+
+
+@pytest.mark.proves("AGT-26")
+def test_a_note_is_audited():
+    note = Note("claude", "/p", "done", datetime(2026, 1, 1, tzinfo=UTC))
+    assert said(note, an_agent()) == (
+        "note.sent", "claude", "agent:claude/s1", {"text": "done", "via": "cli"}
+    )  # fmt: skip

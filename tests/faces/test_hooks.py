@@ -1,0 +1,301 @@
+"""`gate hook`: what a host says on stdin, and what it reads on stdout."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+
+import pytest
+
+
+class Session:
+    """An agent's session, as its host tells a hook about it."""
+
+    def __init__(self, world, cli="claude"):
+        self.world = world
+        self.cli = cli
+        self.log = world.folder / "session.jsonl"
+        self.log.write_text("", encoding="utf-8")
+
+    def writes(self, kind, *blocks):
+        record = {"type": kind, "message": {"role": kind, "content": list(blocks)}}
+        with self.log.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+
+    def calls(self, command, call_id="t1"):
+        block = {"type": "tool_use", "id": call_id, "name": "Bash", "input": {"command": command}}
+        self.writes("assistant", block)
+
+    def ends(self, call_id="t1"):
+        self.writes("user", {"type": "tool_result", "tool_use_id": call_id, "content": "done"})
+
+    def event(self, name, tool="Bash", tool_input=None, **more):
+        return json.dumps(
+            {
+                "session_id": "s1", "transcript_path": str(self.log), "hook_event_name": name,
+                "cwd": str(self.world.plain.folder), "tool_name": tool,
+                "tool_input": {"command": "git push"} if tool_input is None else tool_input, **more,
+            }
+        )  # fmt: skip
+
+    def start(self, text, *words):
+        process = self.world.plain.start("hook", self.cli, *words, stdin=subprocess.PIPE)
+        process.stdin.write(text)
+        process.stdin.close()
+        process.stdin = None
+        return process
+
+    def hook(self, text, *words):
+        return self.world.plain.gate("hook", self.cli, *words, text=text)
+
+
+@pytest.fixture
+def session(world):
+    return Session(world)
+
+
+def the_ask(world, count=1):
+    """The pending asks, once there are so many."""
+    until = time.monotonic() + 20
+    while len(found := world.store.asks.pending(9)) < count:
+        assert time.monotonic() < until, "no ask came"
+        os.sched_yield()
+    return found[0] if count == 1 else found
+
+
+def ended(process):
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 0, err
+    return out
+
+
+def decision(out):
+    return json.loads(out)["hookSpecificOutput"]["decision"]
+
+
+@pytest.mark.proves("AGT-1", "AGT-3", "AGT-17", "AGT-27")
+def test_a_permission_request_is_decided_in_the_inbox(world, session):
+    session.writes("user", {"type": "text", "text": "ship it, api_key=hunter2222"})
+    session.writes("assistant", {"type": "text", "text": "Tests are green."})
+    session.calls("git push")
+    asked = session.start(session.event("PermissionRequest"), "--limit", "60")
+    ask = the_ask(world)
+    assert ask.origin.session == "claude/s1" and ask.origin.tool_use_id == "t1"
+    shown = world.plain.gate("show", ask.id).out
+    for part in (
+        "Run this command? git push", "command: git push", "ship it, api_key=‹hidden›",
+        "Tests are green.", "the asker's host enforces it",
+    ):  # fmt: skip
+        assert part in shown, part
+    assert "hunter2222" not in shown
+    assert world.claude.gate("answer", ask.id, "yes").code == 7
+    assert world.ada.gate("answer", ask.id, "no", "--note", "use stash").code == 0
+    assert decision(ended(asked)) == {
+        "behavior": "deny", "message": "A person said no to this: use stash"
+    }  # fmt: skip
+    assert world.get(ask.id).delivered_to == "agent:claude/s1#t1"
+
+
+@pytest.mark.proves("AGT-2")
+def test_an_edited_command_is_shown_as_edited(world, session):
+    asked = session.start(session.event("PermissionRequest"))
+    ask = the_ask(world)
+    assert world.ada.gate("answer", ask.id, "no", "--with", "ls").code == 2
+    assert world.ada.gate("answer", ask.id, "yes", "--with", "git push --dry-run").code == 0
+    assert decision(ended(asked)) == {
+        "behavior": "allow", "updatedInput": {"command": "git push --dry-run"}
+    }  # fmt: skip
+    shown = world.plain.gate("show", ask.id).out
+    assert "Edited: this runs instead\n│ command: git push --dry-run" in shown
+
+
+@pytest.mark.proves("AGT-6", "AGT-8")
+def test_a_yes_for_the_session_is_not_asked_again(world, session):
+    asked = session.start(session.event("PermissionRequest"))
+    ask = the_ask(world)
+    assert world.ada.gate("answer", ask.id, "yes", "--pattern", "Bash(git *)").code == 2
+    ran = world.ada.gate("answer", ask.id, "yes", "--for", "session")
+    assert "gate grants" in ran.out
+    assert decision(ended(asked)) == {"behavior": "allow"}
+    assert decision(session.hook(session.event("PermissionRequest")).out) == {"behavior": "allow"}
+    listed = world.plain.gate("grants").out
+    assert "exactly Bash(git push)" in listed and "session claude/s1" in listed
+    (grant,) = json.loads(world.plain.gate("grants", "--json").out)
+    assert world.plain.gate("grants", "revoke").code == 2
+    assert world.plain.gate("grants", "revoke", grant["id"]).code == 0
+    assert "Nothing is granted" in world.plain.gate("grants").out
+    again = session.start(session.event("PermissionRequest"))
+    assert the_ask(world).id != ask.id
+    again.kill()
+    again.communicate()
+
+
+@pytest.mark.proves("AGT-9", "AGT-11")
+def test_gates_and_denials_are_listed_and_a_denial_is_final(world, session):
+    assert "Nothing is gated" in world.plain.gate("gates").out
+    assert world.claude.gate("gates", "deny", "Bash(git push *)").code == 0
+    assert world.plain.gate("gates", "add", "Write(/etc/*)", "--project", ".").code == 0
+    assert world.plain.gate("gates", "add", "no pattern").code == 2
+    assert world.plain.gate("gates", "add").code == 2
+    told = decision(session.hook(session.event("PermissionRequest")).out)
+    assert told == {"behavior": "deny", "message": "A person has ruled this out: Bash(git push *)"}
+    listed = {one["kind"]: one for one in json.loads(world.plain.gate("gates", "--json").out)}
+    assert listed["deny"]["project"] == "" and listed["ask"]["project"].endswith("project")
+    assert "deny  Bash(git push *)" in world.plain.gate("gates", "list").out
+    assert world.plain.gate("gates", "remove", listed["deny"]["id"]).code == 0
+    assert world.plain.gate("gates", "remove", listed["deny"]["id"]).code == 5
+
+
+@pytest.mark.proves("AGT-14")
+def test_what_is_answered_in_the_terminal_leaves_the_inbox(world, session):
+    session.calls("git push")
+    asked = session.start(session.event("PermissionRequest"))
+    ask = the_ask(world)
+    session.ends()
+    assert ended(asked) == ""
+    after = world.get(ask.id)
+    assert (after.status, after.note) == ("cancelled", "answered in the terminal")
+
+
+@pytest.mark.proves("AGT-14")
+@pytest.mark.parametrize("event", ["Stop", "UserPromptSubmit", "SessionEnd"])
+def test_a_killed_hook_leaves_nothing_behind_at_the_end_of_the_turn(world, session, event):
+    session.calls("git push")
+    asked = session.start(session.event("PermissionRequest"))
+    ask = the_ask(world)
+    asked.kill()
+    asked.communicate()
+    assert session.hook(session.event(event)).out == ""
+    assert world.get(ask.id).pending, "the call has no result yet"
+    session.ends()
+    assert session.hook(session.event(event)).out == ""
+    assert world.get(ask.id).status == "cancelled"
+
+
+@pytest.mark.proves("AGT-14")
+def test_what_a_dead_agent_wanted_is_not_decided(world, session):
+    event = world.folder / "event.json"
+    event.write_text(session.event("PermissionRequest"), encoding="utf-8")
+    host = subprocess.Popen(
+        ["/bin/sh", "-c", '"$@" < "$0" & wait', str(event), *_command("hook", "claude")],
+        env=world.plain.environ, cwd=world.plain.folder, stdout=subprocess.PIPE, encoding="utf-8",
+    )  # fmt: skip
+    ask = the_ask(world)
+    host.kill()
+    host.wait()
+    assert host.stdout.read() == ""
+    host.stdout.close()
+    assert world.get(ask.id).note == "claude is gone"
+
+
+def _command(*words):
+    import sys
+
+    return [sys.executable, "-m", "humangate", *words]
+
+
+@pytest.mark.proves("AGT-16")
+def test_a_hosts_own_question_is_answered_from_the_inbox(world, session):
+    asked = {"questions": [{"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}]}
+    waits = session.start(session.event("PermissionRequest", "AskUserQuestion", asked))
+    ask = the_ask(world)
+    assert world.plain.gate("answer", ask.id, "--other", "neither").code == 0
+    assert decision(ended(waits)) == {
+        "behavior": "allow", "updatedInput": {**asked, "answers": {"Which?": "neither"}}
+    }  # fmt: skip
+    assert world.get(ask.id).delivered_at
+
+
+@pytest.mark.proves("AGT-28", "AGT-27")
+def test_a_write_outside_the_project_is_asked_about(world, session):
+    (world.plain.folder / ".git").mkdir()
+    (world.plain.folder / "link").symlink_to(world.folder)
+
+    def before(path, *words):
+        return session.hook(session.event("PreToolUse", "Write", {"file_path": path}), *words).out
+
+    inside, outside = str(world.plain.folder / "a"), str(world.folder / "b")
+    for path in (outside, "../b", "link/b"):
+        said = json.loads(before(path))["hookSpecificOutput"]
+        assert said["permissionDecision"] == "ask" and path in said["permissionDecisionReason"]
+    assert before(inside) == before("sub/a") == ""
+    assert before(inside, "--guarded") == "{}\nok\n"
+    assert before(outside, "--guarded").endswith("}\nok\n")
+    assert session.hook(session.event("PreToolUse"), "--guarded").out == "{}\nok\n"
+
+
+@pytest.mark.proves("AGT-15")
+def test_a_gated_call_is_put_off_until_it_is_decided(world, session):
+    world.plain.gate("gates", "add", "Bash(git push *)")
+
+    def before(command, call_id):
+        event = session.event("PreToolUse", tool_input={"command": command}, tool_use_id=call_id)
+        ran = session.hook(event, "--defer", "--guarded")
+        said = json.loads(ran.out.removesuffix("ok\n")).get("hookSpecificOutput", {})
+        return said.get("permissionDecision"), said.get("permissionDecisionReason", "")
+
+    assert before("git pull", "t0") == (None, "")
+    assert before("git push", "t1")[0] == "defer"
+    ask = the_ask(world)
+    assert before("git push --tags", "t2") == (
+        "deny", f"held: {ask.id} is being decided; call this again afterwards"
+    )  # fmt: skip
+    assert world.ada.gate("answer", ask.id, "yes", "--with", "git push -n").code == 0
+    event = session.event("PreToolUse", tool_use_id="t1")
+    said = json.loads(session.hook(event, "--defer").out)["hookSpecificOutput"]
+    assert (said["permissionDecision"], said["updatedInput"]) == (
+        "allow",
+        {"command": "git push -n"},
+    )
+    assert before("git push --tags", "t3")[0] == "defer"
+
+
+@pytest.mark.proves("AGT-27")
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"hook_event_name": 7}'])
+def test_what_is_no_event_decides_nothing(world, session, text):
+    ran = session.hook(text)
+    assert (ran.code, ran.out) == (2, "") and "hook" in ran.err
+    guarded = session.hook(text, "--guarded")
+    assert (guarded.code, guarded.out) == (2, "") and "blocked" in guarded.err
+
+
+@pytest.mark.proves("AGT-27")
+def test_a_store_that_cannot_be_used_decides_nothing(world, session):
+    broken = world.folder / "broken.db"
+    broken.write_text("not a database, but long enough to look at" * 40, encoding="utf-8")
+    text = session.event("PermissionRequest")
+    ran = world.plain.gate("hook", "claude", text=text, GATE_STORE=str(broken))
+    assert (ran.code, ran.out) == (8, "")
+    ran = world.plain.gate("hook", "claude", "--guarded", text=text, GATE_STORE=str(broken))
+    assert (ran.code, ran.out) == (2, "")
+    assert session.hook(session.event("Unheard")).out == ""
+
+
+@pytest.mark.proves("AGT-18")
+def test_an_unreadable_log_never_stops_an_ask(world, session):
+    session.log.write_bytes(b'\xff\xfe{"type":"user"}\n{"type":"user","message":3}\n[1]\n{"a":')
+    asked = session.start(session.event("PermissionRequest"))
+    ask = the_ask(world)
+    world.ada.gate("answer", ask.id, "yes")
+    assert decision(ended(asked)) == {"behavior": "allow"}
+    missing = session.event("PermissionRequest", transcript_path="/nowhere/x.jsonl", cwd="/nowhere")
+    asked = session.start(missing)
+    world.ada.gate("answer", the_ask(world).id, "yes")
+    assert decision(ended(asked)) == {"behavior": "allow"}
+
+
+@pytest.mark.proves("AGT-29")
+def test_a_hook_loads_nothing_heavy(world, session):
+    code = (
+        "import sys; from humangate.cli.main import main; main(['hook', 'claude']);"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    ran = subprocess.run(
+        [_command()[0], "-c", code], env=world.plain.environ, cwd=world.plain.folder,
+        input=session.event("Stop"), capture_output=True, encoding="utf-8", check=True,
+    )  # fmt: skip
+    heavy = {"asyncio", "logging", "subprocess", "importlib.metadata", "http.client", "tomllib",
+             "jsonschema_rs"}  # fmt: skip
+    assert heavy & set(ran.stderr.split()) == set()

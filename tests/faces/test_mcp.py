@@ -1,0 +1,380 @@
+"""`gate mcp`, line by line, and through the protocol's own client and schema."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.types.methods import SERVER_RESULTS
+from pydantic import TypeAdapter
+
+from humangate.mcp.server import Progress
+from humangate.mcp.tools import Tools
+from humangate.testing import MemoryStore, ScriptedPerson
+
+DISCOVERY = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+
+
+class Client:
+    """Speaks to a server of its own, one line at a time."""
+
+    def __init__(self, world, *words, **environ):
+        self.server = world.plain.start("mcp", *words, stdin=subprocess.PIPE, **environ)
+        self.number = 0
+        self.heard = []
+
+    def send(self, message):
+        text = message if isinstance(message, str) else json.dumps({"jsonrpc": "2.0"} | message)
+        self.server.stdin.write(text + "\n")
+        self.server.stdin.flush()
+
+    def ask(self, method, **params):
+        self.number += 1
+        self.send({"id": self.number, "method": method, "params": params})
+        return self.number
+
+    def call(self, tool, _meta=None, **arguments):
+        meta = {"_meta": _meta} if _meta else {}
+        return self.ask("tools/call", name=tool, arguments=arguments, **meta)
+
+    def result(self, number):
+        """What was answered to a request; everything else that is heard is kept."""
+        while True:
+            for message in self.heard:
+                if message.get("id") == number and "method" not in message:
+                    self.heard.remove(message)
+                    return message
+            line = self.server.stdout.readline()
+            assert line, self.server.stderr.read()
+            self.heard.append(json.loads(line))
+
+    def text(self, number):
+        result = self.result(number)["result"]
+        (block,) = result["content"]
+        return block["text"], result["isError"]
+
+    def close(self):
+        self.server.communicate(timeout=20)
+        return self.server.returncode
+
+
+@pytest.fixture
+def client(world):
+    made = Client(world, CLAUDE_CODE_SESSION_ID="s1")
+    yield made
+    if made.server.poll() is None:
+        assert made.close() == 0
+
+
+def pending(world, count=1):
+    until = time.monotonic() + 20
+    while len(found := world.store.asks.pending(9)) != count:
+        assert time.monotonic() < until, f"{len(found)} asks, not {count}"
+        os.sched_yield()
+    return found
+
+
+def settled(world, ask_id):
+    until = time.monotonic() + 20
+    while world.get(ask_id).pending:
+        assert time.monotonic() < until
+        os.sched_yield()
+    return world.get(ask_id)
+
+
+@pytest.mark.proves("AGT-19")
+@pytest.mark.parametrize(
+    ("asked", "spoken"),
+    [("2025-06-18", "2025-06-18"), ("2025-11-25", "2025-11-25"), ("1999-01-01", "2025-11-25")],
+)
+def test_the_handshake(client, asked, spoken):
+    result = client.result(client.ask("initialize", protocolVersion=asked, clientInfo={}))["result"]
+    assert result["protocolVersion"] == spoken and result["serverInfo"]["name"] == "humangate"
+    assert client.result(client.ask("ping"))["result"] == {}
+    assert client.result(client.ask("nothing/such"))["error"]["code"] == -32601
+
+
+@pytest.mark.proves("AGT-19")
+def test_every_result_fits_the_schema_of_its_revision(client, world):
+    note = {"name": "notify_human", "arguments": {"message": "m"}}
+    for version, more in (("2025-06-18", {}), ("2025-11-25", {}), ("2026-07-28", DISCOVERY)):
+        methods = {"tools/list": {}, "tools/call": note}
+        opening = {"protocolVersion": version, "capabilities": {}, "clientInfo": {}}
+        methods |= {"server/discover": {}} if more else {"initialize": opening, "ping": {}}
+        for method, params in methods.items():
+            result = client.result(client.ask(method, **params, **more))["result"]
+            TypeAdapter(SERVER_RESULTS[method, version]).validate_python(result, strict=False)
+    tools = client.result(client.ask("tools/list"))["result"]["tools"]
+    assert [tool["name"] for tool in tools] == [
+        "ask_human", "approve", "signal", "decide", "notify_human", "inbox_status"
+    ]  # fmt: skip
+    assert all(tool["_meta"] == {"anthropic/alwaysLoad": True} for tool in tools)
+
+
+@pytest.mark.proves("AGT-19")
+def test_no_line_brings_it_down(client):
+    for line in ("", "{", "7", "[]", '{"jsonrpc":"2.0"}', '{"id":1,"method":7}', "[" * 100_000,
+                 '{"method":"notifications/cancelled","params":{"requestId":{}}}',
+                 '{"method":"notifications/initialized"}', '{"id":9,"result":{}}'):  # fmt: skip
+        client.send(line)
+    assert client.result(client.ask("ping"))["result"] == {}
+    assert client.result(client.ask("tools/call"))["error"]["code"] == -32602
+    assert client.result(client.ask("tools/call", name="approve", arguments=[]))["error"]
+    assert client.text(client.call("ask_human")) == (
+        "a question is a text: ask_human(question=…)",
+        True,
+    )
+    assert client.text(client.call("ask_human", question="Q", options="A"))[1]
+    assert client.text(client.call("ask_human", questions=[]))[1]
+    assert client.text(client.call("ask_human", question="Q", kind="poem"))[1]
+    assert client.text(client.call("inbox_status", id=7))[1]
+
+
+@pytest.mark.proves("AGT-20", "AGT-17")
+def test_a_question_waits_for_its_answer(world, client):
+    number = client.call(
+        "ask_human", question="Which?", options=["A", "B"], context="why", urgency="high"
+    )
+    (ask,) = pending(world)
+    assert (ask.question.kind, ask.priority, ask.question.context) == ("choice", 1, "why")
+    assert (ask.origin.session, ask.origin.agent) == ("claude/s1", "claude")
+    world.plain.gate("answer", ask.id, "B", "--note", "small is fine")
+    assert client.text(number) == ("B\nnote: small is fine", False)
+    until = time.monotonic() + 20
+    while not world.get(ask.id).delivered_at:
+        assert time.monotonic() < until
+    assert world.get(ask.id).delivered_to == "agent:claude/s1"
+
+
+@pytest.mark.proves("AGT-20")
+def test_every_kind_comes_back_as_plain_text(world, client):
+    approval = client.call("ask_human", question="Sure?", kind="approval")
+    (ask,) = pending(world)
+    world.ada.gate("answer", ask.id, "no", "--note", "not today")
+    assert client.text(approval) == ("rejected\nnote: not today", False)
+    form = client.call("ask_human", question="Fill", schema={"type": "object"})
+    world.plain.gate("answer", pending(world)[0].id, '{"a": 1}')
+    assert client.text(form) == ('{"a": 1}', False)
+    text = client.call("ask_human", question="Say")
+    world.plain.gate("answer", pending(world)[0].id, "words")
+    assert client.text(text) == ("words", False)
+
+
+@pytest.mark.proves("AGT-21")
+def test_several_questions_come_back_together(world, client):
+    number = client.call(
+        "ask_human", questions=[{"question": "One?"}, {"question": "Two?", "options": ["A", "B"]}]
+    )
+    for ask in pending(world, 2):
+        world.plain.gate("answer", ask.id, "A")
+    assert client.text(number) == ("One?\nA\n\nTwo?\nA", False)
+
+
+@pytest.mark.proves("AGT-22")
+def test_a_cancelled_call_withdraws_its_ask(world, client):
+    number = client.call("ask_human", question="Q")
+    (ask,) = pending(world)
+    client.send(
+        {"method": "notifications/cancelled", "params": {"requestId": number, "reason": "Esc"}}
+    )
+    after = settled(world, ask.id)
+    assert (after.status, after.note) == ("cancelled", "the agent gave the call up: Esc")
+    assert client.result(client.ask("ping"))["result"] == {}
+    assert client.heard == [], "a cancelled call is not answered"
+
+
+@pytest.mark.proves("AGT-22", "AGT-23", "LAW-4")
+def test_a_call_that_ran_out_of_time_is_taken_up_again(world, client):
+    number = client.call("ask_human", question="Continue?")
+    (ask,) = pending(world)
+    reason = "McpError: MCP error -32001: Request timed out"
+    client.send(
+        {"method": "notifications/cancelled", "params": {"requestId": number, "reason": reason}}
+    )
+    client.result(client.ask("ping"))
+    world.plain.gate("answer", ask.id, "go on")
+    assert client.text(client.call("ask_human", question="Continue?")) == ("go on", False)
+    client.call("ask_human", question="Continue?")
+    assert pending(world)[0].id != ask.id, "the second honest question is a new one"
+
+
+@pytest.mark.proves("AGT-23", "LAW-1")
+def test_a_killed_server_loses_no_question(world, client):
+    client.call("ask_human", question="Continue?")
+    (ask,) = pending(world)
+    client.server.kill()
+    client.server.communicate()
+    assert world.get(ask.id).pending
+    again = Client(world, CLAUDE_CODE_SESSION_ID="s1")
+    number = again.call("ask_human", question="Continue?")
+    assert pending(world)[0].id == ask.id
+    world.plain.gate("answer", ask.id, "yes")
+    assert again.text(number) == ("yes", False)
+    other = Client(world, CLAUDE_CODE_SESSION_ID="s2")
+    other.call("ask_human", question="Continue?")
+    assert pending(world)[0].id != ask.id
+    assert again.close() == other.close() == 0
+    assert len(world.store.asks.pending(9)) == 1, "its question stays when an agent is gone"
+
+
+@pytest.mark.proves("AGT-20", "AGT-12")
+def test_a_person_asks_back_and_is_replied_to(world, client):
+    number = client.call("ask_human", question="Which?")
+    (ask,) = pending(world)
+    world.plain.gate("ask-back", ask.id, "what for?")
+    text, failed = client.text(number)
+    assert "what for?" in text and f'reply_to="{ask.id}"' in text and not failed
+    number = client.call("ask_human", reply_to=ask.id, reply="for the cache")
+    until = time.monotonic() + 20
+    while "for the cache" not in world.plain.gate("show", ask.id).out:
+        assert time.monotonic() < until
+    world.plain.gate("answer", ask.id, "redis")
+    assert client.text(number) == ("redis", False)
+
+
+@pytest.mark.proves("AGT-20")
+def test_what_is_not_answered_is_an_error(world, client):
+    number = client.call("ask_human", question="Q")
+    (ask,) = pending(world)
+    world.ada.gate("cancel", ask.id, "--reason", "moot")
+    text, failed = client.text(number)
+    assert failed and "cancelled" in text and "moot" in text
+
+
+@pytest.mark.proves("AGT-20")
+def test_a_host_without_patience_is_told_in_time(world):
+    client = Client(world, "--limit", "0.3")
+    text, failed = client.text(client.call("ask_human", question="Q"))
+    assert failed and "timed out" in text
+    assert client.close() == 0
+
+
+@pytest.mark.proves("AGT-24", "AGT-2")
+def test_approve_answers_in_the_hosts_shape(world, client):
+    def asked(call_id):
+        return client.call(
+            "approve", tool_name="Bash", input={"command": "ls"}, tool_use_id=call_id
+        )
+
+    number = asked("t1")
+    world.ada.gate("answer", pending(world)[0].id, "yes")
+    assert json.loads(client.text(number)[0]) == {
+        "behavior": "allow", "updatedInput": {"command": "ls"}
+    }  # fmt: skip
+    number = asked("t2")
+    world.ada.gate("answer", pending(world)[0].id, "no", "--note", "why?")
+    assert json.loads(client.text(number)[0]) == {
+        "behavior": "deny", "message": "A person said no to this: why?"
+    }  # fmt: skip
+    number = asked("t3")
+    world.ada.gate("cancel", pending(world)[0].id)
+    assert json.loads(client.text(number)[0])["behavior"] == "deny"
+
+
+@pytest.mark.proves("AGT-24", "AGT-14")
+def test_what_a_vanished_host_wanted_to_do_is_withdrawn(world, client):
+    client.call("approve", tool_name="Bash", input={"command": "ls"}, tool_use_id="t1")
+    (ask,) = pending(world)
+    assert client.close() == 0
+    assert world.get(ask.id).note == "claude is gone"
+
+
+@pytest.mark.proves("AGT-24", "AGT-16")
+def test_approve_answers_a_hosts_own_questions(world, client):
+    asked = {"questions": [{"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}]}
+    number = client.call("approve", tool_name="AskUserQuestion", input=asked)
+    world.plain.gate("answer", pending(world)[0].id, "A")
+    assert json.loads(client.text(number)[0]) == {
+        "behavior": "allow", "updatedInput": {**asked, "answers": {"Which?": "A"}}
+    }  # fmt: skip
+
+
+@pytest.mark.proves("AGT-25", "AGT-26")
+def test_signals_proposals_and_notes(world, client):
+    assert client.text(client.call("signal", status="DONE", summary="green")) == (
+        "Recorded: DONE", False
+    )  # fmt: skip
+    assert client.text(client.call("notify_human", message="half way"))[1] is False
+    listed = world.plain.gate("inbox").out
+    assert "half way" in listed and "DONE: green" in listed
+    number = client.call("signal", status="NEEDS_HUMAN", question="Which?")
+    (ask,) = pending(world)
+    assert ask.id in client.text(client.call("inbox_status"))[0]
+    assert "waiting" in client.text(client.call("inbox_status", id=ask.id))[0]
+    proposed = client.text(client.call("decide", id=ask.id, proposal="A", reason="cheap"))
+    assert "decided by a person" in proposed[0]
+    assert "proposes: A" in world.plain.gate("show", ask.id).out
+    assert world.get(ask.id).pending
+    world.plain.gate("answer", ask.id, "B")
+    assert client.text(number) == ("B", False)
+    assert client.text(client.call("inbox_status", id=ask.id)) == ("B", False)
+    assert client.text(client.call("inbox_status"))[0] == "This session waits for nothing."
+    assert client.text(client.call("decide", id="a-zzz", proposal="A"))[1]
+
+
+@pytest.mark.proves("AGT-23")
+def test_sessions_are_told_apart(world):
+    codex = Client(world)
+    codex.result(codex.ask("initialize", clientInfo={"name": "codex-mcp-client"}))
+    codex.call("ask_human", {"threadId": "th1", "callId": "c1"}, question="One?")
+    (one,) = pending(world)
+    assert (one.origin.session, one.origin.tool_use_id) == ("codex/th1", "c1")
+    other = Client(world)
+    other.result(other.ask("initialize", clientInfo={"name": "Gemini CLI"}))
+    other.call("ask_human", question="Two?")
+    two = pending(world, 2)[1]
+    assert two.origin.agent == "gemini" and two.origin.session.startswith("gemini/")
+    third = Client(world)
+    info = {"io.modelcontextprotocol/clientInfo": {"name": "somebody's own"}}
+    third.call("ask_human", info, question="Three?")
+    assert pending(world, 3)[2].origin.agent == "somebody's own"
+    assert codex.close() == other.close() == third.close() == 0
+
+
+@pytest.mark.proves("AGT-19", "AGT-20")
+def test_the_protocols_own_client_asks_and_hears(world):
+    """With the progress that the protocol's client hears of while it waits."""
+    server = StdioServerParameters(
+        command=sys.executable, args=["-m", "humangate", "mcp"], env=world.plain.environ,
+        cwd=str(world.plain.folder),
+    )  # fmt: skip
+
+    async def talk():
+        async with stdio_client(server) as streams, ClientSession(*streams) as session:
+            await session.initialize()
+            tools = await session.list_tools()
+            asked = asyncio.create_task(session.call_tool("ask_human", {"question": "Which?"}))
+            ask = (await asyncio.to_thread(pending, world))[0]
+            await asyncio.to_thread(world.plain.gate, "answer", ask.id, "this one")
+            return tools, await asked
+
+    tools, result = asyncio.run(talk())
+    assert {tool.name for tool in tools.tools} >= {"ask_human", "approve"}
+    assert [block.text for block in result.content] == ["this one"] and not result.is_error
+
+
+@pytest.mark.proves("AGT-20")
+def test_a_long_wait_tells_that_it_is_alive(monkeypatch):
+    """On a clock that flies, so that nobody waits."""
+    store = MemoryStore()
+    tools = Tools(3600.0)
+    monkeypatch.setattr(tools, "_opened", store)
+    heard = []
+    person = ScriptedPerson(store)
+    store.visitors.append(
+        lambda: store.monotonic() > 70 and bool(person.will_answer("Which?", "this").act())
+    )
+    told, _ = tools.call(1, "ask_human", {"question": "Which?"}, {}, Progress(7, heard.append))
+    assert told == "this"
+    assert [round(one["params"]["progress"]) for one in heard] == [20, 40, 60]
+    assert {one["params"]["progressToken"] for one in heard} == {7}
+    heard.clear()
+    tools.call(2, "ask_human", {"question": "Which?"}, {}, Progress(None, heard.append))
+    assert heard == []

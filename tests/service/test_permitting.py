@@ -1,0 +1,301 @@
+"""Tool calls on their way to a decision, on the store in memory."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conftest import a_person, an_agent
+
+from humangate.domain.answers import Given
+from humangate.domain.asks import Origin
+from humangate.domain.calls import make_call
+from humangate.domain.rules import Scope
+from humangate.errors import AgentRefusedError, NotFoundError, UsageError
+from humangate.service import answering, conversing, permitting, ruling, telling, waiting
+from humangate.service.permitting import Held, Permission
+from humangate.testing import MemoryStore, ScriptedPerson
+
+ADA = a_person(verified=True)
+
+
+@pytest.fixture
+def store():
+    return MemoryStore()
+
+
+@pytest.fixture
+def ada(store):
+    return ScriptedPerson(store, "ada")
+
+
+def held(command="git push", call_id="t1", session="claude/s1", **more):
+    call = make_call("Bash", {"command": command}, "main")
+    origin = Origin("/p", "/p", "claude", session, call_id, "person:ada")
+    elsewhere = more.pop("elsewhere", lambda: "")
+    return Held(call, origin, more.pop("limit", 600.0), lambda: "going on", elsewhere, **more)
+
+
+def questions(*names, multiple=False):
+    options = [{"label": "A", "description": "first"}, {"label": "B"}]
+    call = make_call(
+        "AskUserQuestion",
+        {
+            "questions": [
+                {"question": q, "options": options, "multiSelect": multiple} for q in names
+            ]
+        },
+        "",
+    )
+    return held()._replace(call=call)
+
+
+def events(store, kind):
+    return [entry.event for entry in store.audit.entries() if entry.event.kind == kind]
+
+
+@pytest.mark.proves("AGT-1", "AGT-3", "AGT-4")
+def test_a_person_decides_what_happens(store, ada):
+    told = []
+    ada.will_answer("git push", "yes")
+    assert permitting.decide(store, held(opened=told.append), an_agent()) == Permission(allow=True)
+    ask = store.asks.get(told[0])
+    assert (ask.going_on, ask.deadlines.hard) == ("going on", True)
+    assert ask.delivered_to == "agent:claude/s1#t1"
+    ada.will_answer("git push", "no", "use stash")
+    refused = permitting.decide(store, held(call_id="t2"), an_agent())
+    assert refused == Permission(False, "A person said no to this: use stash")
+    ada.will_answer("git push", "no")
+    assert permitting.decide(store, held(call_id="t3"), an_agent()).message == (
+        "A person said no to this"
+    )
+
+
+@pytest.mark.proves("AGT-2")
+def test_an_edited_input_runs_instead(store, ada):
+    ada.will_answer("git push", {"input": {"command": "git push --dry-run"}})
+    decided = permitting.decide(store, held(), an_agent())
+    assert decided == Permission(allow=True, input={"command": "git push --dry-run"})
+
+
+@pytest.mark.proves("AGT-4", "AGT-5", "LAW-4")
+def test_an_approval_is_used_by_one_call(store, ada):
+    """A second call like the first finds its ask pending, but not its answer."""
+    ada.will_answer("git push", "yes").will_answer("git push", "no")
+    first = held()
+    ask = permitting._open(store, first, an_agent(), deferred=False)
+    answering.answer(store, ask.id, ADA, Given("yes"))
+    late = waiting.wait(store, ask.id, 0)
+    assert permitting._outcome(store, late, first) == Permission(allow=True)
+    assert permitting._outcome(store, late, first) == Permission(allow=True)
+    assert permitting._outcome(store, late, held(call_id="t2")) is None
+    assert permitting._outcome(store, late, held(call_id="")) is None
+
+
+@pytest.mark.proves("AGT-4", "AGT-23")
+def test_a_call_made_again_after_a_crash_finds_its_answer(store):
+    ask = permitting._open(store, held(), an_agent(), deferred=False)
+    again = permitting._open(store, held(call_id="t9"), an_agent(), deferred=False)
+    assert again.id == ask.id
+    answering.answer(store, ask.id, ADA, Given("yes"))
+    assert permitting.decide(store, held(call_id="t9"), an_agent()) == Permission(allow=True)
+    assert permitting._open(store, held(call_id="t9"), an_agent(), deferred=False).id != ask.id
+
+
+@pytest.mark.proves("AGT-13")
+def test_a_call_that_nobody_decides_is_denied(store):
+    decided = permitting.decide(store, held(limit=100), an_agent())
+    assert decided.allow is False and "timed out" in decided.message
+    assert store.clock.monotonic() <= 100
+
+
+@pytest.mark.proves("AGT-14", "AGT-13")
+def test_what_was_decided_elsewhere_leaves_the_inbox(store):
+    looks = iter(["", "", "answered in the terminal"])
+    decided = permitting.decide(store, held(elsewhere=lambda: next(looks)), an_agent())
+    assert decided == Permission(allow=None)
+    (ask,) = store.asks.settled(9)
+    assert (ask.status, ask.note) == ("cancelled", "answered in the terminal")
+    assert permitting.retire(store, ask, an_agent(), "again").note == "answered in the terminal"
+
+
+@pytest.mark.proves("AGT-12")
+def test_a_person_may_ask_back_about_a_call(store, ada):
+    ada.will_ask_back("git push", "why now?")
+    decided = permitting.decide(store, held(), an_agent())
+    (ask,) = store.asks.pending(9)
+    assert decided.allow is False
+    assert "why now?" in decided.message and f"gate reply {ask.id}" in decided.message
+    conversing.reply(store, ask.id, an_agent(), "the tests are green")
+    ada.will_answer("git push", "yes")
+    assert permitting.decide(store, held(call_id="t2"), an_agent()) == Permission(allow=True)
+    assert store.asks.get(ask.id).decision == "approved"
+
+
+@pytest.mark.proves("AGT-6", "AGT-8")
+def test_a_grant_lets_the_same_call_pass_and_says_so(store):
+    ask = permitting._open(store, held(), an_agent(), deferred=False)
+    answering.answer(store, ask.id, ADA, Given("yes", scope=Scope("2")))
+    (grant,) = ruling.grants(store)
+    for _ in range(2):
+        assert permitting.decide(store, held(), an_agent()).allow
+    assert [event.subject for event in events(store, "grant.used")] == [grant.id] * 2
+    assert ruling.grants(store) == []
+    assert permitting.by_rule(store, held().call, held().origin) is None
+
+
+@pytest.mark.proves("AGT-8", "AGT-11")
+def test_a_revoked_grant_allows_nothing(store):
+    ask = permitting._open(store, held(), an_agent(), deferred=False)
+    answering.answer(store, ask.id, ADA, Given("yes", scope=Scope("session")))
+    (grant,) = ruling.grants(store)
+    assert permitting.by_rule(store, held().call, held(session="claude/s2").origin) is None
+    assert permitting.by_rule(store, held("git push -f").call, held().origin) is None
+    ruling.end(store, an_agent(), grant.id)
+    assert permitting.by_rule(store, held().call, held().origin) is None
+    assert events(store, "grant.ended")
+    with pytest.raises(NotFoundError):
+        ruling.end(store, ADA, grant.id)
+
+
+@pytest.mark.proves("AGT-8")
+def test_a_grant_that_ends_between_the_look_and_the_use_allows_nothing(store, monkeypatch):
+    ask = permitting._open(store, held(), an_agent(), deferred=False)
+    answering.answer(store, ask.id, ADA, Given("yes", scope=Scope("1")))
+    grants = store.rules.in_force()
+    store.rules.use(grants[0].id, [])
+    monkeypatch.setattr(store.rules, "in_force", lambda: grants)
+    monkeypatch.setattr(store.rules, "use", lambda *_: False)
+    assert permitting.by_rule(store, held().call, held().origin) is None
+
+
+@pytest.mark.proves("AGT-9")
+def test_a_denial_wins_over_a_grant(store):
+    ask = permitting._open(store, held(), an_agent(), deferred=False)
+    answering.answer(store, ask.id, ADA, Given("yes", scope=Scope("hour")))
+    ruling.add(store, an_agent(), "deny", "", "Bash(git push *)")
+    decided = permitting.decide(store, held(), an_agent())
+    assert decided == Permission(False, "A person has ruled this out: Bash(git push *)")
+    assert not events(store, "grant.used")
+
+
+@pytest.mark.proves("AGT-11")
+def test_only_a_person_takes_a_gate_away(store):
+    store.throwaway = False
+    ruling.add(store, an_agent(), "ask", "", "Bash(rm *)")
+    (gate,) = ruling.gates(store)
+    with pytest.raises(UsageError, match="already"):
+        ruling.add(store, an_agent(), "ask", "", "Bash(rm *)")
+    for verb in (
+        lambda: ruling.end(store, an_agent(), gate.id),
+        lambda: ruling.set_gates(store, an_agent(), "", []),
+    ):
+        with pytest.raises(AgentRefusedError):
+            verb()
+    ruling.set_gates(store, ADA, "", ["Bash(git push *)", "Write"])
+    assert [rule.pattern for rule in ruling.gates(store)] == ["Bash(git push *)", "Write"] or (
+        {rule.pattern for rule in ruling.gates(store)} == {"Bash(git push *)", "Write"}
+    )
+    before = store.audit.head()
+    ruling.set_gates(store, ADA, "", ["Write", "Bash(git push *)"])
+    assert store.audit.head() == before
+    ruling.set_gates(store, ADA, "/p", ["Write"])
+    assert len(ruling.gates(store)) == 3
+    ruling.end(store, ADA, ruling.gates(store)[0].id)
+    assert len(ruling.gates(store)) == 2
+
+
+@pytest.mark.proves("AGT-10")
+def test_gated_means_a_person_is_asked(store):
+    ruling.set_gates(store, ADA, "/p", ["Bash(git push *)"])
+    assert permitting.gated(store, held("cd x && git push").call, held().origin)
+    assert not permitting.gated(store, held("git pull").call, held().origin)
+    elsewhere = held().origin._replace(project="/q")
+    assert not permitting.gated(store, held().call, elsewhere)
+
+
+@pytest.mark.proves("AGT-15")
+def test_one_call_is_put_off_and_the_others_are_held(store):
+    first, second = held("one", "t1"), held("two", "t2")
+    assert permitting.defer(store, first, an_agent()) is None
+    assert permitting.defer(store, first, an_agent()) is None
+    (ask,) = store.asks.pending(9)
+    assert ask.deferred and ask.deadlines.expires_at is None
+    told = permitting.defer(store, second, an_agent())
+    assert told == Permission(False, f"held: {ask.id} is being decided; call this again afterwards")
+    twin = permitting.defer(store, held("one", "t3"), an_agent())
+    assert twin == told
+    answering.answer(store, ask.id, ADA, Given("yes"))
+    assert permitting.defer(store, first, an_agent()) == Permission(allow=True)
+    assert permitting.defer(store, second, an_agent()) is None
+
+
+@pytest.mark.proves("AGT-15")
+def test_an_answer_for_a_call_that_never_came_back_holds_nothing_up(store):
+    assert permitting.defer(store, held("one", "t1"), an_agent()) is None
+    (ask,) = store.asks.pending(9)
+    answering.answer(store, ask.id, ADA, Given("yes"))
+    assert permitting.defer(store, held("two", "t2"), an_agent()) is None
+    assert store.asks.get(ask.id).delivered_to.endswith("#gone")
+
+
+@pytest.mark.proves("AGT-15", "AGT-9", "AGT-12")
+def test_a_deferred_call_obeys_rules_and_hears_what_is_asked_back(store):
+    assert permitting.defer(store, held("one"), an_agent()) is None
+    (ask,) = store.asks.pending(9)
+    conversing.ask_back(store, ask.id, ADA, "why?")
+    assert "why?" in permitting.defer(store, held("one"), an_agent()).message
+    ruling.add(store, ADA, "deny", "", "Bash(two)")
+    assert permitting.defer(store, held("two"), an_agent()).allow is False
+
+
+@pytest.mark.proves("AGT-16")
+def test_a_hosts_questions_are_answered_with_the_persons_words(store, ada):
+    ada.will_answer("Which?", "B").will_answer("Where?", {"other": "in the garden"})
+    asked = questions("Which?", "Where?")
+    decided = permitting.answer_questions(store, asked, an_agent())
+    assert decided.input == {
+        **asked.call.input, "answers": {"Which?": "B", "Where?": "in the garden"}
+    }  # fmt: skip
+    assert decided.allow and [ask.question.prompt for ask in decided.to_take] == [
+        "Which?",
+        "Where?",
+    ]
+    assert all(ask.delivered_at is None for ask in decided.to_take)
+    assert decided.to_take[0].question.context == {"A": "first", "B": ""}
+    ada.will_answer("Several?", ["A", "B"])
+    several = permitting.answer_questions(store, questions("Several?", multiple=True), an_agent())
+    assert several.input["answers"] == {"Several?": "A, B"}
+
+
+@pytest.mark.proves("AGT-16", "AGT-13")
+def test_a_question_answered_in_the_terminal_takes_the_others_along(store):
+    looks = iter(["answered in the terminal"])
+    asked = questions("Which?", "Where?")._replace(elsewhere=lambda: next(looks, ""))
+    asked = asked._replace(limit_seconds=10.0)
+    assert permitting.answer_questions(store, asked, an_agent()) == Permission(allow=None)
+    assert store.asks.pending(9) == []
+    nothing = asked._replace(call=make_call("AskUserQuestion", {}, ""))
+    assert permitting.answer_questions(store, nothing, an_agent()) == Permission(allow=None)
+
+
+@pytest.mark.proves("AGT-16", "AGT-12")
+def test_a_person_may_ask_back_about_a_hosts_question(store, ada):
+    ada.will_ask_back("Which?", "what for?")
+    decided = permitting.answer_questions(store, questions("Which?"), an_agent())
+    assert decided.allow is False and "what for?" in decided.message
+
+
+@pytest.mark.proves("AGT-25", "AGT-26")
+def test_notes_and_signals_are_kept_and_decide_nothing(store):
+    origin = held().origin
+    telling.tell(store, origin, an_agent(), " half way \n")
+    telling.signal(store, origin, an_agent(), "DONE", "all green")
+    telling.signal(store, origin, an_agent(), "WAITING_FOR_TEA", "")
+    texts = [note.text for note in store.notes.newest(9)]
+    assert texts == ["WAITING_FOR_TEA", "DONE: all green", "half way"]
+    assert [event.subject for event in events(store, "agent.signalled")] == ["claude/s1"] * 2
+    assert [notice.kind for notice in store.outbox.waiting(9)] == ["note"]
+    for text in ("", " ", "x" * 8001):
+        with pytest.raises(UsageError):
+            telling.tell(store, origin, an_agent(), text)
+    with pytest.raises(UsageError):
+        telling.signal(store, origin, an_agent(), " ", "")
