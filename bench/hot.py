@@ -14,6 +14,7 @@ from bench import stores
 from bench.figures import Figure
 
 import humangate
+from humangate.domain.rules import Rule
 from humangate.service.asking import Request
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Command(NamedTuple):
 
     words: Callable[[], list[str]]
     environ: dict[str, str]
+    stdin: str = os.devnull
 
 
 def measure() -> Iterator[Figure]:
@@ -84,6 +86,7 @@ def _commands(folder: str, store: SqliteStore) -> dict[str, Command]:
     """By name. The store is the quiet one, where a single ask waits in between."""
     form = Request("Where, and how many?", "form", schema=_SCHEMA)
     waiting = stores.ask(store)
+    store.rules.add([Rule("g-222222", "grant", "Bash(git *)", "person:ada", store.now())], [])
     with closing(_store(folder, "busy")) as crowded:
         for _ in range(_A_FULL_PAGE):
             stores.ask(crowded)
@@ -101,7 +104,28 @@ def _commands(folder: str, store: SqliteStore) -> dict[str, Command]:
         ),
         _FORM: Command(lambda: [_GATE, "answer", stores.ask(store, form), _FILLED_IN], quiet),
         "gate wait ID (answered)": Command(lambda: [_GATE, "wait", _answered(store)], quiet),
+        "gate hook claude (granted call)": Command(
+            lambda: [_GATE, "hook", "claude"], quiet, _event(folder, "PermissionRequest")
+        ),
+        "gate hook claude (end of a turn)": Command(
+            lambda: [_GATE, "hook", "claude"], quiet, _event(folder, "Stop")
+        ),
     }
+
+
+def _event(folder: str, name: str) -> str:
+    """A file that holds what a host says about a call that a rule allows."""
+    path = os.path.join(folder, f"{name}.json")
+    event = {
+        "hook_event_name": name,
+        "session_id": "s1",
+        "cwd": folder,
+        "tool_name": "Bash",
+        "tool_input": {"command": "git push"},
+    }
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(event, file)
+    return path
 
 
 def _answered(store: SqliteStore) -> str:
@@ -113,7 +137,10 @@ def _answered(store: SqliteStore) -> str:
 def _cpu_seconds(command: Command) -> float:
     """User and system time of one run, as the kernel counts them."""
     words = command.words()
-    silent = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+    silent = [
+        (os.POSIX_SPAWN_OPEN, 0, command.stdin, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+    ]
     child = os.posix_spawn(words[0], words, command.environ, file_actions=silent)
     _, status, used = os.wait4(child, 0)
     if status:
@@ -124,7 +151,10 @@ def _cpu_seconds(command: Command) -> float:
 def _slow_modules(command: Command) -> list[str]:
     """Those of the slow modules that one run of a command imports."""
     run = [_PYTHON, "-X", "importtime", *(word for word in command.words() if word != _PYTHON)]
-    done = subprocess.run(run, env=command.environ, capture_output=True, text=True, check=True)
+    with open(command.stdin, encoding="utf-8") as stdin:
+        done = subprocess.run(
+            run, env=command.environ, stdin=stdin, capture_output=True, text=True, check=True
+        )
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     return [module for module in SLOW_MODULES if module in loaded]
 

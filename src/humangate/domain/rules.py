@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 OUTSIDE = "Edit(outside the project)"
 """The one gate that no pattern can say: a file of another project is written."""
 
-_PATTERN = re.compile(r"[A-Za-z_][\w-]*(\(.+\))?", re.DOTALL)
-_BETWEEN_COMMANDS = re.compile(r"&&|\|\||[;&|\n]")
+# Compiled when they are needed: most commands load this module and use none of it.
+_PATTERN = r"[A-Za-z_][\w-]*(\(.+\))?"
+_BETWEEN_COMMANDS = r"&&|\|\||[;&|\n]"
 _PUNCTUATION = "^;&|<>()$`\\\n\r"
 
 
@@ -62,7 +63,7 @@ class Scope(NamedTuple):
 
 def check_pattern(pattern: str) -> str:
     """The pattern, if it is one."""
-    if not _PATTERN.fullmatch(pattern):
+    if not re.fullmatch(_PATTERN, pattern, re.DOTALL):
         raise UsageError(
             f"{pattern!r} is no pattern: write Tool or Tool(words), for example Bash(git push *)"
         )
@@ -75,7 +76,7 @@ def forbids(rule: Rule, call: Call) -> bool:
     if tool != call.tool:
         return False
     whole = call.command or call.subject
-    parts = [whole, *_BETWEEN_COMMANDS.split(whole)]
+    parts = [whole, *re.split(_BETWEEN_COMMANDS, whole)]
     return words is None or any(_matches(words, part.strip(), ".") for part in parts)
 
 
