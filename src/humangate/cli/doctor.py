@@ -1,8 +1,13 @@
-"""Check the store and this machine, and say how far what happens here can be trusted."""
+"""Check the store, this machine and the hosts that `gate install` has set up.
+
+The hosts' gates are tried for real: each CLI is told by a scripted model on this machine to use
+a gated tool, in a home of its own; a no must block it, and a yes must let it pass.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate import settings, surroundings, wiring
@@ -22,7 +27,8 @@ _NETWORK = ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "afs", "ceph")
 class Finding(NamedTuple):
     """One thing the doctor looked at."""
 
-    ok: bool
+    ok: bool | None
+    """None: known, and nothing that could be mended here."""
     what: str
 
 
@@ -35,10 +41,15 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"trust": TRUST, "findings": [finding._asdict() for finding in findings]})
     else:
+        marks = {
+            True: coloured("ok  ", "green"),
+            None: coloured("open", "yellow"),
+            False: coloured("!!  ", "red"),
+        }
         for ok, what in findings:
-            print(f"{coloured('ok ', 'green') if ok else coloured('!! ', 'red')} {what}")
+            print(f"{marks[ok]} {what}")
         print(f"\nTrust: {TRUST}")
-    return 0 if all(finding.ok for finding in findings) else 1
+    return 1 if any(finding.ok is False for finding in findings) else 0
 
 
 def _examine() -> Iterator[Finding]:
@@ -57,6 +68,22 @@ def _examine() -> Iterator[Finding]:
     yield _privacy(os.path.dirname(path))
     yield _file_system(path)
     yield _agents()
+    yield from _hosts()
+
+
+def _hosts() -> Iterator[Finding]:
+    # Imported here: they start processes, which loads more than the rest of this command.
+    from humangate.cli.rehearsal import try_hosts
+    from humangate.integrations.checks import check_hosts
+
+    folder = os.getcwd()
+    found = [Finding(*one) for one in check_hosts(os.environ, folder)]
+    if not found:
+        yield Finding(True, "no agent is set up to ask here: gate install claude, or codex")
+        return
+    yield from found
+    print("Trying the gates for real …", file=sys.stderr, flush=True)
+    yield from (Finding(*one) for one in try_hosts(folder))
 
 
 def _privacy(folder: str) -> Finding:

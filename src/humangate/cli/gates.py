@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(store: Store, as_json: bool) -> int:
-    rules = ruling.gates(store)
+    rules = sorted(ruling.gates(store), key=lambda rule: (rule.project, rule.kind, rule.pattern))
     if as_json:
         print_json([{"id": r.id, "kind": r.kind, **_about(r)} for r in rules])
         return 0

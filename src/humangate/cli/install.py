@@ -1,0 +1,183 @@
+"""Let an agent CLI ask: write its rules, hooks, MCP server and instructions, after showing them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+from humangate import settings, surroundings, wiring
+from humangate.cli.identity import add_identity, caller
+from humangate.cli.prompts import can_prompt
+from humangate.cli.screen import coloured, print_json
+from humangate.domain.display import inert
+from humangate.errors import AgentRefusedError, CancelledError, UsageError
+from humangate.integrations import plans
+from humangate.integrations.gates import choose
+from humangate.integrations.places import Place
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from humangate.integrations.plans import Change, Plan
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_place(parser)
+    parser.add_argument(
+        "--gate",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="gate this as well, for example 'Bash(make release *)'; may be repeated",
+    )
+    parser.add_argument(
+        "--no-gate",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="do not gate this; may be repeated",
+    )
+    parser.add_argument("--yes", action="store_true", help="write without asking")
+
+
+def add_place(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("cli", choices=plans.HOSTS, help="the agent's command line")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--user", action="store_true", help="for everything you do (this is the default)"
+    )
+    where.add_argument("--project", action="store_true", help="for the project you are in")
+    parser.add_argument("--dry-run", action="store_true", help="show the changes, write nothing")
+    add_identity(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    place = place_of(args)
+    if (args.gate or args.no_gate) and not plans.host(args.cli).HAS_GATES:
+        raise UsageError(f"{args.cli} has no rules that could hold a gate: use claude or codex")
+    if not args.dry_run:
+        check_person(args)
+        if not args.yes and (args.json or not can_prompt()):
+            raise UsageError("there is no terminal to ask at: look at --dry-run, then add --yes")
+    gates = choose(_in_force(place), args.gate, args.no_gate)
+    program = gate_program()
+    plan = plans.install(args.cli, place, program, gates)
+    if not args.json:
+        show(plan)
+    if not args.dry_run:
+        _ask_and_write(args, place, program, gates, plan)
+    if os.environ.get("GATE_STORE"):
+        said = "GATE_STORE is set here: start the agent with it too, or it asks in another inbox."
+        plan = plan._replace(notes=(*plan.notes, said))
+    held = gates if plans.host(args.cli).HAS_GATES else ()
+    return report(args, plan, held, "Everything is there already; nothing was changed.")
+
+
+def place_of(args: argparse.Namespace) -> Place:
+    project = surroundings.project(os.getcwd()) if args.project else ""
+    return Place(project, os.environ)
+
+
+def check_person(args: argparse.Namespace) -> None:
+    """Whoever could take a gate away could do without it."""
+    store = wiring.open_store()
+    who = caller(store, args)
+    store.close()
+    if who.agent and not who.verified:
+        raise AgentRefusedError(
+            "only a person changes what is gated, and an agent seems to be at work here "
+            f"({who.agent.because}). Do it in your own terminal, present your token (--as NAME), "
+            "or look at it with --dry-run"
+        )
+
+
+def gate_program() -> str:
+    """This program, by the path under which others can start it."""
+    beside = os.path.join(os.path.dirname(sys.executable), "gate")
+    for path in (os.path.abspath(sys.argv[0]), beside, shutil.which("gate") or ""):
+        if os.path.basename(path) == "gate" and os.access(path, os.X_OK):
+            return path
+    raise UsageError("the program gate is not installed here: pip install humangate, then again")
+
+
+def _in_force(place: Place) -> list[str]:
+    """The gates that stand in the store; to look at them, no store is made."""
+    if not os.path.exists(settings.store_path(os.environ)):
+        return []
+    from humangate.service import ruling
+
+    store = wiring.open_store()
+    found = [
+        rule.pattern
+        for rule in ruling.gates(store)
+        if rule.kind == "ask" and rule.project == place.project
+    ]
+    store.close()
+    return sorted(found)
+
+
+def _ask_and_write(
+    args: argparse.Namespace, place: Place, program: str, gates: tuple[str, ...], plan: Plan
+) -> None:
+    if not plan.changes_nothing and not args.yes and not _agreed():
+        raise CancelledError("nothing was written")
+    if plans.host(args.cli).HAS_GATES:
+        set_gates(args, place, gates)
+    # Worked out again: while the person read it, the CLI may have written its own settings.
+    plans.carry_out(plans.install(args.cli, place, program, gates))
+
+
+def set_gates(args: argparse.Namespace, place: Place, gates: Sequence[str]) -> None:
+    from humangate.service import ruling
+
+    store = wiring.open_store()
+    ruling.set_gates(store, caller(store, args), place.project, gates)
+    store.close()
+
+
+def _agreed() -> bool:
+    try:
+        return input("Write this? [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
+
+
+def show(plan: Plan) -> None:
+    for change in plan.changes:
+        for line in _diff(change):
+            colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+            shown = inert(line)
+            print(coloured(shown, colour) if colour else shown)
+
+
+def _diff(change: Change) -> Iterator[str]:
+    # Imported here: help and errors do not need it.
+    from difflib import unified_diff
+
+    def lines(content: bytes | None) -> list[str]:
+        return (content or b"").decode("utf-8", "replace").splitlines()
+
+    old = "/dev/null" if change.found is None else change.path
+    new = "/dev/null" if change.after is None else change.path
+    return unified_diff(lines(change.found), lines(change.after), old, new, lineterm="")
+
+
+def report(args: argparse.Namespace, plan: Plan, gates: Sequence[str], if_nothing: str) -> int:
+    """Say what was done, or would be."""
+    if args.json:
+        changes = [{"path": change.path, "change": change.word} for change in plan.changes]
+        print_json({"files": changes, "gates": list(gates), "notes": list(plan.notes)})
+        return 0
+    would = "would be " if args.dry_run else ""
+    for change in plan.changes:
+        if change.word != "same":
+            print(f"{would}{change.word}: {change.path}")
+    if plan.changes_nothing:
+        print(if_nothing)
+    for note in plan.notes:
+        print(inert(note))
+    return 0

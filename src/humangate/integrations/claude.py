@@ -1,0 +1,106 @@
+"""Claude Code: rules that make it ask, hooks that carry the question, the MCP server, its limits."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from humangate.domain.rules import OUTSIDE
+from humangate.integrations.entries import Entry
+from humangate.integrations.instructions import INSTRUCTIONS
+from humangate.integrations.places import Target, Wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humangate.integrations.places import Place
+
+NAME = "claude"
+HAS_GATES = True
+
+_DAY_SECONDS = 86_400
+_GUARD_SECONDS = 60
+_RETIRE_SECONDS = 30
+_TOOLS = ("ask_human", "notify_human", "inbox_status", "signal", "decide")
+_WRITERS = "Edit|Write|MultiEdit|NotebookEdit"
+_ENVIRONMENT = {
+    # Beyond its limit a shell command goes to the background, and its output loses its authority.
+    "BASH_DEFAULT_TIMEOUT_MS": "600000",
+    "BASH_MAX_TIMEOUT_MS": "600000",
+    "GATE_AGENT_WAIT_SECONDS": "540",
+    # The same for a tool call, after two minutes; 0 is never.
+    "CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS": "0",
+    "MCP_TOOL_TIMEOUT": f"{_DAY_SECONDS}000",
+}
+
+
+def root(place: Place) -> str:
+    return place.folder("CLAUDE_CONFIG_DIR", ".claude")
+
+
+def wanted(place: Place, gate: str, gates: Sequence[str]) -> Wanted:
+    server = Entry(
+        ("mcpServers", "humangate"),
+        {
+            "command": gate,
+            "args": ["mcp"],
+            "alwaysLoad": True,
+            "timeout": _DAY_SECONDS * 1000,
+        },
+        "own",
+    )
+    if place.project:
+        settings = os.path.join(place.project, ".claude", "settings.json")
+        servers = os.path.join(place.project, ".mcp.json")
+        memory = os.path.join(place.project, "CLAUDE.md")
+        # Until then it leaves our allow rules out, and asks about its questions [seen].
+        notes = ["Claude Code will ask once whether you trust this project and its MCP server."]
+    else:
+        settings = os.path.join(root(place), "settings.json")
+        moved = place.environ.get("CLAUDE_CONFIG_DIR")
+        servers = os.path.join(root(place) if moved else place.home, ".claude.json")
+        memory = os.path.join(root(place), "CLAUDE.md")
+        notes = []
+    targets = (
+        Target(settings, tuple(_settings(gate, gates))),
+        Target(servers, (server,)),
+        Target(memory, block=INSTRUCTIONS),
+    )
+    notes.append("Sessions that run now know all of it once they are started again.")
+    return Wanted(targets, tuple(notes))
+
+
+def _settings(gate: str, gates: Sequence[str]) -> list[Entry]:
+    hook = f"{shlex.quote(gate)} hook claude"
+    entries = [Entry(("permissions", "ask"), rule) for rule in gates if rule != OUTSIDE]
+    entries += [Entry(("permissions", "allow"), f"mcp__humangate__{tool}") for tool in _TOOLS]
+    entries.append(_hook("PermissionRequest", f"{hook} --limit {_DAY_SECONDS}", _DAY_SECONDS, "*"))
+    if OUTSIDE in gates:
+        entries.append(_hook("PreToolUse", guarded(hook), _GUARD_SECONDS, _WRITERS))
+    entries += [
+        _hook(event, hook, _RETIRE_SECONDS) for event in ("Stop", "UserPromptSubmit", "SessionEnd")
+    ]
+    entries += [Entry(("env", name), value, "default") for name, value in _ENVIRONMENT.items()]
+    return entries
+
+
+def _hook(event: str, command: str, seconds: int, matcher: str = "") -> Entry:
+    group: dict[str, Any] = {"matcher": matcher} if matcher else {}
+    group["hooks"] = [{"type": "command", "command": command, "timeout": seconds}]
+    return Entry(("hooks", event), group)
+
+
+def guarded(hook: str, options: str = "") -> str:
+    """A PreToolUse hook as a line of shell that blocks the tool unless all went well.
+
+    Claude Code lets the tool run when such a hook is missing, dies, or prints no whole JSON
+    object; only exit code 2 stops it. So nothing passes here but two lines: an object and `ok`.
+    """
+    run = f"{hook} --guarded{options} --limit {_GUARD_SECONDS}"
+    return (
+        f'o=$({run}) && printf "%s\\n" "$o" | {{ IFS= read -r a && IFS= read -r b && '
+        '! IFS= read -r c && [ "$b" = ok ] && case $a in "{"*"}") printf "%s\\n" "$a";; '
+        "*) false;; esac; } || { echo 'humangate could not check this, so it is blocked: "
+        "gate doctor says why' >&2; exit 2; }"
+    )

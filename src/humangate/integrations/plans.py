@@ -1,0 +1,200 @@
+"""What installing or uninstalling would change, worked out whole before anything is written."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from humangate.errors import NotFoundError, UsageError
+from humangate.integrations import blocks, entries, files, records
+from humangate.integrations.records import Installed, Written
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humangate.integrations.places import Place, Target
+
+HOSTS = ("claude", "codex", "gemini", "opencode")
+
+
+class Change(NamedTuple):
+    """One file, as it was found and as it shall be; None is no file."""
+
+    path: str
+    found: bytes | None
+    after: bytes | None
+    folders: tuple[str, ...] = ()
+    """Folders to remove when they are empty, once the file is gone."""
+
+    @property
+    def word(self) -> str:
+        if self.found == self.after:
+            return "same"
+        if self.after is None:
+            return "removed"
+        return "made" if self.found is None else "changed"
+
+
+class Plan(NamedTuple):
+    """All the changes, and the record that shall stand afterwards."""
+
+    changes: tuple[Change, ...]
+    notes: tuple[str, ...]
+    project: str
+    record_path: str
+    record: Installed | None
+
+    @property
+    def changes_nothing(self) -> bool:
+        return all(change.word == "same" for change in self.changes)
+
+
+def host(cli: str) -> Any:
+    # Only the one that is used is loaded.
+    return import_module(f"humangate.integrations.{cli}")
+
+
+def record_path(cli: str, place: Place) -> str:
+    usual = place._replace(environ={"HOME": place.home})
+    root = host(cli).root(place)
+    moved_to = "" if root == host(cli).root(usual) else root
+    return records.path_of(place.environ, cli, place.project, moved_to)
+
+
+def install(cli: str, place: Place, gate: str, gates: Sequence[str]) -> Plan:
+    """What it takes to have everything of ours there, once."""
+    path = record_path(cli, place)
+    past = records.read(path)
+    wanted = host(cli).wanted(place, gate, gates)
+    changes, written, notes = [], [], list(wanted.notes)
+    for target in wanted.targets:
+        # A link stays a link: what it points to is written.
+        real = target._replace(path=os.path.realpath(target.path))
+        change, left, kept = _put(cli, real, past.file(real.path) if past else None)
+        changes.append(change)
+        written.append(left)
+        notes += kept
+    for old in past.files if past else ():
+        if old.path not in [change.path for change in changes]:
+            change, said = _take_back(cli, old)
+            changes.append(change)
+            notes += said
+    if place.project:
+        notes.append(f"These files name {gate}: whoever shares them needs it there, too.")
+    record = Installed(cli, place.project, gate, tuple(gates), tuple(written))
+    return Plan(tuple(changes), tuple(notes), place.project, path, record)
+
+
+def uninstall(cli: str, place: Place) -> Plan:
+    """What it takes to have things as they were, whatever else has changed since."""
+    path = record_path(cli, place)
+    past = records.read(path)
+    if past is None:
+        where = f"in {place.project}" if place.project else "for this user"
+        other = "--user" if place.project else "--project"
+        raise NotFoundError(f"gate is not installed for {cli} {where}; did you mean {other}?")
+    changes, notes = [], []
+    for written in past.files:
+        change, said = _take_back(cli, written)
+        changes.append(change)
+        notes += said
+    return Plan(tuple(changes), tuple(notes), place.project, path, None)
+
+
+def carry_out(plan: Plan) -> None:
+    """Write what was planned. The record comes first: a crash after it loses nothing."""
+    if plan.record:
+        records.write(plan.record_path, plan.record)
+    for change in plan.changes:
+        if change.word == "same":
+            continue
+        if change.after is None:
+            files.remove(change.path, change.folders)
+        else:
+            # A CLI may keep its keys in a file that we made.
+            files.write(change.path, change.after, private=not plan.project)
+    if plan.record is None:
+        files.remove(plan.record_path, (os.path.dirname(plan.record_path),))
+
+
+def _put(cli: str, target: Target, past: Written | None) -> tuple[Change, Written, list[str]]:
+    found = files.read(target.path)
+    text = files.text_of(found, target.path)
+    kept: list[str] = []
+    ours: tuple[entries.Entry, ...] = ()
+    if target.block:
+        _check(cli, _without(past, text, target), target.path)
+        after = blocks.put(text, target.path, target.block, past.block if past else None)
+        _check_result(cli, after, target.path)
+    else:
+        edited = entries.put(text, target.path, target.entries, past.entries if past else ())
+        after, ours = edited.text, edited.ours
+        kept = [f"{target.path} sets {'.'.join(e.path)} itself: left so" for e in edited.kept]
+    content = after.encode()
+    written = Written(
+        target.path,
+        _before(found, past),
+        records.digest(content),
+        past.folders if past else files.missing_folders(target.path),
+        ours,
+        target.block,
+    )
+    return Change(target.path, found, content), written, kept
+
+
+def _before(found: bytes | None, past: Written | None) -> bytes | None:
+    """The file without us: as it first was, with what others have changed in it since."""
+    if past is None or found is None:
+        return found
+    return past.before if records.digest(found) == past.left else _stripped(found, past)
+
+
+def _without(past: Written | None, text: str, target: Target) -> str:
+    block = past.block if past and past.block else target.block
+    assert block is not None
+    return blocks.cut(text, target.path, block)
+
+
+def _take_back(cli: str, written: Written) -> tuple[Change, list[str]]:
+    path, found = written.path, files.read(written.path)
+    if found is None:
+        return Change(path, None, None), [f"{path} is gone already"]
+    if records.digest(found) == written.left:
+        return Change(path, found, written.before, written.folders), []
+    if found == written.before:
+        return Change(path, found, found), []
+    after = _stripped(found, written)
+    _check_result(cli, files.text_of(after, path), path)
+    said = [f"{path} was changed since, so only what gate wrote is taken out"]
+    return Change(path, found, after, written.folders), said
+
+
+def _stripped(found: bytes, written: Written) -> bytes | None:
+    text = files.text_of(found, written.path)
+    if written.block:
+        after = blocks.cut(text, written.path, written.block)
+    else:
+        before = files.text_of(written.before, written.path)
+        after = entries.cut(text, written.path, written.entries, before)
+    nothing = written.before is None and after.strip() in ("", "{}")
+    return None if nothing else after.encode()
+
+
+def _check(cli: str, text: str, path: str) -> None:
+    if path.endswith(".toml"):
+        host(cli).check(text, path)
+
+
+def _check_result(cli: str, text: str, path: str) -> None:
+    if not path.endswith(".toml"):
+        return
+    # Imported here: only codex's settings are TOML.
+    import tomllib
+
+    try:
+        tomllib.loads(text)
+    except ValueError as error:
+        raise UsageError(
+            f"{path} would no longer be TOML ({error}), so it is left alone: mend it by hand"
+        ) from None

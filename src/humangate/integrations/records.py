@@ -1,0 +1,111 @@
+"""What was installed, and what stood there before, so that it can all be put back."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from humangate import settings
+from humangate.errors import UsageError
+from humangate.integrations import files
+from humangate.integrations.blocks import Block
+from humangate.integrations.entries import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Written(NamedTuple):
+    """One file that we changed."""
+
+    path: str
+    before: bytes | None
+    """Its content without us; None when it was not there."""
+    left: str
+    """The digest of what we left there."""
+    folders: tuple[str, ...]
+    """The folders we made for it, the innermost first."""
+    entries: tuple[Entry, ...] = ()
+    block: Block | None = None
+
+
+class Installed(NamedTuple):
+    """Everything that is installed for one CLI, for a person or for one project."""
+
+    cli: str
+    project: str
+    gate: str
+    gates: tuple[str, ...]
+    files: tuple[Written, ...]
+
+    def file(self, path: str) -> Written | None:
+        return next((one for one in self.files if one.path == path), None)
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def folder(environ: Mapping[str, str]) -> str:
+    return os.path.join(settings.data_folder(environ), "installed")
+
+
+def path_of(environ: Mapping[str, str], cli: str, project: str, moved_to: str) -> str:
+    """The record of one installation; a CLI whose own folder was moved has one for each."""
+    name = f"{cli}-{'project' if project else 'user'}"
+    if place := project or moved_to:
+        name += f"-{digest(os.fsencode(place))[:12]}"
+    return os.path.join(folder(environ), f"{name}.json")
+
+
+def read(path: str) -> Installed | None:
+    content = files.read(path)
+    if content is None:
+        return None
+    try:
+        return _installed(json.loads(content))
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"{path}, the record of what gate installed, is damaged: {error}"
+        ) from None
+
+
+def write(path: str, installed: Installed) -> None:
+    content = json.dumps(_document(installed), ensure_ascii=True).encode()
+    files.write(path, content, private=True)
+
+
+def _document(installed: Installed) -> dict[str, Any]:
+    return installed._asdict() | {"files": [_file_document(one) for one in installed.files]}
+
+
+def _file_document(written: Written) -> dict[str, Any]:
+    before = written.before
+    return written._asdict() | {
+        "before": None if before is None else base64.b64encode(before).decode(),
+        "entries": [entry._asdict() for entry in written.entries],
+        "block": written.block._asdict() if written.block else None,
+    }
+
+
+def _installed(document: dict[str, Any]) -> Installed:
+    listed = tuple(_written(one) for one in document["files"])
+    return Installed(**document | {"gates": tuple(document["gates"]), "files": listed})
+
+
+def _written(document: dict[str, Any]) -> Written:
+    before, block = document["before"], document["block"]
+    return Written(
+        **document
+        | {
+            "before": None if before is None else base64.b64decode(before),
+            "folders": tuple(document["folders"]),
+            "entries": tuple(
+                Entry(tuple(one["path"]), one["value"], one["kind"]) for one in document["entries"]
+            ),
+            "block": block and Block(block["begin"], block["end"], tuple(block["lines"])),
+        }
+    )

@@ -1,0 +1,201 @@
+"""A model that follows a script, for rehearsing with real agent CLIs: local, free and predictable.
+
+It speaks the Messages API (claude) and the Responses API (codex). The script rides in the prompt
+and the place in it in the ids of the tool calls, so resumed sessions and several at once work.
+
+with ScriptedModel() as model:
+    prompt = script([tool("Bash", command="ls"), text("It printed: {{result}}")])
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Self
+from uuid import uuid4
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_SCRIPT = re.compile(r"\bscript<<(.*?)>>script\b", re.DOTALL)
+_STEP = re.compile(r"_step(\d+)_")
+_RESULT = re.compile(r"\{\{result(?::(.+?))?\}\}")
+_USAGE = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+
+
+def text(words: str) -> dict[str, Any]:
+    """Say this and end the turn. Here and in what tools are given, {{result}} stands for the
+    latest tool result and {{result:PATTERN}} for the part of it that matches."""
+    return {"text": words}
+
+
+def tool(name: str, **arguments: Any) -> dict[str, Any]:
+    """Call one tool; its name may lack what the host puts before it (`mcp__server__`)."""
+    return tools((name, arguments))
+
+
+def tools(*calls: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+    """Call several tools in one turn."""
+    return {"calls": [{"name": name, "input": arguments} for name, arguments in calls]}
+
+
+def script(steps: Sequence[dict[str, Any]]) -> str:
+    """The part of a prompt that tells the model what to do, one step after the other."""
+    return f"script<<{json.dumps(steps)}>>script"
+
+
+def tool_results(request: dict[str, Any]) -> list[str]:
+    """What the tools returned to the model, as a request tells it."""
+    return [words for kind, words in _turns(request) if kind == "result"]
+
+
+class ScriptedModel(ThreadingHTTPServer):
+    """Listens on a free local port while the `with` block runs."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        self.requests: list[dict[str, Any]] = []
+        """Every request for an answer, in the order they came."""
+
+    def __enter__(self) -> Self:
+        Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+
+def _turns(request: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What was `said` by the user, the ids of what was `called`, each `result`: by either API."""
+    for message in request.get("messages", ()):
+        for block in _blocks(message["content"]):
+            if block["type"] == "tool_use":
+                yield "called", block["id"]
+            elif block["type"] == "tool_result":
+                yield "result", _words(block.get("content", ""))
+            elif block["type"] == "text" and message["role"] == "user":
+                yield "said", block["text"]
+    for item in request.get("input", ()):
+        if item["type"] == "function_call":
+            yield "called", item["call_id"]
+        elif item["type"] == "function_call_output":
+            yield "result", _words(item["output"])
+        elif item["type"] == "message" and item["role"] == "user":
+            yield "said", _words(item["content"])
+
+
+def _blocks(content: Any) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _words(content: Any) -> str:
+    return "\n".join(block["text"] for block in _blocks(content) if "text" in block)
+
+
+def _next_step(request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """The step to play now: the one after the last that was called for since the script came."""
+    steps, number, result = [text("there is no script in this prompt")], 0, ""
+    for kind, words in _turns(request):
+        if kind == "said" and (found := _SCRIPT.findall(words)):
+            steps, number = json.loads(found[-1]), 0
+        elif kind == "called" and (called := _STEP.search(words)):
+            number = int(called[1]) + 1
+        elif kind == "result":
+            result = words
+    step = steps[number] if number < len(steps) else text("the script is at its end")
+    return number, _filled(step, result)
+
+
+def _filled(step: dict[str, Any], result: str) -> dict[str, Any]:
+    def part(found: re.Match[str]) -> str:
+        matched = re.search(found[1] or "(?s:.*)", result)
+        return json.dumps(matched[0] if matched else "")[1:-1]
+
+    return dict(json.loads(_RESULT.sub(part, json.dumps(step))))
+
+
+def _answer(request: dict[str, Any]) -> tuple[str, list[dict[str, str]]]:
+    """What to say, or which tools to call."""
+    number, step = _next_step(request)
+    calls = []
+    for call in step.get("calls", ()):
+        for namespace, name in _offered(request.get("tools", ())):
+            if name == call["name"] or name.endswith(f"__{call['name']}"):
+                # An id must differ also between two sessions that play the same script.
+                made = {"id": f"call_step{number}_{uuid4().hex[:16]}", "name": name}
+                calls.append(made | {"namespace": namespace, "input": json.dumps(call["input"])})
+                break
+        else:
+            return f"the tool {call['name']} is not offered", []
+    return step.get("text", ""), calls
+
+
+def _offered(tools: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Namespace and name of each tool; only the Responses API has namespaces."""
+    for offer in tools:
+        if offer.get("type") == "namespace":
+            yield from ((offer["name"], name) for _, name in _offered(offer["tools"]))
+        elif "name" in offer:
+            yield "", offer["name"]
+
+
+def _message_events(words: str, calls: list[dict[str, str]]) -> Iterator[dict[str, Any]]:
+    """An answer in the Messages API."""
+    message = {"id": f"msg_{uuid4().hex}", "role": "assistant", "model": "script", "content": []}
+    yield {"type": "message_start", "message": {"type": "message", "usage": _USAGE} | message}
+    blocks: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        (
+            {"type": "tool_use", "id": call["id"], "name": call["name"], "input": {}},
+            {"type": "input_json_delta", "partial_json": call["input"]},
+        )
+        for call in calls
+    ] or [({"type": "text", "text": ""}, {"type": "text_delta", "text": words})]
+    for index, (block, delta) in enumerate(blocks):
+        yield {"type": "content_block_start", "index": index, "content_block": block}
+        yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    reason = {"stop_reason": "tool_use" if calls else "end_turn"}
+    yield {"type": "message_delta", "delta": reason, "usage": _USAGE}
+    yield {"type": "message_stop"}
+
+
+def _response_events(words: str, calls: list[dict[str, str]]) -> Iterator[dict[str, Any]]:
+    """An answer in the Responses API."""
+    response = {"id": f"resp_{uuid4().hex}", "usage": _USAGE}
+    said = [{"type": "output_text", "text": words}]
+    yield {"type": "response.created", "response": response}
+    items: list[dict[str, Any]] = [
+        {"type": "function_call", "call_id": call["id"], "arguments": call["input"]}
+        | {key: call[key] for key in ("name", "namespace") if call[key]}
+        for call in calls
+    ] or [{"type": "message", "role": "assistant", "content": said}]
+    for item in items:
+        yield {"type": "response.output_item.done", "item": item}
+    yield {"type": "response.completed", "response": response}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ScriptedModel
+
+    def do_POST(self) -> None:
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        apis = {"/v1/messages": _message_events, "/v1/responses": _response_events}
+        events = apis.get(self.path.partition("?")[0])
+        if not events:
+            self.send_error(404)
+            return
+        self.server.requests.append(request)
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        with suppress(ConnectionError):  # an agent may be killed in the middle
+            for event in events(*_answer(request)):
+                self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+
+    def log_message(self, *_: object) -> None:
+        """A rehearsal's output belongs to whoever rehearses."""

@@ -1,0 +1,653 @@
+"""`gate install`, `gate uninstall`, and what the doctor makes of it; no agent CLI is needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import stat
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from humangate.cli.rehearsal import ScriptedPerson
+from humangate.domain.rules import OUTSIDE
+from humangate.integrations.checks import check_hosts, installations
+from humangate.integrations.claude import guarded
+from humangate.integrations.codex import prefix
+from humangate.integrations.gates import DEFAULT_GATES
+from humangate.integrations.rehearsal import rehearse
+from humangate.service import ruling
+
+GATE = str(Path(sys.executable).parent / "gate")
+SETTINGS = """{
+    "model": "opus",
+    "permissions": {"ask": ["Bash(sudo *)"], "deny": []},
+    "env": {"BASH_MAX_TIMEOUT_MS": "5"},
+    "note": "caf\\u00e9"
+}
+"""
+
+
+@pytest.fixture
+def home(world, monkeypatch):
+    # For what runs in the tests' own process.
+    monkeypatch.setenv("HOME", str(world.folder / "home"))
+    return world.folder / "home"
+
+
+def install(world, *words, code=0, verb="install", **environ):
+    yes = ("--yes",) if verb == "install" else ()
+    ran = world.ada.gate(verb, *words, *yes, "--as", "ada", **environ)
+    assert ran.code == code, ran
+    return ran
+
+
+def uninstall(world, *words, **environ):
+    return install(world, *words, verb="uninstall", **environ)
+
+
+def put(path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def tree(folder):
+    """Every file and folder with its mode and bytes, but not our own data."""
+    return {
+        str(path.relative_to(folder)): (path.stat().st_mode, path.is_file() and path.read_bytes())
+        for path in sorted(folder.rglob("*"))
+        if not {".local", "store"} & set(path.parts)
+    }
+
+
+def settings(home):
+    return json.loads((home / ".claude" / "settings.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.proves("AGT-40")
+def test_the_changes_are_shown_and_a_dry_run_writes_nothing(world, home):
+    put(home / ".claude" / "settings.json", SETTINGS)
+    before = tree(world.folder)
+    ran = world.plain.gate("install", "claude", "--dry-run")
+    assert ran.code == 0
+    path = home / ".claude" / "settings.json"
+    assert f"--- {path}\n+++ {path}\n" in ran.out
+    assert f"--- /dev/null\n+++ {home}/.claude.json\n" in ran.out
+    assert '+            "Bash(git push:*)",' in ran.out
+    assert f"would be changed: {path}" in ran.out
+    assert "\x1b" not in ran.out
+    assert tree(world.folder) == before
+    assert not (home / ".local").exists()
+
+
+@pytest.mark.proves("AGT-40")
+def test_without_a_terminal_it_needs_to_be_told_yes(world, home):
+    ran = world.ada.gate("install", "claude", "--as", "ada")
+    assert ran.code == 2
+    assert "--dry-run, then add --yes" in ran.err
+    assert tree(home) == {}
+    told = json.loads(install(world, "claude", "--json").out)
+    assert {"path": str(home / ".claude.json"), "change": "made"} in told["files"]
+    assert told["gates"] == [gate.pattern for gate in DEFAULT_GATES]
+    again = json.loads(install(world, "claude", "--json").out)
+    assert {file["change"] for file in again["files"]} == {"same"}
+
+
+@pytest.mark.proves("AGT-40")
+@pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("\n", 4), ("n\n", 4)])
+def test_at_a_terminal_it_asks(world, home, typed, code):
+    above, below = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "humangate", "install", "gemini", "--as", "ada"],
+        env=world.ada.environ, cwd=world.ada.folder, stdin=below, stdout=below, stderr=below,
+    )  # fmt: skip
+    os.close(below)
+    seen = b""
+    while b"[y/N]" not in seen:
+        seen += os.read(above, 4096)
+    os.write(above, typed.encode())
+    assert process.wait(30) == code
+    os.close(above)
+    assert (home / ".gemini" / "settings.json").exists() == (code == 0)
+
+
+@pytest.mark.proves("AGT-41")
+def test_a_second_time_nothing_changes(world, home):
+    put(home / ".claude" / "settings.json", SETTINGS)
+    for cli in ("claude", "codex", "gemini", "opencode"):
+        install(world, cli)
+        before = tree(world.folder / "home")
+        assert "nothing was changed" in install(world, cli).out
+        assert tree(world.folder / "home") == before
+
+
+@pytest.mark.proves("AGT-41", "AGT-47")
+def test_gates_are_chosen_and_stay_chosen(world, home):
+    ran = install(world, "claude", "--gate", "Bash(make release:*)", "--no-gate", "Bash(eval:*)")
+    assert "Bash(make release:*)" in ran.out
+    install(world, "claude", "--no-gate", OUTSIDE)
+    asked = settings(home)["permissions"]["ask"]
+    assert asked[-1] == "Bash(make release:*)" and "Bash(eval:*)" not in asked
+    assert "PreToolUse" not in settings(home)["hooks"]
+    stored = {rule.pattern for rule in ruling.gates(world.store) if not rule.project}
+    assert stored == set(asked)
+    assert "Bash(make release:*)" in world.ada.gate("gates", "list").out
+    uninstall(world, "claude")
+    assert ruling.gates(world.store) == []
+
+
+@pytest.mark.proves("AGT-47")
+def test_gates_that_make_no_sense_are_refused(world, home):
+    for words, sentence in (
+        (("claude", "--gate", "git push"), "is no pattern: write Tool or Tool(words)"),
+        (("claude", "--no-gate", "Bash(nothing)"), "is not gated"),
+        (("gemini", "--gate", "Bash(x)"), "gemini has no rules that could hold a gate"),
+    ):
+        assert sentence in install(world, *words, code=2).err
+        assert sentence in install(world, *words, "--dry-run", code=2).err
+    assert tree(home) == {}
+
+
+@pytest.mark.proves("AGT-47")
+def test_the_gates_of_one_cli_stay_while_another_needs_them(world):
+    install(world, "claude")
+    install(world, "codex")
+    uninstall(world, "claude")
+    assert len(ruling.gates(world.store)) == len(DEFAULT_GATES)
+    uninstall(world, "codex")
+    assert ruling.gates(world.store) == []
+
+
+@pytest.mark.proves("AGT-42")
+@pytest.mark.parametrize("scope", ["--user", "--project"])
+@pytest.mark.parametrize("cli", ["claude", "codex", "gemini", "opencode"])
+def test_uninstalling_restores_every_byte(world, home, cli, scope):
+    project = world.folder / "project"
+    for folder in (home, project):
+        put(folder / ".claude" / "settings.json", SETTINGS.replace("\n", "\n\n"))
+        # Half a character, as a program that cuts texts to a length leaves it.
+        put(folder / ".claude.json", '{"a":"\\ud83d"}')
+        put(folder / ".mcp.json", "")
+        put(folder / "AGENTS.md", "# Mine\r\nno end")
+        put(folder / ".codex" / "config.toml", b'model = "x" # \xc3\xa9\n[features]\na = 1')
+        put(folder / ".gemini" / "settings.json", "{}")
+    before = tree(world.folder)
+    install(world, cli, scope)
+    install(world, cli, scope)
+    assert tree(world.folder) != before
+    uninstall(world, cli, scope)
+    assert tree(world.folder) == before
+    ran = install(world, cli, scope, verb="uninstall", code=5)
+    assert f"gate is not installed for {cli}" in ran.err
+
+
+@pytest.mark.proves("AGT-42")
+def test_what_was_not_there_is_gone_again(world, home):
+    for cli in ("claude", "codex", "gemini", "opencode"):
+        before = tree(home)
+        install(world, cli)
+        assert tree(home) != before
+        uninstall(world, cli)
+        assert tree(home) == before
+
+
+@pytest.mark.proves("AGT-43", "AGT-52")
+def test_what_others_changed_stays(world, home):
+    put(home / ".claude" / "settings.json", SETTINGS)
+    install(world, "claude")
+    document = settings(home)
+    document["permissions"]["ask"].append("Bash(mine *)")
+    document["hooks"]["Stop"].append({"hooks": [{"type": "command", "command": "chime"}]})
+    document["theme"] = "dark"
+    put(home / ".claude" / "settings.json", json.dumps(document, indent=4))
+    put(
+        home / ".claude.json",
+        json.dumps(json.loads((home / ".claude.json").read_text()) | {"id": 7}),
+    )
+    assert "nothing was changed" in install(world, "claude").out
+    put(home / ".claude.json", (home / ".claude.json").read_text().replace("7", "8"))
+    ran = uninstall(world, "claude")
+    assert f"{home}/.claude.json was changed since, so only what gate wrote is taken out" in ran.out
+    assert settings(home) == json.loads(SETTINGS) | {
+        "permissions": {"ask": ["Bash(sudo *)", "Bash(mine *)"], "deny": []},
+        "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "chime"}]}]},
+        "theme": "dark",
+    }
+    assert json.loads((home / ".claude.json").read_text()) == {"id": 8}
+
+
+@pytest.mark.proves("AGT-43")
+def test_what_the_person_had_already_is_theirs(world, home):
+    mine = {"permissions": {"ask": ["Bash(git push:*)"], "allow": []}, "hooks": {}, "env": {}}
+    path = put(home / ".claude" / "settings.json", json.dumps(mine))
+    install(world, "claude")
+    put(path, path.read_text() + "\n")
+    uninstall(world, "claude")
+    assert settings(home) == mine
+
+
+@pytest.mark.proves("AGT-43")
+def test_lines_around_ours_stay(world, home):
+    path = put(home / ".claude" / "CLAUDE.md", "Mine.\n")
+    install(world, "claude")
+    put(path, path.read_text() + "Later.\n")
+    put(home / ".claude.json", (home / ".claude.json").read_text().replace("\n", "\n\n"))
+    uninstall(world, "claude")
+    assert path.read_text() == "Mine.\nLater.\n"
+    assert not (home / ".claude.json").exists()
+
+
+@pytest.mark.proves("AGT-43")
+def test_a_file_that_is_gone_is_no_trouble(world, home):
+    install(world, "claude")
+    (home / ".claude" / "CLAUDE.md").unlink()
+    assert "CLAUDE.md is gone already" in uninstall(world, "claude").out
+    assert tree(home) == {}
+
+
+@pytest.mark.proves("AGT-44")
+@pytest.mark.parametrize(
+    ("cli", "name", "content"),
+    [
+        ("claude", ".claude/settings.json", '{"a": 1, // mine\n}'),
+        ("claude", ".claude/settings.json", '{"a": 1, "a": 2}'),
+        ("claude", ".claude/settings.json", "[]"),
+        ("claude", ".claude/settings.json", '{"hooks": []}'),
+        ("claude", ".claude/settings.json", '{"permissions": {"ask": "all"}}'),
+        ("claude", ".claude.json", b'{"a": "\xff"}'),
+        ("claude", ".claude.json", '{"a": NaN}'),
+        ("claude", ".claude/CLAUDE.md", "<!-- humangate -->\nno end\n"),
+        ("codex", ".codex/config.toml", "a = \n"),
+        ("codex", ".codex/config.toml", "hooks = {}\n"),
+        ("gemini", ".gemini/settings.json", "{"),
+        ("opencode", ".config/opencode/opencode.json", "{}//"),
+        ("opencode", ".config/opencode/opencode.jsonc", "{}"),
+    ],
+)
+def test_what_cannot_be_parsed_is_left_alone(world, home, cli, name, content):
+    path = put(home / name, content)
+    before = tree(home)
+    ran = install(world, cli, code=2)
+    assert str(path) in ran.err
+    assert tree(home) == before
+    assert ruling.gates(world.store) == []
+
+
+@pytest.mark.proves("AGT-44")
+@pytest.mark.parametrize(
+    ("cli", "name", "broken"),
+    [("claude", ".claude/settings.json", "{"), ("codex", ".codex/config.toml", "a = \n")],
+)
+def test_settings_that_broke_since_are_left_alone(world, home, cli, name, broken):
+    install(world, cli)
+    path = put(home / name, broken)
+    before = tree(home)
+    ran = install(world, cli, verb="uninstall", code=2)
+    assert str(path) in ran.err
+    assert tree(home) == before
+
+
+@pytest.mark.proves("AGT-45")
+def test_modes_and_links_stay_and_the_backup_is_private(world, home):
+    real = put(world.folder / "dotfiles" / "settings.json", SETTINGS)
+    real.chmod(0o640)
+    (home / ".claude").mkdir()
+    (home / ".claude" / "settings.json").symlink_to(real)
+    install(world, "claude")
+    assert (home / ".claude" / "settings.json").is_symlink()
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+    assert stat.S_IMODE((home / ".claude.json").stat().st_mode) == 0o600
+    assert [path.name for path in real.parent.iterdir()] == ["settings.json"]
+    backup = home / ".local" / "share" / "humangate" / "installed"
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o700
+    assert stat.S_IMODE((backup / "claude-user.json").stat().st_mode) == 0o600
+    uninstall(world, "claude")
+    assert real.read_text() == SETTINGS
+    assert not backup.exists()
+
+
+@pytest.mark.proves("AGT-46")
+def test_an_agent_may_only_look(world, home):
+    install(world, "claude")
+    before = tree(home)
+    for words in (
+        ("install", "codex", "--yes"),
+        ("install", "claude", "--yes", "--no-gate", OUTSIDE),
+        ("uninstall", "claude"),
+    ):
+        ran = world.claude.gate(*words)
+        assert ran.code == 7
+        assert "only a person changes what is gated" in ran.err
+        assert world.claude.gate(*words, "--dry-run").code == 0 or words[0] == "uninstall"
+    assert tree(home) == before
+
+
+@pytest.mark.proves("AGT-48")
+def test_what_the_person_set_is_kept(world, home):
+    put(home / ".claude" / "settings.json", SETTINGS)
+    ran = install(world, "claude")
+    assert "sets env.BASH_MAX_TIMEOUT_MS itself: left so" in ran.out
+    assert settings(home)["env"]["BASH_MAX_TIMEOUT_MS"] == "5"
+    assert settings(home)["env"]["BASH_DEFAULT_TIMEOUT_MS"] == "600000"
+    assert settings(home)["permissions"]["ask"][0] == "Bash(sudo *)"
+    assert "caf\u00e9" in (home / ".claude" / "settings.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.proves("AGT-48")
+@pytest.mark.parametrize(
+    ("cli", "name", "content"),
+    [
+        ("claude", ".claude.json", '{"mcpServers": {"humangate": {"command": "other"}}}'),
+        ("codex", ".codex/config.toml", '[mcp_servers.humangate]\ncommand = "other"\n'),
+    ],
+)
+def test_a_server_of_our_name_is_not_replaced(world, home, cli, name, content):
+    put(home / name, content)
+    before = tree(home)
+    assert "gate did not write it" in install(world, cli, code=2).err
+    assert tree(home) == before
+
+
+@pytest.mark.proves("AGT-48")
+def test_a_store_of_ones_own_is_mentioned(world):
+    assert "GATE_STORE is set here" in install(world, "claude").out
+
+
+@pytest.mark.proves("AGT-49", "AGT-54")
+def test_what_claude_code_gets(world, home):
+    install(world, "claude")
+    written = settings(home)
+    rules = [gate.pattern for gate in DEFAULT_GATES if gate.pattern != OUTSIDE]
+    assert written["permissions"]["ask"] == rules
+    assert "mcp__humangate__ask_human" in written["permissions"]["allow"]
+    assert "mcp__humangate__approve" not in written["permissions"]["allow"]
+    hooks = {event: groups[0] for event, groups in written["hooks"].items()}
+    (request,) = hooks["PermissionRequest"]["hooks"]
+    assert request["command"] == f"{GATE} hook claude --limit 86400"
+    assert request["timeout"] == 86400
+    assert hooks["PreToolUse"]["matcher"] == "Edit|Write|MultiEdit|NotebookEdit"
+    assert hooks["PreToolUse"]["hooks"][0]["command"] == guarded(f"{GATE} hook claude")
+    assert "--limit 60)" in guarded("x") and hooks["PreToolUse"]["hooks"][0]["timeout"] == 60
+    for event in ("Stop", "UserPromptSubmit", "SessionEnd"):
+        assert hooks[event]["hooks"][0]["command"] == f"{GATE} hook claude"
+    seconds = float(written["env"]["GATE_AGENT_WAIT_SECONDS"])
+    assert seconds * 1000 == 0.9 * float(written["env"]["BASH_MAX_TIMEOUT_MS"])
+    server = json.loads((home / ".claude.json").read_text())["mcpServers"]["humangate"]
+    assert server == {"command": GATE, "args": ["mcp"], "alwaysLoad": True, "timeout": 86400000}
+    told = (home / ".claude" / "CLAUDE.md").read_text()
+    assert told.startswith("<!-- humangate -->\n") and told.endswith("\n<!-- /humangate -->\n")
+    assert len(told.splitlines()) <= 15
+
+
+@pytest.mark.proves("AGT-54")
+def test_settings_are_where_the_cli_looks_for_them(world, home):
+    moved = world.folder / "moved"
+    for cli, variable, names in (
+        ("claude", "CLAUDE_CONFIG_DIR", ("settings.json", ".claude.json", "CLAUDE.md")),
+        ("codex", "CODEX_HOME", ("config.toml", "rules/humangate.rules", "AGENTS.md")),
+        ("opencode", "XDG_CONFIG_HOME", ("opencode/opencode.json", "opencode/AGENTS.md")),
+    ):
+        install(world, cli, **{variable: str(moved / cli)})
+        assert all((moved / cli / name).is_file() for name in names)
+        assert tree(home) == {}
+        install(world, cli)
+        uninstall(world, cli, **{variable: str(moved / cli)})
+        assert tree(moved) == {}
+        uninstall(world, cli)
+    project = world.folder / "project"
+    (project / ".git").mkdir()
+    (project / "deep").mkdir()
+    world.ada.folder = project / "deep"
+    ran = install(world, "claude", "--project")
+    assert f"These files name {GATE}" in ran.out
+    assert (project / ".claude" / "settings.json").is_file()
+    assert (project / ".mcp.json").is_file() and (project / "CLAUDE.md").is_file()
+    assert tree(home) == {}
+    assert {rule.project for rule in ruling.gates(world.store)} == {str(project)}
+    install(world, "codex", "--project")
+    assert (project / ".codex" / "rules" / "humangate.rules").is_file()
+
+
+@pytest.mark.proves("AGT-54", "AGT-42")
+def test_every_project_is_on_its_own(world):
+    first, second = world.folder / "project", world.folder / "second"
+    second.mkdir()
+    install(world, "gemini", "--project")
+    world.ada.folder = second
+    install(world, "gemini", "--project")
+    uninstall(world, "gemini", "--project")
+    assert tree(second) == {} and tree(first) != {}
+
+
+@pytest.mark.proves("AGT-50")
+@pytest.mark.parametrize(
+    ("hook", "code", "out"),
+    [
+        ("printf '%s\\n' '{\"a\": \"b\\n c\"}' ok", 0, '{"a": "b\\n c"}\n'),
+        ("echo {}; echo ok", 0, "{}\n"),
+        ("cat >/dev/null; echo {}; echo ok", 0, "{}\n"),
+        ("echo {}", 2, ""),
+        ("echo ok", 2, ""),
+        ("echo {}; echo {}", 2, ""),
+        (":", 2, ""),
+        ("echo '{\"a\": '; echo ok", 2, ""),
+        ("echo {}; echo {}; echo ok", 2, ""),
+        ("echo {}; echo ok; echo {}; echo ok", 2, ""),
+        ("echo {}; echo ok; exit 1", 2, ""),
+        ("echo {}; echo ok; exit 2", 2, ""),
+        ("echo {}; echo ok; kill -9 $$", 2, ""),
+        ("no-such-program", 2, ""),
+    ],
+)
+def test_the_guard_lets_nothing_else_pass(tmp_path, hook, code, out):
+    program = put(tmp_path / "hook", f"#!/bin/sh\n{hook}\n")
+    program.chmod(0o755)
+    ran = subprocess.run(
+        ["/bin/sh", "-c", guarded(str(program))], input="{}", capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stdout) == (code, out)
+    assert ("is blocked: gate doctor says why" in ran.stderr) == (code == 2)
+
+
+@pytest.mark.proves("AGT-51")
+def test_what_codex_gets(world, home):
+    put(home / ".codex" / "config.toml", 'model = "x"\n')
+    ran = install(world, "codex", "--gate", "Bash(make release *)", "--gate", "Write")
+    document = tomllib.loads((home / ".codex" / "config.toml").read_text())
+    assert document["model"] == "x"
+    server = document["mcp_servers"]["humangate"]
+    assert (server["command"], server["args"], server["required"]) == (GATE, ["mcp"], True)
+    assert server["env_vars"][0] == "GATE_STORE"
+    (request,) = document["hooks"]["PermissionRequest"][0]["hooks"]
+    assert request["command"] == f"{GATE} hook codex --limit 86400"
+    assert request["timeout"] == 86400
+    assert set(document["hooks"]) == {"PermissionRequest", "Stop", "UserPromptSubmit", "SessionEnd"}
+    assert 'choose "Trust"' in ran.out and "trusted_hash" not in ran.out
+    rules = (home / ".codex" / "rules" / "humangate.rules").read_text()
+    assert 'pattern = ["git", "push"], decision = "prompt"' in rules
+    assert 'pattern = ["make", "release"], decision = "prompt"' in rules
+    (unsaid,) = [line for line in ran.out.splitlines() if "rules cannot say" in line]
+    assert "Bash(git -* push*)" in unsaid and unsaid.endswith(f"{OUTSIDE}, Write")
+
+
+@pytest.mark.proves("AGT-51")
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("Bash(git push:*)", ["git", "push"]),
+        ("Bash(git push *)", ["git", "push"]),
+        ("Bash(git push)", ["git", "push"]),
+        ("Bash(a 'b c':*)", ["a", "b c"]),
+        ("Bash(a 'b)", None),
+        ("Bash(rm -x*)", None),
+        ("Bash(git * push*)", None),
+        ("Bash", None),
+        ("Write(x)", None),
+    ],
+)
+def test_which_patterns_are_prefixes(pattern, words):
+    assert prefix(pattern) == words
+
+
+@pytest.mark.proves("AGT-52", "AGT-43")
+def test_what_codex_writes_between_our_lines_survives(world, home):
+    path = put(home / ".codex" / "config.toml", 'model = "x"\n')
+    install(world, "codex")
+    state = '\n[hooks.state."a:stop:0:0"]\ntrusted_hash = "sha256:1"\n'
+    text = path.read_text()
+    # A comment that stands alone at the end would move behind what codex adds.
+    assert text.endswith("timeout = 3  # humangate: end\n")
+    stop = text.index("\n[[hooks.UserPromptSubmit]]")
+    put(path, text[:stop] + state + text[stop:])
+    assert "nothing was changed" in install(world, "codex").out
+    put(
+        path,
+        text[:stop] + state + text[stop:].replace("timeout = 30", "timeout = 31") + "\n[tui]\n",
+    )
+    install(world, "codex", "--gate", "Bash(x)")
+    assert tomllib.loads(path.read_text())["hooks"]["state"]["a:stop:0:0"]
+    ran = install(world, "codex")
+    assert "nothing was changed" in ran.out
+    put(path, path.read_text() + "a = 1\n")
+    uninstall(world, "codex")
+    left = tomllib.loads(path.read_text())
+    assert left.pop("hooks") == {"state": {"a:stop:0:0": {"trusted_hash": "sha256:1"}}}
+    assert left == {"model": "x", "tui": {"a": 1}}
+
+
+@pytest.mark.proves("AGT-53")
+def test_what_gemini_and_opencode_get(world, home):
+    install(world, "gemini")
+    install(world, "opencode")
+    gemini = json.loads((home / ".gemini" / "settings.json").read_text())
+    assert gemini["mcpServers"]["humangate"] == {
+        "command": GATE, "args": ["mcp"], "trust": True, "timeout": 86400000,
+    }  # fmt: skip
+    assert "ask_human" in (home / ".gemini" / "GEMINI.md").read_text()
+    folder = home / ".config" / "opencode"
+    server = json.loads((folder / "opencode.json").read_text())["mcp"]["humangate"]
+    assert (server["type"], server["command"], server["enabled"]) == ("local", [GATE, "mcp"], True)
+    assert "ask_human" in (folder / "AGENTS.md").read_text()
+    assert ruling.gates(world.store) == []
+
+
+@pytest.mark.proves("AGT-53")
+def test_two_clis_share_one_file_of_instructions(world):
+    project = world.folder / "project"
+    path = put(project / "AGENTS.md", "Mine.\n")
+    install(world, "codex", "--project")
+    install(world, "opencode", "--project")
+    assert path.read_text().count("<!-- humangate -->") == 1
+    uninstall(world, "opencode", "--project")
+    uninstall(world, "codex", "--project")
+    assert path.read_text() == "Mine.\n"
+
+
+def complaints(world, home):
+    environ = world.ada.environ | {"HOME": str(home)}
+    return [what for ok, what in check_hosts(environ, str(world.folder / "project")) if ok is False]
+
+
+@pytest.mark.proves("AGT-55")
+def test_the_doctor_sees_what_is_wrong_with_claude(world, home):
+    assert list(check_hosts(world.ada.environ, "/")) == []
+    install(world, "claude")
+    assert complaints(world, home) == []
+    said = [what for _, what in check_hosts(world.ada.environ, "/")]
+    assert any("left open by the host: a PreToolUse hook" in what for what in said)
+    whole = settings(home)
+    for change, sentence in (
+        ({"permissions": {"ask": []}}, "lacks 36 of our entries (permissions.ask Bash(git push:*)"),
+        ({"disableAllHooks": True}, "sets disableAllHooks"),
+        (
+            {"permissions": whole["permissions"] | {"defaultMode": "dontAsk"}},
+            "denied without a question",
+        ),
+    ):
+        put(home / ".claude" / "settings.json", json.dumps(whole | change))
+        assert sentence in " ".join(complaints(world, home))
+    whole["hooks"]["PermissionRequest"][0]["hooks"][0]["timeout"] = 600
+    put(home / ".claude" / "settings.json", json.dumps(whole))
+    assert "the PermissionRequest hook has 600 s, but --limit says 86400" in " ".join(
+        complaints(world, home)
+    )
+    put(home / ".claude" / "settings.json", "{")
+    assert "is not plain JSON" in complaints(world, home)[0]
+
+
+@pytest.mark.proves("AGT-55")
+def test_the_doctor_sees_a_program_that_is_gone_or_broken(world, home):
+    install(world, "gemini")
+    record = home / ".local" / "share" / "humangate" / "installed" / "gemini-user.json"
+    text = record.read_text()
+    put(record, text.replace(GATE, "/nowhere/gate"))
+    assert "/nowhere/gate cannot be started" in complaints(world, home)[0]
+    put(record, text.replace(GATE, "/bin/false"))
+    assert "/bin/false ends with exit code 1" in complaints(world, home)[0]
+    put(record, "{}")
+    assert "is damaged" in complaints(world, home)[0]
+
+
+@pytest.mark.proves("AGT-55", "AGT-51")
+def test_the_doctor_sees_what_codex_does_not_trust(world, home):
+    install(world, "codex")
+    path = home / ".codex" / "config.toml"
+    (said,) = complaints(world, home)
+    assert "PermissionRequest, Stop, UserPromptSubmit, SessionEnd" in said
+    events = ("permission_request", "stop", "user_prompt_submit", "session_end")
+    trust = "".join(
+        f'\n[hooks.state."{path}:{event}:0:0"]\ntrusted_hash = "sha256:1"\n' for event in events
+    )
+    put(path, path.read_text() + trust)
+    assert complaints(world, home) == []
+    put(path, 'approval_policy = "never"\n' + path.read_text() + "\n[features]\nhooks = false\n")
+    assert [sentence[:6] for sentence in complaints(world, home)] == ["codex:"] * 2
+
+
+# A host in twenty lines: it asks its hook about what its rules name, and obeys.
+HOST = f"""#!{sys.executable}
+import json, os, subprocess, sys, urllib.request
+settings = json.load(open(os.path.expanduser("~/.claude/settings.json")))
+command = json.loads(sys.argv[-1].partition("script<<")[2].partition(">>script")[0])
+command = command[0]["calls"][0]["input"]["command"]
+assert f"Bash({{command}})" in settings["permissions"]["ask"]
+event = {{"hook_event_name": "PermissionRequest", "session_id": "s", "cwd": os.getcwd(),
+         "tool_name": "Bash", "tool_input": {{"command": command}}}}
+allowed = os.environ.get("PATH").startswith("/careless")
+for group in settings["hooks"].get("PermissionRequest", []):
+    ran = subprocess.run(group["hooks"][0]["command"], shell=True, input=json.dumps(event),
+                         capture_output=True, text=True, env=os.environ | {{"CLAUDECODE": "1"}})
+    decision = json.loads(ran.stdout)["hookSpecificOutput"]["decision"]
+    allowed = allowed or decision["behavior"] == "allow"
+if allowed:
+    subprocess.run(command, shell=True)
+"""
+
+
+@pytest.mark.proves("AGT-56")
+def test_a_rehearsal_tells_whether_the_gate_holds(world, home):
+    install(world, "claude")
+    (installed,) = installations(world.ada.environ, "/")
+    environ = world.ada.environ | {"PATH": f"{world.folder}:{os.environ['PATH']}"}
+    nowhere = dict(environ, PATH="/nowhere")
+    assert list(rehearse(installed, nowhere, ScriptedPerson)) == [
+        (False, "claude: is not on the PATH, so the gate could not be tried")
+    ]
+    put(world.folder / "claude", HOST).chmod(0o755)
+    assert list(rehearse(installed, environ, ScriptedPerson)) == [
+        (True, "claude: tried for real, a no was given and the tool did not run"),
+        (True, "claude: tried for real, a yes was given and the tool ran"),
+    ]
+    careless = dict(environ, PATH=f"/careless:{environ['PATH']}")
+    assert [ok for ok, _ in rehearse(installed, careless, ScriptedPerson)] == [False, True]
+    put(home / ".claude" / "settings.json", "{}")
+    assert set(rehearse(installed, environ, ScriptedPerson)) == {
+        (False, "claude: tried for real, nobody was asked and the tool did not run")
+    }
+    assert world.store.asks.pending(1) == []
