@@ -12,10 +12,12 @@ from humangate import settings, surroundings
 from humangate.domain.asks import Origin
 from humangate.domain.display import storable
 from humangate.domain.principals import Sighting, person
+from humangate.domain.steps import has_result
 from humangate.errors import StoreTroubleError
 from humangate.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
+    from humangate.domain.calls import Call
     from humangate.domain.principals import Caller
     from humangate.domain.steps import Step
     from humangate.doors.clock import Clock
@@ -81,11 +83,25 @@ def session_steps(cli: str, log: str) -> list[Step]:
     return logs.read(cli, log)
 
 
-def branch(folder: str) -> str:
-    """The branch that is checked out there, or nothing."""
+def call_is_over(origin: Origin, call_id: str) -> bool:
+    """Whether the session's own log has a result for this call."""
+    from humangate.drivers import logs
+
+    cli, _, session = origin.session.partition("/")
+    return has_result(logs.read(cli, logs.find(cli, session, os.environ)), call_id)
+
+
+def call(tool: str, given: object, cwd: str) -> Call:
+    """A tool call, with what only this machine can tell about it."""
+    from humangate.domain.calls import make_call
     from humangate.workspaces import git
 
-    return git.branch(folder)
+    made = make_call(tool, given, cwd, git.branch(cwd))
+    if not made.path:
+        return made
+    return made._replace(
+        real_path=os.path.realpath(os.path.join(cwd, os.path.expanduser(made.path)))
+    )
 
 
 def going_on(origin: Origin, log: str = "") -> str:

@@ -314,7 +314,7 @@ def a_rule(rule_id="g-222222", kind="grant", **more):
 
 @pytest.mark.proves("AGT-1", "STORE-1")
 def test_a_held_call_comes_back_as_it_went_in(store):
-    call = Call("Bash", {"command": "é\n", "n": [1, None]}, "main", "said")
+    call = Call("Bash", {"command": "é\n", "n": [1, None]}, "/p", "main", "/p/x", "said")
     ask = opened(store, question=make_question("approval", "Q", call=call), deferred=True)
     assert store.asks.get(ask.id) == ask
     edited = {"input": {"command": "other"}}
@@ -325,7 +325,7 @@ def test_a_held_call_comes_back_as_it_went_in(store):
 
 @pytest.mark.proves("AGT-6", "LAW-9")
 def test_a_grant_is_written_with_the_answer_that_makes_it(store):
-    call = Call("Bash", {"command": "x"}, "main")
+    call = Call("Bash", {"command": "x"}, "/p", "main")
     ask = opened(store, question=make_question("approval", "Q", call=call))
     _, result = settle(store, ask, "yes", a_person(verified=True), scope=Scope("3"))
     (grant,) = store.rules.in_force()
@@ -339,7 +339,7 @@ def test_a_grant_is_written_with_the_answer_that_makes_it(store):
 @pytest.mark.proves("AGT-8", "STORE-1")
 def test_a_rule_comes_back_as_it_went_in(store):
     whole = a_rule(
-        exact=True, project="/p", session="s", owner="o", branch="b", ask_id="a-222",
+        identity="d", project="/p", session="s", owner="o", branch="b", ask_id="a-222",
         expires_at=store.now() + timedelta(hours=1), uses_left=2,
     )  # fmt: skip
     plain = a_rule("r-2", "deny")

@@ -17,8 +17,14 @@ from humangate.domain.rules import Rule, Scope, check_pattern, covers, forbids, 
 from humangate.errors import InvalidAnswerError, UsageError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-PUSH = make_call("Bash", {"command": "git push origin main", "description": "share it"}, "main")
+PUSH = make_call(
+    "Bash", {"command": "git push origin main", "description": "share it"}, "/p", "main"
+)
 ORIGIN = Origin("/p", "/p", "claude", "claude/s1", "t1", "person:ada", "tm-7")
+
+
+def bash(command, **more):
+    return Call("Bash", {"command": command, **more}, "/p")
 
 
 def an_approval(call=PUSH, origin=ORIGIN, **more):
@@ -38,16 +44,22 @@ def rule(kind, pattern, **more):
 def test_a_call_shows_what_it_would_do():
     assert headline(PUSH) == "Run this command? git push origin main"
     assert headline(Call("Write", {"file_path": "/etc/x", "content": "y"})) == "Change /etc/x?"
+    assert headline(Call("Edit", {"file_path": "../x"}, "/p", "", "/x")) == "Change /x?"
     assert headline(Call("NotebookEdit", {"notebook_path": "/n"})) == "Change /n?"
     assert headline(Call("ExitPlanMode", {"plan": "1."})) == "Go on with this plan?"
     assert headline(Call("Read", {"file_path": "/etc/x"})) == "Use Read? /etc/x"
+    assert headline(Call("WebFetch", {"url": "u", "prompt": "p"})) == "Use WebFetch? u"
     assert headline(Call("Read", {})) == "Use Read?"
-    assert (
-        headline(Call("mcp__db__drop", {"table": "users"}))
-        == 'Use mcp__db__drop? {"table":"users"}'
-    )
-    assert shown({"a": "one\ntwo", "b": 3}) == "a:\none\ntwo\nb: 3"
-    assert Call("Write", {"file_path": 7}).writes == ""
+    assert headline(Call("Bash", {"command": 7})) == 'Use Bash? {"command":7}'
+    drop = Call("mcp__db__drop", {"table": "users", "command": "ls"})
+    assert headline(drop) == 'Use mcp__db__drop? {"command":"ls","table":"users"}'
+    assert Call("Write", {"file_path": 7}).path == ""
+
+
+@pytest.mark.proves("AGT-1", "LAW-8")
+def test_no_value_can_pass_for_another_name():
+    assert shown({"a": "one\nb: two", "b": 3}) == "a:\n  one\n  b: two\nb: 3"
+    assert shown({"x\ncommand": "ls"}) == '"x\\ncommand": ls'
 
 
 @pytest.mark.proves("AGT-1", "LAW-4")
@@ -59,12 +71,20 @@ def test_the_digest_covers_the_call_but_not_what_the_agent_says_about_it():
     assert record_digest(first) != record_digest(again)
     for other in (
         PUSH._replace(input={"command": "git push"}), PUSH._replace(tool="Exec"),
-        PUSH._replace(branch="x"),
+        PUSH._replace(branch="x"), PUSH._replace(cwd="/p/src"),
     ):  # fmt: skip
         assert an_approval(other).digest != first.digest
-    assert make_call("Bash", "not a dict", "") == Call("Bash", {})
-    assert make_call("Bash", {"description": 4}, "").remark == ""
-    assert make_call("Task", {"description": "d"}, "").input == {"description": "d"}
+    assert make_call("Bash", {"description": 4}, "", "").remark == ""
+    assert make_call("Task", {"description": "d"}, "", "").input == {"description": "d"}
+
+
+@pytest.mark.proves("AGT-1")
+@pytest.mark.parametrize(
+    "given", [None, "text", ["rm -rf /"], {"command": "rm f\udc80"}, {"command": "a\0b"}]
+)
+def test_what_cannot_be_shown_as_it_is_is_not_asked_about(given):
+    with pytest.raises(UsageError, match="cannot be shown"):
+        make_call("Bash", given, "", "")
 
 
 @pytest.mark.proves("AGT-1")
@@ -98,7 +118,7 @@ def test_a_yes_becomes_a_grant_with_its_reach(word, reach):
     change = given(an_approval(), "yes", scope=Scope(word)).change
     grant = change.grant
     assert grant == Rule(
-        grant.id, "grant", "Bash(git push origin main)", "person:ada", NOW, exact=True,
+        grant.id, "grant", "Bash(git push origin main)", "person:ada", NOW, identity=PUSH.identity,
         project="/p", ask_id="a-222", **reach,
     )  # fmt: skip
     assert grant.id.startswith("g-") and str(grant) == grant.pattern
@@ -109,10 +129,12 @@ def test_a_yes_becomes_a_grant_with_its_reach(word, reach):
 
 @pytest.mark.proves("AGT-6")
 def test_a_reach_that_means_nothing_is_refused():
-    nowhere = an_approval(PUSH._replace(branch=""), Origin("/p"))
+    nowhere = an_approval(PUSH._replace(branch=""), Origin("/p", session="claude/"))
     for word in ("session", "task", "branch"):
         with pytest.raises(UsageError, match=f"no {word}"):
             given(nowhere, "yes", scope=Scope(word))
+    with pytest.raises(UsageError, match="no project"):
+        given(an_approval(PUSH, Origin()), "yes", scope=Scope("hour"))
     for word in ("for ever", "0", "1001", ""):
         with pytest.raises(UsageError, match="can be for"):
             given(an_approval(), "yes", scope=Scope(word))
@@ -133,33 +155,54 @@ def test_only_one_persons_plain_yes_to_a_call_reaches_further():
 
 @pytest.mark.proves("AGT-7")
 def test_an_exact_grant_covers_this_call_alone():
-    star = make_call("Bash", {"command": "rm *.txt"}, "")
-    exact = rule("grant", star.pattern, exact=True)
-    assert covers(exact, star)
-    assert not covers(exact, make_call("Bash", {"command": "rm a.txt"}, ""))
-    assert not covers(exact, Call("Zsh", star.input))
-    unsandboxed = {"command": "rm *.txt", "dangerouslyDisableSandbox": True}
-    assert not covers(exact, make_call("Bash", unsandboxed, ""))
-    assert covers(exact, make_call("Bash", {"command": "rm *.txt", "timeout": 9}, ""))
+    star = bash("rm *.txt")
+    exact = rule("grant", star.pattern, identity=star.identity)
+    assert covers(exact, star) and covers(exact, bash("rm *.txt", timeout=9))
+    for other in (
+        bash("rm a.txt"), bash("rm *.txt", dangerouslyDisableSandbox=True),
+        Call("Zsh", star.input, "/p"), star._replace(cwd="/p/src"),
+    ):  # fmt: skip
+        assert not covers(exact, other)
+    write = Call("Write", {"file_path": "a.py", "content": "print(1)"}, "/p")
+    exact = rule("grant", write.pattern, identity=write.identity)
+    assert covers(exact, write)
+    assert not covers(exact, write._replace(input=write.input | {"content": "evil()"}))
 
 
 @pytest.mark.proves("AGT-7")
 def test_a_wider_grant_covers_one_plain_command():
     tests = rule("grant", "Bash(npm test *)")
     for command in ("npm test", "npm test unit", "npm test a b"):
-        assert covers(tests, make_call("Bash", {"command": command}, ""))
+        assert covers(tests, bash(command))
+        assert covers(rule("grant", "Bash(npm test:*)"), bash(command))
     for command in (
         "npm test; rm -rf /", "npm test && git push", "npm test $(x)", "npm test `x`", "npm testing",
         "npm test > /etc/x", "npm test\nrm x", "npm test | sh", "npm test & x", "x npm test y",
-        "npm test \\\nrm",
+        "npm test \\\nrm", "npm test-evil",
     ):  # fmt: skip
-        assert not covers(tests, make_call("Bash", {"command": command}, "")), command
+        assert not covers(tests, bash(command)), command
+        assert not covers(rule("grant", "Bash(npm test:*)"), bash(command)), command
+    assert not covers(tests, bash("npm test unit", sandbox=False))
     assert not covers(rule("grant", "Bash"), PUSH)
-    for pattern in ("Bash(git push --force *)", "Bash", "Write(*)"):
+    for pattern in ("Bash(git push --force *)", "Bash", "Write(*)", "Bash(*x*)", "Bash(*pus)"):
         with pytest.raises(UsageError, match="does not cover"):
             given(an_approval(), "yes", scope=Scope("hour", pattern))
-    wide = given(an_approval(), "yes", scope=Scope("hour", "Bash(git push *)")).change.grant
-    assert wide.pattern == "Bash(git push *)" and not wide.exact
+    wide = given(an_approval(), "yes", scope=Scope("hour", "Bash(git * ma*n)")).change.grant
+    assert wide.pattern == "Bash(git * ma*n)" and not wide.identity
+    assert not covers(rule("grant", "Bash(a*ba)"), bash("aba"[:2]))
+    assert not covers(rule("grant", "Bash(ab*ba)"), bash("aba"))
+
+
+@pytest.mark.proves("AGT-7")
+def test_a_path_is_what_it_really_is():
+    """However it is written, with links and dots: wiring finds out where it leads."""
+    source, etc = rule("grant", "Edit(/p/src/*)"), rule("deny", "Edit(/etc/*)")
+    inside = Call("Edit", {"file_path": "src/a.py"}, "/p", "", "/p/src/a.py")
+    outside = Call("Edit", {"file_path": "/p/src/../../etc/x"}, "/p", "", "/etc/x")
+    assert covers(source, inside) and not covers(source, outside)
+    assert forbids(etc, outside) and not forbids(etc, inside)
+    assert forbids(etc, outside._replace(tool="Write", input=outside.input | {"command": "ls"}))
+    assert not forbids(etc, outside._replace(tool="Read"))
 
 
 @pytest.mark.proves("AGT-10")
@@ -167,15 +210,25 @@ def test_a_strict_rule_holds_for_every_part():
     push = rule("deny", "Bash(git push *)")
     for command in (
         "git push", "git push origin", "cd x && git push", "true; git push -f", "ls | git push",
-        "a & git push x", "a\ngit push", "a || git push",
+        "a & git push x", "a\ngit push", "a || git push", "(git push)", "echo $(git push)",
+        "`git push`", "{ git push; }", "if true; then git push; fi", "env A=b git push", "A=b git push",
+        "sudo -n git push", "timeout 5 git push", "time git push", "! git push", "/usr/bin/git push",
+        "git  push", 'git "push"', "git pu'sh'", "git \\\n push", "g\\it push",
     ):  # fmt: skip
-        assert forbids(push, make_call("Bash", {"command": command}, "")), command
+        assert forbids(push, bash(command)), command
     assert forbids(push, Call("Bash", {"command": "git push", "sandbox": False}))
     assert forbids(rule("ask", "Bash(git push:*)"), PUSH)
-    assert forbids(rule("ask", "Write(/etc/*)"), Call("Write", {"file_path": "/etc/x"}))
     assert forbids(rule("ask", "WebFetch"), Call("WebFetch", {"url": "u"}))
-    assert not forbids(push, make_call("Bash", {"command": "git pull"}, ""))
+    for command in ("git pull", "echo git", "A=b", "", "timeout 5", "git stash push"):
+        assert not forbids(push, bash(command)), command
     assert not forbids(rule("ask", "Write"), PUSH)
+
+
+@pytest.mark.proves("AGT-10")
+def test_no_command_takes_long_to_compare():
+    for pattern in ("Bash(*sh -*c*push*)", "Bash(*a*a*a*a*a*a*b)"):
+        long = bash("git push; " + "sh -c pus " * 40_000 + "a" * 40_000)
+        assert forbids(rule("ask", pattern), long) in (True, False)
 
 
 @pytest.mark.proves("AGT-7")
@@ -185,6 +238,10 @@ def test_a_rule_is_about_its_own_project_session_task_and_branch():
     assert in_scope(rule("grant", "Bash", **whole), ORIGIN, PUSH)
     for name in whole:
         assert not in_scope(rule("grant", "Bash", **whole | {name: "other"}), ORIGIN, PUSH)
+    beneath = ORIGIN._replace(project="/p/sub", cwd="/p/sub/x")
+    assert in_scope(rule("deny", "Bash", project="/p"), beneath, PUSH)
+    assert not in_scope(rule("grant", "Bash", project="/p"), beneath, PUSH)
+    assert not in_scope(rule("deny", "Bash", project="/p"), Origin("/pq", "/pq"), PUSH)
 
 
 @pytest.mark.proves("AGT-6")

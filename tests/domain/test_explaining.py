@@ -53,7 +53,7 @@ def test_what_is_no_secret_stays(text):
 
 @pytest.mark.proves("AGT-17")
 def test_the_explanation_is_ordered_and_bounded():
-    text = explain("p" * 2000, ["one", "two"], ["Bash: ls", "x" * 400], "diff\n" + "d" * 300_000)
+    text = explain("p" * 2000, ["one", "two"], ["Bash: ls", "x" * 400], "diff\n" + "d\n" * 300_000)
     order = [text.index(part) for part in ("It works on:", "It last said:", "Bash: ls", "Changes:")]
     assert order == sorted(order)
     assert f"{'p' * 1500} … (500 more characters)" in text
@@ -71,7 +71,7 @@ def test_a_call_is_found_by_its_missing_result():
         Step("call", "", "Read", {"file_path": "x"}, "t3"),
         Step("call", "", "Exit", None, "t4"),
     ]
-    ls = make_call("Bash", {"command": "ls"}, "")
+    ls = make_call("Bash", {"command": "ls"}, "", "")
     assert open_call(steps, ls) == "t2"
     assert open_call(steps, Call("Read", {"file_path": "x"})) == "t3"
     assert open_call(steps, Call("Exit", {})) == "t4"
@@ -87,3 +87,10 @@ def test_a_note_is_audited():
     assert said(note, an_agent()) == (
         "note.sent", "claude", "agent:claude/s1", {"text": "done", "via": "cli"}
     )  # fmt: skip
+
+
+@pytest.mark.proves("AGT-17")
+def test_no_text_takes_long_to_redact():
+    for word in ("token", "eyJ-", "sk-", "Bearer ", "://a:", "-----BEGIN "):
+        assert len(redact(word * 40_000)) < 3_000
+    assert "198000 more characters" in redact("token" * 40_000)

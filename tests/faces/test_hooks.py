@@ -217,9 +217,16 @@ def test_a_write_outside_the_project_is_asked_about(world, session):
         return session.hook(session.event("PreToolUse", "Write", {"file_path": path}), *words).out
 
     inside, outside = str(world.plain.folder / "a"), str(world.folder / "b")
-    for path in (outside, "../b", "link/b"):
+    for path in (outside, "../b", "link/b", "~/b", "link/../b", "/", "/etc/passwd"):
         said = json.loads(before(path))["hookSpecificOutput"]
-        assert said["permissionDecision"] == "ask" and path in said["permissionDecisionReason"]
+        assert said["permissionDecision"] == "ask", path
+        where = os.path.realpath(world.plain.folder / path.replace("~", str(world.folder / "home")))
+        assert where in said["permissionDecisionReason"]
+    everywhere = session.event("PreToolUse", "Write", {"file_path": "/etc/x"}, cwd="/")
+    assert "ask" in session.hook(everywhere).out
+    named = session.event("PreToolUse", "Write", {"file_path": outside}, cwd=str(world.folder))
+    ran = world.plain.gate("hook", "claude", text=named, CLAUDE_PROJECT_DIR=str(world.plain.folder))
+    assert "ask" in ran.out
     assert before(inside) == before("sub/a") == ""
     assert before(inside, "--guarded") == "{}\nok\n"
     assert before(outside, "--guarded").endswith("}\nok\n")
@@ -299,3 +306,150 @@ def test_a_hook_loads_nothing_heavy(world, session):
     heavy = {"asyncio", "logging", "subprocess", "importlib.metadata", "http.client", "tomllib",
              "jsonschema_rs"}  # fmt: skip
     assert heavy & set(ran.stderr.split()) == set()
+
+
+@pytest.mark.proves("AGT-4")
+def test_a_helpers_call_never_gets_the_answer_of_the_main_one(world, session):
+    session.calls("git push")
+    first = session.start(session.event("PermissionRequest"))
+    the_ask(world)
+    second = session.start(session.event("PermissionRequest", agent_id="helper"))
+    # Both wait for the first ask; whoever loses it asks anew.
+    world.ada.gate("answer", the_ask(world).id, "yes")
+    until = time.monotonic() + 20
+    while not (again := world.store.asks.pending(9)):
+        assert time.monotonic() < until
+    world.ada.gate("answer", again[0].id, "no")
+    said = sorted(decision(ended(process))["behavior"] for process in (first, second))
+    assert said == ["allow", "deny"]
+
+
+@pytest.mark.proves("AGT-27", "AGT-18")
+@pytest.mark.parametrize("where", ["HEAD", "log"])
+def test_a_pipe_in_the_place_of_a_file_holds_nothing_up(world, session, where):
+    if where == "HEAD":
+        (world.plain.folder / ".git").mkdir()
+        os.mkfifo(world.plain.folder / ".git" / "HEAD")
+    else:
+        session.log.unlink()
+        os.mkfifo(session.log)
+    asked = session.start(session.event("PermissionRequest"))
+    world.ada.gate("answer", the_ask(world).id, "yes")
+    assert decision(ended(asked)) == {"behavior": "allow"}
+
+
+@pytest.mark.proves("AGT-27")
+def test_whatever_takes_too_long_ends_the_hook(world, session):
+    """Before the host's patience does: past that, it would let the tool run."""
+    slow = world.folder / "slow"
+    slow.mkdir()
+    (slow / "git").write_text("#!/bin/sh\nwhile :; do :; done\n", encoding="utf-8")
+    (slow / "git").chmod(0o755)
+    subprocess.run(["git", "init", "-q"], cwd=world.plain.folder, check=True)
+    path = f"{slow}:{world.plain.environ['PATH']}"
+    text = session.event("PermissionRequest")
+    ran = world.plain.gate("hook", "claude", "--limit", "1", text=text, PATH=path)
+    assert ran.code == -14 and ran.out == ""
+
+
+PROGRAMS = {
+    "filter": {"filter.e=vil.clean": "TOUCH; cat", "filter.e=vil.required": "true"},
+    "process": {"filter.e=vil.process": "TOUCH"},
+    "textconv": {"diff.e=vil.textconv": "TOUCH; cat"},
+    "external diff": {"diff.e=vil.command": "TOUCH; cat"},
+    "monitor": {"core.fsmonitor": "PROGRAM"},
+    "signature": {"log.showSignature": "true", "gpg.program": "PROGRAM"},
+    "fetch": {
+        "extensions.partialClone": "origin", "core.repositoryformatversion": "1",
+        "remote.origin.url": "FOLDER", "remote.origin.promisor": "true",
+        "remote.origin.uploadpack": "TOUCH;#", "protocol.file.allow": "always",
+    },
+}  # fmt: skip
+
+
+def a_repository(folder, settings):
+    """With a signed commit, a changed file, and a part that is missing where it may be fetched."""
+
+    def git(*words, **more):
+        who = ("-c", "user.name=a", "-c", "user.email=a@b")
+        return subprocess.run(
+            ["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True, **more
+        ).stdout.strip()
+
+    git("init", "-q")
+    (folder / ".gitattributes").write_text("a filter=e=vil diff=e=vil\n", encoding="utf-8")
+    (folder / "a").write_text("one\n", encoding="utf-8")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    mark = "-----{} PGP SIGNATURE-----"
+    signature = f"\ngpgsig {mark.format('BEGIN')}\n \n x\n {mark.format('END')}\n\n"
+    signed = git("cat-file", "commit", "HEAD").replace("\n\n", signature, 1) + "\n"
+    git("reset", "-q", "--soft", git("hash-object", "-t", "commit", "-w", "--stdin", input=signed))
+    (folder / "a").write_text("two two\n", encoding="utf-8")
+    blob = git("rev-parse", "HEAD:a")
+    for name, value in settings.items():
+        git("config", name, value)
+    if "extensions.partialClone" in settings:
+        (folder / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+
+
+@pytest.mark.proves("AGT-17")
+@pytest.mark.parametrize("kind", PROGRAMS)
+def test_no_program_of_the_repository_is_run(world, session, kind):
+    """They are named in files that an agent can write."""
+    trace, program = world.folder / "ran", world.folder / "program"
+    program.write_text(f"#!/bin/sh\ntouch {trace}\n", encoding="utf-8")
+    program.chmod(0o755)
+    words = {"TOUCH": f"touch {trace}", "PROGRAM": str(program), "FOLDER": str(world.folder)}
+    settings = dict(PROGRAMS[kind])
+    for name, value in settings.items():
+        for word, meaning in words.items():
+            settings[name] = settings[name].replace(word, meaning) if value else value
+    a_repository(world.plain.folder, settings)
+    trace.unlink(missing_ok=True)
+    began = {"type": "user", "timestamp": "2001-01-01T00:00:00Z", "message": {"content": "go"}}
+    session.log.write_text(json.dumps(began) + "\n", encoding="utf-8")
+    asked = session.start(session.event("PermissionRequest"))
+    ask = the_ask(world)
+    assert "first" in ask.going_on and " M a" in ask.going_on, ask.going_on
+    assert not trace.exists()
+    world.ada.gate("answer", ask.id, "no")
+    ended(asked)
+
+
+@pytest.mark.proves("AGT-4", "AGT-12")
+def test_reading_an_answer_about_a_call_does_not_use_it(world, session):
+    session.calls("git push")
+    asked = session.start(session.event("PermissionRequest"))
+    ask = the_ask(world)
+    asked.kill()
+    asked.communicate()
+    world.ada.gate("answer", ask.id, "yes")
+    assert world.claude.gate("wait", ask.id).out.startswith("approved")
+    assert world.get(ask.id).delivered_at is None
+    assert decision(session.hook(session.event("PermissionRequest")).out) == {"behavior": "allow"}
+
+
+@pytest.mark.proves("AGT-18")
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"type": "assistant", "message": {"content": [{"type": "text", "text": 5}]}},
+        {"type": "last-prompt", "lastPrompt": 7},
+        {"type": "assistant", "message": {"content": [{"type": "tool_use", "id": ["a"], "name": "Bash", "input": [1]}]}},
+        {"type": "assistant", "message": {"content": [{"type": "tool_use", "id": 7, "name": "Bash", "input": {}}]}},
+    ],
+)  # fmt: skip
+def test_a_foreign_log_tells_nothing_and_stops_nothing(world, session, record):
+    session.log.write_text(json.dumps(record) + "\n", encoding="utf-8")
+    asked = session.start(session.event("PermissionRequest"))
+    world.ada.gate("answer", the_ask(world).id, "yes")
+    assert decision(ended(asked)) == {"behavior": "allow"}
+
+
+@pytest.mark.proves("AGT-1")
+def test_a_call_that_cannot_be_shown_is_not_allowed(world, session):
+    for given in (["rm -rf /"], {"command": "rm f\udc80"}):
+        ran = session.hook(session.event("PermissionRequest", tool_input=given or None))
+        assert (ran.code, ran.out) == (2, "")
+    assert world.store.asks.pending(9) == []

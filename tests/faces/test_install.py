@@ -651,3 +651,16 @@ def test_a_rehearsal_tells_whether_the_gate_holds(world, home):
         (False, "claude: tried for real, nobody was asked and the tool did not run")
     }
     assert world.store.asks.pending(1) == []
+
+
+@pytest.mark.proves("AGT-9")
+def test_a_denial_reaches_the_hosts_and_outlives_every_install(world, home):
+    world.plain.gate("gates", "deny", "Bash(rm -rf *)")
+    install(world, "claude")
+    install(world, "codex")
+    assert settings(home)["permissions"]["deny"] == ["Bash(rm -rf *)"]
+    rules = (home / ".codex" / "rules" / "humangate.rules").read_text(encoding="utf-8")
+    assert '["rm", "-rf"], decision = "forbidden"' in rules
+    for cli in ("claude", "codex"):
+        assert world.ada.gate("uninstall", cli, "--as", "ada").code == 0
+    assert "deny  Bash(rm -rf *)" in world.plain.gate("gates").out

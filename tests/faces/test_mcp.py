@@ -190,6 +190,67 @@ def test_a_cancelled_call_withdraws_its_ask(world, client):
     assert client.heard == [], "a cancelled call is not answered"
 
 
+@pytest.mark.proves("AGT-22")
+def test_a_call_cancelled_at_once_leaves_no_ask_behind(world, client):
+    for number in range(4):
+        call = {"name": "approve", "arguments": {"tool_name": "T", "input": {"n": number}}}
+        cancel = {"method": "notifications/cancelled", "params": {"requestId": number}}
+        lines = [{"id": number, "method": "tools/call", "params": call}, cancel]
+        client.send("\n".join(json.dumps({"jsonrpc": "2.0"} | line) for line in lines))
+    until = time.monotonic() + 20
+    while len(world.store.asks.settled(9)) < 4:
+        assert time.monotonic() < until
+    assert world.store.asks.pending(9) == []
+
+
+@pytest.mark.proves("AGT-19", "AGT-22")
+def test_odd_ids_and_cancellations_harm_nobody(world, client):
+    number = client.call("ask_human", question="Q")
+    (ask,) = pending(world)
+    for wrong in ({}, [], None, True, 99):
+        client.send({"method": "notifications/cancelled", "params": {"requestId": wrong}})
+    client.send({"id": number, "method": "tools/call", "params": {"name": "inbox_status"}})
+    assert client.result(number)["error"]["message"] == f"the id {number} is in use"
+    for wrong in ({}, [1], None, True):
+        client.send({"id": wrong, "method": "tools/call", "params": {"name": "inbox_status"}})
+        assert client.result(None)["error"]["code"] == -32600
+    world.plain.gate("answer", ask.id, "still here")
+    assert client.text(number) == ("still here", False)
+
+
+@pytest.mark.proves("AGT-12", "AGT-4")
+def test_a_reply_about_a_call_does_not_use_its_answer(world, client):
+    def asked(call_id):
+        return client.call(
+            "approve", tool_name="Bash", input={"command": "ls"}, tool_use_id=call_id
+        )
+
+    number = asked("t1")
+    (ask,) = pending(world)
+    world.plain.gate("ask-back", ask.id, "why?")
+    assert "why?" in json.loads(client.text(number)[0])["message"]
+    replied = client.text(client.call("ask_human", reply_to=ask.id, reply="to see"))
+    assert "make the same call again" in replied[0] and not replied[1]
+    number = asked("t2")
+    world.ada.gate("answer", ask.id, "yes")
+    assert json.loads(client.text(number)[0])["behavior"] == "allow"
+    number = client.call("ask_human", question="Which?")
+    (ask,) = pending(world)
+    other = Client(world, CLAUDE_CODE_SESSION_ID="s2")
+    told, failed = other.text(other.call("ask_human", reply_to=ask.id, reply="x"))
+    assert failed and "another session" in told
+    assert other.close() == 0 and world.get(ask.id).pending
+    world.plain.gate("answer", ask.id, "this")
+    assert client.text(number) == ("this", False)
+
+
+@pytest.mark.proves("AGT-24", "AGT-1")
+def test_a_call_that_cannot_be_shown_is_not_approved(world, client):
+    told, failed = client.text(client.call("approve", tool_name="Bash", input=["rm -rf /"]))
+    assert failed and "cannot be shown" in told
+    assert world.store.asks.pending(9) == []
+
+
 @pytest.mark.proves("AGT-22", "AGT-23", "LAW-4")
 def test_a_call_that_ran_out_of_time_is_taken_up_again(world, client):
     number = client.call("ask_human", question="Continue?")
@@ -365,16 +426,18 @@ def test_a_long_wait_tells_that_it_is_alive(monkeypatch):
     """On a clock that flies, so that nobody waits."""
     store = MemoryStore()
     tools = Tools(3600.0)
-    monkeypatch.setattr(tools, "_opened", store)
+    monkeypatch.setattr(tools, "_open_store", store)
     heard = []
     person = ScriptedPerson(store)
     store.visitors.append(
         lambda: store.monotonic() > 70 and bool(person.will_answer("Which?", "this").act())
     )
-    told, _ = tools.call(1, "ask_human", {"question": "Which?"}, {}, Progress(7, heard.append))
+    work = tools.begin(1, "ask_human", {}, Progress(7, heard.append))
+    told, _ = tools.call(work, "ask_human", {"question": "Which?"})
     assert told == "this"
     assert [round(one["params"]["progress"]) for one in heard] == [20, 40, 60]
     assert {one["params"]["progressToken"] for one in heard} == {7}
     heard.clear()
-    tools.call(2, "ask_human", {"question": "Which?"}, {}, Progress(None, heard.append))
+    work = tools.begin(2, "ask_human", {}, Progress(None, heard.append))
+    tools.call(work, "ask_human", {"question": "Which?"})
     assert heard == []

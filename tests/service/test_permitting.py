@@ -28,7 +28,7 @@ def ada(store):
 
 
 def held(command="git push", call_id="t1", session="claude/s1", **more):
-    call = make_call("Bash", {"command": command}, "main")
+    call = make_call("Bash", {"command": command}, "/p", "main")
     origin = Origin("/p", "/p", "claude", session, call_id, "person:ada")
     elsewhere = more.pop("elsewhere", lambda: "")
     return Held(call, origin, more.pop("limit", 600.0), lambda: "going on", elsewhere, **more)
@@ -43,6 +43,7 @@ def questions(*names, multiple=False):
                 {"question": q, "options": options, "multiSelect": multiple} for q in names
             ]
         },
+        "",
         "",
     )
     return held()._replace(call=call)
@@ -81,7 +82,7 @@ def test_an_approval_is_used_by_one_call(store, ada):
     """A second call like the first finds its ask pending, but not its answer."""
     ada.will_answer("git push", "yes").will_answer("git push", "no")
     first = held()
-    ask = permitting._open(store, first, an_agent(), deferred=False)
+    ask = permitting._open(store, first, an_agent(), 60)
     answering.answer(store, ask.id, ADA, Given("yes"))
     late = waiting.wait(store, ask.id, 0)
     assert permitting._outcome(store, late, first) == Permission(allow=True)
@@ -92,12 +93,12 @@ def test_an_approval_is_used_by_one_call(store, ada):
 
 @pytest.mark.proves("AGT-4", "AGT-23")
 def test_a_call_made_again_after_a_crash_finds_its_answer(store):
-    ask = permitting._open(store, held(), an_agent(), deferred=False)
-    again = permitting._open(store, held(call_id="t9"), an_agent(), deferred=False)
+    ask = permitting._open(store, held(), an_agent(), 60)
+    again = permitting._open(store, held(call_id="t9"), an_agent(), 60)
     assert again.id == ask.id
     answering.answer(store, ask.id, ADA, Given("yes"))
     assert permitting.decide(store, held(call_id="t9"), an_agent()) == Permission(allow=True)
-    assert permitting._open(store, held(call_id="t9"), an_agent(), deferred=False).id != ask.id
+    assert permitting._open(store, held(call_id="t9"), an_agent(), 60).id != ask.id
 
 
 @pytest.mark.proves("AGT-13")
@@ -132,7 +133,7 @@ def test_a_person_may_ask_back_about_a_call(store, ada):
 
 @pytest.mark.proves("AGT-6", "AGT-8")
 def test_a_grant_lets_the_same_call_pass_and_says_so(store):
-    ask = permitting._open(store, held(), an_agent(), deferred=False)
+    ask = permitting._open(store, held(), an_agent(), 60)
     answering.answer(store, ask.id, ADA, Given("yes", scope=Scope("2")))
     (grant,) = ruling.grants(store)
     for _ in range(2):
@@ -144,7 +145,7 @@ def test_a_grant_lets_the_same_call_pass_and_says_so(store):
 
 @pytest.mark.proves("AGT-8", "AGT-11")
 def test_a_revoked_grant_allows_nothing(store):
-    ask = permitting._open(store, held(), an_agent(), deferred=False)
+    ask = permitting._open(store, held(), an_agent(), 60)
     answering.answer(store, ask.id, ADA, Given("yes", scope=Scope("session")))
     (grant,) = ruling.grants(store)
     assert permitting.by_rule(store, held().call, held(session="claude/s2").origin) is None
@@ -158,7 +159,7 @@ def test_a_revoked_grant_allows_nothing(store):
 
 @pytest.mark.proves("AGT-8")
 def test_a_grant_that_ends_between_the_look_and_the_use_allows_nothing(store, monkeypatch):
-    ask = permitting._open(store, held(), an_agent(), deferred=False)
+    ask = permitting._open(store, held(), an_agent(), 60)
     answering.answer(store, ask.id, ADA, Given("yes", scope=Scope("1")))
     grants = store.rules.in_force()
     store.rules.use(grants[0].id, [])
@@ -169,12 +170,81 @@ def test_a_grant_that_ends_between_the_look_and_the_use_allows_nothing(store, mo
 
 @pytest.mark.proves("AGT-9")
 def test_a_denial_wins_over_a_grant(store):
-    ask = permitting._open(store, held(), an_agent(), deferred=False)
+    ask = permitting._open(store, held(), an_agent(), 60)
     answering.answer(store, ask.id, ADA, Given("yes", scope=Scope("hour")))
     ruling.add(store, an_agent(), "deny", "", "Bash(git push *)")
     decided = permitting.decide(store, held(), an_agent())
     assert decided == Permission(False, "A person has ruled this out: Bash(git push *)")
     assert not events(store, "grant.used")
+
+
+@pytest.mark.proves("AGT-7", "AGT-6")
+def test_a_wide_grant_opens_no_gate_its_person_did_not_see(store):
+    ruling.set_gates(store, ADA, "", ["Bash(git push *)"])
+
+    def granted(command):
+        ask = permitting._open(store, held(command), an_agent(), 60)
+        answering.answer(store, ask.id, ADA, Given("yes", scope=Scope("hour", "Bash(git *)")))
+
+    def passes(command):
+        return permitting.by_rule(store, held(command).call, held().origin) is not None
+
+    granted("git status")
+    assert passes("git log") and not passes("git push --force")
+    granted("git push")
+    assert passes("git push --force")
+
+
+@pytest.mark.proves("AGT-4", "AGT-14")
+def test_an_answer_is_not_for_a_call_after_the_one_it_was_given_to(store, ada):
+    ask = permitting._open(store, held(), an_agent(), 60)
+    answering.answer(store, ask.id, ADA, Given("yes"))
+    ada.will_answer("git push", "no")
+    later = held(call_id="t2", is_over=lambda call_id: call_id == "t1")
+    assert permitting.decide(store, later, an_agent()).allow is False
+    assert store.asks.get(ask.id).delivered_to == "agent:claude/s1#gone"
+
+
+@pytest.mark.proves("AGT-4")
+def test_a_late_answer_is_for_no_call_at_all(store, ada):
+    ask = permitting._open(store, held(), an_agent(), 60)
+    answering.answer(store, ask.id, ADA, Given("yes"))
+    store.clock.advance(61)
+    ada.will_answer("git push", "no")
+    assert permitting.decide(store, held(call_id="t2"), an_agent()).allow is False
+
+
+@pytest.mark.proves("AGT-4", "AGT-13")
+def test_whoever_loses_an_answer_asks_again_within_the_same_patience(store, ada):
+    """Another call without an id takes each answer first."""
+
+    def rival():
+        for ask in store.asks.settled(9):
+            waiting.take(store, ask, "agent:claude/s1#")
+
+    for _ in range(9):
+        ada.will_answer("git push", "yes")
+    stolen = held(call_id="", limit=100, opened=lambda _: store.clock.advance(20))
+    real = waiting.wait_watching
+
+    def robbed(*given):
+        ask = real(*given)
+        rival()
+        return ask
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(waiting, "wait_watching", robbed)
+        decided = permitting.decide(store, stolen, an_agent())
+    assert decided.allow is False and "in time" in decided.message
+    assert store.clock.monotonic() <= 110
+
+
+@pytest.mark.proves("AGT-11")
+def test_setting_gates_leaves_denials_alone(store):
+    ruling.add(store, ADA, "deny", "", "Bash(rm -rf *)")
+    ruling.set_gates(store, ADA, "", ["Bash(git push *)"])
+    ruling.set_gates(store, ADA, "", [])
+    assert [rule.pattern for rule in ruling.gates(store)] == ["Bash(rm -rf *)"]
 
 
 @pytest.mark.proves("AGT-11")
@@ -208,7 +278,7 @@ def test_gated_means_a_person_is_asked(store):
     ruling.set_gates(store, ADA, "/p", ["Bash(git push *)"])
     assert permitting.gated(store, held("cd x && git push").call, held().origin)
     assert not permitting.gated(store, held("git pull").call, held().origin)
-    elsewhere = held().origin._replace(project="/q")
+    elsewhere = held().origin._replace(project="/q", cwd="/q")
     assert not permitting.gated(store, held().call, elsewhere)
 
 
@@ -226,6 +296,17 @@ def test_one_call_is_put_off_and_the_others_are_held(store):
     answering.answer(store, ask.id, ADA, Given("yes"))
     assert permitting.defer(store, first, an_agent()) == Permission(allow=True)
     assert permitting.defer(store, second, an_agent()) is None
+
+
+@pytest.mark.proves("AGT-15", "LAW-4")
+def test_a_yes_to_one_deferred_call_is_no_yes_to_another(store):
+    assert permitting.defer(store, held("git push", "t1"), an_agent()) is None
+    (ask,) = store.asks.pending(9)
+    assert permitting.defer(store, held("rm -rf /", "t1"), an_agent()).allow is False
+    answering.answer(store, ask.id, ADA, Given("yes"))
+    assert permitting.defer(store, held("rm -rf /", "t1"), an_agent()) is None
+    with pytest.raises(UsageError, match="without an id"):
+        permitting.defer(store, held("rm -rf /", ""), an_agent())
 
 
 @pytest.mark.proves("AGT-15")
@@ -273,12 +354,13 @@ def test_a_question_answered_in_the_terminal_takes_the_others_along(store):
     asked = asked._replace(limit_seconds=10.0)
     assert permitting.answer_questions(store, asked, an_agent()) == Permission(allow=None)
     assert store.asks.pending(9) == []
-    nothing = asked._replace(call=make_call("AskUserQuestion", {}, ""))
+    nothing = asked._replace(call=make_call("AskUserQuestion", {}, "", ""))
     assert permitting.answer_questions(store, nothing, an_agent()) == Permission(allow=None)
 
 
 @pytest.mark.proves("AGT-16", "AGT-12")
 def test_a_person_may_ask_back_about_a_hosts_question(store, ada):
+    ruling.add(store, ADA, "deny", "/q", "AskUserQuestion")
     ada.will_ask_back("Which?", "what for?")
     decided = permitting.answer_questions(store, questions("Which?"), an_agent())
     assert decided.allow is False and "what for?" in decided.message
@@ -299,3 +381,18 @@ def test_notes_and_signals_are_kept_and_decide_nothing(store):
             telling.tell(store, origin, an_agent(), text)
     with pytest.raises(UsageError):
         telling.signal(store, origin, an_agent(), " ", "")
+
+
+@pytest.mark.proves("AGT-16", "AGT-9")
+def test_questions_of_an_unknown_form_and_denied_ones_ask_nobody(store):
+    for wrong in (
+        {"questions": [{}]},
+        {"questions": 7},
+        {"questions": [{"question": 1, "options": [1]}]},
+    ):
+        asked = held()._replace(call=make_call("AskUserQuestion", wrong))
+        with pytest.raises(UsageError, match="unknown form"):
+            permitting.answer_questions(store, asked, an_agent())
+    ruling.add(store, ADA, "deny", "", "AskUserQuestion")
+    assert permitting.answer_questions(store, questions("Which?"), an_agent()).allow is False
+    assert store.asks.pending(9) == []

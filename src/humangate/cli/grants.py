@@ -54,8 +54,9 @@ def _list(store: Store, as_json: bool) -> int:
         )
         return 0
     for rule in grants:
-        exactly = "exactly " if rule.exact else ""
-        about = f"{exactly}{rule.pattern}\n{scope_words(rule)}; by {rule.made_by}, {rule.ask_id}"
+        exactly = "exactly " if rule.identity else ""
+        pattern = rule.pattern.replace("\n", " ⏎ ")
+        about = f"{exactly}{pattern}\n{scope_words(rule)}; by {rule.made_by}, {rule.ask_id}"
         # Nothing is cut: this is what may happen without a question.
         first, *others = frame(about, columns(), bar=" " * 10)
         print("\n".join([f"{rule.id:9}{first[9:]}", *others]))

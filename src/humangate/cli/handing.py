@@ -112,7 +112,9 @@ def wait_and_hand_over(
     except GateError as error:
         again = _wait_again(ask.id, handing._replace(to_file="", command=""))
         raise GateError(f"{error}. It was not handed over; get it again: {again}") from None
-    waiting.take(store, ask, caller.actor)
+    if ask.question.call is None:
+        # Whoever reads the answer about a tool call is not the call that uses it.
+        waiting.take(store, ask, caller.actor)
     if handing.token:
         with suppress(OSError):
             os.unlink(_token_path(ask.id))

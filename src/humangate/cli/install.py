@@ -14,7 +14,7 @@ from humangate.cli.screen import coloured, print_json
 from humangate.domain.display import inert
 from humangate.errors import AgentRefusedError, CancelledError, UsageError
 from humangate.integrations import plans
-from humangate.integrations.gates import choose
+from humangate.integrations.gates import Rules, choose
 from humangate.integrations.places import Place
 
 if TYPE_CHECKING:
@@ -63,17 +63,18 @@ def run(args: argparse.Namespace) -> int:
         check_person(args)
         if not args.yes and (args.json or not can_prompt()):
             raise UsageError("there is no terminal to ask at: look at --dry-run, then add --yes")
-    gates = choose(_in_force(place), args.gate, args.no_gate)
+    found = _in_force(place)
+    rules = found._replace(gates=choose(found.gates, args.gate, args.no_gate))
     program = gate_program()
-    plan = plans.install(args.cli, place, program, gates)
+    plan = plans.install(args.cli, place, program, rules)
     if not args.json:
         show(plan)
     if not args.dry_run:
-        _ask_and_write(args, place, program, gates, plan)
+        _ask_and_write(args, place, program, rules, plan)
     if os.environ.get("GATE_STORE"):
         said = "GATE_STORE is set here: start the agent with it too, or it asks in another inbox."
         plan = plan._replace(notes=(*plan.notes, said))
-    held = gates if plans.host(args.cli).HAS_GATES else ()
+    held = rules.gates if plans.host(args.cli).HAS_GATES else ()
     return report(args, plan, held, "Everything is there already; nothing was changed.")
 
 
@@ -104,31 +105,28 @@ def gate_program() -> str:
     raise UsageError("the program gate is not installed here: pip install humangate, then again")
 
 
-def _in_force(place: Place) -> list[str]:
-    """The gates that stand in the store; to look at them, no store is made."""
+def _in_force(place: Place) -> Rules:
+    """The rules that stand in the store; to look at them, no store is made."""
     if not os.path.exists(settings.store_path(os.environ)):
-        return []
+        return Rules(())
     from humangate.service import ruling
 
     store = wiring.open_store()
-    found = [
-        rule.pattern
-        for rule in ruling.gates(store)
-        if rule.kind == "ask" and rule.project == place.project
-    ]
+    found = [rule for rule in ruling.gates(store) if rule.project == place.project]
     store.close()
-    return sorted(found)
+    gates = sorted(rule.pattern for rule in found if rule.kind == "ask")
+    return Rules(tuple(gates), tuple(sorted(rule.pattern for rule in found if rule.kind == "deny")))
 
 
 def _ask_and_write(
-    args: argparse.Namespace, place: Place, program: str, gates: tuple[str, ...], plan: Plan
+    args: argparse.Namespace, place: Place, program: str, rules: Rules, plan: Plan
 ) -> None:
     if not plan.changes_nothing and not args.yes and not _agreed():
         raise CancelledError("nothing was written")
     if plans.host(args.cli).HAS_GATES:
-        set_gates(args, place, gates)
+        set_gates(args, place, rules.gates)
     # Worked out again: while the person read it, the CLI may have written its own settings.
-    plans.carry_out(plans.install(args.cli, place, program, gates))
+    plans.carry_out(plans.install(args.cli, place, program, rules))
 
 
 def set_gates(args: argparse.Namespace, place: Place, gates: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from humangate.cli.values import instead, recorded
 from humangate.domain.answers import DECISIONS, Given
 from humangate.domain.display import inert
 from humangate.domain.rules import Scope
-from humangate.errors import GateError, InvalidAnswerError
+from humangate.errors import GateError, InvalidAnswerError, UsageError
 from humangate.service import answering
 
 if TYPE_CHECKING:
@@ -51,6 +51,9 @@ def prompt_for(store: Store, caller: Caller, ask: Ask) -> bool:
         except InvalidAnswerError as error:
             print(f"Refused, but kept: {inert(str(error))}")
             continue
+        except UsageError as error:
+            print(f"Not understood: {inert(str(error))}")
+            continue
         except GateError as error:
             print(f"Refused: {inert(str(error))}")
             return False
@@ -81,19 +84,21 @@ def _approval(store: Store, caller: Caller, ask: Ask) -> Given:
         raise NotYet
     if ask.question.call and word.lower() == "edit":
         return Given(_edited(ask.question.call))
-    word, _, reach = word.partition(" for ") if ask.question.call else (word, "", "")
+    yes, _, reach = word.partition(" for ")
+    if ask.question.call and reach and DECISIONS.get(yes.lower()) == "approved":
+        return Given(yes, scope=Scope(reach.strip().removeprefix("this ").removesuffix(" times")))
     decision = DECISIONS.get(word.lower())
     if decision is None:
         return Given(word)
-    if reach:
-        return Given(word, scope=Scope(reach.strip().removeprefix("this ").removesuffix(" times")))
     label = "Reason (optional): " if decision == "rejected" else "Note (optional): "
     return Given(word, _typed(store, caller, ask, label))
 
 
 def _edited(call: Call) -> dict[str, Any]:
     """A yes to what the person makes of the call; Enter on the unchanged line is not yet."""
-    before = call.command or json.dumps(call.input, ensure_ascii=False)
+    # As JSON, in plain letters, where the command holds something that a terminal would obey.
+    plain = call.command and inert(call.command) == call.command and "\n" not in call.command
+    before = call.command if plain else json.dumps(call.input)
     typed = _input("Run this instead: ", before)
     if typed in ("", before):
         raise NotYet

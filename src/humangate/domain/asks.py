@@ -195,7 +195,7 @@ def question_digest(question: Question, origin: Origin) -> str:
     again after a crash must find its first ask.
     """
     *shown, requirement, call = question
-    held = [[call.tool, call.input, call.branch]] if call else []
+    held = [list(call[:-1])] if call else []
     return digest([*shown, list(requirement), origin.project, origin.owner, *held])
 
 

@@ -5,22 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from humangate.domain.digests import canonical
+from humangate.domain.digests import canonical, digest
+from humangate.domain.display import plain
+from humangate.errors import UsageError
 
-# What tells a call of a tool from others of it. Of any other tool, that is its whole input.
-_SUBJECTS = {
-    "Bash": "command",
-    "Read": "file_path",
-    "Edit": "file_path",
-    "Write": "file_path",
-    "MultiEdit": "file_path",
-    "NotebookEdit": "notebook_path",
-    "WebFetch": "url",
-}
-_WRITERS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
-# A shell command with anything else beside it, such as leave to go without the host's
-# sandbox, is more than its command.
-_BESIDE_A_COMMAND = {"command", "timeout", "run_in_background"}
+WRITERS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
+# What a pattern is compared with. Of any other tool, that is the whole input.
+_PATHS = dict.fromkeys(("Read", *WRITERS), "file_path") | {"NotebookEdit": "notebook_path"}
+# How long a command may take changes nothing about what it does.
+_PATIENCE = ("timeout", "run_in_background")
 
 
 class Call(NamedTuple):
@@ -28,60 +21,77 @@ class Call(NamedTuple):
 
     tool: str
     input: dict[str, Any]
+    cwd: str = ""
+    """Where it would run."""
     branch: str = ""
-    """The branch that is checked out where it would run."""
+    """The branch that is checked out there."""
+    real_path: str = ""
+    """The file that it is about, after all links."""
     remark: str = ""
     """What the agent says about it. The same call said otherwise is still the same call."""
 
     @property
-    def subject(self) -> str:
-        """What a pattern is compared with: the command, the file, or the whole input."""
-        found = self.input.get(_SUBJECTS.get(self.tool, ""))
-        more = self.tool == "Bash" and set(self.input) - _BESIDE_A_COMMAND
-        if isinstance(found, str) and not more:
-            return found
-        return canonical(self.input) if self.input else ""
-
-    @property
     def command(self) -> str:
-        """The shell command, whatever stands beside it."""
-        found = self.input.get("command")
+        found = self.input.get("command") if self.tool == "Bash" else ""
         return found if isinstance(found, str) else ""
 
     @property
-    def writes(self) -> str:
-        """The file that it would change, if it is a tool that changes files."""
-        path = self.input.get(_SUBJECTS[self.tool]) if self.tool in _WRITERS else ""
-        return path if isinstance(path, str) else ""
+    def path(self) -> str:
+        """The file as the agent names it, if it is a tool for files."""
+        found = self.input.get(_PATHS.get(self.tool, ""))
+        return found if isinstance(found, str) else ""
+
+    @property
+    def subject(self) -> str:
+        """What a pattern is compared with."""
+        if self.tool == "WebFetch" and isinstance(url := self.input.get("url"), str):
+            return url
+        path = self.real_path or self.path
+        return self.command or path or (canonical(self.input) if self.input else "")
+
+    @property
+    def has_more(self) -> bool:
+        """A command with something beside it, such as leave to go without a sandbox."""
+        return bool(self.command and set(self.input) - {"command", *_PATIENCE})
 
     @property
     def pattern(self) -> str:
-        """This call and no other, as a person reads it."""
+        """The call as a person reads it in a list."""
         return f"{self.tool}({self.subject})" if self.subject else self.tool
 
+    @property
+    def identity(self) -> str:
+        """Of this call and of no other: everything that it would do, and where."""
+        acts = {name: part for name, part in self.input.items() if name not in _PATIENCE}
+        return digest([self.tool, acts if self.command else self.input, self.cwd])
 
-def make_call(tool: str, given: Any, branch: str) -> Call:
-    """A call as a host describes it."""
-    tool_input = dict(given) if isinstance(given, dict) else {}
+
+def make_call(tool: str, given: Any, cwd: str = "", branch: str = "") -> Call:
+    """A call as a host describes it, if all of it can be shown as it is."""
+    if not isinstance(given, dict) or plain(given) != given:
+        raise UsageError("this call cannot be shown as it is, so nobody is asked about it")
+    tool_input = dict(given)
     remark = tool_input.pop("description", "") if tool == "Bash" else ""
-    return Call(tool, tool_input, branch, remark if isinstance(remark, str) else "")
+    return Call(tool, tool_input, cwd, branch, "", remark if isinstance(remark, str) else "")
 
 
 def headline(call: Call) -> str:
     """The question of an approval; the whole call is shown beneath it."""
     if call.command:
         return f"Run this command? {call.command}"
-    if call.writes:
-        return f"Change {call.writes}?"
+    if call.tool in WRITERS and call.path:
+        return f"Change {call.real_path or call.path}?"
     if call.tool == "ExitPlanMode":
         return "Go on with this plan?"
     return f"Use {call.tool}? {call.subject}".rstrip()
 
 
 def shown(tool_input: dict[str, Any]) -> str:
-    """A call's input as text, nothing left out: texts as they are, the rest as JSON."""
+    """A call's input as text, nothing left out, and no value that looks like another name."""
     parts = []
     for name, value in tool_input.items():
+        label = name if name.isidentifier() else json.dumps(name)
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        parts.append(f"{name}:\n{text}" if "\n" in text else f"{name}: {text}")
+        lines = text.split("\n")
+        parts.append(f"{label}: {text}" if len(lines) == 1 else "\n  ".join([f"{label}:", *lines]))
     return "\n".join(parts)

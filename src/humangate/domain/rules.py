@@ -12,9 +12,12 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate.domain.audit import Event
+from humangate.domain.calls import WRITERS
 from humangate.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from humangate.domain.asks import Ask, Origin
     from humangate.domain.calls import Call
     from humangate.domain.principals import Caller
@@ -22,10 +25,35 @@ if TYPE_CHECKING:
 OUTSIDE = "Edit(outside the project)"
 """The one gate that no pattern can say: a file of another project is written."""
 
-# Compiled when they are needed: most commands load this module and use none of it.
 _PATTERN = r"[A-Za-z_][\w-]*(\(.+\))?"
-_BETWEEN_COMMANDS = r"&&|\|\||[;&|\n]"
-_PUNCTUATION = "^;&|<>()$`\\\n\r"
+_PUNCTUATION = frozenset(";&|<>()$`\\\n\r")
+# Where one command of a line ends and another begins, and what may stand before a program.
+_BETWEEN_COMMANDS = r"&&|\|\||[;&|\n(){}`]"
+_BEFORE_A_PROGRAM = frozenset(
+    [
+        "!",
+        "if",
+        "then",
+        "elif",
+        "else",
+        "while",
+        "until",
+        "do",
+        "time",
+        "env",
+        "sudo",
+        "doas",
+        "nice",
+        "nohup",
+        "timeout",
+        "command",
+        "builtin",
+        "exec",
+        "xargs",
+        "setsid",
+        "stdbuf",
+    ]
+)
 
 
 class Rule(NamedTuple):
@@ -37,8 +65,8 @@ class Rule(NamedTuple):
     pattern: str
     made_by: str
     made_at: datetime
-    exact: bool = False
-    """A `*` in the pattern is a star and nothing else."""
+    identity: str = ""
+    """Of the one call that it is about; without it, the pattern says what it is about."""
     project: str = ""
     session: str = ""
     owner: str = ""
@@ -73,19 +101,20 @@ def check_pattern(pattern: str) -> str:
 def forbids(rule: Rule, call: Call) -> bool:
     """Whether a strict rule holds for this call, or for any part of it."""
     tool, words = _parts(rule.pattern)
-    if tool != call.tool:
+    if tool != call.tool and not (tool == "Edit" and call.tool in WRITERS):
         return False
-    whole = call.command or call.subject
-    parts = [whole, *re.split(_BETWEEN_COMMANDS, whole)]
-    return words is None or any(_matches(words, part.strip(), ".") for part in parts)
+    subjects = _commands(call.command) if call.command else [call.subject]
+    return words is None or any(_matches(words, subject, strict=True) for subject in subjects)
 
 
 def covers(rule: Rule, call: Call) -> bool:
-    """Whether a grant's pattern reaches this call."""
-    if rule.exact:
-        return rule.pattern == call.pattern
+    """Whether a grant reaches this call."""
+    if rule.identity:
+        return rule.identity == call.identity
     tool, words = _parts(rule.pattern)
-    return tool == call.tool and words is not None and _matches(words, call.subject, None)
+    if tool != call.tool or words is None or call.has_more:
+        return False
+    return _matches(words, call.subject, strict=False)
 
 
 def _parts(pattern: str) -> tuple[str, str | None]:
@@ -93,20 +122,62 @@ def _parts(pattern: str) -> tuple[str, str | None]:
     return tool, words.removesuffix(")") if bracket else None
 
 
-def _matches(words: str, subject: str, anything: str | None) -> bool:
-    words = re.sub(r":\*$", "*", words)
-    any_text = f"{anything}*" if anything else f"[{_PUNCTUATION}]*"
+def _matches(words: str, subject: str, *, strict: bool) -> bool:
+    if words.endswith(":*"):
+        words = words[:-2] + ("*" if strict else " *")
     # As the hosts read it: `git push *` is also `git push` alone.
     if words.endswith(" *") and subject == words[:-2]:
         return True
-    regex = any_text.join(map(re.escape, words.split("*")))
-    return re.fullmatch(regex, subject, re.DOTALL) is not None
+    return _glob(words, subject, frozenset() if strict else _PUNCTUATION)
+
+
+def _glob(words: str, subject: str, never: frozenset[str]) -> bool:
+    """Whether the subject is the words, each `*` any text without certain characters.
+
+    By hand: a regular expression made of such words can take hours over a long command.
+    """
+    first, *others = words.split("*")
+    if not others:
+        return subject == words
+    gaps, at = [], len(first)
+    for part in others[:-1]:
+        found = subject.find(part, at)
+        if found < 0:
+            return False
+        gaps.append(subject[at:found])
+        at = found + len(part)
+    end = len(subject) - len(others[-1])
+    gaps.append(subject[at : max(at, end)])
+    fits = subject.startswith(first) and subject.endswith(others[-1]) and at <= end
+    return fits and never.isdisjoint("".join(gaps))
+
+
+def _commands(line: str) -> Iterator[str]:
+    """The line, and every command that can be seen in it, in its plainest spelling."""
+    yield line
+    joined = line.replace("\\\n", "")
+    bare = joined.translate({ord(mark): None for mark in "'\"\\"})
+    for text in {joined, bare}:
+        for part in re.split(_BETWEEN_COMMANDS, text):
+            words = part.replace("$", " ").split()
+            while words and _stands_before(words[0]):
+                words.pop(0)
+            if words:
+                yield " ".join([words[0].rpartition("/")[2], *words[1:]])
+
+
+def _stands_before(word: str) -> bool:
+    """An assignment, a keyword, a program that starts another, or an option of one."""
+    name, equals, _ = word.partition("=")
+    assigns = bool(equals) and name.isidentifier()
+    return assigns or word in _BEFORE_A_PROGRAM or word[0] in "-0123456789"
 
 
 def in_scope(rule: Rule, origin: Origin, call: Call) -> bool:
-    """Whether a rule is about this asker. Where a grant says nothing, it still has a project."""
+    """Whether a rule is about this asker. A strict one also holds in folders of its project."""
+    inside = rule.kind != "grant" and f"{origin.cwd}/".startswith(f"{rule.project}/")
     pairs = (
-        (rule.project, origin.project),
+        (rule.project, rule.project if inside else origin.project),
         (rule.session, origin.session),
         (rule.owner, origin.owner),
         (rule.branch, call.branch),
@@ -116,10 +187,11 @@ def in_scope(rule: Rule, origin: Origin, call: Call) -> bool:
 
 def granted(ask: Ask, call: Call, scope: Scope, by: str, now: datetime) -> Rule:
     """The grant that an answer makes. It has no id yet."""
+    if not ask.origin.project:
+        raise UsageError(f"{ask.id} belongs to no project, so the yes is for this call only")
     pattern = check_pattern(scope.pattern) if scope.pattern else call.pattern
-    rule = Rule(
-        "", "grant", pattern, by, now, exact=not scope.pattern, project=ask.origin.project
-    )._replace(ask_id=ask.id)
+    identity = "" if scope.pattern else call.identity
+    rule = Rule("", "grant", pattern, by, now, identity, ask.origin.project, ask_id=ask.id)
     if not covers(rule, call):
         raise UsageError(f"{pattern} does not cover what {ask.id} asks about: {call.pattern}")
     return _limited(rule, ask, call, scope.word, now)
@@ -131,7 +203,8 @@ def _limited(rule: Rule, ask: Ask, call: Call, word: str, now: datetime) -> Rule
     if word.isdecimal() and 0 < int(word) <= 1000:
         return rule._replace(uses_left=int(word))
     origin = ask.origin
-    reach = {"session": origin.session, "task": origin.owner, "branch": call.branch}.get(word)
+    session = "" if origin.session.endswith("/") else origin.session
+    reach = {"session": session, "task": origin.owner, "branch": call.branch}.get(word)
     if reach is None:
         raise UsageError("a yes can be for: session, task, branch, hour, or a number of times")
     if not reach:
@@ -144,7 +217,7 @@ def _limited(rule: Rule, ask: Ask, call: Call, word: str, now: datetime) -> Rule
 def made(rule: Rule, caller: Caller) -> Event:
     content = {
         "pattern": rule.pattern,
-        "exact": rule.exact,
+        "identity": rule.identity,
         "reach": scope_words(rule),
         "ask": rule.ask_id,
         "via": caller.via,

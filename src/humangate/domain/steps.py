@@ -24,9 +24,10 @@ class Step(NamedTuple):
 
 def open_call(steps: Sequence[Step], call: Call) -> str:
     """The id of the call like this one that has no result yet; nothing if there are several."""
+    done = {step.call_id for step in steps if step.kind == "result"}
     found = set()
     for step in steps:
-        if step.kind == "call" and step.tool == call.tool and not has_result(steps, step.call_id):
+        if step.kind == "call" and step.tool == call.tool and step.call_id not in done:
             given = step.input or {}
             if given == call.input or (call.command and given.get("command") == call.command):
                 found.add(step.call_id)

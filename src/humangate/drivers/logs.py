@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from typing import TYPE_CHECKING, Any
 
 from humangate.domain.steps import Step
@@ -42,7 +43,7 @@ def _newest(folder: str, ending: str, depth: int) -> str:
         if depth:
             if found := _newest(path, ending, depth - 1):
                 return found
-        elif name.endswith(ending):
+        elif name.endswith(ending) and (ending[0] == "-" or name == ending):
             return path
     return ""
 
@@ -53,20 +54,30 @@ def read(cli: str, path: str) -> list[Step]:
     found: list[Step] = []
     for line in _last_lines(path):
         try:
-            found += steps(json.loads(line))
+            found += [step for step in steps(json.loads(line)) if _is_sound(step)]
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             continue
     return found
 
 
+def _is_sound(step: Step) -> bool:
+    """A foreign log may hold anything where a text is expected."""
+    texts = (step.text, step.tool, step.call_id, step.at)
+    return all(isinstance(text, str) for text in texts) and isinstance(step.input, dict | None)
+
+
 def _last_lines(path: str) -> list[bytes]:
     try:
-        with open(path, "rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - _MOST_BYTES))
-            lines = file.read(_MOST_BYTES).split(b"\n")
-    except OSError:
+        # Without blocking: a pipe in the log's place must not hold the asker up.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
         return []
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return []
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _MOST_BYTES))
+        lines = file.read(_MOST_BYTES).split(b"\n")
     return lines[1:] if size > _MOST_BYTES else lines
 
 

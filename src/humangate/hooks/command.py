@@ -7,6 +7,7 @@ dialog or, where nobody sits at it, denies.
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 _MOST_BYTES = 8_000_000
 _BLOCK = 2
+# What the host does not hear in time it lets pass (PreToolUse), or waits for with its dialog
+# shut (Codex). So until an ask is open, whatever takes this long ends the hook.
+_SHARE_OF_LIMIT = 0.8
+_LONGEST_WORK_SECONDS = 30.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +43,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    # The default action ends the process even inside a regular expression or an open().
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    patience = min(args.limit * _SHARE_OF_LIMIT, _LONGEST_WORK_SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, max(patience, 0.01))
     try:
         event = _event()
         handler = HANDLERS.get(event["hook_event_name"])
@@ -59,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 def _event() -> dict[str, Any]:
     try:
         event = json.loads(sys.stdin.buffer.read(_MOST_BYTES))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"a hook reads one JSON object on its standard input: {error}") from None
     if not isinstance(event, dict) or not isinstance(event.get("hook_event_name"), str):
         raise UsageError("a hook's JSON has a hook_event_name")

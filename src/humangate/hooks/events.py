@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate import surroundings, wiring
-from humangate.domain.calls import make_call
+from humangate.domain.calls import WRITERS
 from humangate.domain.rules import OUTSIDE
 from humangate.domain.steps import Step, has_result, open_call
 from humangate.hooks import replies
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from humangate.domain.principals import Caller
 
 CLIS = ("claude", "codex")
-# Of a PreToolUse hook: what the host does not hear in time, it lets pass.
-_SHARE_BEFORE_USE = 0.8
 
 
 class Hook(NamedTuple):
@@ -44,8 +43,7 @@ class Hook(NamedTuple):
 
     @property
     def call(self) -> Call:
-        branch = wiring.branch(self.text("cwd"))
-        return make_call(self.text("tool_name"), self.event.get("tool_input"), branch)
+        return wiring.call(self.text("tool_name"), self.event.get("tool_input"), self.text("cwd"))
 
     def origin(self, caller: Caller, call_id: str = "") -> Origin:
         where = wiring.origin(caller, folder=self.text("cwd"))
@@ -81,14 +79,19 @@ def pre_tool_use(hook: Hook) -> Reply:
     """Before every call of a tool; most are none of our business."""
     call = hook.call
     if hook.defer:
-        held, caller = _held(hook, hook.limit_seconds * _SHARE_BEFORE_USE)
+        held, caller = _held(hook, hook.limit_seconds)
         store = wiring.open_store()
         if permitting.gated(store, call, held.origin):
             return Reply(replies.before_use(permitting.defer(store, held, caller)))
-    inside = surroundings.project(hook.text("cwd"))
-    if call.writes and not _is_inside(os.path.join(hook.text("cwd"), call.writes), inside):
-        return Reply(replies.ask_first(f"{OUTSIDE}: {call.writes}"))
+    if call.tool in WRITERS and not _is_inside(call.real_path, _project(hook)):
+        return Reply(replies.ask_first(f"{OUTSIDE}: {call.subject}"))
     return Reply()
+
+
+def _project(hook: Hook) -> str:
+    """The folder that may be written without asking: never all of the disk, never all of home."""
+    found = os.environ.get("CLAUDE_PROJECT_DIR") or surroundings.project(hook.text("cwd"))
+    return "" if found in ("/", os.path.expanduser("~")) else found
 
 
 def turn_ended(hook: Hook) -> Reply:
@@ -116,13 +119,21 @@ HANDLERS: dict[str, Callable[[Hook], Reply]] = {
 def _held(hook: Hook, limit_seconds: float) -> tuple[Held, Caller]:
     call, caller, log = hook.call, hook.caller, hook.text("transcript_path")
     call_id = hook.text("tool_use_id")
-    if not call_id:
+    # A helper of the agent keeps a log of its own, so its call is not to be found in this one.
+    if not call_id and not hook.event.get("agent_id"):
         call_id = open_call(hook.steps(), call)
     origin = hook.origin(caller, call_id)
-    elsewhere = _watch(hook, call_id)
-    return Held(
-        call, origin, limit_seconds, lambda: wiring.going_on(origin, log), elsewhere
-    ), caller
+    held = Held(
+        call,
+        origin,
+        limit_seconds,
+        going_on=lambda: wiring.going_on(origin, log),
+        elsewhere=_watch(hook, call_id),
+        is_over=lambda earlier: has_result(hook.steps(), earlier),
+        # From now on the wait has its own end; what came before was under the alarm.
+        opened=lambda _: signal.setitimer(signal.ITIMER_REAL, 0),
+    )
+    return held, caller
 
 
 def _watch(hook: Hook, call_id: str) -> Callable[[], str]:
@@ -134,7 +145,7 @@ def _watch(hook: Hook, call_id: str) -> Callable[[], str]:
 
     def look() -> str:
         nonlocal seen
-        if os.getppid() != parent:
+        if os.getppid() != parent or parent == 1:
             return f"{hook.cli} is gone"
         try:
             size = os.stat(log).st_size
@@ -149,5 +160,5 @@ def _watch(hook: Hook, call_id: str) -> Callable[[], str]:
 
 
 def _is_inside(path: str, folder: str) -> bool:
-    path, folder = os.path.realpath(path), os.path.realpath(folder)
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+    real = os.path.realpath(folder).rstrip(os.sep) + os.sep
+    return bool(folder) and path.startswith(real)

@@ -12,8 +12,7 @@ from humangate.integrations.instructions import INSTRUCTIONS
 from humangate.integrations.places import Target, Wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from humangate.integrations.gates import Rules
     from humangate.integrations.places import Place
 
 NAME = "claude"
@@ -39,7 +38,7 @@ def root(place: Place) -> str:
     return place.folder("CLAUDE_CONFIG_DIR", ".claude")
 
 
-def wanted(place: Place, gate: str, gates: Sequence[str]) -> Wanted:
+def wanted(place: Place, gate: str, rules: Rules) -> Wanted:
     server = Entry(
         ("mcpServers", "humangate"),
         {
@@ -63,7 +62,7 @@ def wanted(place: Place, gate: str, gates: Sequence[str]) -> Wanted:
         memory = os.path.join(root(place), "CLAUDE.md")
         notes = []
     targets = (
-        Target(settings, tuple(_settings(gate, gates))),
+        Target(settings, tuple(_settings(gate, rules))),
         Target(servers, (server,)),
         Target(memory, block=INSTRUCTIONS),
     )
@@ -71,12 +70,13 @@ def wanted(place: Place, gate: str, gates: Sequence[str]) -> Wanted:
     return Wanted(targets, tuple(notes))
 
 
-def _settings(gate: str, gates: Sequence[str]) -> list[Entry]:
+def _settings(gate: str, rules: Rules) -> list[Entry]:
     hook = f"{shlex.quote(gate)} hook claude"
-    entries = [Entry(("permissions", "ask"), rule) for rule in gates if rule != OUTSIDE]
+    entries = [Entry(("permissions", "ask"), rule) for rule in rules.gates if rule != OUTSIDE]
+    entries += [Entry(("permissions", "deny"), rule) for rule in rules.denials]
     entries += [Entry(("permissions", "allow"), f"mcp__humangate__{tool}") for tool in _TOOLS]
     entries.append(_hook("PermissionRequest", f"{hook} --limit {_DAY_SECONDS}", _DAY_SECONDS, "*"))
-    if OUTSIDE in gates:
+    if OUTSIDE in rules.gates:
         entries.append(_hook("PreToolUse", guarded(hook), _GUARD_SECONDS, _WRITERS))
     entries += [
         _hook(event, hook, _RETIRE_SECONDS) for event in ("Stop", "UserPromptSubmit", "SessionEnd")

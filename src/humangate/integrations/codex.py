@@ -15,8 +15,7 @@ from humangate.integrations.instructions import INSTRUCTIONS
 from humangate.integrations.places import Target, Wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from humangate.integrations.gates import Rules
     from humangate.integrations.places import Place
 
 NAME = "codex"
@@ -37,19 +36,21 @@ def root(place: Place) -> str:
     return place.folder("CODEX_HOME", ".codex")
 
 
-def wanted(place: Place, gate: str, gates: Sequence[str]) -> Wanted:
+def wanted(place: Place, gate: str, rules: Rules) -> Wanted:
     folder = os.path.join(place.project, ".codex") if place.project else root(place)
     memory = os.path.join(place.project or folder, "AGENTS.md")
-    prefixes = {pattern: prefix(pattern) for pattern in gates}
+    prefixes = {pattern: prefix(pattern) for pattern in rules.gates}
+    denied = {pattern: prefix(pattern) for pattern in rules.denials}
     targets = [
         Target(os.path.join(folder, "config.toml"), block=_settings(gate)),
         Target(memory, block=INSTRUCTIONS),
     ]
-    rules = [_rule(found) for found in prefixes.values() if found]
-    if rules:
+    lines = [_rule(found, "prompt") for found in prefixes.values() if found]
+    lines += [_rule(found, "forbidden") for found in denied.values() if found]
+    if lines:
         path = os.path.join(folder, "rules", "humangate.rules")
-        targets.insert(1, Target(path, block=commented(*rules)))
-    return Wanted(tuple(targets), tuple(_notes(place, prefixes)))
+        targets.insert(1, Target(path, block=commented(*lines)))
+    return Wanted(tuple(targets), tuple(_notes(place, prefixes | denied)))
 
 
 def prefix(pattern: str) -> list[Any] | None:
@@ -127,8 +128,8 @@ def _hook(event: str, command: str) -> list[str]:
     ]
 
 
-def _rule(words: list[Any]) -> str:
+def _rule(words: list[Any], decision: str) -> str:
     return (
-        f'prefix_rule(pattern = {json.dumps(words)}, decision = "prompt", '
+        f'prefix_rule(pattern = {json.dumps(words)}, decision = "{decision}", '
         'justification = "a person decides (humangate)")'
     )

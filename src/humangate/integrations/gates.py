@@ -18,6 +18,13 @@ class Gate(NamedTuple):
     pattern: str
 
 
+class Rules(NamedTuple):
+    """What the person wants the host to hold."""
+
+    gates: tuple[str, ...]
+    denials: tuple[str, ...] = ()
+
+
 # Tried with the matcher of claude 2.1.325. `git push:*` also catches `cd x && git push`,
 # `env A=b git push`, `/usr/bin/git push`, `xargs git push`, `$(git push)`; not `git -C . push`,
 # so that has a rule of its own. (`git * push*` would also catch `git commit -m "push it"`.)

@@ -10,8 +10,7 @@ from humangate.integrations.instructions import INSTRUCTIONS
 from humangate.integrations.places import Target, Wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from humangate.integrations.gates import Rules
     from humangate.integrations.places import Place
 
 NAME = "gemini"
@@ -22,7 +21,7 @@ def root(place: Place) -> str:
     return os.path.join(place.home, ".gemini")
 
 
-def wanted(place: Place, gate: str, _: Sequence[str]) -> Wanted:
+def wanted(place: Place, gate: str, _: Rules) -> Wanted:
     server = Entry(
         ("mcpServers", "humangate"),
         {"command": gate, "args": ["mcp"], "trust": True, "timeout": 86_400_000},

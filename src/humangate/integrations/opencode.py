@@ -12,8 +12,7 @@ from humangate.integrations.instructions import INSTRUCTIONS
 from humangate.integrations.places import Target, Wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from humangate.integrations.gates import Rules
     from humangate.integrations.places import Place
 
 NAME = "opencode"
@@ -24,7 +23,7 @@ def root(place: Place) -> str:
     return os.path.join(place.folder("XDG_CONFIG_HOME", ".config"), "opencode")
 
 
-def wanted(place: Place, gate: str, _: Sequence[str]) -> Wanted:
+def wanted(place: Place, gate: str, _: Rules) -> Wanted:
     server = {
         "type": "local",
         "command": [gate, "mcp"],

@@ -11,8 +11,7 @@ from humangate.integrations import blocks, entries, files, records
 from humangate.integrations.records import Installed, Written
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from humangate.integrations.gates import Rules
     from humangate.integrations.places import Place, Target
 
 HOSTS = ("claude", "codex", "gemini", "opencode")
@@ -62,11 +61,11 @@ def record_path(cli: str, place: Place) -> str:
     return records.path_of(place.environ, cli, place.project, moved_to)
 
 
-def install(cli: str, place: Place, gate: str, gates: Sequence[str]) -> Plan:
+def install(cli: str, place: Place, gate: str, rules: Rules) -> Plan:
     """What it takes to have everything of ours there, once."""
     path = record_path(cli, place)
     past = records.read(path)
-    wanted = host(cli).wanted(place, gate, gates)
+    wanted = host(cli).wanted(place, gate, rules)
     changes, written, notes = [], [], list(wanted.notes)
     for target in wanted.targets:
         # A link stays a link: what it points to is written.
@@ -82,7 +81,7 @@ def install(cli: str, place: Place, gate: str, gates: Sequence[str]) -> Plan:
             notes += said
     if place.project:
         notes.append(f"These files name {gate}: whoever shares them needs it there, too.")
-    record = Installed(cli, place.project, gate, tuple(gates), tuple(written))
+    record = Installed(cli, place.project, gate, rules.gates, tuple(written))
     return Plan(tuple(changes), tuple(notes), place.project, path, record)
 
 

@@ -121,3 +121,4 @@ TOOLS = [
         {"id": {"type": "string", "description": "Of one ask, of any session."}},
     ),
 ]
+NAMES = [tool["name"] for tool in TOOLS]

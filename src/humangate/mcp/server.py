@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import threading
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from humangate import __version__
 from humangate.errors import GateError
-from humangate.mcp.schemas import TOOLS
-from humangate.mcp.tools import Tools
+from humangate.mcp.schemas import NAMES, TOOLS
+from humangate.mcp.tools import Tools, Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,10 +52,12 @@ class Server:
         self._tools = Tools(limit_seconds)
 
     def serve(self) -> None:
-        while line := self._reading.readline(_LONGEST_LINE):
-            if line.strip():
-                self._receive(line)
-        self._tools.abandon()
+        try:
+            while line := self._reading.readline(_LONGEST_LINE):
+                if line.strip():
+                    self._receive(line)
+        finally:
+            self._tools.abandon()
 
     def _receive(self, line: bytes) -> None:
         try:
@@ -69,12 +72,22 @@ class Server:
         params = params if isinstance(params, dict) else {}
         if "id" not in message:
             if message.get("method") == "notifications/cancelled":
-                self._tools.cancel(params.get("requestId"), str(params.get("reason", "")))
+                self._cancel(params)
+        elif not _is_id(message["id"]):
+            self._fail(None, _INVALID, "an id is a text or a whole number")
         elif message.get("method") == "tools/call":
-            work = threading.Thread(target=self._call, args=(message["id"], params), daemon=True)
-            work.start()
+            self._begin(message["id"], params)
         elif "method" in message:
             self._answer(message["id"], message["method"], params)
+
+    def _cancel(self, params: dict[str, Any]) -> None:
+        def cancel() -> None:
+            # A store that gives trouble now lets the ask run to its deadline.
+            with suppress(GateError):
+                self._tools.cancel(params["requestId"], str(params.get("reason", "")))
+
+        if _is_id(params.get("requestId")):
+            threading.Thread(target=cancel, daemon=True).start()
 
     def _answer(self, request: Any, method: str, params: dict[str, Any]) -> None:
         if method == "initialize":
@@ -93,17 +106,28 @@ class Server:
             return
         self._send({"id": request, "result": _complete(result, params)})
 
-    def _call(self, request: Any, params: dict[str, Any]) -> None:
-        name, given = params.get("name"), params.get("arguments", {})
+    def _begin(self, request: str | int, params: dict[str, Any]) -> None:
+        name, given = str(params.get("name")), params.get("arguments", {})
         meta = params.get("_meta")
         meta = meta if isinstance(meta, dict) else {}
-        known = isinstance(name, str) and name in {tool["name"] for tool in TOOLS}
-        if not known or not isinstance(given, dict):
+        if name not in NAMES or not isinstance(given, dict):
             self._fail(request, _BAD_PARAMS, f"there is no tool {name!r} that takes this")
             return
-        progress = Progress(meta.get("progressToken"), self._send)
+        # Before its thread starts: a cancellation may stand in the very next line.
+        work = self._tools.begin(
+            request, name, meta, Progress(meta.get("progressToken"), self._send)
+        )
+        if work is None:
+            self._fail(request, _INVALID, f"the id {request} is in use")
+            return
+        call = (request, work, name, given, params)
+        threading.Thread(target=self._call, args=call, daemon=True).start()
+
+    def _call(
+        self, request: str | int, work: Work, name: str, given: dict[str, Any], params: Any
+    ) -> None:
         try:
-            text, handed_over = self._tools.call(request, str(name), given, meta, progress)
+            text, handed_over = self._tools.call(work, name, given)
             failed = False
         except GateError as error:
             text, handed_over, failed = str(error), None, True
@@ -111,7 +135,7 @@ class Server:
             # Whatever goes wrong, the agent is told, and told that nothing was decided.
             text, handed_over, failed = f"Nothing was decided: {error!r}", None, True
         result = {"content": [{"type": "text", "text": text}], "isError": failed}
-        if self._tools.finished(request):
+        if self._tools.finished(request, work):
             self._send({"id": request, "result": _complete(result, params)})
             if handed_over:
                 handed_over()
@@ -124,6 +148,10 @@ class Server:
         with self._lock:
             self._writing.write(line)
             self._writing.flush()
+
+
+def _is_id(given: Any) -> bool:
+    return isinstance(given, str | int) and not isinstance(given, bool)
 
 
 _ABOUT: dict[str, Any] = {"capabilities": {"tools": {}}, "instructions": _INSTRUCTIONS}

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate import wiring
 from humangate.domain.asks import Origin, settled_sentence
-from humangate.domain.calls import make_call
 from humangate.domain.display import storable
 from humangate.domain.outcomes import answer_text
 from humangate.errors import NotAnsweredError, UsageError
@@ -46,7 +45,9 @@ class Work(NamedTuple):
     meta: dict[str, Any]
     progress: Progress
     asks: list[str]
-    """What it waits for, so that a cancelled call can be withdrawn."""
+    """What it has asked, so that it can be withdrawn when the call is cancelled."""
+    cancelled: list[str]
+    """Why, if it was."""
     withdraw_always: bool
     """Nobody needs the answer when the agent is gone."""
 
@@ -59,7 +60,7 @@ class Tools:
         self._client = Client(session=os.urandom(8).hex())
         self._working: dict[Any, Work] = {}
         self._lock = threading.Lock()
-        self._opened: Store | None = None
+        self._open_store: Store | None = None
 
     def meet(self, info: Any) -> None:
         """The client said who it is."""
@@ -69,22 +70,22 @@ class Tools:
 
     def _store(self) -> Store:
         with self._lock:
-            if self._opened is None:
-                self._opened = wiring.open_store()
-            return self._opened
+            if self._open_store is None:
+                self._open_store = wiring.open_store()
+            return self._open_store
 
-    def call(
-        self,
-        request: Any,
-        name: str,
-        given: dict[str, Any],
-        meta: dict[str, Any],
-        progress: Progress,
-    ) -> Text:
-        client = _identified(self._client, meta)
-        work = Work(client, meta, progress, [], name == "approve")
+    def begin(
+        self, request: str | int, name: str, meta: dict[str, Any], progress: Progress
+    ) -> Work | None:
+        """Take note of a call before it is worked on; None while its id is in use."""
+        work = Work(_identified(self._client, meta), meta, progress, [], [], name == "approve")
         with self._lock:
+            if request in self._working:
+                return None
             self._working[request] = work
+        return work
+
+    def call(self, work: Work, name: str, given: dict[str, Any]) -> Text:
         tools: dict[str, Callable[[Work, dict[str, Any]], Text]] = {
             "ask_human": self._ask_human,
             "approve": self._approve,
@@ -95,10 +96,13 @@ class Tools:
         }
         return tools[name](work, given)
 
-    def finished(self, request: Any) -> bool:
+    def finished(self, request: str | int, work: Work) -> bool:
         """Whether the client still waits for the result of this call."""
         with self._lock:
-            return self._working.pop(request, None) is not None
+            waits = self._working.get(request) is work
+            if waits:
+                del self._working[request]
+            return waits
 
     def cancel(self, request: Any, reason: str) -> None:
         """The client gave a call up. Its asks are withdrawn, unless it only ran out of time."""
@@ -106,7 +110,8 @@ class Tools:
             work = self._working.pop(request, None)
         out_of_time = any(word in reason.lower() for word in _OUT_OF_TIME)
         if work and (work.withdraw_always or not out_of_time):
-            self._withdraw(work, f"the agent gave the call up{f': {reason}' if reason else ''}")
+            work.cancelled.append(f"the agent gave the call up{f': {reason}' if reason else ''}")
+            self._withdraw(work)
 
     def abandon(self) -> None:
         """The client is gone. Its questions stay; what it wanted to do is not decided any more."""
@@ -114,14 +119,21 @@ class Tools:
             left = [work for work in self._working.values() if work.withdraw_always]
             self._working.clear()
         for work in left:
-            self._withdraw(work, f"{work.client.cli} is gone")
+            work.cancelled.append(f"{work.client.cli} is gone")
+            self._withdraw(work)
 
-    def _withdraw(self, work: Work, reason: str) -> None:
+    def _opened(self, work: Work, ask_id: str) -> None:
+        """Whoever cancels first looks for asks afterwards, and whoever asks first for a cancel."""
+        work.asks.append(ask_id)
+        if work.cancelled:
+            self._withdraw(work)
+
+    def _withdraw(self, work: Work) -> None:
         store, (_, caller) = self._store(), self._asker(work)
         for ask_id in work.asks:
             ask = asking.get(store, ask_id)
             if ask.pending:
-                permitting.retire(store, ask, caller, reason)
+                permitting.retire(store, ask, caller, work.cancelled[0])
 
     def _asker(self, work: Work) -> tuple[Origin, Caller]:
         because = f"a tool of {work.client.cli} was called"
@@ -135,8 +147,7 @@ class Tools:
         origin, caller = self._asker(work)
         store = self._store()
         if reply_to := given.get("reply_to"):
-            ask = conversing.reply(store, _text(reply_to), caller, _text(given.get("reply", "")))
-            return self._wait(work, [ask], caller)
+            return self._reply(work, _text(reply_to), _text(given.get("reply", "")))
         several = given.get("questions")
         if several is not None and (not isinstance(several, list) or not several):
             raise UsageError("questions is a list of at least one question")
@@ -146,7 +157,20 @@ class Tools:
             for one in (several or [given])
         ]
         asks = [asking.ask(store, request, origin, caller).ask for request in requests]
+        for ask in asks:
+            self._opened(work, ask.id)
         return self._wait(work, asks, caller)
+
+    def _reply(self, work: Work, ask_id: str, text: str) -> Text:
+        origin, caller = self._asker(work)
+        ask = asking.get(self._store(), ask_id)
+        if ask.origin.session != origin.session:
+            raise UsageError(f"{ask.id} was asked by another session: it is not yours to reply to")
+        ask = conversing.reply(self._store(), ask.id, caller, text)
+        if ask.question.call:
+            return "Your reply was passed on. Now make the same call again: it waits.", None
+        self._opened(work, ask.id)
+        return self._wait(work, [ask], caller)
 
     def _request(self, given: Any, urgency: Any, going_on: str) -> Request:
         if not isinstance(given, dict) or not isinstance(given.get("question"), str):
@@ -172,7 +196,6 @@ class Tools:
         """Wait for all of them; the text tells them apart when there are several."""
         store, began = self._store(), self._store().monotonic()
         told = began
-        work.asks.extend(ask.id for ask in asks)
 
         def look() -> bool:
             nonlocal told
@@ -204,8 +227,7 @@ class Tools:
     def _approve(self, work: Work, given: dict[str, Any]) -> Text:
         """In the shape of the host's permission prompts; whatever goes wrong is a denial."""
         origin, caller = self._asker(work)
-        branch = wiring.branch(origin.cwd)
-        call = make_call(_text(given.get("tool_name")), given.get("input"), branch)
+        call = wiring.call(_text(given.get("tool_name")), given.get("input"), origin.cwd)
         call_id = given.get("tool_use_id")
         if isinstance(call_id, str) and call_id:
             origin = origin._replace(tool_use_id=call_id)
@@ -224,9 +246,10 @@ class Tools:
             call,
             origin,
             self._limit,
-            lambda: wiring.going_on(origin),
-            elsewhere,
-            work.asks.append,
+            going_on=lambda: wiring.going_on(origin),
+            elsewhere=elsewhere,
+            is_over=lambda earlier: wiring.call_is_over(origin, earlier),
+            opened=lambda ask_id: self._opened(work, ask_id),
         )
         asks = call.tool == "AskUserQuestion"
         decide = permitting.answer_questions if asks else permitting.decide

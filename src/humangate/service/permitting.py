@@ -12,12 +12,13 @@ from humangate.domain.asks import settled_sentence
 from humangate.domain.calls import Call, headline
 from humangate.domain.outcomes import answer_text
 from humangate.domain.rules import covers, forbids, in_scope, used
-from humangate.errors import AlreadySettledError
+from humangate.errors import AlreadySettledError, UsageError
 from humangate.service import asking, waiting
 from humangate.service.asking import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from humangate.domain.asks import Ask, Origin
     from humangate.domain.principals import Caller
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 # What is left of the host's patience is for telling the host.
 _SHARE_OF_PATIENCE = 0.9
+_LONGEST_HEADLINE = 10_000
 
 
 class Permission(NamedTuple):
@@ -50,6 +52,8 @@ class Held(NamedTuple):
     going_on: Callable[[], str]
     elsewhere: Callable[[], str]
     """Why nobody needs to decide this any more, or nothing."""
+    is_over: Callable[[str], bool] = lambda _: False
+    """Whether the session has a result for the call of this id."""
     opened: Callable[[str], object] = lambda _: None
     """Told the id of every ask that this call waits for."""
 
@@ -69,12 +73,22 @@ def by_rule(store: Store, call: Call, origin: Origin) -> Permission | None:
     for rule in rules:
         if rule.kind == "deny" and forbids(rule, call):
             return Permission(allow=False, message=f"A person has ruled this out: {rule.pattern}")
+    gates = [rule for rule in rules if rule.kind == "ask" and forbids(rule, call)]
     for rule in rules:
-        if rule.kind == "grant" and covers(rule, call):
+        if rule.kind == "grant" and covers(rule, call) and _passes(store, rule, gates):
             event = used(rule, call, f"agent:{origin.session}")
             if store.rules.use(rule.id, [event]):
                 return Permission(allow=True)
     return None
+
+
+def _passes(store: Store, grant: Rule, gates: list[Rule]) -> bool:
+    """A grant opens no gate that its person did not see: its own call must have met it, too."""
+    if grant.identity or not gates:
+        return True
+    asked = store.asks.get(grant.ask_id)
+    met = asked.question.call if asked else None
+    return bool(met) and all(forbids(gate, met) for gate in gates if met)
 
 
 def gated(store: Store, call: Call, origin: Origin) -> bool:
@@ -91,10 +105,34 @@ def decide(store: Store, held: Held, caller: Caller) -> Permission:
     """Hold the call until it is decided, here or elsewhere, or the host loses patience."""
     if ruled := by_rule(store, held.call, held.origin):
         return ruled
-    while True:
-        ask = _wait(store, _open(store, held, caller, deferred=False), held, caller)
-        if permission := _outcome(store, ask, held):
-            return permission
+    until = store.monotonic() + held.patience_seconds
+    while (left := until - store.monotonic()) > 0:
+        ask = _open(store, held, caller, left)
+        held.opened(ask.id)
+        if ask.pending or _is_for(ask, held, store.now()):
+            permission = _outcome(store, _wait(store, ask, held, caller, left), held)
+            if permission:
+                return permission
+        else:
+            waiting.take(store, ask, _gone(held))
+    return Permission(allow=False, message="Nobody decided in time")
+
+
+def _is_for(ask: Ask, held: Held, now: datetime) -> bool:
+    """Whether an answer that nobody took may be this call's: made again after a crash.
+
+    Not when the first call came to an end without it, as by a no in the host's own dialog, and
+    not after the time in which it would have counted.
+    """
+    first, clock = ask.origin.tool_use_id, ask.deadlines
+    if first == held.origin.tool_use_id:
+        return True
+    late = clock.expires_at is not None and clock.expires_at <= now
+    return not late and not (first and held.is_over(first))
+
+
+def _gone(held: Held) -> str:
+    return f"agent:{held.origin.session}#gone"
 
 
 def defer(store: Store, held: Held, caller: Caller) -> Permission | None:
@@ -105,12 +143,15 @@ def defer(store: Store, held: Held, caller: Caller) -> Permission | None:
     """
     if ruled := by_rule(store, held.call, held.origin):
         return ruled
+    if not held.origin.tool_use_id:
+        raise UsageError("a call without an id cannot be put off")
     while True:
-        ask = _open(store, held, caller, deferred=True)
-        if ask.origin.tool_use_id != held.origin.tool_use_id:
+        ask = _open(store, held, caller, None)
+        same = ask.question.call and ask.question.call.identity == held.call.identity
+        if not same or ask.origin.tool_use_id != held.origin.tool_use_id:
             if not ask.pending:
                 # The host comes back for a call before it makes another: that one is gone.
-                waiting.take(store, ask, f"agent:{held.origin.session}#gone")
+                waiting.take(store, ask, _gone(held))
                 continue
             held_up = f"held: {ask.id} is being decided; call this again afterwards"
             return Permission(allow=False, message=held_up)
@@ -123,10 +164,14 @@ def defer(store: Store, held: Held, caller: Caller) -> Permission | None:
 
 def answer_questions(store: Store, held: Held, caller: Caller) -> Permission:
     """The questions of a host's own tool for asking, answered in the inbox."""
-    questions = held.call.input.get("questions")
-    requests = [_question(one, held) for one in questions] if isinstance(questions, list) else []
+    if ruled := by_rule(store, held.call, held.origin):
+        return ruled
+    until = store.monotonic() + held.patience_seconds
+    requests = [_question(one, held) for one in _questions(held.call)]
     asks = [asking.ask(store, request, held.origin, caller).ask for request in requests]
-    asks = [_wait(store, ask, held, caller) for ask in asks]
+    for ask in asks:
+        held.opened(ask.id)
+    asks = [_wait(store, ask, held, caller, until - store.monotonic()) for ask in asks]
     if any(ask.pending and ask.asked_back > ask.heard for ask in asks):
         return next(_pass_on(store, ask) for ask in asks if ask.asked_back > ask.heard)
     if not asks or any(ask.status != "answered" for ask in asks):
@@ -138,8 +183,19 @@ def answer_questions(store: Store, held: Held, caller: Caller) -> Permission:
     return Permission(True, "", {**held.call.input, "answers": answers}, tuple(asks))
 
 
+def _questions(call: Call) -> list[dict[str, Any]]:
+    """The host's questions, if they are what is known of them."""
+    questions = call.input.get("questions")
+    try:
+        for one in questions or ():
+            [option["label"] + one["question"] for option in one["options"]]
+    except (TypeError, KeyError):
+        raise UsageError("the host's questions have an unknown form") from None
+    return questions or []
+
+
 def _question(given: dict[str, Any], held: Held) -> Request:
-    options = [option for option in given.get("options", []) if isinstance(option, dict)]
+    options = given["options"]
     return Request(
         prompt=given["question"],
         kind="choice",
@@ -152,21 +208,23 @@ def _question(given: dict[str, Any], held: Held) -> Request:
     )
 
 
-def _open(store: Store, held: Held, caller: Caller, *, deferred: bool) -> Ask:
+def _open(store: Store, held: Held, caller: Caller, seconds: float | None) -> Ask:
+    """The ask about this call; without a time, the call was put off and uses up no patience."""
+    prompt = headline(held.call)
     request = Request(
-        prompt=headline(held.call),
+        # The whole call is shown beneath it, however long it is.
+        prompt=f"{prompt[:_LONGEST_HEADLINE]}…" if len(prompt) > _LONGEST_HEADLINE else prompt,
         kind="approval",
         call=held.call,
-        deferred=deferred,
+        deferred=seconds is None,
         going_on=held.going_on(),
-        # A call that was put off does not use up the host's patience.
-        expires_seconds=None if deferred else held.patience_seconds,
-        hard=not deferred,
+        expires_seconds=seconds,
+        hard=seconds is not None,
     )
     return asking.ask(store, request, held.origin, caller).ask
 
 
-def _wait(store: Store, ask: Ask, held: Held, caller: Caller) -> Ask:
+def _wait(store: Store, ask: Ask, held: Held, caller: Caller, seconds: float) -> Ask:
     reason = ""
 
     def look() -> bool:
@@ -174,8 +232,7 @@ def _wait(store: Store, ask: Ask, held: Held, caller: Caller) -> Ask:
         reason = held.elsewhere()
         return bool(reason)
 
-    held.opened(ask.id)
-    ask = waiting.wait_watching(store, ask.id, held.patience_seconds, look)
+    ask = waiting.wait_watching(store, ask.id, max(0.0, seconds), look)
     return retire(store, ask, caller, reason) if ask.pending and reason else ask
 
 

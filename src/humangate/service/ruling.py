@@ -22,7 +22,9 @@ def set_gates(store: Store, caller: Caller, project: str, patterns: Sequence[str
     """Make these the gates of a project, or of every project, and no others."""
     only_people(store, caller)
     wanted = {check_pattern(storable(pattern)) for pattern in patterns}
-    there = {rule.pattern: rule for rule in gates(store) if rule.project == project}
+    there = {
+        rule.pattern: rule for rule in gates(store) if (rule.kind, rule.project) == ("ask", project)
+    }
     for pattern in there.keys() - wanted:
         _end(store, caller, there[pattern])
     _add(store, caller, "ask", project, sorted(wanted - there.keys()))

@@ -5,47 +5,77 @@ from __future__ import annotations
 import os
 import select
 import signal
+import stat
 import time
 from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _PATIENCE_SECONDS = 2.0
 _MOST_BYTES = 200_000
-# The repository is the agent's to change; the programs its configuration names are not run.
-_PLAIN = (
-    *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks"),
-    "--no-pager",
-)
+# The repository is the agent's to change; the programs that its configuration names are not
+# run: neither monitors, hooks, signature checkers and filters, nor whatever fetches missing parts.
+_OVERRULED = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": "/dev/null",
+    "log.showSignature": "false",
+}
+_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+}
 
 
 def branch(folder: str) -> str:
     """The branch checked out in this folder, read without starting git."""
     while folder:
         dot_git = os.path.join(folder, ".git")
-        try:
-            if os.path.isfile(dot_git):
-                with open(dot_git, encoding="utf-8") as file:
-                    dot_git = os.path.join(folder, file.read(4096).removeprefix("gitdir: ").strip())
-            with open(os.path.join(dot_git, "HEAD"), encoding="utf-8") as file:
-                return file.read(4096).strip().removeprefix("ref: refs/heads/")
-        except (OSError, ValueError):
-            parent = os.path.dirname(folder)
-            folder = "" if parent == folder else parent
+        if os.path.isfile(dot_git):
+            pointer = _first_line(dot_git).removeprefix("gitdir: ")
+            dot_git = os.path.join(folder, pointer)
+        if head := _first_line(os.path.join(dot_git, "HEAD")):
+            return head.removeprefix("ref: refs/heads/")
+        parent = os.path.dirname(folder)
+        folder = "" if parent == folder else parent
     return ""
+
+
+def _first_line(path: str) -> str:
+    try:
+        # Without blocking: a pipe in the file's place must not hold the asker up.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return ""
+    with os.fdopen(descriptor, "rb") as file:
+        regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        return file.read(4096).decode("utf-8", "replace").strip() if regular else ""
 
 
 def changes(folder: str, since: str) -> str:
     """Commits since a time, what is new or changed and not committed, and the diff."""
     if not branch(folder):
         return ""
-    parts = []
-    if since:
-        parts.append(_run(folder, "log", f"--since={since}", "--format=commit %h %s"))
-    parts.append(_run(folder, "status", "--short", "--untracked-files=normal"))
-    parts.append(_run(folder, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "HEAD"))
+    listed = _run(folder, _OVERRULED, "config", "--name-only", "--get-regexp", r"^filter\.")
+    filters = {name: "" for name in listed.splitlines() if not name.endswith(".required")}
+    required = {name: "false" for name in listed.splitlines() if name.endswith(".required")}
+    overruled = _OVERRULED | filters | required
+    commands = [
+        ("log", f"--since={since}", "--format=commit %h %s") if since else (),
+        ("status", "--short", "--untracked-files=normal", "--ignore-submodules=all"),
+        (
+            *("diff", "--no-ext-diff", "--no-textconv", "--no-color"),
+            *("--ignore-submodules=all", "HEAD"),
+        ),
+    ]
+    parts = [_run(folder, overruled, *command) for command in commands if command]
     return "\n".join(part for part in parts if part)
 
 
-def _run(folder: str, *words: str) -> str:
+def _run(folder: str, overruled: Mapping[str, str], *words: str) -> str:
     """The output of a git command. Without `subprocess`, which takes longer to load than git."""
     reading, writing = os.pipe()
     actions = [
@@ -53,15 +83,24 @@ def _run(folder: str, *words: str) -> str:
         (os.POSIX_SPAWN_DUP2, writing, 1),
         (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
     ]
+    numbered = enumerate(overruled.items())
+    settings = {
+        name: value
+        for number, pair in numbered
+        for name, value in zip(
+            (f"GIT_CONFIG_KEY_{number}", f"GIT_CONFIG_VALUE_{number}"), pair, strict=True
+        )
+    }
+    environ = {**os.environ, **_ENVIRONMENT, **settings, "GIT_CONFIG_COUNT": str(len(overruled))}
     try:
         pid = os.posix_spawnp(
             "git",
-            ["git", "-C", folder, *_PLAIN, *words],
-            os.environ,
+            ["git", "-C", folder, "--no-pager", *words],
+            environ,
             file_actions=actions,
             setpgroup=0,
         )
-    except OSError:
+    except (OSError, ValueError):
         os.close(reading)
         return ""
     finally:

@@ -35,7 +35,7 @@ class SqliteRules:
             rule.id,
             rule.kind,
             rule.pattern,
-            rule.exact,
+            rule.identity,
             rule.project,
             rule.session,
             rule.owner,
@@ -68,7 +68,7 @@ class SqliteRules:
 
 
 def _rule(row: Any) -> Rule:
-    rule_id, kind, pattern, exact, project, session, owner, branch, expires_at, uses, *made = row
+    rule_id, kind, pattern, identity, project, session, owner, branch, expires_at, uses, *made = row
     made_by, made_at, ask_id, _ = made
     return Rule(
         rule_id,
@@ -76,7 +76,7 @@ def _rule(row: Any) -> Rule:
         pattern,
         made_by,
         datetime.fromisoformat(made_at),
-        bool(exact),
+        identity,
         project,
         session,
         owner,

@@ -12,7 +12,7 @@ CREATE TABLE rules (
     id TEXT PRIMARY KEY,
     kind TEXT NOT NULL CHECK (kind IN ('ask', 'deny', 'grant')),
     pattern TEXT NOT NULL,
-    exact INTEGER NOT NULL,
+    identity TEXT NOT NULL,
     project TEXT NOT NULL,
     session TEXT NOT NULL,
     owner TEXT NOT NULL,
