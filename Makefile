@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 COVER := $(BIN)/coverage run --data-file=.coverage
 
-.PHONY: setup run test check unit lint docs bench crash mutate lock system clean
+.PHONY: setup run test check unit lint docs bench crash slow mutate lock system clean
 
 setup: .venv/ready
 
@@ -33,7 +33,7 @@ unit: setup
 
 # Programs some tests need. Where they cannot be installed, those tests skip and say so.
 system:
-	@for program in strace tmux patch; do \
+	@for program in strace tmux patch npm; do \
 	  command -v $$program >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 	    && apt-get update -qq && apt-get install -y -qq $$program >/dev/null; } \
 	  || echo "!! $$program is missing: tests that need it will be skipped"; done
@@ -47,6 +47,11 @@ bench: setup
 # Every crash point, the planted bugs, a thousand kills, the long run of the model: minutes.
 crash: setup system
 	$(BIN)/python -m pytest tests/crash tests/contract/test_model.py -p no:cacheprovider --whole
+
+# Answers that come after minutes, every broken gate, many races: half an hour. What came of it
+# stands in tests/agents/slow.txt and docs/fail-closed.md.
+slow: setup system
+	$(BIN)/python -m pytest tests/agents --whole
 
 mutate: setup
 	$(BIN)/python -m tests.mutate

@@ -13,6 +13,7 @@ from humangate.testing import FakeClock
 
 HERE = Path(__file__).parent
 BUDGET_SECONDS = {
+    "agents": 200,
     "domain": 20,
     "service": 30,
     "contract": 60,

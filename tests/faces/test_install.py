@@ -368,13 +368,13 @@ def test_what_claude_code_gets(world, home):
     assert "mcp__humangate__approve" not in written["permissions"]["allow"]
     hooks = {event: groups[0] for event, groups in written["hooks"].items()}
     (request,) = hooks["PermissionRequest"]["hooks"]
-    assert request["command"] == f"{GATE} hook claude --limit 86400"
+    assert request["command"] == f"exec {GATE} hook claude --limit 86400"
     assert request["timeout"] == 86400
     assert hooks["PreToolUse"]["matcher"] == "Edit|Write|MultiEdit|NotebookEdit"
     assert hooks["PreToolUse"]["hooks"][0]["command"] == guarded(f"{GATE} hook claude")
     assert "--limit 60)" in guarded("x") and hooks["PreToolUse"]["hooks"][0]["timeout"] == 60
     for event in ("Stop", "UserPromptSubmit", "SessionEnd"):
-        assert hooks[event]["hooks"][0]["command"] == f"{GATE} hook claude"
+        assert hooks[event]["hooks"][0]["command"] == f"exec {GATE} hook claude"
     seconds = float(written["env"]["GATE_AGENT_WAIT_SECONDS"])
     assert seconds * 1000 == 0.9 * float(written["env"]["BASH_MAX_TIMEOUT_MS"])
     server = json.loads((home / ".claude.json").read_text())["mcpServers"]["humangate"]
@@ -428,19 +428,22 @@ def test_every_project_is_on_its_own(world):
 @pytest.mark.parametrize(
     ("hook", "code", "out"),
     [
-        ("printf '%s\\n' '{\"a\": \"b\\n c\"}' ok", 0, '{"a": "b\\n c"}\n'),
-        ("echo {}; echo ok", 0, "{}\n"),
-        ("cat >/dev/null; echo {}; echo ok", 0, "{}\n"),
+        ("printf '%s\\n' '{\"a\": \"b\\n c\"}' 'ok 14'", 0, '{"a": "b\\n c"}\n'),
+        ("echo {}; echo ok 2", 0, "{}\n"),
+        ("echo {}; echo ok", 2, ""),
+        ("echo {}; echo ok 3", 2, ""),
+        ("echo {}{}; echo ok 2", 2, ""),
+        ("cat >/dev/null; echo {}; echo ok 2", 0, "{}\n"),
         ("echo {}", 2, ""),
         ("echo ok", 2, ""),
         ("echo {}; echo {}", 2, ""),
         (":", 2, ""),
         ("echo '{\"a\": '; echo ok", 2, ""),
-        ("echo {}; echo {}; echo ok", 2, ""),
-        ("echo {}; echo ok; echo {}; echo ok", 2, ""),
-        ("echo {}; echo ok; exit 1", 2, ""),
-        ("echo {}; echo ok; exit 2", 2, ""),
-        ("echo {}; echo ok; kill -9 $$", 2, ""),
+        ("echo {}; echo {}; echo ok 2", 2, ""),
+        ("echo {}; echo ok 2; echo {}; echo ok 2", 2, ""),
+        ("echo {}; echo ok 2; exit 1", 2, ""),
+        ("echo {}; echo ok 2; exit 2", 2, ""),
+        ("echo {}; echo ok 2; kill -9 $$", 2, ""),
         ("no-such-program", 2, ""),
     ],
 )
@@ -465,7 +468,7 @@ def test_what_codex_gets(world, home):
     assert (server["command"], server["args"], server["required"]) == (GATE, ["mcp"], True)
     assert server["env_vars"][0] == "GATE_STORE"
     (request,) = document["hooks"]["PermissionRequest"][0]["hooks"]
-    assert request["command"] == f"{GATE} hook codex --limit 86400"
+    assert request["command"] == f"exec {GATE} hook codex --limit 86400"
     assert request["timeout"] == 86400
     assert set(document["hooks"]) == {"PermissionRequest", "Stop", "UserPromptSubmit", "SessionEnd"}
     assert 'choose "Trust"' in ran.out and "trusted_hash" not in ran.out

@@ -74,7 +74,16 @@ def test_a_person_decides_what_happens(store, ada):
 def test_an_edited_input_runs_instead(store, ada):
     ada.will_answer("git push", {"input": {"command": "git push --dry-run"}})
     decided = permitting.decide(store, held(), an_agent())
-    assert decided == Permission(allow=True, input={"command": "git push --dry-run"})
+    assert decided[:3] == (True, "", {"command": "git push --dry-run"})
+    edited = held("git push --dry-run")
+    told = permitting.instead(store, decided.edited_by, held(), edited.call)
+    assert told.allow is False and '{"command":"git push --dry-run"}' in told.message
+    other = held("git push --dry-run", session="claude/s2")
+    assert permitting.by_rule(store, edited.call, other.origin) is None
+    assert permitting.by_rule(store, held().call, held().origin) is None
+    assert permitting.by_rule(store, edited.call, edited.origin) == Permission(allow=True)
+    assert permitting.by_rule(store, edited.call, edited.origin) is None
+    assert [event.actor for event in events(store, "grant.made")] == ["person:ada"]
 
 
 @pytest.mark.proves("AGT-4", "AGT-5", "LAW-4")

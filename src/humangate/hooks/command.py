@@ -38,7 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--defer", action="store_true", help="put gated calls off (claude -p, PreToolUse)"
     )
     parser.add_argument(
-        "--guarded", action="store_true", help="a line `ok` shows the guard that all was printed"
+        "--guarded",
+        action="store_true",
+        help="a line `ok LENGTH` shows the guard that all was printed",
     )
 
 
@@ -56,10 +58,11 @@ def run(args: argparse.Namespace) -> int:
             raise
         print(f"humangate could not decide, so this is blocked: {error}", file=sys.stderr)
         return _BLOCK
+    line = json.dumps(reply.json or {})
     if reply.json is not None or args.guarded:
-        print(json.dumps(reply.json or {}))
+        print(line)
     if args.guarded:
-        print("ok")
+        print(f"ok {len(line)}")
     sys.stdout.flush()
     reply.handed_over()
     return 0

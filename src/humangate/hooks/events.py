@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate import surroundings, wiring
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from humangate.domain.principals import Caller
 
 CLIS = ("claude", "codex")
+_LOG_IS_LATE_SECONDS = 0.5
+_LOOK_EVERY_SECONDS = 0.02
 
 
 class Hook(NamedTuple):
@@ -67,6 +70,11 @@ def permission_request(hook: Hook) -> Reply:
     asks = held.call.tool == "AskUserQuestion"
     decide = permitting.answer_questions if asks else permitting.decide
     decided = decide(store, held, caller)
+    if decided.input and decided.edited_by:
+        edited = wiring.call(held.call.tool, decided.input, held.call.cwd)
+        # Seen: Codex takes no edited input, and Claude Code none that meets a rule to ask.
+        if hook.cli == "codex" or permitting.gated(store, edited, held.origin):
+            decided = permitting.instead(store, decided.edited_by, held, edited)
 
     def handed_over() -> None:
         for ask in decided.to_take:
@@ -118,45 +126,68 @@ HANDLERS: dict[str, Callable[[Hook], Reply]] = {
 
 def _held(hook: Hook, limit_seconds: float) -> tuple[Held, Caller]:
     call, caller, log = hook.call, hook.caller, hook.text("transcript_path")
-    call_id = hook.text("tool_use_id")
-    # A helper of the agent keeps a log of its own, so its call is not to be found in this one.
-    if not call_id and not hook.event.get("agent_id"):
-        call_id = open_call(hook.steps(), call)
-    origin = hook.origin(caller, call_id)
+    origin = hook.origin(caller, hook.text("tool_use_id"))
+    watch = Watch(hook, call)
     held = Held(
         call,
         origin,
         limit_seconds,
         going_on=lambda: wiring.going_on(origin, log),
-        elsewhere=_watch(hook, call_id),
+        elsewhere=watch.look,
         is_over=lambda earlier: has_result(hook.steps(), earlier),
         # From now on the wait has its own end; what came before was under the alarm.
         opened=lambda _: signal.setitimer(signal.ITIMER_REAL, 0),
+        find_id=watch.find_id,
     )
     return held, caller
 
 
-def _watch(hook: Hook, call_id: str) -> Callable[[], str]:
+class Watch:
     """Looks whether the terminal's own dialog was answered, or the agent is gone.
 
-    A no in the dialog causes no event; but the session log gets a result for the call.
+    Of a yes in the dialog only the session log tells, and not before the tool has run. At a no
+    Claude Code ends this process politely.
     """
-    parent, log, seen = os.getppid(), hook.text("transcript_path"), 0
 
-    def look() -> str:
-        nonlocal seen
-        if os.getppid() != parent or parent == 1:
-            return f"{hook.cli} is gone"
+    def __init__(self, hook: Hook, call: Call) -> None:
+        self._hook = hook
+        self._call = call
+        self._log = hook.text("transcript_path")
+        self._id = hook.text("tool_use_id")
+        self._parent = os.getppid()
+        self._seen = 0
+        self._ended = False
+        signal.signal(signal.SIGTERM, self._end)
+
+    def _end(self, *_: object) -> None:
+        self._ended = True
+
+    def find_id(self) -> str:
+        """From the log, which the host writes at about the time it starts the hook."""
+        # A helper of the agent keeps a log of its own, so its call is not to be found in this one.
+        if not self._log or self._hook.event.get("agent_id"):
+            return ""
+        until = time.monotonic() + _LOG_IS_LATE_SECONDS
+        while not (found := open_call(self._hook.steps(), self._call)):
+            if time.monotonic() > until:
+                return ""
+            time.sleep(_LOOK_EVERY_SECONDS)
+        self._id = found
+        return found
+
+    def look(self) -> str:
+        if self._ended:
+            return "answered in the terminal"
+        if os.getppid() != self._parent or self._parent == 1:
+            return f"{self._hook.cli} is gone"
         try:
-            size = os.stat(log).st_size
+            size = os.stat(self._log).st_size
         except OSError:
             return ""
-        if size != seen and call_id and has_result(hook.steps(), call_id):
+        if size != self._seen and self._id and has_result(self._hook.steps(), self._id):
             return "answered in the terminal"
-        seen = size
+        self._seen = size
         return ""
-
-    return look
 
 
 def _is_inside(path: str, folder: str) -> bool:

@@ -24,7 +24,7 @@ _START_SECONDS = 20
 # Seen with claude 2.1.325 and codex 0.166.0; no settings of ours can close these.
 LEFT_OPEN = {
     "claude": (
-        "a PreToolUse hook whose whole shell is killed, or that is too slow, lets the tool run",
+        "a PreToolUse hook whose whole shell is killed lets the tool run",
         "the rules do not see what a script does, or a shell that reads from a pipe",
         "in -p a write outside the project is refused without a question",
         "up to 2.1.197 it asks no hook in -p: what is gated is denied there",

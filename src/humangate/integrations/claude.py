@@ -71,13 +71,16 @@ def wanted(place: Place, gate: str, rules: Rules) -> Wanted:
 
 
 def _settings(gate: str, rules: Rules) -> list[Entry]:
-    hook = f"{shlex.quote(gate)} hook claude"
+    gate = shlex.quote(gate)
+    # exec: the hook's parent is then the host itself, whose end it notices.
+    hook = f"exec {gate} hook claude"
     entries = [Entry(("permissions", "ask"), rule) for rule in rules.gates if rule != OUTSIDE]
     entries += [Entry(("permissions", "deny"), rule) for rule in rules.denials]
     entries += [Entry(("permissions", "allow"), f"mcp__humangate__{tool}") for tool in _TOOLS]
     entries.append(_hook("PermissionRequest", f"{hook} --limit {_DAY_SECONDS}", _DAY_SECONDS, "*"))
     if OUTSIDE in rules.gates:
-        entries.append(_hook("PreToolUse", guarded(hook), _GUARD_SECONDS, _WRITERS))
+        check = guarded(f"{gate} hook claude")
+        entries.append(_hook("PreToolUse", check, _GUARD_SECONDS, _WRITERS))
     entries += [
         _hook(event, hook, _RETIRE_SECONDS) for event in ("Stop", "UserPromptSubmit", "SessionEnd")
     ]
@@ -94,13 +97,14 @@ def _hook(event: str, command: str, seconds: int, matcher: str = "") -> Entry:
 def guarded(hook: str, options: str = "") -> str:
     """A PreToolUse hook as a line of shell that blocks the tool unless all went well.
 
-    Claude Code lets the tool run when such a hook is missing, dies, or prints no whole JSON
-    object; only exit code 2 stops it. So nothing passes here but two lines: an object and `ok`.
+    Claude Code lets the tool run when such a hook is missing, dies, is late, or prints no whole
+    JSON object; only exit code 2 stops it. So nothing passes here but two lines: an object, and
+    `ok` with its length; and where there is a `timeout`, nothing is late.
     """
-    run = f"{hook} --guarded{options} --limit {_GUARD_SECONDS}"
+    run = f'${{t:+"$t" {_GUARD_SECONDS * 8 // 10}}} {hook} --guarded{options} --limit {_GUARD_SECONDS}'
     return (
-        f'o=$({run}) && printf "%s\\n" "$o" | {{ IFS= read -r a && IFS= read -r b && '
-        '! IFS= read -r c && [ "$b" = ok ] && case $a in "{"*"}") printf "%s\\n" "$a";; '
-        "*) false;; esac; } || { echo 'humangate could not check this, so it is blocked: "
-        "gate doctor says why' >&2; exit 2; }"
+        f't=$(command -v timeout); o=$({run}) && printf "%s\\n" "$o" | {{ IFS= read -r a && '
+        'IFS= read -r b && ! IFS= read -r c && [ "$b" = "ok ${#a}" ] && case $a in "{"*"}") '
+        'printf "%s\\n" "$a";; *) false;; esac; } || { echo \'humangate could not check this, '
+        "so it is blocked: gate doctor says why' >&2; exit 2; }"
     )

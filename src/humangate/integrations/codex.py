@@ -95,7 +95,8 @@ def check(text: str, path: str) -> None:
 
 
 def _settings(gate: str) -> Any:
-    hook = f"{shlex.quote(gate)} hook codex"
+    # exec: the hook's parent is then the host itself, whose end it notices.
+    hook = f"exec {shlex.quote(gate)} hook codex"
     lines = [
         "[mcp_servers.humangate]",
         f"command = {json.dumps(gate)}",

@@ -32,7 +32,9 @@ _QUESTION: dict[str, Any] = {
 }
 
 
-def _tool(name: str, description: str, properties: dict[str, Any], *required: str) -> Any:
+def _tool(
+    name: str, description: str, properties: dict[str, Any], *required: str, reads: bool = False
+) -> Any:
     return {
         "name": name,
         "description": description,
@@ -42,6 +44,8 @@ def _tool(name: str, description: str, properties: dict[str, Any], *required: st
             "required": list(required),
             "additionalProperties": False,
         },
+        # What changes nothing of the agent's, hosts call several times at once.
+        "annotations": {"readOnlyHint": reads},
         # Otherwise Claude Code shows the agent only the name until it searches for the tool.
         "_meta": {"anthropic/alwaysLoad": True},
     }
@@ -74,6 +78,7 @@ TOOLS = [
             },
             "reply": {"type": "string", "description": "Your reply to that person."},
         },
+        reads=True,
     ),
     _tool(
         "approve",
@@ -119,6 +124,7 @@ TOOLS = [
         "inbox_status",
         "What this session has asked and is still waiting for; or how one ask stands.",
         {"id": {"type": "string", "description": "Of one ask, of any session."}},
+        reads=True,
     ),
 ]
 NAMES = [tool["name"] for tool in TOOLS]

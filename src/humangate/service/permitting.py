@@ -6,12 +6,15 @@ just before it is passed on to the host, and a second call never gets the first 
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from humangate.domain.asks import settled_sentence
+from humangate.domain.asks import make_id, settled_sentence
+from humangate.domain.audit import Event
 from humangate.domain.calls import Call, headline
+from humangate.domain.digests import canonical
 from humangate.domain.outcomes import answer_text
-from humangate.domain.rules import covers, forbids, in_scope, used
+from humangate.domain.rules import Rule, covers, forbids, in_scope, used
 from humangate.errors import AlreadySettledError, UsageError
 from humangate.service import asking, waiting
 from humangate.service.asking import Request
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
 
     from humangate.domain.asks import Ask, Origin
     from humangate.domain.principals import Caller
-    from humangate.domain.rules import Rule
     from humangate.doors.store import Store
 
 # What is left of the host's patience is for telling the host.
@@ -40,6 +42,8 @@ class Permission(NamedTuple):
     """What takes the place of the call's input."""
     to_take: tuple[Ask, ...] = ()
     """Answers to be recorded as taken once the host has been told."""
+    edited_by: str = ""
+    """The ask in whose answer a person wrote that input."""
 
 
 class Held(NamedTuple):
@@ -56,11 +60,18 @@ class Held(NamedTuple):
     """Whether the session has a result for the call of this id."""
     opened: Callable[[str], object] = lambda _: None
     """Told the id of every ask that this call waits for."""
+    find_id: Callable[[], str] = str
+    """The call's id, where the host did not say it; looked for only when somebody is asked."""
 
     @property
     def user(self) -> str:
         """Who uses the answer: this call, and no other of its session."""
         return f"agent:{self.origin.session}#{self.origin.tool_use_id}"
+
+    def identified(self) -> Held:
+        origin = self.origin
+        found = origin.tool_use_id or self.find_id()
+        return self._replace(origin=origin._replace(tool_use_id=found))
 
     @property
     def patience_seconds(self) -> float:
@@ -106,6 +117,7 @@ def decide(store: Store, held: Held, caller: Caller) -> Permission:
     if ruled := by_rule(store, held.call, held.origin):
         return ruled
     until = store.monotonic() + held.patience_seconds
+    held = held.identified()
     while (left := until - store.monotonic()) > 0:
         ask = _open(store, held, caller, left)
         held.opened(ask.id)
@@ -125,7 +137,7 @@ def _is_for(ask: Ask, held: Held, now: datetime) -> bool:
     not after the time in which it would have counted.
     """
     first, clock = ask.origin.tool_use_id, ask.deadlines
-    if first == held.origin.tool_use_id:
+    if first and first == held.origin.tool_use_id:
         return True
     late = clock.expires_at is not None and clock.expires_at <= now
     return not late and not (first and held.is_over(first))
@@ -167,6 +179,7 @@ def answer_questions(store: Store, held: Held, caller: Caller) -> Permission:
     if ruled := by_rule(store, held.call, held.origin):
         return ruled
     until = store.monotonic() + held.patience_seconds
+    held = held.identified()
     requests = [_question(one, held) for one in _questions(held.call)]
     asks = [asking.ask(store, request, held.origin, caller).ask for request in requests]
     for ask in asks:
@@ -255,9 +268,26 @@ def _outcome(store: Store, ask: Ask, held: Held) -> Permission | None:
     if not waiting.take(store, ask, held.user) and not _is_ours(store, ask, held):
         return None
     if ask.decision == "approved":
-        return Permission(allow=True, input=ask.value["input"] if ask.value else None)
+        if ask.value:
+            return Permission(allow=True, input=ask.value["input"], edited_by=ask.id)
+        return Permission(allow=True)
     words = f": {ask.note}" if ask.note else ""
     return Permission(allow=False, message=f"A person said no to this{words}")
+
+
+def instead(store: Store, ask_id: str, held: Held, edited: Call) -> Permission:
+    """For a host that does not take an edited input: the agent makes that call itself, once."""
+    ask = asking.get(store, ask_id)
+    now = store.now()
+    made_by, origin = ask.settled_by, held.origin
+    rule = Rule(
+        make_id(6, os.urandom(16), "g-"), "grant", edited.pattern, made_by, now, edited.identity,
+        origin.project, origin.session, uses_left=1, ask_id=ask.id,
+    )  # fmt: skip
+    content = {"pattern": rule.pattern, "identity": rule.identity, "ask": ask.id, "via": "answer"}
+    store.rules.add([rule], [Event("grant.made", rule.id, made_by, content)])
+    said = f"A person allows something else instead. Call {edited.tool} with exactly this input:"
+    return Permission(allow=False, message=f"{said}\n{canonical(edited.input)}")
 
 
 def _is_ours(store: Store, ask: Ask, held: Held) -> bool:

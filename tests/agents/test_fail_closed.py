@@ -1,0 +1,134 @@
+"""Whatever is wrong with gate, nothing runs that nobody allowed: which doors hold, and where."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from tests.agents.conftest import PERMISSION_TOOL
+
+from humangate.integrations.scripted_model import text, tool
+
+HERE = Path(__file__).parent
+PAGE = HERE.parents[1] / "docs" / "fail-closed.md"
+DOORS = ("PermissionRequest", "permission tool", "guarded PreToolUse")
+FAULTS = (
+    "missing binary",
+    "killed",
+    "exit 1",
+    "empty",
+    "torn JSON",
+    "two JSON",
+    "no exec bit",
+    "past the host's limit",
+    "store locked",
+    "disk full",
+    "store of a newer version",
+)
+SLOW = ("store locked", "past the host's limit")
+
+
+def pytest_generate_tests(metafunc):
+    if "fault" in metafunc.fixturenames:
+        whole = metafunc.config.option.whole
+        faults = [fault for fault in FAULTS if whole or fault not in SLOW]
+        metafunc.parametrize("fault", faults)
+
+
+@pytest.fixture(scope="module")
+def table(pytestconfig):
+    """Which cells the tool ran in, and after how long claude was through."""
+    made = {}
+    yield made
+    if len(made) == len(FAULTS) * len(DOORS):
+        page = _page(made)
+        pytestconfig.pluginmanager.get_plugin("terminalreporter").write_line(f"\n{page}")
+        PAGE.write_text(page, encoding="utf-8")
+
+
+def _page(cells):
+    words = {True: "**ran**", False: "held"}
+    lines = [
+        "# What happens when gate is broken",
+        "",
+        "Written by `make slow`: claude 2.1.325 wants to run a gated command, nobody says yes,",
+        "and gate is broken in one way. Did the command run?",
+        "",
+        "| what is wrong | " + " | ".join(DOORS) + " |",
+        "|---" * (len(DOORS) + 1) + "|",
+    ]
+    for fault in FAULTS:
+        found = [cells[fault, door] for door in DOORS]
+        told = [f"{words[ran]}, {seconds:.1f} s" for ran, seconds in found]
+        lines.append(f"| {fault} | " + " | ".join(told) + " |")
+    return "\n".join([*lines, ""])
+
+
+class Cell(NamedTuple):
+    """Something that claude wants to do and that is held by one door alone."""
+
+    steps: list[Any]
+    effect: Path
+    words: tuple[str, ...] = ()
+
+
+def cell(house, door):
+    touch = [tool("Bash", command="touch gated", description="make a file"), text("done")]
+    if door == "permission tool":
+        return Cell(touch, house.project / "gated", house.only_permission_tool())
+    house.install("claude")
+    if door == "PermissionRequest":
+        return Cell(touch, house.project / "gated")
+    outside = house.folder / "outside"
+    return Cell([tool("Write", file_path=str(outside), content="x"), text("done")], outside)
+
+
+def break_gate(house, fault):
+    """Break it where it stands; the settings name this path."""
+    gate = house.bin / "gate"
+    if fault == "store of a newer version":
+        with closing(sqlite3.connect(house.path)) as store:
+            store.execute("PRAGMA user_version = 999")
+    elif fault == "store locked":
+        house.lock_store()
+    elif fault == "missing binary":
+        gate.unlink()
+    elif fault == "no exec bit":
+        house.replace_gate('exec {real} "$@"')
+        gate.chmod(0o644)
+    else:
+        house.replace_gate(f'exec {sys.executable} {HERE / "faulty.py"} "{fault}" {{real}} "$@"')
+    if fault == "past the host's limit":
+        house.shorten_limits(2)
+
+
+@pytest.mark.proves("AGT-78", "LAW-3")
+@pytest.mark.parametrize("door", DOORS)
+def test_a_broken_gate_holds(house, table, fault, door):
+    steps, effect, words = cell(house, door)
+    break_gate(house, fault)
+    began = time.monotonic()
+    house.run_claude(steps, *words).process.communicate(timeout=120)
+    table[fault, door] = (effect.exists(), time.monotonic() - began)
+    assert not effect.exists()
+
+
+@pytest.mark.proves("AGT-78")
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("answer", ["yes", "no"])
+def test_a_whole_gate_decides(house, door, answer):
+    """Without this, a table full of `held` would prove nothing."""
+    steps, effect, words = cell(house, door)
+    if door == "guarded PreToolUse":
+        # Its answer is that the host must ask, which in print mode only the tool hears.
+        words = PERMISSION_TOOL
+    agent = house.run_claude(steps, *words)
+    (ask,) = house.asked()
+    house.answer(ask, answer)
+    agent.result()
+    assert effect.exists() == (answer == "yes")

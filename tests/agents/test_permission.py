@@ -1,0 +1,125 @@
+"""What a host asks leave for is decided in the inbox: claude in print mode."""
+
+from __future__ import annotations
+
+import pytest
+from tests.agents.conftest import OWN_QUESTIONS, eventually
+
+from humangate.integrations.scripted_model import text, tool, tools
+
+TOUCH = tool("Bash", command="touch gated", description="make a file")
+
+
+@pytest.fixture(params=["hook", "tool"])
+def claude(request, house):
+    """Starts claude with either door for its permission requests."""
+    if request.param == "hook":
+        house.install("claude")
+        return house.run_claude
+    return lambda steps: house.run_claude(steps, *house.only_permission_tool())
+
+
+@pytest.mark.proves("AGT-73", "AGT-74")
+def test_a_yes_lets_it_run(house, claude):
+    agent = claude([TOUCH, text("done")])
+    (ask,) = house.asked()
+    assert ask.question.kind == "approval" and ask.question.call.tool == "Bash"
+    assert ask.question.call.input["command"] == "touch gated"
+    assert "touch gated" in ask.question.prompt and not house.ran()
+    house.answer(ask, "yes")
+    result = agent.result()
+    assert house.ran() and result["permission_denials"] == []
+    assert house.get(ask.id).origin.session == f"claude/{result['session_id']}"
+    assert house.get(ask.id).delivered_at
+
+
+@pytest.mark.proves("AGT-73", "AGT-74")
+def test_a_no_blocks_and_its_words_reach_the_model(house, claude):
+    agent = claude([TOUCH, text("done")])
+    (ask,) = house.asked()
+    house.answer(ask, "no", "--note", "use the staging folder instead")
+    agent.result()
+    assert not house.ran()
+    assert "use the staging folder instead" in house.told()[0]
+
+
+@pytest.mark.proves("AGT-73", "AGT-74")
+def test_a_yes_to_something_else_runs_that(house, claude):
+    agent = claude([TOUCH, text("done")])
+    (ask,) = house.asked()
+    house.answer(ask, "yes", "--with", "touch elsewhere")
+    agent.result()
+    assert house.ran("elsewhere") and not house.ran()
+
+
+@pytest.mark.proves("AGT-73")
+def test_a_yes_to_something_else_that_is_gated_too_is_not_asked_about_again(house):
+    """Claude refuses an edited input that meets a rule; so the agent must call it itself."""
+    house.install("claude")
+    steps = [TOUCH, tool("Bash", command="touch gated-elsewhere"), text("done")]
+    house.run_claude(steps)
+    (ask,) = house.asked()
+    house.answer(ask, "yes", "--with", "touch gated-elsewhere")
+    assert "touch gated-elsewhere" in house.told()[0]
+    eventually(lambda: house.ran("gated-elsewhere"))
+    assert not house.ran() and house.store.asks.count() == 1
+
+
+@pytest.mark.proves("AGT-75")
+def test_claudes_own_questions_are_answered_from_the_inbox(house):
+    """In print mode claude has this tool only where a permission tool answers it."""
+    steps = [tool("AskUserQuestion", questions=OWN_QUESTIONS), text("{{result}}")]
+    agent = house.run_claude(steps, *house.only_permission_tool())
+    house.answer_own_questions()
+    said = agent.result()["result"]
+    assert '"Which database?"="SQLite"' in said and '"Which colours?"="Red, Blue"' in said
+
+
+@pytest.mark.proves("AGT-79")
+@pytest.mark.parametrize("count", [2, 3])
+def test_gated_calls_of_one_turn_are_decided_one_by_one(house, claude, count):
+    calls = [("Bash", {"command": f"touch gated{number}"}) for number in range(count)]
+    agent = claude([tools(*calls), text("done")])
+    for number in range(count):
+        (ask,) = house.asked()
+        assert ask.question.call.input["command"] == f"touch gated{number}"
+        house.answer(ask, "no" if number == 1 else "yes", "--note", f"decision {number}")
+    agent.result()
+    assert [house.ran(f"gated{number}") for number in range(count)] == [True, False, True][:count]
+    assert "decision 1" in house.told()[1]
+
+
+@pytest.mark.proves("AGT-79")
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)])
+def test_gated_calls_that_come_at_once_are_decided_in_any_order(house, claude, order):
+    """Claude asks one after the other about what changes things, and at once about reading."""
+    for number in range(3):
+        (house.project / f"gated{number}").write_text(f"content {number}", encoding="utf-8")
+    calls = [("Bash", {"command": f"cat gated{number}"}) for number in range(3)]
+    agent = claude([tools(*calls), text("done")])
+    asks = {ask.question.call.input["command"]: ask for ask in house.asked(3)}
+    for number in order:
+        answer = "no" if number == 1 else "yes"
+        house.answer(asks[f"cat gated{number}"], answer, "--note", f"decision {number}")
+    agent.result()
+    results = house.told()
+    assert len(results) == 3 and {"content 0", "content 2"} < set(results)
+    assert any("decision 1" in result for result in results)
+
+
+@pytest.mark.proves("AGT-84")
+def test_what_nobody_decides_in_time_is_denied(house):
+    house.install("claude")
+    house.change_settings(lambda text: text.replace("86400", "3"))
+    agent = house.run_claude([TOUCH, text("done")])
+    (ask,) = house.asked()
+    agent.result()
+    assert not house.ran() and house.get(ask.id).status == "timed_out"
+    assert "Nobody decided in time" in house.told()[0]
+
+
+@pytest.mark.proves("AGT-73")
+def test_what_is_not_gated_runs_unasked(house):
+    house.install("claude")
+    house.run_claude([tool("Bash", command="touch free"), text("done")]).result()
+    assert house.ran("free") and house.store.asks.count() == 0

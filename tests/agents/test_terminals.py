@@ -1,0 +1,146 @@
+"""The agents' own screens: the dialog there and the inbox are two ways to decide the same call."""
+
+from __future__ import annotations
+
+import pytest
+from tests.agents.conftest import OWN_QUESTIONS, eventually
+
+from humangate.integrations.scripted_model import text, tool
+
+TOUCH = tool("Bash", command="touch gated", description="make a file")
+DIALOG = "Do you want to proceed?"
+YES = ("Enter",)
+NO = ("Down", "Enter")
+
+
+@pytest.fixture
+def claude(house, terminal):
+    """Starts claude's screen and waits until dialog and ask are both there."""
+    house.install("claude")
+
+    def start(mode):
+        terminal.claude([TOUCH, text("the end")], "--permission-mode", mode)
+        terminal.until(DIALOG)
+        (ask,) = house.asked()
+        return ask
+
+    return start
+
+
+@pytest.mark.proves("AGT-76")
+@pytest.mark.parametrize("mode", ["manual", "auto"])
+@pytest.mark.parametrize("answer", ["yes", "no"])
+def test_an_answer_in_the_inbox_closes_the_dialog(house, terminal, claude, mode, answer):
+    ask = claude(mode)
+    house.answer(ask, answer, "--note", "decided elsewhere")
+    told = house.told()
+    terminal.until_gone(DIALOG)
+    assert house.ran() == (answer == "yes")
+    assert answer == "yes" or "decided elsewhere" in told[0]
+    assert house.get(ask.id).status == "answered" and house.get(ask.id).delivered_at
+
+
+@pytest.mark.proves("AGT-73")
+def test_a_yes_to_something_else_runs_that(house, terminal, claude):
+    ask = claude("manual")
+    house.answer(ask, "yes", "--with", "touch elsewhere")
+    house.told()
+    terminal.until_gone(DIALOG)
+    assert house.ran("elsewhere") and not house.ran()
+
+
+@pytest.mark.proves("AGT-76")
+@pytest.mark.parametrize("mode", ["manual", "auto"])
+@pytest.mark.parametrize("keys", [YES, NO], ids=["yes", "no"])
+def test_an_answer_in_the_dialog_retires_the_ask(house, terminal, claude, mode, keys):
+    ask = claude(mode)
+    terminal.type("", *keys)
+    terminal.until_gone(DIALOG)
+    after = house.settled(ask)
+    assert after.status == "cancelled" and "terminal" in after.note
+    if keys == YES:
+        house.told()
+    assert house.ran() == (keys == YES)
+    late = house.ada.gate("answer", ask.id, "yes")
+    assert late.code != 0, "who comes second is told so"
+
+
+@pytest.mark.proves("AGT-76", "LAW-2")
+@pytest.mark.parametrize("timing", ["key first", "together", "answer first"])
+@pytest.mark.parametrize("answer", ["yes", "no"])
+def test_dialog_and_inbox_at_once_have_one_outcome(house, terminal, claude, timing, answer, rounds):
+    """The dialog says the opposite of the inbox, so that one can tell who won.
+
+    Host and inbox share no clock: within milliseconds the one may have closed before it hears
+    of the other. But nothing stays open, and the one who was surely first has won.
+    """
+    keys = NO if answer == "yes" else YES
+    for _ in range(rounds):
+        ask = claude("manual")
+        if timing == "key first":
+            terminal.type("", *keys)
+            terminal.until_gone(DIALOG)
+        answering = house.ada.start("answer", ask.id, answer)
+        if timing == "answer first":
+            answering.communicate()
+            terminal.until_gone(DIALOG)
+            house.told()
+        if timing != "key first":
+            terminal.type("", *keys)
+        answering.communicate()
+        assert house.settled(ask).status in ("answered", "cancelled")
+        terminal.until_gone(DIALOG)
+        if timing == "key first" and keys == YES:
+            house.told()
+        if timing != "together":
+            assert house.ran() == ((answer == "yes") == (timing == "answer first"))
+        events = [entry.event.kind for entry in house.store.audit.of_subject(ask.id)]
+        assert len({"ask.answered", "ask.cancelled"} & set(events)) == 1
+        terminal.kill()
+        house.forget()
+
+
+@pytest.mark.proves("AGT-75")
+def test_claudes_own_questions_are_answered_from_the_inbox(house, terminal):
+    house.install("claude")
+    terminal.claude([tool("AskUserQuestion", questions=OWN_QUESTIONS), text("the end")])
+    house.answer_own_questions()
+    (told,) = house.told()
+    assert '"Which database?"="SQLite"' in told and '"Which colours?"="Red, Blue"' in told
+
+
+@pytest.fixture
+def codex(house, terminal):
+    """Starts codex's screen, trusts the installed hooks and waits for the ask."""
+    house.install("codex")
+
+    def start():
+        terminal.codex([tool("exec_command", cmd="touch gated"), text("the end")])
+        terminal.until("Trust all and continue")
+        # It shows its question before it listens.
+        eventually(lambda: terminal.type("2") or "› 2. Trust all" in terminal.screen())
+        terminal.type("", "Enter")
+        (ask,) = house.asked()
+        return ask
+
+    return start
+
+
+@pytest.mark.proves("AGT-77")
+def test_a_yes_to_something_else_is_told_to_codex(house, codex):
+    """Codex takes no edited input from a hook, and would ask about the old one in its dialog."""
+    ask = codex()
+    house.answer(ask, "yes", "--with", "touch elsewhere")
+    assert "touch elsewhere" in house.told()[0] and not house.ran()
+
+
+@pytest.mark.proves("AGT-77")
+@pytest.mark.parametrize("answer", ["yes", "no"])
+def test_what_codex_asks_leave_for_is_decided_in_the_inbox(house, codex, answer):
+    ask = codex()
+    assert ask.question.kind == "approval" and ask.origin.agent == "codex"
+    assert "touch gated" in ask.question.prompt and not house.ran()
+    house.answer(ask, answer, "--note", "decided elsewhere")
+    told = house.told()
+    assert house.ran() == (answer == "yes")
+    assert answer == "yes" or "decided elsewhere" in told[0]
