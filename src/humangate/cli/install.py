@@ -12,7 +12,8 @@ from humangate.cli.identity import add_identity, caller
 from humangate.cli.prompts import can_prompt
 from humangate.cli.screen import coloured, print_json
 from humangate.domain.display import inert
-from humangate.errors import AgentRefusedError, CancelledError, UsageError
+from humangate.domain.principals import must_be_a_person
+from humangate.errors import CancelledError, UsageError
 from humangate.integrations import plans
 from humangate.integrations.gates import Rules, choose
 from humangate.integrations.places import Place
@@ -88,12 +89,7 @@ def check_person(args: argparse.Namespace) -> None:
     store = wiring.open_store()
     who = caller(store, args)
     store.close()
-    if who.agent and not who.verified:
-        raise AgentRefusedError(
-            "only a person changes what is gated, and an agent seems to be at work here "
-            f"({who.agent.because}). Do it in your own terminal, present your token (--as NAME), "
-            "or look at it with --dry-run"
-        )
+    must_be_a_person(who, "changes what is gated")
 
 
 def gate_program() -> str:

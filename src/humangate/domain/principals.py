@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.domain.display import storable
+from humangate.errors import AgentRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -91,6 +92,16 @@ class Person(NamedTuple):
     name: str
     added_at: datetime
     tokens: int
+
+
+def must_be_a_person(caller: Caller, deed: str) -> None:
+    """For what an agent could help itself with: only people, or who presents their token."""
+    if caller.agent and not caller.verified:
+        raise AgentRefusedError(
+            f"only a person {deed}, and an agent seems to be at work here "
+            f"({caller.agent.because}). Do it in your own terminal, or present your token: "
+            "--as NAME"
+        )
 
 
 def person(name: str) -> str:

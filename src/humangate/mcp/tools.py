@@ -194,16 +194,11 @@ class Tools:
 
     def _wait(self, work: Work, asks: list[Ask], caller: Caller) -> Text:
         """Wait for all of them; the text tells them apart when there are several."""
-        store, began = self._store(), self._store().monotonic()
-        told = began
+        store = self._store()
+        tell = self._heartbeat(work)
 
         def look() -> bool:
-            nonlocal told
-            now = store.monotonic()
-            if now - told >= _PROGRESS_EVERY_SECONDS:
-                told = now
-                waits = ", ".join(work.asks)
-                work.progress.tell(now - began, f"waiting for a person: gate answer {waits}")
+            tell()
             return False
 
         asks = [waiting.wait_watching(store, ask.id, self._limit, look) for ask in asks]
@@ -224,6 +219,21 @@ class Tools:
 
         return "\n\n".join(texts), handed_over
 
+    def _heartbeat(self, work: Work) -> Callable[[], None]:
+        """Tells the host from time to time, while it is called, that the call is alive."""
+        store = self._store()
+        began = told = store.monotonic()
+
+        def tell() -> None:
+            nonlocal told
+            now = store.monotonic()
+            if now - told >= _PROGRESS_EVERY_SECONDS:
+                told = now
+                waits = ", ".join(work.asks)
+                work.progress.tell(now - began, f"waiting for a person: gate answer {waits}")
+
+        return tell
+
     def _approve(self, work: Work, given: dict[str, Any]) -> Text:
         """In the shape of the host's permission prompts; whatever goes wrong is a denial."""
         origin, caller = self._asker(work)
@@ -231,15 +241,11 @@ class Tools:
         call_id = given.get("tool_use_id")
         if isinstance(call_id, str) and call_id:
             origin = origin._replace(tool_use_id=call_id)
-        store, began = self._store(), self._store().monotonic()
-        told = began
+        store = self._store()
+        tell = self._heartbeat(work)
 
         def elsewhere() -> str:
-            nonlocal told
-            now = store.monotonic()
-            if now - told >= _PROGRESS_EVERY_SECONDS:
-                told = now
-                work.progress.tell(now - began, "waiting for a person to decide")
+            tell()
             return ""
 
         held = Held(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from humangate.domain.audit import Event
 from humangate.domain.digests import token_digest
-from humangate.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError
+from humangate.domain.principals import must_be_a_person
+from humangate.errors import NotFoundError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,9 +78,5 @@ def _event(kind: str, subject: str, caller: Caller) -> Event:
 
 def _only_people(store: Store, caller: Caller) -> None:
     """Whoever could add people could approve in their names."""
-    if caller.agent and not caller.verified and not store.throwaway:
-        raise AgentRefusedError(
-            "only a person manages people and tokens, and an agent seems to be at work here "
-            f"({caller.agent.because}). Do it in your own terminal, or present your token: "
-            "--as NAME"
-        )
+    if not store.throwaway:
+        must_be_a_person(caller, "manages people and tokens")

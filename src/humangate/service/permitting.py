@@ -180,8 +180,7 @@ def answer_questions(store: Store, held: Held, caller: Caller) -> Permission:
         return ruled
     until = store.monotonic() + held.patience_seconds
     held = held.identified()
-    requests = [_question(one, held) for one in _questions(held.call)]
-    asks = [asking.ask(store, request, held.origin, caller).ask for request in requests]
+    asks = [asking.ask(store, request, held.origin, caller).ask for request in _requests(held)]
     for ask in asks:
         held.opened(ask.id)
     asks = [_wait(store, ask, held, caller, until - store.monotonic()) for ask in asks]
@@ -196,29 +195,25 @@ def answer_questions(store: Store, held: Held, caller: Caller) -> Permission:
     return Permission(True, "", {**held.call.input, "answers": answers}, tuple(asks))
 
 
-def _questions(call: Call) -> list[dict[str, Any]]:
-    """The host's questions, if they are what is known of them."""
-    questions = call.input.get("questions")
+def _requests(held: Held) -> list[Request]:
+    """The host's questions as asks, if they have the form that is known."""
+    questions, going_on = held.call.input.get("questions"), held.going_on()
     try:
-        for one in questions or ():
-            [option["label"] + one["question"] for option in one["options"]]
-    except (TypeError, KeyError):
+        return [
+            Request(
+                prompt=one["question"],
+                kind="choice",
+                options=(*(option["label"] for option in one["options"]), "Other…"),
+                multiple=bool(one.get("multiSelect")),
+                context={o["label"]: o.get("description", "") for o in one["options"]},
+                going_on=going_on,
+                expires_seconds=held.patience_seconds,
+                hard=True,
+            )
+            for one in questions or ()
+        ]
+    except (TypeError, KeyError, AttributeError):
         raise UsageError("the host's questions have an unknown form") from None
-    return questions or []
-
-
-def _question(given: dict[str, Any], held: Held) -> Request:
-    options = given["options"]
-    return Request(
-        prompt=given["question"],
-        kind="choice",
-        options=(*(option["label"] for option in options), "Other…"),
-        multiple=bool(given.get("multiSelect")),
-        context={option["label"]: option.get("description", "") for option in options},
-        going_on=held.going_on(),
-        expires_seconds=held.patience_seconds,
-        hard=True,
-    )
 
 
 def _open(store: Store, held: Held, caller: Caller, seconds: float | None) -> Ask:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from humangate.domain import rules
 from humangate.domain.asks import make_id
 from humangate.domain.display import storable
+from humangate.domain.principals import must_be_a_person
 from humangate.domain.rules import Rule, check_pattern
-from humangate.errors import AgentRefusedError, NotFoundError, UsageError
+from humangate.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def set_gates(store: Store, caller: Caller, project: str, patterns: Sequence[str]) -> None:
     """Make these the gates of a project, or of every project, and no others."""
-    only_people(store, caller)
+    _only_people(store, caller)
     wanted = {check_pattern(storable(pattern)) for pattern in patterns}
     there = {
         rule.pattern: rule for rule in gates(store) if (rule.kind, rule.project) == ("ask", project)
@@ -66,7 +67,7 @@ def end(store: Store, caller: Caller, rule_id: str) -> Rule:
     for rule in store.rules.in_force():
         if rule.id == rule_id:
             if rule.kind != "grant":
-                only_people(store, caller)
+                _only_people(store, caller)
             _end(store, caller, rule)
             return rule
     raise NotFoundError(f"no rule {rule_id} is in force: gate grants list, gate gates list")
@@ -76,11 +77,7 @@ def _end(store: Store, caller: Caller, rule: Rule) -> None:
     store.rules.end(rule.id, [rules.ended(rule, caller)])
 
 
-def only_people(store: Store, caller: Caller) -> None:
+def _only_people(store: Store, caller: Caller) -> None:
     """Whoever could take a gate away could do without it."""
-    if caller.agent and not caller.verified and not store.throwaway:
-        raise AgentRefusedError(
-            "only a person changes what is gated, and an agent seems to be at work here "
-            f"({caller.agent.because}). Do it in your own terminal, or present your token: "
-            "--as NAME"
-        )
+    if not store.throwaway:
+        must_be_a_person(caller, "changes what is gated")
