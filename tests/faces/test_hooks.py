@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import time
 
 import pytest
+
+from humangate import wiring
+from humangate.domain.calls import make_call
+from humangate.domain.steps import Step
+from humangate.hooks.events import Hook, Watch
 
 
 class Session:
@@ -140,12 +146,17 @@ def test_a_host_that_ends_the_hook_has_decided_itself(world, session):
 
 
 @pytest.mark.proves("AGT-14")
-def test_a_log_that_is_late_is_waited_for(world, session):
-    asked = session.start(session.event("PermissionRequest"))
-    session.calls("git push")
-    assert the_ask(world).origin.tool_use_id == "t1"
-    asked.terminate()
-    ended(asked)
+def test_a_log_that_is_late_is_waited_for(session, monkeypatch):
+    call = make_call("Bash", {"command": "git push"})
+    logs = iter([[], [], [Step("call", "", "Bash", {"command": "git push"}, "t1")]])
+    monkeypatch.setattr(wiring, "session_steps", lambda *_: next(logs, []))
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        event = json.loads(session.event("PermissionRequest"))
+        assert Watch(Hook("claude", event, 60.0, False), call).find_id() == "t1"
+        assert Watch(Hook("claude", event, 60.0, False), call).find_id() == ""
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @pytest.mark.proves("AGT-6", "AGT-8")
@@ -221,9 +232,7 @@ def test_what_a_dead_agent_wanted_is_not_decided(world, session):
     )  # fmt: skip
     ask = the_ask(world)
     host.kill()
-    host.wait()
-    assert host.stdout.read() == ""
-    host.stdout.close()
+    assert host.communicate(timeout=20)[0] == ""
     assert world.get(ask.id).note == "claude is gone"
 
 
@@ -259,8 +268,9 @@ def test_a_write_outside_the_project_is_asked_about(world, session):
         assert said["permissionDecision"] == "ask", path
         where = os.path.realpath(world.plain.folder / path.replace("~", str(world.folder / "home")))
         assert where in said["permissionDecisionReason"]
-    everywhere = session.event("PreToolUse", "Write", {"file_path": "/etc/x"}, cwd="/")
-    assert "ask" in session.hook(everywhere).out
+    for cwd in ("/", str(world.folder / "home")):
+        event = session.event("PreToolUse", "Write", {"file_path": f"{cwd}/x"}, cwd=cwd)
+        assert "ask" in session.hook(event).out
     named = session.event("PreToolUse", "Write", {"file_path": outside}, cwd=str(world.folder))
     ran = world.plain.gate("hook", "claude", text=named, CLAUDE_PROJECT_DIR=str(world.plain.folder))
     assert "ask" in ran.out

@@ -5,6 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.conftest import an_agent
+
+from humangate.domain.asks import Origin
+from humangate.domain.calls import make_call
+from humangate.service import asking
+from humangate.service.asking import Request
 
 
 @pytest.mark.proves("CLI-9", "LAW-3", "ASK-1")
@@ -179,3 +185,44 @@ def test_the_demo_in_a_terminal(terminal):
     for made in ("deployed.txt", "database.txt", "release.txt"):
         terminal.until(f"went on and wrote {made}")
     terminal.until("exit code 0")
+
+
+def a_call(world, command):
+    """An ask about a tool call, as a host's hook opens it."""
+    origin = Origin(str(world.folder), str(world.folder), "claude", "claude/s1", "t1", "person:ada")
+    call = make_call("Bash", {"command": command}, str(world.folder), "main")
+    request = Request(f"Run this command? {command}", "approval", call=call)
+    return asking.ask(world.store, request, origin, an_agent()).ask.id
+
+
+@pytest.mark.proves("AGT-2", "AGT-6")
+def test_a_call_is_edited_or_allowed_for_longer_at_the_prompt(world, terminal):
+    edited, granted, kept = (a_call(world, f"git push {name}") for name in ("one", "two", "three"))
+    terminal.run("inbox", "--answer")
+    terminal.until("yes or no (Enter: not yet):")
+    terminal.type("edit", "Enter")
+    terminal.until("Run this instead: git push one")
+    terminal.type(" -n", "Enter")
+    terminal.until(f"Recorded: {edited} is approved")
+    terminal.type("yes for ever", "Enter")
+    terminal.until("Not understood: a yes can be for")
+    terminal.type("yes for this session", "Enter")
+    terminal.until(f"Recorded: {granted} is approved")
+    terminal.type("edit", "Enter")
+    terminal.until("Run this instead: git push three")
+    terminal.type("", "Enter")
+    terminal.until(f"{kept} is still waiting")
+    assert world.get(edited).value == {"input": {"command": "git push one -n"}}
+    assert [rule.session for rule in world.store.rules.in_force()] == ["claude/s1"]
+    assert world.get(kept).pending
+
+
+@pytest.mark.proves("AGT-2", "LAW-8")
+def test_what_a_terminal_would_obey_is_edited_in_plain_letters(world, terminal):
+    ask_id = a_call(world, "ls \x9b2J\u202e x\nrm y")
+    terminal.run("answer", ask_id)
+    terminal.until("yes or no (Enter: not yet):")
+    terminal.type("edit", "Enter")
+    seen = terminal.until("Run this instead:")
+    assert '"ls \\u009b2J\\u202e x\\nrm y"' in seen
+    assert "Run this command?" in seen, "the screen was not cleared"
