@@ -238,6 +238,8 @@ trust_level = "trusted"
         for file in (self.claude_settings, servers):
             words = file.read_text(encoding="utf-8").replace("86400000", str(seconds * 1000))
             words = re.sub(r'"timeout": (60|86400)\b', f'"timeout": {seconds}', words)
+            # The guard's own patience is four fifths of it, as it is installed.
+            words = words.replace('\\"$t\\" 48', f'\\"$t\\" {seconds * 0.8}')
             file.write_text(words, encoding="utf-8")
 
     def write_settings(self, **settings):
