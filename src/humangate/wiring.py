@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from humangate.doors.store import Store
 
 
+_LOG_IS_LATE_SECONDS = 0.5
+
+
 class SystemClock:
     """The machine's own clock."""
 
@@ -112,6 +115,13 @@ def going_on(origin: Origin, log: str = "") -> str:
 
     cli, _, session = origin.session.partition("/")
     steps = logs.read(cli, log or logs.find(cli, session, os.environ))
+    until = time.monotonic() + _LOG_IS_LATE_SECONDS
+    # The host may call first and write afterwards.
+    while origin.tool_use_id and not any(s.call_id == origin.tool_use_id for s in steps):
+        if time.monotonic() > until:
+            break
+        time.sleep(0.02)
+        steps = logs.read(cli, log or logs.find(cli, session, os.environ))
     said = [step.text for step in steps if step.kind == "words"][-2:]
     done = [
         f"{step.tool}: {(step.input or {}).get('command') or json.dumps(step.input)}"

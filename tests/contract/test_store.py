@@ -329,7 +329,7 @@ def test_a_grant_is_written_with_the_answer_that_makes_it(store):
     ask = opened(store, question=make_question("approval", "Q", call=call))
     _, result = settle(store, ask, "yes", a_person(verified=True), scope=Scope("3"))
     (grant,) = store.rules.in_force()
-    assert result == Done() and (grant.pattern, grant.uses_left) == ("Bash(x)", 3)
+    assert result == Done() and (grant.pattern, grant.uses_left) == ("Bash(x)", 2)
     kinds = [entry.event.kind for entry in store.audit.entries()]
     assert kinds == ["ask.opened", "ask.answered", "grant.made"]
     _, late = settle(store, ask, "yes", a_person("bob", verified=True), scope=Scope("3"))

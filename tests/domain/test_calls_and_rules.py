@@ -111,7 +111,7 @@ def test_a_yes_may_carry_another_input():
     [
         ("session", {"session": "claude/s1"}), ("task", {"owner": "tm-7"}),
         ("branch", {"branch": "main"}), ("hour", {"expires_at": NOW + timedelta(hours=1)}),
-        ("5", {"uses_left": 5}),
+        ("5", {"uses_left": 4}),
     ],
 )  # fmt: skip
 def test_a_yes_becomes_a_grant_with_its_reach(word, reach):
@@ -135,7 +135,7 @@ def test_a_reach_that_means_nothing_is_refused():
             given(nowhere, "yes", scope=Scope(word))
     with pytest.raises(UsageError, match="no project"):
         given(an_approval(PUSH, Origin()), "yes", scope=Scope("hour"))
-    for word in ("for ever", "0", "1001", ""):
+    for word in ("for ever", "0", "1", "1001", ""):
         with pytest.raises(UsageError, match="can be for"):
             given(an_approval(), "yes", scope=Scope(word))
 
@@ -247,6 +247,7 @@ def test_a_rule_is_about_its_own_project_session_task_and_branch():
 @pytest.mark.proves("AGT-6")
 def test_the_reach_is_told_in_words():
     assert rules.scope_words(rule("ask", "Bash")) == "in every project"
+    assert rules.scope_words(rule("grant", "Bash", uses_left=1)) == "once more, in every project"
     told = rules.scope_words(
         rule(
             "grant", "Bash", project="/p", session="s", owner="t", branch="b", uses_left=2,
@@ -269,7 +270,7 @@ def test_the_events_say_who_did_what():
 
 
 @pytest.mark.proves("AGT-7")
-@pytest.mark.parametrize("pattern", ["", "git push", "Bash()", "Bash(x", "9(x)", "(x)"])
+@pytest.mark.parametrize("pattern", ["", "git push", "Bash()", "Bash(x", "9(x)", "(x)", "bash(x)"])
 def test_what_is_no_pattern_is_refused(pattern):
-    with pytest.raises(UsageError, match="no pattern"):
+    with pytest.raises(UsageError, match=r"no pattern|did you mean Bash"):
         check_pattern(pattern)

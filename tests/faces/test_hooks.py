@@ -109,6 +109,11 @@ def test_an_edited_command_is_shown_as_edited(world, session):
     asked = session.start(session.event("PermissionRequest"))
     ask = the_ask(world)
     assert world.ada.gate("answer", ask.id, "no", "--with", "ls").code == 2
+    for wrong in ('{"command": 3', '{"cmd": "x"}', "{ ls; }"):
+        assert world.ada.gate("answer", ask.id, "yes", "--with", wrong).code == 2
+    # A wrong word is refused and kept, and shown like every other.
+    assert world.ada.gate("answer", ask.id, "sure").code == 7
+    assert "│ sure" in world.plain.gate("show", ask.id).out
     assert world.ada.gate("answer", ask.id, "yes", "--with", "git push --dry-run").code == 0
     assert decision(ended(asked)) == {
         "behavior": "allow", "updatedInput": {"command": "git push --dry-run"}
@@ -185,7 +190,8 @@ def test_gates_and_denials_are_listed_and_a_denial_is_final(world, session):
     assert "Nothing is gated" in world.plain.gate("gates").out
     assert world.claude.gate("gates", "deny", "Bash(git push *)").code == 0
     assert world.plain.gate("gates", "add", "Write(/etc/*)", "--project", ".").code == 0
-    assert world.plain.gate("gates", "add", "no pattern").code == 2
+    for wrong in (("no pattern",), ("bash(x)",), ("Write", "--project", "/nowhere")):
+        assert world.plain.gate("gates", "add", *wrong).code == 2
     assert world.plain.gate("gates", "add").code == 2
     told = decision(session.hook(session.event("PermissionRequest")).out)
     assert told == {"behavior": "deny", "message": "A person has ruled this out: Bash(git push *)"}

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from humangate.cli import doctor
 from humangate.cli.rehearsal import ScriptedPerson
 from humangate.domain.rules import OUTSIDE
 from humangate.integrations.checks import check_hosts, installations
@@ -667,3 +668,36 @@ def test_a_denial_reaches_the_hosts_and_outlives_every_install(world, home):
     for cli in ("claude", "codex"):
         assert world.ada.gate("uninstall", cli, "--as", "ada").code == 0
     assert "deny  Bash(rm -rf *)" in world.plain.gate("gates").out
+
+
+@pytest.mark.proves("AGT-57")
+def test_gates_of_a_persons_own_are_kept_beside_the_usual_ones(world, home):
+    own = "Bash(make release *)"
+    world.plain.gate("gates", "add", own)
+    install(world, "claude")
+    asked = settings(home)["permissions"]["ask"]
+    assert own in asked and "Bash(git push:*)" in asked
+    install(world, "codex")
+    assert world.ada.gate("uninstall", "claude", "--as", "ada").code == 0
+    assert len(ruling.gates(world.store)) == len(DEFAULT_GATES) + 1, "codex still holds them"
+    assert world.ada.gate("uninstall", "codex", "--as", "ada").code == 0
+    assert [rule.pattern for rule in ruling.gates(world.store)] == [own]
+
+
+@pytest.mark.proves("AGT-55", "AGT-57")
+def test_the_doctor_sees_rules_that_a_host_does_not_know(world, home):
+    install(world, "claude")
+    world.plain.gate("gates", "add", "Bash(foo *)")
+    world.plain.gate("gates", "remove", "Bash(eval:*)")
+    said = [what for _, what in untold(str(world.plain.folder), world, home)]
+    assert said == [
+        "claude: has not been told of Bash(foo *): gate install claude",
+        "claude: still holds Bash(eval:*): gate install claude",
+    ]
+
+
+def untold(folder, world, home):
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (world.ada.environ | {"HOME": str(home)}).items():
+            patch.setenv(name, value)
+        return list(doctor._untold(folder))

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", help="the whole id")
-    parser.add_argument("text", help="the message")
+    parser.add_argument("text", nargs="+", help="the message")
     add_identity(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
 
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
-    ask = ask_back(store, args.id, caller(store, args), args.text)
+    ask = ask_back(store, args.id, caller(store, args), " ".join(args.text))
     if args.json:
         print_json(ask_document(ask))
     else:

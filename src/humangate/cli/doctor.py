@@ -82,8 +82,27 @@ def _hosts() -> Iterator[Finding]:
         yield Finding(True, "no agent is set up to ask here: gate install claude, or codex")
         return
     yield from found
+    yield from _untold(folder)
     print("Trying the gates for real …", file=sys.stderr, flush=True)
     yield from (Finding(*one) for one in try_hosts(folder))
+
+
+def _untold(folder: str) -> Iterator[Finding]:
+    """Rules that stand in the store and that a host has not been told of, or not any more."""
+    from humangate.integrations.checks import installations
+    from humangate.integrations.plans import host
+    from humangate.service import ruling
+
+    rules = ruling.gates(wiring.open_store())
+    for installed in installations(os.environ, folder):
+        if isinstance(installed, str) or not host(installed.cli).HAS_GATES:
+            continue
+        wanted = {rule.pattern for rule in rules if rule.project == installed.project}
+        again = f"gate install {installed.cli}{' --project' if installed.project else ''}"
+        for pattern in sorted(wanted - set(installed.held)):
+            yield Finding(False, f"{installed.cli}: has not been told of {pattern}: {again}")
+        for pattern in sorted(set(installed.held) - wanted):
+            yield Finding(False, f"{installed.cli}: still holds {pattern}: {again}")
 
 
 def _privacy(folder: str) -> Finding:

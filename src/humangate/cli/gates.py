@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         default="list",
         choices=("list", "add", "deny", "remove"),
-        help="list | add PATTERN | deny PATTERN | remove ID",
+        help="list | add PATTERN | deny PATTERN | remove PATTERN or ID",
     )
     parser.add_argument("what", nargs="?", default="", help="a pattern, or the id of a rule")
     parser.add_argument(
@@ -50,12 +50,14 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"say which: gate gates {args.verb} WHAT")
     who = caller(store, args)
     if args.verb == "remove":
-        rule = ruling.end(store, who, args.what)
-        print(f"Removed {short(rule.pattern)}. What gate install wrote for a host stays there.")
+        rule = ruling.end_gate(store, who, args.what)
+        print(f"Removed {short(rule.pattern)}. Hosts forget it when you run gate install again.")
         return 0
+    if args.project is not None and not os.path.isdir(args.project):
+        raise UsageError(f"there is no folder {args.project}")
     where = "" if args.project is None else project(os.path.abspath(args.project))
-    ruling.add(store, who, _KINDS[args.verb], where, args.what)
-    print("Recorded. Run gate install again, so that hosts with rules of their own know it, too.")
+    rule = ruling.add(store, who, _KINDS[args.verb], where, args.what)
+    print(f"Recorded as {rule.id}. Hosts learn of it when you run gate install again.")
     return 0
 
 

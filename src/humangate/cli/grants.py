@@ -36,9 +36,9 @@ def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     if args.verb == "list":
         return _list(store, args.json)
-    if not args.id.startswith("g-"):
+    if not args.id:
         raise UsageError("say which grant: gate grants revoke ID (gate grants lists them)")
-    rule = ruling.end(store, caller(store, args), args.id)
+    rule = ruling.end_grant(store, caller(store, args), args.id)
     print(f"Revoked: {short(rule.pattern)} is asked about again.")
     return 0
 

@@ -64,8 +64,11 @@ def run(args: argparse.Namespace) -> int:
         check_person(args)
         if not args.yes and (args.json or not can_prompt()):
             raise UsageError("there is no terminal to ask at: look at --dry-run, then add --yes")
-    found = _in_force(place)
-    rules = found._replace(gates=choose(found.gates, args.gate, args.no_gate))
+    found = in_force(place)
+    gates = choose(found.gates, args.gate, args.no_gate)
+    theirs = brought_by_others(args.cli, place)
+    brought = tuple(one for one in gates if one not in found.gates or one in theirs)
+    rules = found._replace(gates=gates, brought=brought)
     program = gate_program()
     plan = plans.install(args.cli, place, program, rules)
     if not args.json:
@@ -74,6 +77,9 @@ def run(args: argparse.Namespace) -> int:
         _ask_and_write(args, place, program, rules, plan)
     if os.environ.get("GATE_STORE"):
         said = "GATE_STORE is set here: start the agent with it too, or it asks in another inbox."
+        plan = plan._replace(notes=(*plan.notes, said))
+    if shutil.which("gate") != program:
+        said = f"gate is not on your PATH, but agents call it by that name: put {program} there."
         plan = plan._replace(notes=(*plan.notes, said))
     held = rules.gates if plans.host(args.cli).HAS_GATES else ()
     return report(args, plan, held, "Everything is there already; nothing was changed.")
@@ -101,7 +107,13 @@ def gate_program() -> str:
     raise UsageError("the program gate is not installed here: pip install humangate, then again")
 
 
-def _in_force(place: Place) -> Rules:
+def brought_by_others(cli: str, place: Place) -> set[str]:
+    """Gates that came with another CLI's installation, not by hand."""
+    found = [plans.installed(name, place) for name in plans.HOSTS if name != cli]
+    return {pattern for one in found if one for pattern in one.gates}
+
+
+def in_force(place: Place) -> Rules:
     """The rules that stand in the store; to look at them, no store is made."""
     if not os.path.exists(settings.store_path(os.environ)):
         return Rules(())

@@ -40,7 +40,8 @@ def prompt_for(store: Store, caller: Caller, ask: Ask) -> bool:
     print("\n".join([*ask_lines(store, ask), ""]))
     while True:
         try:
-            _, after = answering.answer(store, ask.id, caller, _prompt(store, caller, ask))
+            given = _prompt(store, caller, ask)
+            _, after = answering.answer(store, ask.id, caller, given)
         except NotYet:
             print(f"Not answered; {ask.id} is still waiting.")
             return False
@@ -50,6 +51,9 @@ def prompt_for(store: Store, caller: Caller, ask: Ask) -> bool:
             raise KeyboardInterrupt from None
         except InvalidAnswerError as error:
             print(f"Refused, but kept: {inert(str(error))}")
+            if ask.question.kind == "choice":
+                # It is kept as a refused answer; as a draft it would only be in the way.
+                answering.save_draft(store, ask.id, caller, "")
             continue
         except UsageError as error:
             print(f"Not understood: {inert(str(error))}")
@@ -58,6 +62,8 @@ def prompt_for(store: Store, caller: Caller, ask: Ask) -> bool:
             print(f"Refused: {inert(str(error))}")
             return False
         print(recorded(after))
+        if given.scope:
+            print("Not asked again: gate grants lists and revokes it.")
         _forget_what_was_typed_ahead()
         return True
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", help="the whole id")
-    parser.add_argument("text", help="the message")
+    parser.add_argument("text", nargs="+", help="the message")
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
 
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
-    ask = reply(store, args.id, wiring.caller(store, "cli"), args.text)
+    ask = reply(store, args.id, wiring.caller(store, "cli"), " ".join(args.text))
     if args.json:
         print_json(ask_document(ask))
     else:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from humangate.cli.install import add_place, check_person, place_of, report, set_gates, show
+from humangate.cli.install import (
+    add_place,
+    check_person,
+    in_force,
+    place_of,
+    report,
+    set_gates,
+    show,
+)
 from humangate.integrations import plans
 
 if TYPE_CHECKING:
@@ -26,13 +33,15 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run and not args.json:
         show(plan)
     if not args.dry_run:
+        brought = _brought(args.cli, place)
         plans.carry_out(plan)
-        if not _gated_elsewhere(place):
-            set_gates(args, place, ())
+        set_gates(args, place, [one for one in in_force(place).gates if one not in brought])
     return report(args, plan, (), "Nothing of gate's is left there; nothing was changed.")
 
 
-def _gated_elsewhere(place: Place) -> bool:
-    """Whether another CLI still holds gates for the same place."""
-    clis = [cli for cli in plans.HOSTS if plans.host(cli).HAS_GATES]
-    return any(os.path.exists(plans.record_path(cli, place)) for cli in clis)
+def _brought(cli: str, place: Place) -> set[str]:
+    """The gates that came with this installation and are held by no other."""
+    found = plans.installed(cli, place)
+    others = [plans.installed(name, place) for name in plans.HOSTS if name != cli]
+    held = [one.held for one in others if one]
+    return set(found.gates if found else ()).difference(*held)

@@ -39,14 +39,16 @@ def meaning(ask: Ask, words: list[str]) -> Any:
 
 def instead(call: Call, written: str) -> dict[str, Any]:
     """A yes with another input: a command where there is one, otherwise JSON."""
+    if call.command and not written.lstrip().startswith("{"):
+        return {"input": {**call.input, "command": written}}
     try:
         whole = plain(json.loads(written))
     except ValueError as error:
-        if not call.command:
-            raise UsageError(f"the new input is not JSON: {error}") from None
-        whole = None
-    is_input = isinstance(whole, dict) or not call.command
-    return {"input": whole if is_input else {**call.input, "command": written}}
+        raise UsageError(f"the new input is not JSON: {error}") from None
+    if not isinstance(whole, dict) or not set(call.input) <= set(whole):
+        names = ", ".join(call.input)
+        raise UsageError(f"the new input is a JSON object with everything it had: {names}")
+    return {"input": whole}
 
 
 def recorded(ask: Ask) -> str:
@@ -54,4 +56,5 @@ def recorded(ask: Ask) -> str:
     if ask.pending:
         return f"Recorded. {ask.id} is not settled yet: it needs {ask.question.requirement}"
     chosen = f": {short(answer_text(ask, ask.value))}" if ask.question.kind == "choice" else ""
-    return f"Recorded: {ask.id} is {ask.decision or 'answered'}{chosen}"
+    edited = " as edited" if ask.question.call and ask.value else ""
+    return f"Recorded: {ask.id} is {ask.decision or 'answered'}{edited}{chosen}"

@@ -95,7 +95,7 @@ def answer_text(ask: Ask, value: Any) -> str:
     """An answer's value as plain text: one option a line, a form always as JSON."""
     if ask.question.kind == "form" or value is None:
         return json.dumps(value, ensure_ascii=False)
-    if ask.question.call:
+    if isinstance(value, dict) and list(value) == ["input"]:
         return shown(value["input"])
     options = value if isinstance(value, list) else [value]
     return "\n".join(map(_option_text, options))

@@ -91,6 +91,10 @@ class Scope(NamedTuple):
 
 def check_pattern(pattern: str) -> str:
     """The pattern, if it is one."""
+    tool = _parts(pattern)[0]
+    for known in ("Bash", "WebFetch", "Read", *WRITERS):
+        if tool.lower() == known.lower() and tool != known:
+            raise UsageError(f"there is no tool {tool}; did you mean {known}?")
     if not re.fullmatch(_PATTERN, pattern, re.DOTALL):
         raise UsageError(
             f"{pattern!r} is no pattern: write Tool or Tool(words), for example Bash(git push *)"
@@ -193,20 +197,24 @@ def granted(ask: Ask, call: Call, scope: Scope, by: str, now: datetime) -> Rule:
     identity = "" if scope.pattern else call.identity
     rule = Rule("", "grant", pattern, by, now, identity, ask.origin.project, ask_id=ask.id)
     if not covers(rule, call):
-        raise UsageError(f"{pattern} does not cover what {ask.id} asks about: {call.pattern}")
+        raise UsageError(
+            f"{pattern} does not cover what {ask.id} asks about: {call.pattern}. A grant names "
+            "one plain command or file, with * for any words"
+        )
     return _limited(rule, ask, call, scope.word, now)
 
 
 def _limited(rule: Rule, ask: Ask, call: Call, word: str, now: datetime) -> Rule:
     if word == "hour":
         return rule._replace(expires_at=now + timedelta(hours=1))
-    if word.isdecimal() and 0 < int(word) <= 1000:
-        return rule._replace(uses_left=int(word))
+    if word.isdecimal() and 1 < int(word) <= 1000:
+        # The call that was asked about is the first of them.
+        return rule._replace(uses_left=int(word) - 1)
     origin = ask.origin
     session = "" if origin.session.endswith("/") else origin.session
     reach = {"session": session, "task": origin.owner, "branch": call.branch}.get(word)
     if reach is None:
-        raise UsageError("a yes can be for: session, task, branch, hour, or a number of times")
+        raise UsageError("a yes can be for: session, task, branch, hour, or 2 to 1000 times")
     if not reach:
         raise UsageError(f"{ask.id} belongs to no {word}, so the yes cannot be for it")
     if word == "session":
@@ -242,7 +250,8 @@ def scope_words(rule: Rule) -> str:
     words = [f"session {rule.session}"] if rule.session else []
     words += [f"task {rule.owner}"] if rule.owner else []
     words += [f"branch {rule.branch}"] if rule.branch else []
-    words += [f"{rule.uses_left} more times"] if rule.uses_left is not None else []
+    if rule.uses_left is not None:
+        words += ["once more" if rule.uses_left == 1 else f"{rule.uses_left} more times"]
     words += [f"until {rule.expires_at:%Y-%m-%d %H:%M} UTC"] if rule.expires_at else []
     words += [f"in {rule.project}" if rule.project else "in every project"]
     return ", ".join(words)

@@ -67,7 +67,7 @@ def prefix(pattern: str) -> list[Any] | None:
 def _notes(place: Place, prefixes: dict[str, Any]) -> list[str]:
     notes = []
     if unsaid := [pattern for pattern, found in prefixes.items() if not found]:
-        notes.append(f"Codex's rules cannot say: {', '.join(unsaid)}")
+        notes.append(f"Codex's rules cannot say, so it may not ask about: {', '.join(unsaid)}")
     if OUTSIDE in unsaid:
         notes.append("Writes outside the project are held by Codex's own sandbox, and asked about.")
     if place.project:
@@ -130,7 +130,8 @@ def _hook(event: str, command: str) -> list[str]:
 
 
 def _rule(words: list[Any], decision: str) -> str:
+    why = {"prompt": "a person decides", "forbidden": "a person has ruled this out"}[decision]
     return (
         f'prefix_rule(pattern = {json.dumps(words)}, decision = "{decision}", '
-        'justification = "a person decides (humangate)")'
+        f'justification = "{why} (humangate)")'
     )

@@ -23,6 +23,8 @@ class Rules(NamedTuple):
 
     gates: tuple[str, ...]
     denials: tuple[str, ...] = ()
+    brought: tuple[str, ...] = ()
+    """Gates that did not stand before."""
 
 
 # Tried with the matcher of claude 2.1.325. `git push:*` also catches `cd x && git push`,
@@ -71,7 +73,8 @@ def choose(base: Sequence[str], more: Sequence[str], fewer: Sequence[str]) -> tu
     """The gates that a person wants: those in force, or the usual ones, with their changes."""
     usual = [gate.pattern for gate in DEFAULT_GATES]
     known = [one for one in usual if one in base] + [one for one in base if one not in usual]
-    chosen = known or usual
+    # Gates of a person's own are no reason to leave the usual ones out.
+    chosen = known if set(known) & set(usual) else [*usual, *known]
     for pattern in fewer:
         if pattern not in chosen:
             raise UsageError(f"{pattern!r} is not gated, so --no-gate has nothing to take away")

@@ -61,10 +61,13 @@ def record_path(cli: str, place: Place) -> str:
     return records.path_of(place.environ, cli, place.project, moved_to)
 
 
+def installed(cli: str, place: Place) -> Installed | None:
+    return records.read(record_path(cli, place))
+
+
 def install(cli: str, place: Place, gate: str, rules: Rules) -> Plan:
     """What it takes to have everything of ours there, once."""
-    path = record_path(cli, place)
-    past = records.read(path)
+    path, past = record_path(cli, place), installed(cli, place)
     wanted = host(cli).wanted(place, gate, rules)
     changes, written, notes = [], [], list(wanted.notes)
     for target in wanted.targets:
@@ -81,14 +84,16 @@ def install(cli: str, place: Place, gate: str, rules: Rules) -> Plan:
             notes += said
     if place.project:
         notes.append(f"These files name {gate}: whoever shares them needs it there, too.")
-    record = Installed(cli, place.project, gate, rules.gates, tuple(written))
+    brought = set(past.gates if past else ()) | set(rules.brought)
+    gates = tuple(pattern for pattern in rules.gates if pattern in brought)
+    held = (*rules.gates, *rules.denials)
+    record = Installed(cli, place.project, gate, gates, held, tuple(written))
     return Plan(tuple(changes), tuple(notes), place.project, path, record)
 
 
 def uninstall(cli: str, place: Place) -> Plan:
     """What it takes to have things as they were, whatever else has changed since."""
-    path = record_path(cli, place)
-    past = records.read(path)
+    path, past = record_path(cli, place), installed(cli, place)
     if past is None:
         where = f"in {place.project}" if place.project else "for this user"
         other = "--user" if place.project else "--project"

@@ -39,6 +39,9 @@ class Installed(NamedTuple):
     project: str
     gate: str
     gates: tuple[str, ...]
+    """Those that installing brought; gates of the person's own outlive it."""
+    held: tuple[str, ...]
+    """Everything that the host was told to ask about or to deny."""
     files: tuple[Written, ...]
 
     def file(self, path: str) -> Written | None:
@@ -93,7 +96,8 @@ def _file_document(written: Written) -> dict[str, Any]:
 
 def _installed(document: dict[str, Any]) -> Installed:
     listed = tuple(_written(one) for one in document["files"])
-    return Installed(**document | {"gates": tuple(document["gates"]), "files": listed})
+    lists = {name: tuple(document[name]) for name in ("gates", "held")}
+    return Installed(**document | lists | {"files": listed})
 
 
 def _written(document: dict[str, Any]) -> Written:

@@ -127,4 +127,4 @@ TOOLS = [
         reads=True,
     ),
 ]
-NAMES = [tool["name"] for tool in TOOLS]
+PROPERTIES = {tool["name"]: set(tool["inputSchema"]["properties"]) for tool in TOOLS}

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from humangate import __version__
 from humangate.errors import GateError
-from humangate.mcp.schemas import NAMES, TOOLS
+from humangate.mcp.schemas import PROPERTIES, TOOLS
 from humangate.mcp.tools import Tools, Work
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Server:
         name, given = str(params.get("name")), params.get("arguments", {})
         meta = params.get("_meta")
         meta = meta if isinstance(meta, dict) else {}
-        if name not in NAMES or not isinstance(given, dict):
+        if name not in PROPERTIES or not isinstance(given, dict):
             self._fail(request, _BAD_PARAMS, f"there is no tool {name!r} that takes this")
             return
         # Before its thread starts: a cancellation may stand in the very next line.

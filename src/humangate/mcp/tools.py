@@ -12,6 +12,7 @@ from humangate.domain.asks import Origin, settled_sentence
 from humangate.domain.display import storable
 from humangate.domain.outcomes import answer_text
 from humangate.errors import NotAnsweredError, UsageError
+from humangate.mcp.schemas import PROPERTIES
 from humangate.service import asking, conversing, permitting, telling, waiting
 from humangate.service.asking import Request
 from humangate.service.permitting import Held
@@ -94,6 +95,9 @@ class Tools:
             "notify_human": self._notify_human,
             "inbox_status": self._inbox_status,
         }
+        takes = PROPERTIES[name]
+        if unknown := sorted(set(given) - takes):
+            raise UsageError(f"{name} takes no {unknown[0]}; it takes {', '.join(sorted(takes))}")
         return tools[name](work, given)
 
     def finished(self, request: str | int, work: Work) -> bool:

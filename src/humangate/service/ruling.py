@@ -31,22 +31,26 @@ def set_gates(store: Store, caller: Caller, project: str, patterns: Sequence[str
     _add(store, caller, "ask", project, sorted(wanted - there.keys()))
 
 
-def add(store: Store, caller: Caller, kind: str, project: str, pattern: str) -> None:
+def add(store: Store, caller: Caller, kind: str, project: str, pattern: str) -> Rule:
     """One more gate, or one more thing that is never allowed. An agent may do this, too."""
     pattern = check_pattern(storable(pattern))
     there = [rule for rule in gates(store) if (rule.kind, rule.project) == (kind, project)]
     if pattern in {rule.pattern for rule in there}:
         raise UsageError(f"{pattern} stands there already")
-    _add(store, caller, kind, project, [pattern])
+    (made,) = _add(store, caller, kind, project, [pattern])
+    return made
 
 
-def _add(store: Store, caller: Caller, kind: str, project: str, patterns: Sequence[str]) -> None:
+def _add(
+    store: Store, caller: Caller, kind: str, project: str, patterns: Sequence[str]
+) -> list[Rule]:
     now = store.now()
     made = [
         Rule(_new_id(), kind, pattern, caller.actor, now, project=project) for pattern in patterns
     ]
     if made:
         store.rules.add(made, [rules.made(rule, caller) for rule in made])
+    return made
 
 
 def _new_id() -> str:
@@ -62,15 +66,26 @@ def grants(store: Store) -> list[Rule]:
     return [rule for rule in store.rules.in_force() if rule.kind == "grant"]
 
 
-def end(store: Store, caller: Caller, rule_id: str) -> Rule:
-    """End a rule. What makes things stricter anybody may do; the rest only a person."""
-    for rule in store.rules.in_force():
+def end_grant(store: Store, caller: Caller, rule_id: str) -> Rule:
+    """Anybody may make things stricter."""
+    for rule in grants(store):
         if rule.id == rule_id:
-            if rule.kind != "grant":
-                _only_people(store, caller)
             _end(store, caller, rule)
             return rule
-    raise NotFoundError(f"no rule {rule_id} is in force: gate grants list, gate gates list")
+    raise NotFoundError(f"there is no grant {rule_id}: gate grants lists them")
+
+
+def end_gate(store: Store, caller: Caller, named: str) -> Rule:
+    """End a gate or a denial, by its id or its pattern."""
+    _only_people(store, caller)
+    found = [rule for rule in gates(store) if named in (rule.id, rule.pattern)]
+    if not found:
+        raise NotFoundError(f"nothing called {named} is gated or denied: gate gates lists it all")
+    if len(found) > 1:
+        ids = ", ".join(rule.id for rule in found)
+        raise UsageError(f"{named} stands there more than once: name one of {ids}")
+    _end(store, caller, found[0])
+    return found[0]
 
 
 def _end(store: Store, caller: Caller, rule: Rule) -> None:
