@@ -117,7 +117,7 @@ TOOLS = [
     _tool(
         "notify_human",
         "Tell people something without waiting for an answer.",
-        {"message": {"type": "string"}, "urgency": _URGENCY},
+        {"message": {"type": "string"}},
         "message",
     ),
     _tool(
