@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from glob import glob
 from pathlib import Path
@@ -281,11 +281,12 @@ trust_level = "trusted"
 
     def asked(self, count=1, seconds=20):
         """The pending asks, oldest first, once there are so many."""
-        bell = self.store.bell()
         until = time.monotonic() + seconds
-        while len(found := self.store.asks.pending(100)) < count:
-            assert time.monotonic() < until, f"{len(found)} of {count} asks came\n{self.trouble()}"
-            bell.wait(0.1)
+        with closing(self.store.bell()) as bell:
+            while len(found := self.store.asks.pending(100)) < count:
+                told = f"{len(found)} of {count} asks came"
+                assert time.monotonic() < until, f"{told}\n{self.trouble()}"
+                bell.wait(0.1)
         return sorted(found, key=lambda ask: ask.opened_at)
 
     def trouble(self):

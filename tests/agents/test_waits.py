@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 
 import pytest
 from tests.agents.conftest import eventually
@@ -44,10 +45,10 @@ def test_a_late_answer_is_the_tools_result(house, terminal, seconds):
     terminal.claude_at_work([tool("ask_human", question="On its screen?"), text("the end")])
     asks = house.asked(len(agents) + 1)
     answer_at = time.monotonic() + seconds
-    bell = house.store.bell()
-    while time.monotonic() < answer_at:
-        assert [agent.process.poll() for agent in agents.values()] == [None] * len(agents)
-        bell.wait(1)
+    with closing(house.store.bell()) as bell:
+        while time.monotonic() < answer_at:
+            assert [agent.process.poll() for agent in agents.values()] == [None] * len(agents)
+            bell.wait(1)
     assert all(house.get(ask.id).pending for ask in asks)
     for ask in asks:
         house.answer(ask, *(["yes"] if ask.question.call else ["late, but here"]))
