@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # They hold a handful of rows for as long as the store lives.
-TINY_TABLES = ("people", "tokens", "group_members", "traits")
+TINY_TABLES = ("people", "tokens", "logins", "group_members", "traits")
 # They begin at one end, in the order they are wanted, and stop after a row or a page.
 STOP_EARLY = (
     "asks.pending_asks",
@@ -28,7 +28,7 @@ STOP_EARLY = (
     "store.mark_throwaway",
 )
 # They read all because all is what they are asked for.
-WHOLE_READINGS = ("asks.woken", "rules.rules_in_force")
+WHOLE_READINGS = ("asks.waiting_counts", "asks.woken", "rules.rules_in_force")
 
 
 def measure() -> Iterator[Figure]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from humangate.domain.answers import Answer
     from humangate.domain.asks import Ask, Change, Message, Notice
     from humangate.domain.audit import Event
+    from humangate.domain.logins import Login, Token
     from humangate.domain.notes import Note
     from humangate.domain.rules import Rule
     from humangate.doors.results import Result
@@ -69,6 +70,7 @@ class MemoryStore:
         self.outbox = _Outbox()
         self.asks = _Asks(self)
         self.people = _People(self)
+        self.logins = _Logins(self)
         self.rules = _Rules(self)
         self.notes = _Notes(self)
 
@@ -124,12 +126,16 @@ class _Asks:
         self._answers: list[Answer] = []
         self._messages: list[Message] = []
         self._drafts: dict[tuple[str, str], str] = {}
+        self._drafted_at: dict[tuple[str, str], datetime] = {}
+        self._keys: dict[str, str] = {}
         self._secrets: dict[str, tuple[datetime, Any]] = {}
         self._woken: list[str] = []
 
-    def open(self, change: Change) -> Result:
+    def open(self, change: Change, key: str = "") -> Result:
         new = change.ask
         with self._store.lock:
+            if key in self._keys:
+                return Conflict(self._asks[self._keys[key]])
             if new.origin.session[-1:] not in ("", "/") and not new.token_digest:
                 for ask in self._asks.values():
                     same = (ask.origin.session, ask.digest) == (new.origin.session, new.digest)
@@ -143,6 +149,8 @@ class _Asks:
             if new.id in self._asks:
                 return Conflict(None)
             self._asks[new.id] = new
+            if key:
+                self._keys[key] = new.id
             self._store.record(change.events, change.notices)
             return Done()
 
@@ -206,6 +214,7 @@ class _Asks:
                     return Conflict(current)
                 self._answers.append(answer)
                 self._drafts.pop((ask.id, answer.principal), None)
+                self._drafted_at.pop((ask.id, answer.principal), None)
             if secret is not None:
                 self._secrets[ask.id] = (self._store.now(), secret)
             if change.message:
@@ -251,10 +260,20 @@ class _Asks:
                 return Conflict(current)
             self._asks[ask.id] = ask
             self._drafts[ask.id, principal] = text
+            self._drafted_at[ask.id, principal] = self._store.now()
             return Done()
 
     def draft(self, ask_id: str, principal: str) -> str:
         return self._drafts.get((ask_id, principal), "")
+
+    def drafting(self, since: datetime) -> list[tuple[str, str]]:
+        found = sorted((at, key) for key, at in self._drafted_at.items() if at > since)
+        return [key for _, key in found if self._asks[key[0]].pending]
+
+    def waiting_counts(self) -> list[tuple[str, int]]:
+        waiting = [ask.origin.project for ask in self._asks.values() if ask.pending]
+        counts = [(project, waiting.count(project)) for project in set(waiting)]
+        return sorted(counts, key=lambda one: (-one[1], one[0]))
 
     def secret(self, ask_id: str) -> Any:
         return self._secrets.get(ask_id, (None, None))[1]
@@ -274,7 +293,7 @@ class _People:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
         self._people: dict[str, datetime] = {}
-        self._tokens: dict[str, str] = {}
+        self._tokens: dict[str, Token] = {}
         self._groups: dict[str, tuple[str, ...]] = {}
 
     def add(self, name: str, events: Sequence[Event]) -> bool:
@@ -289,26 +308,41 @@ class _People:
         with self._store.lock:
             if self._people.pop(name, None) is None:
                 return False
-            self._tokens = {key: who for key, who in self._tokens.items() if who != name}
+            self._tokens = {key: one for key, one in self._tokens.items() if one.person != name}
+            self._store.logins.end_where(lambda login: login.person == name and login.verified)
             left = {g: tuple(m for m in ms if m != name) for g, ms in self._groups.items()}
             self._groups = {group: members for group, members in left.items() if members}
             self._store.record(events)
             return True
 
     def all(self) -> list[Person]:
-        tokens = list(self._tokens.values())
+        tokens = [one.person for one in self._tokens.values()]
         return [Person(name, at, tokens.count(name)) for name, at in sorted(self._people.items())]
 
-    def add_token(self, name: str, token_digest: str, events: Sequence[Event]) -> bool:
+    def add_token(self, token: Token, token_digest: str, events: Sequence[Event]) -> bool:
         with self._store.lock:
-            if name not in self._people:
+            if token.person not in self._people:
                 return False
-            self._tokens[token_digest] = name
+            made = token._replace(id=token_digest[:8], made_at=self._store.now())
+            self._tokens[token_digest] = made
             self._store.record(events)
             return True
 
-    def by_token(self, token_digest: str) -> str | None:
+    def by_token(self, token_digest: str) -> Token | None:
         return self._tokens.get(token_digest)
+
+    def tokens(self) -> list[Token]:
+        return sorted(self._tokens.values(), key=lambda one: (one.person, one.made_at, one.id))
+
+    def remove_token(self, token_id: str, events: Sequence[Event]) -> bool:
+        with self._store.lock:
+            left = {key: one for key, one in self._tokens.items() if one.id != token_id}
+            if len(left) == len(self._tokens):
+                return False
+            self._tokens = left
+            self._store.logins.end_where(lambda login: login.token_id == token_id)
+            self._store.record(events)
+            return True
 
     def set_group(self, name: str, members: Sequence[str], events: Sequence[Event]) -> None:
         with self._store.lock:
@@ -319,6 +353,44 @@ class _People:
 
     def groups(self) -> dict[str, tuple[str, ...]]:
         return dict(sorted(self._groups.items()))
+
+
+class _Logins:
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._links: dict[str, Login] = {}
+        self._logins: dict[str, Login] = {}
+
+    def add_link(self, digest: str, login: Login, events: Sequence[Event]) -> None:
+        with self._store.lock:
+            self._links[digest] = login
+            self._store.record(events)
+
+    def link(self, digest: str) -> Login | None:
+        return self._fresh(self._links.get(digest))
+
+    def enter(self, digest: str, login: Login, link: str, events: Sequence[Event]) -> bool:
+        with self._store.lock:
+            if link and not self._fresh(self._links.pop(link, None)):
+                return False
+            self._logins[digest] = login
+            self._store.record(events)
+            return True
+
+    def get(self, digest: str) -> Login | None:
+        return self._fresh(self._logins.get(digest))
+
+    def end(self, digest: str, events: Sequence[Event]) -> None:
+        with self._store.lock:
+            if self._logins.pop(digest, None):
+                self._store.record(events)
+
+    def end_where(self, over: Callable[[Login], bool]) -> None:
+        self._links = {key: one for key, one in self._links.items() if not over(one)}
+        self._logins = {key: one for key, one in self._logins.items() if not over(one)}
+
+    def _fresh(self, login: Login | None) -> Login | None:
+        return login if login and login.expires_at > self._store.now() else None
 
 
 class _Rules:

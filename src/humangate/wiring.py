@@ -69,7 +69,8 @@ def caller(store: Store, via: str, token: str = "", name: str = "") -> Caller:
     # Imported here: without a token, nobody needs to be looked up.
     from humangate.service.enrolling import whose
 
-    return plain._replace(principal=person(whose(store, token, name)), verified=True)
+    found = whose(store, token, name)
+    return plain._replace(principal=person(found.person), verified=True)
 
 
 def agent_caller(cli: str, session: str, via: str, because: str) -> Caller:

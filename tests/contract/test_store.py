@@ -13,6 +13,7 @@ from humangate.domain.asks import Ask, Origin, make_question, question_digest
 from humangate.domain.audit import Event, Head, verify
 from humangate.domain.calls import Call
 from humangate.domain.digests import GENESIS
+from humangate.domain.logins import Login, Token
 from humangate.domain.notes import Note
 from humangate.domain.requirements import Requirement
 from humangate.domain.rules import Rule, Scope
@@ -258,16 +259,81 @@ def test_history_is_newest_first_and_can_be_searched(store):
     assert len(store.asks.settled(1)) == 1
 
 
+@pytest.mark.proves("WEB-3", "WEB-4")
+def test_a_token_keeps_its_scopes_and_label_and_takes_its_logins_with_it(store):
+    store.people.add("ada", [EVENT])
+    token = Token("", "ada", ("ask",), "for the night shift")
+    assert store.people.add_token(token, "0123456789", [EVENT])
+    (listed,) = store.people.tokens()
+    assert listed == token._replace(id="01234567", made_at=store.now())
+    assert store.people.by_token("0123456789") == listed
+    login = Login("ada", True, ("ask",), store.now() + timedelta(hours=1), listed.id)
+    assert store.logins.enter("l1", login, "", [EVENT]) and store.logins.get("l1") == login
+    other = login._replace(token_id="", verified=False)
+    assert store.logins.enter("l2", other, "", [EVENT])
+    assert not store.people.remove_token("nothing", [EVENT])
+    assert store.people.remove_token(listed.id, [EVENT]) and store.people.tokens() == []
+    assert store.logins.get("l1") is None and store.logins.get("l2") == other
+    assert store.logins.enter("l3", other._replace(verified=True), "", [EVENT])
+    store.people.remove("ada", [EVENT])
+    assert store.logins.get("l3") is None and store.logins.get("l2") == other
+
+
+@pytest.mark.proves("WEB-1", "WEB-2")
+def test_a_link_is_exchanged_once_and_everything_ends_in_time(store):
+    link = Login("ada", False, ("read",), store.now() + timedelta(minutes=15))
+    store.logins.add_link("k1", link, [EVENT])
+    store.logins.add_link("k2", link, [EVENT])
+    assert store.logins.link("k1") == link and store.logins.get("k1") is None
+    seq = store.audit.head().seq
+    login = link._replace(expires_at=store.now() + timedelta(days=1))
+    assert store.logins.enter("l1", login, "k1", [EVENT])
+    assert not store.logins.enter("l2", login, "k1", [EVENT])
+    assert store.logins.link("k1") is None and store.logins.link("l1") is None
+    assert store.logins.get("l1") == login and store.logins.get("l2") is None
+    assert store.audit.head().seq == seq + 1
+    store.clock.advance(15 * 60)
+    assert store.logins.link("k2") is None and not store.logins.enter("l3", login, "k2", [EVENT])
+    store.logins.end("l1", [EVENT])
+    store.logins.end("l1", [EVENT])
+    assert store.logins.get("l1") is None and store.audit.head().seq == seq + 2
+    assert store.logins.enter("l4", login, "", [EVENT])
+    store.clock.advance(24 * 3600)
+    assert store.logins.get("l4") is None
+
+
+@pytest.mark.proves("WEB-22")
+def test_an_ask_opened_under_a_key_is_found_again_even_when_it_was_taken(store):
+    first = an_ask(store)
+    assert isinstance(store.asks.open(asks.opened(first, "x"), "t:1"), Done)
+    again = store.asks.open(asks.opened(an_ask(store, "a-333"), "x"), "t:1")
+    assert again == Conflict(first) and store.asks.get("a-333") is None
+    assert isinstance(store.asks.open(asks.opened(an_ask(store, "a-444"), "x"), "t:2"), Done)
+
+
+@pytest.mark.proves("WEB-34", "WEB-38")
+def test_who_is_answering_and_how_many_wait(store):
+    first = opened(store)
+    second = opened(store, "a-333")
+    began = store.now()
+    store.clock.advance(1)
+    store.asks.save_draft(first, first.version, "person:ada", "so far")
+    store.clock.advance(1)
+    store.asks.save_draft(second, second.version, "person:bob", "likewise")
+    assert store.asks.drafting(began) == [("a-222", "person:ada"), ("a-333", "person:bob")]
+    assert store.asks.drafting(began + timedelta(seconds=1)) == [("a-333", "person:bob")]
+    assert store.asks.waiting_counts() == [(first.origin.project, 2)]
+
+
 @pytest.mark.proves("STORE-1", "WHO-7")
 def test_people_tokens_and_groups(store):
     assert store.people.add("bob", [EVENT]) and store.people.add("ada", [EVENT])
     assert not store.people.add("ada", [EVENT])
-    assert not store.people.add_token("eve", "d0", [EVENT])
-    assert store.people.add_token("ada", "d1", [EVENT]) and store.people.add_token(
-        "ada", "d2", [EVENT]
-    )
+    assert not store.people.add_token(Token("", "eve"), "d0", [EVENT])
+    for digest in ("d1", "d2"):
+        assert store.people.add_token(Token("", "ada"), digest, [EVENT])
     assert [(one.name, one.tokens) for one in store.people.all()] == [("ada", 2), ("bob", 0)]
-    assert store.people.by_token("d1") == "ada" and store.people.by_token("d9") is None
+    assert store.people.by_token("d1").person == "ada" and store.people.by_token("d9") is None
     store.people.set_group("ops", ["bob", "ada", "ada"], [EVENT])
     store.people.set_group("dev", ["ada"], [EVENT])
     assert store.people.groups() == {"dev": ("ada",), "ops": ("ada", "bob")}

@@ -312,7 +312,7 @@ def test_only_people_manage_people(store):
     assert enrolling.add(store, an_agent()._replace(verified=True), "eve").startswith("gate_")
     store.throwaway = True
     token = enrolling.add(store, an_agent(), "zoe")
-    assert enrolling.whose(store, f" {token}\n") == "zoe"
+    assert enrolling.whose(store, f" {token}\n").person == "zoe"
 
 
 @pytest.mark.proves("LAW-10", "WHO-7")
@@ -332,7 +332,7 @@ def test_names_and_groups_must_make_sense(store):
     for wrong in ("ada", "all", ""):
         with pytest.raises(UsageError):
             enrolling.set_group(store, root, wrong, [])
-    assert enrolling.whose(store, token, "ada") == "ada"
+    assert enrolling.whose(store, token, "ada").person == "ada"
     with pytest.raises(RefusedError, match="not a token of bob"):
         enrolling.whose(store, token, "bob")
     with pytest.raises(RefusedError, match="does not know the token"):

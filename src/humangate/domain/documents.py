@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from humangate.domain.answers import Answer
     from humangate.domain.asks import Ask, Message
     from humangate.domain.audit import Entry
+    from humangate.domain.logins import Token
 
 
 def ask_document(ask: Ask) -> dict[str, Any]:
@@ -72,3 +73,7 @@ def entry_document(entry: Entry) -> dict[str, Any]:
         "content_digest": entry.content_digest,
         "hash": entry.hash,
     }
+
+
+def token_document(token: Token) -> dict[str, Any]:
+    return token._asdict() | {"made_at": iso(token.made_at)}

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from humangate.domain.answers import Answer
     from humangate.domain.asks import Ask, Change, Message, Notice
     from humangate.domain.audit import Entry, Event, Head
+    from humangate.domain.logins import Login, Token
     from humangate.domain.notes import Note
     from humangate.domain.principals import Person
     from humangate.domain.rules import Rule
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 class Asks(Protocol):
     """Asks, with the answers, messages, drafts and secrets that belong to them."""
 
-    def open(self, change: Change) -> Result:
+    def open(self, change: Change, key: str = "") -> Result:
         """Write a new ask.
 
-        Conflict when the id is taken (current is None), or when the same session already
-        has an ask with this digest that is pending or answered and not taken (current), or,
+        Conflict when the id is taken (current is None), or when an ask was opened under the
+        same key (current), or when the same session already has an ask with this digest that is pending or answered and not taken (current), or,
         for a deferred ask, has another deferred one (current).
         """
         ...
@@ -90,6 +91,14 @@ class Asks(Protocol):
         """The draft of this person, or nothing."""
         ...
 
+    def drafting(self, since: datetime) -> list[tuple[str, str]]:
+        """(ask, principal) of every draft of a pending ask that was saved since then."""
+        ...
+
+    def waiting_counts(self) -> list[tuple[str, int]]:
+        """How many asks wait in each project, most first."""
+        ...
+
     def secret(self, ask_id: str) -> Any:
         """The secret answer in clear; None when it was taken or has been erased."""
         ...
@@ -118,17 +127,43 @@ class People(Protocol):
 
     def all(self) -> list[Person]: ...
 
-    def add_token(self, name: str, token_digest: str, events: Sequence[Event]) -> bool:
+    def add_token(self, token: Token, token_digest: str, events: Sequence[Event]) -> bool:
         """False when there is nobody of that name."""
         ...
 
-    def by_token(self, token_digest: str) -> str | None: ...
+    def by_token(self, token_digest: str) -> Token | None: ...
+
+    def tokens(self) -> list[Token]: ...
+
+    def remove_token(self, token_id: str, events: Sequence[Event]) -> bool:
+        """With the logins that were made with it. False when there is none of that id."""
+        ...
 
     def set_group(self, name: str, members: Sequence[str], events: Sequence[Event]) -> None:
         """No members: the group is gone."""
         ...
 
     def groups(self) -> dict[str, tuple[str, ...]]: ...
+
+
+class Logins(Protocol):
+    """Links into the web inbox, and the logins they are exchanged for; only digests of them."""
+
+    def add_link(self, digest: str, login: Login, events: Sequence[Event]) -> None: ...
+
+    def link(self, digest: str) -> Login | None:
+        """Whom an unused link lets in."""
+        ...
+
+    def enter(self, digest: str, login: Login, link: str, events: Sequence[Event]) -> bool:
+        """Write a login; with a link, only if that was not used before."""
+        ...
+
+    def get(self, digest: str) -> Login | None:
+        """A login that has neither expired nor been ended."""
+        ...
+
+    def end(self, digest: str, events: Sequence[Event]) -> None: ...
 
 
 class Rules(Protocol):
@@ -201,6 +236,9 @@ class Store(Protocol):
 
     @property
     def people(self) -> People: ...
+
+    @property
+    def logins(self) -> Logins: ...
 
     @property
     def rules(self) -> Rules: ...

@@ -68,8 +68,11 @@ class Opened(NamedTuple):
     """The same session had already asked this, and its answer was not taken yet."""
 
 
-def ask(store: Store, request: Request, origin: Origin, caller: Caller) -> Opened:
-    """Open an ask; a repeated request of the same agent session attaches to its first one."""
+def ask(store: Store, request: Request, origin: Origin, caller: Caller, key: str = "") -> Opened:
+    """Open an ask; a repeated request of the same agent session attaches to its first one.
+
+    So does a retry under the same key, even when the first one has been settled and taken.
+    """
     _must_be_words(request)
     requirement = _requirement(store, request, caller)
     question = with_default(
@@ -114,9 +117,13 @@ def ask(store: Store, request: Request, origin: Origin, caller: Caller) -> Opene
     )
     while True:
         new = new._replace(id=make_id(id_length(store.asks.count()), os.urandom(16)))
-        result = store.asks.open(opened(new, caller.actor))
+        result = store.asks.open(opened(new, caller.actor), key)
         if isinstance(result, Done):
             return Opened(new, token, attached=False)
+        if result.current and result.current.digest != new.digest and not new.deferred:
+            raise RefusedError(
+                f"the key was used for another ask, {result.current.id}: take a new one"
+            )
         if result.current:
             return Opened(result.current, "", attached=True)
 

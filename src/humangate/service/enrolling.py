@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from humangate.domain.audit import Event
 from humangate.domain.digests import token_digest
+from humangate.domain.display import storable
+from humangate.domain.logins import PERSONAL, Token, check_scopes
 from humangate.domain.principals import must_be_a_person
 from humangate.errors import NotFoundError, RefusedError, UsageError
 
@@ -17,26 +19,48 @@ if TYPE_CHECKING:
     from humangate.doors.store import Store
 
 
-def add(store: Store, caller: Caller, name: str) -> str:
+def add(
+    store: Store,
+    caller: Caller,
+    name: str,
+    scopes: Sequence[str] = PERSONAL,
+    label: str = "",
+) -> str:
     """Add somebody and return their first token, which is shown this once."""
     _only_people(store, caller)
     if not name or not all(c.isalnum() or c in "._-@" for c in name) or len(name) > 64:
         raise UsageError(f"{name!r} is no name: letters, digits and . _ - @, at most 64 of them")
+    check_scopes(scopes)
     if name in store.people.groups():
         raise UsageError(f"{name} is the name of a group")
     if not store.people.add(name, [_event("person.added", name, caller)]):
         raise UsageError(f"there is already somebody called {name}: gate person token {name}")
-    return token(store, caller, name)
+    return token(store, caller, name, scopes, label)
 
 
-def token(store: Store, caller: Caller, name: str) -> str:
-    """Make one more token for somebody."""
+def token(
+    store: Store,
+    caller: Caller,
+    name: str,
+    scopes: Sequence[str] = PERSONAL,
+    label: str = "",
+) -> str:
+    """Make one more token for somebody, which may do no more than its scopes say."""
     _only_people(store, caller)
     made = "gate_" + os.urandom(32).hex()
-    event = _event("token.made", name, caller)
-    if not store.people.add_token(name, token_digest(made), [event]):
+    digest = token_digest(made)
+    new = Token(digest[:8], name, check_scopes(scopes), storable(label)[:100])
+    event = _event("token.made", name, caller, id=new.id, scopes=list(new.scopes))
+    if not store.people.add_token(new, digest, [event]):
         raise NotFoundError(f"there is nobody called {name}: gate person list")
     return made
+
+
+def revoke(store: Store, caller: Caller, token_id: str) -> None:
+    """Make a token worthless, with every login that was made with it."""
+    _only_people(store, caller)
+    if not store.people.remove_token(token_id, [_event("token.revoked", token_id, caller)]):
+        raise NotFoundError(f"there is no token {token_id}: gate person list")
 
 
 def remove(store: Store, caller: Caller, name: str) -> None:
@@ -59,10 +83,12 @@ def set_group(store: Store, caller: Caller, name: str, members: Sequence[str]) -
     store.people.set_group(name, members, [Event("group.set", name, caller.actor, content)])
 
 
-def whose(store: Store, secret: str, name: str = "") -> str:
-    """The person whose token this is; it must be the named one, if a name is given."""
+def whose(store: Store, secret: str, name: str = "") -> Token:
+    """A token by which a person acts; it must be of the named one, if a name is given."""
     found = store.people.by_token(token_digest(secret.strip()))
-    if found is None or (name and found != name):
+    if found and "answer" not in found.scopes:
+        raise RefusedError(f"this token may only {' and '.join(found.scopes)}, not answer")
+    if found is None or (name and found.person != name):
         raise RefusedError(
             f"this is not a token of {name}"
             if name
@@ -71,8 +97,8 @@ def whose(store: Store, secret: str, name: str = "") -> str:
     return found
 
 
-def _event(kind: str, subject: str, caller: Caller) -> Event:
-    content = {"via": caller.via, "evidence": caller.evidence}
+def _event(kind: str, subject: str, caller: Caller, **more: Any) -> Event:
+    content = {"via": caller.via, "evidence": caller.evidence, **more}
     return Event(kind, subject, caller.actor, content)
 
 

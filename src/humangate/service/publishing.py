@@ -34,6 +34,7 @@ class Publisher:
         self._stopped = threading.Event()
         # Before the thread starts: what happens from now on is not missed.
         self._seen = store.audit.head().seq
+        self._looked_at = store.now()
         self._thread = threading.Thread(target=self._run, name="humangate-publisher", daemon=True)
         self._thread.start()
 
@@ -54,6 +55,9 @@ class Publisher:
             while not self._stopped.is_set():
                 sweep(self._store)
                 self._seen, changed = self._store.audit.changed_since(self._seen)
+                # Drafts are no events, but people see that somebody is answering.
+                since, self._looked_at = self._looked_at, self._store.now()
+                changed |= {ask_id for ask_id, _ in self._store.asks.drafting(since)}
                 if changed:
                     self._publish(changed)
                 bell.wait(_A_DAY_SECONDS)

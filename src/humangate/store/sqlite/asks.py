@@ -30,14 +30,17 @@ class SqliteAsks:
         self._store = store
         self._db = store.connection
 
-    def open(self, change: Change) -> Result:
+    def open(self, change: Change, key: str = "") -> Result:
         ask = change.ask
         try:
             with self._store.transaction() as at:
                 self._db.write(_SQL["insert_ask"], _to_row(ask))
+                if key:
+                    self._db.write(_SQL["insert_ask_key"], (key, ask.id))
                 self._store.record(at, change.events, change.notices)
         except apsw.ConstraintError as error:
-            found = self._asks("attachable_ask", ask.origin.session, ask.digest)
+            found = self._asks("ask_with_key", key) if key else []
+            found = found or self._asks("attachable_ask", ask.origin.session, ask.digest)
             if not found and ask.deferred:
                 found = self._asks("deferred_ask", ask.origin.session)
             if not found and not self.get(ask.id):
@@ -147,6 +150,13 @@ class SqliteAsks:
     def draft(self, ask_id: str, principal: str) -> str:
         rows = self._db.rows(_SQL["get_draft"], (ask_id, principal))
         return str(rows[0][0]) if rows else ""
+
+    def drafting(self, since: datetime) -> list[tuple[str, str]]:
+        rows = self._db.rows(_SQL["drafts_since"], (_text(since),))
+        return [(ask_id, principal) for ask_id, principal in rows]
+
+    def waiting_counts(self) -> list[tuple[str, int]]:
+        return [(project, number) for project, number in self._db.rows(_SQL["waiting_counts"])]
 
     def secret(self, ask_id: str) -> Any:
         rows = self._db.rows(_SQL["get_secret"], (ask_id,))

@@ -5,6 +5,12 @@ INSERT INTO asks VALUES (
     ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
 );
 
+-- name: insert_ask_key
+INSERT INTO ask_keys VALUES (?, ?);
+
+-- name: ask_with_key
+SELECT asks.* FROM asks JOIN ask_keys ON ask_id = id WHERE key = ?;
+
 -- name: change_ask
 -- The conditional write: only what can change, and only from the version it was decided on.
 UPDATE asks SET
@@ -93,6 +99,13 @@ DELETE FROM drafts WHERE ask_id = ? AND principal = ?;
 
 -- name: get_draft
 SELECT text FROM drafts WHERE ask_id = ? AND principal = ?;
+
+-- name: drafts_since
+SELECT ask_id, principal FROM drafts JOIN asks ON id = ask_id
+WHERE saved_at > ? AND status = 'pending' ORDER BY saved_at;
+
+-- name: waiting_counts
+SELECT project, count(*) FROM asks WHERE status = 'pending' GROUP BY project ORDER BY 2 DESC, 1;
 
 -- name: keep_secret
 INSERT INTO secrets VALUES (?, ?, ?);

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from humangate.domain.logins import Token
 from humangate.domain.principals import Person
 from humangate.store.sqlite.queries import load
 
@@ -28,19 +29,29 @@ class SqlitePeople:
 
     def remove(self, name: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
+            self._store.logins.end_of_person(name)
             return self._recorded(at, "remove_person", (name,), events)
 
     def all(self) -> list[Person]:
         rows = self._db.rows(_SQL["all_people"])
         return [Person(name, datetime.fromisoformat(at), tokens) for name, at, tokens in rows]
 
-    def add_token(self, name: str, token_digest: str, events: Sequence[Event]) -> bool:
+    def add_token(self, token: Token, token_digest: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
-            return self._recorded(at, "add_token", (name, token_digest, at), events)
+            row = (token.person, token_digest, at, token.label, " ".join(token.scopes))
+            return self._recorded(at, "add_token", row, events)
 
-    def by_token(self, token_digest: str) -> str | None:
-        rows = self._db.rows(_SQL["person_of_token"], (token_digest,))
-        return str(rows[0][0]) if rows else None
+    def by_token(self, token_digest: str) -> Token | None:
+        rows = self._db.rows(_SQL["token_of_digest"], (token_digest,))
+        return _token(*rows[0]) if rows else None
+
+    def tokens(self) -> list[Token]:
+        return [_token(*row) for row in self._db.rows(_SQL["all_tokens"])]
+
+    def remove_token(self, token_id: str, events: Sequence[Event]) -> bool:
+        with self._store.transaction() as at:
+            self._store.logins.end_of_token(token_id)
+            return self._recorded(at, "remove_token", (token_id,), events)
 
     def set_group(self, name: str, members: Sequence[str], events: Sequence[Event]) -> None:
         with self._store.transaction() as at:
@@ -60,3 +71,8 @@ class SqlitePeople:
             return False
         self._store.record(at, events)
         return True
+
+
+def _token(digest: str, person: str, scopes: str, label: str, made_at: str) -> Token:
+    made = datetime.fromisoformat(made_at)
+    return Token(digest[:8], person, tuple(scopes.split()), label, made)

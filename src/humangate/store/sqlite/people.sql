@@ -9,10 +9,16 @@ SELECT name, added_at, (SELECT count(*) FROM tokens WHERE person = name)
 FROM people ORDER BY name;
 
 -- name: add_token
-INSERT INTO tokens SELECT ?2, name, ?3 FROM people WHERE name = ?1;
+INSERT INTO tokens SELECT ?2, name, ?3, ?4, ?5 FROM people WHERE name = ?1;
 
--- name: person_of_token
-SELECT person FROM tokens WHERE digest = ?;
+-- name: token_of_digest
+SELECT digest, person, scopes, label, made_at FROM tokens WHERE digest = ?;
+
+-- name: all_tokens
+SELECT digest, person, scopes, label, made_at FROM tokens ORDER BY person, made_at, digest;
+
+-- name: remove_token
+DELETE FROM tokens WHERE substr(digest, 1, 8) = ?;
 
 -- name: empty_group
 DELETE FROM group_members WHERE name = ?;

@@ -9,6 +9,7 @@ from humangate.store.sqlite.asks import SqliteAsks
 from humangate.store.sqlite.audit import SqliteAudit
 from humangate.store.sqlite.bell import listen
 from humangate.store.sqlite.connection import Connection, Transaction
+from humangate.store.sqlite.logins import SqliteLogins
 from humangate.store.sqlite.notes import SqliteNotes
 from humangate.store.sqlite.outbox import SqliteOutbox
 from humangate.store.sqlite.people import SqlitePeople
@@ -38,6 +39,7 @@ class SqliteStore:
         self.connection.prepare(_migrations())
         self.asks = SqliteAsks(self)
         self.people = SqlitePeople(self)
+        self.logins = SqliteLogins(self)
         self.outbox = SqliteOutbox(self.connection)
         self.audit = SqliteAudit(self.connection)
         self.rules = SqliteRules(self)

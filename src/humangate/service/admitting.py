@@ -1,0 +1,79 @@
+"""Letting people in to the web inbox: a link that works once, or a token; then a login."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from humangate.domain.audit import Event
+from humangate.domain.digests import token_digest
+from humangate.domain.logins import SCOPES, Login
+from humangate.domain.principals import must_be_a_person, person
+from humangate.errors import RefusedError
+
+if TYPE_CHECKING:
+    from humangate.domain.logins import Token
+    from humangate.domain.principals import Caller
+    from humangate.doors.store import Store
+
+LINKS_LIVE = timedelta(minutes=15)
+LOGINS_LIVE = timedelta(days=30)
+
+
+def make_link(store: Store, caller: Caller, token: Token | None = None) -> str:
+    """The secret of a link that lets this person in once, within a quarter of an hour."""
+    must_be_a_person(caller, "opens the web inbox")
+    made = os.urandom(32).hex()
+    login = Login(
+        caller.name,
+        caller.verified,
+        token.scopes if token else SCOPES,
+        store.now() + LINKS_LIVE,
+        token.id if token else "",
+    )
+    event = Event("link.made", caller.name, caller.actor, {"evidence": caller.evidence})
+    store.logins.add_link(token_digest(made), login, [event])
+    return made
+
+
+def find_link(store: Store, link: str) -> Login | None:
+    """Whom a link would let in; looking at it does not use it up."""
+    return store.logins.link(token_digest(link))
+
+
+def enter_by_link(store: Store, link: str, evidence: dict[str, str]) -> str:
+    """Use a link up; returns the secret of the login."""
+    found = find_link(store, link)
+    entered = found and _enter(store, found, token_digest(link), evidence)
+    if not entered:
+        raise RefusedError("this link was used, or is older than 15 minutes: gate link makes one")
+    return entered
+
+
+def enter_by_token(store: Store, token: str, evidence: dict[str, str]) -> str:
+    """Come in with a personal token; returns the secret of the login."""
+    found = store.people.by_token(token_digest(token.strip()))
+    if found is None:
+        raise RefusedError("this store does not know that token: gate person token NAME makes one")
+    login = Login(found.person, verified=True, scopes=found.scopes, expires_at=store.now())
+    entered = _enter(store, login._replace(token_id=found.id), "", evidence)
+    assert entered
+    return entered
+
+
+def _enter(store: Store, found: Login, link: str, evidence: dict[str, str]) -> str | None:
+    made = os.urandom(32).hex()
+    login = found._replace(expires_at=store.now() + LOGINS_LIVE)
+    event = Event("login.made", found.person, person(found.person), {"evidence": evidence})
+    return made if store.logins.enter(token_digest(made), login, link, [event]) else None
+
+
+def whose_login(store: Store, secret: str) -> Login | None:
+    return store.logins.get(token_digest(secret))
+
+
+def leave(store: Store, secret: str, login: Login) -> None:
+    """End this login."""
+    event = Event("login.ended", login.person, person(login.person), {})
+    store.logins.end(token_digest(secret), [event])

@@ -1,0 +1,72 @@
+"""Links and logins in SQLite."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from humangate.domain.logins import Login
+from humangate.store.sqlite.queries import load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humangate.domain.audit import Event
+    from humangate.store.sqlite.store import SqliteStore
+
+_SQL = load("logins")
+
+
+class SqliteLogins:
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self._db = store.connection
+
+    def add_link(self, digest: str, login: Login, events: Sequence[Event]) -> None:
+        with self._store.transaction() as at:
+            self._db.write(_SQL["drop_old_logins"], (at,))
+            self._insert(digest, "link", login)
+            self._store.record(at, events)
+
+    def link(self, digest: str) -> Login | None:
+        return self._get(digest, "link")
+
+    def enter(self, digest: str, login: Login, link: str, events: Sequence[Event]) -> bool:
+        with self._store.transaction() as at:
+            self._db.write(_SQL["drop_old_logins"], (at,))
+            if link and not self._db.write(_SQL["end_login"], (link,)):
+                return False
+            self._insert(digest, "login", login)
+            self._store.record(at, events)
+            return True
+
+    def get(self, digest: str) -> Login | None:
+        return self._get(digest, "login")
+
+    def end(self, digest: str, events: Sequence[Event]) -> None:
+        with self._store.transaction() as at:
+            if self._db.write(_SQL["end_login"], (digest,)):
+                self._store.record(at, events)
+
+    def end_of_token(self, token_id: str) -> None:
+        """Inside the transaction that removes the token."""
+        self._db.write(_SQL["end_logins_of_token"], (token_id,))
+
+    def end_of_person(self, name: str) -> None:
+        """Inside the transaction that removes the person."""
+        self._db.write(_SQL["end_logins_of_person"], (name,))
+
+    def _insert(self, digest: str, kind: str, login: Login) -> None:
+        ends = login.expires_at.isoformat(timespec="microseconds")
+        scopes = " ".join(login.scopes)
+        row = (digest, kind, login.person, int(login.verified), scopes, login.token_id, ends)
+        self._db.write(_SQL["add_login"], row)
+
+    def _get(self, digest: str, kind: str) -> Login | None:
+        now = self._store.now().isoformat(timespec="microseconds")
+        for person, verified, scopes, ends, token_id in self._db.rows(
+            _SQL["get_login"], (digest, kind, now)
+        ):
+            until = datetime.fromisoformat(ends)
+            return Login(person, bool(verified), tuple(scopes.split()), until, token_id)
+        return None

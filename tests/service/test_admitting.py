@@ -1,0 +1,87 @@
+"""Links, logins and what tokens may do."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conftest import a_person, an_agent
+
+from humangate import wiring
+from humangate.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError
+from humangate.service import admitting, enrolling
+from humangate.testing import MemoryStore
+
+
+@pytest.fixture
+def store():
+    return MemoryStore()
+
+
+@pytest.mark.proves("WEB-1", "WEB-2")
+def test_a_link_lets_the_os_user_in_once(store):
+    link = admitting.make_link(store, a_person())
+    assert admitting.find_link(store, link).person == "ada"
+    login = admitting.enter_by_link(store, link, {"address": "127.0.0.1"})
+    found = admitting.whose_login(store, login)
+    assert (found.person, found.verified, found.scopes) == (
+        "ada",
+        False,
+        ("ask", "answer", "read", "admin"),
+    )
+    with pytest.raises(RefusedError, match="gate link"):
+        admitting.enter_by_link(store, link, {})
+    admitting.leave(store, login, found)
+    assert admitting.whose_login(store, login) is None
+    kinds = [entry.event.kind for entry in store.audit.entries()]
+    assert kinds == ["link.made", "login.made", "login.ended"]
+
+
+@pytest.mark.proves("WEB-1")
+def test_a_link_is_worthless_after_a_quarter_of_an_hour(store):
+    link = admitting.make_link(store, a_person())
+    store.clock.advance(15 * 60)
+    with pytest.raises(RefusedError, match="15 minutes"):
+        admitting.enter_by_link(store, link, {})
+
+
+@pytest.mark.proves("WEB-1")
+def test_no_agent_makes_a_link_for_its_person(store):
+    with pytest.raises(AgentRefusedError, match="your own terminal"):
+        admitting.make_link(store, an_agent())
+    assert store.audit.head().seq == 0
+
+
+@pytest.mark.proves("WEB-3", "WEB-4")
+def test_a_token_lets_in_with_its_scopes_until_it_is_revoked(store):
+    token = enrolling.add(store, a_person(), "zoe", ["read"], "wall display")
+    login = admitting.enter_by_token(store, f" {token}\n", {})
+    found = admitting.whose_login(store, login)
+    assert (found.person, found.verified, found.scopes) == ("zoe", True, ("read",))
+    (listed,) = store.people.tokens()
+    assert listed.label == "wall display" and listed.id == found.token_id
+    enrolling.revoke(store, a_person(), listed.id)
+    assert admitting.whose_login(store, login) is None
+    with pytest.raises(RefusedError, match="does not know"):
+        admitting.enter_by_token(store, token, {})
+    with pytest.raises(NotFoundError):
+        enrolling.revoke(store, a_person(), listed.id)
+
+
+@pytest.mark.proves("WEB-3")
+def test_a_token_that_may_only_ask_answers_nothing_at_the_command_line(store):
+    token = enrolling.add(store, a_person(), "zoe", ["ask"])
+    with pytest.raises(RefusedError, match="may only ask, not answer"):
+        wiring.caller(store, "cli", token, "zoe")
+    for scopes in ([], ["ask", "everything"]):
+        with pytest.raises(UsageError, match="scopes"):
+            enrolling.token(store, a_person(), "zoe", scopes)
+
+
+@pytest.mark.proves("WEB-4")
+def test_a_link_by_token_has_that_tokens_scopes(store):
+    secret = enrolling.add(store, a_person(), "zoe")
+    token = enrolling.whose(store, secret)
+    link = admitting.make_link(store, a_person("zoe", verified=True), token)
+    found = admitting.whose_login(store, admitting.enter_by_link(store, link, {}))
+    assert found.verified and found.scopes == ("ask", "answer", "read")
+    enrolling.remove(store, a_person(), "zoe")
+    assert store.people.tokens() == []
