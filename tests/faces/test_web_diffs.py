@@ -1,0 +1,221 @@
+"""Diffs in the browser: told in words and signs, bounded, and nothing of them lost."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+
+import pytest
+from tests.security.markup import read, text_of
+from tests.security.payloads import PAYLOADS
+
+from humangate.domain.calls import make_call
+from humangate.domain.display import inert
+from humangate.web import diffs
+from humangate.web.diffs import find, of_call, render
+from humangate.workspaces import git
+
+SMALL = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@ def f():\n same\n-old <b>\n+new\n"
+
+
+def rows(html):
+    """Each line as (class, old number, new number, sign, text)."""
+    found = []
+    for line in str(html).split("<tr ")[1:]:
+        name = line.split('"')[1]
+        if name != "hunk":
+            found.append(
+                (name, *[part.split("</td>")[0].split(">", 1)[1] for part in line.split("<td")[1:]])
+            )
+    return found  # fmt: skip
+
+
+@pytest.fixture
+def repository(tmp_path):
+    def run(*words):
+        settings = ("-c", "user.name=ada", "-c", "user.email=ada@example.org")
+        subprocess.run(["git", "-C", tmp_path, *settings, *words], check=True, capture_output=True)
+
+    run("init", "-q")
+    for name, content in {
+        "kept.py": b"one\ntwo\nthree\n\n\n\n", "gone.txt": b"bye\n", "old name.txt": b"a\nb\nc\nd\ne\n",
+        "picture": b"\0\1\2", "tool.sh": b"ls\n",
+    }.items():  # fmt: skip
+        (tmp_path / name).write_bytes(content)
+    run("add", ".")
+    run("commit", "-qm", "first")
+    return tmp_path, run
+
+
+@pytest.mark.proves("WEB-65")
+def test_what_git_tells_is_found_and_shown_file_by_file(repository):
+    folder, run = repository
+    (folder / "kept.py").write_text("one\n2 <b>\nthree\n\n\n\n")
+    (folder / "gone.txt").unlink()
+    (folder / "picture").write_bytes(b"\0\3")
+    (folder / "tool.sh").chmod(0o755)
+    (folder / "fresh.txt").write_text("no line end")
+    run("mv", "old name.txt", "new name.txt")
+    run("add", "-A")
+    words, diff = find("It works on:\n- a list\n\nChanges:\n" + git.changes(str(folder), ""))
+    assert words.startswith("It works on:\n- a list\n\nChanges:\n") and "diff --git" not in words
+    html = render(diff)
+    assert read(html).faults == [] and "<pre" not in html
+    sections = [
+        text_of(part).split("oldnewsignline")[0].strip() for part in html.split("</section>")
+    ]
+    assert sections == [
+        "fresh.txt +1 −0 new file",
+        "gone.txt +0 −1 deleted",
+        "kept.py +1 −1",
+        "new name.txt  renamed from old name.txt",
+        "picture  binary, its content is not shown",
+        "tool.sh  mode 100644 becomes 100755",
+        "",
+    ]
+    assert rows(html)[0] == ("add", "", "1", "+", "no line end")
+    assert ("ctx", "", "", "\\", " No newline at end of file") in rows(html)
+    assert rows(html)[3:] == [
+        ("ctx", "1", "1", "", "one"), ("del", "2", "", "-", "two"),
+        ("add", "", "2", "+", "2 &lt;b&gt;"), ("ctx", "3", "3", "", "three"),
+        ("ctx", "4", "4", "", ""), ("ctx", "5", "5", "", ""),
+    ]  # fmt: skip
+
+
+@pytest.mark.proves("WEB-65")
+def test_blank_lines_lost_at_the_end_break_nothing():
+    html = render("--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n-a\n+b")
+    assert "<pre" not in html and len(rows(html)) == 2
+
+
+@pytest.mark.proves("WEB-65")
+@pytest.mark.parametrize(
+    ("text", "words", "diff"),
+    [
+        ("a\n--- a/x\n+++ b/x\n", "a\n", "--- a/x\n+++ b/x\n"),
+        ("a\n--- /dev/null\n+++ b/x\n", "a\n", "--- /dev/null\n+++ b/x\n"),
+        ("a\n--- a/list of things\nb", "a\n--- a/list of things\nb", ""),
+        ("say diff --git a/x", "say diff --git a/x", ""),
+        ("diff --git a/x b/x", "", "diff --git a/x b/x"),
+        ("", "", ""),
+    ],
+)
+def test_a_diff_begins_where_one_really_begins(text, words, diff):
+    assert find(text) == (words, diff)
+
+
+@pytest.mark.proves("WEB-66")
+def test_a_diff_that_breaks_off_is_shown_as_far_as_it_goes():
+    html = render(SMALL + "@@ -9,5 +9,5 @@\n same\n-cut o")
+    assert len(rows(html)) == 3
+    assert html.endswith('<pre class="diff">@@ -9,5 +9,5 @@\n same\n-cut o</pre>')
+
+
+@pytest.mark.proves("WEB-66")
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("just words", "+ words\n- words", "@@ -1 +1 @@\n-words\n+b", "+++ b/words\n"),
+        *("diff --git x\n-words", "--- a/x\n+++ b/x\n@@ -1,5 +1 @@\n-words", "rename all words"),
+        *("--- a/x\n+++ b/x\n@@ -9" + "9" * 5000 + " +1 @@ words", SMALL + "words after\n--- words\n"),
+        *("words before\n" + SMALL, SMALL + "--- a/words\n", SMALL + "\\ words\n", SMALL + "index words\n"),
+        "diff --cc x\n--- a/x\n+++ b/x\n@@@ -1,1 -1,1 +1,1 @@@\n++words",
+    ],
+)  # fmt: skip
+def test_no_line_is_lost(text):
+    assert text_of(render(text)).count("words") == text.count("words")
+
+
+@pytest.mark.proves("WEB-61")
+def test_no_payload_gets_out_of_its_cell():
+    for payload in PAYLOADS:
+        name = payload.replace("\n", " ").replace("\t", " ")
+        for text in (
+            *(payload, f"--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@ {name}\n-a\n+{name}"),
+            f"diff --git a/{name} b/{name}\nrename from {name}\n{payload}",
+        ):
+            reader = read(render(text))
+            assert reader.faults == [], payload
+            shown = "".join(reader.text)
+            assert inert(shown) == shown, payload
+
+
+@pytest.mark.proves("WEB-66")
+def test_long_files_are_closed_and_long_diffs_are_cut():
+    def added(count):
+        return f"--- /dev/null\n+++ b/x\n@@ -0,0 +1,{count} @@\n" + "+a\n" * count
+
+    assert "<details>" not in render(added(200))
+    assert "<details><summary>" in render(added(201)) and len(rows(render(added(201)))) == 201
+    html = render(added(4_000) + "diff --git a/y b/y\n" + added(1_500).replace("b/x", "b/y"))
+    assert len(rows(html)) == diffs.MOST_LINES and "not shown: 500 more lines" in html
+    html = render(added(5_000) + "diff --git a/y b/y\nnew mode 100755\n")
+    assert "not shown: 1 more files, 0 lines" in html
+    html = render("words\n" * 12_000)
+    assert text_of(html).count("words") == 5_000 and "not shown: 2,001 more lines of this" in html
+
+
+@pytest.mark.proves("WEB-66")
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("diff --git " + "://a " * 20_000, "Binary files " + " and " * 20_000, "\n@@ " * 50_000),
+        *("diff --git a/x b/x\n" * 20_000, "--- a/x\n+++ b/x\n" * 10_000, "diff --git a/" + " b/" * 60_000),
+    ],
+)  # fmt: skip
+def test_no_diff_takes_long(text):
+    started = time.process_time()
+    render(text)
+    assert time.process_time() - started < 3
+
+
+@pytest.mark.proves("WEB-67")
+def test_an_edit_is_shown_as_a_diff_without_numbers_nobody_knows():
+    call = make_call(
+        "Edit",
+        {"file_path": "/p/<x>", "old_string": "a\nb", "new_string": "a\nc", "replace_all": True},
+    )
+    html = of_call(call)
+    assert rows(html) == [
+        ("ctx", "", "", "", "a"),
+        ("del", "", "", "-", "b"),
+        ("add", "", "", "+", "c"),
+    ]
+    assert "at every place where it stands" in html and "/p/&lt;x&gt;" in html
+    assert "+1 −1" in html  # fmt: skip
+
+
+@pytest.mark.proves("WEB-67")
+def test_every_edit_of_several_is_shown():
+    edits = [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": ""}]
+    html = of_call(make_call("MultiEdit", {"file_path": "/p/x", "edits": edits}))
+    assert [row[3:] for row in rows(html)] == [("-", "a"), ("+", "b"), ("-", "c")]
+    assert "edit 1 of 2" in html and "edit 2 of 2" in html
+
+
+@pytest.mark.proves("WEB-67")
+def test_a_written_file_is_shown_whole_with_its_numbers():
+    html = of_call(make_call("Write", {"file_path": "/p/x", "content": "a\nb"}))
+    assert rows(html) == [("add", "", "1", "+", "a"), ("add", "", "2", "+", "b")]
+    assert "the whole file is written" in html
+
+
+@pytest.mark.proves("WEB-67")
+def test_long_edits_are_not_compared_line_by_line():
+    call = make_call(
+        "Edit", {"file_path": "/x", "old_string": "a\n" * 2_500, "new_string": "b\n" * 2_500}
+    )
+    assert len(rows(of_call(call))) == 5_000
+
+
+@pytest.mark.proves("WEB-67")
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("Bash", {"command": "ls"}), ("Edit", {"file_path": "/x", "old_string": 1, "new_string": ""}),
+        ("Edit", {}), ("MultiEdit", {"edits": "x"}), ("MultiEdit", {"edits": ["x"]}), ("MultiEdit", {"edits": []}),
+        ("Write", {"content": None}), ("Read", {"file_path": "/x"}),
+    ],
+)  # fmt: skip
+def test_what_is_no_edit_has_no_diff(tool, given):
+    assert of_call(make_call(tool, given)) is None

@@ -1,0 +1,142 @@
+"""Markdown in the browser: readable, harmless, and nothing of it hidden."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from tests.security.markup import WORDS, read, text_of
+from tests.security.payloads import PAYLOADS
+
+from humangate.domain.display import inert
+from humangate.web import markdown
+from humangate.web.markdown import render
+
+
+def links(html):
+    return [attributes["href"] for tag, attributes in read(html).elements if tag == "a"]
+
+
+@pytest.mark.proves("WEB-60")
+def test_what_people_use_is_formatted():
+    html = render(
+        "# One\n\n## Two\n\n##### Five\n\n*a* **b** ~~c~~ `d`\ne\n\n3. x\n\n|h|\n|-|\n|i|\n"
+    )
+    for part in (
+        *("<h3>One</h3>", "<h4>Two</h4>", "<h6>Five</h6>", "<em>a</em>", "<strong>b</strong>"),
+        *("<s>c</s>", "<code>d</code><br>", '<ol start="3">', "<th>h</th>", "<td>i</td>"),
+    ):
+        assert part in html
+    assert '<p class="language">sh</p><pre><code>ls &lt;x\n</code></pre>' in render(
+        "```sh\nls <x\n```"
+    )
+
+
+@pytest.mark.proves("WEB-60")
+def test_a_fenced_diff_becomes_the_view_of_a_diff():
+    html = render("```diff\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n```")
+    assert '<table class="diff">' in html and '<td class="sign">+</td>' in html
+
+
+@pytest.mark.proves("WEB-61")
+def test_no_payload_leaves_more_than_the_allowed_elements():
+    assert len(PAYLOADS) >= 300
+    for payload in PAYLOADS:
+        reader = read(render(payload))
+        assert reader.faults == [], payload
+        shown = "".join(reader.text)
+        assert inert(shown) == shown, payload
+
+
+@pytest.mark.proves("WEB-61")
+def test_an_image_is_its_words_and_its_address():
+    html = render("![a cat](https://evil.example/x.png 'really')")
+    assert text_of(html).strip() == "[image: a cat https://evil.example/x.png “really”]"
+    assert read(html).elements == [("p", {})]
+
+
+@pytest.mark.proves("WEB-62")
+@pytest.mark.parametrize(
+    ("typed", "shown", "goes_to"),
+    [
+        ("<https://a.example/x>", "https://a.example/x", "https://a.example/x"),
+        ("[docs](https://a.example/x)", "docs [a.example]", "https://a.example/x"),
+        ("[https://good](https://evil)", "https://good [evil]", "https://evil"),
+        ("[](https://a.example/x)", " [https://a.example/x]", "https://a.example/x"),
+        ("<https://раypal.com>", "https://раypal.com [xn--ypal-43d9g.com]", "https://xn--ypal-43d9g.com"),
+        ("[x](https://a 'words')", "x [a “words”]", "https://a"),
+        ("[https://a](https://a 'words')", "https://a [a “words”]", "https://a"),
+        ("<a@b.example>", "a@b.example", "mailto:a@b.example"),
+        ("[a@b.example](mailto:c@d.example)", "a@b.example [c@d.example]", "mailto:c@d.example"),
+    ],
+)  # fmt: skip
+def test_a_link_says_where_it_goes(typed, shown, goes_to):
+    html = render(typed)
+    assert text_of(html).strip("\n") == shown and links(html) == [goes_to]
+    assert 'rel="noopener noreferrer nofollow"' in html and 'target="_blank"' in html
+
+
+@pytest.mark.proves("WEB-62")
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("javascript:x", "data:text/html,x", "ftp://a.example", "/logout", "#x", "//a.example"),
+        *("https://good@evil", "https:evil", "file:///x", "https://", "mailto:x", "tel:1"),
+    ],
+)
+def test_what_is_no_plain_address_stays_as_it_was_typed(address):
+    assert text_of(render(f"[x]({address})")).strip() == f"[x]({address})"
+    assert links(render(f"[x]({address}) <{address}>")) == []
+
+
+@pytest.mark.proves("WEB-63")
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *("> " * 30 + "words", "> - " * 30 + "words", "- " * 30 + "words", "|a|\n|-|\n|b|words|\n"),
+        *("[//]: # (words)", "<!-- words -->", "[x](https://a 'words')", "```sh words\nls\n```"),
+        *(
+            "[words]: https://a.example",
+            "*" * 200 + "words" + "*" * 200,
+            "> |a|\n> |-|\n> |b|words|",
+        ),
+    ],
+)
+def test_markdown_hides_no_words(typed):
+    assert "words" in text_of(render(typed))
+
+
+@pytest.mark.proves("WEB-63")
+def test_an_entity_is_no_way_around_what_is_made_visible():
+    assert text_of(render("&#8238;a&#x200b;b \u202e")).strip() == "‹U+202E›a‹U+200B›b ‹U+202E›"
+
+
+@pytest.mark.proves("WEB-63")
+def test_a_long_text_is_cut_and_says_how_much_is_missing():
+    html = render("a" * (markdown.MOST_CHARACTERS + 1_234))
+    assert text_of(html).endswith("… 1,234 more characters are not shown")
+    assert "missing" not in render("a" * markdown.MOST_CHARACTERS)
+    assert 'class="cut"' not in render("a" * markdown.MOST_CHARACTERS)
+
+
+@pytest.mark.proves("WEB-64")
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *("[", "*", ">", "`", "> ", "- ", "1. ", "![", "[a](", "<", "&", "~", "*a_b", "][", "a**b"),
+        *("a\n", "- a\n", "> a\n", "# a\n", "-\n", "[a\n", "|a", "a|b\n-|-\n", "\u202e", "_a *b "),
+    ],
+)
+def test_no_text_takes_long(piece):
+    text = (piece * 50_000)[: markdown.MOST_CHARACTERS]
+    started = time.process_time()
+    html = render(text)
+    # Three times what it takes on a quiet machine.
+    assert time.process_time() - started < 3
+    assert read(html, WORDS).faults == []
+
+
+@pytest.mark.proves("WEB-64")
+def test_a_text_too_intricate_for_markdown_is_shown_as_it_was_typed():
+    typed = "- a\n" * 50_000
+    assert render(typed) == f'<pre class="plain">{typed}</pre>'
