@@ -1,0 +1,96 @@
+"""Coming in and leaving: by a link or a token, and what whoever stays outside is told."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from starlette.responses import RedirectResponse, Response
+
+from humangate.errors import RefusedError
+from humangate.service import admitting
+from humangate.web.desk import COOKIE
+from humangate.web.printing import bare_page
+from humangate.web.typed import field
+
+if TYPE_CHECKING:
+    from starlette.responses import HTMLResponse
+
+    from humangate.web.desk import Desk, Visit
+    from humangate.web.problems import Problem
+
+# One slash, then nothing that a browser could read as the name of another host.
+_LOCAL = re.compile(r"/(?![/\\])[!-\[\]-~]*")
+_OLD_LINK = "This link was used, or is older than 15 minutes."
+
+
+def local(path: str) -> str:
+    """The path, if it leads to a page of ours; otherwise to the inbox."""
+    return path if _LOCAL.fullmatch(path) else "/"
+
+
+def login_page(visit: Visit) -> Response:
+    goes_on = local(visit.query.get("next", "/"))
+    return bare_page("login.html", "Log in · humangate", csrf=visit.csrf, next=goes_on)
+
+
+def login(visit: Visit) -> Response:
+    assert visit.form is not None
+    goes_on = local(field(visit.form, "next"))
+    try:
+        secret = admitting.enter_by_token(visit.store, field(visit.form, "token"), visit.evidence)
+    except RefusedError as error:
+        title, trouble = "Log in · humangate", str(error)
+        return bare_page("login.html", title, 403, csrf=visit.csrf, next=goes_on, trouble=trouble)
+    return _enter(visit, secret, goes_on)
+
+
+def link_page(visit: Visit) -> Response:
+    """Says who would come in. Only its button uses the link up, so scanners may look at it."""
+    found = admitting.find_link(visit.store, visit.path["secret"])
+    goes_on = local(visit.query.get("next", "/"))
+    if found is None:
+        title = "Old link · humangate"
+        return bare_page("login.html", title, 404, csrf=visit.csrf, next=goes_on, trouble=_OLD_LINK)
+    return bare_page("link.html", "Come in · humangate", csrf=visit.csrf, found=found, next=goes_on)
+
+
+def link(visit: Visit) -> Response:
+    assert visit.form is not None
+    secret = admitting.enter_by_link(visit.store, visit.path["secret"], visit.evidence)
+    return _enter(visit, secret, local(field(visit.form, "next")))
+
+
+def _enter(visit: Visit, secret: str, goes_on: str) -> Response:
+    response = RedirectResponse(goes_on, 303)
+    response.set_cookie(
+        COOKIE,
+        secret,
+        max_age=int(admitting.LOGINS_LIVE.total_seconds()),
+        path="/",
+        secure=visit.desk.site.secure,
+        httponly=True,
+        samesite="strict",
+    )
+    return response
+
+
+def logout(visit: Visit) -> Response:
+    admitting.leave(visit.store, visit.secret, visit.who)
+    response = RedirectResponse("/login", 303)
+    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    return response
+
+
+def problem_page(desk: Desk, problem: Problem, path: str) -> HTMLResponse:
+    """What went wrong, and where to go from here."""
+    place = local(re.sub(r"(/asks/[^/]+)/.*|/(login|logout|link/.*)", r"\1", path) or "/")
+    if problem.status == HTTPStatus.UNAUTHORIZED:
+        title = "Log in · humangate"
+        return bare_page("login.html", title, 401, problem.headers, next=place, again=place)
+    words = HTTPStatus(problem.status).phrase
+    data = {"words": words, "detail": problem.detail, "place": place}
+    return bare_page(
+        "problem.html", f"{words} · humangate", problem.status, problem.headers, **data
+    )

@@ -1,0 +1,213 @@
+"""The pages: the inbox with its asks, history and numbers; each works without JavaScript."""
+
+from __future__ import annotations
+
+import os
+import re
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+from starlette.responses import RedirectResponse, Response
+
+from humangate.domain.forms import faults, has_hidden
+from humangate.errors import AlreadySettledError, GateError, UsageError
+from humangate.service import answering, asking, conversing
+from humangate.service.sweeping import fall_due
+from humangate.web import charts, forms, typed, views
+from humangate.web.entrance import (
+    link,
+    link_page,
+    login,
+    login_page,
+    logout,
+    problem_page,
+)
+from humangate.web.members import add_person, add_token, people, remove_person, revoke_token
+from humangate.web.printing import page
+from humangate.web.problems import problem_of
+from humangate.web.typed import field
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starlette.datastructures import FormData
+
+    from humangate.domain.answers import Given
+    from humangate.domain.asks import Ask
+    from humangate.web.desk import Visit
+    from humangate.web.typed import Typed
+
+__all__ = [
+    "add_person",
+    "add_token",
+    "answer",
+    "ask",
+    "cancel",
+    "draft",
+    "history",
+    "inbox",
+    "link",
+    "link_page",
+    "login",
+    "login_page",
+    "logout",
+    "message",
+    "numbers",
+    "people",
+    "problem_page",
+    "remove_person",
+    "revoke_token",
+]
+
+# Where a form says what is wrong with a field, and what.
+_FAULT = re.compile(r'class="error" id="([^"]+)">([^<]*)<')
+_SETTLED_COUNTED = 2000
+_WAITING_COUNTED = 2000
+
+
+def inbox(visit: Visit) -> Response:
+    """What is waiting, and what was just recorded."""
+    done = views.done(visit, visit.query.get("done", "").split(","))
+    data = views.inbox(visit) | {"ask": None, "done": done}
+    return page(visit, "inbox.html", "humangate", **data)
+
+
+def ask(visit: Visit) -> Response:
+    found = fall_due(visit.store, asking.look_up(visit.store, visit.path["id"]))
+    kept = answering.draft(visit.store, found.id, visit.caller)
+    return _ask_page(visit, found, typed.from_draft(found, kept), kept=bool(kept))
+
+
+def _ask_page(
+    visit: Visit,
+    found: Ask,
+    what: Typed,
+    status: int = 200,
+    *,
+    trouble: str = "",
+    late: bool = False,
+    kept: bool = False,
+) -> Response:
+    schema, call = found.question.schema, found.question.call
+    wrong = (
+        faults(schema, what.value) if status == HTTPStatus.UNPROCESSABLE_ENTITY and schema else []
+    )
+    form = forms.render(schema, what.value, wrong) if schema is not None else Markup()
+    fields = {
+        "typed": what,
+        "trouble": trouble,
+        "faults": _FAULT.findall(form),
+        "late": late,
+        "draft_kept": kept,
+        "key": os.urandom(16).hex(),
+        "hidden": found.question.secret or has_hidden(schema),
+        "form": form,
+        "edited": what.edited or (typed.edit_begin(call) if call else ""),
+        "reaches": _reaches(found),
+        "OTHER": typed.OTHER,
+    }
+    data = views.inbox(visit) | views.ask(visit, found) | fields | {"done": []}
+    return page(visit, "inbox.html", "humangate", status, **data)
+
+
+def _reaches(found: Ask) -> list[tuple[str, str]]:
+    """How long a yes to a tool call can be made to last."""
+    call, origin = found.question.call, found.origin
+    if call is None or not origin.project or found.question.requirement.personal:
+        return []
+    named = origin.session and not origin.session.endswith("/")
+    reaches = [("session", "for the rest of this session")] if named else []
+    reaches += [("task", f"for the task {origin.owner}")] if origin.owner else []
+    reaches += [("branch", f"on the branch {call.branch}")] if call.branch else []
+    return [*reaches, ("hour", "for an hour"), ("times", "for a number of times")]
+
+
+def _found(visit: Visit) -> tuple[Ask, FormData]:
+    assert visit.form is not None
+    return asking.get(visit.store, visit.path["id"]), visit.form
+
+
+def answer(visit: Visit) -> Response:
+    found, form = _found(visit)
+    what = typed.typed(found, form)
+    if forms.wants_more(form):
+        return _ask_page(visit, found, what)
+    try:
+        ids = _give(visit, found, typed.given(found, form), what.also)
+    except AlreadySettledError as error:
+        current = asking.get(visit.store, found.id)
+        return _ask_page(visit, current, what, 409, trouble=str(error), late=True)
+    except GateError as error:
+        status = 422 if isinstance(error, UsageError) else problem_of(error).status
+        return _ask_page(visit, found, what, status, trouble=str(error))
+    return RedirectResponse(f"/?done={','.join(ids)}", 303)
+
+
+def _give(visit: Visit, found: Ask, given: Given, also: Sequence[str]) -> list[str]:
+    """Answer this ask and those that were ticked; returns the ids of all of them."""
+    if not also:
+        answering.answer(visit.store, found.id, visit.caller, given)
+        return [found.id]
+    if given.scope:
+        raise UsageError("a yes that reaches further is given to one ask: untick the others")
+    shown = [(found.id, given.digest or ""), *(_pair(one) for one in also)]
+    results = answering.answer_alike(visit.store, shown, visit.caller, given)
+    error = results[0][1]
+    if error and not isinstance(error, AlreadySettledError):
+        raise error
+    return [one.id for one, _ in results]
+
+
+def _pair(also: str) -> tuple[str, str]:
+    ask_id, _, digest = also.partition(":")
+    return ask_id, digest
+
+
+def message(visit: Visit) -> Response:
+    """Ask back: words to the asker that settle nothing."""
+    found, form = _found(visit)
+    conversing.ask_back(visit.store, found.id, visit.caller, field(form, "text"))
+    return RedirectResponse(f"/asks/{found.id}#talk", 303)
+
+
+def draft(visit: Visit) -> Response:
+    found, form = _found(visit)
+    text = typed.draft(found, typed.typed(found, form))
+    answering.save_draft(visit.store, found.id, visit.caller, text)
+    return Response(status_code=204)
+
+
+def cancel(visit: Visit) -> Response:
+    found, form = _found(visit)
+    asking.cancel(visit.store, found.id, visit.caller, field(form, "reason"))
+    return RedirectResponse(f"/asks/{found.id}", 303)
+
+
+def history(visit: Visit) -> Response:
+    limit, search = _number(visit.query.get("limit", ""), 100, 1000), visit.query.get("q", "")
+    found = visit.store.asks.settled(limit + 1, search)
+    more = min(1000, limit * 4) if len(found) > limit and limit < 1000 else 0
+    past = views.past(found[:limit])
+    return page(visit, "history.html", "History · humangate", past=past, more=more, search=search)
+
+
+def _number(given: str, usual: int, most: int) -> int:
+    return (
+        min(most, int(given)) if given.isdecimal() and 0 < len(given) < 7 and int(given) else usual
+    )
+
+
+def numbers(visit: Visit) -> Response:
+    store, now = visit.store, visit.store.now()
+    waiting: list[Any] = [
+        (project or "no project", float(number)) for project, number in store.asks.waiting_counts()
+    ]
+    by_age = views.ages(store.asks.pending(_WAITING_COUNTED), now)
+    times = views.answer_times(store.asks.settled(_SETTLED_COUNTED), now)
+    made = [
+        charts.bars(waiting, "Waiting now, by project", "asks"),
+        charts.bars(by_age, "Waiting now, by age", "asks"),
+        charts.over_time(times, "Median time to an answer, by day", "minutes"),
+    ]
+    return page(visit, "numbers.html", "Numbers · humangate", charts=made)

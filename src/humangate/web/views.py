@@ -1,0 +1,226 @@
+"""What the pages show of asks, as plain data for the templates."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markupsafe import Markup
+
+from humangate.domain.asks import PRIORITIES
+from humangate.domain.calls import shown
+from humangate.domain.display import SHOWN_CHARACTERS, inert
+from humangate.domain.grouping import alike, groups
+from humangate.domain.outcomes import answer_text
+from humangate.web import diffs, markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from humangate.domain.answers import Answer
+    from humangate.domain.asks import Ask
+    from humangate.domain.audit import Entry
+    from humangate.domain.principals import Caller
+    from humangate.doors.store import Store
+    from humangate.web.desk import Visit
+
+MOST_LISTED = 200
+URGENCIES = tuple(PRIORITIES)
+TRUST = "L0, one OS user: this stops accidents and obedient agents, not a hostile one"
+_NOTES_ARE_SHOWN = timedelta(hours=24)
+_IS_ANSWERING = timedelta(seconds=60)
+_MOST_NOTES = 20
+_LONGEST_HEADING = 300
+_OPEN_LINES = 40
+_DAYS = 14
+_AGES = (("under 5 minutes", 300), ("5 to 60 minutes", 3600), ("1 to 24 hours", 86400))
+
+
+class Listed(NamedTuple):
+    """One line of the inbox: a question, and everybody who asks it."""
+
+    asks: list[Ask]
+    answering: list[str]
+    """Others who are writing an answer to it just now."""
+
+    @property
+    def ask(self) -> Ask:
+        return self.asks[0]
+
+    @property
+    def agents(self) -> str:
+        return ", ".join(dict.fromkeys(ask.origin.agent or "somebody" for ask in self.asks))
+
+    @property
+    def ids(self) -> list[str]:
+        return [ask.id for ask in self.asks]
+
+
+class Long(NamedTuple):
+    """A text of which the beginning is shown at once."""
+
+    begin: str
+    rest: str
+
+
+def inbox(visit: Visit) -> dict[str, Any]:
+    """The list that stands beside everything."""
+    store, now = visit.store, visit.store.now()
+    pending = store.asks.pending(MOST_LISTED)
+    writing = _answering(store, visit.caller, now)
+    listed = [
+        (
+            project,
+            [
+                Listed(same, [who for one in same for who in writing.get(one.id, ())])
+                for same in all_
+            ],
+        )
+        for project, all_ in groups(pending)
+    ]
+    more = sum(number for _, number in store.asks.waiting_counts()) - len(pending)
+    since = now - _NOTES_ARE_SHOWN
+    notes = [note for note in store.notes.newest(_MOST_NOTES) if note.sent_at > since]
+    return {"listed": listed, "more": max(0, more), "notes": notes, "urgencies": URGENCIES}
+
+
+def _answering(store: Store, caller: Caller, now: datetime) -> dict[str, list[str]]:
+    """Who else has saved a draft within the last minute, by ask."""
+    found: dict[str, list[str]] = {}
+    for ask_id, principal in store.asks.drafting(now - _IS_ANSWERING):
+        if principal != caller.actor:
+            found.setdefault(ask_id, []).append(principal.removeprefix("person:"))
+    return found
+
+
+def ask(visit: Visit, one: Ask) -> dict[str, Any]:
+    """One ask with all that is known of it."""
+    store, question = visit.store, one.question
+    answers = store.asks.answers(one.id)
+    words, diff = diffs.find(one.going_on)
+    pending = store.asks.pending(MOST_LISTED) if one.pending else []
+    return {
+        "ask": one,
+        "heading": question.prompt if len(question.prompt) <= _LONGEST_HEADING else "",
+        "prompt": _long(question.prompt),
+        "call_diff": diffs.of_call(question.call) if question.call else None,
+        "call_input": shown(question.call.input) if question.call else "",
+        "context": _context(question.context),
+        "words": _long(words.strip()),
+        "words_open": words.count("\n") < _OPEN_LINES,
+        "diff": diffs.render(diff) if diff else None,
+        "diff_open": diff.count("\n") < _OPEN_LINES,
+        "talk": store.asks.messages(one.id),
+        "default": None if question.default is None else answer_text(one, question.default),
+        "votes": _votes(answers) if question.requirement.personal else [],
+        "trust": TRUST,
+        "answering": _answering(store, visit.caller, store.now()).get(one.id, []),
+        "alike": alike(one, pending),
+        "outcome": _outcome(one, answers),
+        "uncounted": [_kept(one, a) for a in answers if a.outcome in ("late", "refused")],
+        "trail": [_step(entry) for entry in store.audit.of_subject(one.id)],
+    }
+
+
+def _long(text: str) -> Long:
+    if len(text) <= SHOWN_CHARACTERS:
+        return Long(text, "")
+    cut = text.rfind("\n", SHOWN_CHARACTERS // 2, SHOWN_CHARACTERS) + 1 or SHOWN_CHARACTERS
+    return Long(text[:cut], text[cut:])
+
+
+def _context(context: Any) -> tuple[Markup, Markup] | None:
+    """The context and its rest: Markdown if it is a text, otherwise JSON."""
+    if context is None:
+        return None
+    if isinstance(context, str):
+        begin, rest = _long(context)
+        return markdown.render(begin), markdown.render(rest) if rest else Markup()
+    begin, rest = _long(json.dumps(context, indent=2, ensure_ascii=False))
+    pre = Markup('<pre class="plain">{}</pre>')
+    return pre.format(inert(begin)), pre.format(inert(rest)) if rest else Markup()
+
+
+def _votes(answers: Iterable[Answer]) -> list[Answer]:
+    """The last decision of everybody who counts."""
+    counted = (one for one in answers if one.decision and one.outcome in ("counted", "settled"))
+    return list({one.principal: one for one in counted}.values())
+
+
+def _outcome(one: Ask, answers: Iterable[Answer]) -> dict[str, Any] | None:
+    if one.pending:
+        return None
+    settling = next((a for a in answers if a.outcome == "settled"), None)
+    claimed = bool(settling and not settling.verified and one.settled_by.startswith("person:"))
+    return {
+        "word": outcome_word(one),
+        "claimed": claimed,
+        "value": None if one.value is None else answer_text(one, one.value),
+        "edited": bool(one.question.call and one.value),
+    }
+
+
+def outcome_word(one: Ask) -> str:
+    return one.decision or one.status.replace("_", " ")
+
+
+def _kept(one: Ask, answer: Answer) -> dict[str, Any]:
+    """An answer that did not count, with what was typed."""
+    value = answer.decision or answer.value
+    said = value if isinstance(value, str) else answer_text(one, value)
+    return {"answer": answer, "said": said}
+
+
+def _step(entry: Entry) -> dict[str, str]:
+    noun, _, deed = entry.event.kind.partition(".")
+    via = entry.event.content.get("via", "") if not entry.erased else ""
+    return {
+        "at": entry.at,
+        "words": f"{noun} {deed.replace('_', ' ')}",
+        "actor": entry.event.actor,
+        "via": str(via or ""),
+    }
+
+
+def done(visit: Visit, ids: Sequence[str]) -> list[dict[str, Any]]:
+    """What became of the answers this person has just given."""
+    lines = []
+    for ask_id in ids[:MOST_LISTED]:
+        found = visit.store.asks.get(ask_id)
+        mine = [a for a in visit.store.asks.answers(ask_id) if a.principal == visit.caller.actor]
+        if found and mine:
+            lines.append({"ask": found, "answer": mine[-1], "word": outcome_word(found)})
+    return lines
+
+
+def past(asks: Iterable[Ask]) -> list[dict[str, Any]]:
+    """Settled asks, with how each ended and how long it took."""
+    return [{"ask": one, "word": outcome_word(one), "took": _seconds(one)} for one in asks]
+
+
+def _seconds(one: Ask) -> float:
+    return (one.settled_at - one.opened_at).total_seconds() if one.settled_at else 0.0
+
+
+def ages(asks: Iterable[Ask], now: datetime) -> list[tuple[str, float]]:
+    """How many have waited for how long."""
+    counts = dict.fromkeys([name for name, _ in _AGES] + ["over a day"], 0.0)
+    for one in asks:
+        waited = (now - one.opened_at).total_seconds()
+        counts[next((name for name, most in _AGES if waited < most), "over a day")] += 1
+    return list(counts.items()) if any(counts.values()) else []
+
+
+def answer_times(asks: Iterable[Ask], now: datetime) -> list[tuple[str, float | None]]:
+    """The median time to an answer in minutes, for each of the last days."""
+    days: dict[str, list[float]] = {
+        f"{now - timedelta(days=back):%d %b}": [] for back in reversed(range(_DAYS))
+    }
+    first = (now - timedelta(days=_DAYS - 1)).date()
+    for one in asks:
+        if one.status == "answered" and one.settled_at and one.settled_at.date() >= first:
+            days[f"{one.settled_at:%d %b}"].append(_seconds(one) / 60)
+    return [(day, round(median(times), 1) if times else None) for day, times in days.items()]

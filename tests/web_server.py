@@ -1,0 +1,100 @@
+"""A real server of the inbox on a throwaway store, in a thread, that can be stopped and started again."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+
+import uvicorn
+from tests.conftest import a_person
+
+from humangate.domain.asks import Origin
+from humangate.service import admitting, asking, enrolling
+from humangate.service.asking import Request
+from humangate.web.app import make_app, make_desk
+from humangate.web.desk import local_site
+from humangate.wiring import open_throwaway_store
+
+AGENT = a_person("root")._replace(via="mcp")
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def eventually(true, seconds=10, pause=0.02):
+    """Look until it is so; there is nothing to wait on but the looking itself."""
+    until, pausing = time.monotonic() + seconds, threading.Event()
+    while not (found := true()):
+        assert time.monotonic() < until, f"{true} never came true"
+        pausing.wait(pause)
+    return found
+
+
+class _Server(uvicorn.Server):
+    def install_signal_handlers(self):
+        """They belong to the main thread, which is the test's."""
+
+
+class WebServer:
+    """One store, one port; asks are opened as agents would, logins made as links are."""
+
+    def __init__(self, folder, clock=None):
+        self.path = str(folder / "store" / "gate.db")
+        os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+        self.store = open_throwaway_store(self.path, clock)
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._thread = None
+
+    def start(self):
+        desk = make_desk(self.store, local_site(self.port))
+        config = uvicorn.Config(
+            make_app(desk), host="127.0.0.1", port=self.port, log_level="error", access_log=False,
+            ws="none", timeout_graceful_shutdown=1,
+        )  # fmt: skip
+        self._server, self._hub = _Server(config), desk.hub
+        self._thread = threading.Thread(target=self._server.run, daemon=True)
+        self._thread.start()
+        eventually(lambda: self._server.started or not self._thread.is_alive())
+        assert self._server.started, "the server did not start"
+        return self
+
+    def stop(self):
+        if self._thread:
+            self._hub.close()
+            self._server.should_exit = True
+            self._thread.join(10)
+            self._thread = None
+
+    def close(self):
+        self.stop()
+        self.store.close()
+
+    def ask(self, prompt, agent="deployer", **more):
+        where = {
+            name: more.pop(name)
+            for name in ("project", "cwd", "session", "owner", "tool_use_id", "sponsor")
+            if name in more
+        }
+        origin = Origin(**{"project": "/home/ada/shop", "agent": agent, **where})
+        return asking.ask(self.store, Request(prompt, **more), origin, AGENT).ask
+
+    def get(self, ask_id):
+        return self.store.asks.get(ask_id)
+
+    def token(self, name="ada", scopes=("ask", "answer", "read", "admin")):
+        return enrolling.add(self.store, a_person("root"), name, scopes)
+
+    def link(self, name="ada"):
+        """A link for somebody whose name is only claimed."""
+        return f"{self.url}/link/{admitting.make_link(self.store, a_person(name))}"
+
+    def login(self, name="ada"):
+        """The secret of a login, as a cookie holds it."""
+        secret = admitting.make_link(self.store, a_person(name))
+        return admitting.enter_by_link(self.store, secret, {})
