@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from humangate.domain.forms import check_form, check_schema, has_hidden, hide
+from humangate.domain.forms import check_form, check_schema, faults, has_hidden, hide
 from humangate.errors import InvalidAnswerError, UsageError
 
 SECRET = {"writeOnly": True}
@@ -115,3 +115,25 @@ def test_whether_anything_is_hidden():
     assert has_hidden({"properties": {"a": {"anyOf": [{}, SECRET]}}})
     assert not has_hidden({"properties": {"a": {"writeOnly": "yes"}}, "required": ["writeOnly"]})
     assert not has_hidden(None)
+
+
+@pytest.mark.proves("WEB-71")
+def test_each_fault_has_its_place_and_of_what_is_missing_the_place_it_should_have():
+    schema = {
+        "required": ["a/b"],
+        "properties": {"n~": {"required": ["z"]}, "l": {"items": {"type": "integer"}}},
+    }
+    assert faults(schema, {"n~": {}, "l": [1, "x"]}) == [
+        ("/a~1b", '"a/b" is a required property'),
+        ("/n~0/z", '"z" is a required property'),
+        ("/l/1", '"x" is not of type "integer"'),
+    ]
+    assert faults(schema, {"a/b": 1}) == []
+    assert faults({"not": {}}, 1)[0][0] == ""
+    assert len(faults({"items": {"type": "integer"}}, ["x"] * 200)) == 100
+
+
+@pytest.mark.proves("ASK-32")
+def test_a_fault_of_a_form_with_secrets_never_repeats_the_value():
+    schema = {"properties": {"p": {"type": "string", "writeOnly": True, "maxLength": 3}}}
+    assert faults(schema, {"p": "hush hush"}) == [("/p", "does not fit 'maxLength'")]

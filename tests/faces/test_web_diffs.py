@@ -151,6 +151,8 @@ def test_long_files_are_closed_and_long_diffs_are_cut():
     assert len(rows(html)) == diffs.MOST_LINES and "not shown: 500 more lines" in html
     html = render(added(5_000) + "diff --git a/y b/y\nnew mode 100755\n")
     assert "not shown: 1 more files, 0 lines" in html
+    html = render(added(5_000) + "@@ -9 +9 @@\n-second\n+second\n")
+    assert "not shown: 2 more lines" in html and "second" not in html
     html = render("words\n" * 12_000)
     assert text_of(html).count("words") == 5_000 and "not shown: 2,001 more lines of this" in html
 
@@ -166,7 +168,8 @@ def test_long_files_are_closed_and_long_diffs_are_cut():
 def test_no_diff_takes_long(text):
     started = time.process_time()
     render(text)
-    assert time.process_time() - started < 3
+    # Less than a second; measuring coverage makes it several times slower.
+    assert time.process_time() - started < 10
 
 
 @pytest.mark.proves("WEB-67")

@@ -68,6 +68,7 @@ _ATTRIBUTES = frozenset(
         "aria-hidden",
         "aria-describedby",
         "aria-invalid",
+        "aria-required",
         "aria-labelledby",
         "role",
         "id",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from humangate.errors import InvalidAnswerError, UsageError
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 _BRANCHES = ("allOf", "anyOf", "oneOf")
 _FOLLOWED = (*_BRANCHES, "items", "prefixItems", "additionalProperties")
 _MAX_WEIGHT = 5_000
+_MAX_FAULTS = 100
 
 
 def _no_fetching(uri: str) -> Any:
@@ -35,11 +37,34 @@ def check_form(schema: Any, value: Any) -> None:
         raise InvalidAnswerError(f"this does not fit the form{hint}: {faults}")
 
 
+def faults(schema: Any, value: Any) -> list[tuple[str, str]]:
+    """Every place where a value does not fit, as a JSON pointer, and why it does not."""
+    secret = has_hidden(schema)
+    errors = _validator(schema).iter_errors(value)
+    return [(_pointer(error), _reason(error, secret)) for error in islice(errors, _MAX_FAULTS)]
+
+
+def _pointer(error: Any) -> str:
+    """Of what is missing, the place where it should be."""
+    missing = getattr(error.kind, "property", None)
+    path = [*error.instance_path, *([] if missing is None else [missing])]
+    return "".join(f"/{step(part)}" for part in path)
+
+
+def step(part: Any) -> str:
+    """One step of a JSON pointer."""
+    return str(part).replace("~", "~0").replace("/", "~1")
+
+
 def _fault(error: Any, secret: bool) -> str:
-    """Where it does not fit, and why; of a form with secrets the rule only, never the value."""
     place = "/".join(map(str, error.instance_path)) or "the form"
+    return f"{place}: {_reason(error, secret)}"
+
+
+def _reason(error: Any, secret: bool) -> str:
+    """Why it does not fit; of a form with secrets the rule only, never the value."""
     rule = f"does not fit {error.schema_path[-1]!r}" if error.schema_path else "does not fit"
-    return f"{place}: {rule if secret else error.message}"
+    return rule if secret else str(error.message)
 
 
 def _validator(schema: Any) -> Any:
@@ -65,7 +90,7 @@ def _weight(root: Any, node: Any, known: dict[str, int]) -> int:
         if word == "$ref" and isinstance(part, str):
             if part not in known:
                 known[part] = 1
-                known[part] = _weight(root, _resolve(root, part), known)
+                known[part] = _weight(root, resolve(root, part), known)
             weight += known[part]
         elif word not in ("$defs", "definitions"):
             weight += _weight(root, part, known)
@@ -108,7 +133,7 @@ def _hide(root: Any, schema: Any, value: Any, conceal: Callable[[Any], Any], dep
     if schema.get("writeOnly") is True or depth > 50:
         return conceal(value)
     if "$ref" in schema:
-        value = _hide(root, _resolve(root, schema["$ref"]), value, conceal, depth + 1)
+        value = _hide(root, resolve(root, schema["$ref"]), value, conceal, depth + 1)
     for branch in _BRANCHES:
         for part in schema.get(branch, ()):
             value = _hide(root, part, value, conceal, depth + 1)
@@ -124,7 +149,8 @@ def _hide(root: Any, schema: Any, value: Any, conceal: Callable[[Any], Any], dep
     return value
 
 
-def _resolve(root: Any, reference: str) -> Any:
+def resolve(root: Any, reference: str) -> Any:
+    """What a reference within the schema refers to."""
     target = root
     for part in reference.removeprefix("#").strip("/").split("/"):
         if part and isinstance(target, dict):
