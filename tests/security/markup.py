@@ -100,6 +100,8 @@ _ATTRIBUTES = frozenset(
         "cy",
         "r",
         "text-anchor",
+        "fill",
+        "font-size",
         "open",
     ]
 )
