@@ -24,11 +24,13 @@ STOP_EARLY = (
     "audit.head",
     "audit.newest_entries",
     "notes.newest_notes",
+    "outbox.deliveries_in_trouble",
+    "outbox.posted_notices",
     "outbox.waiting_notices",
     "store.mark_throwaway",
 )
 # They read all because all is what they are asked for.
-WHOLE_READINGS = ("asks.waiting_counts", "asks.woken", "rules.rules_in_force")
+WHOLE_READINGS = ("asks.waiting_counts", "asks.woken", "outbox.try_again", "rules.rules_in_force")
 
 
 def measure() -> Iterator[Figure]:

@@ -36,6 +36,9 @@ def pytest_configure(config):
         for variable in sign.variables:
             os.environ.pop(variable, None)
     os.environ.pop("GATE_TOKEN", None)
+    # Nor may it tell people anything by their own roads.
+    os.environ.pop("GATE_NOTIFY_CMD", None)
+    os.environ["XDG_CONFIG_HOME"] = str(HERE / "no-test-may-use-the-settings-of-a-person")
     os.environ["GATE_STORE"] = str(HERE / "no-test-may-use-the-default-store" / "gate.db")
 
 

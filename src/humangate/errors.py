@@ -10,6 +10,7 @@ GateError                     1   something unexpected
 ├── RefusedError              7   this caller may not do this
 │   ├── InvalidAnswerError    7   the answer does not fit the question
 │   └── AgentRefusedError     7   an agent tried what only a person may do
+├── DeliveryError             1   a notification could not be sent
 └── StoreTroubleError         8   the store cannot be read or written
 
 An error's text is written for the person who reads it: what is wrong, then what to do.
@@ -81,3 +82,7 @@ class StoreTroubleError(GateError):
     """The store cannot be read or written; `gate doctor` says why."""
 
     exit_code = 8
+
+
+class DeliveryError(GateError):
+    """A notification could not be sent; `gate notify` tells by which road."""

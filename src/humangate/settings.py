@@ -10,6 +10,8 @@ from humangate.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from humangate.domain.roads import Road
+
 
 class Setting(NamedTuple):
     """One thing a user may set."""
@@ -34,7 +36,20 @@ SETTINGS = (
         "100",
         "How long a wait in an agent's shell lasts before it says NOT ANSWERED YET.",
     ),
+    Setting(
+        "url",
+        "GATE_URL",
+        "",
+        "Where the web inbox is reached, for links in notifications: https://gate.example.org.",
+    ),
+    Setting(
+        "notify_cmd",
+        "GATE_NOTIFY_CMD",
+        "",
+        "A command that is run when something waits (notifications.md).",
+    ),
 )
+_ROADS = "notify"
 
 
 class Value(NamedTuple):
@@ -82,7 +97,7 @@ def _read_file(path: str) -> dict[str, Any]:
             written = tomllib.load(file)
     except (OSError, ValueError) as error:
         raise UsageError(f"the settings file {path} cannot be read: {error}") from None
-    known = [setting.name for setting in SETTINGS]
+    known = [*(setting.name for setting in SETTINGS), _ROADS]
     for name in written:
         if name not in known:
             raise UsageError(f"{path} sets {name!r}; there are only {', '.join(known)}")
@@ -108,3 +123,41 @@ def agent_wait_seconds(environ: Mapping[str, str]) -> float:
     if not 0 < seconds < 1e9:
         raise UsageError(f"agent_wait_seconds ({value.source}) is a number of seconds above 0")
     return seconds
+
+
+def inbox_url(environ: Mapping[str, str]) -> str:
+    """Where the web inbox is reached, without a slash at the end; empty when nobody said."""
+    value = read_settings(environ)["url"]
+    scheme, _, rest = value.text.rstrip("/").partition("://")
+    # Letters go through many hands: nothing that lets anybody in may stand in their links.
+    if value.text and (scheme not in ("http", "https") or not rest or set(rest) & set("@?# \t\n")):
+        raise UsageError(
+            f"url ({value.source}) is https://HOST or http://HOST:PORT, without user@ and without ?"
+        )
+    return value.text.rstrip("/")
+
+
+def roads(environ: Mapping[str, str]) -> tuple[Road, ...]:
+    """The roads that notices take: those of the settings file, and notify_cmd."""
+    path = settings_file(environ)
+    written = _read_file(path)
+    tables = written.get(_ROADS, [])
+    command = environ.get("GATE_NOTIFY_CMD") or str(written.get("notify_cmd", ""))
+    if not tables and not command:
+        return ()
+    # Imported here: most commands of most people never send anything.
+    from humangate.domain.roads import Road, parse_road
+
+    if not isinstance(tables, list):
+        raise UsageError(f"{_ROADS} in {path} is a list: write [[notify]] above each road")
+    found: dict[str, Road] = {}
+    for number, table in enumerate(tables, 1):
+        where = f"{_ROADS} number {number} in {path}"
+        road = parse_road(table, where)
+        if road.name in found:
+            raise UsageError(f"{where} is a road that stands there already: one of them is enough")
+        found[road.name] = road
+    if command:
+        road = Road("command", command)
+        found.setdefault(road.name, road)
+    return tuple(found.values())

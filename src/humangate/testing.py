@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from humangate.domain.answers import Given
 from humangate.domain.audit import Entry, Head
 from humangate.domain.digests import GENESIS, digest, link
+from humangate.domain.letters import Delivery, Posted
 from humangate.domain.principals import Caller, Person, person
 from humangate.doors.results import Conflict, Done
 from humangate.service import answering, conversing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from humangate.domain.answers import Answer
     from humangate.domain.asks import Ask, Change, Message, Notice
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from humangate.doors.results import Result
 
 _LONGEST_WAIT = timedelta(days=400)
+_CLAIM = timedelta(seconds=60)
+_DELIVERIES_KEPT = timedelta(days=7)
 
 
 class FakeClock:
@@ -67,7 +70,7 @@ class MemoryStore:
         self.visitors: list[Callable[[], bool]] = []
         """Called while somebody waits; each says whether it did something."""
         self.audit = _Audit(self)
-        self.outbox = _Outbox()
+        self.outbox = _Outbox(self)
         self.asks = _Asks(self)
         self.people = _People(self)
         self.logins = _Logins(self)
@@ -91,7 +94,7 @@ class MemoryStore:
 
     def record(self, events: Iterable[Event], notices: Iterable[Notice] = ()) -> None:
         self.audit.append(events)
-        self.outbox.notices.extend(notices)
+        self.outbox.put(notices)
 
 
 class _Bell:
@@ -441,11 +444,94 @@ class _Notes:
 
 
 class _Outbox:
-    def __init__(self) -> None:
-        self.notices: list[Notice] = []
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._posted: dict[int, Posted] = {}
+        self._last = 0
+        self._deliveries: dict[str, Delivery] = {}
+
+    def put(self, notices: Iterable[Notice]) -> None:
+        for notice in notices:
+            self._last += 1
+            self._posted[self._last] = Posted(self._last, notice, self._store.now())
 
     def waiting(self, limit: int) -> list[Notice]:
-        return self.notices[:limit]
+        return [posted.notice for posted in self.posted(limit)]
+
+    def posted(self, limit: int) -> list[Posted]:
+        return list(self._posted.values())[:limit]
+
+    def spread(self, deliveries: Mapping[Posted, Sequence[Delivery]]) -> None:
+        with self._store.lock:
+            for posted, ways in deliveries.items():
+                if self._posted.pop(posted.seq, None):
+                    self._deliveries |= {delivery.id: delivery for delivery in ways}
+            old = self._store.now() - _DELIVERIES_KEPT
+            kept = {i: one for i, one in self._deliveries.items() if one.written_at >= old}
+            self._deliveries = kept
+
+    def _open(self, road: str) -> list[Delivery]:
+        found = [one for one in self._deliveries.values() if one.road == road]
+        return [one for one in found if not (one.sent_at or one.given_up_at)]
+
+    def claim(self, road: str) -> Delivery | None:
+        with self._store.lock:
+            now = self._store.now()
+            due = [one for one in self._open(road) if _claimable_at(one) <= now]
+            if not due:
+                return None
+            first = min(due, key=lambda one: one.due_at)
+            claimed = first._replace(claimed_until=now + _CLAIM, attempts=first.attempts + 1)
+            self._deliveries[first.id] = claimed
+            return claimed
+
+    def sent(self, delivery: Delivery) -> None:
+        with self._store.lock:
+            self._replace(delivery.id, sent_at=self._store.now(), claimed_until=None, trouble="")
+
+    def failed(self, delivery: Delivery, trouble: str, again_at: datetime | None) -> None:
+        with self._store.lock:
+            given_up = None if again_at else self._store.now()
+            due_at = again_at or delivery.due_at
+            if self._is_newest_claim(delivery):
+                self._replace(delivery.id, claimed_until=None, trouble=trouble)
+                self._replace(delivery.id, due_at=due_at, given_up_at=given_up)
+
+    def put_off(self, delivery: Delivery, until: datetime) -> None:
+        with self._store.lock:
+            if self._is_newest_claim(delivery):
+                attempts = delivery.attempts - 1
+                self._replace(delivery.id, claimed_until=None, due_at=until, attempts=attempts)
+
+    def drop(self, delivery: Delivery) -> None:
+        with self._store.lock:
+            if not self._deliveries[delivery.id].sent_at:
+                del self._deliveries[delivery.id]
+
+    def troubles(self, limit: int) -> list[Delivery]:
+        found = [one for one in self._deliveries.values() if one.trouble]
+        return sorted(found, key=lambda one: one.written_at, reverse=True)[:limit]
+
+    def next_due(self, road: str) -> datetime | None:
+        return min(map(_claimable_at, self._open(road)), default=None)
+
+    def try_again(self) -> int:
+        with self._store.lock:
+            given_up = [one.id for one in self._deliveries.values() if one.given_up_at]
+            for one in given_up:
+                self._replace(one, given_up_at=None, attempts=0, due_at=self._store.now())
+            return len(given_up)
+
+    def _is_newest_claim(self, delivery: Delivery) -> bool:
+        current = self._deliveries[delivery.id]
+        return current.attempts == delivery.attempts and not current.sent_at
+
+    def _replace(self, delivery_id: str, **changes: Any) -> None:
+        self._deliveries[delivery_id] = self._deliveries[delivery_id]._replace(**changes)
+
+
+def _claimable_at(delivery: Delivery) -> datetime:
+    return max(delivery.due_at, delivery.claimed_until or delivery.due_at)
 
 
 class _Audit:

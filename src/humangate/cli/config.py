@@ -6,8 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from humangate.cli.screen import print_json
+from humangate.domain.roads import Road
 from humangate.errors import NotFoundError
-from humangate.settings import read_settings, settings_file, store_path
+from humangate.settings import Value, read_settings, roads, settings_file, store_path
 
 if TYPE_CHECKING:
     import argparse
@@ -21,6 +22,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     values = read_settings(os.environ)
     values["store"] = values["store"]._replace(text=store_path(os.environ))
+    # Roads hold passwords: they are shown by their names.
+    command = values["notify_cmd"]
+    values["notify_cmd"] = command._replace(
+        text=command.text and Road("command", command.text).name
+    )
+    names = ", ".join(road.name for road in roads(os.environ))
+    values["notify"] = Value(names, settings_file(os.environ) if names else "default")
     if args.name and args.name not in values:
         raise NotFoundError(f"there is no setting {args.name!r}; there are {', '.join(values)}")
     if args.name:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from humangate.doors.store import Store
+
+_MOST_TROUBLES = 5
 _NETWORK = ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "afs", "ceph")
 
 
@@ -63,12 +66,28 @@ def _examine() -> Iterator[Finding]:
         faults = list(verify(store))
         head = store.audit.head()
         yield Finding(not faults, f"the audit trail has {head.seq} events and {len(faults)} faults")
+        yield from _roads(store)
     except GateError as error:
         yield Finding(False, str(error))
     yield _privacy(os.path.dirname(path))
     yield _file_system(path)
     yield _agents()
     yield from _hosts()
+
+
+def _roads(store: Store) -> Iterator[Finding]:
+    """By which roads people are told, and what was given up on the way."""
+    from humangate.cli.notify import trouble_line
+
+    names = [road.name for road in wiring.post(store).roads]
+    told = (
+        f"people are told by {', '.join(names)}" if names else "no road tells people: gate notify"
+    )
+    yield Finding(True, told)
+    for delivery in store.outbox.troubles(_MOST_TROUBLES):
+        hint = "; mend the road (gate notify test), then: gate notify send --again"
+        given_up = delivery.given_up_at is not None
+        yield Finding(not given_up and None, trouble_line(delivery) + (hint if given_up else ""))
 
 
 def _hosts() -> Iterator[Finding]:

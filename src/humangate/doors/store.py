@@ -10,12 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from humangate.domain.answers import Answer
     from humangate.domain.asks import Ask, Change, Message, Notice
     from humangate.domain.audit import Entry, Event, Head
+    from humangate.domain.letters import Delivery, Posted
     from humangate.domain.logins import Login, Token
     from humangate.domain.notes import Note
     from humangate.domain.principals import Person
@@ -193,9 +194,53 @@ class Notes(Protocol):
 
 
 class Outbox(Protocol):
-    """Notices waiting for a channel to send them."""
+    """Notices waiting for a channel to send them, and their deliveries: one for each road."""
 
     def waiting(self, limit: int) -> list[Notice]: ...
+
+    def posted(self, limit: int) -> list[Posted]:
+        """Notices that were not spread yet, oldest first."""
+        ...
+
+    def spread(self, deliveries: Mapping[Posted, Sequence[Delivery]]) -> None:
+        """Put each notice's deliveries (none is allowed) in its place, unless somebody did before.
+
+        Deliveries that were written more than 7 days ago are forgotten.
+        """
+        ...
+
+    def claim(self, road: str) -> Delivery | None:
+        """The first delivery due on a road, for 60 seconds: after that others may claim it.
+
+        Only one, so that every claim outlives its sending.
+        """
+        ...
+
+    def sent(self, delivery: Delivery) -> None: ...
+
+    def failed(self, delivery: Delivery, trouble: str, again_at: datetime | None) -> None:
+        """To be tried again then; None: given up. Nothing happens once others have claimed it."""
+        ...
+
+    def put_off(self, delivery: Delivery, until: datetime) -> None:
+        """It is not to be sent before then; this was no attempt."""
+        ...
+
+    def drop(self, delivery: Delivery) -> None:
+        """Nobody needs it any more."""
+        ...
+
+    def troubles(self, limit: int) -> list[Delivery]:
+        """What could not be sent so far, given up or not, newest first."""
+        ...
+
+    def next_due(self, road: str) -> datetime | None:
+        """When something can be claimed on a road; None: nothing waits there."""
+        ...
+
+    def try_again(self) -> int:
+        """What was given up is due again; says how many."""
+        ...
 
 
 class Audit(Protocol):

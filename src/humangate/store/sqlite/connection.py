@@ -15,7 +15,7 @@ from humangate.errors import StoreTroubleError
 from humangate.store.sqlite.bell import ring
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from humangate.doors.clock import Clock
 
@@ -159,11 +159,16 @@ class Transaction:
     """Begins at once, commits and syncs at the end, and undoes everything on any error."""
 
     def __init__(
-        self, connection: Connection, clock: Clock | None = None, bell_path: str = ""
+        self,
+        connection: Connection,
+        clock: Clock | None = None,
+        bell_path: str = "",
+        committed: Callable[[], None] | None = None,
     ) -> None:
         self._db = connection
         self._clock = clock
         self._bell_path = bell_path
+        self._committed = committed
 
     def __enter__(self) -> str:
         self._db.lock.acquire()
@@ -189,6 +194,8 @@ class Transaction:
             raise self._db.trouble(error) from error
         if error is None and self._bell_path:
             ring(self._bell_path)
+        if error is None and self._committed:
+            self._committed()
 
     def _undo(self) -> None:
         """Whatever was not committed goes."""

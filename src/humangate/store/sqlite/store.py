@@ -17,7 +17,7 @@ from humangate.store.sqlite.queries import load
 from humangate.store.sqlite.rules import SqliteRules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
     from humangate.domain.asks import Notice
@@ -32,15 +32,18 @@ _SQL = load("store")
 class SqliteStore:
     """Everything in one file; a bell beside it wakes the waiters."""
 
-    def __init__(self, path: str, clock: Clock) -> None:
+    def __init__(self, path: str, clock: Clock, told: Callable[[], None] | None = None) -> None:
+        """`told` is called after each commit that put notices into the outbox."""
         self._clock = clock
+        self._told = told
+        self._has_news = False
         self._bell_path = f"{path}-bell"
         self.connection = Connection(path)
         self.connection.prepare(_migrations())
         self.asks = SqliteAsks(self)
         self.people = SqlitePeople(self)
         self.logins = SqliteLogins(self)
-        self.outbox = SqliteOutbox(self.connection)
+        self.outbox = SqliteOutbox(self)
         self.audit = SqliteAudit(self.connection)
         self.rules = SqliteRules(self)
         self.notes = SqliteNotes(self)
@@ -65,12 +68,23 @@ class SqliteStore:
 
     def transaction(self) -> Transaction:
         """A transaction that rings the bell once it is committed; entering it gives its time."""
-        return Transaction(self.connection, self._clock, self._bell_path)
+        return Transaction(self.connection, self._clock, self._bell_path, self._tell)
 
-    def record(self, at: str, events: Iterable[Event], notices: Iterable[Notice] = ()) -> None:
+    def quiet_transaction(self) -> Transaction:
+        """One that wakes nobody: what it changes is no state of an ask."""
+        return Transaction(self.connection, self._clock)
+
+    def _tell(self) -> None:
+        if self._has_news and self._told:
+            self._has_news = False
+            if not self.throwaway:
+                self._told()
+
+    def record(self, at: str, events: Iterable[Event], notices: Sequence[Notice] = ()) -> None:
         """What belongs to every change of state, in the same transaction (law 9)."""
         self.audit.append(at, events)
         self.outbox.put(at, notices)
+        self._has_news = self._has_news or bool(notices)
 
     def problems(self) -> list[str]:
         return self.connection.problems()

@@ -1,0 +1,197 @@
+"""What the outbox of every store must do: each delivery goes out once, after a crash once more."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+
+import pytest
+from tests.conftest import a_person
+
+from humangate.domain.asks import Notice, Origin
+from humangate.domain.letters import Delivery, Posted
+from humangate.service import asking
+from humangate.service.asking import Request
+from humangate.wiring import open_store, open_throwaway_store
+
+
+def posted(store):
+    asking.ask(store, Request("Why?"), Origin(), a_person())
+    return store.outbox.posted(9)[-1]
+
+
+def a_delivery(store, name="d1", road="desktop", **more):
+    return Delivery(name, "opened", "a-222", "bob", road, store.now(), store.now(), **more)
+
+
+def spread(store, *deliveries):
+    store.outbox.spread({posted(store): deliveries or (a_delivery(store),)})
+    return deliveries
+
+
+@pytest.mark.proves("NTF-10", "STORE-1")
+def test_a_notice_is_spread_once(store):
+    first = posted(store)
+    assert first == Posted(1, Notice("opened", first.notice.ask_id), store.now())
+    store.outbox.spread({first: [a_delivery(store), a_delivery(store, "d2", "other")]})
+    assert store.outbox.posted(9) == store.outbox.waiting(9) == []
+    store.outbox.spread({first: [a_delivery(store, "d3")]})
+    assert store.outbox.claim("desktop").id == "d1" and store.outbox.claim("desktop") is None
+    assert store.outbox.claim("other").id == "d2"
+
+
+@pytest.mark.proves("NTF-10", "STORE-1")
+def test_a_later_notice_is_not_taken_for_one_that_was_spread(store):
+    first = posted(store)
+    store.outbox.spread({first: []})
+    store.clock.advance(1)
+    second = posted(store)
+    store.outbox.spread({first: [a_delivery(store)]})
+    assert store.outbox.posted(9) == [second] and store.outbox.claim("desktop") is None
+
+
+@pytest.mark.proves("NTF-11", "STORE-1")
+def test_a_claim_lasts_a_minute_and_then_the_same_delivery_can_be_claimed_again(store):
+    spread(store)
+    claimed = store.outbox.claim("desktop")
+    until = store.now() + timedelta(seconds=60)
+    assert claimed == a_delivery(store, attempts=1, claimed_until=until)
+    assert store.outbox.next_due("desktop") == until
+    store.clock.advance(59)
+    assert store.outbox.claim("desktop") is None
+    store.clock.advance(1)
+    again = store.outbox.claim("desktop")
+    assert (again.id, again.attempts) == ("d1", 2)
+    store.outbox.sent(again)
+    store.clock.advance(3600)
+    assert store.outbox.claim("desktop") is None and store.outbox.next_due("desktop") is None
+
+
+@pytest.mark.proves("NTF-11", "STORE-1")
+def test_what_failed_is_due_later_and_what_was_given_up_never(store):
+    spread(store)
+    again_at = store.now() + timedelta(seconds=10)
+    store.outbox.failed(store.outbox.claim("desktop"), "a trouble", again_at)
+    assert store.outbox.claim("desktop") is None and store.outbox.next_due("desktop") == again_at
+    (trouble,) = store.outbox.troubles(9)
+    assert (trouble.trouble, trouble.given_up_at, trouble.due_at) == ("a trouble", None, again_at)
+    store.clock.advance(10)
+    store.outbox.failed(store.outbox.claim("desktop"), "worse", None)
+    (trouble,) = store.outbox.troubles(9)
+    assert (trouble.trouble, trouble.given_up_at) == ("worse", store.now())
+    store.clock.advance(86400)
+    assert store.outbox.claim("desktop") is None and store.outbox.next_due("desktop") is None
+    assert (store.outbox.try_again(), store.outbox.try_again()) == (1, 0)
+    claimed = store.outbox.claim("desktop")
+    assert (claimed.id, claimed.attempts) == ("d1", 1)
+    store.outbox.sent(claimed)
+    assert store.outbox.troubles(9) == []
+
+
+@pytest.mark.proves("NTF-11", "STORE-1")
+def test_a_sender_that_was_too_slow_changes_nothing(store):
+    spread(store)
+    slow = store.outbox.claim("desktop")
+    store.clock.advance(60)
+    fast = store.outbox.claim("desktop")
+    store.outbox.failed(slow, "late", None)
+    store.outbox.put_off(slow, store.now())
+    assert store.outbox.troubles(9) == []
+    assert store.outbox.next_due("desktop") == fast.claimed_until
+    store.outbox.sent(fast)
+    store.outbox.failed(fast, "no", None)
+    store.outbox.drop(fast)
+    assert store.outbox.troubles(9) == []
+
+
+@pytest.mark.proves("NTF-11", "STORE-1")
+def test_a_delivery_can_be_put_off_or_dropped(store):
+    spread(store, a_delivery(store), a_delivery(store, "d2", "other"))
+    until = store.now() + timedelta(hours=9)
+    store.outbox.put_off(store.outbox.claim("desktop"), until)
+    assert store.outbox.next_due("desktop") == until
+    store.clock.advance(9 * 3600)
+    assert store.outbox.claim("desktop").attempts == 1
+    store.outbox.drop(store.outbox.claim("other"))
+    assert store.outbox.next_due("other") is None and store.outbox.troubles(9) == []
+
+
+@pytest.mark.proves("NTF-11", "STORE-1")
+def test_the_oldest_due_goes_first_and_troubles_come_newest_first(store):
+    later = a_delivery(store)._replace(due_at=store.now() + timedelta(seconds=5))
+    spread(store, later, a_delivery(store, "d2"))
+    assert store.outbox.claim("desktop").id == "d2" and store.outbox.claim("desktop") is None
+    store.clock.advance(5)
+    assert store.outbox.claim("desktop").id == "d1"
+    for name in ("d3", "d4"):
+        store.clock.advance(1)
+        spread(store, a_delivery(store, name, "x"))
+        store.outbox.failed(store.outbox.claim("x"), "t", None)
+    assert [one.id for one in store.outbox.troubles(9)] == ["d4", "d3"]
+    assert [one.id for one in store.outbox.troubles(1)] == ["d4"]
+
+
+@pytest.mark.proves("NTF-12", "STORE-1")
+def test_old_deliveries_are_forgotten(store):
+    spread(store, a_delivery(store), a_delivery(store, "d2", "other"))
+    store.outbox.sent(store.outbox.claim("desktop"))
+    store.outbox.failed(store.outbox.claim("other"), "t", None)
+    store.clock.advance(7 * 86400)
+    store.outbox.spread({})
+    assert len(store.outbox.troubles(9)) == 1
+    store.clock.advance(1)
+    store.outbox.spread({})
+    assert store.outbox.troubles(9) == []
+
+
+@pytest.mark.proves("NTF-10", "NTF-11")
+def test_of_many_senders_at_once_one_gets_each_delivery(tmp_path):
+    path = str(tmp_path / "gate.db")
+    store = open_store(path)
+    news = [posted(store) for _ in range(5)]
+    got, start = [], threading.Barrier(4)
+
+    def send(number):
+        mine = open_store(path)
+        start.wait()
+        mine.outbox.spread({one: [a_delivery(mine, f"{one.seq}/{number}")] for one in news})
+        while claimed := mine.outbox.claim("desktop"):
+            got.append(claimed.id)
+            mine.outbox.sent(claimed)
+        mine.close()
+
+    threads = [threading.Thread(target=send, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    while claimed := store.outbox.claim("desktop"):
+        got.append(claimed.id)
+        store.outbox.sent(claimed)
+    assert sorted(one.partition("/")[0] for one in got) == ["1", "2", "3", "4", "5"]
+
+
+@pytest.mark.proves("NTF-13")
+def test_news_is_told_after_the_commit_and_never_of_a_throwaway_store(tmp_path, monkeypatch):
+    seen = []
+    path = str(tmp_path / "gate.db")
+
+    def told():
+        other = open_store(path)
+        seen.append(len(other.outbox.waiting(99)))
+        other.close()
+
+    monkeypatch.setattr("humangate.wiring._starter", lambda _: told)
+    store = open_store(path)
+    ask = asking.ask(store, Request("Why?"), Origin(), a_person()).ask
+    assert seen == [1]
+    store.people.set_group("ops", [], [])
+    store.outbox.spread({one: [] for one in store.outbox.posted(9)})
+    assert seen == [1]
+    asking.cancel(store, ask.id, a_person(), "")
+    assert seen == [1, 1]
+    store.close()
+    thrown = str(tmp_path / "thrown.db")
+    open_throwaway_store(thrown).close()
+    asking.ask(open_store(thrown), Request("Why?"), Origin(), a_person())
+    assert seen == [1, 1]

@@ -1,0 +1,269 @@
+"""Roads and letters: whom a notice reaches, when, and what it says."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from humangate.domain import letters, roads
+from humangate.domain.asks import Ask, Notice, Origin, make_question
+from humangate.domain.letters import Delivery, compose
+from humangate.domain.notes import Note
+from humangate.domain.requirements import ANYBODY, Requirement
+from humangate.domain.roads import Road, parse_road
+from humangate.errors import UsageError
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+BERLIN = ZoneInfo("Europe/Berlin")
+WHERE = "notify number 2 in /c.toml"
+
+
+def an_ask(prompt="Deploy?", priority=2, requirement=ANYBODY, **more):
+    question = make_question("approval", prompt, context="the context", requirement=requirement)
+    origin = Origin(project="/home/x/shop", agent=more.pop("agent", "coder"))
+    return Ask("a-222", question, origin, NOW, "d" * 64, priority, going_on="going on", **more)
+
+
+def letter(kind="opened", ask=None, words=None, to="", url="https://gate.example.org"):
+    delivery = Delivery("i" * 32, kind, ask.id if ask else "", to, "desktop", NOW, NOW)
+    return compose(delivery, url, ask, words)
+
+
+@pytest.mark.proves("NTF-1")
+def test_roads_are_read_from_the_settings():
+    assert parse_road({"to": "desktop"}, WHERE) == Road("desktop", "")
+    assert parse_road({"to": "command: ./ring.sh"}, WHERE) == Road("command", "./ring.sh")
+    whole = {"to": "webhook: https://h.example/x?y=1", "person": "ada", "priority": "high",
+             "quiet": "22:00-07:00", "secret": "whsec_c2VjcmV0"}  # fmt: skip
+    road = parse_road(whole, WHERE)
+    assert road[:4] == ("webhook", "https://h.example/x?y=1", "ada", 1)
+    assert f"{road.quiet.begin:%H:%M} {road.quiet.end:%H:%M}" == "22:00 07:00"
+    assert roads.signing_key(road.secret) == b"secret"
+    assert parse_road({"to": "ntfy://h/t"}, WHERE) == Road("apprise", "ntfy://h/t")
+
+
+@pytest.mark.proves("NTF-1", "LAW-10")
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ("desktop", "is a table"),
+        ({}, 'to is "desktop"'),
+        ({"to": "carrier pigeon"}, 'to is "desktop"'),
+        ({"to": "command:  "}, 'to is "desktop"'),
+        ({"to": "webhook: ftp://x"}, "webhook: https://HOST"),
+        ({"to": "webhook: https://me:hunter2@x/"}, "without user@"),
+        ({"to": "desktop", "form": "x"}, "sets 'form'; there are only to, person"),
+        ({"to": "desktop", "person": 7}, "person is a text"),
+        ({"to": "desktop", "priority": "soon"}, "priority is urgent, high"),
+        ({"to": "desktop", "quiet": "late"}, 'quiet is "22:00-07:00"'),
+        ({"to": "desktop", "quiet": "22:00-25:00"}, 'quiet is "22:00-07:00"'),
+        ({"to": "desktop", "quiet": "22:00-22:00"}, "never begin"),
+        ({"to": "desktop", "secret": "c2VjcmV0"}, "belongs to a webhook"),
+        ({"to": "webhook: https://x", "secret": "whsec_hunter2!"}, "secret is base64"),
+    ],
+)
+def test_bad_roads_are_refused_with_a_sentence_and_without_their_passwords(table, sentence):
+    with pytest.raises(UsageError) as caught:
+        parse_road(table, WHERE)
+    assert sentence in str(caught.value) and str(caught.value).startswith(WHERE)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.proves("NTF-2")
+@pytest.mark.parametrize(
+    ("via", "target", "name"),
+    [
+        ("apprise", "mailto://ada:hunter2@gmail.com?to=x", "mailto://gmail.com"),
+        ("apprise", "mailto://ada:hunter2/x@gmail.com", "mailto://"),
+        ("apprise", "ntfy://ada:hunter2@ntfy.example.org:8080/hunter2", "ntfy://ntfy.example.org"),
+        ("apprise", "ntfy://hunter2", "ntfy://"),
+        ("apprise", "slack://hunter2/hunter2/hunter2", "slack://"),
+        ("apprise", "tgram://hunter2:x/1", "tgram://"),
+        ("apprise", "json://[::1]/hunter2", "json://"),
+        ("webhook", "https://hooks.example.org/hunter2?k=hunter2", "webhook https://hooks.example.org"),
+        ("command", "TOKEN=hunter2 /usr/bin/curl hunter2", "command curl"),
+        ("command", "TOKEN=hunter2", "command"),
+        ("command", "'hunter2 x'", "command"),
+    ],
+)  # fmt: skip
+def test_a_road_is_shown_by_a_name_that_holds_no_password(via, target, name):
+    road = Road(via, target, "ada", secret="hunter2")
+    assert road.name.startswith(f"{name} #") and road.name.endswith(" of ada")
+    assert "hunter2" not in repr(road)
+    assert road.name != road._replace(target=target + "x").name
+    assert Road("desktop", "").name == "desktop"
+
+
+DESKTOP, ADA, BOB = Road("desktop", ""), Road("apprise", "a://x", "ada"), Road("desktop", "", "bob")
+HOOK, COMMAND = Road("webhook", "https://x"), Road("command", "x")
+ALL = [DESKTOP, ADA, BOB, HOOK, COMMAND]
+
+
+@pytest.mark.proves("NTF-3")
+def test_a_notice_takes_the_roads_of_those_it_is_for():
+    def reached(kind, ask=None, to="", ways=ALL):
+        return roads.roads_for(Notice(kind, "a-222", to), ask, ways, {"ops": ("bob", "cy")})
+
+    anybodys = an_ask()
+    for kind in ("opened", "reminder", "replied"):
+        assert reached(kind, anybodys) == ALL
+    assert reached("note") == ALL
+    adas = an_ask(requirement=Requirement(1, ("ada",)))
+    assert reached("opened", adas) == [DESKTOP, ADA, HOOK, COMMAND]
+    assert reached("opened", an_ask(requirement=Requirement(2, veto=("ada",)))) == ALL
+    assert reached("settled", anybodys) == [HOOK]
+    assert reached("escalated", anybodys, "ada") == [ADA, HOOK, COMMAND]
+    assert reached("escalated", anybodys, "ops") == [BOB, HOOK, COMMAND]
+    assert reached("escalated", anybodys, "nobody") == [DESKTOP, HOOK, COMMAND]
+
+
+@pytest.mark.proves("NTF-3")
+def test_a_road_takes_only_what_is_urgent_enough():
+    high = Road("desktop", "", priority=1)
+    taken = [
+        roads.roads_for(Notice("opened", "a-222"), an_ask(priority=p), [high], {}) != []
+        for p in range(5)
+    ]
+    assert taken == [True, True, False, False, False]
+    assert roads.roads_for(Notice("note", ""), None, [high], {}) == []
+    assert roads.roads_for(Notice("note", ""), None, [high._replace(priority=2)], {})
+
+
+@pytest.mark.proves("NTF-4")
+def test_what_nobody_needs_to_hear_any_more_is_known():
+    over = an_ask(status="answered")
+    assert [
+        kind
+        for kind in ("opened", "reminder", "escalated", "replied", "settled", "note")
+        if roads.is_moot(kind, over)
+    ] == ["opened", "reminder", "escalated"]
+    assert not roads.is_moot("opened", an_ask())
+    assert roads.is_moot("settled", None) and not roads.is_moot("note", None)
+    day = timedelta(days=1)
+    assert not roads.is_stale("settled", NOW - day, NOW)
+    assert roads.is_stale("settled", NOW - day - timedelta(seconds=1), NOW)
+    assert not roads.is_stale("opened", NOW - 9 * day, NOW)
+
+
+def quiet(hours):
+    return parse_road({"to": "desktop", "quiet": hours}, WHERE)
+
+
+def local(day, hour, minute=0, fold=0):
+    return datetime(2026, *day, hour, minute, tzinfo=BERLIN, fold=fold).astimezone(UTC)
+
+
+@pytest.mark.proves("NTF-5")
+@pytest.mark.parametrize(
+    ("hours", "at", "until"),
+    [
+        ("22:00-07:00", local((1, 10), 21, 59), None),
+        ("22:00-07:00", local((1, 10), 22), local((1, 11), 7)),
+        ("22:00-07:00", local((1, 11), 6, 59), local((1, 11), 7)),
+        ("22:00-07:00", local((1, 11), 7), None),
+        ("12:00-14:00", local((1, 10), 11, 59), None),
+        ("12:00-14:00", local((1, 10), 13), local((1, 10), 14)),
+        ("12:00-14:00", local((1, 10), 14), None),
+        # The night in which an hour is missing, and the one in which an hour comes twice.
+        ("22:00-07:00", local((3, 28), 23), datetime(2026, 3, 29, 5, tzinfo=UTC)),
+        ("22:00-07:00", local((10, 24), 23), datetime(2026, 10, 25, 6, tzinfo=UTC)),
+        ("22:00-02:30", local((3, 28), 23), datetime(2026, 3, 29, 1, 30, tzinfo=UTC)),
+        ("22:00-02:30", local((10, 25), 2, 10), datetime(2026, 10, 25, 0, 30, tzinfo=UTC)),
+        ("22:00-02:30", local((10, 25), 2, 10, 1), datetime(2026, 10, 25, 1, 30, tzinfo=UTC)),
+    ],
+)
+def test_quiet_hours_put_off_what_is_not_urgent(hours, at, until):
+    assert roads.send_at(quiet(hours), an_ask(), at, BERLIN) == (until or at)
+    assert roads.send_at(quiet(hours), None, at, BERLIN) == (until or at)
+    assert roads.send_at(quiet(hours), an_ask(priority=0), at, BERLIN) == at
+    assert roads.send_at(DESKTOP, an_ask(), at, BERLIN) == at
+
+
+@pytest.mark.proves("NTF-5")
+def test_without_a_zone_quiet_hours_are_those_of_this_machine(monkeypatch):
+    at = datetime(2026, 7, 1, 10, tzinfo=UTC)
+    here = at.astimezone()
+    hours = f"{here:%H}:00-{here:%H}:30"
+    assert roads.send_at(quiet(hours), None, at) == at + timedelta(minutes=30)
+
+
+@pytest.mark.proves("NTF-6")
+def test_retries_come_later_and_later_and_end():
+    waits = [roads.retry_at(attempts, NOW) for attempts in range(1, 8)]
+    assert [wait and (wait - NOW).total_seconds() for wait in waits] == [
+        10, 60, 300, 1800, 7200, None, None,
+    ]  # fmt: skip
+    assert [roads.is_exhausted(attempts) for attempts in (1, 6, 7)] == [False, False, True]
+
+
+@pytest.mark.proves("NTF-7")
+def test_a_letter_says_who_asks_what_and_where():
+    told = letter(ask=an_ask(priority=0))
+    assert told.title == "Asked by coder (urgent)"
+    assert told.body == "Deploy?\na-222 · approval · shop"
+    assert told.link == "https://gate.example.org/asks/a-222" and told.priority == "urgent"
+    assert letter(ask=an_ask(), url="").link == ""
+    titles = {
+        kind: letter(kind, an_ask(agent=""), to="bob").title
+        for kind in ("reminder", "escalated", "replied", "settled")
+    }
+    assert titles == {
+        "reminder": "Still waiting, asked by somebody",
+        "escalated": "Escalated to bob: asked by somebody",
+        "replied": "Reply from somebody",
+        "settled": "Settled: a-222 is pending",
+    }
+    over = an_ask(status="answered", decision="rejected")
+    assert letter("settled", over).title == "Settled: a-222 is rejected"
+    said = letter("replied", an_ask(), Note("claude/1", "", "on main", NOW))
+    assert said.body.startswith("on main\n") and said.document["data"]["text"] == "on main"
+    assert said.document["data"]["prompt"] == "Deploy?"
+
+
+@pytest.mark.proves("NTF-7")
+def test_a_note_is_told_with_its_author():
+    told = letter("note", words=Note("coder", "/home/x/shop/", "half way", NOW))
+    assert (told.title, told.body) == ("Note from coder", "half way\nshop")
+    assert told.link == "https://gate.example.org/" and told.document["type"] == "note.sent"
+    gone = letter("note")
+    assert (gone.title, gone.body) == ("Note from somebody", "")
+    tried = letters.compose_test(Delivery("i", "test", "", "", "x", NOW, NOW), "")
+    assert tried.document["type"] == "gate.tested" and tried.title == "Test from gate"
+
+
+@pytest.mark.proves("NTF-8")
+def test_no_letter_holds_what_is_nobodys_business():
+    secret = an_ask("Deploy with password=hunter2x9 now?", status="answered", value="hunter2x9",
+                    note="hunter2x9 is it")  # fmt: skip
+    for kind in ("opened", "settled", "replied"):
+        told = json.dumps(letter(kind, secret))
+        assert not any(word in told for word in ("hunter2x9", "the context", "going on"))
+        assert "‹hidden›" in letter(kind, secret).body
+
+
+@pytest.mark.proves("NTF-8", "LAW-8")
+@pytest.mark.parametrize(
+    "hostile",
+    ["a\r\nBcc: x@y\r\n\r\nbody", "\x1b]0;title\x07", "a\x00b", "--help", "\u202egnp", "x" * 200_000],
+)  # fmt: skip
+def test_what_agents_write_is_inert_and_short(hostile):
+    ask = an_ask(hostile, agent=hostile)._replace(
+        origin=Origin(project=f"/p/{hostile}", agent=hostile)
+    )
+    for kind in ("opened", "escalated", "settled", "replied", "reminder"):
+        told = letter(kind, ask, Note("x", "", hostile, NOW), to=hostile)
+        assert "\n" not in told.title and told.body.count("\n") == 1
+        assert (told.title + told.body.replace("\n", "")).isprintable()
+        assert told.title[0] != "-" and len(told.title) < 200 and len(told.body) < 500
+        whole = json.dumps(told.document, ensure_ascii=False)
+        assert whole.isprintable() and len(whole) < 2_000
+
+
+@pytest.mark.proves("NTF-8")
+def test_a_prompt_of_a_megabyte_takes_no_time():
+    ask = an_ask()
+    ask = ask._replace(question=ask.question._replace(prompt="token: x" * 131_072))
+    assert len(letter(ask=ask).body) < 400

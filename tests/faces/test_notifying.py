@@ -1,0 +1,670 @@
+"""Word that something waits, over real roads to servers on this machine.
+
+The one fake is the desktop: programs on PATH that write down how they were called stand in for
+notify-send and osascript, which need a session bus and a Mac.
+"""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import io
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from aiosmtpd.controller import Controller
+from bench.hot import SLOW_MODULES
+from standardwebhooks.webhooks import Webhook
+from tests.conftest import a_person
+
+from humangate import senders, settings, wiring
+from humangate.channels.apprise import AppriseChannel
+from humangate.channels.command import CommandChannel
+from humangate.channels.desktop import DesktopChannel
+from humangate.channels.webhook import WebhookChannel
+from humangate.domain.asks import Ask, Origin, make_question
+from humangate.domain.letters import Delivery, compose
+from humangate.domain.roads import Road
+from humangate.errors import DeliveryError
+from humangate.service import asking, notifying
+from humangate.service.asking import Request
+from humangate.service.notifying import Post, Sender
+from humangate.testing import FakeClock
+
+# Apprise tries out modules that this Python is about to lose.
+pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated")
+
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+PATIENCE_SECONDS = 30
+HOSTILE = [
+    "Why?\r\nBcc: thief@example.org\r\n\r\n<script>",
+    "--help",
+    "-e 'do shell script'",
+    "<b>&amp;</b> \x1b[2J\x00 \u202e $(touch /tmp/x) `id`",
+]
+
+
+class Server:
+    """Takes every request, answers as told, and can leave one without an answer."""
+
+    def __init__(self):
+        self.requests = []
+        self.answers = []
+        self.arrived = threading.Semaphore(0)
+        self.hold = threading.Event()
+        self.hold.set()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["content-length"] or 0))
+                headers = {name.lower(): text for name, text in self.headers.items()}
+                outer.requests.append((self.path, headers, body))
+                outer.arrived.release()
+                outer.hold.wait(PATIENCE_SECONDS)
+                status = outer.answers.pop(0) if outer.answers else 200
+                try:
+                    self.send_response(status)
+                    self.send_header("location", f"{outer.url}/elsewhere")
+                    self.end_headers()
+                    self.wfile.write(b"{}")
+                except OSError:
+                    pass  # whoever asked has been killed, or has given up
+
+            def log_message(self, *_):
+                """Says nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.port = self._server.server_address[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+        self._thread.start()
+
+    def take(self):
+        assert self.arrived.acquire(timeout=PATIENCE_SECONDS), "no request came"
+        return self.requests[-1]
+
+    def close(self):
+        self.hold.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+@pytest.fixture
+def server():
+    made = Server()
+    yield made
+    made.close()
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
+class Home:
+    """Somebody's own store, with roads in the settings file."""
+
+    def __init__(self, world):
+        self.world = world
+        self.path = str(world.folder / "own" / "gate.db")
+        self.file = Path(world.plain.environ["HOME"]) / ".config" / "humangate" / "config.toml"
+        self.file.parent.mkdir(parents=True)
+        environ = world.plain.environ | {"GATE_STORE": self.path}
+        self.shell = type(world.plain)(world.plain.folder, environ)
+        self.gate, self.start = self.shell.gate, self.shell.start
+
+    def write(self, *roads, first=""):
+        tables = [
+            "\n".join(
+                ["[[notify]]", *(f"{key} = {json.dumps(text)}" for key, text in road.items())]
+            )
+            for road in roads
+        ]
+        self.file.write_text("\n".join([first, *tables]))
+
+    def ask(self, *words, **environ):
+        ran = self.gate("ask", "--no-wait", *words, **environ)
+        assert ran.code == 0, ran.err
+        return ran.out.strip()
+
+    def post(self, store):
+        environ = {"XDG_CONFIG_HOME": str(self.file.parent.parent)}
+        made = wiring.post(store)
+        return Post(settings.roads(environ), made.open_channel, settings.inbox_url(environ))
+
+    def wait_for_sender(self):
+        wait_until(lambda: not senders.is_held(senders.lock_path(self.path)))
+
+
+@pytest.fixture
+def home(world):
+    made = Home(world)
+    yield made
+    made.wait_for_sender()
+
+
+def wait_until(holds):
+    until = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        assert time.monotonic() < until, "it never happened"
+        threading.Event().wait(0.02)
+
+
+def a_letter(prompt="Deploy?", agent="coder", priority=2):
+    now = datetime.now(UTC)
+    question = make_question("approval", prompt, context="the context")
+    ask = Ask("a-222", question, Origin(project="/p/shop", agent=agent), now, "d" * 64, priority)
+    delivery = Delivery("i" * 32, "opened", "a-222", "", "x", now, now)
+    return compose(delivery, "https://gate.example.org", ask)
+
+
+def now():
+    return datetime.now(UTC)
+
+
+@pytest.mark.proves("NTF-13", "NTF-17", "NTF-7")
+def test_whoever_asks_sends_a_signed_event_and_the_sender_ends(home, server):
+    home.write(
+        {"to": f"webhook: {server.url}/in", "secret": SECRET}, first='url = "https://g.example"'
+    )
+    ask_id = home.ask("Deploy?", "--kind", "approval", "--context", "-", "--from", "coder")
+    path, headers, body = server.take()
+    event = Webhook(SECRET).verify(body, headers)
+    assert path == "/in" and event["type"] == "ask.opened"
+    data = event["data"]
+    assert (data["id"], data["prompt"], data["agent"]) == (ask_id, "Deploy?", "coder")
+    assert data["link"] == f"https://g.example/asks/{ask_id}"
+    assert not {"context", "going_on", "value", "call", "note"} & set(data)
+    home.wait_for_sender()
+    assert len(server.requests) == 1
+    home.gate("cancel", ask_id)
+    _, again, body = server.take()
+    assert Webhook(SECRET).verify(body, again)["type"] == "ask.settled"
+    assert again["webhook-id"] != headers["webhook-id"]
+
+
+@pytest.mark.proves("NTF-17")
+@pytest.mark.parametrize("status", [302, 404, 500])
+def test_a_webhook_that_answers_otherwise_has_not_taken_the_event(server, status):
+    server.answers = [status]
+    with pytest.raises(DeliveryError, match=f"answered {status}"):
+        WebhookChannel(f"{server.url}/in", "", now).send(a_letter())
+    assert [path for path, _, _ in server.requests] == ["/in"], "it was led elsewhere"
+    assert "webhook-signature" not in server.requests[0][1]
+
+
+def hang_up(listening):
+    listening.accept()[0].close()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.mark.proves("NTF-17")
+def test_a_webhook_that_cannot_be_reached_or_hangs_is_a_trouble(server):
+    with pytest.raises(DeliveryError, match=r"cannot be reached: Connection refused"):
+        WebhookChannel(f"http://127.0.0.1:{free_port()}/k3y", "", now).send(a_letter())
+    server.hold.clear()
+    began = time.monotonic()
+    with pytest.raises(DeliveryError, match=r"did not answer within 0\.2 seconds"):
+        WebhookChannel(server.url, "", now, 0.2).send(a_letter())
+    assert time.monotonic() - began < 2
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        reset = threading.Thread(target=hang_up, args=(deaf,))
+        reset.start()
+        with pytest.raises(DeliveryError, match="webhook"):
+            WebhookChannel(f"http://127.0.0.1:{deaf.getsockname()[1]}", "", now).send(a_letter())
+        reset.join()
+
+
+@pytest.mark.proves("NTF-18")
+def test_apprise_reaches_ntfy_and_other_servers(home, server):
+    home.write(
+        {"to": f"ntfy://127.0.0.1:{server.port}/topic"}, {"to": f"json://127.0.0.1:{server.port}/j"}
+    )
+    ask_id = home.ask("Which database?", "--from", "coder")
+    for _ in range(2):
+        server.take()
+    bodies = {path: json.loads(body) for path, _, body in server.requests}
+    assert sorted(bodies) == ["/", "/j"]
+    assert bodies["/"]["topic"] == "topic" and bodies["/"]["title"] == "Asked by coder"
+    assert bodies["/j"]["message"].splitlines() == ["Which database?", f"{ask_id} · text · project"]
+
+
+@pytest.mark.proves("NTF-18", "LAW-8")
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_words_reach_ntfy_as_words(server, hostile):
+    AppriseChannel(f"ntfy://127.0.0.1:{server.port}/topic").send(a_letter(hostile, hostile))
+    _, headers, body = server.take()
+    told = json.loads(body)
+    assert "bcc" not in headers and set(told) <= {
+        "topic",
+        "title",
+        "message",
+        "markdown",
+        "priority",
+        "tags",
+    }
+    assert (told["title"] + told["message"].replace("\n", "")).isprintable()
+
+
+class Mailbox:
+    """Where mail arrives, unless it was told to refuse it."""
+
+    def __init__(self):
+        self.mails = []
+        self.answer = "250 OK"
+
+    async def handle_DATA(self, _, __, envelope):  # noqa: N802 - aiosmtpd's name
+        self.mails.append(envelope)
+        return self.answer
+
+
+@pytest.fixture
+def smtp():
+    made = Controller(Mailbox(), "127.0.0.1", free_port())
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.mark.proves("NTF-18", "LAW-8")
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_a_mail_goes_to_nobody_else_and_holds_no_markup_of_an_agent(smtp, hostile):
+    url = f"mailto://127.0.0.1:{smtp.port}?from=gate@example.org&to=ada@example.org"
+    AppriseChannel(url).send(a_letter(hostile, hostile))
+    (envelope,) = smtp.handler.mails
+    assert envelope.rcpt_tos == ["ada@example.org"]
+    mail = email.message_from_bytes(envelope.content, policy=email.policy.default)
+    assert mail["bcc"] is None and mail["subject"].startswith("Asked by ")
+    html = [part.get_content() for part in mail.walk() if part.get_content_type() == "text/html"]
+    assert not any("<script" in text or "<b>&amp;" in text for text in html)
+    assert "https://gate.example.org/asks/a-222" in mail.get_body(("plain", "html")).get_content()
+
+
+@pytest.mark.proves("NTF-18", "NTF-2", "LAW-10")
+def test_what_apprise_cannot_send_is_told_without_the_address(server, smtp, monkeypatch, request):
+    smtp.handler.answer = "550 nobody of that name"
+    log = logging.StreamHandler(io.StringIO())
+    logging.getLogger().addHandler(log)
+    request.addfinalizer(lambda: logging.getLogger().removeHandler(log))
+    address = f"127.0.0.1:{server.port}"
+    server.answers = [403]
+    server.hold.set()
+    for url, sentence in (
+        (f"ntfy://ada:hunter2@{address}/topic", "the service answered 403"),
+        (f"json://ada:hunter2@127.0.0.1:{free_port()}/", "cannot be reached"),
+        ("nosuchservice://hunter2", "cannot make out this address"),
+        (f"mailto://127.0.0.1:{smtp.port}?from=g@example.org&to=hunter2@example.org", "Apprise could not send it"),
+    ):  # fmt: skip
+        with pytest.raises(DeliveryError, match=sentence) as caught:
+            AppriseChannel(url).send(a_letter())
+        assert "hunter2" not in str(caught.value)
+    assert log.stream.getvalue() == ""
+    server.hold.clear()
+    with pytest.raises(DeliveryError):
+        AppriseChannel(f"json://{address}/?rto=0.2").send(a_letter())
+    monkeypatch.setitem(sys.modules, "apprise", None)
+    with pytest.raises(DeliveryError, match=r"pip install 'humangate\[notify\]'"):
+        AppriseChannel("json://x").send(a_letter())
+
+
+@pytest.mark.proves("NTF-19")
+def test_a_command_is_told_by_variables_and_stdin_and_never_by_arguments(home, world):
+    home.write({"to": "command: cat > told.json; env > told.env; pwd > told.folder; "
+                      "tr '\\0' '\\n' < /proc/$$/cmdline > told.words"})  # fmt: skip
+    prompt = 'Deploy "$(id)" `id`; rm -rf?'
+    ask_id = home.ask(prompt, "--priority", "high")
+    folder = Path(world.plain.environ["HOME"])
+    wait_until((folder / "told.words").exists)
+    home.wait_for_sender()
+    told = json.loads((folder / "told.json").read_text())
+    environ = (folder / "told.env").read_text()
+    assert told["ask_id"] == ask_id and told["body"].startswith(prompt) and told["kind"] == "opened"
+    for line in (f"GATE_ASK_ID={ask_id}", f"GATE_BODY={prompt}", "GATE_KIND=opened", "GATE_LINK=",
+                 "GATE_PRIORITY=high", f"GATE_NOTICE_ID={told['id']}", f"GATE_TITLE={told['title']}"):  # fmt: skip
+        assert f"\n{line}\n" in f"\n{environ}"
+    assert "Deploy" not in (folder / "told.words").read_text()
+    assert (folder / "told.folder").read_text().strip() == str(folder)
+
+
+@pytest.mark.proves("NTF-19")
+def test_a_command_is_not_handed_what_lets_people_in(tmp_path, monkeypatch):
+    monkeypatch.setenv("GATE_TOKEN", "a token")
+    CommandChannel(f"env > {tmp_path}/told").send(a_letter())
+    told = (tmp_path / "told").read_text()
+    assert "GATE_TITLE=Asked by coder\n" in told and "a token" not in told
+
+
+@pytest.mark.proves("NTF-19")
+def test_a_command_that_fails_or_hangs_is_a_trouble_and_leaves_nothing_behind(tmp_path):
+    with pytest.raises(DeliveryError, match="exit code 3"):
+        CommandChannel("exit 3").send(a_letter())
+    pid = tmp_path / "pid"
+    with pytest.raises(DeliveryError, match=r"ended after 0\.5 seconds"):
+        CommandChannel(f"sleep 60 & echo $! > {pid}; wait", 0.5).send(a_letter())
+    state = Path(f"/proc/{pid.read_text().strip()}/stat")
+    wait_until(lambda: not state.exists() or " Z " in state.read_text())
+
+
+def fake_program(folder, name, ending="exit 0"):
+    program = folder / name
+    program.write_text(f"#!/bin/sh\nprintf '%s\\0' \"$@\" > {folder}/called\n{ending}\n")
+    program.chmod(0o755)
+
+
+@pytest.mark.proves("NTF-20", "LAW-8")
+@pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.parametrize(
+    ("platform", "program"), [("linux", "notify-send"), ("darwin", "osascript")]
+)
+def test_the_desktop_shows_words_and_never_takes_them_for_anything_else(
+    tmp_path, monkeypatch, hostile, platform, program
+):
+    fake_program(tmp_path, program)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    letter = a_letter(hostile, hostile, priority=0)
+    DesktopChannel(platform).send(letter)
+    words = (tmp_path / "called").read_text().split("\0")[:-1]
+    assert words[-3] == "--" and words[-2] == letter.title
+    if platform == "linux":
+        assert "--urgency=critical" in words and "<" not in words[-1]
+        assert (
+            words[-1]
+            .replace("&lt;", "<")
+            .replace("&gt;", ">")
+            .replace("&amp;", "&")
+            .startswith(letter.body)
+        )
+    else:
+        assert words[-1].startswith(letter.body) and words[0] == "-e"
+
+
+@pytest.mark.proves("NTF-20")
+def test_without_a_desktop_the_trouble_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    letter = a_letter()._replace(link="", priority="low")
+    with pytest.raises(DeliveryError, match="notify-send is not installed"):
+        DesktopChannel("linux").send(letter)
+    fake_program(tmp_path, "notify-send", "exit 1")
+    with pytest.raises(DeliveryError, match="exit code 1: is there a desktop"):
+        DesktopChannel("linux").send(letter)
+    fake_program(tmp_path, "notify-send", "exec /bin/sleep 60")
+    with pytest.raises(DeliveryError, match="took too long"):
+        DesktopChannel("linux", 0.3).send(letter)
+
+
+def ids(server):
+    return {headers["webhook-id"] for _, headers, _ in server.requests}
+
+
+def held_by_a_sender(home, server):
+    """A sender in the middle of sending: the server has the request and does not answer."""
+    server.hold.clear()
+    home.write({"to": f"webhook: {server.url}/in"})
+    # Asked without roads around, so that no other sender starts.
+    home.ask("Deploy?", XDG_CONFIG_HOME="/nowhere")
+    process = home.start("notify", "send")
+    server.take()
+    return process
+
+
+@pytest.mark.proves("NTF-14", "NTF-11")
+def test_after_a_kill_in_mid_send_it_goes_out_once_more_with_the_same_id(home, server):
+    process = held_by_a_sender(home, server)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    server.hold.set()
+    clock = FakeClock(datetime.now(UTC) + timedelta(seconds=30))
+    store = wiring.open_store(home.path, clock)
+    post = home.post(store)
+    assert not notifying.send_next(store, post, post.roads[0]), "it is still claimed"
+    clock.advance(31)
+    assert notifying.send_next(store, post, post.roads[0])
+    for _ in range(5):
+        clock.advance(3600)
+        assert not notifying.send_next(store, post, post.roads[0])
+    assert len(server.requests) == 2
+    assert len(ids(server)) == 1
+    store.close()
+
+
+@pytest.mark.proves("NTF-14", "NTF-16")
+def test_a_second_sender_leaves_and_what_came_meanwhile_is_sent_by_the_first(home, server):
+    first = held_by_a_sender(home, server)
+    second = home.gate("notify", "send", "--json")
+    assert json.loads(second.out) == {"worked": False, "retried": 0}
+    assert "Another sender is at work" in home.gate("notify", "send").out
+    home.ask("And why?")
+    server.hold.set()
+    server.take()
+    assert first.communicate(timeout=PATIENCE_SECONDS)[0].startswith("Everything that was due")
+    assert len(ids(server)) == len(server.requests) == 2
+
+
+@pytest.mark.proves("NTF-14", "NTF-16")
+def test_a_sender_of_gate_up_and_one_of_its_own_send_everything_once(home, server):
+    home.write({"to": f"webhook: {server.url}/in"}, {"to": f"webhook: {server.url}/two"})
+    store = wiring.open_store(home.path)
+    for number in range(10):
+        asking.ask(store, Request(f"Question {number}?"), Origin(), a_person())
+    sender = Sender(store, home.post(store))
+    other = home.start("notify", "send")
+    sender.start()
+    for _ in range(20):
+        server.take()
+    assert other.wait(PATIENCE_SECONDS) == 0
+    other.communicate()
+    sender.stop()
+    store.close()
+    assert len(ids(server)) == len(server.requests) == 20
+
+
+@pytest.mark.proves("NTF-13")
+def test_while_gate_up_lives_nobody_else_sends(home, server):
+    home.write({"to": f"webhook: {server.url}/in"})
+    home.ask("Before?", XDG_CONFIG_HOME="/nowhere")
+    up = senders.hold(senders.up_lock_path(home.path))
+    home.ask("First?")
+    assert not os.path.exists(senders.lock_path(home.path))
+    senders.release(up)
+    home.ask("Second?")
+    for _ in range(3):
+        server.take()
+
+
+@pytest.mark.proves("NTF-13")
+def test_a_look_at_a_lock_keeps_nobody_from_taking_it(tmp_path, monkeypatch):
+    path = str(tmp_path / "lock")
+    looking = senders._lock(path)
+    monkeypatch.setattr(senders.time, "sleep", lambda _: senders.release(looking))
+    held = senders.hold(path)
+    assert held is not None and senders.is_held(path)
+    monkeypatch.setattr(senders.time, "sleep", lambda _: None)
+    assert senders.hold(path) is None
+    senders.release(held)
+    assert not senders.is_held(path)
+
+
+@pytest.mark.proves("NTF-13")
+def test_a_sender_holds_nothing_of_whoever_started_it(home, server, monkeypatch):
+    server.hold.clear()
+    home.write({"to": f"webhook: {server.url}/in"})
+    home.ask("Deploy?", XDG_CONFIG_HOME="/nowhere")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home.file.parent.parent))
+    starter = senders.Starter(home.path)
+    reading, writing = os.pipe()
+    os.set_inheritable(writing, True)
+    starter()
+    os.close(writing)
+    server.take()
+    assert senders.is_held(senders.lock_path(home.path))
+    assert os.read(reading, 1) == b"", "the sender would keep a host waiting"
+    os.close(reading)
+    (child,) = starter._children
+    assert os.getsid(child) == child
+    starter()
+    assert starter._children == [child], "there is one already"
+    server.hold.set()
+    home.wait_for_sender()
+    wait_until(lambda: starter._reap() or not starter._children)
+
+
+@pytest.mark.proves("NTF-6", "NTF-21", "LAW-10")
+def test_what_was_given_up_is_shown_by_the_doctor_and_can_be_sent_again(home, server):
+    server.answers = [500] * 6
+    home.write({"to": f"webhook: {server.url}/in?key=hunter2"})
+    ask_id = home.ask("Deploy?", XDG_CONFIG_HOME="/nowhere")
+    clock = FakeClock(datetime.now(UTC))
+    store = wiring.open_store(home.path, clock)
+    post = home.post(store)
+    notifying.spread(store, post)
+    assert not notifying.send_next(store, post, post.roads[0])
+    assert "again at" in home.gate("notify").out
+    assert "open" in home.gate("doctor").out
+    for seconds in (10, 60, 300, 1800, 7200):
+        clock.advance(seconds)
+        assert not notifying.send_next(store, post, post.roads[0])
+    store.close()
+    assert len(server.requests) == 6
+    doctor, listed = home.gate("doctor"), home.gate("notify")
+    assert doctor.code == 1 and "gate notify send --again" in doctor.out
+    for out in (doctor.out, listed.out):
+        assert f"opened {ask_id} by webhook http://127.0.0.1" in out
+        assert "the webhook answered 500, not 2xx (tried 6 times, given up)" in out
+    shown = json.loads(home.gate("notify", "--json").out)
+    assert shown["troubles"][0]["given_up_at"] and shown["troubles"][0]["again_at"] is None
+    for kept in [
+        doctor.out,
+        listed.out,
+        json.dumps(shown),
+        *map(str, Path(home.path).parent.iterdir()),
+    ]:
+        assert "hunter2" not in kept
+    assert b"hunter2" not in b"".join(
+        path.read_bytes() for path in Path(home.path).parent.iterdir()
+    )
+    assert home.gate("notify", "send", "--again").code == 0
+    assert len(server.requests) == 7 and home.gate("doctor").code == 0
+    assert len(ids(server)) == 1
+
+
+@pytest.mark.proves("NTF-15", "NTF-21", "LAW-10")
+def test_roads_are_listed_and_tried(home, server):
+    assert "Nobody is told" in home.gate("notify").out
+    assert home.gate("notify", "test").code == 5
+    home.write(
+        {"to": f"ntfy://ada:hunter2@127.0.0.1:{server.port}/t", "person": "ada", "priority": "high"},
+        {"to": "command: exit 9", "quiet": "22:00-07:00"},
+    )  # fmt: skip
+    listed = home.gate("notify").out.splitlines()
+    assert listed[0].startswith("ntfy://127.0.0.1 #") and listed[0].endswith(
+        "of ada  (high and above)"
+    )
+    assert listed[1].endswith("(quiet from 22:00 to 07:00)")
+    shown = json.loads(home.gate("notify", "list", "--json").out)["roads"]
+    assert [(road["person"], road["priority"], road["quiet"]) for road in shown] == [
+        ("ada", "high", None), ("", "backlog", "22:00-07:00"),
+    ]  # fmt: skip
+    assert "hunter2" not in json.dumps(shown)
+    ran = home.gate("notify", "test")
+    assert ran.code == 1 and ": sent\n" in ran.out and "exit code 9" in ran.out
+    assert json.loads(server.requests[0][2])["title"] == "Test from gate"
+    ran = home.gate("notify", "test", "ADA", "--json")
+    assert ran.code == 0 and [one["trouble"] for one in json.loads(ran.out)] == [""]
+    assert home.gate("notify", "test", "zebra").code == 5
+    assert home.gate("notify", "test", "--again").code == 2
+    assert home.gate("notify", "list", "x").code == 2
+    assert "people are told by ntfy://127.0.0.1" in home.gate("doctor").out
+
+
+@pytest.mark.proves("NTF-1", "NTF-2", "LAW-10")
+def test_bad_settings_name_the_file_and_the_key(home):
+    for text, sentence in (
+        ('[[notify]]\nto = "desktop"\nquiet = "late"', "notify number 1 in {}: quiet is"),
+        (
+            '[[notify]]\nto = "desktop"\n[[notify]]\nto = "desktop"',
+            "notify number 2 in {} is a road that",
+        ),
+        ('[[notify]]\nurl = "x"', "notify number 1 in {} sets 'url'; there are only to"),
+        ('notify = "desktop"', "notify in {} is a list"),
+    ):
+        home.file.write_text(text)
+        for command in ("inbox", "notify"):
+            ran = home.gate(command)
+            assert ran.code == 2 and sentence.format(home.file) in ran.err
+    home.write(
+        {"to": "desktop"}, first='notify_cmd = "curl -u ada:hunter2 x"\nurl = "https://ada@g/"'
+    )
+    assert "url (" in home.gate("notify").err
+    assert "without user@" in home.gate("notify", GATE_URL="https://g/?t=1").err
+    assert "hunter2" not in home.gate("config").out + home.gate("config", "notify_cmd").out
+    shown = json.loads(home.gate("config", "--json").out)
+    assert shown["notify"]["text"].startswith("desktop, command curl #")
+    assert shown["notify_cmd"]["text"].startswith("command curl #")
+
+
+@pytest.mark.proves("NTF-1")
+def test_the_shortcut_rings_for_everybody(home, tmp_path):
+    rung = tmp_path / "rung"
+    home.ask("Why?", GATE_NOTIFY_CMD=f"echo $GATE_KIND >> {rung}")
+    wait_until(lambda: rung.exists() and rung.read_text() == "opened\n")
+
+
+@pytest.mark.proves("CLI-14", "NTF-22")
+def test_hot_commands_load_nothing_of_this_without_roads_and_nothing_slow_with_them(home):
+    ours = ["domain.roads", "domain.letters", "senders", "service.notifying"]
+    code = (
+        "import sys; from humangate.cli.main import main; code = main(sys.argv[1:]); "
+        f"print(' '.join(m for m in {SLOW_MODULES!r} if m in sys.modules), file=sys.stderr); "
+        f"print(*(m for m in {ours!r} if f'humangate.{{m}}' in sys.modules), file=sys.stderr); sys.exit(code)"
+    )
+    for environ, expected in (
+        ({}, ["", ""]),
+        ({"GATE_NOTIFY_CMD": "true"}, ["", "domain.roads senders"]),
+    ):
+        ran = subprocess.run(
+            [sys.executable, "-c", code, "ask", "Q?", "--no-wait"],
+            env=home.shell.environ | environ, cwd=home.shell.folder, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert ran.stderr.split("\n")[:2] == expected
+
+
+@pytest.mark.proves("NTF-13")
+def test_a_sender_that_cannot_start_changes_nothing_about_the_ask(home, monkeypatch):
+    home.write({"to": "desktop"})
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home.file.parent.parent))
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    store = wiring.open_store(home.path)
+    asking.ask(store, Request("Why?"), Origin(), a_person())
+    assert len(store.outbox.waiting(9)) == 1
+    store.close()
+
+
+@pytest.mark.proves("NTF-23")
+def test_every_kind_of_road_has_its_channel(home):
+    store = wiring.open_store(home.path)
+    open_channel = wiring.post(store).open_channel
+    kinds = [
+        type(open_channel(Road(via, "x"))).__name__
+        for via in ("desktop", "apprise", "command", "webhook")
+    ]
+    assert kinds == ["DesktopChannel", "AppriseChannel", "CommandChannel", "WebhookChannel"]
+    store.close()

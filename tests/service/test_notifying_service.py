@@ -1,0 +1,341 @@
+"""Sending, with channels that are told what to do and a clock that is turned by hand."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, timedelta
+
+import pytest
+from tests.conftest import a_person, an_agent
+
+from humangate.domain.answers import Given
+from humangate.domain.asks import Notice, Origin
+from humangate.domain.deadlines import Escalation
+from humangate.domain.roads import Road, parse_road
+from humangate.errors import DeliveryError, StoreTroubleError
+from humangate.service import answering, asking, conversing, notifying, sweeping, telling
+from humangate.service.asking import Request
+from humangate.service.notifying import Post, Sender
+from humangate.testing import MemoryStore
+from humangate.wiring import open_throwaway_store
+
+ROAD = Road("desktop", "")
+HOOK = Road("webhook", "https://x")
+PATIENCE_SECONDS = 20
+
+
+class Recorder:
+    """Behind every road: keeps the letters, and does first what it was told to."""
+
+    def __init__(self, *deeds):
+        self.sent = []
+        self.deeds = list(deeds)
+        self.arrived = threading.Semaphore(0)
+
+    def send(self, letter):
+        if self.deeds:
+            self.deeds.pop(0)(letter)
+        self.sent.append(letter)
+        self.arrived.release()
+
+
+def fail(_):
+    raise DeliveryError("no such luck")
+
+
+@pytest.fixture
+def store():
+    return MemoryStore()
+
+
+def post_to(channel, *roads, **more):
+    return Post(roads or (ROAD,), lambda _: channel, zone=UTC, **more)
+
+
+def opened(store, prompt="Why?", **more):
+    return asking.ask(store, Request(prompt, **more), Origin(agent="coder"), a_person()).ask
+
+
+def send_all(store, post):
+    notifying.spread(store, post)
+    for road in post.roads:
+        while notifying.send_next(store, post, road):
+            pass
+
+
+@pytest.mark.proves("NTF-14")
+def test_an_ask_is_told_once(store):
+    channel = Recorder()
+    ask = opened(store)
+    post = post_to(channel, url="https://g")
+    assert notifying.due_in(store, post, otherwise=7) == 0
+    send_all(store, post)
+    send_all(store, post)
+    (letter,) = channel.sent
+    assert (letter.ask_id, letter.link) == (ask.id, f"https://g/asks/{ask.id}")
+    assert notifying.due_in(store, post, otherwise=7) == 7
+
+
+@pytest.mark.proves("NTF-6", "NTF-14")
+def test_a_failure_is_tried_again_with_the_same_id_and_then_given_up(store):
+    channel = Recorder(fail, lambda _: 1 / 0)
+    opened(store)
+    post = post_to(channel)
+    send_all(store, post)
+    assert notifying.due_in(store, post, otherwise=7) == 10
+    (trouble,) = store.outbox.troubles(9)
+    assert trouble.trouble == "no such luck"
+    store.clock.advance(10)
+    send_all(store, post)
+    (worse,) = store.outbox.troubles(9)
+    assert "ZeroDivisionError" in worse.trouble and (worse.id, worse.attempts) == (trouble.id, 2)
+    store.clock.advance(60)
+    send_all(store, post)
+    assert [letter.id for letter in channel.sent] == [trouble.id]
+    assert store.outbox.troubles(9) == []
+    channel.deeds = [fail] * 9
+    opened(store, "Again?")
+    for seconds in (0, 10, 60, 300, 1800, 7200):
+        store.clock.advance(seconds)
+        send_all(store, post)
+    (given_up,) = store.outbox.troubles(9)
+    assert given_up.given_up_at == store.now() and given_up.attempts == 6
+    assert len(channel.deeds) == 3
+
+
+@pytest.mark.proves("NTF-11", "NTF-14")
+def test_a_delivery_that_no_sender_survives_is_given_up(store):
+    opened(store)
+    channel = Recorder()
+    post = post_to(channel)
+    notifying.spread(store, post)
+    for _ in range(6):
+        store.outbox.claim(ROAD.name)
+        store.clock.advance(60)
+    send_all(store, post)
+    assert channel.sent == [] and "every sender ended" in store.outbox.troubles(1)[0].trouble
+
+
+@pytest.mark.proves("NTF-4")
+def test_what_is_settled_before_it_was_told_is_told_to_nobody(store):
+    channel = Recorder()
+    post = post_to(channel, ROAD, HOOK)
+    ask = opened(store)
+    notifying.spread(store, post)
+    answering.answer(store, ask.id, a_person(), Given("because"))
+    send_all(store, post)
+    assert [letter.kind for letter in channel.sent] == ["settled"]
+    other = opened(store)
+    asking.cancel(store, other.id, a_person(), "")
+    send_all(store, post)
+    assert [letter.kind for letter in channel.sent] == ["settled", "settled"]
+
+
+@pytest.mark.proves("NTF-4")
+def test_old_news_is_not_told_when_roads_come_late(store):
+    channel = Recorder()
+    ask = opened(store, remind_every_seconds=3600)
+    for _ in range(30):
+        store.clock.advance(3600)
+        sweeping.sweep(store)
+    store.clock.advance(23 * 3600)
+    send_all(store, post_to(channel))
+    kinds = [letter.kind for letter in channel.sent]
+    assert kinds[0] == "opened" and len(kinds) < 5 and ask.id == channel.sent[0].ask_id
+
+
+@pytest.mark.proves("NTF-4")
+def test_what_waits_is_told_once_there_is_a_road(store):
+    channel = Recorder()
+    ask = opened(store)
+    nowhere = Post((), lambda _: channel)
+    Sender(store, nowhere).drain()
+    assert notifying.due_in(store, nowhere, otherwise=7) == 7
+    send_all(store, post_to(channel))
+    assert [letter.ask_id for letter in channel.sent] == [ask.id]
+
+
+@pytest.mark.proves("NTF-5")
+def test_quiet_hours_hold_a_delivery_until_they_end(store):
+    road = parse_road({"to": "desktop", "quiet": "22:00-07:00"}, "x")
+    channel = Recorder(fail)
+    post = post_to(channel, road)
+    opened(store, "At midnight?")
+    opened(store, "At once?", priority="urgent")
+    notifying.spread(store, post)
+    assert not notifying.send_next(store, post, road)
+    assert notifying.due_in(store, post, otherwise=1) == 10
+    store.clock.advance(10)
+    send_all(store, post)
+    assert [letter.body[:8] for letter in channel.sent] == ["At once?"]
+    store.clock.advance(7 * 3600 - 10)
+    channel.deeds = [fail]
+    send_all(store, post)
+    store.clock.advance(15 * 3600)
+    send_all(store, post)
+    assert len(channel.sent) == 1, "it was due in the day, but nobody was there to send it"
+    assert store.outbox.troubles(1)[0].attempts == 1
+    store.clock.advance(9 * 3600)
+    send_all(store, post)
+    assert [letter.body[:12] for letter in channel.sent][1:] == ["At midnight?"]
+
+
+@pytest.mark.proves("NTF-5", "ASK-16")
+def test_reminders_of_a_night_are_not_made_up_for(store):
+    road = parse_road({"to": "desktop", "quiet": "22:00-07:00"}, "x")
+    channel = Recorder()
+    post = post_to(channel, road)
+    store.clock.advance(20 * 3600)
+    opened(store, remind_every_seconds=1800)
+    kinds = []
+    for _ in range(26):
+        send_all(store, post)
+        kinds.append([letter.kind for letter in channel.sent])
+        channel.sent.clear()
+        store.clock.advance(1800)
+        sweeping.sweep(store)
+    assert kinds == [["opened"], *[["reminder"]] * 3, *[[]] * 18, *[["reminder"]] * 4]
+
+
+@pytest.mark.proves("NTF-5", "ASK-16")
+def test_a_reminder_that_nobody_sent_before_the_night_is_dropped(store):
+    road = parse_road({"to": "desktop", "quiet": "22:00-07:00"}, "x")
+    channel = Recorder()
+    post = post_to(channel, road)
+    store.clock.advance(20 * 3600)
+    opened(store, remind_every_seconds=1800)
+    send_all(store, post)
+    store.clock.advance(1800)
+    sweeping.sweep(store)
+    notifying.spread(store, post)
+    store.clock.advance(2 * 3600)
+    assert notifying.send_next(store, post, road) and store.outbox.next_due(road.name) is None
+    assert [letter.kind for letter in channel.sent] == ["opened"]
+
+
+@pytest.mark.proves("NTF-3")
+def test_escalations_reach_the_members_of_a_group(store):
+    channel = Recorder()
+    bobs = Road("desktop", "", "bob")
+    store.people.set_group("ops", ["bob"], [])
+    opened(store, escalations=(Escalation(60, "ops"),))
+    post = post_to(channel, ROAD, bobs)
+    send_all(store, post)
+    store.clock.advance(60)
+    sweeping.sweep(store)
+    notifying.spread(store, post)
+    assert not notifying.send_next(store, post, ROAD) and notifying.send_next(store, post, bobs)
+    assert channel.sent[-1].title == "Escalated to ops: asked by coder"
+
+
+@pytest.mark.proves("NTF-7")
+def test_replies_and_notes_are_told_with_their_words(store):
+    channel = Recorder()
+    post = post_to(channel)
+    ask = opened(store)
+    send_all(store, post)
+    conversing.ask_back(store, ask.id, a_person(), "Which one?")
+    conversing.reply(store, ask.id, an_agent(), "the blue one")
+    store.clock.advance(1)
+    telling.tell(store, Origin(agent="coder", project="/p/shop"), an_agent(), "half way")
+    store.clock.advance(1)
+    telling.tell(store, Origin(agent="coder"), an_agent(), "done")
+    send_all(store, post)
+    assert [letter.body.partition("\n")[0] for letter in channel.sent[1:]] == [
+        "the blue one", "half way", "done",
+    ]  # fmt: skip
+
+
+@pytest.mark.proves("NTF-7")
+def test_a_reply_that_cannot_be_found_is_told_without_words(store):
+    channel = Recorder()
+    ask = opened(store)
+    store.record([], [Notice("replied", ask.id)])
+    send_all(store, post_to(channel))
+    assert channel.sent[-1].body.startswith("Why?")
+
+
+@pytest.mark.proves("NTF-15")
+def test_a_test_letter_goes_over_each_road_and_says_what_went_wrong(store):
+    channel = Recorder(fail)
+    tried = notifying.send_test(store, post_to(channel, ROAD, HOOK), (ROAD, HOOK))
+    assert [one.trouble for one in tried] == ["no such luck", ""]
+    assert channel.sent[0].title == "Test from gate" and store.outbox.posted(1) == []
+
+
+@pytest.fixture
+def real(tmp_path):
+    made = open_throwaway_store(str(tmp_path / "gate.db"))
+    yield made
+    made.close()
+
+
+@pytest.mark.proves("NTF-16")
+def test_a_slow_road_holds_up_no_other(real):
+    let_go, slow, fast = threading.Event(), Recorder(), Recorder()
+    slow.deeds = [lambda _: let_go.wait(PATIENCE_SECONDS)]
+    ways = {ROAD.name: slow, HOOK.name: fast}
+    sender = Sender(real, Post((ROAD, HOOK), lambda road: ways[road.name]))
+    sender.start()
+    opened(real)
+    opened(real, "And why?")
+    assert fast.arrived.acquire(timeout=PATIENCE_SECONDS)
+    assert fast.arrived.acquire(timeout=PATIENCE_SECONDS)
+    assert slow.sent == []
+    let_go.set()
+    assert slow.arrived.acquire(timeout=PATIENCE_SECONDS)
+    assert slow.arrived.acquire(timeout=PATIENCE_SECONDS)
+    sender.stop()
+    assert len(slow.sent) == len(fast.sent) == 2
+
+
+@pytest.mark.proves("NTF-16")
+def test_two_senders_at_once_send_everything_once(real):
+    channel = Recorder()
+    for number in range(20):
+        opened(real, f"Question {number}?")
+    senders = [Sender(real, post_to(channel, ROAD, HOOK)) for _ in range(2)]
+    for sender in senders:
+        sender.start()
+    for _ in range(40):
+        assert channel.arrived.acquire(timeout=PATIENCE_SECONDS)
+    for sender in senders:
+        sender.stop()
+    assert len(channel.sent) == len({letter.id for letter in channel.sent}) == 40
+
+
+@pytest.mark.proves("NTF-16")
+def test_draining_ends_when_nothing_is_due_for_a_while(store):
+    channel = Recorder(*[fail] * 4)
+    opened(store)
+    Sender(store, post_to(channel)).drain()
+    (trouble,) = store.outbox.troubles(9)
+    assert trouble.attempts == 4 and trouble.due_at - store.now() > timedelta(minutes=15)
+    Sender(store, post_to(channel)).drain()
+    assert channel.sent == []
+
+
+@pytest.mark.proves("NTF-16")
+def test_a_sender_outlives_trouble_with_its_store(real, monkeypatch):
+    channel = Recorder()
+    troubles = [StoreTroubleError(), StoreTroubleError()]
+    claim = real.outbox.claim
+
+    def troubled(*args):
+        if troubles:
+            raise troubles.pop()
+        return claim(*args)
+
+    monkeypatch.setattr(real.outbox, "claim", troubled)
+    people = real.people.groups
+    monkeypatch.setattr(
+        real.people, "groups", lambda: troubled() if len(troubles) > 1 else people()
+    )
+    monkeypatch.setattr(notifying, "_LOOK_AROUND_SECONDS", 0.01)
+    sender = Sender(real, post_to(channel))
+    sender.start()
+    opened(real)
+    assert channel.arrived.acquire(timeout=PATIENCE_SECONDS)
+    sender.stop()
+    assert troubles == []
+    Sender(real, post_to(channel)).stop()
