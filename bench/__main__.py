@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bench.figures import Figure
 
 # The largest last: it leaves the disk busy for a while.
-NAMES = ("plans", "hot", "pair", "wake", "size")
+NAMES = ("plans", "hot", "pair", "wake", "web", "size")
 BEGIN, END = "<!-- results -->", "<!-- end of results -->"
 
 _PAGE = os.path.join(os.path.dirname(__file__), "README.md")

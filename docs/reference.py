@@ -1,11 +1,14 @@
-"""Writes docs/cli.md and docs/settings.md from the program itself: `make docs`."""
+"""Writes docs/cli.md, docs/settings.md and docs/http.md from the program itself: `make docs`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from humangate.cli.main import COMMANDS, parser_of
+from humangate.domain.roads import KEYS
 from humangate.settings import SETTINGS
+from humangate.web.routes import API
+from humangate.web.schemas import ANSWER, REQUEST
 
 HERE = Path(__file__).parent
 
@@ -74,6 +77,13 @@ def settings_page() -> str:
             "|---|---|---|---|",
             *rows,
             "",
+            "Each `[[notify]]` in the file is a road by which people are told",
+            "([notifications.md](notifications.md)):",
+            "",
+            "| key | meaning |",
+            "|---|---|",
+            *(f"| `{key}` | {meaning} |" for key, meaning in KEYS.items()),
+            "",
             "Not settings, but looked at: `GATE_TOKEN` (a personal token), `NO_COLOR`, `VISUAL` and",
             "`EDITOR`, `XDG_DATA_HOME`, and the variables by which an agent's shell is recognised",
             "([trust.md](trust.md)).",
@@ -82,6 +92,58 @@ def settings_page() -> str:
     )
 
 
+def http_page() -> str:
+    """The reference of the HTTP API."""
+    rows = [
+        f"| `{row.method}` | `{row.path}` | {' or '.join(row.needs) or '(everybody)'} | {row.about} |"
+        for row in API
+    ]
+    return "\n".join(
+        [
+            "# The HTTP API",
+            "",
+            "Written by `make docs` from the route table. A running `gate up` serves the whole of it as",
+            "OpenAPI 3.1 at `/api/openapi.json`; [web.md](web.md) tells what it is for.",
+            "",
+            "Programs come with a token: `Authorization: Bearer gate_…`, made by",
+            "`gate person token NAME --scope ask`. A token does no more than its scopes say: `ask` (open",
+            "asks, and see, wait for, take and withdraw those), `answer`, `read`, `admin` (people and",
+            "tokens). Asks look as in [json.md](json.md).",
+            "",
+            "| method | path | scope | what it does |",
+            "|---|---|---|---|",
+            *rows,
+            "",
+            "**Asking** (`POST /api/asks`) takes "
+            f"{', '.join(f'`{name}`' for name in REQUEST['properties'])}; "
+            "only `prompt` is needed. It gives the ask, `attached` (the same session had asked this",
+            "already) and, for a secret, the `token` that its answer is handed out for.",
+            "",
+            f"**Answering** takes {', '.join(f'`{name}`' for name in ANSWER['properties'])}. Send the `digest` of the",
+            "ask that was shown: an answer to anything else is refused. `for` and `pattern` are those of",
+            "`gate answer`.",
+            "",
+            "**Waiting** (`GET …/wait?seconds=30`) comes back when the ask is settled, or as it is when the time",
+            "is over: ask again. It costs neither side a thread. `take` hands the answer over and records",
+            "that it did, once it was sent.",
+            "",
+            "**Retrying**: with the header `Idempotency-Key` the first result comes back, and nothing is opened or",
+            "answered twice. A secret's `token` comes with the first result only.",
+            "",
+            "**Events** come as server-sent events: the number as `id`, and `seq`, `at`, `kind`, `subject`,",
+            "`actor` as data. Come back with `Last-Event-ID` and what you missed follows (the last 1000). After 15",
+            "minutes the stream ends, and you come back.",
+            "",
+            "**Errors** are `application/problem+json` with a `detail` that says what to do: 400 it does not fit,",
+            "401 no login, 403 you may not, 404 there is none for you, 409 somebody was first (your answer is",
+            "kept), 413 too much, 415 not JSON, 422 the answer does not fit the question, 429 too often (`Retry-After`),",
+            "503 the store gives trouble.",
+            "",
+        ]
+    )
+
+
 if __name__ == "__main__":
+    (HERE / "http.md").write_text(http_page(), encoding="utf-8")
     (HERE / "cli.md").write_text(cli_page(), encoding="utf-8")
     (HERE / "settings.md").write_text(settings_page(), encoding="utf-8")

@@ -17,11 +17,16 @@ from humangate.errors import StoreTroubleError
 from humangate.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from humangate.domain.calls import Call
     from humangate.domain.principals import Caller
+    from humangate.domain.roads import Road
     from humangate.domain.steps import Step
+    from humangate.doors.channel import Channel
     from humangate.doors.clock import Clock
     from humangate.doors.store import Store
+    from humangate.service.notifying import Post
 
 
 _LOG_IS_LATE_SECONDS = 0.5
@@ -43,12 +48,51 @@ def open_store(path: str | None = None, clock: Clock | None = None) -> Store:
     folder = os.path.dirname(path)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        return SqliteStore(path, clock or SystemClock())
+        return SqliteStore(path, clock or SystemClock(), _starter(path))
     except OSError as error:
         raise StoreTroubleError(
             f"the store {path} cannot be opened ({error.strerror}). If an agent's sandbox is "
             "the reason, allow it that folder, or name a store it may write: GATE_STORE=PATH"
         ) from None
+
+
+def _starter(path: str) -> Callable[[], None] | None:
+    """What starts a sender after news; without roads there is nobody to tell."""
+    if not settings.roads(os.environ):
+        return None
+    # Imported here: most people have no roads.
+    from humangate.senders import Starter
+
+    return Starter(os.path.abspath(path))
+
+
+def post(store: Store) -> Post:
+    """The roads of the settings, and the channels at their beginnings."""
+    # Imported here and below: only senders need them.
+    from humangate.service.notifying import Post
+
+    def open_channel(road: Road) -> Channel:
+        return _channel(road, store)
+
+    return Post(settings.roads(os.environ), open_channel, settings.inbox_url(os.environ))
+
+
+def _channel(road: Road, store: Store) -> Channel:
+    if road.via == "desktop":
+        from humangate.channels.desktop import DesktopChannel
+
+        return DesktopChannel()
+    if road.via == "command":
+        from humangate.channels.command import CommandChannel
+
+        return CommandChannel(road.target)
+    if road.via == "webhook":
+        from humangate.channels.webhook import WebhookChannel
+
+        return WebhookChannel(road.target, road.secret, store.now)
+    from humangate.channels.apprise import AppriseChannel
+
+    return AppriseChannel(road.target)
 
 
 def open_throwaway_store(path: str, clock: Clock | None = None) -> Store:
@@ -70,7 +114,7 @@ def caller(store: Store, via: str, token: str = "", name: str = "") -> Caller:
     from humangate.service.enrolling import whose
 
     found = whose(store, token, name)
-    return plain._replace(principal=person(found.person), verified=True)
+    return plain._replace(principal=person(found.person), verified=True, token_id=found.id)
 
 
 def agent_caller(cli: str, session: str, via: str, because: str) -> Caller:

@@ -248,6 +248,7 @@ def test_the_reference_is_what_the_program_says():
     for page, written in (
         ("cli.md", reference["cli_page"]()),
         ("settings.md", reference["settings_page"]()),
+        ("http.md", reference["http_page"]()),
     ):
         assert (ROOT / "docs" / page).read_text(encoding="utf-8") == written, "run: make docs"
 

@@ -45,6 +45,7 @@ def test_a_link_is_worthless_after_a_quarter_of_an_hour(store):
 
 @pytest.mark.proves("WEB-1")
 def test_no_agent_makes_a_link_for_its_person(store):
+    store.throwaway = False
     with pytest.raises(AgentRefusedError, match="your own terminal"):
         admitting.make_link(store, an_agent())
     assert store.audit.head().seq == 0
@@ -79,8 +80,8 @@ def test_a_token_that_may_only_ask_answers_nothing_at_the_command_line(store):
 @pytest.mark.proves("WEB-4")
 def test_a_link_by_token_has_that_tokens_scopes(store):
     secret = enrolling.add(store, a_person(), "zoe")
-    token = enrolling.whose(store, secret)
-    link = admitting.make_link(store, a_person("zoe", verified=True), token)
+    zoe = a_person("zoe", verified=True)._replace(token_id=enrolling.whose(store, secret).id)
+    link = admitting.make_link(store, zoe)
     found = admitting.whose_login(store, admitting.enter_by_link(store, link, {}))
     assert found.verified and found.scopes == ("ask", "answer", "read")
     enrolling.remove(store, a_person(), "zoe")

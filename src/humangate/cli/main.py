@@ -21,6 +21,9 @@ COMMANDS = {
     "wait": "wait for an ask that was opened before",
     "cancel": "withdraw an ask",
     "history": "list settled asks",
+    "up": "the inbox in the browser, notifications and deadlines, in one process",
+    "link": "make a link into the web inbox that is running",
+    "down": "end gate up",
     "person": "people, their personal tokens and their groups",
     "gates": "what a person is always asked about, and what is never allowed",
     "grants": "what a person has allowed beyond one call",
@@ -28,6 +31,7 @@ COMMANDS = {
     "uninstall": "take that back, byte for byte",
     "mcp": "the tools by which agents ask (an MCP server on stdin and stdout)",
     "hook": "the door for hosts that ask before a tool is used",
+    "notify": "the roads by which you hear that something waits: list, test, send",
     "audit": "the audit trail: log, verify, head",
     "doctor": "check the store and say how far it can be trusted",
     "config": "show the settings and where they come from",
@@ -36,7 +40,11 @@ COMMANDS = {
 }
 
 # Faces of their own, which happen to be started by a command.
-_ELSEWHERE = {"mcp": "humangate.mcp.command", "hook": "humangate.hooks.command"}
+_ELSEWHERE = {
+    "mcp": "humangate.mcp.command",
+    "hook": "humangate.hooks.command",
+    "up": "humangate.web.command",
+}
 
 _INTERRUPTED = 130
 

@@ -71,6 +71,8 @@ class Caller(NamedTuple):
     agent: Sighting | None
     evidence: dict[str, Any]
     """uid, terminal, ancestry and agent variables, kept with every answer."""
+    token_id: str = ""
+    """Of the personal token that was presented."""
 
     @property
     def is_person(self) -> bool:

@@ -9,9 +9,10 @@ from humangate.domain import answers
 from humangate.domain.asks import held
 from humangate.domain.digests import digest
 from humangate.domain.display import plain, storable
+from humangate.domain.grouping import alike
 from humangate.domain.requirements import Vote
 from humangate.doors.results import Conflict, Done
-from humangate.errors import AlreadySettledError, RefusedError
+from humangate.errors import AlreadySettledError, GateError, RefusedError
 from humangate.service.asking import get
 from humangate.service.sweeping import fall_due
 
@@ -71,6 +72,28 @@ def _retried(store: Store, ask: Ask, caller: Caller, given: Given) -> Answer | N
     if first.outcome == "refused":
         raise RefusedError(first.reason)
     return first
+
+
+def answer_alike(
+    store: Store, shown: Sequence[tuple[str, str]], caller: Caller, given: Given
+) -> list[tuple[Ask, GateError | None]]:
+    """Give one answer to several asks, each (id, digest), that are the same question.
+
+    Each is answered by itself: what one of them refuses, the others do not.
+    """
+    asks = [get(store, ask_id) for ask_id, _ in shown]
+    strangers = {ask.id for ask in asks} - {asks[0].id, *(a.id for a in alike(asks[0], asks))}
+    if strangers:
+        names = ", ".join(sorted(strangers))
+        raise RefusedError(f"not the same question as {asks[0].id}, so answer by itself: {names}")
+    results: list[tuple[Ask, GateError | None]] = []
+    for ask, (_, digest_shown) in zip(asks, shown, strict=True):
+        try:
+            after = answer(store, ask.id, caller, given._replace(digest=digest_shown))[1]
+            results.append((after, None))
+        except GateError as error:
+            results.append((get(store, ask.id), error))
+    return results
 
 
 def save_draft(store: Store, ask_id: str, caller: Caller, text: str) -> None:

@@ -1,0 +1,307 @@
+"""The HTTP API: JSON in and out, for agents that ask and for programs of people who answer."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from sse_starlette import EventSourceResponse
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, Response
+
+from humangate.domain.answers import Given
+from humangate.domain.asks import Origin
+from humangate.domain.deadlines import Escalation
+from humangate.domain.documents import (
+    answer_document,
+    ask_document,
+    entry_document,
+    message_document,
+    token_document,
+)
+from humangate.domain.logins import PERSONAL
+from humangate.domain.principals import Sighting, person
+from humangate.domain.rules import Scope
+from humangate.service import admitting, answering, asking, conversing, enrolling, waiting
+from humangate.service.asking import Request
+from humangate.service.sweeping import fall_due, sweep
+from humangate.web.live import MOST_BEHIND, event_data
+from humangate.web.problems import Problem, problem_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from humangate.domain.asks import Ask
+    from humangate.web.desk import Visit
+
+_LONGEST_WAIT_SECONDS = 60.0
+# Whoever watches proves now and then that they still may.
+_LONGEST_STREAM_SECONDS = 900.0
+_ADMISSION_CHANGED = ("login.ended", "token.revoked", "person.removed")
+
+
+def list_asks(visit: Visit) -> Response:
+    sweep(visit.store)
+    limit, query = int(visit.query.get("limit", 100)), visit.query
+    if query.get("status", "pending") == "pending":
+        found = visit.store.asks.pending(limit, query.get("project"))
+    else:
+        found = visit.store.asks.settled(limit, query.get("search", ""))
+    return JSONResponse([ask_document(ask) for ask in found])
+
+
+def count_asks(visit: Visit) -> Response:
+    counts = visit.store.asks.waiting_counts()
+    return JSONResponse([{"project": project, "waiting": number} for project, number in counts])
+
+
+def open_ask(visit: Visit) -> Response:
+    given: dict[str, Any] = dict(visit.body)
+    session = visit.session(given.pop("session", ""))
+    origin = Origin(
+        project=given.pop("project", ""),
+        cwd=given.pop("cwd", ""),
+        agent=given.pop("agent", "") or visit.who.person,
+        session=session,
+        sponsor=person(visit.who.person),
+    )
+    steps = tuple(Escalation(**step) for step in given.pop("escalations", ()))
+    options = tuple(given.pop("options", ()))
+    request = Request(options=options, escalations=steps, **given)
+    door, _, name = session.partition("/")
+    # Whatever the token may do else, whoever asks here is the asker, not a person at a screen.
+    caller = visit.caller._replace(verified=False, agent=Sighting(door, name, "it asked over HTTP"))
+    opened = asking.ask(visit.store, request, origin, caller, _key(visit, "ask"))
+    document = {
+        "ask": ask_document(opened.ask),
+        "token": opened.token,
+        "attached": opened.attached,
+    }
+    return JSONResponse(document, 200 if opened.attached else 201)
+
+
+def _key(visit: Visit, kind: str) -> str:
+    """An idempotency key belongs to the one who sent it."""
+    key = visit.headers.get("idempotency-key", "")
+    if len(key) > 200:
+        raise Problem(400, "an idempotency key has at most 200 characters")
+    whose = visit.who.token_id or visit.who.person
+    return f"{kind} {whose} {key}" if key else ""
+
+
+def find(visit: Visit) -> Ask:
+    """The ask of the path, as time has left it. Whoever may only ask sees only their own."""
+    ask = asking.get(visit.store, visit.path["id"])
+    if not {"read", "answer"} & set(visit.who.scopes) and not visit.asked(ask):
+        raise Problem(404, f"there is no ask {visit.path['id']} of yours")
+    return fall_due(visit.store, ask)
+
+
+def show_ask(visit: Visit) -> Response:
+    return JSONResponse(ask_document(find(visit)))
+
+
+async def wait(visit: Visit) -> Response:
+    """The ask once it is settled or somebody asked back; after a while, as it is then."""
+    loop, hub = asyncio.get_running_loop(), visit.desk.hub
+    seconds = min(float(visit.query.get("seconds", 30)), _LONGEST_WAIT_SECONDS)
+    hears = visit.query.get("hears", "false") == "true"
+    until = loop.time() + seconds
+    with hub.watch(visit.path["id"].lower()) as changed:
+        while True:
+            changed.clear()
+            ask = await run_in_threadpool(find, visit)
+            left = until - loop.time()
+            called = hears and ask.asked_back > ask.heard
+            if not ask.pending or called or left <= 0 or not hub.open:
+                break
+            # A deadline of the ask itself is watched by the publisher.
+            try:
+                await asyncio.wait_for(changed.wait(), left)
+            except TimeoutError:
+                continue
+    said = await run_in_threadpool(waiting.new_messages, visit.store, ask) if called else ""
+    return JSONResponse({"ask": ask_document(ask), "asked_back": said})
+
+
+def take(visit: Visit) -> Response:
+    """Hand the answer over, and record that once it is sent."""
+    ask = find(visit)
+    if not visit.asked(ask):
+        raise Problem(403, f"{ask.id} was opened by somebody else: its answer is not yours to take")
+    value = waiting.reveal(visit.store, ask, visit.body.get("token", ""))
+    done = BackgroundTask(waiting.take, visit.store, ask, visit.caller.actor)
+    return JSONResponse(ask_document(ask) | {"value": value}, background=done)
+
+
+def give_answer(visit: Visit) -> Response:
+    body = visit.body
+    scope = Scope(body["for"], body.get("pattern", "")) if "for" in body else None
+    key = visit.headers.get("idempotency-key", "")
+    given = Given(body["value"], body.get("note", ""), body.get("digest"), key, scope)
+    _, ask = answering.answer(visit.store, find(visit).id, visit.caller, given)
+    return JSONResponse(ask_document(ask), 201)
+
+
+def give_answers(visit: Visit) -> Response:
+    """One answer to several asks that are the same question."""
+    shown = [(one["id"], one["digest"]) for one in visit.body["asks"]]
+    key = visit.headers.get("idempotency-key", "")
+    given = Given(visit.body["value"], visit.body.get("note", ""), None, key)
+    results = answering.answer_alike(visit.store, shown, visit.caller, given)
+    return JSONResponse(
+        [
+            {
+                "id": ask.id,
+                "status": ask.status,
+                "problem": problem_of(error).detail if error else None,
+            }
+            for ask, error in results
+        ]
+    )
+
+
+def list_answers(visit: Visit) -> Response:
+    found = visit.store.asks.answers(find(visit).id)
+    return JSONResponse([answer_document(answer) for answer in found])
+
+
+def list_messages(visit: Visit) -> Response:
+    found = visit.store.asks.messages(find(visit).id)
+    return JSONResponse([message_document(message) for message in found])
+
+
+def say(visit: Visit) -> Response:
+    """A person asks back, or the asker replies."""
+    ask, text = find(visit), visit.body["text"]
+    if visit.asked(ask):
+        conversing.reply(visit.store, ask.id, visit.caller, text)
+        waiting.hear(visit.store, ask)
+    elif "answer" in visit.who.scopes:
+        conversing.ask_back(visit.store, ask.id, visit.caller, text)
+    else:
+        raise Problem(403, f"{ask.id} was opened by somebody else")
+    return list_messages(visit)
+
+
+def get_draft(visit: Visit) -> Response:
+    return JSONResponse({"text": answering.draft(visit.store, find(visit).id, visit.caller)})
+
+
+def put_draft(visit: Visit) -> Response:
+    answering.save_draft(visit.store, find(visit).id, visit.caller, visit.body["text"])
+    return Response(status_code=204)
+
+
+def cancel(visit: Visit) -> Response:
+    ask = find(visit)
+    if "answer" not in visit.who.scopes and not visit.asked(ask):
+        raise Problem(403, f"{ask.id} was opened by somebody else")
+    reason = visit.body.get("reason", "")
+    return JSONResponse(ask_document(asking.cancel(visit.store, ask.id, visit.caller, reason)))
+
+
+def ask_events(visit: Visit) -> Response:
+    found = visit.store.audit.of_subject(find(visit).id)
+    return JSONResponse([entry_document(entry) for entry in found])
+
+
+def list_events(visit: Visit) -> Response:
+    """The audit trail after a number, oldest first."""
+    after, limit = int(visit.query.get("after", 0)), int(visit.query.get("limit", 100))
+    found: list[dict[str, Any]] = []
+    for entry in visit.store.audit.entries(after):
+        if len(found) == limit:
+            break
+        found.append(entry_document(entry))
+    return JSONResponse(found)
+
+
+async def stream(visit: Visit) -> Response:
+    """What happens, as it happens; a client that comes back says what it saw last."""
+    hub, loop = visit.desk.hub, asyncio.get_running_loop()
+    last = visit.headers.get("last-event-id", "")
+
+    async def told() -> AsyncIterator[dict[str, Any]]:
+        until = loop.time() + _LONGEST_STREAM_SECONDS
+        with hub.stream() as queue:
+            seen = hub.seq
+            yield {"event": "hello", "data": "{}", "id": str(seen), "retry": 1000}
+            if last.isdecimal() and len(last) < 16 and int(last) < seen:
+                for entry in await run_in_threadpool(_missed, visit, int(last), seen):
+                    yield {"id": str(entry.seq), "data": event_data(entry)}
+            while loop.time() < until:
+                try:
+                    message = await asyncio.wait_for(queue.get(), until - loop.time())
+                except TimeoutError:
+                    return
+                if message is None:
+                    return
+                admission = any(kind in message.data for kind in _ADMISSION_CHANGED)
+                if admission and not await run_in_threadpool(_still_admitted, visit):
+                    return
+                if message.seq is None:
+                    yield {"data": message.data}
+                elif message.seq > seen:
+                    yield {"id": str(message.seq), "data": message.data}
+
+    return EventSourceResponse(told(), headers={"cache-control": "no-store"})
+
+
+def _missed(visit: Visit, last: int, seen: int) -> list[Any]:
+    """What came while nobody listened; whoever missed more than that looks at everything anyway."""
+    entries = visit.store.audit.entries(max(last, seen - MOST_BEHIND))
+    return [entry for entry in entries if entry.seq <= seen]
+
+
+def _still_admitted(visit: Visit) -> bool:
+    if visit.csrf:
+        return admitting.whose_login(visit.store, visit.secret) is not None
+    return any(token.id == visit.who.token_id for token in visit.store.people.tokens())
+
+
+def list_people(visit: Visit) -> Response:
+    people = [{"name": one.name, "tokens": one.tokens} for one in visit.store.people.all()]
+    tokens = [token_document(token) for token in visit.store.people.tokens()]
+    groups = visit.store.people.groups()
+    return JSONResponse({"people": people, "tokens": tokens, "groups": groups})
+
+
+def add_person(visit: Visit) -> Response:
+    name, scopes = visit.body["name"], visit.body.get("scopes", PERSONAL)
+    label = visit.body.get("label", "")
+    token = enrolling.add(visit.store, visit.caller, name, scopes, label)
+    return JSONResponse({"name": name, "token": token}, 201)
+
+
+def add_token(visit: Visit) -> Response:
+    name, scopes = visit.path["name"], visit.body.get("scopes", PERSONAL)
+    label = visit.body.get("label", "")
+    token = enrolling.token(visit.store, visit.caller, name, scopes, label)
+    return JSONResponse({"name": name, "token": token}, 201)
+
+
+def remove_person(visit: Visit) -> Response:
+    enrolling.remove(visit.store, visit.caller, visit.path["name"])
+    return Response(status_code=204)
+
+
+def revoke_token(visit: Visit) -> Response:
+    enrolling.revoke(visit.store, visit.caller, visit.path["id"])
+    return Response(status_code=204)
+
+
+def health(visit: Visit) -> Response:
+    """Whether the store can be read and everybody is told of changes."""
+    visit.store.audit.head()
+    if not visit.desk.hub.open:
+        raise Problem(503, "nobody is told of changes any more: start gate up again")
+    return JSONResponse({"status": "ok"})
+
+
+def describe(visit: Visit) -> Response:
+    # Imported here: the document is made of the route table, which names this function.
+    from humangate.web.openapi import DOCUMENT
+
+    return JSONResponse(DOCUMENT)

@@ -1,0 +1,145 @@
+"""Run the inbox in the browser, send notifications and keep deadlines, until Ctrl+C.
+
+Only this machine reaches it. To be reached from elsewhere it needs TLS (--tls-cert and --tls-key)
+or a proxy that speaks TLS for it (--public-url), and people with personal tokens.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from humangate import settings, upkeep, wiring
+from humangate.errors import UsageError
+from humangate.service import admitting
+from humangate.service.notifying import Sender
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humangate.doors.store import Store
+    from humangate.web.desk import Site
+
+PORT = 4283
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--port", type=int, default=PORT, metavar="N", help=f"where to listen ({PORT}; 0: any)")
+    add("--host", default="127.0.0.1", metavar="ADDRESS", help="on which address (127.0.0.1)")
+    add("--tls-cert", default="", metavar="F", help="serve TLS with this certificate")
+    add("--tls-key", default="", metavar="F", help="and this key")
+    add("--public-url", default="", metavar="URL", help="https://…: how people reach it")
+    add("--proxy", default="", metavar="ADDRESS", help="the proxy whose word is taken (127.0.0.1)")
+    add("--qr", action="store_true", help="show the link also as a QR code")
+    add("--detach", action="store_true", help="go on in the background; gate down ends it")
+
+
+def run(args: argparse.Namespace) -> int:
+    _needs_web()
+    store, path = wiring.open_store(), settings.store_path(os.environ)
+    admitting.must_be_let_in(store, wiring.caller(store, "cli"))
+    site = _site(store, args)
+    if args.detach:
+        up = upkeep.start(path, _options(args, site))
+        _say(store, up.url, args, site)
+        print(f"It runs in the background (process {up.pid}): gate down ends it.")
+        return 0
+    # Imported here: asking for --help must not load a web server.
+    from humangate.web.server import serve
+
+    lock = upkeep.become(path, site.url)
+    try:
+        post = wiring.post(store)
+        sender = Sender(store, post._replace(url=post.url or site.url))
+        return serve(store, site, args, sender, lambda: _say(store, site.url, args, site))
+    finally:
+        os.close(lock)
+
+
+def _needs_web() -> None:
+    try:
+        import jinja2  # noqa: F401 - only whether it is there
+        import nh3  # noqa: F401
+        import sse_starlette  # noqa: F401
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise UsageError(
+            f"the web inbox needs {error.name}: pip install 'humangate[web]'"
+        ) from None
+
+
+def _site(store: Store, args: argparse.Namespace) -> Site:
+    """Where it is reached, if it may be reached there."""
+    from humangate.web.desk import local_site, public_site
+
+    tls = bool(args.tls_cert and args.tls_key)
+    if bool(args.tls_cert) != bool(args.tls_key):
+        raise UsageError("--tls-cert and --tls-key go together")
+    if args.public_url and not args.public_url.startswith("https://"):
+        raise UsageError("--public-url begins with https://: passwords and answers go through it")
+    here = args.host in _LOOPBACK
+    if here and not args.public_url:
+        return local_site(_free_port(args), "https" if tls else "http")
+    if not here and not tls and not (args.public_url and args.proxy):
+        raise UsageError(
+            f"{args.host} can be reached from elsewhere: give it TLS (--tls-cert, --tls-key), or name "
+            "the proxy that speaks TLS for it (--proxy ADDRESS --public-url https://…)"
+        )
+    if not any(one.tokens for one in store.people.all()):
+        raise UsageError(
+            "whoever comes from elsewhere logs in with a personal token, and nobody has one: "
+            "gate person add NAME"
+        )
+    return public_site(args.public_url or f"https://{args.host}:{args.port}")
+
+
+def _free_port(args: argparse.Namespace) -> int:
+    import socket
+
+    family = socket.AF_INET6 if ":" in args.host else socket.AF_INET
+    with socket.socket(family) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((args.host, args.port))
+        except (OSError, OverflowError) as error:
+            raise UsageError(f"port {args.port} cannot be used ({error}): --port N") from None
+        args.port = listener.getsockname()[1]
+    return int(args.port)
+
+
+def _options(args: argparse.Namespace, site: Site) -> list[str]:
+    """The same again, for the process in the background."""
+    words = [f"--port={args.port}", f"--host={args.host}"]
+    if site.personal:
+        words += [f"--public-url={site.url}"]
+    for name in ("tls_cert", "tls_key", "proxy"):
+        if value := getattr(args, name):
+            path = os.path.abspath(value) if name != "proxy" else value
+            words.append(f"--{name.replace('_', '-')}={path}")
+    return words
+
+
+def _say(store: Store, url: str, args: argparse.Namespace, site: Site) -> None:
+    """One line each: where it is, who is told, what waits."""
+    who = wiring.caller(store, "cli")
+    may_link = who.verified or not site.personal
+    link = admitting.link_to(store, url, who) if may_link else f"{url}/login"
+    print(f"Inbox          {link}")
+    if args.qr:
+        # Imported here: few have a phone at hand.
+        import segno
+
+        segno.make(admitting.link_to(store, url, who) if may_link else link).terminal(compact=True)
+        if not site.personal:
+            print("               (a phone reaches it only through --public-url or --host)")
+    roads = [road.name for road in wiring.post(store).roads]
+    print(f"Notifications  {', '.join(roads) or 'none set up yet: gate notify says how'}")
+    waiting = sum(number for _, number in store.asks.waiting_counts())
+    print(f"Deadlines      kept; {waiting} {'ask is' if waiting == 1 else 'asks are'} waiting")
+    if may_link:
+        print("The link works once, within 15 minutes; gate link makes another.")
+    sys.stdout.flush()

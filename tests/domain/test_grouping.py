@@ -1,0 +1,81 @@
+"""Which asks may be answered together."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from humangate.domain.asks import Ask, Origin, make_question, question_digest
+from humangate.domain.calls import Call
+from humangate.domain.deadlines import Deadlines
+from humangate.domain.grouping import alike, groups, likeness
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+HERE = Origin("/shop", "/shop/api", "coder", "claude/s1", "t1", "person:ada", "run:1")
+
+
+def an_ask(ask_id, kind="text", prompt="Which?", origin=HERE, call=None, **more):
+    options = ("A", "B") if kind == "choice" else ()
+    question = make_question(kind, prompt, options=options, call=call)
+    return Ask(ask_id, question, origin, NOW, question_digest(question, origin), **more)
+
+
+@pytest.mark.proves("WEB-23")
+@pytest.mark.parametrize("kind", ["text", "choice"])
+def test_the_same_question_of_different_agents_is_alike(kind):
+    one = an_ask("a-1", kind)
+    elsewhere = HERE._replace(project="/web", cwd="/web", agent="tester", session="codex/9")
+    two = an_ask("a-2", kind, origin=elsewhere, going_on="much", priority=0)
+    other = an_ask("a-3", kind, "Whose?")
+    assert alike(one, [one, two, other]) == [two]
+
+
+@pytest.mark.proves("WEB-23")
+def test_approvals_that_differ_in_anything_shown_are_not_alike():
+    call = Call("Bash", {"command": "git push"}, "/shop", "main", "", "pushes")
+    one = an_ask("a-1", "approval", call=call, going_on="words", confidence=0.5)
+    same = one._replace(
+        id="a-2",
+        opened_at=NOW + timedelta(hours=1),
+        origin=HERE._replace(tool_use_id="t2"),
+        deadlines=Deadlines(expires_at=NOW),
+    )
+    assert likeness(one) == likeness(same)
+    differing = [
+        an_ask("a-3", "approval", "Which ?", call=call, going_on="words", confidence=0.5),
+        one._replace(going_on="other words"),
+        one._replace(confidence=0.6),
+        one._replace(priority=1),
+        one._replace(deadlines=Deadlines(expires_at=NOW, hard=True)),
+        *(
+            one._replace(origin=HERE._replace(**{name: "x"}))
+            for name in ("project", "cwd", "agent", "session", "sponsor", "owner")
+        ),
+        *(
+            one._replace(question=one.question._replace(call=changed))
+            for changed in (
+                None,
+                call._replace(input={"command": "git push -f"}),
+                call._replace(cwd="/web"),
+                call._replace(branch="dev"),
+                call._replace(remark="looks"),
+                call._replace(tool="Zsh"),
+            )
+        ),
+    ]
+    for other in differing:
+        assert likeness(other) != likeness(one), other
+
+
+@pytest.mark.proves("WEB-31")
+def test_asks_are_grouped_by_project_then_by_question_in_their_order():
+    web = HERE._replace(project="/web")
+    asks = [
+        an_ask("a-1", prompt="X?"),
+        an_ask("a-2", origin=web),
+        an_ask("a-3", prompt="Y?"),
+        an_ask("a-4", prompt="X?"),
+    ]
+    found = [(project, [[ask.id for ask in same] for same in own]) for project, own in groups(asks)]
+    assert found == [("/shop", [["a-1", "a-4"], ["a-3"]]), ("/web", [["a-2"]])]

@@ -1,0 +1,210 @@
+"""`gate up`, `gate down` and `gate link`: one process, its lock, and who is let in where."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from urllib.request import ProxyHandler, build_opener
+
+import pytest
+from tests.conftest import a_person
+
+from humangate import upkeep
+from humangate.service import admitting, enrolling
+from humangate.wiring import open_store
+
+
+class Up:
+    """One store, and `gate` for it."""
+
+    def __init__(self, folder):
+        self.path = str(folder / "gate.db")
+        keep = {k: v for k, v in os.environ.items() if not k.startswith("GATE_")}
+        self.environ = keep | {"GATE_STORE": self.path, "HOME": str(folder), "NO_COLOR": "1"}
+        self.started = []
+
+    def command(self, *words):
+        return [sys.executable, "-m", "humangate", *words]
+
+    def gate(self, *words, **environ):
+        return subprocess.run(
+            self.command(*words),
+            env=self.environ | environ,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+        )
+
+    def start(self, *words):
+        process = subprocess.Popen(
+            self.command("up", "--port=0", *words),
+            env=self.environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.started.append(process)
+        return process, process.stdout.readline().removeprefix("Inbox").strip()
+
+    def end(self):
+        for process in self.started:
+            process.kill()
+            process.communicate()
+
+
+@pytest.fixture
+def up(tmp_path):
+    made = Up(tmp_path)
+    yield made
+    made.end()
+    upkeep.end(made.path)
+
+
+def fetch(url):
+    return build_opener(ProxyHandler({})).open(url, timeout=10)
+
+
+@pytest.mark.proves("WEB-40", "WEB-41")
+def test_up_says_where_it_is_refuses_a_second_one_and_ends_on_a_signal(up):
+    process, link = up.start()
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/link/[0-9a-f]{64}", link)
+    lines = [process.stdout.readline() for _ in range(2)]
+    assert lines[0].startswith("Notifications  none set up")
+    assert lines[1] == "Deadlines      kept; 0 asks are waiting\n"
+    url = link.partition("/link/")[0]
+    assert fetch(f"{url}/api/health").read() == b'{"status":"ok"}'
+    second = up.gate("up", "--port=0")
+    assert second.returncode == 2 and url in second.stderr and "gate down" in second.stderr
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(10) == 0
+    assert upkeep.find(up.path) is None and process.stderr.read() == ""
+
+
+@pytest.mark.proves("WEB-40")
+def test_up_goes_on_in_the_background_until_down(up):
+    started = up.gate("up", "--port=0", "--detach")
+    assert started.returncode == 0, started.stderr
+    found = upkeep.find(up.path)
+    assert (
+        found
+        and f"process {found.pid}" in started.stdout
+        and f"{found.url}/link/" in started.stdout
+    )
+    log = upkeep.log_path(up.path)
+    assert os.stat(log).st_mode & 0o777 == 0o600
+    with open(log, encoding="utf-8") as file:
+        assert "/link/" not in file.read()
+    again = up.gate("up", "--port=0", "--detach")
+    assert again.returncode == 2 and "already running" in again.stderr
+    ended = up.gate("down")
+    assert ended.returncode == 0 and str(found.pid) in ended.stdout
+    assert upkeep.find(up.path) is None
+    nothing = up.gate("down")
+    assert nothing.returncode == 5 and "not running" in nothing.stderr
+
+
+@pytest.mark.proves("WEB-40")
+def test_what_a_killed_up_left_behind_stops_nobody(up):
+    process, _ = up.start()
+    process.kill()
+    process.wait()
+    assert upkeep.find(up.path) is None
+    _, link = up.start()
+    assert link
+
+
+@pytest.mark.proves("WEB-40")
+def test_trouble_of_one_in_the_background_is_told(up):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        for words in (("up", f"--port={port}"), ("up", f"--port={port}", "--detach")):
+            refused = up.gate(*words)
+            assert refused.returncode == 2 and "--port N" in refused.stderr, refused.stderr
+    assert upkeep.find(up.path) is None
+
+
+@pytest.mark.proves("WEB-1", "WEB-41")
+def test_gate_link_makes_another_way_in_but_not_for_an_agent(up):
+    assert up.gate("link").returncode == 5
+    _, link = up.start()
+    url = link.partition("/link/")[0]
+    made = up.gate("link")
+    assert made.returncode == 0 and made.stdout.startswith(f"{url}/link/")
+    assert up.gate("link", "--json").stdout.startswith(f'{{"url": "{url}/link/')
+    assert "█" in up.gate("link", "--qr").stdout
+    for words in (("link",), ("up", "--port=0")):
+        refused = up.gate(*words, CLAUDECODE="1")
+        assert refused.returncode == 7 and "only a person opens the web inbox" in refused.stderr
+    store = open_store(up.path)
+    secret = made.stdout.strip().rpartition("/")[2]
+    found = admitting.whose_login(store, admitting.enter_by_link(store, secret, {}))
+    assert found.scopes == ("ask", "answer", "read", "admin") and not found.verified
+    store.close()
+
+
+@pytest.mark.proves("WEB-10")
+@pytest.mark.parametrize(
+    ("words", "because"),
+    [
+        (["--host=0.0.0.0"], "give it TLS"),
+        (["--host=::"], "give it TLS"),
+        (["--host=0.0.0.0", "--public-url=https://gate.example.org"], "give it TLS"),
+        (["--host=0.0.0.0", "--tls-cert=c.pem"], "go together"),
+        (["--public-url=http://gate.example.org"], "https://"),
+        (["--public-url=https://gate.example.org"], "gate person add"),
+        (
+            ["--host=0.0.0.0", "--proxy=10.0.0.1", "--public-url=https://g.example"],
+            "gate person add",
+        ),
+    ],
+)
+def test_nobody_elsewhere_reaches_it_without_tls_and_personal_tokens(up, words, because):
+    refused = up.gate("up", "--port=0", *words)
+    assert refused.returncode == 2 and because in refused.stderr, refused.stderr
+    assert upkeep.find(up.path) is None
+
+
+@pytest.mark.proves("WEB-10")
+def test_behind_a_proxy_a_claimed_login_is_worth_nothing(up):
+    store = open_store(up.path)
+    token = enrolling.add(store, a_person(), "zoe")
+    claimed = admitting.enter_by_link(store, admitting.make_link(store, a_person()), {})
+    proven = admitting.enter_by_token(store, token, {})
+    process, link = up.start("--public-url=https://gate.example.org")
+    assert link == "https://gate.example.org/login"
+    port = _listening_port(process.pid)
+    for secret, status in ((claimed, 401), (proven, 200)):
+        head = (
+            f"GET /api/asks HTTP/1.1\r\nHost: gate.example.org\r\nCookie: humangate={secret}\r\n"
+            "Connection: close\r\n\r\n"
+        )
+        with socket.create_connection(("127.0.0.1", port), 10) as connection:
+            connection.sendall(head.encode())
+            assert f" {status} " in connection.recv(100).decode()
+    store.close()
+
+
+def _listening_port(pid):
+    """The port a process listens on, from the kernel's table."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        sockets = {
+            os.readlink(f"/proc/{pid}/fd/{fd}").removeprefix("socket:[").rstrip("]")
+            for fd in os.listdir(f"/proc/{pid}/fd")
+            if os.path.islink(f"/proc/{pid}/fd/{fd}")
+        }
+        with open(f"/proc/{pid}/net/tcp", encoding="utf-8") as file:
+            for line in file.readlines()[1:]:
+                words = line.split()
+                if words[3] == "0A" and words[9] in sockets:
+                    return int(words[1].rpartition(":")[2], 16)
+    raise AssertionError("it does not listen")

@@ -1,0 +1,239 @@
+"""The HTTP API, as an agent and as a person's program use it."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import jsonschema_rs
+import pytest
+from tests.web_inbox import URL, Inbox
+
+from humangate.web.openapi import DOCUMENT
+from humangate.web.routes import API
+
+
+@pytest.fixture
+def inbox(tmp_path):
+    made = Inbox(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.mark.proves("WEB-20", "WEB-3")
+def test_an_agent_asks_waits_and_takes_the_answer_over_http(inbox):
+    token = inbox.token("ask")
+    with inbox.running() as server:
+        server.headers["authorization"] = f"Bearer {token}"
+        body = {"prompt": "Deploy?", "kind": "approval", "agent": "release-bot", "session": "s1"}
+        opened = server.post("/api/asks", json=body)
+        assert opened.status_code == 201, opened.text
+        ask_id = opened.json()["ask"]["id"]
+        got = []
+        waiting = threading.Thread(
+            target=lambda: got.append(server.get(f"/api/asks/{ask_id}/wait?seconds=30"))
+        )
+        waiting.start()
+        answered = inbox.client("answer", "read", name="bob").post(
+            f"/api/asks/{ask_id}/answers", json={"value": "yes", "note": "go"}
+        )
+        assert answered.status_code == 201, answered.text
+        waiting.join(20)
+        assert got[0].json()["ask"]["decision"] == "approved"
+        taken = server.post(f"/api/asks/{ask_id}/take", json={})
+        assert taken.json()["note"] == "go" and taken.json()["delivered_at"] is None
+    ask = inbox.store.asks.get(ask_id)
+    assert ask.delivered_at and ask.delivered_to.startswith("agent:http-")
+    assert (ask.settled_by, ask.settled_via) == ("person:bob", "http")
+    assert ask.origin.sponsor == "person:ada" and ask.origin.agent == "release-bot"
+
+
+@pytest.mark.proves("WEB-3", "WEB-12")
+def test_a_token_that_may_only_ask_sees_its_own_asks_and_answers_nothing(inbox):
+    foreign = inbox.ask("Whose?")
+    agent, other = inbox.client("ask"), inbox.client("ask", name="bob")
+    own = agent.post("/api/asks", json={"prompt": "Mine?"}).json()["ask"]["id"]
+    assert agent.get(f"/api/asks/{own}").status_code == 200
+    for client, ask_id in ((agent, foreign.id), (other, own)):
+        for path in (
+            f"/api/asks/{ask_id}",
+            f"/api/asks/{ask_id}/wait",
+            f"/api/asks/{ask_id}/messages",
+        ):
+            assert client.get(path).status_code == 404, path
+        assert client.post(f"/api/asks/{ask_id}/take", json={}).status_code == 404
+        assert client.post(f"/api/asks/{ask_id}/cancel", json={}).status_code == 404
+        assert client.post(f"/api/asks/{ask_id}/messages", json={"text": "x"}).status_code == 404
+    assert agent.post(f"/api/asks/{own}/answers", json={"value": "me"}).status_code == 403
+    assert agent.get("/api/asks").status_code == 403
+    assert agent.get("/api/events").status_code == 403
+    assert inbox.store.asks.get(own).pending
+
+
+@pytest.mark.proves("WEB-22")
+def test_a_retried_ask_is_the_same_ask_and_a_key_is_nobody_elses(inbox):
+    agent, other = inbox.client("ask"), inbox.client("ask", name="bob")
+    key = {"idempotency-key": "k1"}
+    first = agent.post("/api/asks", json={"prompt": "Once?"}, headers=key)
+    again = agent.post("/api/asks", json={"prompt": "Once?"}, headers=key)
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert again.json()["ask"]["id"] == first.json()["ask"]["id"] and again.json()["attached"]
+    changed = agent.post("/api/asks", json={"prompt": "Twice?"}, headers=key)
+    assert changed.status_code == 403 and "key" in changed.json()["detail"]
+    foreign = other.post("/api/asks", json={"prompt": "Once?"}, headers=key)
+    assert foreign.status_code == 201
+    assert len(inbox.store.asks.pending(9)) == 2
+
+
+@pytest.mark.proves("WEB-22")
+def test_a_retried_answer_settles_once(inbox):
+    ask, client = inbox.ask(), inbox.client("answer")
+    key = {"idempotency-key": "k1"}
+    for _ in range(2):
+        given = client.post(f"/api/asks/{ask.id}/answers", json={"value": "so"}, headers=key)
+        assert given.status_code == 201 and given.json()["value"] == "so"
+    late = client.post(f"/api/asks/{ask.id}/answers", json={"value": "no"}, headers=key)
+    assert late.status_code == 403
+    assert [one.outcome for one in inbox.store.asks.answers(ask.id)] == ["settled"]
+
+
+@pytest.mark.proves("WEB-21")
+def test_errors_are_problem_documents_that_say_what_to_do(inbox):
+    ask, client = inbox.ask("Yes?", "approval"), inbox.client("read", "answer", "ask")
+    path = f"/api/asks/{ask.id}/answers"
+    cases = [
+        (client.get("/api/asks/a-zzz"), 404, "gate inbox"),
+        (client.post(path, json={"value": "maybe"}), 422, "yes or no"),
+        (client.post(path, json={"value": "yes", "digest": "0"}), 403, "not what"),
+        (client.post(path, json={"vaule": "yes"}), 400, "value"),
+        (client.post(path, content="{"), 415, "JSON"),
+        (client.post(path, content="{", headers={"content-type": "application/json"}), 400, "JSON"),
+        (client.post("/api/asks", json={"prompt": "  "}), 400, "prompt"),
+        (client.get("/api/asks?limit=0"), 400, "limit"),
+        (client.get("/api/nowhere"), 404, "Not Found"),
+        (client.delete("/api/asks"), 405, "Not Allowed"),
+        (inbox.client().get("/api/asks"), 401, "log in"),
+        (client.get("/api/people"), 403, "admin"),
+    ]
+    inbox.answer(ask, "no")
+    cases.append((client.post(path, json={"value": "yes"}), 409, "person:bob"))
+    for response, status, words in cases:
+        assert response.status_code == status, response.text
+        assert response.headers["content-type"] == "application/problem+json"
+        document = response.json()
+        assert document["status"] == status and words in document["detail"], document
+    assert inbox.get(ask).decision == "rejected"
+
+
+@pytest.mark.proves("WEB-23")
+def test_one_answer_for_asks_that_are_alike_and_for_no_others(inbox):
+    asks = [inbox.ask("Which port?") for _ in range(3)]
+    other = inbox.ask("Which host?")
+    client = inbox.client("answer")
+    shown = [{"id": ask.id, "digest": ask.digest} for ask in asks]
+    mixed = client.post("/api/answers", json={"asks": [*shown, {"id": other.id, "digest": other.digest}], "value": "80"})  # fmt: skip
+    assert mixed.status_code == 403 and other.id in mixed.json()["detail"]
+    inbox.answer(asks[1], "81")
+    given = client.post("/api/answers", json={"asks": shown, "value": "80"})
+    assert [one["status"] for one in given.json()] == ["answered"] * 3
+    assert [bool(one["problem"]) for one in given.json()] == [False, True, False]
+    assert [inbox.get(ask).value for ask in asks] == ["80", "81", "80"]
+
+
+@pytest.mark.proves("WEB-20")
+def test_talk_drafts_cancelling_and_the_trail(inbox):
+    agent, person = inbox.client("ask"), inbox.client("read", "answer", name="bob")
+    ask_id = agent.post("/api/asks", json={"prompt": "Which?", "expires_seconds": 60}).json()["ask"]["id"]  # fmt: skip
+    assert (
+        person.post(f"/api/asks/{ask_id}/messages", json={"text": "which what?"}).status_code == 200
+    )
+    called = agent.get(f"/api/asks/{ask_id}/wait?seconds=0&hears=true").json()
+    assert called["asked_back"] == "which what?"
+    talk = agent.post(f"/api/asks/{ask_id}/messages", json={"text": "the port"}).json()
+    assert [one["by_asker"] for one in talk] == [False, True]
+    assert agent.get(f"/api/asks/{ask_id}/wait?seconds=0&hears=true").json()["asked_back"] == ""
+    assert person.put(f"/api/asks/{ask_id}/draft", json={"text": "perh"}).status_code == 204
+    assert person.get(f"/api/asks/{ask_id}/draft").json() == {"text": "perh"}
+    held = inbox.store.asks.get(ask_id).deadlines
+    assert held.moved_seconds == 60
+    assert agent.post(f"/api/asks/{ask_id}/cancel", json={"reason": "found it"}).json()["status"] == "cancelled"  # fmt: skip
+    kinds = [one["kind"] for one in person.get(f"/api/asks/{ask_id}/events").json()]
+    assert kinds == ["ask.opened", "ask.asked_back", "ask.replied", "ask.cancelled"]
+    assert [one["id"] for one in person.get("/api/asks?status=settled&search=whi").json()] == [
+        ask_id
+    ]
+    assert len(person.get("/api/events?after=2&limit=2").json()) == 2
+    inbox.ask()
+    assert person.get("/api/counts").json() == [{"project": "/p", "waiting": 1}]
+
+
+@pytest.mark.proves("WEB-20")
+def test_a_secret_is_handed_to_its_asker_alone_and_once(inbox):
+    agent, person = inbox.client("ask"), inbox.client("read", "answer", name="bob")
+    opened = agent.post("/api/asks", json={"prompt": "Password?", "secret": True}).json()
+    ask_id, secret_token = opened["ask"]["id"], opened["token"]
+    person.post(f"/api/asks/{ask_id}/answers", json={"value": "hunter2"})
+    assert "hunter2" not in person.get(f"/api/asks/{ask_id}").text
+    assert "hunter2" not in agent.get(f"/api/asks/{ask_id}/wait").text
+    assert agent.post(f"/api/asks/{ask_id}/take", json={}).status_code == 403
+    assert person.post(f"/api/asks/{ask_id}/take", json={"token": secret_token}).status_code == 403
+    taken = agent.post(f"/api/asks/{ask_id}/take", json={"token": secret_token})
+    assert taken.json()["value"] == "hunter2"
+    again = agent.post(f"/api/asks/{ask_id}/take", json={"token": secret_token})
+    assert again.status_code == 403 and "already taken" in again.text
+
+
+@pytest.mark.proves("WEB-24")
+def test_people_and_tokens_are_managed_by_admins(inbox):
+    admin = inbox.client("admin")
+    made = admin.post("/api/people", json={"name": "zoe", "scopes": ["read"], "label": "wall"})
+    assert made.status_code == 201
+    zoe = inbox.client(token=made.json()["token"])
+    assert zoe.get("/api/asks").status_code == 200 and zoe.get("/api/people").status_code == 403
+    (listed,) = [one for one in admin.get("/api/people").json()["tokens"] if one["person"] == "zoe"]
+    assert listed["label"] == "wall" and made.json()["token"] not in json.dumps(listed)
+    assert admin.delete(f"/api/tokens/{listed['id']}").status_code == 204
+    assert zoe.get("/api/asks").status_code == 401
+    more = admin.post("/api/people/zoe/tokens", json={}).json()["token"]
+    assert inbox.client(token=more).get("/api/asks").status_code == 200
+    assert admin.delete("/api/people/zoe").status_code == 204
+    assert inbox.client(token=more).get("/api/asks").status_code == 401
+
+
+@pytest.mark.proves("WEB-25")
+def test_the_document_describes_every_route_of_the_api_and_is_valid(inbox):
+    shown = inbox.client().get("/api/openapi.json").json()
+    assert shown == json.loads(json.dumps(DOCUMENT))
+    described = {(m.upper(), path) for path, ops in shown["paths"].items() for m in ops}
+    assert described == {(row.method, row.path) for row in API}
+    for row in API:
+        for schema in (row.body, row.gives[1], *(query[1] for query in row.query)):
+            if schema is not None:
+                jsonschema_rs.meta.validate(schema)
+
+
+@pytest.mark.proves("WEB-13")
+def test_knocking_too_often_is_slowed_down(inbox):
+    client = inbox.client()
+    client.headers["origin"] = URL
+    codes = [client.post("/login", data={"token": f"t{n}"}).status_code for n in range(12)]
+    assert codes[0] != 429 and codes[-1] == 429
+    slow = client.post("/login", data={"token": "t"})
+    assert int(slow.headers["retry-after"]) > 0
+    inbox.clock.advance(60)
+    assert client.post("/login", data={"token": "t"}).status_code != 429
+
+
+@pytest.mark.proves("WEB-13")
+def test_a_flood_of_asks_is_slowed_down_for_its_own_token_only(inbox):
+    agent, other = inbox.client("ask"), inbox.client("ask", name="bob")
+    codes = [agent.post("/api/asks", json={"prompt": f"{n}?"}).status_code for n in range(510)]
+    assert codes[499] == 201 and codes[-1] == 429
+    assert other.post("/api/asks", json={"prompt": "Me?"}).status_code == 201
+
+
+@pytest.mark.proves("WEB-26")
+def test_health_says_whether_everybody_is_told(inbox):
+    with inbox.running() as server:
+        assert server.get("/api/health").json() == {"status": "ok"}
+    assert inbox.client().get("/api/health").status_code == 503

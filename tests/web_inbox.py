@@ -1,0 +1,71 @@
+"""A web inbox of the test's own, without a network: requests go straight to the application."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+from starlette.testclient import TestClient
+
+from humangate.domain.answers import Given
+from humangate.domain.asks import Origin
+from humangate.service import admitting, answering, asking, enrolling
+from humangate.service.asking import Request
+from humangate.testing import FakeClock
+from humangate.web.app import make_app, make_desk
+from humangate.web.desk import COOKIE, local_site
+from humangate.wiring import open_throwaway_store
+from tests.conftest import a_person
+
+PORT = 4283
+URL = f"http://127.0.0.1:{PORT}"
+
+
+class Inbox:
+    """One store and the inbox before it; people come in by link or with tokens."""
+
+    def __init__(self, folder, site=None):
+        self.clock = FakeClock()
+        self.store = open_throwaway_store(str(folder / "gate.db"), self.clock)
+        self.desk = make_desk(self.store, site or local_site(PORT))
+        self.app = make_app(self.desk)
+
+    def token(self, *scopes, name="ada"):
+        if name not in [one.name for one in self.store.people.all()]:
+            return enrolling.add(self.store, a_person(), name, scopes)
+        return enrolling.token(self.store, a_person(), name, scopes)
+
+    @contextmanager
+    def running(self):
+        """The application with its publisher, for what waits or watches."""
+        with TestClient(self.app, base_url=URL) as client:
+            yield client
+
+    def client(self, *scopes, name="ada", token=None):
+        """Somebody with a token in the header; without scopes, nobody."""
+        client = TestClient(self.app, base_url=URL)
+        if scopes or token:
+            client.headers["authorization"] = f"Bearer {token or self.token(*scopes, name=name)}"
+        return client
+
+    def browser(self, name="ada"):
+        """Somebody who came in by a link and has a cookie."""
+        link = admitting.make_link(self.store, a_person(name))
+        secret = admitting.enter_by_link(self.store, link, {})
+        client = TestClient(self.app, base_url=URL, follow_redirects=False)
+        client.cookies.set(COOKIE, secret)
+        client.headers["origin"] = URL
+        return client
+
+    def ask(self, prompt="Why?", kind="text", origin=None, **more):
+        request = Request(prompt, kind, **more)
+        origin = origin or Origin("/p", "/p/x", "coder", "", "", "person:sue")
+        return asking.ask(self.store, request, origin, a_person("sue")).ask
+
+    def answer(self, ask, value, name="bob"):
+        return answering.answer(self.store, ask.id, a_person(name), Given(value))[1]
+
+    def get(self, ask):
+        return self.store.asks.get(ask.id)
+
+    def close(self):
+        self.store.close()
