@@ -8,7 +8,6 @@ import threading
 import time
 
 import uvicorn
-from tests.conftest import a_person
 
 from humangate.domain.asks import Origin
 from humangate.service import admitting, asking, enrolling
@@ -16,6 +15,7 @@ from humangate.service.asking import Request
 from humangate.web.app import make_app, make_desk
 from humangate.web.desk import local_site
 from humangate.wiring import open_throwaway_store
+from tests.conftest import a_person
 
 AGENT = a_person("root")._replace(via="mcp")
 
@@ -70,6 +70,10 @@ class WebServer:
             self._server.should_exit = True
             self._thread.join(10)
             self._thread = None
+
+    def streams(self):
+        """How many are listening."""
+        return len(self._hub._streams)
 
     def close(self):
         self.stop()

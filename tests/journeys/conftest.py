@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -86,3 +87,62 @@ def terminal(world, tmp_path):
     )
     yield made
     made.kill()
+
+
+CHROMIUM = "/usr/bin/chromium"
+_QUIET = (
+    *("--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A real browser, started once."""
+    if not os.path.exists(CHROMIUM):
+        pytest.skip(f"{CHROMIUM} is not installed, so no real browser was tried")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(_QUIET))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def web(tmp_path):
+    """The web inbox on a store of its own."""
+    from tests.web_server import WebServer
+
+    made = WebServer(tmp_path).start()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def tab(chromium, web):
+    """Opens a page in a browser of its own, logged in as somebody; no page may have trouble."""
+    contexts, troubles = [], []
+
+    def watch(page):
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("console", lambda said: "Security" in said.text and troubles.append(said.text))
+        return page
+
+    def open_tab(path="/", who="ada", size=(1280, 800), **more):
+        wide, high = size
+        context = chromium.new_context(viewport={"width": wide, "height": high}, **more)
+        context.set_default_timeout(8_000)
+        context.on("page", watch)
+        contexts.append(context)
+        if who:
+            cookie = {"name": "humangate", "value": web.login(who), "url": web.url}
+            context.add_cookies([cookie | {"httpOnly": True, "sameSite": "Strict"}])
+        page = context.new_page()
+        page.goto(web.url + path)
+        return page
+
+    yield open_tab
+    for context in contexts:
+        context.close()
+    assert troubles == []

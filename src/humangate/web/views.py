@@ -109,7 +109,7 @@ def ask(visit: Visit, one: Ask) -> dict[str, Any]:
         "call_diff": diffs.of_call(question.call) if question.call else None,
         "call_input": shown(question.call.input) if question.call else "",
         "context": _context(question.context),
-        "words": _long(words.strip()),
+        "words": _long(words.strip().removesuffix("Changes:").rstrip()),
         "words_open": words.count("\n") < _OPEN_LINES,
         "diff": diffs.render(diff) if diff else None,
         "diff_open": diff.count("\n") < _OPEN_LINES,
