@@ -33,7 +33,7 @@ unit: setup
 
 # Programs some tests need. Where they cannot be installed, those tests skip and say so.
 system:
-	@for program in strace tmux patch npm; do \
+	@for program in strace tmux patch npm chromium; do \
 	  command -v $$program >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 	    && apt-get update -qq && apt-get install -y -qq $$program >/dev/null; } \
 	  || echo "!! $$program is missing: tests that need it will be skipped"; done

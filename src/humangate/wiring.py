@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from datetime import UTC, datetime
@@ -167,16 +166,8 @@ def going_on(origin: Origin, log: str = "") -> str:
             break
         time.sleep(0.02)
         steps = logs.read(cli, log or logs.find(cli, session, os.environ))
-    said = [step.text for step in steps if step.kind == "words"][-2:]
-    done = [
-        f"{step.tool}: {(step.input or {}).get('command') or json.dumps(step.input)}"
-        for step in steps
-        if step.kind == "call"
-    ]
-    prompts = [step.text for step in steps if step.kind == "prompt"]
     began = next((step.at for step in steps if step.at), "")
-    changes = git.changes(origin.cwd, began)
-    return explain(prompts[-1] if prompts else "", said, done[-8:], changes)
+    return explain(steps, git.changes(origin.cwd, began))
 
 
 def origin(caller: Caller, asker: str = "", owner: str = "", folder: str | None = None) -> Origin:

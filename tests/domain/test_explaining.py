@@ -53,13 +53,21 @@ def test_what_is_no_secret_stays(text):
 
 @pytest.mark.proves("AGT-17")
 def test_the_explanation_is_ordered_and_bounded():
-    text = explain("p" * 2000, ["one", "two"], ["Bash: ls", "x" * 400], "diff\n" + "d\n" * 300_000)
+    steps = [
+        Step("prompt", "first"),
+        Step("prompt", "p" * 2000),
+        *(Step("words", word) for word in ("nought", "one", "two")),
+        Step("call", "", "Bash", {"command": "ls"}),
+        Step("call", "", "Use", {"x": "x" * 386}),
+    ]
+    text = explain(steps, "diff\n" + "d\n" * 300_000)
     order = [text.index(part) for part in ("It works on:", "It last said:", "Bash: ls", "Changes:")]
     assert order == sorted(order)
     assert f"{'p' * 1500} … (500 more characters)" in text
     assert "one\n\ntwo" in text and "(100 more characters)" in text
     assert len(text) == 256_000
-    assert explain("", [], [], "") == ""
+    assert "nought" not in text and "first" not in text
+    assert explain([], "") == ""
 
 
 @pytest.mark.proves("AGT-14")

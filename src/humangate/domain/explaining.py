@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,8 @@ from humangate.domain.asks import MAX_GOING_ON_CHARACTERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from humangate.domain.steps import Step
 
 _MOST_OF_A_PROMPT = 1_500
 _MOST_WORDS = 2_500
@@ -56,17 +59,22 @@ def redact(text: str) -> str:
     return text
 
 
-def explain(prompt: str, words: Sequence[str], commands: Sequence[str], changes: str) -> str:
+def explain(steps: Sequence[Step], changes: str) -> str:
     """One text, what helps most first, so that the part shown at once is the part needed."""
+    prompts = [step.text for step in steps if step.kind == "prompt"]
+    words = [step.text for step in steps if step.kind == "words"][-2:]
+    calls = [step for step in steps if step.kind == "call"][-8:]
     parts = []
-    if prompt:
-        parts.append(f"It works on:\n{_cut(prompt, _MOST_OF_A_PROMPT)}")
+    if prompts:
+        parts.append(f"It works on:\n{_cut(prompts[-1], _MOST_OF_A_PROMPT)}")
     if words:
         parts.append("It last said:\n" + _cut("\n\n".join(words), _MOST_WORDS))
-    if commands:
-        parts.append(
-            "It last did:\n" + "\n".join(_cut(command, _MOST_OF_A_COMMAND) for command in commands)
-        )
+    if calls:
+        done = [
+            f"{one.tool}: {(one.input or {}).get('command') or json.dumps(one.input)}"
+            for one in calls
+        ]
+        parts.append("It last did:\n" + "\n".join(_cut(one, _MOST_OF_A_COMMAND) for one in done))
     if changes:
         parts.append(f"Changes:\n{changes}")
     return redact("\n\n".join(parts)[:MAX_GOING_ON_CHARACTERS])
