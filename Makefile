@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 COVER := $(BIN)/coverage run --data-file=.coverage
 
-.PHONY: setup run test check unit lint docs bench crash slow mutate lock system clean
+.PHONY: setup run test check unit lint docs pictures bench crash slow mutate lock system clean
 
 setup: .venv/ready
 
@@ -40,6 +40,10 @@ system:
 
 docs: setup
 	$(BIN)/python docs/reference.py
+
+# Of the web inbox, with a real browser; they are looked at before they are kept.
+pictures: setup
+	$(BIN)/python docs/pictures.py
 
 bench: setup
 	$(BIN)/python -m bench

@@ -197,8 +197,15 @@ def done(visit: Visit, ids: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def past(asks: Iterable[Ask]) -> list[dict[str, Any]]:
-    """Settled asks, with how each ended and how long it took."""
-    return [{"ask": one, "word": outcome_word(one), "took": _seconds(one)} for one in asks]
+    """Settled asks, with how each ended and what was said."""
+    return [
+        {
+            "ask": one,
+            "word": outcome_word(one),
+            "said": "" if one.value is None else answer_text(one, one.value),
+        }
+        for one in asks
+    ]
 
 
 def _seconds(one: Ask) -> float:

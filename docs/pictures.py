@@ -1,0 +1,217 @@
+"""Takes the pictures of the web inbox that README and docs show: `make pictures`.
+
+A demo store, the real `gate up`, a real browser. Whoever changes a page takes them anew.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import sync_playwright
+
+from humangate.domain.answers import Given
+from humangate.domain.asks import Origin
+from humangate.domain.calls import make_call
+from humangate.domain.principals import Caller, person
+from humangate.service import answering, asking, enrolling, telling
+from humangate.service.asking import Request
+from humangate.service.sweeping import sweep
+from humangate.wiring import open_throwaway_store
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+    from humangate.doors.store import Store
+
+PICTURES = Path(__file__).parent / "pictures"
+CHROMIUM = "/usr/bin/chromium"
+WIDE, PHONE = {"width": 1280, "height": 1000}, {"width": 390, "height": 844}
+SHOP, SITE = "/home/ada/shop", "/home/ada/site"
+ADA = Caller(person("ada"), verified=True, via="web", agent=None, evidence={})
+
+EDIT = {
+    "file_path": "shop/totals.py",
+    "old_string": (
+        "def total(items, coupon=None):\n"
+        "    amount = sum(item.price * item.count for item in items)\n"
+        "    if coupon:\n"
+        "        amount = amount - coupon.amount\n"
+        "    return amount\n"
+    ),
+    "new_string": (
+        "def total(items, coupon=None):\n"
+        "    amount = sum(item.price * item.count for item in items)\n"
+        "    if coupon:\n"
+        "        amount = max(Decimal(0), amount - coupon.amount)\n"
+        "    return amount.quantize(CENT, rounding=ROUND_HALF_UP)\n"
+    ),
+}
+GOING_ON = """It works on:
+Totals are wrong by a cent when a coupon is used
+
+It last said:
+The sum is right; the coupon is taken off after rounding. I would round once, at the end.
+"""
+RELEASE = {
+    "type": "object",
+    "required": ["version", "channel"],
+    "properties": {
+        "version": {"type": "string", "title": "Version", "description": "such as 2.4.0"},
+        "channel": {"title": "Channel", "enum": ["stable", "beta", "nightly"]},
+        "notify": {"type": "boolean", "title": "Tell subscribers"},
+        "rollout": {
+            "type": "object",
+            "title": "Rollout",
+            "properties": {
+                "percent": {"type": "integer", "title": "Percent at first", "minimum": 1},
+                "regions": {
+                    "type": "array",
+                    "title": "Regions",
+                    "items": {"enum": ["Europe", "America", "Asia"]},
+                },
+            },
+        },
+    },
+}
+
+
+class Clock:
+    """The machine's own, set back while the past is made up."""
+
+    ago = timedelta()
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) - self.ago
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory(prefix="gate-pictures-") as folder:
+        path, clock = os.path.join(folder, "gate.db"), Clock()
+        store = open_throwaway_store(path, clock)
+        token = enrolling.add(store, ADA, "ada", ("ask", "answer", "read", "admin"), "laptop")
+        _past(store, clock)
+        shown = _present(store, clock)
+        store.close()
+        environ = {"PATH": os.environ["PATH"], "HOME": folder, "GATE_STORE": path}
+        server = subprocess.Popen(
+            [sys.executable, "-m", "humangate", "up", "--port", "0"],
+            env=environ | {"GATE_TOKEN": token}, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        try:
+            assert server.stdout
+            link = next(filter(None, (re.search(r"http\S+", line) for line in server.stdout)))[0]
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(
+                    executable_path=CHROMIUM,
+                    args=["--no-sandbox", "--disable-background-networking"],
+                )
+                _take(browser, link, link.partition("/link/")[0], shown)
+        finally:
+            server.terminate()
+            server.wait(10)
+
+
+def _ask(store: Store, agent: str, prompt: str, project: str = SHOP, **more: object) -> str:
+    session = str(more.pop("session", ""))
+    owner = str(more.pop("owner", ""))
+    origin = Origin(project, project, agent, session=session, sponsor=ADA.principal, owner=owner)
+    request = Request(prompt, **more)  # type: ignore[arg-type]  # made-up words, checked by asking
+    return asking.ask(store, request, origin, ADA._replace(via="mcp")).ask.id
+
+
+def _past(store: Store, clock: Clock) -> None:
+    """What was asked and settled in the days before."""
+    settled = [
+        (9, 300, "claude", "Run this command? git push origin main", "yes", ""),
+        (
+            8,
+            1900,
+            "codex",
+            "Delete the branch old-checkout?",
+            "no",
+            "there is work on it: ask me on Monday",
+        ),
+        (6, 700, "deployer", "Deploy build 39 to staging?", "yes", "tests are green"),
+        (5, 1200, "deployer", "Deploy build 40 to production?", "yes", ""),
+        (3, 240, "claude", "Run this command? npm publish", "no", "not from a laptop"),
+        (2, 480, "codex", "Drop the table carts_old?", "yes", "after the backup of tonight"),
+        (1, 90, "deployer", "Deploy build 41 to production?", "yes", "go"),
+    ]
+    for days, seconds, agent, prompt, word, note in settled:
+        clock.ago = timedelta(days=days)
+        asked = _ask(store, agent, prompt, kind="approval")
+        clock.ago -= timedelta(seconds=seconds)
+        answering.answer(store, asked, ADA, Given(word, note))
+    clock.ago = timedelta(hours=20)
+    _ask(store, "writer", "Which screenshot shall open the page?", SITE, expires_seconds=3600)
+    clock.ago -= timedelta(hours=2)
+    sweep(store)
+    clock.ago = timedelta(hours=3)
+    asked = _ask(store, "architect", "Which queue?", kind="choice", options=("Redis", "SQLite"))
+    clock.ago -= timedelta(minutes=4)
+    answering.answer(store, asked, ADA, Given("SQLite", "one thing less to run"))
+
+
+def _present(store: Store, clock: Clock) -> dict[str, str]:
+    """What waits now."""
+    clock.ago = timedelta(minutes=26)
+    for agent in ("tester-1", "tester-2", "tester-3"):
+        words = "May I update the lock file?"
+        _ask(store, agent, words, SITE, kind="choice", options=("Yes", "No"))
+    clock.ago = timedelta(minutes=14)
+    form = _ask(store, "deployer", "What shall be released?", kind="form", schema=RELEASE)
+    clock.ago = timedelta(minutes=9)
+    options = ("PostgreSQL", "SQLite", "Other…")
+    _ask(store, "architect", "Which database for the orders?", kind="choice", options=options)
+    clock.ago = timedelta(minutes=6)
+    call = make_call("Edit", EDIT, SHOP, "fix-totals")
+    edit = _ask(
+        store, "claude", "Change shop/totals.py?", kind="approval", call=call, going_on=GOING_ON,
+        session="claude/3f2a", confidence=0.9, owner="fix the totals",
+    )  # fmt: skip
+    clock.ago = timedelta(minutes=2)
+    command = {"command": "git push --force-with-lease origin fix-totals"}
+    push = _ask(
+        store, "codex", "Run this command? git push --force-with-lease origin fix-totals",
+        kind="approval", call=make_call("Bash", command, SHOP, "fix-totals"), priority="high",
+        session="codex/77b0", expires_seconds=900, hard=True,
+        context="The branch was rebased on `main`; **three commits** became two. CI was green before.",
+    )  # fmt: skip
+    clock.ago = timedelta(minutes=1)
+    telling.tell(store, Origin(SITE, agent="scout"), ADA, "The link check found nothing broken.")
+    clock.ago = timedelta()
+    return {"edit": edit, "push": push, "form": form}
+
+
+def _take(browser: Browser, link: str, url: str, shown: dict[str, str]) -> None:
+    page = browser.new_context(viewport=WIDE, color_scheme="light").new_page()
+    page.goto(link)
+    page.get_by_role("button", name="Open the inbox").click()
+    state = page.context.storage_state()
+    _shoot(page, f"{url}/asks/{shown['edit']}", "inbox")
+    _shoot(page, f"{url}/history", "history")
+    _shoot(page, f"{url}/asks/{shown['form']}", "form")
+    dark = browser.new_context(viewport=PHONE, color_scheme="dark", storage_state=state)
+    _shoot(dark.new_page(), f"{url}/asks/{shown['push']}", "phone")
+
+
+def _shoot(page: Page, url: str, name: str) -> None:
+    page.goto(url)
+    page.get_by_text("live", exact=True).wait_for()
+    page.screenshot(path=PICTURES / f"{name}.png")
+    print(f"docs/pictures/{name}.png  {(PICTURES / f'{name}.png').stat().st_size // 1000} KB")
+
+
+if __name__ == "__main__":
+    main()
