@@ -33,8 +33,9 @@ _STALE_AFTER = timedelta(days=1)
 _MOOT_ONCE_SETTLED = ("opened", "reminder", "escalated")
 
 # Only behind these names does the host's place hold a host; elsewhere it holds a token.
-_HAVE_A_HOST = frozenset(
-    ["apprise", "apprises", "form", "forms", "gotify", "gotifys", "http", "https", "json", "jsons", "mailto", "mailtos", "matrix", "matrixs", "mmost", "mmosts", "mqtt", "mqtts", "ncloud", "nclouds", "nctalk", "nctalks", "ntfy", "ntfys", "rocket", "rockets", "xml", "xmls", "xmpp", "xmpps"]
+_HAVE_A_HOST = (
+    *("apprise", "form", "gotify", "http", "json", "mailto", "matrix", "mmost", "mqtt"),
+    *("ncloud", "nctalk", "ntfy", "rocket", "xml", "xmpp"),
 )
 
 
@@ -80,7 +81,7 @@ def _visible(road: Road) -> str:
     authority, slash, after = re.split(r"[?#]", rest, maxsplit=1)[0].partition("/")
     host = authority.rpartition("@")[2].partition(":")[0]
     hidden = (
-        scheme not in _HAVE_A_HOST
+        scheme.removesuffix("s") not in _HAVE_A_HOST
         # A password with a slash in it: what looks like the host is the person's name.
         or "@" in after
         # Without a path it is a topic on a public server, and whoever knows it can read it.
