@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections import defaultdict
 from pathlib import Path
 
@@ -36,9 +37,11 @@ def pytest_configure(config):
         for variable in sign.variables:
             os.environ.pop(variable, None)
     os.environ.pop("GATE_TOKEN", None)
-    # Nor may it tell people anything by their own roads.
+    # Nor may it tell people anything by their own roads. Browsers keep settings there, too.
     os.environ.pop("GATE_NOTIFY_CMD", None)
-    os.environ["XDG_CONFIG_HOME"] = str(HERE / "no-test-may-use-the-settings-of-a-person")
+    settings = tempfile.TemporaryDirectory(prefix="gate-tests-", ignore_cleanup_errors=True)
+    config.add_cleanup(settings.cleanup)
+    os.environ["XDG_CONFIG_HOME"] = settings.name
     os.environ["GATE_STORE"] = str(HERE / "no-test-may-use-the-default-store" / "gate.db")
 
 
