@@ -1,0 +1,159 @@
+"""What happens is told to whoever watches: streams over a real connection."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+
+import pytest
+from tests.conftest import a_person
+from tests.web_server import WebServer, eventually
+
+from humangate.domain.answers import Given
+from humangate.service import answering, enrolling
+from humangate.web.live import MOST_BEHIND
+
+
+@pytest.fixture
+def server(tmp_path):
+    made = WebServer(tmp_path).start()
+    yield made
+    made.close()
+
+
+class Stream:
+    """A client of the event stream, as a program would write one."""
+
+    def __init__(self, server, token, last=""):
+        self.connection = socket.create_connection(("127.0.0.1", server.port), 10)
+        again = f"Last-Event-ID: {last}\r\n" if last else ""
+        head = (
+            f"GET /api/events/stream HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+            f"Authorization: Bearer {token}\r\nConnection: close\r\n{again}\r\n"
+        )
+        self.connection.sendall(head.encode())
+        self.lines = self.connection.makefile("r", encoding="utf-8")
+        self.status = int(self.lines.readline().split()[1])
+
+    def next(self):
+        """(id, data) of the next message; None at the end."""
+        found = {}
+        for line in self.lines:
+            name, _, value = line.strip().partition(": ")
+            if name in ("id", "data", "event"):
+                found[name] = value
+            elif not name and "data" in found:
+                return found.get("id"), json.loads(found["data"])
+        return None
+
+    def close(self):
+        self.lines.close()
+        self.connection.close()
+
+
+def kinds(stream, number):
+    return [stream.next()[1]["kind"] for _ in range(number)]
+
+
+@pytest.mark.proves("WEB-27")
+def test_a_stream_tells_what_happens_by_whatever_door(server):
+    stream = Stream(server, server.token(scopes=("read",)))
+    seen, hello = stream.next()
+    assert hello == {} and int(seen) == server.store.audit.head().seq
+    ask = server.ask("Which?")
+    number, data = stream.next()
+    assert data == {
+        "seq": int(number),
+        "at": data["at"],
+        "kind": "ask.opened",
+        "subject": ask.id,
+        "actor": "person:root",
+    }
+    answering.save_draft(server.store, ask.id, a_person(), "perhaps")
+    assert stream.next() == (None, {"kind": "draft", "subject": ask.id})
+    answering.answer(server.store, ask.id, a_person(), Given("this"))
+    assert kinds(stream, 1) == ["ask.answered"]
+    stream.close()
+
+
+@pytest.mark.proves("WEB-27")
+def test_whoever_comes_back_hears_what_they_missed_also_after_a_restart(server):
+    token = server.token(scopes=("read",))
+    stream = Stream(server, token)
+    last, _ = stream.next()
+    stream.close()
+    server.ask("One?")
+    server.stop()
+    server.ask("Two?")
+    server.start()
+    again = Stream(server, token, last)
+    again.next()
+    assert kinds(again, 2) == ["ask.opened", "ask.opened"]
+    server.ask("Three?")
+    assert kinds(again, 1) == ["ask.opened"]
+    again.close()
+
+
+@pytest.mark.proves("WEB-27")
+@pytest.mark.parametrize("last", ["-1", "x", "9" * 30, "999999"])
+def test_a_number_that_never_was_is_not_listened_to(server, last):
+    stream = Stream(server, server.token(scopes=("read",)), last)
+    assert stream.status == 200 and stream.next()[1] == {}
+    server.ask("Next?")
+    assert kinds(stream, 1) == ["ask.opened"]
+    stream.close()
+
+
+@pytest.mark.proves("WEB-4", "WEB-27")
+def test_a_stream_ends_with_the_token_it_came_with(server):
+    token, other = server.token(scopes=("read",)), server.token("bob", ("read",))
+    stream, stays = Stream(server, token), Stream(server, other)
+    stream.next()
+    stays.next()
+    (own,) = [one for one in server.store.people.tokens() if one.person == "ada"]
+    enrolling.revoke(server.store, a_person(), own.id)
+    assert stream.next() is None
+    assert kinds(stays, 1) == ["token.revoked"]
+    stream.close()
+    stays.close()
+    eventually(lambda: server.streams() == 0)
+
+
+@pytest.mark.proves("WEB-27")
+def test_whoever_does_not_keep_up_is_sent_home_and_nobody_else(server):
+    token = server.token(scopes=("read",))
+    stream = Stream(server, token)
+    stream.next()
+    (queue,) = server._hub._streams
+    for _ in range(MOST_BEHIND):
+        queue.put_nowait(queue)
+    other = Stream(server, token)
+    other.next()
+    server.ask("More?")
+    assert kinds(other, 1) == ["ask.opened"]
+    assert queue not in server._hub._streams
+    stream.close()
+    other.close()
+
+
+@pytest.mark.proves("WEB-28")
+def test_stopping_sends_streams_and_waits_home_at_once(server):
+    token = server.token(scopes=("read",))
+    stream, ask = Stream(server, token), server.ask("Still?")
+    stream.next()
+    waiting = socket.create_connection(("127.0.0.1", server.port), 10)
+    waiting.sendall(
+        f"GET /api/asks/{ask.id}/wait?seconds=60 HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+        f"Authorization: Bearer {token}\r\nConnection: close\r\n\r\n".encode()
+    )
+    eventually(lambda: ask.id in server._hub._waits)
+    stopping = threading.Thread(target=server.stop)
+    stopping.start()
+    assert b'"status":"pending"' in waiting.makefile("rb").read()
+    while stream.next():
+        """What was told before the end."""
+    stopping.join(10)
+    assert not stopping.is_alive()
+    waiting.close()
+    stream.close()
