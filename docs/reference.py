@@ -114,8 +114,7 @@ def http_page() -> str:
             "|---|---|---|---|",
             *rows,
             "",
-            "**Asking** (`POST /api/asks`) takes "
-            f"{', '.join(f'`{name}`' for name in REQUEST['properties'])}; "
+            f"**Asking** (`POST /api/asks`) takes {', '.join(f'`{name}`' for name in REQUEST['properties'])};",
             "only `prompt` is needed. It gives the ask, `attached` (the same session had asked this",
             "already) and, for a secret, the `token` that its answer is handed out for.",
             "",

@@ -80,6 +80,7 @@ def test_up_says_where_it_is_refuses_a_second_one_and_ends_on_a_signal(up):
     assert lines[1] == "Deadlines      kept; 0 asks are waiting\n"
     url = link.partition("/link/")[0]
     assert fetch(f"{url}/api/health").read() == b'{"status":"ok"}'
+    assert f"gate up runs at {url} (process {process.pid})" in up.gate("doctor").stdout
     second = up.gate("up", "--port=0")
     assert second.returncode == 2 and url in second.stderr and "gate down" in second.stderr
     process.send_signal(signal.SIGTERM)

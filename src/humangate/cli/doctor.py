@@ -10,7 +10,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from humangate import settings, surroundings, wiring
+from humangate import settings, surroundings, upkeep, wiring
 from humangate.cli.screen import TRUST, coloured, print_json
 from humangate.domain.principals import find_agent
 from humangate.errors import GateError
@@ -66,6 +66,9 @@ def _examine() -> Iterator[Finding]:
         faults = list(verify(store))
         head = store.audit.head()
         yield Finding(not faults, f"the audit trail has {head.seq} events and {len(faults)} faults")
+        up = upkeep.find(path)
+        where = f"gate up runs at {up.url} (process {up.pid})" if up else "gate up does not run"
+        yield Finding(True, where)
         yield from _roads(store)
     except GateError as error:
         yield Finding(False, str(error))
