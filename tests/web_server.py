@@ -10,6 +10,7 @@ import time
 import uvicorn
 
 from humangate.domain.asks import Origin
+from humangate.domain.calls import make_call
 from humangate.service import admitting, asking, enrolling
 from humangate.service.asking import Request
 from humangate.web.app import make_app, make_desk
@@ -18,6 +19,33 @@ from humangate.wiring import open_throwaway_store
 from tests.conftest import a_person
 
 AGENT = a_person("root")._replace(via="mcp")
+WIDE, PHONE = (1280, 800), (390, 844)
+FORM = {
+    "type": "object",
+    "required": ["host", "replicas"],
+    "properties": {
+        "host": {"type": "string", "title": "Host", "minLength": 3},
+        "replicas": {"type": "integer", "minimum": 1},
+        "tls": {"type": "boolean"},
+        "owner": {"type": "object", "properties": {"team": {"type": "string"}}},
+        "ports": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"port": {"type": "integer"}}},
+        },
+    },
+}
+CHANGES = """It works on:
+Round the totals
+
+Changes:
+diff --git a/shop/totals.py b/shop/totals.py
+--- a/shop/totals.py
++++ b/shop/totals.py
+@@ -1,2 +1,2 @@
+ def total(items):
+-    return sum(items)
++    return round(sum(items), 2)
+"""
 
 
 def free_port() -> int:
@@ -102,3 +130,16 @@ class WebServer:
         """The secret of a login, as a cookie holds it."""
         secret = admitting.make_link(self.store, a_person(name))
         return admitting.enter_by_link(self.store, secret, {})
+
+
+def push(web, **more):
+    """A tool call that its host holds."""
+    call = make_call("Bash", {"command": "git push origin main"}, "/home/ada/shop", "main")
+    return web.ask(
+        "Run this command? git push origin main", agent="claude", kind="approval", call=call,
+        session="claude/s1", cwd="/home/ada/shop", going_on=CHANGES, **more,
+    )  # fmt: skip
+
+
+def button(page, words):
+    return page.get_by_role("button", name=words, exact=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from html import unescape
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -68,15 +69,17 @@ _WAITING_COUNTED = 2000
 
 def inbox(visit: Visit) -> Response:
     """What is waiting, and what was just recorded."""
+    seq = visit.store.audit.head().seq
     done = views.done(visit, visit.query.get("done", "").split(","))
-    data = views.inbox(visit) | {"ask": None, "done": done}
+    data = views.inbox(visit) | {"ask": None, "done": done, "seq": seq}
     return page(visit, "inbox.html", "humangate", **data)
 
 
 def ask(visit: Visit) -> Response:
+    seq = visit.store.audit.head().seq
     found = fall_due(visit.store, asking.look_up(visit.store, visit.path["id"]))
     kept = answering.draft(visit.store, found.id, visit.caller)
-    return _ask_page(visit, found, typed.from_draft(found, kept), kept=bool(kept))
+    return _ask_page(visit, found, typed.from_draft(found, kept), kept=bool(kept), seq=seq)
 
 
 def _ask_page(
@@ -88,6 +91,7 @@ def _ask_page(
     trouble: str = "",
     late: bool = False,
     kept: bool = False,
+    seq: int = 0,
 ) -> Response:
     schema, call = found.question.schema, found.question.call
     wrong = (
@@ -97,7 +101,7 @@ def _ask_page(
     fields = {
         "typed": what,
         "trouble": trouble,
-        "faults": _FAULT.findall(form),
+        "faults": [(place, unescape(words)) for place, words in _FAULT.findall(form)],
         "late": late,
         "draft_kept": kept,
         "key": os.urandom(16).hex(),
@@ -107,7 +111,7 @@ def _ask_page(
         "reaches": _reaches(found),
         "OTHER": typed.OTHER,
     }
-    data = views.inbox(visit) | views.ask(visit, found) | fields | {"done": []}
+    data = views.inbox(visit) | views.ask(visit, found) | fields | {"done": [], "seq": seq}
     return page(visit, "inbox.html", "humangate", status, **data)
 
 

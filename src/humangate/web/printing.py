@@ -32,6 +32,8 @@ def page(visit: Visit, template: str, title: str, status: int = 200, **data: Any
         "waiting": waiting,
         "title": f"({waiting}) {title}" if waiting else title,
         "search": "",
+        # Nothing, unless somebody looked before reading: then the page looks again by itself.
+        "seq": 0,
     }
     return HTMLResponse(_templates().get_template(template).render(frame | data), status)
 

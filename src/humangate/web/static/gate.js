@@ -4,6 +4,8 @@ const WAKE = 100;
 const DRAFT_AFTER = 500;
 const FLEETING = 20_000;
 const skew = Date.parse(document.body.dataset.now) - Date.now();
+// The newest event that this page tells of: whoever hears of a newer one looks again.
+let seen = Number(document.body.dataset.seq);
 const find = (id) => document.getElementById(id);
 const all = (selector) => [...document.querySelectorAll(selector)];
 
@@ -58,6 +60,7 @@ async function refresh() {
 
 function merge(fresh) {
   document.title = fresh.title;
+  seen = Number(fresh.body.dataset.seq);
   for (const old of all("[data-live]")) {
     const made = fresh.getElementById(old.id);
     if (made && !old.isEqualNode(made)) replace(old, made);
@@ -97,6 +100,7 @@ function say(words, away) {
 // tab that can be seen listens, and tells the others.
 const others = new BroadcastChannel("humangate");
 let state = null;
+let newest = 0;
 let letGo = null;
 let asking = null;
 
@@ -107,7 +111,7 @@ function told(message) {
     say(state, state !== "live");
     if (back) refreshSoon();
   }
-  if (message.changed) refreshSoon();
+  if (message.changed || message.newest > seen) refreshSoon();
 }
 
 function tell(message) {
@@ -116,8 +120,8 @@ function tell(message) {
 }
 
 others.onmessage = ({ data }) => {
-  if (data.who && letGo) others.postMessage({ state });
-  else told(data);
+  if (!data.who) told(data);
+  else if (letGo && state) others.postMessage({ state, newest });
 };
 
 function listen() {
@@ -133,8 +137,14 @@ function hold() {
     let retry = 0;
     const open = () => {
       stream = new EventSource("/api/events/stream");
-      stream.addEventListener("hello", () => tell({ state: "live" }));
-      stream.onmessage = () => tell({ changed: true });
+      stream.addEventListener("hello", ({ lastEventId }) => {
+        newest = Number(lastEventId);
+        tell({ state: "live", newest });
+      });
+      stream.onmessage = ({ lastEventId }) => {
+        newest = Number(lastEventId);
+        tell({ changed: true });
+      };
       stream.onerror = () => {
         tell({ state: "reconnecting…" });
         // After an error page the browser gives up by itself; we do not.
