@@ -328,7 +328,7 @@ def test_nothing_is_selected_and_a_default_is_only_told():
         text={"type": "string", "default": "typed"},
         secret={"type": "string", "writeOnly": True, "default": "hush"},
     )
-    html = render(schema)
+    html = render({**schema, "default": {"text": "typed", "one": "a"}})
     assert "checked" not in html and "selected" not in html
     assert {*posted(html).values()} == {""} and read(schema, posted(html)) == {}
     assert "default: true" in html and "default: typed" in html and "default: 3" in html
@@ -418,6 +418,7 @@ def test_a_secret_is_never_shown_again():
         ({"type": "integer"}, "12", 12), ({"type": "integer"}, " 12 ", 12), ({"type": "integer"}, "1.5", 1.5),
         ({"type": "integer"}, "twelve", "twelve"), ({"type": "number"}, "NaN", "NaN"), ({"type": "number"}, "1_0", "1_0"),
         ({"type": "number"}, "１", "１"), ({"type": "number"}, "9" * 5000, "9" * 5000), ({"type": "boolean"}, "maybe", "maybe"),
+        ({"type": "number"}, "[1]", "[1]"), ({"type": "number"}, "true", "true"),
         ({"enum": [1, "1"]}, '"1"', "1"), ({"enum": [1, "1"]}, "1", 1), ({"enum": [1]}, "2", "2"),
         ({}, "[" * 100_000, "[" * 100_000), ({}, "NaN", "NaN"), ({}, "{", "{"), ({}, '{"a": 1}', {"a": 1}),
         ({"type": "string"}, "a\r\nb", "a\nb"), ({"type": "string"}, "\0\ud800", "\0\ud800"),

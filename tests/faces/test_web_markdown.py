@@ -69,6 +69,8 @@ def test_an_image_is_its_words_and_its_address():
         ("<https://раypal.com>", "https://раypal.com [xn--ypal-43d9g.com]", "https://xn--ypal-43d9g.com"),
         ("[x](https://a 'words')", "x [a “words”]", "https://a"),
         ("[https://a](https://a 'words')", "https://a [a “words”]", "https://a"),
+        ("<http://127.0.0.1:8080/x>", "http://127.0.0.1:8080/x", "http://127.0.0.1:8080/x"),
+        ("[x](http://[::1]/y)", "x [[::1]]", "http://[::1]/y"),
         ("<a@b.example>", "a@b.example", "mailto:a@b.example"),
         ("[a@b.example](mailto:c@d.example)", "a@b.example [c@d.example]", "mailto:c@d.example"),
     ],
@@ -85,6 +87,7 @@ def test_a_link_says_where_it_goes(typed, shown, goes_to):
     [
         *("javascript:x", "data:text/html,x", "ftp://a.example", "/logout", "#x", "//a.example"),
         *("https://good@evil", "https:evil", "file:///x", "https://", "mailto:x", "tel:1"),
+        *("https://2130706433", "http://0x7f.1", "http://0177.0.0.1", "http://1.2.3", "http://a.1"),
     ],
 )
 def test_what_is_no_plain_address_stays_as_it_was_typed(address):
@@ -118,7 +121,9 @@ def test_an_entity_is_no_way_around_what_is_made_visible():
 def test_a_long_text_is_cut_and_says_how_much_is_missing():
     html = render("a" * (markdown.MOST_CHARACTERS + 1_234))
     assert text_of(html).endswith("… 1,234 more characters are not shown")
-    assert "missing" not in render("a" * markdown.MOST_CHARACTERS)
+    assert (
+        "a" * markdown.MOST_CHARACTERS in html and "a" * (markdown.MOST_CHARACTERS + 1) not in html
+    )
     assert 'class="cut"' not in render("a" * markdown.MOST_CHARACTERS)
 
 
@@ -162,3 +167,9 @@ def test_a_text_too_intricate_for_markdown_is_shown_as_it_was_typed(monkeypatch)
     typed = "- *a* <b>\n" * 100
     assert render(typed) == Markup('<pre class="plain">{}</pre>').format(typed)
     assert "<em>" in render("- *a* <b>\n")
+
+
+@pytest.mark.proves("WEB-64")
+def test_no_page_gets_deeper_than_a_browser_goes():
+    assert render("*" * 400 + "a" + "*" * 400).startswith('<pre class="plain">')
+    assert render("*" * 20 + "a" + "*" * 20).startswith("<p><strong><strong>")

@@ -28,8 +28,10 @@ _MOST_STEPS = 80_000
 _DEEPEST = 20
 _DEEPEST_EMPHASIS = 50
 
-# No user name, no blanks, nothing that two readers of URLs could understand differently.
-_WEB = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d+)?([/?#][!-~]*)?", re.IGNORECASE)
+# No user name, no blanks, no number in place of a host: nothing that is read in two ways.
+_BYTE = r"(?:0|[1-9]\d{0,2})"
+_HOST = rf"(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*|{_BYTE}(?:\.{_BYTE}){{3}}|\[[0-9a-f:.]+\]"
+_WEB = re.compile(rf"https?://({_HOST})(:\d+)?([/?#][!-~]*)?", re.IGNORECASE)
 _MAIL = re.compile(r"mailto:[!-~]+@[a-z0-9.-]+(\?[!-~]*)?", re.IGNORECASE)
 
 _TAGS = {
