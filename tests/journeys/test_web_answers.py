@@ -297,3 +297,38 @@ def test_an_answer_that_is_sent_twice_counts_once(web, tab):
     button(page, "Answer").click()
     expect(page.locator(".banner.good")).to_contain_text(f"{asked.id} is answered")
     assert [one.outcome for one in web.store.asks.answers(asked.id)] == ["settled"]
+
+
+@pytest.mark.proves("WEB-52", "LAW-6")
+def test_where_several_decide_a_vote_counts_and_a_claimed_name_does_not(web, tab):
+    tokens = {name: web.token(name) for name in ("ada", "bob")}
+    asked = web.ask("Deploy?", kind="approval", requirement={"all": ["ada", "bob"]})
+    page = tab(f"/asks/{asked.id}")
+    page.get_by_label("Note (optional)").fill("looks right")
+    button(page, "Approve").click()
+    expect(page.get_by_role("alert")).to_contain_text("needs your personal token")
+    expect(page.get_by_label("Note (optional)")).to_have_value("looks right")
+    for name, token in tokens.items():
+        page = tab("/login", who="")
+        page.get_by_label("personal token").fill(token)
+        button(page, "Log in").click()
+        page.goto(f"{web.url}/asks/{asked.id}")
+        expect(page.locator("#terms")).to_contain_text("all of ada, bob")
+        if name == "bob":
+            expect(page.locator("#terms")).to_contain_text("ada: approved")
+        button(page, "Approve").click()
+        said = f"answer to {asked.id} counts" if name == "ada" else f"{asked.id} is approved"
+        expect(page.locator(".banner.good")).to_contain_text(said)
+    assert web.get(asked.id).decision == "approved"
+
+
+@pytest.mark.proves("WEB-49", "LAW-6")
+def test_an_answer_after_the_deadline_is_told_so_and_kept(web, tab):
+    asked = web.ask("Which name?", expires_seconds=0.5, hard=True)
+    page = tab(f"/asks/{asked.id}", java_script_enabled=False)
+    page.get_by_label("In your words").fill("Open Gate")
+    eventually(lambda: asked.deadlines.expires_at < web.store.now())
+    button(page, "Answer").click()
+    expect(page.get_by_role("alert")).to_contain_text("Too late")
+    expect(page.get_by_role("alert")).to_contain_text("Open Gate")
+    assert [one.outcome for one in web.store.asks.answers(asked.id)] == ["late"]

@@ -1,0 +1,108 @@
+"""What stands in the fields of an answer: shared with the terminal as a draft, read as an answer."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.datastructures import FormData
+from tests.conftest import a_person
+
+from humangate.domain.asks import Origin
+from humangate.domain.calls import make_call
+from humangate.errors import UsageError
+from humangate.service import asking
+from humangate.service.asking import Request
+from humangate.testing import MemoryStore
+from humangate.web import typed
+from humangate.web.typed import Typed
+
+
+def ask(kind="text", **more):
+    return asking.ask(MemoryStore(), Request("What?", kind, **more), Origin(), a_person()).ask
+
+
+ONE = ask("choice", options=("Red", "Blue", "Other…"))
+SOME = ask("choice", options=("Red", "Blue", "Other…"), multiple=True)
+NUMBERS = ask("choice", options=("7", "8"))
+FORM = ask("form", schema={"type": "object"})
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept", "filled"),
+    [
+        (ONE, "Blue", Typed(chosen=("1",))),
+        (ONE, "2", Typed(chosen=("1",))),
+        (ONE, "a, b", Typed(chosen=("other",), other="a, b")),
+        (ONE, "Other", Typed(chosen=("other",))),
+        (ONE, "3", Typed(chosen=("other",))),
+        (ONE, " ", Typed()),
+        (SOME, "Red, 2", Typed(chosen=("0", "1"))),
+        (SOME, "Red, mine", Typed(chosen=("0", "other"), other="mine")),
+        (NUMBERS, "8", Typed(chosen=("1",))),
+        (NUMBERS, "1", Typed()),
+        (ask("approval"), "go", Typed(note="go")),
+        (ask(), "go", Typed(text="go")),
+        (FORM, '{"a": 1}', Typed(value={"a": 1})),
+        (FORM, "no JSON", Typed()),
+    ],
+)
+@pytest.mark.proves("WEB-35")
+def test_a_draft_of_a_terminal_fills_the_fields(asked, kept, filled):
+    assert typed.from_draft(asked, kept) == filled
+
+
+@pytest.mark.parametrize(
+    ("asked", "filled"),
+    [
+        (ONE, Typed(chosen=("1",))),
+        (ONE, Typed(chosen=("other",), other="mine, all mine")),
+        (SOME, Typed(chosen=("0", "1", "other"), other="mine")),
+        (ask("approval"), Typed(note="go")),
+        (ask(), Typed(text="go")),
+        (FORM, Typed(value={"a": ["ä"]})),
+    ],
+)
+@pytest.mark.proves("WEB-35", "LAW-6")
+def test_what_is_kept_as_a_draft_comes_back(asked, filled):
+    assert typed.from_draft(asked, typed.draft(asked, filled)) == filled
+
+
+HIDDEN = make_call("Bash", {"command": "rm \u202efoo"})
+SHOWN = make_call("Bash", {"command": "rm foo", "timeout": 5})
+
+
+@pytest.mark.parametrize(
+    ("call", "written", "given"),
+    [
+        (SHOWN, "rm bar", {"command": "rm bar", "timeout": 5}),
+        (HIDDEN, '{"command": "rm bar"}', {"command": "rm bar"}),
+        (make_call("Write", {"content": "a"}), '{"content": "b"}', {"content": "b"}),
+    ],
+)
+@pytest.mark.proves("WEB-54")
+def test_a_changed_call_keeps_all_that_was_not_changed(call, written, given):
+    asked = ask("approval", call=call)
+    form = FormData([("value", "edited"), ("edited", written.replace("\n", "\r\n"))])
+    assert typed.given(asked, form).value == {"input": given}
+
+
+@pytest.mark.parametrize(
+    ("call", "written", "why"),
+    [
+        (SHOWN, "rm foo", "you changed nothing"),
+        (HIDDEN, "rm bar", "not JSON"),
+        (HIDDEN, "{}", "everything it had"),
+        (HIDDEN, "[" * 100_000, "not JSON"),
+    ],
+)
+@pytest.mark.proves("WEB-54", "LAW-3")
+def test_a_change_that_is_none_is_no_approval(call, written, why):
+    asked = ask("approval", call=call)
+    with pytest.raises(UsageError, match=why):
+        typed.given(asked, FormData([("value", "edited"), ("edited", written)]))
+
+
+@pytest.mark.proves("WEB-54")
+def test_a_pattern_without_a_time_is_refused():
+    form = FormData([("value", "yes"), ("pattern", "Bash(git push *)")])
+    with pytest.raises(UsageError, match="for how long"):
+        typed.given(ask("approval", call=SHOWN), form)
