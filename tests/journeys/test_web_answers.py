@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 from tests.conftest import a_person
 from tests.faces.conftest import Shell
@@ -273,6 +274,7 @@ def test_what_does_not_fit_is_said_beside_its_field_with_everything_still_typed(
     )
     expect(page.get_by_label("Host")).to_have_attribute("aria-invalid", "true")
     expect(page.get_by_label("Host")).to_have_value("x")
+    assert Axe().run(page).violations_count == 0
     alert.get_by_role("link").first.click()
     page.get_by_label("Host").fill("example")
     page.get_by_label("replicas").fill("2")
@@ -332,3 +334,16 @@ def test_an_answer_after_the_deadline_is_told_so_and_kept(web, tab):
     expect(page.get_by_role("alert")).to_contain_text("Too late")
     expect(page.get_by_role("alert")).to_contain_text("Open Gate")
     assert [one.outcome for one in web.store.asks.answers(asked.id)] == ["late"]
+
+
+@pytest.mark.proves("WEB-49", "LAW-6")
+def test_words_to_an_asker_that_no_longer_waits_are_shown_back(web, tab):
+    asked = web.ask("Deploy?", kind="approval")
+    page = tab(f"/asks/{asked.id}", java_script_enabled=False)
+    page.get_by_text("Ask back").click()
+    page.get_by_label("A message to the asker").fill("which build?")
+    answering.answer(web.store, asked.id, a_person("bob"), Given("no"))
+    button(page, "Send").click()
+    expect(page.get_by_role("alert")).to_contain_text("already answered by person:bob")
+    expect(page.get_by_role("alert")).to_contain_text("which build?")
+    assert web.store.asks.messages(asked.id) == []

@@ -92,6 +92,7 @@ def _ask_page(
     late: bool = False,
     kept: bool = False,
     seq: int = 0,
+    unsaid: str = "",
 ) -> Response:
     schema, call = found.question.schema, found.question.call
     wrong = (
@@ -103,6 +104,7 @@ def _ask_page(
         "trouble": trouble,
         "faults": [(place, unescape(words)) for place, words in _FAULT.findall(form)],
         "late": late,
+        "unsaid": unsaid,
         "draft_kept": kept,
         "key": os.urandom(16).hex(),
         "hidden": found.question.secret or has_hidden(schema),
@@ -171,8 +173,20 @@ def _pair(also: str) -> tuple[str, str]:
 def message(visit: Visit) -> Response:
     """Ask back: words to the asker that settle nothing."""
     found, form = _found(visit)
-    conversing.ask_back(visit.store, found.id, visit.caller, field(form, "text"))
+    text = field(form, "text")
+    try:
+        conversing.ask_back(visit.store, found.id, visit.caller, text)
+    except (AlreadySettledError, UsageError) as error:
+        return _unsaid(visit, found, error, text)
     return RedirectResponse(f"/asks/{found.id}#talk", 303)
+
+
+def _unsaid(visit: Visit, found: Ask, error: GateError, text: str) -> Response:
+    """The ask as it is now, with the words that reached nobody."""
+    current = asking.get(visit.store, found.id)
+    kept = typed.from_draft(current, answering.draft(visit.store, found.id, visit.caller))
+    status = 422 if isinstance(error, UsageError) else problem_of(error).status
+    return _ask_page(visit, current, kept, status, trouble=str(error), unsaid=text)
 
 
 def draft(visit: Visit) -> Response:
@@ -184,7 +198,11 @@ def draft(visit: Visit) -> Response:
 
 def cancel(visit: Visit) -> Response:
     found, form = _found(visit)
-    asking.cancel(visit.store, found.id, visit.caller, field(form, "reason"))
+    reason = field(form, "reason")
+    try:
+        asking.cancel(visit.store, found.id, visit.caller, reason)
+    except AlreadySettledError as error:
+        return _unsaid(visit, found, error, reason)
     return RedirectResponse(f"/asks/{found.id}", 303)
 
 
