@@ -29,6 +29,16 @@ def many(one: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"type": "array", "items": one, **more}
 
 
+_NAMES = {"anyOf": [WORDS, many(WORDS)]}
+_REQUIREMENT = thing(
+    {},
+    n={"type": "integer"},
+    of=_NAMES,
+    all=_NAMES,
+    veto=_NAMES,
+    not_author={"type": "boolean"},
+    reject={"type": "integer"},
+)
 REQUEST = thing(
     {"prompt": {"type": "string", "minLength": 1, "maxLength": 200_000, "pattern": r"\S"}},
     kind={"enum": [kind for kind in KINDS if kind != "session"]},
@@ -41,7 +51,7 @@ REQUEST = thing(
     confidence={"type": ["number", "null"], "minimum": 0, "maximum": 1},
     default=ANYTHING,
     secret={"type": "boolean"},
-    requirement={"type": ["object", "null"]},
+    requirement=_REQUIREMENT | {"type": ["object", "null"]},
     expires_seconds=SECONDS,
     hard={"type": "boolean"},
     remind_every_seconds=SECONDS | {"minimum": 1},

@@ -1,0 +1,191 @@
+"""A real inbox, a real browser that is logged in to it, and an evil site beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import NamedTuple
+
+import pytest
+import uvicorn
+from tests.conftest import a_person
+from tests.security.fingerprint import Fingerprint
+
+from humangate.domain.asks import Origin
+from humangate.domain.digests import text_digest
+from humangate.service import admitting, asking, enrolling
+from humangate.service.asking import Request
+from humangate.web.app import make_app, make_desk
+from humangate.web.desk import COOKIE, local_site
+from humangate.wiring import open_throwaway_store
+
+CHROMIUM = "/usr/bin/chromium"
+_QUIET = [
+    *("--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+]
+
+
+class Seen(NamedTuple):
+    """One request as it arrived at a server."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    status: int = 0
+
+
+class RealInbox:
+    """The inbox behind a real port, with a list of what arrived."""
+
+    def __init__(self, folder):
+        path = str(folder / "gate.db")
+        self.store = open_throwaway_store(path)
+        self.fingerprint = Fingerprint(path)
+        self.seen: list[Seen] = []
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self._socket.getsockname()[1]
+        self.host, self.url = f"127.0.0.1:{self.port}", f"http://127.0.0.1:{self.port}"
+        self.desk = make_desk(self.store, local_site(self.port))
+        config = uvicorn.Config(
+            self._recorded(make_app(self.desk)), log_level="warning", access_log=False, ws="none"
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, args=([self._socket],))
+        self._thread.start()
+        until(lambda: self._server.started, "the server has started")
+
+    def _recorded(self, app):
+        async def recording(scope, receive, send):
+            async def sending(message):
+                if message["type"] == "http.response.start":
+                    headers = {
+                        n.decode("latin-1"): v.decode("latin-1") for n, v in scope["headers"]
+                    }
+                    one = Seen(scope["method"], scope["path"], headers, message["status"])
+                    self.seen.append(one)
+                await send(message)
+
+            await app(scope, receive, sending)
+
+        return recording
+
+    def ask(self, prompt="Why?", kind="text", origin=None, **more):
+        origin = origin or Origin("/p", "/p/x", "coder", "", "", "person:sue")
+        return asking.ask(self.store, Request(prompt, kind, **more), origin, a_person("sue")).ask
+
+    def get(self, ask):
+        return self.store.asks.get(ask.id)
+
+    def token(self, *scopes, name="ada"):
+        if name not in [one.name for one in self.store.people.all()]:
+            return enrolling.add(self.store, a_person(), name, scopes)
+        return enrolling.token(self.store, a_person(), name, scopes)
+
+    def link(self, name="ada"):
+        return admitting.make_link(self.store, a_person(name))
+
+    def login(self, name="ada"):
+        return admitting.enter_by_link(self.store, self.link(name), {})
+
+    def proof(self, secret):
+        return text_digest(f"csrf {secret}")
+
+    def forget(self):
+        """Nobody is slowed down, and nothing has arrived."""
+        self.desk.limits._buckets.clear()
+        self.seen.clear()
+
+    def close(self):
+        self.desk.hub.close()
+        self._server.should_exit = True
+        self._thread.join(20)
+        self._socket.close()
+        self.fingerprint.close()
+        self.store.close()
+
+
+class Evil:
+    """Another site: whatever pages a test gives it, and a list of what it was told."""
+
+    def __init__(self):
+        evil = self
+        self.seen: list[Seen] = []
+        self.pages: dict[str, str] = {}
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                evil.seen.append(Seen(self.command, self.path, headers))
+                self.send_response(200)
+                self.send_header("content-type", "text/html; charset=utf-8")
+                self.end_headers()
+                self.wfile.write(evil.pages.get(self.path, "<title>evil</title>").encode())
+
+            def log_message(self, *words):
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        port = self._server.server_port
+        self.foreign = f"http://localhost:{port}"
+        """For a browser another site than 127.0.0.1: cookies do not go along."""
+        self.neighbour = f"http://127.0.0.1:{port}"
+        """The same site, for cookies know no ports; another origin all the same."""
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+        self._thread.start()
+
+    def close(self):
+        self._server.shutdown()
+        self._thread.join(10)
+        self._server.server_close()
+
+
+def until(true, words, seconds=20):
+    """Wait for something; a test that waits in vain says for what."""
+    end, pause = time.monotonic() + seconds, threading.Event()
+    while not true():
+        assert time.monotonic() < end, f"not within {seconds} s: {words}"
+        pause.wait(0.01)
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    made = RealInbox(tmp_path_factory.mktemp("real"))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def evil():
+    made = Evil()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    if not os.path.exists(CHROMIUM):
+        pytest.skip(f"{CHROMIUM} is missing: nothing was tried in a real browser")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def logged_in(chromium, real):
+    """A browser window of somebody who is logged in; `.secret` is what their cookie holds."""
+    real.forget()
+    secret = real.login()
+    with contextlib.closing(chromium.new_context()) as context:
+        cookie = {"name": COOKIE, "value": secret, "url": real.url, "httpOnly": True}
+        context.add_cookies([cookie | {"sameSite": "Strict"}])
+        context.secret = secret
+        yield context

@@ -1,0 +1,307 @@
+"""Every route of the web inbox × everybody who might try it × every method: who may do what."""
+
+from __future__ import annotations
+
+import logging
+from typing import NamedTuple
+
+import pytest
+from tests.conftest import a_person
+from tests.security.fingerprint import Fingerprint
+from tests.web_inbox import URL, Inbox
+
+from humangate.domain.digests import text_digest, token_digest
+from humangate.domain.logins import SCOPES
+from humangate.service import admitting, enrolling
+from humangate.store.sqlite.store import SqliteStore
+from humangate.web.app import make_app, make_desk
+from humangate.web.desk import local_site
+from humangate.web.routes import ROWS
+
+# Who may (any one of these scopes; none: everybody), and what they get. Where somebody who may
+# only ask gets something else for a question that is not theirs, that stands third.
+TABLE = {
+    "GET /": ("read", 200),
+    "GET /asks/{id}": ("read", 200),
+    "POST /asks/{id}/answer": ("answer", 303),
+    "POST /asks/{id}/message": ("answer", 303),
+    "POST /asks/{id}/draft": ("answer", 204),
+    "POST /asks/{id}/cancel": ("answer", 303),
+    "GET /history": ("read", 200),
+    "GET /numbers": ("read", 200),
+    "GET /people": ("admin", 200),
+    "POST /people": ("admin", 200),
+    "POST /people/{name}/tokens": ("admin", 200),
+    "POST /people/{name}/remove": ("admin", 303),
+    "POST /tokens/{id}/revoke": ("admin", 303),
+    "GET /login": ("", 200),
+    "POST /login": ("", 303),
+    "GET /link/{secret}": ("", 200),
+    "POST /link/{secret}": ("", 303),
+    "POST /logout": ("ask answer read admin", 303),
+    "GET /api/asks": ("read", 200),
+    "POST /api/asks": ("ask", 201),
+    "GET /api/asks/{id}": ("read ask", 200, 404),
+    "GET /api/asks/{id}/wait": ("read ask", 200, 404),
+    "POST /api/asks/{id}/take": ("ask", 403, 404),
+    "GET /api/asks/{id}/answers": ("read", 200),
+    "POST /api/asks/{id}/answers": ("answer", 201),
+    "POST /api/answers": ("answer", 200),
+    "GET /api/asks/{id}/messages": ("read ask", 200, 404),
+    "POST /api/asks/{id}/messages": ("answer ask", 200, 404),
+    "GET /api/asks/{id}/draft": ("answer", 200),
+    "PUT /api/asks/{id}/draft": ("answer", 204),
+    "POST /api/asks/{id}/cancel": ("answer ask", 200, 404),
+    "GET /api/asks/{id}/events": ("read", 200),
+    "GET /api/counts": ("read", 200),
+    "GET /api/events": ("read", 200),
+    "GET /api/events/stream": ("read", 200),
+    "GET /api/people": ("admin", 200),
+    "POST /api/people": ("admin", 201),
+    "DELETE /api/people/{name}": ("admin", 204),
+    "POST /api/people/{name}/tokens": ("admin", 201),
+    "DELETE /api/tokens/{id}": ("admin", 204),
+    "GET /api/openapi.json": ("", 200),
+    "GET /api/health": ("", 200),
+}
+PATHS = tuple(dict.fromkeys(row.partition(" ")[2] for row in TABLE))
+METHODS = ("GET", "HEAD", "OPTIONS", "PATCH", "PUT", "DELETE", "POST")
+READING = ("GET", "HEAD", "OPTIONS")
+# Those who try even the methods that a path does not have; in the whole run everybody does.
+FEW = ("nobody", "all scopes by token", "browser", "browser without proof")
+
+
+class Visitor(NamedTuple):
+    """Somebody at the door, with what they bring."""
+
+    headers: dict[str, str]
+    scopes: frozenset[str] | None = None
+    """None: nobody that the inbox knows."""
+    forged: bool = False
+    """Without the proof that a page of this login sent it."""
+    secrets: tuple[str, ...] = ()
+
+
+class House(Inbox):
+    """An inbox before a store in earnest, with everybody who might knock."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.store.close()
+        path = str(folder / "earnest.db")
+        # Not a throwaway one: there, whoever manages people is not looked at as closely.
+        self.store = SqliteStore(path, self.clock)
+        self.desk = make_desk(self.store, local_site(4283))
+        self.app = make_app(self.desk)
+        self.fingerprint = Fingerprint(path)
+
+    def login(self, *scopes, name="ada"):
+        return admitting.enter_by_token(self.store, self.token(*scopes, name=name), {})
+
+    def claimed_login(self, name="ada"):
+        link = admitting.make_link(self.store, a_person(name))
+        return admitting.enter_by_link(self.store, link, {})
+
+    def close(self):
+        self.fingerprint.close()
+        super().close()
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
+    made = House(tmp_path_factory.mktemp("house"))
+    made.everybody = visitors(made)
+    with made.running() as made.server:
+        yield made
+    made.close()
+
+
+def with_token(token, *scopes, **more):
+    headers = {"authorization": f"Bearer {token}"}
+    return Visitor(headers, frozenset(scopes) or None, secrets=(token,), **more)
+
+
+def with_cookie(secret, scopes=None, proof=None):
+    headers = {"cookie": f"humangate={secret}", "origin": URL}
+    if proof is not None:
+        headers["x-csrf-token"] = text_digest(f"csrf {proof}")
+    forged = scopes is not None and proof != secret
+    return Visitor(headers, scopes and frozenset(scopes), forged, (secret,))
+
+
+def visitors(house):
+    """Everybody, by name."""
+    expired = house.claimed_login()
+    house.clock.advance(31 * 24 * 3600)
+    revoked = house.token(*SCOPES)
+    ended = house.login(*SCOPES)
+    of_revoked = admitting.enter_by_token(house.store, revoked, {})
+    admitting.leave(house.store, ended, admitting.whose_login(house.store, ended))
+    revoked_id = house.store.people.by_token(token_digest(revoked)).id
+    enrolling.revoke(house.store, a_person(), revoked_id)
+    own, foreign = house.claimed_login(), house.claimed_login("bob")
+    looker = house.login("read")
+    every = {
+        "nobody": Visitor({"origin": URL}),
+        "wrong token": with_token("gate_" + "0" * 64),
+        "no token at all": Visitor({"authorization": "Bearer "}),
+        "another way to log in": Visitor({"authorization": "Basic YWRhOmFkYQ=="}),
+        "wrong cookie": with_cookie("0" * 64),
+        "a link as a cookie": with_cookie(admitting.make_link(house.store, a_person())),
+        "a token as a cookie": with_cookie(house.token(*SCOPES)),
+        "a cookie as a token": with_token(own),
+        "expired login": with_cookie(expired, proof=expired),
+        "ended login": with_cookie(ended, proof=ended),
+        "revoked token": with_token(revoked),
+        "login of a revoked token": with_cookie(of_revoked, proof=of_revoked),
+        "all scopes by token": with_token(house.token(*SCOPES), *SCOPES),
+        "browser without proof": with_cookie(own, SCOPES),
+        "browser with a foreign proof": with_cookie(own, SCOPES, proof=foreign),
+        "browser": with_cookie(own, SCOPES, proof=own),
+        "browser of who may only read": with_cookie(looker, ["read"], proof=looker),
+    }
+    return every | {f"only {one}": with_token(house.token(one), one) for one in SCOPES}
+
+
+def expected(method, path, who):
+    """The status that the table gives this visitor."""
+    row = TABLE.get(f"{'GET' if method == 'HEAD' else method} {path}")
+    if row is None:
+        return 405
+    needs, allowed, *foreign = row
+    if needs and who.scopes is None:
+        return 401
+    if needs and not set(needs.split()) & who.scopes:
+        return 403
+    if method not in READING and who.forged:
+        return 403
+    return foreign[0] if foreign and who.scopes == {"ask"} else allowed
+
+
+def changes(method, path, who):
+    """Whether the store may, and must, be another one afterwards."""
+    if path == "/logout" and "authorization" in who.headers:
+        return False  # a token has no login that could end
+    return expected(method, path, who) < 400 and method not in READING
+
+
+def served(path):
+    """The methods that a path has."""
+    return [one for one in METHODS if f"{'GET' if one == 'HEAD' else one} {path}" in TABLE]
+
+
+def target(house, path):
+    """A path with something real in it, and a body that fits."""
+    values, about = {}, {}
+    if ("{id}" in path and "/tokens/" not in path) or path == "/api/answers":
+        about = house.ask()
+        values["id"] = about.id
+    if "{name}" in path or "/tokens/{id}" in path:
+        name = f"zoe{len(house.store.people.all())}"
+        secret = house.token("read", name=name)
+        values = {"name": name, "id": house.store.people.by_token(token_digest(secret)).id}
+    if "{secret}" in path:
+        values["secret"] = admitting.make_link(house.store, a_person())
+    return path.format(**values), body(house, path, about)
+
+
+def body(house, path, ask):
+    new = f"new{len(house.store.people.all())}"
+    return {
+        "/asks/{id}/answer": lambda: {"text": "so", "value": "given", "digest": ask.digest},
+        "/asks/{id}/message": lambda: {"text": "which?"},
+        "/asks/{id}/draft": lambda: {"text": "perh"},
+        "/asks/{id}/cancel": lambda: {"reason": "no need"},
+        "/people": lambda: {"name": new, "scopes": "read"},
+        "/people/{name}/tokens": lambda: {"scopes": "read"},
+        "/people/{name}/remove": lambda: {"sure": "yes"},
+        "/tokens/{id}/revoke": lambda: {"sure": "yes"},
+        "/login": lambda: {"token": house.token("read")},
+        "/api/asks": lambda: {"prompt": "Which port?"},
+        "/api/asks/{id}/answers": lambda: {"value": "so"},
+        "/api/answers": lambda: {"asks": [{"id": ask.id, "digest": ask.digest}], "value": "so"},
+        "/api/asks/{id}/messages": lambda: {"text": "which?"},
+        "/api/asks/{id}/draft": lambda: {"text": "perh"},
+        "/api/people": lambda: {"name": new},
+    }.get(path, dict)()
+
+
+def send(house, method, path, visitor, given):
+    house.desk.limits._buckets.clear()
+    house.server.cookies.clear()
+    # A stream has no end while everybody is told of changes, and this client waits for the end.
+    house.desk.hub.open = not path.endswith("/stream")
+    address = f"{path}?seconds=0" if path.endswith("/wait") else path
+    how = {"json": given} if path.startswith("/api/") else {"data": given}
+    return house.server.request(
+        method, address, headers=visitor.headers, follow_redirects=False, **how
+    )
+
+
+@pytest.mark.proves("WEB-5")
+def test_every_route_has_a_row_in_the_table_and_every_row_a_route(house):
+    ours = {f"{row.method} {row.path}": set(row.needs) for row in ROWS}
+    assert ours == {row: set(needs.split()) for row, (needs, *_) in TABLE.items()}
+    served = {
+        f"{method} {route.path}"
+        for route in house.app._app.routes
+        for method in (getattr(route, "methods", None) or {"GET"}) - {"HEAD"}
+    }
+    assert served == TABLE.keys() | {"GET /static"}
+
+
+@pytest.mark.proves("WEB-5", "WEB-6", "WEB-7")
+@pytest.mark.parametrize("path", PATHS)
+def test_everybody_gets_what_the_table_says_and_nothing_else_changes(house, path, caplog, whole):
+    caplog.set_level(logging.DEBUG)
+    wrong, secrets, filled = [], set(), ""
+    for name, visitor in house.everybody.items():
+        for method in METHODS if whole or name in FEW else served(path):
+            if not filled:
+                filled, given = target(house, path)
+            secrets |= {*visitor.secrets, given.get("token", "")} - {""}
+            before = house.fingerprint.take()
+            response = send(house, method, filled, visitor, given)
+            code, changed = expected(method, path, visitor), house.fingerprint.take() != before
+            if response.status_code != code or changed != changes(method, path, visitor):
+                wrong.append((method, name, code, response.status_code, changed, response.text))
+            if response.status_code >= 400:
+                assert not [one for one in secrets if one in response.text], (method, name)
+            if changed:
+                filled = ""
+    if path == "/logout":
+        # That ended logins which the next paths need.
+        house.everybody = visitors(house)
+    assert not wrong, f"{len(wrong)} differ; the first: {wrong[0]}"
+    assert [one for one in secrets if one in caplog.text] == []
+
+
+@pytest.mark.proves("WEB-5", "WEB-12")
+def test_an_agent_reaches_its_own_question_and_no_other(house):
+    """Also not when its token may read everything: another agent's answer is not its to take."""
+    tokens = {name: house.token("ask", name=name) for name in ("eve", "mal")}
+    reader = with_token(house.token("ask", "read", name="mal"), "ask", "read")
+    for row in (row for row, given in TABLE.items() if len(given) == 3):
+        method, path = row.split()
+        own, foreign = with_token(tokens["eve"]), with_token(tokens["mal"])
+        ask = send(house, "POST", "/api/asks", own, {"prompt": row}).json()["ask"]
+        if path.endswith("/take"):
+            house.answer(house.store.asks.get(ask["id"]), "so")
+        filled, given = path.format(**ask), body(house, path, None)
+        before = house.fingerprint.take()
+        for visitor, codes in ((foreign, {404}), (reader, {200} if method == "GET" else {403})):
+            response = send(house, method, filled, visitor, given)
+            assert response.status_code in codes, (row, response.text)
+        assert house.fingerprint.take() == before, row
+        assert send(house, method, filled, own, given).status_code == 200, row
+
+
+@pytest.mark.proves("WEB-5")
+def test_a_session_name_cannot_be_that_of_another_token(house):
+    eve, mal = (with_token(house.token("ask", name=name)) for name in ("eve", "mal"))
+    door = house.store.asks.get(
+        send(house, "POST", "/api/asks", eve, {"prompt": "Mine?"}).json()["ask"]["id"]
+    ).origin.session
+    for name in (door, f"../{door}", f"/{door}", f"x/{door}"):
+        given = {"prompt": "Yours?", "session": name}
+        assert send(house, "POST", "/api/asks", mal, given).status_code == 400, name

@@ -1,0 +1,288 @@
+"""Hostile texts wherever a text can stand, in a real browser: nothing runs, nothing is loaded."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlsplit
+
+import pytest
+from playwright.sync_api import expect
+from tests.conftest import a_person, an_agent
+from tests.security.markup import FIELDS, PICTURES, WORDS
+from tests.security.payloads import PAYLOADS
+
+from humangate.domain.answers import Given
+from humangate.domain.asks import Origin
+from humangate.domain.calls import Call
+from humangate.errors import GateError
+from humangate.service import answering, asking, conversing, enrolling, telling
+
+# So many on one page; the pages are what takes time.
+AT_ONCE = 120
+BATCHES = tuple(PAYLOADS[n : n + AT_ONCE] for n in range(0, len(PAYLOADS), AT_ONCE))
+OURS = {
+    *(
+        "html",
+        "head",
+        "meta",
+        "link",
+        "script",
+        "body",
+        "header",
+        "nav",
+        "main",
+        "article",
+        "footer",
+    ),
+    *("form", "img", "h1", "h2", "dialog", "dl", "dt", "dd", "kbd", "time", "q", "small", "path"),
+}
+CENSUS = """([tags, home]) => {
+  const faults = [], allowed = new Set(tags);
+  document.querySelectorAll("details").forEach(one => { one.open = true; });
+  for (const element of document.querySelectorAll("*")) {
+    const tag = element.localName;
+    if (!allowed.has(tag)) faults.push("<" + tag + ">");
+    if (element.shadowRoot) faults.push("a shadow below " + tag);
+    for (const {name, value} of element.attributes) {
+      if (/^(on|hx-|data-hx|sse-|style$|form$|formaction$|srcdoc$|ping$|background$|xlink:)/.test(name)) faults.push(tag + " " + name);
+      if (["href", "src", "action", "data", "poster", "srcset"].includes(name)) {
+        const own = value.startsWith("/") && !/^.[/\\\\]/.test(value);
+        const out = tag === "a" && /^(https?:|mailto:)/.test(value) && element.rel.includes("noopener") && element.target === "_blank";
+        if (!own && !out && !value.startsWith("#")) faults.push(tag + " " + name + "=" + value);
+      }
+    }
+  }
+  const scripts = [...document.scripts].map(one => one.src || "inline");
+  if (scripts.some(one => one !== home + "/static/gate.js") || scripts.length > 1) faults.push("scripts " + scripts);
+  if ([...document.images].some(one => one.getAttribute("src") !== "/static/icon.svg")) faults.push("a picture");
+  if (document.querySelectorAll("link[rel=stylesheet], style").length > 1) faults.push("a style");
+  if (document.querySelectorAll("meta[http-equiv], base").length) faults.push("a meta");
+  if (/OWNED/.test(document.title) || window.__pwned) faults.push("it ran");
+  return faults;
+}"""
+
+
+class Watched:
+    """A window in which everything that a page does is noted."""
+
+    def __init__(self, context, real):
+        self.real, self.page, self.deeds = real, context.new_page(), []
+        self.page.on("dialog", self._dialog)
+        self.page.on("console", self._console)
+        self.page.on("pageerror", lambda error: self.deeds.append(f"error {error}"))
+        self.page.on("request", self._request)
+        self.page.on("popup", lambda page: self.deeds.append(f"opened {page.url}"))
+
+    def _dialog(self, dialog):
+        self.deeds.append(f"dialog {dialog.message}")
+        dialog.dismiss()
+
+    def _console(self, message):
+        # That a page says 404 is told there, too.
+        if message.type in ("error", "warning") and "status of 4" not in message.text:
+            self.deeds.append(f"console {message.text}")
+
+    def _request(self, request):
+        where = urlsplit(request.url)
+        if request.url != "about:blank" and where.netloc != self.real.host:
+            self.deeds.append(f"asked for {request.url}")
+        if where.path.startswith("/owned"):
+            self.deeds.append(f"asked for {request.url}")
+
+    def open(self, path):
+        """Look at a page, and say what it did or holds that is not ours."""
+        self.real.desk.limits._buckets.clear()
+        self.page.goto(self.real.url + path)
+        return self.look()
+
+    def look(self):
+        tags = sorted(OURS | WORDS | FIELDS | PICTURES)
+        found = self.page.evaluate(CENSUS, [tags, self.real.url])
+        return [*found, *self.deeds]
+
+
+@pytest.fixture
+def watched(real, logged_in):
+    return Watched(logged_in, real)
+
+
+def line(text):
+    """What a service takes where it wants one line, or nothing but words."""
+    return " ".join(text.split())[:200] or "x"
+
+
+def hostile_asks(real, batch):
+    """One ask of each kind, with all of these texts in everything that it carries."""
+    whole, first = "\n\n".join(batch), batch[0]
+    diff = "diff --git a/{0} b/{0}\n--- a/{0}\n+++ b/{0}\n@@ -1 +1,{1} @@ {0}\n-{0}\n{2}\n".format(
+        line(first), len(batch), "\n".join(f"+{line(one)}" for one in batch)
+    )
+    origin = Origin(first, first, first, f"{line(first)}/{line(first)}", line(first), "person:sue")
+    properties = {
+        one: {"type": "string", "title": one, "description": one, "default": one}
+        for one in batch[:15]
+    }
+    properties |= {
+        f"{n}{one}": {"enum": [one, f"{one}2"], "title": one, "description": one}
+        for n, one in enumerate(batch[15:])
+    }
+    schema = {"type": "object", "title": first, "description": first, "properties": properties}
+    options = tuple(dict.fromkeys(line(one) for one in batch))
+    edit = Call("Edit", {"file_path": first, "old_string": whole, "new_string": whole + first, first: batch}, first, first, first, whole)  # fmt: skip
+    other = Call(
+        line(first), {"command": whole, **{one: one for one in batch}}, first, first, "", whole
+    )
+    shell = Call("Bash", {"command": whole, "description": first}, first, first)
+    choices = {
+        "options": options,
+        "multiple": True,
+        "default": list(options),
+        "expires_seconds": 9999,
+    }
+    return [
+        real.ask(whole, "text", context=whole, going_on=f"{whole}\n\n{diff}", origin=origin),
+        real.ask(line(whole), "text", context={one: [one] for one in batch}, origin=origin),
+        real.ask(first + "?", "choice", origin=origin, **choices),
+        real.ask(first + "?", "form", schema=schema, origin=origin),
+        *(
+            real.ask(first + "!", "approval", call=call, origin=origin)
+            for call in (edit, other, shell)
+        ),
+    ]
+
+
+def talk(real, ask, batch):
+    """Words of both sides, drafts, answers that do not count, and then one that does."""
+    whole, bob = "\n".join(batch), a_person("bob")
+    asker = an_agent(ask.origin.session)._replace(agent=None)
+    conversing.ask_back(real.store, ask.id, bob, whole)
+    conversing.reply(real.store, ask.id, asker, whole)
+    answering.save_draft(real.store, ask.id, a_person(), whole)
+
+
+def settle(real, ask, batch):
+    """One answer that counts and one that comes too late, each with a note."""
+    whole, question = "\n".join(batch), ask.question
+    option = question.options[:1]
+    values = {"text": whole, "approval": "no", "form": {batch[0]: whole}}
+    value = values.get(question.kind) or (list(option) if question.multiple else option[0])
+    answering.answer(real.store, ask.id, a_person("bob"), Given(value, whole))
+    with pytest.raises(GateError):
+        answering.answer(real.store, ask.id, a_person("sue"), Given(value, whole))
+
+
+@pytest.mark.proves("WEB-17")
+def test_no_text_of_an_ask_does_anything_on_its_page(real, watched):
+    """Every payload in prompt, context, options, names, call, diff, schema, talk, draft and note."""
+    faults = []
+    assert len(PAYLOADS) >= 300
+    for number, batch in enumerate(BATCHES):
+        asks = hostile_asks(real, batch)
+        talked = asks[number % len(asks)]
+        talk(real, talked, batch)
+        for ask in asks:
+            faults += [(ask.question.kind, one) for one in watched.open(f"/asks/{ask.id}")]
+        # An open page would fetch itself again for each of these.
+        watched.page.goto("about:blank")
+        settle(real, talked, batch)
+        for ask in asks:
+            if ask is not talked:
+                asking.cancel(real.store, ask.id, a_person("bob"), "\n".join(batch)[:9000])
+        faults += [("settled", one) for one in watched.open(f"/asks/{talked.id}")]
+        watched.page.goto("about:blank")
+    assert faults == []
+
+
+@pytest.mark.proves("WEB-17")
+def test_no_name_in_a_list_does_anything(real, watched):
+    """One ask for each payload: agent, project, session and question in inbox and history."""
+    faults, some = [], PAYLOADS[:: max(1, len(PAYLOADS) // 390)]
+    for start in range(0, len(some), 200):
+        asks = []
+        for text in some[start : start + 200]:
+            origin = Origin(
+                text, text, text, f"{line(text)}/{line(text)}", line(text), "person:sue"
+            )
+            asks.append(real.ask(text if text.strip() else "x", "text", origin=origin))
+        for text in some[start : start + 20]:
+            if text.strip():
+                telling.tell(real.store, origin, an_agent(), text)
+        faults += watched.open("/")
+        faults += watched.open("/numbers")
+        watched.page.goto("about:blank")
+        for ask, text in zip(asks, some[start : start + 200], strict=True):
+            asking.cancel(real.store, ask.id, a_person(), text)
+    faults += watched.open("/history?limit=1000")
+    assert faults == [] and len(some) >= 300
+
+
+@pytest.mark.proves("WEB-17")
+def test_no_text_that_a_visitor_sends_does_anything_where_it_is_told_again(real, watched, chromium):
+    """Search, addresses, errors, labels of tokens, and what the API says, opened as a page."""
+    faults = []
+    stranger = Watched(chromium.new_context(), real)
+    for batch in BATCHES:
+        given = quote(" ".join(one[:300] for one in batch).encode("utf-8", "replace"), safe="")
+        faults += watched.open(f"/history?q={given}&limit={given}")
+        faults += watched.open(f"/asks/{given}")
+        for path in (f"/login?next={given}", f"/link/{given}"):
+            faults += stranger.open(path)
+    faults += watched.open(f"/?done={given}")
+    faults += stranger.open(f"/asks/{given}")
+    for path in (f"/api/asks?limit={given}", f"/api/asks/{given}", "/api/asks?status=settled"):
+        watched.page.goto(real.url + path)
+        assert watched.page.evaluate("document.querySelectorAll('script, img, svg').length") == 0
+    for text in PAYLOADS[::40]:
+        enrolling.add(real.store, a_person(), f"p{len(real.store.people.all())}", ("read",), text)
+    faults += watched.open("/people")
+    stranger.page.context.close()
+    assert [*faults, *watched.deeds] == []
+
+
+@pytest.mark.proves("WEB-17")
+def test_what_a_person_typed_comes_back_harmless_with_the_error(real, watched):
+    """A form that is sent with nothing right in it shows all of it again."""
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}, "t": {"type": "string"}}}
+    text = "\n".join(PAYLOADS).replace("\0", "").encode("utf-8", "replace").decode()
+    ask = real.ask("Fill in", "form", schema=schema | {"required": ["n"]})
+    watched.open(f"/asks/{ask.id}")
+    watched.page.locator('[name="v/n"]').evaluate("one => { one.type = 'text' }")
+    for name in ("v/n", "v/t"):
+        watched.page.locator(f'[name="{name}"]').fill(text)
+    watched.page.locator("#send").click()
+    watched.page.get_by_role("alert").wait_for()
+    assert watched.look() == [] and real.get(ask).pending
+    watched.open("/people")
+    watched.page.locator("input[name=name]").fill(PAYLOADS[0])
+    watched.page.get_by_role("button", name="Add", exact=True).click()
+    watched.page.get_by_role("alert").wait_for()
+    assert watched.look() == []
+
+
+@pytest.mark.proves("WEB-17")
+def test_what_arrives_while_the_page_is_open_does_nothing_either(real, watched):
+    """The page puts news into itself."""
+    ask = real.ask("Calm?")
+    watched.open(f"/asks/{ask.id}")
+    expect(watched.page.locator("#live")).to_have_text("live")
+    for batch in BATCHES[::3]:
+        text = "\n".join(batch)
+        real.ask(text, origin=Origin(text, text, line(text), "", "", "person:sue"))
+        conversing.ask_back(real.store, ask.id, a_person("bob"), text + "LAST")
+    expect(watched.page.locator(".talk li")).to_have_count(len(BATCHES[::3]))
+    assert watched.look() == []
+
+
+@pytest.mark.proves("WEB-17")
+def test_the_policy_stands_on_every_answer_and_allows_nothing_inline(real, logged_in):
+    page = logged_in.new_page()
+    for path in ("/", "/login", "/nowhere", "/api/asks", "/static/gate.js", "/static/", "/asks/x"):
+        headers = page.goto(real.url + path).headers
+        policy = dict(one.split(" ", 1) for one in headers["content-security-policy"].split("; "))
+        assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == "'none'"
+        assert set(" ".join(policy.values()).split()) <= {"'none'", "'self'"}, path
+        assert headers["x-content-type-options"] == "nosniff"
+    page.goto(real.url)
+    page.evaluate(
+        "document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.__pwned=1\">')"
+    )
+    assert page.evaluate("window.__pwned") is None
