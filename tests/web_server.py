@@ -13,6 +13,7 @@ from humangate.domain.asks import Origin
 from humangate.domain.calls import make_call
 from humangate.service import admitting, asking, enrolling
 from humangate.service.asking import Request
+from humangate.store.sqlite.bell import ring
 from humangate.web.app import make_app, make_desk
 from humangate.web.desk import local_site
 from humangate.wiring import open_throwaway_store
@@ -96,7 +97,8 @@ class WebServer:
         if self._thread:
             self._hub.close()
             self._server.should_exit = True
-            self._thread.join(10)
+            # The publisher ends when it wakes, at the latest after a second.
+            eventually(lambda: ring(f"{self.path}-bell") or not self._thread.is_alive())
             self._thread = None
 
     def streams(self):
