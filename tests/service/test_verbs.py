@@ -463,3 +463,22 @@ def test_the_scripted_person_answers_and_asks_back(store):
 def test_a_wait_that_nobody_will_end_fails_the_test_instead_of_hanging(store):
     with pytest.raises(AssertionError, match="nobody will ever answer"):
         waiting.wait(store, opened(store).ask.id)
+
+
+@pytest.mark.proves("WEB-23")
+def test_one_answer_for_several_asks_and_what_became_of_each(store):
+    def asked(prompt, kind="text"):
+        origin = Origin("/p", "/p", "coder", "", "", "person:sue")
+        return asking.ask(store, asking.Request(prompt, kind), origin, a_person("sue")).ask
+
+    first, second, third = (asked("Which port?") for _ in range(3))
+    answering.answer(store, second.id, a_person("bob"), Given("81"))
+    shown = [(first.id, first.digest), (second.id, second.digest), (third.id, "another")]
+    results = answering.answer_alike(store, shown, a_person(), Given("80"))
+    assert [type(error) for _, error in results] == [type(None), AlreadySettledError, RefusedError]
+    assert [ask.value for ask, _ in results] == ["80", "81", None]
+    other = asked("Which port?", "approval")
+    with pytest.raises(RefusedError, match=other.id):
+        shown = [(third.id, third.digest), (other.id, other.digest)]
+        answering.answer_alike(store, shown, a_person(), Given("yes"))
+    assert store.asks.get(third.id).pending and store.asks.get(other.id).pending

@@ -11,8 +11,8 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate import settings, surroundings, upkeep, wiring
-from humangate.cli.screen import TRUST, coloured, print_json
-from humangate.domain.principals import find_agent
+from humangate.cli.screen import coloured, print_json
+from humangate.domain.principals import TRUST, find_agent
 from humangate.errors import GateError
 from humangate.service.auditing import verify
 from humangate.service.sweeping import sweep

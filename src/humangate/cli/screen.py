@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from humangate.domain.calls import shown
 from humangate.domain.display import SHOWN_CHARACTERS, age, cell, frame, inert, inert_line
 from humangate.domain.outcomes import answer_text
+from humangate.domain.principals import TRUST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 _COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 PRIORITY_WORDS = ("urgent", "high", "normal", "low", "backlog")
-TRUST = "L0, one OS user: this stops accidents and obedient agents, not a hostile one"
 
 
 def coloured(text: str, colour: str) -> str:

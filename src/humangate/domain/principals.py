@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
+TRUST = "L0, one OS user: this stops accidents and obedient agents, not a hostile one"
+"""How far all of this can be trusted; shown beside every approval."""
+
+
 class Sign(NamedTuple):
     """What an agent CLI leaves in the environment and process table of its shells."""
 

@@ -14,6 +14,7 @@ from humangate.domain.calls import shown
 from humangate.domain.display import SHOWN_CHARACTERS, inert
 from humangate.domain.grouping import alike, groups
 from humangate.domain.outcomes import answer_text
+from humangate.domain.principals import TRUST
 from humangate.web import diffs, markdown
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 MOST_LISTED = 200
 URGENCIES = tuple(PRIORITIES)
-TRUST = "L0, one OS user: this stops accidents and obedient agents, not a hostile one"
 _NOTES_ARE_SHOWN = timedelta(hours=24)
 _IS_ANSWERING = timedelta(seconds=60)
 _MOST_NOTES = 20

@@ -1,0 +1,12 @@
+"""For your own tests: a store in memory, a clock you turn, and a person who follows a script.
+
+store = MemoryStore()
+ScriptedPerson(store).will_answer("Deploy", "yes")
+assert Gate(store).approve("Deploy to production?")
+"""
+
+from humangate.testing.clock import FakeClock
+from humangate.testing.person import ScriptedPerson
+from humangate.testing.store import MemoryStore
+
+__all__ = ["FakeClock", "MemoryStore", "ScriptedPerson"]
