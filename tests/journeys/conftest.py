@@ -96,9 +96,10 @@ _QUIET = (
 )
 
 
-@pytest.fixture(scope="session")
+# Not for the whole session: only one playwright runs in a process, and others need it too.
+@pytest.fixture(scope="module")
 def chromium():
-    """A real browser, started once."""
+    """A real browser."""
     if not os.path.exists(CHROMIUM):
         pytest.skip(f"{CHROMIUM} is not installed, so no real browser was tried")
     from playwright.sync_api import sync_playwright
