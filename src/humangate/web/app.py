@@ -22,10 +22,10 @@ from humangate.domain.logins import Login
 from humangate.errors import GateError
 from humangate.service import admitting
 from humangate.web.desk import COOKIE, Desk, Row, Visit
+from humangate.web.entrance import problem_page
 from humangate.web.guards import Guards
 from humangate.web.limits import Limits
 from humangate.web.live import Hub
-from humangate.web.pages import problem_page
 from humangate.web.problems import Problem, document, problem_of
 from humangate.web.routes import ROWS
 from humangate.web.schemas import faults

@@ -35,10 +35,18 @@ _FORMATS = {
 
 
 class _Page(NamedTuple):
-    """What is counted while a form is written: ids given, errors not shown yet."""
+    """What is counted while a form is written: ids given, errors not shown yet and shown."""
 
     ids: Iterator[int]
     errors: dict[str, list[str]]
+    shown: list[tuple[str, str]]
+
+
+class Form(NamedTuple):
+    """The fields, and what is wrong with them as (id of the place that says so, words)."""
+
+    html: Markup
+    wrong: list[tuple[str, str]]
 
 
 class _Said(NamedTuple):
@@ -50,14 +58,12 @@ class _Said(NamedTuple):
     state: Markup
 
 
-def render(
-    schema: Any, value: Any = None, errors: Iterable[tuple[str, str]] | None = None
-) -> Markup:
+def render(schema: Any, value: Any = None, errors: Iterable[tuple[str, str]] | None = None) -> Form:
     """The fields of a form, with what was typed so far and what is wrong with it.
 
     Errors are those of `domain.forms.faults`. Nothing is filled in that nobody typed.
     """
-    page = _Page(count(1), {})
+    page = _Page(count(1), {}, [])
     for pointer, message in errors or ():
         page.errors.setdefault(f"v{pointer}", []).append(message)
     form = plan(schema)._replace(key="Your answer")
@@ -65,7 +71,7 @@ def render(
     left = [f"{name[2:]}: {one}".lstrip(": ") for name, all_ in page.errors.items() for one in all_]
     lines = Markup().join(Markup("<li>{}</li>").format(_words(one)) for one in left)
     head = Markup('<ul class="error">{}</ul>\n').format(lines) if left else ""
-    return Markup('<div class="form">\n{}{}</div>').format(head, body)
+    return Form(Markup('<div class="form">\n{}{}</div>').format(head, body), page.shown)
 
 
 def _field(page: _Page, field: Field, name: str, value: Any) -> Markup:
@@ -228,6 +234,8 @@ def _beside(page: _Page, field: Field, name: str) -> _Said:
     names = [one for one in page.errors if one == name or (below != name and one.startswith(below))]
     wrong = "; ".join(message for one in names for message in page.errors.pop(one))
     words, described = Markup(), []
+    if wrong:
+        page.shown.append((f"{made_id}-error", wrong))
     for kind, text in (("hint", _hint(field)), ("error", wrong)):
         if text:
             described.append(f"{made_id}-{kind}")

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
-from html import unescape
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
 from starlette.responses import RedirectResponse, Response
 
 from humangate.domain.forms import faults, has_hidden
@@ -16,15 +13,6 @@ from humangate.errors import AlreadySettledError, GateError, UsageError
 from humangate.service import answering, asking, conversing
 from humangate.service.sweeping import fall_due
 from humangate.web import charts, forms, typed, views
-from humangate.web.entrance import (
-    link,
-    link_page,
-    login,
-    login_page,
-    logout,
-    problem_page,
-)
-from humangate.web.members import add_person, add_token, people, remove_person, revoke_token
 from humangate.web.printing import page
 from humangate.web.problems import problem_of
 from humangate.web.typed import field
@@ -39,30 +27,6 @@ if TYPE_CHECKING:
     from humangate.web.desk import Visit
     from humangate.web.typed import Typed
 
-__all__ = [
-    "add_person",
-    "add_token",
-    "answer",
-    "ask",
-    "cancel",
-    "draft",
-    "history",
-    "inbox",
-    "link",
-    "link_page",
-    "login",
-    "login_page",
-    "logout",
-    "message",
-    "numbers",
-    "people",
-    "problem_page",
-    "remove_person",
-    "revoke_token",
-]
-
-# Where a form says what is wrong with a field, and what.
-_FAULT = re.compile(r'class="error" id="([^"]+)">([^<]*)<')
 _SETTLED_COUNTED = 2000
 _WAITING_COUNTED = 2000
 
@@ -98,17 +62,17 @@ def _ask_page(
     wrong = (
         faults(schema, what.value) if status == HTTPStatus.UNPROCESSABLE_ENTITY and schema else []
     )
-    form = forms.render(schema, what.value, wrong) if schema is not None else Markup()
+    form = forms.render(schema, what.value, wrong) if schema is not None else None
     fields = {
         "typed": what,
         "trouble": trouble,
-        "faults": [(place, unescape(words)) for place, words in _FAULT.findall(form)],
+        "faults": form.wrong if form else [],
         "late": late,
         "unsaid": unsaid,
         "draft_kept": kept,
         "key": os.urandom(16).hex(),
         "hidden": found.question.secret or has_hidden(schema),
-        "form": form,
+        "form": form and form.html,
         "edited": what.edited or (typed.edit_begin(call) if call else ""),
         "reaches": _reaches(found),
         "OTHER": typed.OTHER,

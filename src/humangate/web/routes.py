@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from humangate.domain.logins import SCOPES
-from humangate.web import api, pages, schemas as s
+from humangate.web import api, entrance, members, pages, schemas as s
 from humangate.web.desk import Row
 
 READ, ANSWER, ASK, ADMIN = ("read",), ("answer",), ("ask",), ("admin",)
@@ -28,16 +28,16 @@ PAGES = (
     Row("POST", "/asks/{id}/cancel", pages.cancel, ANSWER),
     Row("GET", "/history", pages.history, READ),
     Row("GET", "/numbers", pages.numbers, READ),
-    Row("GET", "/people", pages.people, ADMIN),
-    Row("POST", "/people", pages.add_person, ADMIN),
-    Row("POST", "/people/{name}/tokens", pages.add_token, ADMIN),
-    Row("POST", "/people/{name}/remove", pages.remove_person, ADMIN),
-    Row("POST", "/tokens/{id}/revoke", pages.revoke_token, ADMIN),
-    Row("GET", "/login", pages.login_page),
-    Row("POST", "/login", pages.login),
-    Row("GET", "/link/{secret}", pages.link_page),
-    Row("POST", "/link/{secret}", pages.link),
-    Row("POST", "/logout", pages.logout, SCOPES),
+    Row("GET", "/people", members.people, ADMIN),
+    Row("POST", "/people", members.add_person, ADMIN),
+    Row("POST", "/people/{name}/tokens", members.add_token, ADMIN),
+    Row("POST", "/people/{name}/remove", members.remove_person, ADMIN),
+    Row("POST", "/tokens/{id}/revoke", members.revoke_token, ADMIN),
+    Row("GET", "/login", entrance.login_page),
+    Row("POST", "/login", entrance.login),
+    Row("GET", "/link/{secret}", entrance.link_page),
+    Row("POST", "/link/{secret}", entrance.link),
+    Row("POST", "/logout", entrance.logout, SCOPES),
 )
 
 API = (
