@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import http.client
 import json
-import socket
 
 import pytest
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
 from tests.security.conftest import until
 
 from humangate.service import admitting
+from humangate.web.app import make_app
 from humangate.web.desk import COOKIE
 from humangate.web.routes import ROWS
 
@@ -106,7 +108,6 @@ def test_no_other_site_changes_anything_through_a_browser_that_is_logged_in(
     page.goto((evil.foreign if where == "foreign" else evil.neighbour) + "/attack")
     tried = page.evaluate(ATTACK, {"base": real.url, "aims": targets})
     assert len(tried) > 4 * len(posted) and {tuple(one) for one in tried} == {("failed", 0)}
-    # Seven ways for each; a request that a browser asks leave for first never comes.
     until(
         lambda: len(changing(real, "POST")) >= 7 * len(posted) - 2, "all that was sent has arrived"
     )
@@ -200,7 +201,7 @@ def test_the_inbox_answers_to_its_own_names_only(real):
             "GET /static/gate.js",
         ):
             lines = [f"Host: {host.format(port=real.port)}", f"Authorization: Bearer {token}"]
-            status, answer = raw(real, f"{line} HTTP/1.1", lines, body if "POST" in line else "")
+            status, answer = real.raw(f"{line} HTTP/1.1", lines, body if "POST" in line else "")
             if status != 403 or ask.id in answer:
                 wrong.append((host, line, status))
     assert len(HOSTS) >= 30 and wrong == []
@@ -227,23 +228,11 @@ def test_a_host_that_is_missing_doubled_or_hidden_in_the_address_is_refused(real
         (f"POST //evil.com{path} HTTP/1.1", [own]),
     ]
     for first, lines in cases:
-        status, _ = raw(real, first, [*lines, bearer], json.dumps({"value": "so"}))
+        status, _ = real.raw(first, [*lines, bearer], json.dumps({"value": "so"}))
         assert status in (400, 403, 404), (first, lines, status)
     assert real.fingerprint.take() == before
     upper = f"Host: LocalHost:{real.port}"
-    assert raw(real, f"POST {path} HTTP/1.1", [upper, bearer], '{"value": "so"}')[0] == 201
-
-
-def raw(real, first, lines, body=""):
-    """The status and the text that come back for these very bytes."""
-    real.desk.limits._buckets.clear()
-    head = [first, *lines, "Content-Type: application/json", f"Content-Length: {len(body)}"]
-    sent = "\r\n".join([*head, "Connection: close", "", body]).encode()
-    with socket.create_connection(("127.0.0.1", real.port), timeout=20) as connection:
-        connection.sendall(sent)
-        with connection.makefile("rb") as answer:
-            text = answer.read().decode("utf-8", "replace")
-    return int(text.split(" ", 2)[1]), text
+    assert real.raw(f"POST {path} HTTP/1.1", [upper, bearer], '{"value": "so"}')[0] == 201
 
 
 LISTEN = """async base => {
@@ -290,14 +279,20 @@ def test_no_other_site_hears_or_reads_anything(real, evil, logged_in, where):
 
 @pytest.mark.proves("WEB-29")
 def test_a_web_socket_is_never_opened_whoever_knocks(real):
-    """There is none; the upgrade is not even answered as one."""
-    key = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13"]
-    key += ["Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", f"Host: {real.host}"]
-    bearer = f"Authorization: Bearer {real.token('read')}"
-    for origin in ("http://evil.example", real.url):
+    """There is none: asked as a page, it is one more page; asked as a socket, it is closed."""
+    upgrade = ["Upgrade: websocket", "Sec-WebSocket-Version: 13", f"Host: {real.host}"]
+    upgrade += ["Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", f"Cookie: {COOKIE}={real.login()}"]
+    for origin, status in (("http://evil.example", 403), (real.url, 200)):
         for path in ("/api/asks", "/", "/api/people"):
-            lines = [*key, f"Origin: {origin}", bearer]
-            assert raw(real, f"GET {path} HTTP/1.1", lines)[0] in (200, 403)
+            answer = real.raw(f"GET {path} HTTP/1.1", [*upgrade, f"Origin: {origin}"])
+            assert answer[0] == status and "sec-websocket" not in answer[1].lower()
+    client = TestClient(make_app(real.desk), base_url=real.url)
+    with (
+        pytest.raises(WebSocketDisconnect) as closed,
+        client.websocket_connect("/api/events/stream", headers={"origin": real.url}),
+    ):
+        pass
+    assert closed.value.code == 1008
 
 
 @pytest.mark.proves("WEB-11")

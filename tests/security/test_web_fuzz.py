@@ -39,7 +39,7 @@ MODES = [
     for mode in GenerationMode
     if mode is GenerationMode.POSITIVE or label not in BARE
 ]
-FEW, MANY = 30, 2000
+FEW, MANY = 20, 2000
 
 
 @pytest.fixture

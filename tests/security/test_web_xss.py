@@ -17,7 +17,7 @@ from humangate.errors import GateError
 from humangate.service import answering, asking, conversing, enrolling, telling
 
 # So many on one page; the pages are what takes time.
-AT_ONCE = 120
+AT_ONCE = 160
 BATCHES = tuple(PAYLOADS[n : n + AT_ONCE] for n in range(0, len(PAYLOADS), AT_ONCE))
 OURS = {
     *(
@@ -264,11 +264,11 @@ def test_what_arrives_while_the_page_is_open_does_nothing_either(real, watched):
     ask = real.ask("Calm?")
     watched.open(f"/asks/{ask.id}")
     expect(watched.page.locator("#live")).to_have_text("live")
-    for batch in BATCHES[::3]:
+    for batch in BATCHES[::2]:
         text = "\n".join(batch)
         real.ask(text, origin=Origin(text, text, line(text), "", "", "person:sue"))
         conversing.ask_back(real.store, ask.id, a_person("bob"), text + "LAST")
-    expect(watched.page.locator(".talk li")).to_have_count(len(BATCHES[::3]))
+    expect(watched.page.locator(".talk li")).to_have_count(len(BATCHES[::2]))
     assert watched.look() == []
 
 
