@@ -53,10 +53,11 @@ def measure() -> Iterator[Figure]:
         path = os.path.join(folder, "gate.db")
         store = open_throwaway_store(path)
         somebody = Caller(person("bench"), verified=False, via="cli", agent=None, evidence={})
-        token = enrolling.add(store, somebody, "bench", ["ask", "answer", "read"])
+        asker = enrolling.add(store, somebody, "asker", ["ask"])
+        token = enrolling.add(store, somebody, "person", ["answer", "read"])
         store.close()
         with _up(path) as (pid, port), _listening(port, token):
-            late = asyncio.run(_answers(port, token))
+            late = asyncio.run(_answers(port, asker, token))
             threads, memory = len(os.listdir(f"/proc/{pid}/task")), _megabytes(pid)
     late.sort()
     detail = (
@@ -101,15 +102,15 @@ def _listening(port: int, token: str) -> Iterator[None]:
         process.wait()
 
 
-async def _answers(port: int, token: str) -> list[float]:
+async def _answers(port: int, asker: str, token: str) -> list[float]:
     """Milliseconds from sending each answer until its agent holds it."""
     asks = [
-        (await _request(port, token, "POST", "/api/asks", {"prompt": f"Number {n}?"}))["ask"]
+        (await _request(port, asker, "POST", "/api/asks", {"prompt": f"Number {n}?"}))["ask"]
         for n in range(AGENTS)
     ]
 
     async def agent(ask_id: str) -> float:
-        told = await _request(port, token, "GET", f"/api/asks/{ask_id}/wait?seconds=60")
+        told = await _request(port, asker, "GET", f"/api/asks/{ask_id}/wait?seconds=60")
         assert told["ask"]["status"] == "answered"
         return time.perf_counter()
 

@@ -71,6 +71,8 @@ def test_a_requirement_is_read_from_data_and_groups_become_names():
         ({"n": 0}, "'n' is a whole number"),
         ({"n": 1}, "names people, or asks for more"),
         ({"all": []}, "names people, or asks for more"),
+        ({"all": [None]}, "a list of texts"),
+        ({"of": 5}, "a list of texts"),
         ({"n": True}, "'n' is a whole number"),
         ({"reject": 0}, "'reject' is a whole number"),
         ({"n": 3, "of": ["a", "b"]}, "only a, b may"),

@@ -9,6 +9,9 @@ import jsonschema_rs
 import pytest
 from tests.web_inbox import URL, Inbox
 
+from humangate.domain.digests import text_digest
+from humangate.service import admitting
+from humangate.web.desk import COOKIE
 from humangate.web.openapi import DOCUMENT
 from humangate.web.routes import API
 
@@ -237,3 +240,34 @@ def test_health_says_whether_everybody_is_told(inbox):
     with inbox.running() as server:
         assert server.get("/api/health").json() == {"status": "ok"}
     assert inbox.client().get("/api/health").status_code == 503
+
+
+@pytest.mark.proves("WEB-75")
+def test_whoever_asked_with_a_token_does_not_answer_with_it(inbox):
+    token = inbox.token("ask", "answer", "read")
+    client = inbox.client(token=token)
+    for kind, value in (("approval", "yes"), ("text", "so")):
+        ask = client.post("/api/asks", json={"prompt": "May I?", "kind": kind}).json()["ask"]
+        shown = [{"id": ask["id"], "digest": ask["digest"]}]
+        given = client.post(f"/api/asks/{ask['id']}/answers", json={"value": value})
+        assert given.status_code == 403 and "this very token" in given.json()["detail"]
+        (batch,) = client.post("/api/answers", json={"asks": shown, "value": value}).json()
+        assert batch["status"] == "pending" and "this very token" in batch["problem"]
+        secret = admitting.enter_by_token(inbox.store, token, {})
+        page = inbox.browser()
+        page.cookies.set(COOKIE, secret)
+        form = {"value": value, "text": value, "digest": ask["digest"], "csrf": text_digest(f"csrf {secret}")}  # fmt: skip
+        assert page.post(f"/asks/{ask['id']}/answer", data=form).status_code == 403
+        assert inbox.store.asks.get(ask["id"]).pending
+        other = inbox.client("answer").post(f"/api/asks/{ask['id']}/answers", json={"value": value})
+        assert other.status_code == 201
+
+
+@pytest.mark.proves("WEB-12")
+def test_a_token_that_may_only_answer_is_shown_no_list(inbox):
+    ask = inbox.ask("This one?", "approval")
+    inbox.ask("Another secret plan")
+    client = inbox.client("answer")
+    refused = client.post(f"/asks/{ask.id}/answer", data={"value": "perhaps", "digest": ask.digest})
+    assert refused.status_code == 422 and "This one?" in refused.text
+    assert "Another secret plan" not in refused.text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import subprocess
@@ -87,27 +86,6 @@ def terminal(world, tmp_path):
     )
     yield made
     made.kill()
-
-
-CHROMIUM = "/usr/bin/chromium"
-_QUIET = (
-    *("--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync"),
-)
-
-
-# Not for the whole session: only one playwright runs in a process, and others need it too.
-@pytest.fixture(scope="module")
-def chromium():
-    """A real browser."""
-    if not os.path.exists(CHROMIUM):
-        pytest.skip(f"{CHROMIUM} is not installed, so no real browser was tried")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(_QUIET))
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import socket
 import threading
 import time
@@ -22,12 +21,6 @@ from humangate.service.asking import Request
 from humangate.web.app import make_app, make_desk
 from humangate.web.desk import COOKIE, local_site
 from humangate.wiring import open_throwaway_store
-
-CHROMIUM = "/usr/bin/chromium"
-_QUIET = [
-    *("--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync"),
-]
 
 
 class Seen(NamedTuple):
@@ -176,18 +169,6 @@ def evil():
     made = Evil()
     yield made
     made.close()
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    if not os.path.exists(CHROMIUM):
-        pytest.skip(f"{CHROMIUM} is missing: nothing was tried in a real browser")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_QUIET)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from tests.conftest import a_person
 from tests.security.fingerprint import Fingerprint
 from tests.web_inbox import URL, Inbox
 
+from humangate.domain.calls import Call
 from humangate.service import admitting
 
 LINKS = 1000
@@ -207,6 +208,21 @@ def test_a_browser_that_is_logged_in_and_only_looks_answers_nothing(real, logged
     page.reload()
     assert not [one for one in real.seen if one.method not in ("GET", "HEAD")]
     assert real.fingerprint.take() == before
+
+
+@pytest.mark.proves("WEB-76", "LAW-3")
+def test_no_address_puts_the_focus_on_a_button_that_decides(real, logged_in):
+    call = Call("Bash", {"command": "git push"}, "/p", "main")
+    ask = real.ask("Deploy?", "approval", call=call)
+    before, page = real.fingerprint.take(), logged_in.new_page()
+    page.goto(f"{real.url}/asks/{ask.id}")
+    places = page.eval_on_selector_all("[id], [name]", "all => all.flatMap(e => [e.id, e.name])")
+    page.goto(f"{real.url}/asks/{ask.id}#approve")
+    for place in {*places, "approve", "reject", "yes"} - {"", None}:
+        page.evaluate("place => { location.hash = place }", place)
+        focused = page.evaluate("[document.activeElement.type, document.activeElement.value]")
+        assert focused not in (["submit", "yes"], ["submit", "no"], ["submit", "edited"]), place
+    assert real.get(ask).pending and real.fingerprint.take() == before
 
 
 @pytest.mark.proves("WEB-7", "WEB-16")

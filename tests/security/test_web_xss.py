@@ -248,7 +248,7 @@ def test_what_a_person_typed_comes_back_harmless_with_the_error(real, watched):
     watched.page.locator('[name="v/n"]').evaluate("one => { one.type = 'text' }")
     for name in ("v/n", "v/t"):
         watched.page.locator(f'[name="{name}"]').fill(text)
-    watched.page.locator("#send").click()
+    watched.page.locator("#decide button").click()
     watched.page.get_by_role("alert").wait_for()
     assert watched.look() == [] and real.get(ask).pending
     watched.open("/people")

@@ -478,7 +478,7 @@ def test_one_answer_for_several_asks_and_what_became_of_each(store):
     assert [type(error) for _, error in results] == [type(None), AlreadySettledError, RefusedError]
     assert [ask.value for ask, _ in results] == ["80", "81", None]
     other = asked("Which port?", "approval")
+    shown = [(third.id, third.digest), (other.id, other.digest)]
     with pytest.raises(RefusedError, match=other.id):
-        shown = [(third.id, third.digest), (other.id, other.digest)]
         answering.answer_alike(store, shown, a_person(), Given("yes"))
     assert store.asks.get(third.id).pending and store.asks.get(other.id).pending

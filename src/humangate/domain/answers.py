@@ -17,6 +17,7 @@ from humangate.domain.asks import (
 from humangate.domain.audit import Event
 from humangate.domain.digests import digest, keyed_digest
 from humangate.domain.forms import check_form, check_schema, has_hidden, hide
+from humangate.domain.logins import door
 from humangate.domain.requirements import Vote, count, why_not
 from humangate.domain.rules import Rule, Scope, granted, made
 from humangate.errors import (
@@ -267,6 +268,10 @@ def _refusal(ask: Ask, caller: Caller, given: Given) -> GateError | None:
             return AgentRefusedError(_only_people(ask, caller.agent.because))
         if caller.agent.may_be(origin.session):
             return AgentRefusedError(f"{ask.id} was asked by this session: it cannot answer itself")
+    if caller.token_id and origin.session.startswith(door(caller.token_id)):
+        return AgentRefusedError(
+            f"{ask.id} was asked with this very token: whoever asks does not answer themselves"
+        )
     if reason := why_not(question.requirement, origin.sponsor, origin.session, caller):
         return RefusedError(reason)
     return None

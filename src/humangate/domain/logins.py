@@ -15,6 +15,11 @@ PERSONAL = ("ask", "answer", "read")
 """What a personal token may do unless somebody says otherwise."""
 
 
+def door(token_id: str) -> str:
+    """What stands before the session of every ask that was opened with this token."""
+    return f"http-{token_id}/"
+
+
 class Token(NamedTuple):
     """A token as it is listed; the store keeps only a digest of the token itself."""
 

@@ -88,7 +88,9 @@ def make_requirement(
 
 
 def _names(given: Any, groups: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    wanted = [given] if isinstance(given, str) else list(given)
+    wanted = [given] if isinstance(given, str) else given
+    if not isinstance(wanted, list | tuple) or not all(isinstance(one, str) for one in wanted):
+        raise UsageError("a requirement names people and groups as a list of texts")
     return tuple(dict.fromkeys(name for one in wanted for name in groups.get(one, (one,))))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
+from humangate.domain.logins import door
 from humangate.domain.principals import Caller, Sighting, person
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from humangate.web.live import Hub
 
 COOKIE = "humangate"
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+# The last is a name of its own: cookies know no ports, so that of 127.0.0.1 goes to every server there.
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "humangate.localhost")
 
 
 class Site(NamedTuple):
@@ -99,21 +101,19 @@ class Visit(NamedTuple):
         login, via = self.who, "web" if self.csrf else "http"
         agent = None
         if not {"answer", "admin"} & set(login.scopes):
-            agent = Sighting(self._door, "", "it came with a token that may not answer")
+            cli = door(login.token_id).rstrip("/")
+            agent = Sighting(cli, "", "it came with a token that may not answer")
         verified = login.verified and agent is None
-        return Caller(person(login.person), verified, via, agent, self.evidence)
-
-    @property
-    def _door(self) -> str:
-        return f"http-{self.who.token_id}"
+        who = person(login.person)
+        return Caller(who, verified, via, agent, self.evidence, login.token_id)
 
     def session(self, given: str) -> str:
         """An agent session as this visitor may name it: tokens do not share their sessions."""
-        return f"{self._door}/{given}"
+        return door(self.who.token_id) + given
 
     def asked(self, ask: Ask) -> bool:
         """Whether it was opened with this visitor's token."""
-        return bool(self.who.token_id) and ask.origin.session.startswith(f"{self._door}/")
+        return bool(self.who.token_id) and ask.origin.session.startswith(door(self.who.token_id))
 
 
 class Row(NamedTuple):

@@ -69,6 +69,8 @@ class Long(NamedTuple):
 def inbox(visit: Visit) -> dict[str, Any]:
     """The list that stands beside everything."""
     store, now = visit.store, visit.store.now()
+    if "read" not in visit.who.scopes:
+        return {"listed": [], "more": 0, "notes": [], "urgencies": URGENCIES}
     pending = store.asks.pending(MOST_LISTED)
     writing = _answering(store, visit.caller, now)
     listed = [

@@ -239,8 +239,8 @@ const keys = {
   j: () => move(1),
   k: () => move(-1),
   o: () => document.activeElement.matches(".entry a") && document.activeElement.click(),
-  a: () => show(find("approve") ?? field(find("answer-field"))),
-  r: () => show(find("reject") ?? find("back")),
+  a: () => show(document.querySelector("[data-key=a]") ?? field(find("answer-field"))),
+  r: () => show(document.querySelector("[data-key=r]") ?? find("back")),
   u: () => { location.href = "/"; },
   "/": () => {
     const search = find("q");
