@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 PICTURES = Path(__file__).parent / "pictures"
 CHROMIUM = "/usr/bin/chromium"
 WIDE, PHONE = {"width": 1280, "height": 1000}, {"width": 390, "height": 844}
-SHOP, SITE = "/home/ada/shop", "/home/ada/site"
+SHOP, SITE = "/projects/shop", "/projects/site"
 ADA = Caller(person("ada"), verified=True, via="web", agent=None, evidence={})
 
 EDIT = {

@@ -16,6 +16,7 @@ from humangate.service.asking import Request
 from humangate.store.sqlite.bell import ring
 from humangate.web.app import make_app, make_desk
 from humangate.web.desk import local_site
+from humangate.web.server import Hurried
 from humangate.wiring import open_throwaway_store
 from tests.conftest import a_person
 
@@ -84,7 +85,7 @@ class WebServer:
         desk = make_desk(self.store, local_site(self.port))
         config = uvicorn.Config(
             make_app(desk), host="127.0.0.1", port=self.port, log_level="error", access_log=False,
-            ws="none", timeout_graceful_shutdown=1,
+            ws="none", timeout_graceful_shutdown=1, http=Hurried,
         )  # fmt: skip
         self._server, self._hub = _Server(config), desk.hub
         self._thread = threading.Thread(target=self._server.run, daemon=True)
@@ -115,7 +116,7 @@ class WebServer:
             for name in ("project", "cwd", "session", "owner", "tool_use_id", "sponsor")
             if name in more
         }
-        origin = Origin(**{"project": "/home/ada/shop", "agent": agent, **where})
+        origin = Origin(**{"project": "/projects/shop", "agent": agent, **where})
         return asking.ask(self.store, Request(prompt, **more), origin, AGENT).ask
 
     def get(self, ask_id):
@@ -136,10 +137,10 @@ class WebServer:
 
 def push(web, **more):
     """A tool call that its host holds."""
-    call = make_call("Bash", {"command": "git push origin main"}, "/home/ada/shop", "main")
+    call = make_call("Bash", {"command": "git push origin main"}, "/projects/shop", "main")
     return web.ask(
         "Run this command? git push origin main", agent="claude", kind="approval", call=call,
-        session="claude/s1", cwd="/home/ada/shop", going_on=CHANGES, **more,
+        session="claude/s1", cwd="/projects/shop", going_on=CHANGES, **more,
     )  # fmt: skip
 
 

@@ -267,10 +267,16 @@ def test_a_token_keeps_its_scopes_and_label_and_takes_its_logins_with_it(store):
     (listed,) = store.people.tokens()
     assert listed == token._replace(id="01234567", made_at=store.now())
     assert store.people.by_token("0123456789") == listed
-    login = Login("ada", True, ("ask",), store.now() + timedelta(hours=1), listed.id)
+    login = Login("ada", True, ("ask",), store.now() + timedelta(hours=1), listed.id, "seal")
     assert store.logins.enter("l1", login, "", [EVENT]) and store.logins.get("l1") == login
     other = login._replace(token_id="", verified=False)
     assert store.logins.enter("l2", other, "", [EVENT])
+    gone = login._replace(token_id="gone")
+    seq = store.audit.head().seq
+    assert not store.logins.enter("l9", gone, "", [EVENT])
+    assert not store.logins.add_link("k9", gone, [EVENT])
+    assert store.logins.get("l9") is None and store.logins.link("k9") is None
+    assert store.audit.head().seq == seq
     assert not store.people.remove_token("nothing", [EVENT])
     assert store.people.remove_token(listed.id, [EVENT]) and store.people.tokens() == []
     assert store.logins.get("l1") is None and store.logins.get("l2") == other

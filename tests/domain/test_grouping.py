@@ -68,6 +68,17 @@ def test_approvals_that_differ_in_anything_shown_are_not_alike():
         assert likeness(other) != likeness(one), other
 
 
+@pytest.mark.proves("WEB-23")
+def test_secrets_and_approvals_somebody_spoke_about_are_alike_to_nothing():
+    secret = an_ask("a-1", token_digest="d")
+    assert alike(secret, [secret._replace(id="a-2"), an_ask("a-3")]) == []
+    gate = an_ask("a-1", "approval")
+    assert alike(gate, [gate._replace(id="a-2")]) != []
+    assert alike(gate, [gate._replace(id="a-2", version=2)]) == []
+    words = an_ask("a-1")
+    assert alike(words, [words._replace(id="a-2", version=2)]) != []
+
+
 @pytest.mark.proves("WEB-31")
 def test_asks_are_grouped_by_project_then_by_question_in_their_order():
     web = HERE._replace(project="/web")

@@ -23,7 +23,7 @@ WHERE = "notify number 2 in /c.toml"
 
 def an_ask(prompt="Deploy?", priority=2, requirement=ANYBODY, **more):
     question = make_question("approval", prompt, context="the context", requirement=requirement)
-    origin = Origin(project="/home/x/shop", agent=more.pop("agent", "coder"))
+    origin = Origin(project="/projects/shop", agent=more.pop("agent", "coder"))
     return Ask("a-222", question, origin, NOW, "d" * 64, priority, going_on="going on", **more)
 
 
@@ -225,7 +225,7 @@ def test_a_letter_says_who_asks_what_and_where():
 
 @pytest.mark.proves("NTF-7")
 def test_a_note_is_told_with_its_author():
-    told = letter("note", words=Note("coder", "/home/x/shop/", "half way", NOW))
+    told = letter("note", words=Note("coder", "/projects/shop/", "half way", NOW))
     assert (told.title, told.body) == ("Note from coder", "half way\nshop")
     assert told.link == "https://gate.example.org/" and told.document["type"] == "note.sent"
     gone = letter("note")

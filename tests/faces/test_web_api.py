@@ -7,10 +7,12 @@ import threading
 
 import jsonschema_rs
 import pytest
+from tests.conftest import a_person
 from tests.web_inbox import URL, Inbox
+from tests.web_server import eventually
 
 from humangate.domain.digests import text_digest
-from humangate.service import admitting
+from humangate.service import admitting, enrolling
 from humangate.web.desk import COOKIE
 from humangate.web.openapi import DOCUMENT
 from humangate.web.routes import API
@@ -42,9 +44,11 @@ def test_an_agent_asks_waits_and_takes_the_answer_over_http(inbox):
         )
         assert answered.status_code == 201, answered.text
         waiting.join(20)
-        assert got[0].json()["ask"]["decision"] == "approved"
+        told = got[0].json()["ask"]
+        assert (told["status"], told["decision"], told["note"]) == ("answered", None, "")
         taken = server.post(f"/api/asks/{ask_id}/take", json={})
-        assert taken.json()["note"] == "go" and taken.json()["delivered_at"] is None
+        assert taken.json()["decision"] == "approved" and taken.json()["note"] == "go"
+        assert server.get(f"/api/asks/{ask_id}").json()["decision"] == "approved"
     ask = inbox.store.asks.get(ask_id)
     assert ask.delivered_at and ask.delivered_to.startswith("agent:http-")
     assert (ask.settled_by, ask.settled_via) == ("person:bob", "http")
@@ -216,15 +220,18 @@ def test_the_document_describes_every_route_of_the_api_and_is_valid(inbox):
 
 
 @pytest.mark.proves("WEB-13")
-def test_knocking_too_often_is_slowed_down(inbox):
+@pytest.mark.parametrize("way", ["/login", "/link/0123"])
+def test_guessing_is_slowed_down_and_keeps_nobody_else_out(inbox, way):
     client = inbox.client()
     client.headers["origin"] = URL
-    codes = [client.post("/login", data={"token": f"t{n}"}).status_code for n in range(12)]
-    assert codes[0] != 429 and codes[-1] == 429
-    slow = client.post("/login", data={"token": "t"})
+    codes = [client.post(way, data={"token": f"t{n}"}).status_code for n in range(12)]
+    assert codes[0] == 403 and codes[-1] == 429
+    slow = client.post(way, data={"token": "t"})
     assert int(slow.headers["retry-after"]) > 0
+    client.follow_redirects = False
+    assert client.post("/login", data={"token": inbox.token("read")}).status_code == 303
     inbox.clock.advance(60)
-    assert client.post("/login", data={"token": "t"}).status_code != 429
+    assert client.post(way, data={"token": "t"}).status_code == 403
 
 
 @pytest.mark.proves("WEB-13")
@@ -271,3 +278,68 @@ def test_a_token_that_may_only_answer_is_shown_no_list(inbox):
     refused = client.post(f"/asks/{ask.id}/answer", data={"value": "perhaps", "digest": ask.digest})
     assert refused.status_code == 422 and "This one?" in refused.text
     assert "Another secret plan" not in refused.text
+
+
+@pytest.mark.proves("WEB-75", "LAW-4")
+def test_one_yes_serves_one_request_however_it_is_read(inbox):
+    agent = inbox.client("ask", "read")
+    body = {"prompt": "Deploy?", "kind": "approval", "session": "nightly"}
+    first = agent.post("/api/asks", json=body).json()["ask"]
+    inbox.client("answer").post(f"/api/asks/{first['id']}/answers", json={"value": "yes"})
+    again = agent.post("/api/asks", json=body).json()
+    assert again["attached"] and again["ask"]["decision"] is None
+    for path in (f"/api/asks/{first['id']}", f"/api/asks/{first['id']}/wait"):
+        assert '"decision":"approved"' not in agent.get(path).text
+    assert agent.post(f"/api/asks/{first['id']}/take", json={}).json()["decision"] == "approved"
+    third = agent.post("/api/asks", json=body)
+    assert third.status_code == 201 and third.json()["ask"]["status"] == "pending"
+
+
+@pytest.mark.proves("WEB-80")
+def test_a_sealed_login_changes_nothing_without_its_seal(inbox):
+    ask = inbox.ask("Deploy?", "approval")
+    link = admitting.make_link(inbox.store, a_person())
+    secret = admitting.enter_by_link(inbox.store, link, {}, seal="s" * 64)
+    page, proof = inbox.browser(), text_digest(f"csrf {secret}")
+    page.cookies.set(COOKIE, secret)
+    form = {"value": "yes", "digest": ask.digest, "csrf": proof}
+    assert page.get(f"/asks/{ask.id}").status_code == 200
+    for seal in ({}, {"seal": "t" * 64}):
+        assert page.post(f"/asks/{ask.id}/answer", data=form | seal).status_code == 403
+    headers = {"x-csrf-token": proof}
+    path = f"/api/asks/{ask.id}/answers"
+    assert page.post(path, json={"value": "yes"}, headers=headers).status_code == 403
+    assert inbox.get(ask).pending
+    headers["x-seal"] = "s" * 64
+    assert page.post(path, json={"value": "maybe"}, headers=headers).status_code == 422
+    answered = page.post(f"/asks/{ask.id}/answer", data=form | {"seal": "s" * 64})
+    assert answered.status_code == 303 and inbox.get(ask).decision == "approved"
+
+
+@pytest.mark.proves("WEB-12", "WEB-18")
+def test_small_things_an_attacker_tried(inbox):
+    ask, agent, reader = inbox.ask(), inbox.client("ask"), inbox.client("read", "answer", "ask")
+    assert ask.id not in agent.get("/api/asks/a-").text
+    assert reader.get(f"/api/events?after={'0' * 20}{'9' * 30}").status_code == 400
+    long_key = {"idempotency-key": "k" * 201}
+    given = reader.post(f"/api/asks/{ask.id}/answers", json={"value": "x"}, headers=long_key)
+    assert given.status_code == 400 and inbox.get(ask).pending
+    much = agent.post("/api/asks", json={"prompt": "Read all this?", "context": "x" * 200_000})
+    assert much.status_code == 413
+
+
+@pytest.mark.proves("WEB-4")
+def test_a_token_revoked_during_its_wait_is_told_nothing(inbox):
+    token = inbox.token("read")
+    ask = inbox.ask("Which?")
+    with inbox.running() as server:
+        server.headers["authorization"] = f"Bearer {token}"
+        got = []
+        path = f"/api/asks/{ask.id}/wait?seconds=30"
+        waiting = threading.Thread(target=lambda: got.append(server.get(path)))
+        waiting.start()
+        eventually(lambda: ask.id in inbox.desk.hub._waits)
+        enrolling.remove(inbox.store, a_person(), "ada")
+        inbox.answer(ask, "this one")
+        waiting.join(20)
+    assert got[0].status_code == 401 and "this one" not in got[0].text

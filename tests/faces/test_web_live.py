@@ -12,6 +12,7 @@ from tests.web_server import WebServer, eventually
 
 from humangate.domain.answers import Given
 from humangate.service import answering, enrolling
+from humangate.web import server as serving
 from humangate.web.live import MOST_BEHIND
 
 
@@ -26,6 +27,8 @@ class Stream:
     """A client of the event stream, as a program would write one."""
 
     def __init__(self, server, token, last=""):
+        # What was before is told before, not to this stream.
+        eventually(lambda: server._hub.seq == server.store.audit.head().seq)
         self.connection = socket.create_connection(("127.0.0.1", server.port), 10)
         again = f"Last-Event-ID: {last}\r\n" if last else ""
         head = (
@@ -135,6 +138,20 @@ def test_whoever_does_not_keep_up_is_sent_home_and_nobody_else(server):
     assert queue not in server._hub._streams
     stream.close()
     other.close()
+
+
+@pytest.mark.proves("WEB-28")
+def test_whoever_connects_and_says_nothing_is_sent_home(server, monkeypatch):
+    monkeypatch.setattr(serving, "SAYS_WITHIN_SECONDS", 0.05)
+    with socket.create_connection(("127.0.0.1", server.port), 10) as silent:
+        silent.sendall(b"GET / HTTP/1.1\r\nHost: ")
+        assert silent.recv(10) == b""
+    monkeypatch.setattr(serving, "MOST_CONNECTIONS", 0)
+    with socket.create_connection(("127.0.0.1", server.port), 10) as one_too_many:
+        try:
+            assert one_too_many.recv(10) == b""
+        except ConnectionResetError:
+            """Also an answer."""
 
 
 @pytest.mark.proves("WEB-28")

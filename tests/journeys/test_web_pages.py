@@ -28,7 +28,7 @@ def test_the_list_says_who_asks_what_where_how_long_and_what_it_blocks(web, tab,
     telling.tell(web.store, scout, a_person("root"), "the tests are green again")
     page = tab(size=size)
     expect(page).to_have_title("(4) humangate")
-    shop, site = page.get_by_role("region", name="/home/ada/shop"), page.locator("section").nth(1)
+    shop, site = page.get_by_role("region", name="/projects/shop"), page.locator("section").nth(1)
     expect(shop.get_by_role("link")).to_contain_text("claude")
     for words in ("urgent", "Run this command?", "approval", "blocks claude/s1", "times out in 14"):
         expect(shop.get_by_role("link")).to_contain_text(words)
@@ -63,7 +63,7 @@ def test_an_ask_shows_its_call_its_changes_its_context_its_terms_and_its_trail(w
         *("return round(sum(items), 2)", "L0, one OS user", "You answer as ada, as claimed"),
     ):
         expect(main).to_contain_text(words)
-    for words in ("command: git push origin main", "in /home/ada/shop on the branch main"):
+    for words in ("command: git push origin main", "in /projects/shop on the branch main"):
         expect(main.locator(".call")).to_contain_text(words)
     expect(main.locator("tr.add .sign")).to_have_text("+")
     expect(main.locator(".context strong")).to_have_text("late")
@@ -203,7 +203,7 @@ def test_numbers_are_drawn_and_stand_beside_the_drawing(web, tab):
     page = tab("/numbers")
     expect(page.get_by_role("img")).to_have_count(3)
     expect(page.locator(".charts")).to_contain_text("Waiting now, by project")
-    expect(page.locator(".charts table").first).to_contain_text("/home/ada/shop")
+    expect(page.locator(".charts table").first).to_contain_text("/projects/shop")
 
 
 @SIZES

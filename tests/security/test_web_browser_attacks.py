@@ -397,3 +397,37 @@ def test_the_secret_of_a_link_is_told_to_no_other_site_and_is_worthless_afterwar
     assert {one.split("/", 3)[2] for one in asked_for} == {real.host}
     assert link not in page.content() and admitting.find_link(real.store, link) is None
     context.close()
+
+
+@pytest.mark.proves("WEB-80", "LAW-3")
+def test_a_server_on_another_port_gets_the_cookie_and_can_do_nothing_with_it(real, evil, chromium):
+    real.forget()
+    ask = real.ask("Deploy?", "approval")
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(f"{real.url}/link/{real.link()}")
+    page.get_by_role("button").click()
+    page.wait_for_url(f"{real.url}/")
+    page.goto(f"{evil.neighbour}/preview")
+    cookie = next(one.headers["cookie"] for one in evil.seen if one.path == "/preview")
+    secret = cookie.partition(f"{COOKIE}=")[2].partition(";")[0]
+    before = real.fingerprint.take()
+    for path, body in (
+        (f"/asks/{ask.id}/answer", f"value=yes&digest={ask.digest}"),
+        ("/logout", ""),
+    ):
+        thief = http.client.HTTPConnection("127.0.0.1", real.port, timeout=10)
+        headers = {
+            "cookie": cookie,
+            "origin": real.url,
+            "content-type": "application/x-www-form-urlencoded",
+        }
+        thief.request("POST", path, f"csrf={real.proof(secret)}&{body}", headers)
+        assert thief.getresponse().status == 403
+        thief.close()
+    assert real.fingerprint.take() == before
+    page.goto(f"{real.url}/asks/{ask.id}")
+    page.get_by_role("button", name="Approve", exact=True).click()
+    page.wait_for_url(f"{real.url}/?done={ask.id}")
+    assert real.get(ask).decision == "approved"
+    context.close()

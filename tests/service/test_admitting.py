@@ -86,3 +86,15 @@ def test_a_link_by_token_has_that_tokens_scopes(store):
     assert found.verified and found.scopes == ("ask", "answer", "read")
     enrolling.remove(store, a_person(), "zoe")
     assert store.people.tokens() == []
+
+
+@pytest.mark.proves("WEB-4")
+def test_a_token_that_was_revoked_meanwhile_makes_neither_link_nor_login(store):
+    secret = enrolling.add(store, a_person(), "zoe", ["answer"])
+    zoe = a_person("zoe", verified=True)._replace(token_id=enrolling.whose(store, secret).id)
+    by_token = store.people.by_token
+    store.people.by_token = lambda digest: (by_token(digest), enrolling.remove(store, a_person(), "zoe"))[0]  # fmt: skip
+    with pytest.raises(RefusedError, match="just been revoked"):
+        admitting.enter_by_token(store, secret, {})
+    with pytest.raises(RefusedError, match="has been revoked"):
+        admitting.make_link(store, zoe)

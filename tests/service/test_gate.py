@@ -10,7 +10,9 @@ from tests.conftest import a_person
 
 import humangate
 from humangate import AsyncGate, Gate, TimedOutError
+from humangate.errors import StoreTroubleError
 from humangate.service import enrolling, waiting
+from humangate.service.publishing import Publisher
 from humangate.testing import MemoryStore, ScriptedPerson
 from humangate.wiring import open_throwaway_store
 
@@ -222,3 +224,21 @@ def test_the_public_names_are_pinned():
     assert set(humangate.__all__) < set(dir(humangate))
     with pytest.raises(AttributeError):
         _ = humangate.nothing
+
+
+@pytest.mark.proves("STORE-1", "LAW-1")
+def test_what_could_not_be_told_in_a_moment_of_trouble_is_told_afterwards(tmp_path):
+    store = open_throwaway_store(str(tmp_path / "gate.db"))
+    told, drafting, troubles = threading.Event(), store.asks.drafting, ["the disk is busy"]
+    publisher = Publisher(store, lambda _: told.set(), lambda _: None)
+
+    def troubled(since):
+        if troubles and store.audit.head().seq:
+            raise StoreTroubleError(troubles.pop())
+        return drafting(since)
+
+    store.asks.drafting = troubled
+    Gate(store).open("Why?")
+    assert told.wait(10) and troubles == []
+    publisher.stop()
+    store.close()

@@ -7,6 +7,8 @@ from tests.conftest import a_person, an_agent
 
 from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
+from humangate.domain.calls import Call
+from humangate.domain.rules import Scope
 from humangate.errors import (
     AgentRefusedError,
     AlreadySettledError,
@@ -482,3 +484,28 @@ def test_one_answer_for_several_asks_and_what_became_of_each(store):
     with pytest.raises(RefusedError, match=other.id):
         answering.answer_alike(store, shown, a_person(), Given("yes"))
     assert store.asks.get(third.id).pending and store.asks.get(other.id).pending
+
+
+@pytest.mark.proves("WHO-7")
+def test_the_vote_of_somebody_who_was_removed_since_does_not_count(store):
+    for name in ("ada", "bob", "carol"):
+        enrolling.add(store, a_person(), name)
+    ask_id = opened(
+        store, kind="approval", requirement={"n": 2, "of": ["ada", "bob", "carol"]}
+    ).ask.id
+    answered(store, ask_id, "yes", a_person("carol", verified=True))
+    enrolling.remove(store, a_person(), "carol")
+    answered(store, ask_id, "yes", a_person("bob", verified=True))
+    assert store.asks.get(ask_id).pending
+    answered(store, ask_id, "yes", a_person("ada", verified=True))
+    assert store.asks.get(ask_id).decision == "approved"
+
+
+@pytest.mark.proves("LAW-2")
+def test_a_retry_that_reaches_further_than_the_first_answer_is_another_answer(store):
+    call = Call("Bash", {"command": "ls"}, "/p")
+    ask_id = opened(store, kind="approval", session="claude/s1", call=call).ask.id
+    answered(store, ask_id, "yes", key="k")
+    answered(store, ask_id, "yes", key="k")
+    with pytest.raises(RefusedError, match="another answer"):
+        answered(store, ask_id, "yes", key="k", scope=Scope("session"))

@@ -285,12 +285,17 @@ def _only_people(ask: Ask, because: str) -> str:
     )
 
 
+def fingerprint(given: Given) -> str:
+    """Tells a retry under the same key from another answer."""
+    return digest([given.value, given.note, *([list(given.scope)] if given.scope else [])])
+
+
 def _conceal(
     question: Question, value: Any, given: Given, key: bytes, refused: bool
 ) -> tuple[Any, Any, str]:
     """(in clear or None, as everybody may see it, fingerprint)."""
     if not question.secret and not has_hidden(question.schema):
-        return None, value, digest([given.value, given.note]) if given.key else ""
+        return None, value, fingerprint(given) if given.key else ""
     if question.secret or refused:
         hidden: Any = {"secret": keyed_digest(value, key)}
     else:

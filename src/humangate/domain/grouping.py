@@ -20,6 +20,9 @@ def likeness(ask: Ask) -> str:
     one must not carry another along that anybody could tell apart from it.
     """
     origin, question = ask.origin, ask.question
+    if ask.token_digest or (question.gates and ask.version > 1):
+        # A secret is for one asker. And since it was asked, somebody spoke, voted or waited.
+        return ask.id
     if not question.gates:
         return question_digest(question, origin._replace(project="", owner=""))
     remark = question.call.remark if question.call else ""

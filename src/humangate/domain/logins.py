@@ -40,6 +40,8 @@ class Login(NamedTuple):
     expires_at: datetime
     token_id: str = ""
     """The token it was made with, and ends with."""
+    seal: str = ""
+    """Digest of what only the page that logged in can know; changes need it where there is one."""
 
 
 def check_scopes(given: Iterable[str]) -> tuple[str, ...]:

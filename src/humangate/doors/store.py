@@ -150,14 +150,19 @@ class People(Protocol):
 class Logins(Protocol):
     """Links into the web inbox, and the logins they are exchanged for; only digests of them."""
 
-    def add_link(self, digest: str, login: Login, events: Sequence[Event]) -> None: ...
+    def add_link(self, digest: str, login: Login, events: Sequence[Event]) -> bool:
+        """False when the token it was made with is gone."""
+        ...
 
     def link(self, digest: str) -> Login | None:
         """Whom an unused link lets in."""
         ...
 
     def enter(self, digest: str, login: Login, link: str, events: Sequence[Event]) -> bool:
-        """Write a login; with a link, only if that was not used before."""
+        """Write a login; with a link, only if that was not used before.
+
+        False also when the token it was made with is gone.
+        """
         ...
 
     def get(self, digest: str) -> Login | None:

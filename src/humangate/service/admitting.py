@@ -30,11 +30,12 @@ def make_link(store: Store, caller: Caller) -> str:
     """The secret of a link that lets this person in once, within a quarter of an hour."""
     must_be_let_in(store, caller)
     made = os.urandom(32).hex()
-    of_token = [token.scopes for token in store.people.tokens() if token.id == caller.token_id]
-    scopes = of_token[0] if of_token else SCOPES
-    login = Login(caller.name, caller.verified, scopes, store.now() + LINKS_LIVE, caller.token_id)
+    scopes = {token.id: token.scopes for token in store.people.tokens()} | {"": SCOPES}
+    may = scopes.get(caller.token_id, ())
+    login = Login(caller.name, caller.verified, may, store.now() + LINKS_LIVE, caller.token_id)
     event = Event("link.made", caller.name, caller.actor, {"evidence": caller.evidence})
-    store.logins.add_link(token_digest(made), login, [event])
+    if not store.logins.add_link(token_digest(made), login, [event]):
+        raise RefusedError("the token that was presented has been revoked")
     return made
 
 
@@ -48,29 +49,33 @@ def find_link(store: Store, link: str) -> Login | None:
     return store.logins.link(token_digest(link))
 
 
-def enter_by_link(store: Store, link: str, evidence: dict[str, str]) -> str:
-    """Use a link up; returns the secret of the login."""
+def enter_by_link(store: Store, link: str, evidence: dict[str, str], seal: str = "") -> str:
+    """Use a link up; returns the secret of the login. A browser seals it with a secret of its own."""
     found = find_link(store, link)
-    entered = found and _enter(store, found, token_digest(link), evidence)
+    entered = found and _enter(store, found, token_digest(link), evidence, seal)
     if not entered:
         raise RefusedError("this link was used, or is older than 15 minutes: gate link makes one")
     return entered
 
 
-def enter_by_token(store: Store, token: str, evidence: dict[str, str]) -> str:
+def enter_by_token(store: Store, token: str, evidence: dict[str, str], seal: str = "") -> str:
     """Come in with a personal token; returns the secret of the login."""
     found = store.people.by_token(token_digest(token.strip()))
     if found is None:
         raise RefusedError("this store does not know that token: gate person token NAME makes one")
     login = Login(found.person, verified=True, scopes=found.scopes, expires_at=store.now())
-    entered = _enter(store, login._replace(token_id=found.id), "", evidence)
-    assert entered
+    entered = _enter(store, login._replace(token_id=found.id), "", evidence, seal)
+    if not entered:
+        raise RefusedError("that token has just been revoked")
     return entered
 
 
-def _enter(store: Store, found: Login, link: str, evidence: dict[str, str]) -> str | None:
+def _enter(
+    store: Store, found: Login, link: str, evidence: dict[str, str], seal: str
+) -> str | None:
     made = os.urandom(32).hex()
-    login = found._replace(expires_at=store.now() + LOGINS_LIVE)
+    sealed = token_digest(seal) if seal else ""
+    login = found._replace(expires_at=store.now() + LOGINS_LIVE, seal=sealed)
     event = Event("login.made", found.person, person(found.person), {"evidence": evidence})
     return made if store.logins.enter(token_digest(made), login, link, [event]) else None
 

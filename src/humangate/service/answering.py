@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from humangate.domain import answers
 from humangate.domain.asks import held
-from humangate.domain.digests import digest
 from humangate.domain.display import plain, storable
 from humangate.domain.grouping import alike
+from humangate.domain.principals import person
 from humangate.domain.requirements import Vote
 from humangate.doors.results import Conflict, Done
 from humangate.errors import AlreadySettledError, GateError, RefusedError
@@ -49,11 +49,13 @@ def _votes(store: Store, ask: Ask) -> Sequence[Vote]:
     requirement = ask.question.requirement
     if requirement.n == 1 and requirement.reject == 1:
         return ()
-    # From the chain, where a forged vote shows, not from the table of answers.
+    # From the chain, where a forged vote shows, not from the table of answers. Whoever was
+    # removed since does not vote any more.
+    here = {person(one.name) for one in store.people.all()}
     return [
         Vote(entry.event.actor, entry.event.content["decision"])
         for entry in store.audit.of_subject(ask.id)
-        if entry.event.kind == "ask.voted"
+        if entry.event.kind == "ask.voted" and entry.event.actor in here
     ]
 
 
@@ -65,7 +67,7 @@ def _retried(store: Store, ask: Ask, caller: Caller, given: Given) -> Answer | N
     first = store.asks.answer_with_key(ask.id, principal, given.key)
     if first is None:
         return None
-    if first.fingerprint and first.fingerprint != digest([given.value, given.note]):
+    if first.fingerprint and first.fingerprint != answers.fingerprint(given):
         raise RefusedError(f"the key {given.key!r} was used for another answer: take a new one")
     if first.outcome == "late":
         raise AlreadySettledError(first.reason)

@@ -54,12 +54,14 @@ class Publisher:
         try:
             while not self._stopped.is_set():
                 sweep(self._store)
-                self._seen, changed = self._store.audit.changed_since(self._seen)
+                now = self._store.now()
+                seen, changed = self._store.audit.changed_since(self._seen)
                 # Drafts are no events, but people see that somebody is answering.
-                since, self._looked_at = self._looked_at, self._store.now()
-                changed |= {ask_id for ask_id, _ in self._store.asks.drafting(since)}
+                changed |= {ask_id for ask_id, _ in self._store.asks.drafting(self._looked_at)}
                 if changed:
                     self._publish(changed)
+                # Only now: what was not told is looked at again after trouble.
+                self._seen, self._looked_at = seen, now
                 bell.wait(_A_DAY_SECONDS)
         finally:
             bell.close()

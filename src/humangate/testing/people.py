@@ -87,10 +87,13 @@ class MemoryLogins:
         self._links: dict[str, Login] = {}
         self._logins: dict[str, Login] = {}
 
-    def add_link(self, digest: str, login: Login, events: Sequence[Event]) -> None:
+    def add_link(self, digest: str, login: Login, events: Sequence[Event]) -> bool:
         with self._store.lock:
+            if self._orphan(login):
+                return False
             self._links[digest] = login
             self._store.record(events)
+            return True
 
     def link(self, digest: str) -> Login | None:
         return self._fresh(self._links.get(digest))
@@ -98,6 +101,8 @@ class MemoryLogins:
     def enter(self, digest: str, login: Login, link: str, events: Sequence[Event]) -> bool:
         with self._store.lock:
             if link and not self._fresh(self._links.pop(link, None)):
+                return False
+            if self._orphan(login):
                 return False
             self._logins[digest] = login
             self._store.record(events)
@@ -114,6 +119,10 @@ class MemoryLogins:
     def end_where(self, over: Callable[[Login], bool]) -> None:
         self._links = {key: one for key, one in self._links.items() if not over(one)}
         self._logins = {key: one for key, one in self._logins.items() if not over(one)}
+
+    def _orphan(self, login: Login) -> bool:
+        known = {token.id for token in self._store.people.tokens()}
+        return bool(login.token_id) and login.token_id not in known
 
     def _fresh(self, login: Login | None) -> Login | None:
         return login if login and login.expires_at > self._store.now() else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Any
 
 from sse_starlette import EventSourceResponse
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
     from humangate.web.desk import Visit
 
 _LONGEST_WAIT_SECONDS = 60.0
+# Of a request; a list that many of them stand in must still come up at once.
+_LARGEST_CONTEXT = 200_000
+# A client that does not read is sent home.
+_READS_WITHIN_SECONDS = 30.0
 # Whoever watches proves now and then that they still may.
 _LONGEST_STREAM_SECONDS = 900.0
 _ADMISSION_CHANGED = ("login.ended", "token.revoked", "person.removed")
@@ -72,34 +77,49 @@ def open_ask(visit: Visit) -> Response:
     door, _, name = session.partition("/")
     # Whatever the token may do else, whoever asks here is the asker, not a person at a screen.
     caller = visit.caller._replace(verified=False, agent=Sighting(door, name, "it asked over HTTP"))
+    if len(json.dumps(request.context)) > _LARGEST_CONTEXT:
+        raise Problem(413, f"a context has at most {_LARGEST_CONTEXT} characters here")
     opened = asking.ask(visit.store, request, origin, caller, _key(visit, "ask"))
     document = {
-        "ask": ask_document(opened.ask),
+        "ask": _shown(visit, opened.ask),
         "token": opened.token,
         "attached": opened.attached,
     }
     return JSONResponse(document, 200 if opened.attached else 201)
 
 
-def _key(visit: Visit, kind: str) -> str:
-    """An idempotency key belongs to the one who sent it."""
+def _key(visit: Visit, kind: str = "") -> str:
+    """The idempotency key; that of an ask belongs to the one who sent it, as answers' do anyway."""
     key = visit.headers.get("idempotency-key", "")
     if len(key) > 200:
         raise Problem(400, "an idempotency key has at most 200 characters")
     whose = visit.who.token_id or visit.who.person
-    return f"{kind} {whose} {key}" if key else ""
+    return f"{kind} {whose} {key}" if key and kind else key
 
 
 def find(visit: Visit) -> Ask:
     """The ask of the path, as time has left it. Whoever may only ask sees only their own."""
-    ask = asking.get(visit.store, visit.path["id"])
-    if not {"read", "answer"} & set(visit.who.scopes) and not visit.asked(ask):
+    if {"read", "answer"} & set(visit.who.scopes):
+        return fall_due(visit.store, asking.get(visit.store, visit.path["id"]))
+    ask = visit.store.asks.get(visit.path["id"].lower())
+    if ask is None or not visit.asked(ask):
         raise Problem(404, f"there is no ask {visit.path['id']} of yours")
     return fall_due(visit.store, ask)
 
 
 def show_ask(visit: Visit) -> Response:
-    return JSONResponse(ask_document(find(visit)))
+    return JSONResponse(_shown(visit, find(visit)))
+
+
+def _shown(visit: Visit, ask: Ask) -> dict[str, Any]:
+    """The ask; its asker is told that it is answered, and gets the answer by taking it.
+
+    Otherwise one yes, read again and again, would serve for every later request like it.
+    """
+    document = ask_document(ask)
+    if visit.asked(ask) and ask.status == "answered" and not ask.delivered_at:
+        return document | {"decision": None, "value": None, "note": ""}
+    return document
 
 
 async def wait(visit: Visit) -> Response:
@@ -121,8 +141,10 @@ async def wait(visit: Visit) -> Response:
                 await asyncio.wait_for(changed.wait(), left)
             except TimeoutError:
                 continue
+    if not await run_in_threadpool(_still_admitted, visit):
+        raise Problem(401, "the token was revoked while you waited")
     said = await run_in_threadpool(waiting.new_messages, visit.store, ask) if called else ""
-    return JSONResponse({"ask": ask_document(ask), "asked_back": said})
+    return JSONResponse({"ask": _shown(visit, ask), "asked_back": said})
 
 
 def take(visit: Visit) -> Response:
@@ -138,7 +160,7 @@ def take(visit: Visit) -> Response:
 def give_answer(visit: Visit) -> Response:
     body = visit.body
     scope = Scope(body["for"], body.get("pattern", "")) if "for" in body else None
-    key = visit.headers.get("idempotency-key", "")
+    key = _key(visit)
     given = Given(body["value"], body.get("note", ""), body.get("digest"), key, scope)
     _, ask = answering.answer(visit.store, find(visit).id, visit.caller, given)
     return JSONResponse(ask_document(ask), 201)
@@ -147,7 +169,7 @@ def give_answer(visit: Visit) -> Response:
 def give_answers(visit: Visit) -> Response:
     """One answer to several asks that are the same question."""
     shown = [(one["id"], one["digest"]) for one in visit.body["asks"]]
-    key = visit.headers.get("idempotency-key", "")
+    key = _key(visit)
     given = Given(visit.body["value"], visit.body.get("note", ""), None, key)
     results = answering.answer_alike(visit.store, shown, visit.caller, given)
     return JSONResponse(
@@ -246,7 +268,9 @@ async def stream(visit: Visit) -> Response:
                 elif message.seq > seen:
                     yield {"id": str(message.seq), "data": message.data}
 
-    return EventSourceResponse(told(), headers={"cache-control": "no-store"})
+    return EventSourceResponse(
+        told(), headers={"cache-control": "no-store"}, send_timeout=_READS_WITHIN_SECONDS
+    )
 
 
 def _missed(visit: Visit, last: int, seen: int) -> list[Any]:

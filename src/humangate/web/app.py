@@ -148,7 +148,7 @@ def _check_query(row: Row, visit: Visit) -> None:
     for name, schema, about in row.query:
         given: Any = visit.query.get(name)
         if schema.get("type") == "integer" and given and given.isascii() and given.isdecimal():
-            given = int(given[:20])
+            given = int(given) if len(given) < 17 else given
         if given is not None and faults(schema, given):
             raise Problem(400, f"{name}: {about}; not {given!r}")
 
@@ -156,8 +156,6 @@ def _check_query(row: Row, visit: Visit) -> None:
 def _kind(row: Row) -> str:
     if not row.changes:
         return "read"
-    if not row.needs:
-        return "login"
     return "ask" if row.needs == ("ask",) else "change"
 
 
@@ -181,15 +179,20 @@ def _login(desk: Desk, secret: str, by_header: bool) -> Login | None:
 
 async def _read(row: Row, request: Request, visit: Visit) -> Visit:
     """The body: JSON for the API, a form for a page, with the proof that our page sent it."""
+    seal = visit.headers.get("x-seal", "")
     if row.api:
         given = visit.headers.get("x-csrf-token", "")
         visit = visit._replace(body=_checked(row, await request.body(), visit.headers))
     else:
         form = await request.form(max_files=0, max_fields=10_000)
         given = str(form.get("csrf", "")) or visit.headers.get("x-csrf-token", "")
+        seal = str(form.get("seal", "")) or seal
         visit = visit._replace(form=form)
     if visit.csrf and not hmac.compare_digest(given.encode(), visit.csrf.encode()):
         raise Problem(403, "this page is older than your login: reload it and send it again")
+    if visit.csrf and visit.who.seal and token_digest(seal) != visit.who.seal:
+        # A cookie goes to every port of its host, and so may come from anywhere.
+        raise Problem(403, "this login was made by another page: log out, and come in again")
     return visit
 
 

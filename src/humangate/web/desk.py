@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from humangate.web.live import Hub
 
 COOKIE = "humangate"
-# The last is a name of its own: cookies know no ports, so that of 127.0.0.1 goes to every server there.
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "humangate.localhost")
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 class Site(NamedTuple):

@@ -39,8 +39,11 @@ def login(visit: Visit) -> Response:
     assert visit.form is not None
     goes_on = local(field(visit.form, "next"))
     try:
-        secret = admitting.enter_by_token(visit.store, field(visit.form, "token"), visit.evidence)
+        token, seal = field(visit.form, "token"), field(visit.form, "seal")
+        secret = admitting.enter_by_token(visit.store, token, visit.evidence, seal)
     except RefusedError as error:
+        # Only what was wrong is counted: nobody keeps others from coming in.
+        visit.desk.limits.count("login", visit.address)
         title, trouble = "Log in · humangate", str(error)
         return bare_page("login.html", title, 403, csrf=visit.csrf, next=goes_on, trouble=trouble)
     return _enter(visit, secret, goes_on)
@@ -58,7 +61,12 @@ def link_page(visit: Visit) -> Response:
 
 def link(visit: Visit) -> Response:
     assert visit.form is not None
-    secret = admitting.enter_by_link(visit.store, visit.path["secret"], visit.evidence)
+    seal = field(visit.form, "seal")
+    try:
+        secret = admitting.enter_by_link(visit.store, visit.path["secret"], visit.evidence, seal)
+    except RefusedError:
+        visit.desk.limits.count("login", visit.address)
+        raise
     return _enter(visit, secret, local(field(visit.form, "next")))
 
 

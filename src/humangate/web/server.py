@@ -3,21 +3,43 @@
 from __future__ import annotations
 
 import logging
+import resource
 import sys
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from humangate.web.app import make_app, make_desk
 
 if TYPE_CHECKING:
     import argparse
+    import asyncio
     from collections.abc import Callable
 
     from humangate.doors.store import Store
     from humangate.service.notifying import Sender
     from humangate.web.desk import Site
     from humangate.web.live import Hub
+
+SAYS_WITHIN_SECONDS = 10.0
+MOST_CONNECTIONS = 4_000
+
+
+class Hurried(H11Protocol):
+    """A connection that must say what it wants, and there is an end to how many there are."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        # Narrower than uvicorn's own signature, as its own code is, too.
+        super().connection_made(transport)
+        if len(self.connections) > MOST_CONNECTIONS:
+            transport.abort()
+        self.loop.call_later(SAYS_WITHIN_SECONDS, self._end_if_silent)
+
+    def _end_if_silent(self) -> None:
+        cycle: Any = self.cycle
+        if cycle is None:
+            self.transport.close()
 
 
 class _Server(uvicorn.Server):
@@ -48,6 +70,7 @@ def serve(
     ready: Callable[[], None],
 ) -> int:
     """Serve until somebody ends it; says it is ready once it can be reached."""
+    _may_open_many_files()
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(name)s: %(message)s")
     desk = make_desk(store, site)
     config = uvicorn.Config(
@@ -63,6 +86,7 @@ def serve(
         ssl_keyfile=args.tls_key or None,
         timeout_graceful_shutdown=2,
         ws="none",
+        http=Hurried,
     )
     sender.start()
     try:
@@ -73,3 +97,9 @@ def serve(
         return 0
     finally:
         sender.stop()
+
+
+def _may_open_many_files() -> None:
+    """As many as the system lets us: each watcher and waiter holds a connection."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

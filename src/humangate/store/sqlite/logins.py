@@ -22,11 +22,10 @@ class SqliteLogins:
         self._store = store
         self._db = store.connection
 
-    def add_link(self, digest: str, login: Login, events: Sequence[Event]) -> None:
+    def add_link(self, digest: str, login: Login, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
             self._db.write(_SQL["drop_old_logins"], (at,))
-            self._insert(digest, "link", login)
-            self._store.record(at, events)
+            return self._insert(at, digest, "link", login, events)
 
     def link(self, digest: str) -> Login | None:
         return self._get(digest, "link")
@@ -36,9 +35,7 @@ class SqliteLogins:
             self._db.write(_SQL["drop_old_logins"], (at,))
             if link and not self._db.write(_SQL["end_login"], (link,)):
                 return False
-            self._insert(digest, "login", login)
-            self._store.record(at, events)
-            return True
+            return self._insert(at, digest, "login", login, events)
 
     def get(self, digest: str) -> Login | None:
         return self._get(digest, "login")
@@ -56,17 +53,21 @@ class SqliteLogins:
         """Inside the transaction that removes the person."""
         self._db.write(_SQL["end_logins_of_person"], (name,))
 
-    def _insert(self, digest: str, kind: str, login: Login) -> None:
+    def _insert(
+        self, at: str, digest: str, kind: str, login: Login, events: Sequence[Event]
+    ) -> bool:
         ends = login.expires_at.isoformat(timespec="microseconds")
-        scopes = " ".join(login.scopes)
-        row = (digest, kind, login.person, int(login.verified), scopes, login.token_id, ends)
-        self._db.write(_SQL["add_login"], row)
+        who = (login.person, int(login.verified), " ".join(login.scopes), login.token_id)
+        if not self._db.write(_SQL["add_login"], (digest, kind, *who, ends, login.seal)):
+            return False
+        self._store.record(at, events)
+        return True
 
     def _get(self, digest: str, kind: str) -> Login | None:
         now = self._store.now().isoformat(timespec="microseconds")
-        for person, verified, scopes, ends, token_id in self._db.rows(
+        for person, verified, scopes, ends, token_id, seal in self._db.rows(
             _SQL["get_login"], (digest, kind, now)
         ):
             until = datetime.fromisoformat(ends)
-            return Login(person, bool(verified), tuple(scopes.split()), until, token_id)
+            return Login(person, bool(verified), tuple(scopes.split()), until, token_id, seal)
         return None

@@ -1,8 +1,11 @@
 -- name: add_login
-INSERT INTO logins VALUES (?, ?, ?, ?, ?, ?, ?);
+-- Unless the token it was made with has been revoked meanwhile.
+INSERT INTO logins
+SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
+WHERE ?6 = '' OR EXISTS (SELECT 1 FROM tokens WHERE substr(digest, 1, 8) = ?6);
 
 -- name: get_login
-SELECT person, verified, scopes, expires_at, token_id FROM logins
+SELECT person, verified, scopes, expires_at, token_id, seal FROM logins
 WHERE digest = ? AND kind = ? AND expires_at > ?;
 
 -- name: end_login

@@ -3,7 +3,7 @@
 ALTER TABLE tokens ADD COLUMN label TEXT NOT NULL DEFAULT '';
 ALTER TABLE tokens ADD COLUMN scopes TEXT NOT NULL DEFAULT 'ask answer read';
 
--- A link is exchanged for a login, once. Of either only a digest is kept.
+-- A link is exchanged for a login, once. Of either only a digest is kept, and of the seal.
 CREATE TABLE logins (
     digest TEXT PRIMARY KEY,
     kind TEXT NOT NULL CHECK (kind IN ('link', 'login')),
@@ -11,7 +11,8 @@ CREATE TABLE logins (
     verified INTEGER NOT NULL,
     scopes TEXT NOT NULL,
     token_id TEXT NOT NULL,
-    expires_at TEXT NOT NULL
+    expires_at TEXT NOT NULL,
+    seal TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX logins_by_age ON logins (expires_at);

@@ -1,0 +1,19 @@
+// Cookies know no ports: every server on this machine that the browser visits is handed ours. So a
+// login is sealed with a secret that only pages of this very address can read, and each form that
+// changes something carries it.
+
+const NAME = "humangate-seal";
+
+function make() {
+  const made = [...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  localStorage.setItem(NAME, made);
+  return made;
+}
+
+let seal = "";
+try {
+  seal = localStorage.getItem(NAME) ?? make();
+} catch {
+  // No storage here: the login is not sealed, and works by its cookie alone.
+}
+document.addEventListener("formdata", ({ formData }) => { if (seal) formData.set("seal", seal); });
