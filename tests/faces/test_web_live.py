@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
@@ -12,8 +13,9 @@ from tests.web_server import WebServer, eventually
 
 from humangate.domain.answers import Given
 from humangate.service import answering, enrolling
+from humangate.testing import MemoryStore
 from humangate.web import server as serving
-from humangate.web.live import MOST_BEHIND
+from humangate.web.live import MOST_BEHIND, Hub, Told
 
 
 @pytest.fixture
@@ -124,20 +126,19 @@ def test_a_stream_ends_with_the_token_it_came_with(server):
 
 
 @pytest.mark.proves("WEB-27")
-def test_whoever_does_not_keep_up_is_sent_home_and_nobody_else(server):
-    token = server.token(scopes=("read",))
-    stream = Stream(server, token)
-    stream.next()
-    (queue,) = server._hub._streams
-    for _ in range(MOST_BEHIND):
-        queue.put_nowait(queue)
-    other = Stream(server, token)
-    other.next()
-    server.ask("More?")
-    assert kinds(other, 1) == ["ask.opened"]
-    assert queue not in server._hub._streams
-    stream.close()
-    other.close()
+def test_whoever_does_not_keep_up_is_sent_home_and_nobody_else():
+    async def scene():
+        hub = Hub(MemoryStore())
+        hub.open = True
+        with hub.stream() as slow, hub.stream() as quick:
+            for number in range(MOST_BEHIND):
+                slow.put_nowait(Told(number, "{}"))
+            hub._tell(frozenset(), [], frozenset(["a-222"]))
+            assert quick.qsize() == 1 and slow.qsize() == MOST_BEHIND + 1
+            left = [slow.get_nowait() for _ in range(MOST_BEHIND + 1)]
+            assert left[-1] is None and None not in left[:-1]
+
+    asyncio.run(scene())
 
 
 @pytest.mark.proves("WEB-28")
