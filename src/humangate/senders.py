@@ -27,18 +27,19 @@ def hold(path: str) -> int | None:
         descriptor = _lock(path)
         if descriptor is not None:
             return descriptor
-        # Whoever only looks holds it, too, for an instant.
+        # Whoever only looks is in the way, too, for an instant.
         time.sleep(_TRY_EVERY_SECONDS)
     return None
 
 
-def _lock(path: str) -> int | None:
+def _lock(path: str, shared: bool = False) -> int | None:
     # Imported here: without roads nobody needs it.
     import fcntl
 
+    how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
     except OSError:
         os.close(descriptor)
         return None
@@ -53,7 +54,8 @@ def is_held(path: str) -> bool:
     """Whether a living process holds the lock."""
     if not os.path.exists(path):
         return False
-    descriptor = _lock(path)
+    # Shared: two that look at once must not take each other for a holder.
+    descriptor = _lock(path, shared=True)
     if descriptor is None:
         return True
     release(descriptor)

@@ -105,10 +105,31 @@ def end(store_path: str) -> Up | None:
     found = find(store_path)
     if found is None:
         return None
+    if not _has_open(found.pid, up_lock_path(store_path)) or find(store_path) != found:
+        raise GateError(
+            f"it is not sure that process {found.pid} is gate up, so it was left alone: "
+            "try again in a moment"
+        )
     os.kill(found.pid, signal.SIGTERM)
     until = time.monotonic() + _ENDS_WITHIN_SECONDS
-    while is_held(up_lock_path(store_path)):
+    while find(store_path) == found:
         if time.monotonic() > until:
             raise GateError(f"process {found.pid} does not end; what it does stands in its log")
         time.sleep(_LOOK_EVERY_SECONDS)
     return found
+
+
+def _has_open(pid: int, path: str) -> bool:
+    """Whether a process has the file open; where the kernel does not tell, it is believed.
+
+    A number in a file may be that of a dead one, which belongs to somebody else by now.
+    """
+    if not os.path.isdir("/proc/self/fd"):
+        return True
+    with suppress(OSError):
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            # Connections come and go meanwhile.
+            with suppress(FileNotFoundError):
+                if os.path.samefile(f"/proc/{pid}/fd/{name}", path):
+                    return True
+    return False

@@ -10,7 +10,7 @@ from tests.conftest import a_person
 
 from humangate.domain.asks import Notice, Origin
 from humangate.domain.letters import Delivery, Posted
-from humangate.service import asking
+from humangate.service import asking, sweeping
 from humangate.service.asking import Request
 from humangate.wiring import open_store, open_throwaway_store
 
@@ -142,6 +142,42 @@ def test_old_deliveries_are_forgotten(store):
     store.clock.advance(1)
     store.outbox.spread({})
     assert store.outbox.troubles(9) == []
+
+
+@pytest.mark.proves("NTF-26", "STORE-1")
+def test_of_an_asks_reminders_one_waits_to_be_spread(store):
+    ask = asking.ask(store, Request("Why?", remind_every_seconds=1), Origin(), a_person()).ask
+    other = asking.ask(store, Request("How?", remind_every_seconds=1), Origin(), a_person()).ask
+    for _ in range(3):
+        store.clock.advance(1)
+        sweeping.sweep(store)
+    reminders = [Notice("reminder", ask.id), Notice("reminder", other.id)]
+    assert store.outbox.waiting(9)[2:] == reminders
+    store.outbox.spread({one: [] for one in store.outbox.posted(9)})
+    store.clock.advance(1)
+    sweeping.sweep(store)
+    assert store.outbox.waiting(9) == reminders
+
+
+@pytest.mark.proves("NTF-26", "STORE-1")
+def test_of_an_asks_reminders_one_waits_on_each_road(store):
+    def remind(name, road="desktop", ask_id="a-222"):
+        spread(store, a_delivery(store, name, road)._replace(kind="reminder", ask_id=ask_id))
+
+    remind("d1")
+    remind("d2")
+    remind("d3", "other")
+    remind("d4", ask_id="a-333")
+    claims = [store.outbox.claim(road) for road in ("desktop", "desktop", "desktop", "other")]
+    assert sorted(one.id for one in claims if one) == ["d1", "d3", "d4"]
+    remind("d5")
+    assert store.outbox.claim("desktop") is None, "d1 is being sent"
+    for claimed in claims[:2]:
+        store.outbox.sent(claimed)
+    remind("d6")
+    store.outbox.failed(store.outbox.claim("desktop"), "t", None)
+    remind("d7")
+    assert store.outbox.claim("desktop").id == "d7"
 
 
 @pytest.mark.proves("NTF-10", "NTF-11")

@@ -19,9 +19,11 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.request import build_opener
 
 import pytest
 from aiosmtpd.controller import Controller
@@ -30,6 +32,7 @@ from standardwebhooks.webhooks import Webhook
 from tests.conftest import a_person
 
 from humangate import senders, settings, wiring
+from humangate.channels import webhook
 from humangate.channels.apprise import AppriseChannel
 from humangate.channels.command import CommandChannel
 from humangate.channels.desktop import DesktopChannel
@@ -233,6 +236,123 @@ def test_a_webhook_that_cannot_be_reached_or_hangs_is_a_trouble(server):
         with pytest.raises(DeliveryError, match="webhook"):
             WebhookChannel(f"http://127.0.0.1:{deaf.getsockname()[1]}", "", now).send(a_letter())
         reset.join()
+
+
+class Dripping:
+    """A server whose answer does not end: it begins well, and a byte comes again and again."""
+
+    def __init__(self, beginning):
+        self.arrived, self.let_go = threading.Event(), threading.Event()
+        self._ended = threading.Event()
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listening.getsockname()[1]
+        threading.Thread(target=self._accept, args=(beginning,), daemon=True).start()
+
+    def _accept(self, beginning):
+        with suppress(OSError):
+            while True:
+                connection, _ = self._listening.accept()
+                args = (connection, beginning)
+                threading.Thread(target=self._drip, args=args, daemon=True).start()
+
+    def _drip(self, connection, beginning):
+        with connection, suppress(OSError):
+            connection.recv(65536)
+            self.arrived.set()
+            connection.sendall(beginning)
+            until = time.monotonic() + PATIENCE_SECONDS
+            while not self._ended.wait(0.05) and time.monotonic() < until:
+                connection.sendall(b"a")
+        self.let_go.set()
+
+    def close(self):
+        self._ended.set()
+        self._listening.close()
+
+
+ENDLESS_HEADER = b"HTTP/1.1 200 OK\r\nX: "
+ENDLESS_HANDSHAKE = b"\x16\x03\x03\x40\x00\x02\x00\x3f\xfc"
+
+
+@pytest.fixture
+def dripping(request):
+    made = Dripping(getattr(request, "param", ENDLESS_HEADER))
+    yield made
+    made.close()
+
+
+@pytest.mark.proves("NTF-24")
+def test_a_webhook_that_never_comes_to_an_end_is_cut_off(dripping):
+    began = time.monotonic()
+    with pytest.raises(DeliveryError, match=r"did not answer within 0\.5 seconds"):
+        WebhookChannel(f"http://127.0.0.1:{dripping.port}/", "", now, 0.5).send(a_letter())
+    assert time.monotonic() - began < 5
+    assert dripping.let_go.wait(PATIENCE_SECONDS), "somebody still listens to it"
+
+
+@pytest.mark.proves("NTF-24")
+@pytest.mark.parametrize("dripping", [ENDLESS_HANDSHAKE], indirect=True)
+def test_a_line_can_be_cut_off_also_behind_tls(dripping):
+    line = webhook._Line()
+
+    def listen():
+        with suppress(OSError):
+            build_opener(line).open(f"https://127.0.0.1:{dripping.port}/", timeout=60)
+
+    listening = threading.Thread(target=listen, daemon=True)
+    listening.start()
+    assert dripping.arrived.wait(PATIENCE_SECONDS)
+    line.cut()
+    listening.join(PATIENCE_SECONDS)
+    assert not listening.is_alive()
+
+
+@pytest.mark.proves("NTF-24")
+def test_a_connection_that_comes_too_late_is_cut_off_at_once(server, monkeypatch):
+    connect = socket.create_connection
+
+    def late(*args, **more):
+        threading.Event().wait(0.3)
+        return connect(*args, **more)
+
+    monkeypatch.setattr(socket, "create_connection", late)
+    server.hold.clear()
+    with pytest.raises(DeliveryError, match="did not answer"):
+        WebhookChannel(server.url, "", now, 0.1).send(a_letter())
+    assert server.requests == []
+
+
+@pytest.mark.proves("NTF-24")
+@pytest.mark.parametrize("scheme", ["webhook: http", "json"])
+def test_a_road_that_never_ends_keeps_no_process_from_ending(tmp_path, dripping, scheme):
+    code = (
+        "import sys, apprise; from humangate import wiring; from humangate.domain.roads import parse_road; "
+        "from humangate.service import notifying; notifying._SENDS_WITHIN_SECONDS = 1.5; store = "
+        "wiring.open_throwaway_store(sys.argv[1]); road = parse_road({'to': sys.argv[2]}, ''); "
+        "print(notifying.send_test(store, wiring.post(store), [road])[0].trouble)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "gate.db"), f"{scheme}://127.0.0.1:{dripping.port}/"],
+        capture_output=True, text=True, check=False, timeout=8,
+    )  # fmt: skip
+    assert dripping.arrived.is_set()
+    assert ran.stdout == "it took longer than 1.5 seconds\n", ran.stderr
+
+
+@pytest.mark.proves("NTF-24")
+def test_a_road_in_the_middle_of_sending_keeps_gate_up_from_nothing(home, dripping):
+    home.write(
+        {"to": f"webhook: http://127.0.0.1:{dripping.port}/"},
+        {"to": f"json://127.0.0.1:{dripping.port}/"},
+    )
+    up = home.start("up", "--port=0")
+    up.stdout.readline()
+    home.ask("Deploy?")
+    assert dripping.arrived.wait(PATIENCE_SECONDS)
+    began = time.monotonic()
+    assert home.gate("down").code == 0
+    assert up.wait(PATIENCE_SECONDS) == 0 and time.monotonic() - began < 10
+    up.communicate()
 
 
 @pytest.mark.proves("NTF-18")
@@ -496,7 +616,7 @@ def test_while_gate_up_lives_nobody_else_sends(home, server, monkeypatch):
 @pytest.mark.proves("NTF-13")
 def test_a_look_at_a_lock_keeps_nobody_from_taking_it(tmp_path, monkeypatch):
     path = str(tmp_path / "lock")
-    looking = senders._lock(path)
+    looking = senders._lock(path, shared=True)
     monkeypatch.setattr(senders.time, "sleep", lambda _: senders.release(looking))
     held = senders.hold(path)
     assert held is not None and senders.is_held(path)
@@ -504,6 +624,14 @@ def test_a_look_at_a_lock_keeps_nobody_from_taking_it(tmp_path, monkeypatch):
     assert senders.hold(path) is None
     senders.release(held)
     assert not senders.is_held(path)
+
+
+@pytest.mark.proves("NTF-27")
+def test_two_that_look_at_a_lock_do_not_take_each_other_for_its_holder(tmp_path):
+    path = str(tmp_path / "lock")
+    looking = senders._lock(path, shared=True)
+    assert not senders.is_held(path)
+    senders.release(looking)
 
 
 @pytest.mark.proves("NTF-13")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -14,7 +15,7 @@ from urllib.request import ProxyHandler, build_opener
 import pytest
 from tests.conftest import a_person
 
-from humangate import upkeep
+from humangate import senders, upkeep
 from humangate.service import admitting, enrolling
 from humangate.wiring import open_store
 
@@ -119,6 +120,37 @@ def test_what_a_killed_up_left_behind_stops_nobody(up):
     assert upkeep.find(up.path) is None
     _, link = up.start()
     assert link
+
+
+@pytest.fixture
+def stranger():
+    process = subprocess.Popen(["sleep", "60"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.proves("NTF-27")
+def test_somebody_who_looks_brings_no_dead_one_back_to_life(up, stranger):
+    lock = senders.up_lock_path(up.path)
+    with open(lock, "w", encoding="utf-8") as file:
+        json.dump({"pid": stranger.pid, "url": "http://127.0.0.1:1"}, file)
+    looking = senders._lock(lock, shared=True)
+    assert upkeep.find(up.path) is upkeep.end(up.path) is None
+    senders.release(looking)
+    assert stranger.poll() is None
+
+
+@pytest.mark.proves("NTF-27", "LAW-10")
+def test_down_leaves_a_process_alone_that_does_not_hold_the_lock(up, stranger):
+    lock = senders.up_lock_path(up.path)
+    with open(lock, "w", encoding="utf-8") as file:
+        json.dump({"pid": stranger.pid, "url": "http://127.0.0.1:1"}, file)
+    starting = senders.hold(lock)
+    refused = up.gate("down")
+    assert refused.returncode == 1 and "left alone" in refused.stderr
+    senders.release(starting)
+    assert stranger.poll() is None
 
 
 @pytest.mark.proves("WEB-40")

@@ -343,3 +343,21 @@ def test_a_token_revoked_during_its_wait_is_told_nothing(inbox):
         inbox.answer(ask, "this one")
         waiting.join(20)
     assert got[0].status_code == 401 and "this one" not in got[0].text
+
+
+@pytest.mark.proves("NTF-26")
+def test_over_http_a_minute_lies_between_reminders(inbox):
+    client = inbox.client("ask")
+    refused = client.post("/api/asks", json={"prompt": "Why?", "remind_every_seconds": 59})
+    assert refused.status_code == 400 and "remind_every_seconds" in refused.text
+    opened = client.post("/api/asks", json={"prompt": "Why?", "remind_every_seconds": 60})
+    assert opened.status_code == 201
+
+
+@pytest.mark.proves("NTF-28")
+def test_a_list_does_not_wait_until_everything_that_is_due_fell_due(inbox):
+    for number in range(201):
+        inbox.ask(f"Question {number}?", expires_seconds=1)
+    reader = inbox.client("read")
+    inbox.clock.advance(9)
+    assert [len(reader.get("/api/asks").json()) for _ in range(2)] == [1, 0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from datetime import UTC, timedelta
+from functools import partial
 
 import pytest
 from tests.conftest import a_person, an_agent
@@ -13,9 +14,18 @@ from humangate.domain.asks import Notice, Origin
 from humangate.domain.deadlines import Escalation
 from humangate.domain.roads import Road, parse_road
 from humangate.errors import DeliveryError, StoreTroubleError
-from humangate.service import answering, asking, conversing, notifying, sweeping, telling
+from humangate.service import (
+    answering,
+    asking,
+    conversing,
+    notifying,
+    publishing,
+    sweeping,
+    telling,
+)
 from humangate.service.asking import Request
 from humangate.service.notifying import Post, Sender
+from humangate.service.publishing import Publisher
 from humangate.testing import MemoryStore
 from humangate.wiring import open_throwaway_store
 
@@ -339,3 +349,133 @@ def test_a_sender_outlives_trouble_with_its_store(real, monkeypatch):
     sender.stop()
     assert troubles == []
     Sender(real, post_to(channel)).stop()
+
+
+def until_all_have_ended(sender):
+    for thread in [sender._thread, *sender._crew.values()]:
+        thread.join(PATIENCE_SECONDS)
+        assert not thread.is_alive()
+
+
+@pytest.mark.proves("NTF-24")
+def test_stopping_waits_a_moment_and_lets_the_rest_be(real, monkeypatch):
+    monkeypatch.setattr(notifying, "_ENDS_WITHIN_SECONDS", 0.2)
+    let_go, at_it, channel = threading.Event(), threading.Event(), Recorder()
+    channel.deeds = [lambda _: at_it.set() or let_go.wait(PATIENCE_SECONDS)]
+    sender = Sender(real, post_to(channel))
+    sender.start()
+    opened(real)
+    assert at_it.wait(PATIENCE_SECONDS)
+    began = real.monotonic()
+    sender.stop()
+    assert real.monotonic() - began < 5 and channel.sent == []
+    assert all(thread.daemon for thread in sender._crew.values())
+    let_go.set()
+    until_all_have_ended(sender)
+
+
+@pytest.mark.proves("NTF-25")
+def test_trouble_with_the_store_while_a_road_is_slow_stops_no_other(real, monkeypatch):
+    monkeypatch.setattr(notifying, "_LOOK_AROUND_SECONDS", 0.01)
+    let_go, at_it, slow, fast = threading.Event(), threading.Event(), Recorder(), Recorder()
+    slow.deeds = [lambda _: at_it.set() or let_go.wait(PATIENCE_SECONDS)]
+    ways = {ROAD.name: slow, HOOK.name: fast}
+    sender = Sender(real, Post((ROAD, HOOK), lambda road: ways[road.name]))
+    sender.start()
+    opened(real)
+    assert at_it.wait(PATIENCE_SECONDS) and fast.arrived.acquire(timeout=PATIENCE_SECONDS)
+    troubled(monkeypatch, real.people, "groups", StoreTroubleError())
+    opened(real, "And why?")
+    assert fast.arrived.acquire(timeout=PATIENCE_SECONDS) and slow.sent == []
+    let_go.set()
+    assert slow.arrived.acquire(timeout=PATIENCE_SECONDS)
+    assert slow.arrived.acquire(timeout=PATIENCE_SECONDS)
+    sender.stop()
+
+
+def troubled(monkeypatch, whose, name, error):
+    """The next call goes wrong, and those after it do not."""
+    method, errors = getattr(whose, name), [error]
+
+    def once(*args, **more):
+        if errors:
+            raise errors.pop()
+        return method(*args, **more)
+
+    monkeypatch.setattr(whose, name, once)
+
+
+@pytest.mark.proves("NTF-25")
+@pytest.mark.parametrize(
+    ("noun", "verb"), [("people", "groups"), ("outbox", "next_due"), ("outbox", "claim")]
+)
+def test_whatever_goes_wrong_is_logged_and_sending_goes_on(real, monkeypatch, caplog, noun, verb):
+    monkeypatch.setattr(notifying, "_LOOK_AROUND_SECONDS", 0.01)
+    troubled(monkeypatch, getattr(real, noun), verb, ZeroDivisionError("a bug"))
+    channel = Recorder()
+    sender = Sender(real, post_to(channel))
+    sender.start()
+    opened(real)
+    assert channel.arrived.acquire(timeout=PATIENCE_SECONDS)
+    sender.stop()
+    assert "ZeroDivisionError: a bug" in caplog.text
+
+
+@pytest.mark.proves("NTF-25")
+def test_a_thread_that_cannot_be_started_jams_no_road(real, monkeypatch, caplog):
+    monkeypatch.setattr(notifying, "_LOOK_AROUND_SECONDS", 0.01)
+    channel = Recorder()
+    sender = Sender(real, post_to(channel))
+    opened(real)
+    sender.start()
+    assert channel.arrived.acquire(timeout=PATIENCE_SECONDS)
+    troubled(monkeypatch, threading.Thread, "start", RuntimeError("can't start new thread"))
+    opened(real, "And why?")
+    assert channel.arrived.acquire(timeout=PATIENCE_SECONDS)
+    sender.stop()
+    assert "can't start new thread" in caplog.text
+
+
+@pytest.mark.proves("NTF-25")
+def test_the_same_trouble_is_logged_once(real, caplog):
+    sender = Sender(real, post_to(Recorder()))
+    for words in ("one", "one", "two"):
+        sender._complain(StoreTroubleError(words))
+    assert len(caplog.records) == 2
+
+
+@pytest.mark.proves("NTF-26")
+def test_reminders_that_nobody_sends_do_not_pile_up(store):
+    ask = opened(store, remind_every_seconds=1)
+    channel = Recorder(*[fail] * 99)
+    for _ in range(50):
+        store.clock.advance(1)
+        sweeping.sweep(store)
+    assert [notice.kind for notice in store.outbox.waiting(99)] == ["opened", "reminder"]
+    for _ in range(50):
+        store.clock.advance(1)
+        sweeping.sweep(store)
+        send_all(store, post_to(channel))
+    kinds = [delivery.kind for delivery in store.outbox.troubles(999)]
+    assert kinds.count("reminder") == 1 and store.asks.get(ask.id).deadlines.remind_at > store.now()
+
+
+@pytest.mark.proves("NTF-28")
+def test_a_look_sweeps_no_more_than_it_must_and_the_next_goes_on(store):
+    for number in range(5):
+        opened(store, f"Question {number}?", expires_seconds=number + 1)
+    store.clock.advance(9)
+    assert sweeping.sweep(store, most=3) == 3
+    assert [ask.question.prompt for ask in store.asks.pending(9)] == ["Question 3?", "Question 4?"]
+    assert [sweeping.sweep(store, most=3) for _ in range(2)] == [2, 0]
+
+
+@pytest.mark.proves("NTF-28")
+def test_the_publisher_goes_on_until_everything_that_is_due_fell_due(real, monkeypatch):
+    done = threading.Event()
+    for number in range(9):
+        opened(real, f"Question {number}?", expires_seconds=0.001)
+    monkeypatch.setattr(publishing, "sweep", partial(sweeping.sweep, most=2))
+    publisher = Publisher(real, lambda _: real.asks.pending(1) or done.set(), lambda _: None)
+    assert done.wait(PATIENCE_SECONDS)
+    publisher.stop()

@@ -11,13 +11,10 @@ from humangate.errors import DeliveryError
 if TYPE_CHECKING:
     from humangate.domain.letters import Letter
 
-_LIMIT_SECONDS = 30.0
-
 
 class AppriseChannel:
-    def __init__(self, url: str, limit_seconds: float = _LIMIT_SECONDS) -> None:
+    def __init__(self, url: str) -> None:
         self._url = url
-        self._limit_seconds = limit_seconds
 
     def send(self, letter: Letter) -> None:
         try:
@@ -29,7 +26,9 @@ class AppriseChannel:
             ) from None
         # Its words may hold the address, and this process may keep a log.
         logging.getLogger("apprise").propagate = False
-        sender = apprise.Apprise(asset=apprise.AppriseAsset(async_mode=False, secure_logging=True))
+        # Its own limit ends nothing, and the thread it leaves behind keeps the process from ending.
+        asset = apprise.AppriseAsset(async_mode=False, secure_logging=True, service_timeout=0)
+        sender = apprise.Apprise(asset=asset)
         if not sender.add(self._url):
             raise DeliveryError(
                 "Apprise cannot make out this address: compare it with Apprise's page about "
@@ -40,7 +39,6 @@ class AppriseChannel:
             body=f"{letter.body}\n{letter.link}" if letter.link else letter.body,
             body_format=apprise.NotifyFormat.TEXT,
             notify_type="warning" if letter.priority in ("urgent", "high") else "info",
-            timeout=self._limit_seconds,
         )
         if not result:
             raise DeliveryError(_trouble(result))

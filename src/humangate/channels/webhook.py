@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import socket
+import threading
 from base64 import b64encode
-from http.client import HTTPException
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 from humangate.domain.roads import signing_key
 from humangate.errors import DeliveryError
@@ -41,23 +44,31 @@ class WebhookChannel:
         headers = {"content-type": "application/json", "user-agent": "humangate"}
         headers |= self._signature(letter.id, body)
         request = Request(self._url, body, headers, method="POST")  # noqa: S310 - parse_road lets http and https through
+        line = _Line()
+        # The limit of a socket counts anew with every byte, and bytes may come for ever.
+        over = threading.Timer(self._limit_seconds, line.cut)
+        over.daemon = True
+        over.start()
         try:
             # What it answers is not read: that it took the event is all there is to know.
-            build_opener(_NoRedirects).open(request, timeout=self._limit_seconds).close()
+            build_opener(_NoRedirects, line).open(request, timeout=self._limit_seconds).close()
+            if line.is_cut():
+                raise TimeoutError
         except HTTPError as error:
             error.close()
             raise DeliveryError(f"the webhook answered {error.code}, not 2xx") from None
-        except TimeoutError:
-            raise self._too_slow() from None
-        except URLError as error:
-            if isinstance(error.reason, TimeoutError):
-                raise self._too_slow() from None
-            raise DeliveryError(f"the webhook cannot be reached: {_reason(error)}") from None
         except (OSError, HTTPException, ValueError) as error:
-            raise DeliveryError(f"the webhook broke off: {type(error).__name__}") from None
+            raise DeliveryError(self._trouble(error, line.is_cut())) from None
+        finally:
+            over.cancel()
+            line.cut()
 
-    def _too_slow(self) -> DeliveryError:
-        return DeliveryError(f"the webhook did not answer within {self._limit_seconds:g} seconds")
+    def _trouble(self, error: Exception, is_cut: bool) -> str:
+        if is_cut or isinstance(getattr(error, "reason", error), TimeoutError):
+            return f"the webhook did not answer within {self._limit_seconds:g} seconds"
+        if isinstance(error, URLError):
+            return f"the webhook cannot be reached: {_reason(error)}"
+        return f"the webhook broke off: {type(error).__name__}"
 
     def _signature(self, letter_id: str, body: bytes) -> dict[str, str]:
         seconds = str(int(self._now().timestamp()))
@@ -67,6 +78,55 @@ class WebhookChannel:
             mark = hmac.new(signing_key(self._secret), signed, hashlib.sha256).digest()
             headers["webhook-signature"] = f"v1,{b64encode(mark).decode()}"
         return headers
+
+
+class _Line(HTTPHandler, HTTPSHandler):
+    """Makes the connection, and can cut it off at any moment, so that whoever reads from it ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._end: socket.socket | None = None
+        self._cut = threading.Event()
+        self.is_cut = self._cut.is_set
+
+    def http_open(self, req: Request) -> HTTPResponse:
+        return self.do_open(self._connection(_Connection), req)
+
+    def https_open(self, req: Request) -> HTTPResponse:
+        return self.do_open(self._connection(_TlsConnection), req)
+
+    def _connection(self, kind: type[_Connection]) -> Any:
+        def made(*args: Any, **more: Any) -> _Connection:
+            connection = kind(*args, **more)
+            connection.connected = self._keep
+            return connection
+
+        return made
+
+    def _keep(self, end: socket.socket) -> None:
+        # A second end of its own: the first changes hands when TLS begins.
+        self._end = end.dup()
+        if self.is_cut():
+            self.cut()
+
+    def cut(self) -> None:
+        self._cut.set()
+        if self._end:
+            with suppress(OSError):
+                self._end.shutdown(socket.SHUT_RDWR)
+            self._end.close()
+
+
+class _Connection(HTTPConnection):
+    connected: Callable[[socket.socket], None]
+
+    def connect(self) -> None:
+        super().connect()
+        self.connected(self.sock)
+
+
+class _TlsConnection(HTTPSConnection, _Connection):
+    """The end is kept before TLS begins: that, too, may never come to an end."""
 
 
 class _NoRedirects(HTTPRedirectHandler):

@@ -199,7 +199,10 @@ class Notes(Protocol):
 
 
 class Outbox(Protocol):
-    """Notices waiting for a channel to send them, and their deliveries: one for each road."""
+    """Notices waiting for a channel to send them, and their deliveries: one for each road.
+
+    Of an ask's reminders one waits at most, here and on each road; others are left out.
+    """
 
     def waiting(self, limit: int) -> list[Notice]: ...
 

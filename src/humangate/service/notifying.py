@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate.domain import roads
 from humangate.domain.letters import Delivery, compose, compose_test
 from humangate.domain.notes import Note
-from humangate.errors import DeliveryError, StoreTroubleError
+from humangate.errors import DeliveryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,10 +24,14 @@ if TYPE_CHECKING:
 LIVES_FOR_SECONDS = 900.0
 _AT_ONCE = 100
 _NOTES_LOOKED_THROUGH = 500
-_MOST_THREADS = 8
 # A bell comes back by itself much earlier; a fake one lets time fly.
 _FOREVER = 86400.0
 _LOOK_AROUND_SECONDS = 1.0
+_ENDS_WITHIN_SECONDS = 3.0
+# Shorter than a claim, longer than the limits that channels have of their own.
+_SENDS_WITHIN_SECONDS = 40.0
+
+_log = logging.getLogger(__name__)
 
 
 class Post(NamedTuple):
@@ -116,7 +119,17 @@ def _words(store: Store, delivery: Delivery) -> Note | None:
 
 
 def _try(post: Post, road: Road, letter: Letter) -> str:
-    """Send a letter; what went wrong, or nothing."""
+    """Send a letter; what went wrong, or nothing. What takes too long is left to itself."""
+    troubles: list[str] = []
+    thread = threading.Thread(
+        target=lambda: troubles.append(_send(post, road, letter)), daemon=True
+    )
+    thread.start()
+    thread.join(_SENDS_WITHIN_SECONDS)
+    return troubles[0] if troubles else f"it took longer than {_SENDS_WITHIN_SECONDS:g} seconds"
+
+
+def _send(post: Post, road: Road, letter: Letter) -> str:
     try:
         post.open_channel(road).send(letter)
     except DeliveryError as error:
@@ -151,58 +164,76 @@ class Sender:
     def __init__(self, store: Store, post: Post) -> None:
         self._store = store
         self._post = post
-        self._busy: set[str] = set()
+        # Daemons: whatever a road does, the process can end.
+        self._crew: dict[str, threading.Thread] = {}
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
+        self._trouble = ""
 
     def start(self) -> None:
         self._thread = threading.Thread(target=self._run, name="humangate-sender", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends once what is being sent is sent; the store keeps the rest."""
+        """Gives what is being sent a moment; the store keeps the rest.
+
+        What takes longer goes out once more when its claim has ended, as after a crash.
+        """
         self._stopped.set()
-        if self._thread:
-            self._thread.join()
+        until = self._store.monotonic() + _ENDS_WITHIN_SECONDS
+        for thread in (self._thread, *list(self._crew.values())):
+            if thread:
+                thread.join(max(0.0, until - self._store.monotonic()))
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            # A store that gives trouble for a while is looked at again.
-            with suppress(StoreTroubleError):
+            try:
                 self.drain(_FOREVER)
+            except Exception as error:
+                # This thread has the lock that keeps others from sending, so it must go on.
+                self._complain(error)
             self._stopped.wait(_LOOK_AROUND_SECONDS)
+
+    def _complain(self, error: Exception) -> None:
+        """Say what went wrong; what goes wrong again and again is said once."""
+        trouble = repr(error)
+        if trouble != self._trouble:
+            self._trouble = trouble
+            _log.warning("sending goes on after trouble", exc_info=error)
 
     def drain(self, lives_for_seconds: float = LIVES_FOR_SECONDS) -> None:
         """Send until stopped, or until nothing will be due for so long."""
         bell = self._store.bell()
         try:
-            with ThreadPoolExecutor(_MOST_THREADS, "humangate-road") as crew:
-                while not self._stopped.is_set():
-                    spread(self._store, self._post)
-                    self._send_due(crew)
-                    # Before the look at what is due: a road that comes back meanwhile is seen there.
-                    busy = bool(self._busy)
-                    left = due_in(self._store, self._post, otherwise=lives_for_seconds)
-                    if left >= lives_for_seconds < _FOREVER and not busy:
-                        return
-                    # What is due and not being sent is another sender's.
-                    pause = max(left, _LOOK_AROUND_SECONDS)
-                    bell.wait(_LOOK_AROUND_SECONDS if busy else pause)
+            while not self._stopped.is_set():
+                spread(self._store, self._post)
+                self._send_due()
+                # Before the look at what is due: a road that comes back meanwhile is seen there.
+                busy = any(thread.is_alive() for thread in self._crew.values())
+                left = due_in(self._store, self._post, otherwise=lives_for_seconds)
+                if left >= lives_for_seconds < _FOREVER and not busy:
+                    return
+                # What is due and not being sent is another sender's.
+                pause = max(left, _LOOK_AROUND_SECONDS)
+                bell.wait(_LOOK_AROUND_SECONDS if busy else pause)
         finally:
             bell.close()
 
-    def _send_due(self, crew: ThreadPoolExecutor) -> None:
+    def _send_due(self) -> None:
         now = self._store.now()
         for road in self._post.roads:
             due_at = self._store.outbox.next_due(road.name)
-            if due_at and due_at <= now and road.name not in self._busy:
-                self._busy.add(road.name)
-                crew.submit(self._send_all, road)
+            if due_at and due_at <= now and not self._is_busy(road):
+                thread = threading.Thread(target=self._send_all, args=(road,), daemon=True)
+                thread.start()
+                self._crew[road.name] = thread
+
+    def _is_busy(self, road: Road) -> bool:
+        return road.name in self._crew and self._crew[road.name].is_alive()
 
     def _send_all(self, road: Road) -> None:
         try:
-            with suppress(StoreTroubleError):
-                while not self._stopped.is_set() and send_next(self._store, self._post, road):
-                    pass
-        finally:
-            self._busy.discard(road.name)
+            while not self._stopped.is_set() and send_next(self._store, self._post, road):
+                pass
+        except Exception as error:
+            self._complain(error)

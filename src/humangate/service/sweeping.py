@@ -24,12 +24,13 @@ def fall_due(store: Store, ask: Ask) -> Ask:
     return ask
 
 
-def sweep(store: Store) -> int:
-    """Let everything fall due that is due, and erase secrets nobody fetched."""
-    swept = 0
+def sweep(store: Store, most: int = _AT_ONCE) -> int:
+    """Let what is due fall due, oldest first and no more than so many, and erase secrets nobody fetched.
+
+    Says how many there were: whoever asks for a page must not wait for all of them.
+    """
     store.asks.erase_secrets(store.now() - SECRETS_LIVE)
-    while due := store.asks.due(store.now(), _AT_ONCE):
-        for ask in due:
-            fall_due(store, ask)
-        swept += len(due)
-    return swept
+    due = store.asks.due(store.now(), most)
+    for ask in due:
+        fall_due(store, ask)
+    return len(due)

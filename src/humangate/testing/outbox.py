@@ -26,6 +26,8 @@ class MemoryOutbox:
 
     def put(self, notices: Iterable[Notice]) -> None:
         for notice in notices:
+            if notice.kind == "reminder" and notice in self.waiting(len(self._posted)):
+                continue
             self._last += 1
             self._posted[self._last] = Posted(self._last, notice, self._store.now())
 
@@ -39,7 +41,8 @@ class MemoryOutbox:
         with self._store.lock:
             for posted, ways in deliveries.items():
                 if self._posted.pop(posted.seq, None):
-                    self._deliveries |= {delivery.id: delivery for delivery in ways}
+                    new = [delivery for delivery in ways if not self._reminds(delivery)]
+                    self._deliveries |= {delivery.id: delivery for delivery in new}
             old = self._store.now() - _DELIVERIES_KEPT
             kept = {i: one for i, one in self._deliveries.items() if one.written_at >= old}
             self._deliveries = kept
@@ -47,6 +50,11 @@ class MemoryOutbox:
     def _open(self, road: str) -> list[Delivery]:
         found = [one for one in self._deliveries.values() if one.road == road]
         return [one for one in found if not (one.sent_at or one.given_up_at)]
+
+    def _reminds(self, new: Delivery) -> bool:
+        """Whether it is a reminder, and one of the same ask is still to be sent."""
+        waiting = [(one.kind, one.ask_id) for one in self._open(new.road)]
+        return new.kind == "reminder" and (new.kind, new.ask_id) in waiting
 
     def claim(self, road: str) -> Delivery | None:
         with self._store.lock:

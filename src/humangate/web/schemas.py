@@ -54,7 +54,7 @@ REQUEST = thing(
     requirement=_REQUIREMENT | {"type": ["object", "null"]},
     expires_seconds=SECONDS,
     hard={"type": "boolean"},
-    remind_every_seconds=SECONDS | {"minimum": 1},
+    remind_every_seconds=SECONDS | {"minimum": 60},
     escalations=many(thing({"after_seconds": {"type": "number"}, "who": WORDS}), maxItems=20),
     agent={"type": "string", "maxLength": 200},
     session={"type": "string", "maxLength": 200, "pattern": "^[^/]*$"},

@@ -1,5 +1,8 @@
 -- name: put_notice
-INSERT INTO outbox VALUES (NULL, ?, ?, ?, ?);
+-- One reminder of an ask is enough until it is spread: where nobody sends they would never end.
+INSERT INTO outbox SELECT NULL, ?1, ?2, ?3, ?4 WHERE ?1 <> 'reminder' OR NOT EXISTS (
+    SELECT 1 FROM outbox WHERE kind = 'reminder' AND ask_id = ?2
+);
 
 -- name: waiting_notices
 SELECT kind, ask_id, recipient FROM outbox ORDER BY seq LIMIT ?;
@@ -13,7 +16,12 @@ SELECT seq, kind, ask_id, recipient, written_at FROM outbox ORDER BY seq LIMIT ?
 DELETE FROM outbox WHERE seq = ? AND kind = ? AND ask_id = ? AND recipient = ? AND written_at = ?;
 
 -- name: insert_delivery
-INSERT INTO deliveries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- A reminder only where none of the same ask is still to be sent.
+INSERT INTO deliveries SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12
+WHERE ?2 <> 'reminder' OR NOT EXISTS (
+    SELECT 1 FROM deliveries WHERE ask_id = ?3 AND road = ?5
+        AND kind = 'reminder' AND sent_at IS NULL AND given_up_at IS NULL
+);
 
 -- name: delete_old_deliveries
 DELETE FROM deliveries WHERE id IN (

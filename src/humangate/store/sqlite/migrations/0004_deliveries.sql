@@ -19,3 +19,6 @@ CREATE INDEX deliveries_due ON deliveries (road, due_at)
     WHERE sent_at IS NULL AND given_up_at IS NULL;
 CREATE INDEX deliveries_in_trouble ON deliveries (written_at) WHERE trouble <> '';
 CREATE INDEX deliveries_by_age ON deliveries (written_at);
+CREATE INDEX deliveries_of_reminders ON deliveries (ask_id, road)
+    WHERE kind = 'reminder' AND sent_at IS NULL AND given_up_at IS NULL;
+CREATE INDEX outbox_reminders ON outbox (ask_id) WHERE kind = 'reminder';
