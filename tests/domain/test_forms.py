@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from humangate.domain.forms import check_form, check_schema, faults, has_hidden, hide
 from humangate.errors import InvalidAnswerError, UsageError
 
 SECRET = {"writeOnly": True}
+BACK = {"$ref": "#"}
+DOWN = {"properties": {"a": BACK}, "required": ["a"]}
 
 
 def hidden(schema, value):
@@ -64,6 +68,14 @@ def test_every_fault_is_named_up_to_five():
         ({"$ref": "#/$defs/a~0b", "$defs": {"a~b": SECRET}}, 1, "###"),
         ({"prefixItems": [{}], "items": SECRET}, [1, 2, 3], [1, "###", "###"]),
         ({"prefixItems": [{}, {}, {}], "items": SECRET}, [1, 2], [1, 2]),
+        ({"$ref": "#/$defs//x", "$defs": {"": {"x": SECRET}, "x": {}}}, 1, "###"),
+        ({"$ref": "#/$defs/a%20b", "$defs": {"a%20b": {}, "a b": SECRET}}, 1, "###"),
+        (
+            {"properties": {"p": {"$ref": "#/allOf/0"}}, "allOf": [{"items": SECRET}]},
+            {"p": [1]},
+            {"p": ["###"]},
+        ),
+        ({"properties": {"p": {"$ref": "#/allOf/9"}}, "allOf": [{}]}, {"p": [1]}, {"p": "###"}),
     ],
 )
 def test_write_only_parts_are_hidden_wherever_they_are(schema, value, shown):
@@ -94,6 +106,131 @@ def test_what_lies_too_deep_to_follow_is_hidden():
 )  # fmt: skip
 def test_a_secret_at_a_place_that_is_not_followed_hides_everything(schema):
     assert hidden(schema, {"p": 1}) == "###"
+
+
+@pytest.mark.proves("ASK-32")
+@pytest.mark.parametrize("secret", [SECRET, {"$ref": "#/$defs/s"}, {"$ref": "#/$defs/t"}])
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("patternProperties", "dependentSchemas", "dependencies", "if", "then", "else", "not", "contains"),
+        *("propertyNames", "unevaluatedProperties", "unevaluatedItems", "additionalItems", "contentSchema"),
+        "unheard",
+    ],
+)  # fmt: skip
+def test_a_secret_behind_a_reference_that_is_not_followed_hides_everything(word, secret):
+    definitions = {"s": SECRET, "t": {"properties": {"q": {"$ref": "#/$defs/s"}}}}
+    for held in (secret, {"p": secret}, [secret]):
+        schema = {"properties": {"o": {word: held}}, "$defs": definitions}
+        assert hidden(schema, {"o": {"p": "hush"}}) == "###"
+        assert hidden({"$ref": "#/$defs/a", "$defs": definitions | {"a": schema}}, 1) == "###"
+    open_to_all = {"properties": {"o": {word: {"p": {}}}, "p": SECRET}, "$defs": definitions}
+    assert hidden(open_to_all, {"o": {"p": 1}, "p": 2}) == {"o": {"p": 1}, "p": "###"}
+
+
+ASTRAY = [
+    {"$ref": "#s", "$defs": {"x": {"$anchor": "s"}}, "s": {}},
+    {"$dynamicRef": "#s", "$defs": {"x": {"$dynamicAnchor": "s"}}},
+    {
+        "$schema": "https://json-schema.org/draft/2019-09/schema",
+        "properties": {"a": {"$recursiveRef": "#"}},
+    },
+    {
+        "$defs": {"x": {"$id": "http://x/", "$ref": "#/$defs/y", "$defs": {"y": {}}}, "y": {}},
+        "$ref": "#/$defs/x",
+    },
+    {
+        "$schema": "http://json-schema.org/draft-04/schema#",
+        "properties": {"a": {"id": "http://x/", "$ref": "#/definitions/y"}},
+        "definitions": {"y": {}},
+    },
+    {"$ref": "https://json-schema.org/draft/2020-12/schema"},
+]
+
+
+@pytest.mark.proves("ASK-5", "ASK-32")
+@pytest.mark.parametrize("schema", ASTRAY)
+def test_references_that_mean_something_else_than_they_seem_are_refused_and_hide_all(schema):
+    with pytest.raises(UsageError):
+        check_schema(schema)
+    assert hidden(schema | {"required": [], "unheard": {}}, {"a": 1}) == "###"
+
+
+@pytest.mark.proves("ASK-5")
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"$ref": {"type": "string"}, "$id": {"type": "string"}, "id": {"enum": ["x"]}}},
+        {"$id": "http://x/", "$defs": {"x": {}}, "properties": {"a": {"$ref": "#/$defs/x", "id": "word"}}},
+        {"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"a": {"$id": "#/properties/a"}}},
+        {"$defs": {"any": True}, "$ref": "#/$defs/any"},
+    ],
+)  # fmt: skip
+def test_words_that_only_look_like_references_are_taken(schema):
+    check_schema(schema)
+
+
+@pytest.mark.proves("ASK-5")
+@pytest.mark.parametrize(
+    "schema",
+    [
+        *({word: [DOWN, DOWN | {"title": "b"}]} for word in ("anyOf", "oneOf", "allOf")),
+        {"anyOf": [DOWN], "not": DOWN}, {"if": DOWN, "then": DOWN}, {**DOWN, "else": DOWN, "if": {}},
+        {**DOWN, "$ref": "#/$defs/x", "$defs": {"x": DOWN}}, {**DOWN, "patternProperties": {"a": BACK}},
+        {"patternProperties": {"a": BACK, "^a": BACK}}, {**DOWN, "dependentSchemas": {"a": DOWN}},
+        {"allOf": [DOWN, {"additionalProperties": BACK}]}, {"items": BACK, "contains": BACK},
+        {"items": BACK, "unevaluatedItems": BACK}, {"allOf": [{"prefixItems": [BACK]}, {"items": BACK}]},
+        {"anyOf": [DOWN], "unevaluatedProperties": False}, {"allOf": [{"items": BACK}], "unevaluatedItems": False},
+        {"unevaluatedProperties": BACK, "patternProperties": {"a": BACK}},
+        {"properties": {"a": {"allOf": [BACK, {"$ref": "#/$defs/x"}]}}, "$defs": {"x": {"properties": {"a": {"$ref": "#/$defs/x"}}}}},
+        {"properties": {"a": {"anyOf": [{"anyOf": [BACK]}, {"anyOf": [BACK, {}]}]}}},
+        {"$schema": "http://json-schema.org/draft-07/schema#", **DOWN, "dependencies": {"a": DOWN}},
+    ],
+)  # fmt: skip
+def test_a_schema_that_doubles_its_work_with_every_level_is_refused(schema):
+    value = 1
+    for _ in range(40):
+        value = {"a": value}
+    for check in (check_schema, lambda one: check_form(one, value), lambda one: faults(one, value)):
+        with pytest.raises(UsageError, match="several ways"):
+            check(schema)
+
+
+@pytest.mark.proves("ASK-5")
+@pytest.mark.parametrize("schema", [BACK, {"allOf": [BACK]}, {"anyOf": [{"not": BACK}, {}]}])
+def test_a_schema_that_only_refers_to_itself_is_refused(schema):
+    with pytest.raises(UsageError, match="never to a part"):
+        check_schema(schema)
+
+
+@pytest.mark.proves("ASK-5")
+@pytest.mark.parametrize(
+    "schema",
+    [
+        DOWN, {"anyOf": [DOWN, {"type": "null"}]}, {"properties": {"a": {"anyOf": [BACK, {"type": "null"}]}}},
+        {"oneOf": [{"type": "array", "items": BACK}, {"additionalProperties": BACK}, {"const": 1}]},
+        {"anyOf": [DOWN, {"properties": {"left": BACK, "right": BACK}}, {"const": 1}]},
+        {**DOWN, "additionalProperties": BACK, "items": BACK, "prefixItems": [BACK]},
+        {**DOWN, "unevaluatedProperties": False}, {"properties": {"a": BACK, "b": True}, "not": {"const": 2}},
+        {"$ref": "#/$defs/x", **DOWN, "$defs": {"x": {"properties": {"a": {"type": ["object", "integer"]}}}}},
+    ],
+)  # fmt: skip
+def test_a_schema_that_goes_down_once_for_each_part_is_taken_and_quick(schema):
+    check_schema(schema)
+    for leaf in (1, {}, "x"):
+        value = leaf
+        for _ in range(90):
+            value = {"a": value}
+        started = time.process_time()
+        faults(schema, value)
+        assert time.process_time() - started < 2
+
+
+@pytest.mark.proves("ASK-5")
+def test_a_schema_whose_references_go_too_deep_is_refused():
+    chain = {f"d{n}": {"items": {"$ref": f"#/$defs/d{n + 1}"}} for n in range(2_000)}
+    with pytest.raises(UsageError, match="too deep"):
+        check_schema({"$ref": "#/$defs/d0", "$defs": {**chain, "d2000": {}}})
 
 
 @pytest.mark.proves("ASK-5")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import time
 
 import pytest
+from hypothesis import given, settings, strategies as st
 from tests.security.markup import read, text_of
 from tests.security.payloads import PAYLOADS
 
@@ -119,7 +121,8 @@ def test_a_diff_that_breaks_off_is_shown_as_far_as_it_goes():
     "text",
     [
         *("just words", "+ words\n- words", "@@ -1 +1 @@\n-words\n+b", "+++ b/words\n"),
-        *("diff --git x\n-words", "--- a/x\n+++ b/x\n@@ -1,5 +1 @@\n-words", "rename all words"),
+        *("diff --git x\n-words", "--- a/x\n+++ b/x\n@@ -1,5 +1 @@\n-words", "rename all words", SMALL + "@@ -1 words @@ words\n"),
+        "--- /dev/null\n+++ /dev/null\n@@ -1 +1 @@\n-words\n+b",
         *("--- a/x\n+++ b/x\n@@ -9" + "9" * 5000 + " +1 @@ words", SMALL + "words after\n--- words\n"),
         *("words before\n" + SMALL, SMALL + "--- a/words\n", SMALL + "\\ words\n", SMALL + "index words\n"),
         "diff --cc x\n--- a/x\n+++ b/x\n@@@ -1,1 -1,1 +1,1 @@@\n++words",
@@ -127,6 +130,50 @@ def test_a_diff_that_breaks_off_is_shown_as_far_as_it_goes():
 )  # fmt: skip
 def test_no_line_is_lost(text):
     assert text_of(render(text)).count("words") == text.count("words")
+
+
+WORD = st.text("ghijklmnopqrstuvwxyz", min_size=4, max_size=12)
+HEADS = (
+    *("@@ -1 {} @@ {}", "@@ -1 +1 @@ {}", "@@ -1,0 +1,0 @@ {}", "@@ -1,{} +1 @@", "@@ {} @@", "@@ -01 +1 @@ {}"),
+    *("rename from {}", "rename to {}", "copy from {}", "copy to {}", "rename from x", "rename to {0}/{1}"),
+    *("--- a/{}\t{}", "+++ b/{}\t{}", "--- a/x\t{}", "+++ b/x\t{}", "--- a/{}", "+++ b/{}", "--- {}", "+++ {}"),
+    *("--- /dev/null", "+++ /dev/null", "--- a/x", "+++ b/x", "--- a/x\t", "+++ /dev/null\t{}"),
+    *("diff --git a/x b/x", "diff --git a/{} b/{}", "diff --git a/{} b/{} {}", 'diff --git "a/{}" "b/{}"', "diff --git {}"),
+    *("Binary files a/x and b/x differ", "Binary files {} and {} differ", "Binary files {} differ", "GIT binary patch"),
+    *("Binary file {} has changed", "index {}", "index 1234567..89abcde 100644", "index 1234567..89abcde {}"),
+    *("old mode 100644", "new mode 100755", "old mode {}", "new file mode 100755", "new file mode {}", "deleted file mode 100644"),
+    *("similarity index 90%", "similarity index {}", "\\ No newline at end of file", "\\ No newline at end of file {}"),
+    *("@@ -1 +1 @@", "@@ -1,2 +1,2 @@ {}", "-{}", "+{}", " {}", "{}", "", "=== {}", "Index: {}", "Only in {}: {}"),
+)  # fmt: skip
+
+
+@st.composite
+def hostile_diffs(draw):
+    lines = draw(st.lists(st.tuples(st.sampled_from(HEADS), WORD, WORD, WORD), max_size=12))
+    start = draw(
+        st.sampled_from([SMALL, "diff --git a/x b/x\n" + SMALL, "diff --git a/x b/x\n", ""])
+    )
+    written = [head.format(*words) for head, *words in lines]
+    end = draw(st.sampled_from(["", "\n", "\n" + SMALL, "\n@@ -9,5 +9,5 @@\n-cut o"]))
+    return start + "\n".join(written) + end
+
+
+@pytest.mark.proves("WEB-66")
+@settings(max_examples=400, deadline=None)
+@given(hostile_diffs())
+def test_every_word_of_a_hostile_diff_is_shown(text):
+    shown = text_of(render(text))
+    words = set(re.findall(r"[g-z]{4,}", text)) - set(re.findall(r"[g-z]{4,}", " ".join(HEADS)))
+    assert [word for word in words if word not in shown] == []
+
+
+@pytest.mark.proves("WEB-66")
+@pytest.mark.parametrize(
+    "line", ["@@ -1 +1 @@ {}", "rename to {}", "--- a/{}", "Binary files a/{} and b/x differ"]
+)
+def test_what_is_too_long_to_be_told_is_shown_as_it_is(line):
+    text = "diff --git a/x b/x\n" + line.format("\u202e" * 3_000 + "words") + "\n" + SMALL
+    assert "words" in text_of(render(text))
 
 
 @pytest.mark.proves("WEB-61")
@@ -165,6 +212,7 @@ def test_long_files_are_closed_and_long_diffs_are_cut():
     "text",
     [
         *("diff --git " + "://" * 4_000 + " " * 4_000, "Binary files " + " and " * 20_000, "\n@@ " * 50_000),
+        ("diff --git a/x b/x\nBinary files " + "and " * 180 + "\n") * 5_000,
         *("diff --git a/x b/x\n" * 20_000, "--- a/x\n+++ b/x\n" * 10_000, "diff --git a/" + " b/" * 60_000),
     ],
 )  # fmt: skip

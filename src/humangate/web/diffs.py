@@ -24,15 +24,19 @@ _MOST_READ = 2 * MOST_LINES
 _OPEN_LINES = 200
 # Beyond this the lines of an edit are not compared: all old ones, then all new ones.
 _MOST_COMPARED = 4_000
-_LONGEST_HEADER = 1_000
+# A longer line above a table would not be told whole.
+_LONGEST_TOLD = 400
+_MOST_ANDS = 5
 _KINDS = {"+": "add", "-": "del", " ": "ctx", "\\": "ctx"}
 
 _START = re.compile(r"^(?:diff --git |--- (?:a/|/dev/null\b).*\n\+\+\+ )", re.MULTILINE)
-_TOLD = re.compile(
-    r"diff --git |index [0-9a-f]+\.\.[0-9a-f]+( \d+)?$|(old|new|new file|deleted file) mode \d+$"
-    r"|(rename|copy) (from|to) |(dis)?similarity index \d+%$|Binary files .* differ$|@@ -\d.* @@"
-    r"|\\ No newline at end of file$"
+# What says nothing to a person, and has no room for words that would.
+_SAYS_NOTHING = re.compile(
+    r"index [0-9a-f]{7,64}\.\.[0-9a-f]{7,64}( \d{6})?"
+    r"|(dis)?similarity index \d{1,3}%|\\ No newline at end of file"
 )
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)", re.ASCII)
+_MODES = ("100644", "100755", "120000")
 
 
 class Row(NamedTuple):
@@ -157,7 +161,9 @@ def _parse(text: str) -> list[PatchedFile]:
         # These are the lines whose patterns in the library can be made to take for ever.
         if line.startswith("diff --git ") and not RE_DIFF_GIT_HEADER.match(line):
             return []
-        if line.startswith("Binary file") and len(line) > _LONGEST_HEADER:
+        if line.startswith("Binary file") and (
+            len(line) > 2 * _LONGEST_TOLD or line.count(" and ") > _MOST_ANDS
+        ):
             return []
     try:
         return PatchSet(text)
@@ -205,17 +211,48 @@ def _part(hunk: Hunk, last: int) -> Part:
 def _not_told(found: list[PatchedFile], text: str) -> str:
     """Lines that stand in no table and whose meaning is not told above it."""
     shown = {line.diff_line_no for file in found for hunk in file for line in hunk}
-    names = {f"--- {one.source_file}" for one in found} | {
-        f"+++ {one.target_file}" for one in found
-    }
+    told = {line for one in found for line in _told(one)}
     return "\n".join(
         line
         for number, line in enumerate(text.split("\n"), 1)
         if line.strip()
         and number not in shown
-        and not _TOLD.match(line)
-        and line.partition("\t")[0] not in names
+        and not _SAYS_NOTHING.fullmatch(line)
+        and (len(line) > _LONGEST_TOLD or _hunk_head(line) not in told)
     )
+
+
+def _told(found: PatchedFile) -> Iterator[str]:
+    """The lines of a diff of which the section of their file says all they say."""
+    source, target = found.source_file, found.target_file
+    yield from (f"--- {source}", f"--- {source}\t", f"+++ {target}", f"+++ {target}\t")
+    yield f"diff --git {source} {target}"
+    names = [_plain_name(one) for one in (source, target) if one != "/dev/null"]
+    if names:
+        yield f"diff --git {_with_prefix('a', names[0])} {_with_prefix('b', names[-1])}"
+    if len(set(names)) == 2:
+        yield from (f"{word} from {names[0]}" for word in ("rename", "copy"))
+        yield from (f"{word} to {names[1]}" for word in ("rename", "copy"))
+    if found.is_binary_file:
+        yield f"Binary files {source} and {target} differ"
+    old, new = found.source_mode, found.target_mode
+    if len(names) == 2 and old != new:
+        yield from (f"old mode {old}", f"new mode {new}")
+    if len(names) == 1:
+        yield from (f"{word} mode {one}" for word in ("new file", "deleted file") for one in _MODES)
+    yield from (_part(hunk, 0).head for hunk in found)
+
+
+def _with_prefix(letter: str, name: str) -> str:
+    return f'"{letter}/{name[1:]}' if name.startswith('"') else f"{letter}/{name}"
+
+
+def _hunk_head(line: str) -> str:
+    """The first line of a hunk as the table says it; every other line as it is."""
+    if not (head := _HUNK.fullmatch(line)):
+        return line
+    a, b, c, d, section = head.groups("1")
+    return f"@@ -{a},{b} +{c},{d} @@ {section}".strip()
 
 
 def _sections(files: list[File]) -> Markup:

@@ -11,6 +11,9 @@ ABSENT: Any = object()
 """No value at all, which is not null."""
 _DEEPEST = 10
 _LONG = 200
+_MOST_EMPTY_ROWS = 20
+# What does not fit into a page of this size is typed as JSON.
+_ROOM = {"fields": 2_500, "options": 10_000}
 # Rules that no field shows. A part that has one is typed as JSON.
 _BEYOND_FIELDS = frozenset(
     (
@@ -61,16 +64,27 @@ class _Place(NamedTuple):
     """Where in the schema a part stands."""
 
     root: Any
+    room: dict[str, int]
+    """How many more fields and options may follow, wherever they stand."""
+    secrets: dict[int, bool]
+    """Of each part that is typed as JSON, whether a secret is among it."""
     key: str = ""
     required: bool = True
     secret: bool = False
     depth: int = 0
     references: tuple[str, ...] = ()
+    copies: int = 1
+    """How many times it stands in an empty form."""
 
 
 def plan(schema: Any) -> Field:
     """The fields of a form."""
-    return _plan(schema, _Place(schema))
+    return _plan(schema, _Place(schema, dict(_ROOM), {id(schema): has_hidden(schema)}))
+
+
+def empty_rows(schema: dict[str, Any]) -> int:
+    """How many rows of a list stand in an empty form."""
+    return max(1, min(int(schema.get("minItems", 0)), _MOST_EMPTY_ROWS))
 
 
 def code(value: Any) -> str:
@@ -86,6 +100,9 @@ def _plan(node: Any, place: _Place) -> Field:
     secret = place.secret or flat.get("writeOnly") is True
     place = place._replace(secret=secret, references=references)
     made = Field("json", place.key, flat, place.required, secret, null)
+    listed = flat.get("enum")
+    if isinstance(listed, list) and not _fits(place, "options", len(listed)):
+        return _json(node, place)
     if options := _options(flat):
         options = (*options, (None, "none")) if null else options
         return made._replace(kind="choice", options=options)
@@ -106,12 +123,26 @@ def _plan(node: Any, place: _Place) -> Field:
 
 def _json(node: Any, place: _Place) -> Field:
     shown = node if isinstance(node, dict) else {}
-    hidden = has_hidden(node) or ("$ref" in code(node) and has_hidden(place.root))
-    return Field("json", place.key, shown, place.required, place.secret or hidden)
+    known = place.secrets
+    # The same part may stand behind many references, and be long.
+    if id(node) not in known:
+        some = known[id(place.root)]
+        known[id(node)] = some and (has_hidden(node) or "$ref" in code(node))
+    return Field("json", place.key, shown, place.required, place.secret or known[id(node)])
+
+
+def _fits(place: _Place, what: str, count: int) -> bool:
+    """Take room for so many of them, if there is."""
+    wanted = count * place.copies
+    if wanted > place.room[what]:
+        return False
+    place.room[what] -= wanted
+    return True
 
 
 def _list(flat: dict[str, Any], place: _Place) -> tuple[str, tuple[Field, ...]] | None:
-    below = place._replace(key="", required=True, depth=place.depth + 1)
+    copies = place.copies * empty_rows(flat)
+    below = place._replace(key="", required=True, depth=place.depth + 1, copies=copies)
     item = _plan(flat.get("items"), below)
     kinds = {"choice": "choices", "text": "lines", "number": "lines", "group": "rows"}
     # Several answers of yes and no say nothing, and a line cannot hold more than a line.
@@ -128,6 +159,8 @@ def _group(flat: dict[str, Any], place: _Place) -> tuple[str, tuple[Field, ...]]
     if any(min(name, default="x") < " " for name in properties):
         return None
     if isinstance(flat.get("additionalProperties"), dict):
+        return None
+    if not _fits(place, "fields", len(properties)):
         return None
     below = place._replace(depth=place.depth + 1)
     parts = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +12,7 @@ from markupsafe import Markup
 
 from humangate.domain.display import inert, inert_line
 from humangate.domain.forms import step
-from humangate.web.fields import ABSENT, Field, code, plan
+from humangate.web.fields import ABSENT, Field, code, empty_rows, plan
 from humangate.web.posted import MORE, MOST_ROWS, from_json, read, wants_more
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["read", "render", "wants_more"]
 
 _MOST_RADIOS = 6
-_MOST_EMPTY_ROWS = 20
+_MOST_IN_ROWS = 10_000
 _MOST_LABEL = 300
 _MOST_WORDS = 4_000
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)?", re.ASCII)
@@ -35,11 +36,13 @@ _FORMATS = {
 
 
 class _Page(NamedTuple):
-    """What is counted while a form is written: ids given, errors not shown yet and shown."""
+    """What is counted while a form is written: ids given, errors not shown yet and shown,
+    fields in rows."""
 
     ids: Iterator[int]
     errors: dict[str, list[str]]
     shown: list[tuple[str, str]]
+    in_rows: Counter[str]
 
 
 class Form(NamedTuple):
@@ -63,7 +66,7 @@ def render(schema: Any, value: Any = None, errors: Iterable[tuple[str, str]] | N
 
     Errors are those of `domain.forms.faults`. Nothing is filled in that nobody typed.
     """
-    page = _Page(count(1), {}, [])
+    page = _Page(count(1), {}, [], Counter())
     for pointer, message in errors or ():
         page.errors.setdefault(f"v{pointer}", []).append(message)
     form = plan(schema)._replace(key="Your answer")
@@ -101,10 +104,14 @@ def _group(page: _Page, field: Field, name: str, value: Any) -> Markup:
 
 
 def _rows(page: _Page, field: Field, name: str, value: Any) -> Markup:
-    said, (row,) = _beside(page, field, name), field.parts
-    given = value if isinstance(value, list) else []
+    (row,), given = field.parts, value if isinstance(value, list) else []
+    page.in_rows["fields"] += len(given) * _size(row)
+    if len(given) > MOST_ROWS or page.in_rows["fields"] > _MOST_IN_ROWS:
+        whole = field._replace(kind="json", secret=_is_secret(field))
+        return _typed(page, whole, name, ABSENT if whole.secret else value)
+    said = _beside(page, field, name)
     least, most = field.schema.get("minItems", 0), field.schema.get("maxItems", MOST_ROWS)
-    missing = min(int(least) - len(given), _MOST_EMPTY_ROWS)
+    missing = min(int(least) - len(given), empty_rows(field.schema))
     empty = max(1, missing) if len(given) < min(most, MOST_ROWS) else 0
     rows = Markup()
     for number, one in enumerate([*given, *[ABSENT] * empty]):
@@ -115,6 +122,16 @@ def _rows(page: _Page, field: Field, name: str, value: Any) -> Markup:
         '<button type="submit" name="{}{}" value="1" formnovalidate>More rows: {}</button>\n'
     )
     return _fieldset("rows", field, said, rows + button.format(MORE, name, _label(field)))
+
+
+def _size(field: Field) -> int:
+    """How many fields it is while nothing stands in it."""
+    below = sum(map(_size, field.parts))
+    return 1 + (below * empty_rows(field.schema) if field.kind == "rows" else below)
+
+
+def _is_secret(field: Field) -> bool:
+    return field.secret or any(map(_is_secret, field.parts))
 
 
 def _radios(page: _Page, field: Field, name: str, value: Any) -> Markup:

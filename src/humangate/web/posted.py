@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from humangate.domain.forms import step
 from humangate.web.fields import ABSENT, Field, code, plan
@@ -15,15 +15,34 @@ if TYPE_CHECKING:
 MORE = "more:"
 """What the name of a button begins with that asks for one more row, and for nothing else."""
 MOST_ROWS = 500
+# Deeper than any field lies.
+_DEEPEST_NAME = 30
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?", re.ASCII)
+
+
+class _Posted(NamedTuple):
+    """What was posted by name, and what stands below each name."""
+
+    values: Mapping[str, Any]
+    steps: dict[str, set[str]]
 
 
 def read(schema: Any, posted: Mapping[str, Any]) -> Any:
     """The value that was typed. What cannot be understood stays text, for validation to refuse."""
     field = plan(schema)
-    value = _read(field, "v", posted)
+    value = _read(field, "v", _Posted(posted, _steps(posted)))
     value = _left_empty(field) if value is ABSENT else value
     return None if value is ABSENT else value
+
+
+def _steps(posted: Mapping[str, Any]) -> dict[str, set[str]]:
+    """Below each name the next steps that were posted, so that nobody looks through all of them."""
+    found: dict[str, set[str]] = {}
+    for name in posted:
+        parts = name.split("/", _DEEPEST_NAME)
+        for depth in range(1, len(parts)):
+            found.setdefault("/".join(parts[:depth]), set()).add(parts[depth])
+    return found
 
 
 def wants_more(posted: Mapping[str, Any]) -> bool:
@@ -43,15 +62,14 @@ def _refuse(word: str) -> NoReturn:
     raise ValueError(word)
 
 
-def _read(field: Field, name: str, posted: Mapping[str, Any]) -> Any:
+def _read(field: Field, name: str, posted: _Posted) -> Any:
     """What stands in the field; ABSENT if nothing does."""
-    if field.kind == "group":
-        return _group(field, name, posted)
-    if field.kind == "rows":
-        return _rows(field, name, posted)
-    if field.kind == "choices":
-        return _choices(field, name, posted)
     typed = _text(posted, name)
+    if field.kind in _BELOW and name in posted.steps:
+        return _BELOW[field.kind](field, name, posted)
+    if field.kind in _BELOW:
+        # Of rows that were too many to be drawn all stand in one box.
+        return from_json(typed) if field.kind == "rows" and typed.strip() else ABSENT
     if field.kind == "lines":
         lines = (_scalar(field.parts[0], line) for line in typed.split("\n"))
         return [line for line in lines if line is not ABSENT] or ABSENT
@@ -72,7 +90,7 @@ def _chosen(field: Field, typed: str) -> Any:
     return next((value for value, _ in field.options if code(value) == typed), typed)
 
 
-def _group(field: Field, name: str, posted: Mapping[str, Any]) -> Any:
+def _group(field: Field, name: str, posted: _Posted) -> Any:
     read = [_read(part, f"{name}/{step(part.key)}", posted) for part in field.parts]
     if all(value is ABSENT for value in read):
         return ABSENT
@@ -96,20 +114,22 @@ def _left_empty(field: Field) -> Any:
     return [] if field.kind in ("choices", "lines", "rows") else ABSENT
 
 
-def _rows(field: Field, name: str, posted: Mapping[str, Any]) -> Any:
-    below = f"{name}/"
-    steps = {one[len(below) :].partition("/")[0] for one in posted if one.startswith(below)}
+def _rows(field: Field, name: str, posted: _Posted) -> Any:
+    steps = posted.steps[name]
     numbers = sorted(int(one) for one in steps if re.fullmatch(r"\d{1,4}", one, re.ASCII))
-    rows = (_read(field.parts[0], f"{below}{number}", posted) for number in numbers[:MOST_ROWS])
+    rows = (_read(field.parts[0], f"{name}/{number}", posted) for number in numbers[:MOST_ROWS])
     return [row for row in rows if row is not ABSENT] or ABSENT
 
 
-def _choices(field: Field, name: str, posted: Mapping[str, Any]) -> Any:
+def _choices(field: Field, name: str, posted: _Posted) -> Any:
     (item,) = field.parts
     typed = [_text(posted, f"{name}/{number}") for number in range(len(item.options))]
     return [_chosen(item, one) for one in typed if one] or ABSENT
 
 
-def _text(posted: Mapping[str, Any], name: str) -> str:
-    typed = posted.get(name)
+def _text(posted: _Posted, name: str) -> str:
+    typed = posted.values.get(name)
     return typed.replace("\r\n", "\n") if isinstance(typed, str) else ""
+
+
+_BELOW = {"group": _group, "rows": _rows, "choices": _choices}
