@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 COVER := $(BIN)/coverage run --data-file=.coverage
 
-.PHONY: setup run test check unit lint docs pictures bench crash slow mutate lock system clean
+.PHONY: setup run test check unit unit-one unit-two lint docs pictures bench crash slow mutate lock system clean
 
 setup: .venv/ready
 
@@ -26,10 +26,19 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# In two halves at once, for most of them wait most of the time.
 unit: setup
-	$(COVER) -m pytest
+	rm -f .coverage .coverage.*
+	$(MAKE) -j2 -Oline unit-one unit-two
+	$(BIN)/coverage combine -q
 	$(BIN)/coverage report --include='src/humangate/domain/*' --fail-under=100
 	$(BIN)/coverage report --include='src/humangate/service/*' --fail-under=95
+
+unit-one:
+	$(COVER).one -m pytest tests/agents tests/crash tests/contract
+
+unit-two:
+	$(COVER).two -m pytest tests/test_requirements.py tests/domain tests/faces tests/journeys tests/security tests/service
 
 # Programs some tests need. Where they cannot be installed, those tests skip and say so.
 system:
@@ -65,4 +74,4 @@ lock:
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --group dev --extra web --extra notify pyproject.toml -o requirements.lock
 
 clean:
-	rm -rf .venv build dist .coverage
+	rm -rf .venv build dist .coverage .coverage.*

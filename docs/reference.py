@@ -95,7 +95,8 @@ def settings_page() -> str:
 def http_page() -> str:
     """The reference of the HTTP API."""
     rows = [
-        f"| `{row.method}` | `{row.path}` | {' or '.join(row.needs) or '(everybody)'} | {row.about} |"
+        f"| `{row.method}` | `{row.path}` | {' or '.join(row.needs) or '(everybody)'} "
+        f"| {_takes(row)} | {row.about} |"
         for row in API
     ]
     return "\n".join(
@@ -110,12 +111,12 @@ def http_page() -> str:
             "asks, and see, wait for, take and withdraw those), `answer`, `read`, `admin` (people and",
             "tokens). Asks look as in [json.md](json.md).",
             "",
-            "| method | path | scope | what it does |",
-            "|---|---|---|---|",
+            "| method | path | scope | takes | what it does |",
+            "|---|---|---|---|---|",
             *rows,
             "",
             f"**Asking** (`POST /api/asks`) takes {', '.join(f'`{name}`' for name in REQUEST['properties'])};",
-            "only `prompt` is needed. It gives the ask, `attached` (the same session had asked this",
+            "only `prompt` is needed. It gives `ask` (as `wait` does), `attached` (the same session had asked this",
             "already) and, for a secret, the `token` that its answer is handed out for.",
             "",
             f"**Answering** takes {', '.join(f'`{name}`' for name in ANSWER['properties'])}. Send the `digest` of the",
@@ -142,6 +143,13 @@ def http_page() -> str:
             "",
         ]
     )
+
+
+def _takes(row) -> str:  # noqa: ANN001 - a row of the route table
+    if row.body in (REQUEST, ANSWER):
+        return "see below"
+    body = [f"`{name}`" for name in (row.body or {}).get("properties", {})]
+    return ", ".join([*body, *(f"`?{name}=`" for name, _, _ in row.query)])
 
 
 if __name__ == "__main__":

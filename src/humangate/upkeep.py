@@ -38,6 +38,14 @@ def find(store_path: str) -> Up | None:
     return None
 
 
+def must_be_alone(store_path: str) -> None:
+    if other := find(store_path):
+        raise UsageError(
+            f"gate up is already running at {other.url} (process {other.pid}): "
+            "gate link opens it, gate down ends it"
+        )
+
+
 def become(store_path: str, url: str) -> int:
     """Be the one, for as long as this process lives; returns what must be kept open."""
     descriptor = hold(up_lock_path(store_path))
@@ -58,10 +66,7 @@ def log_path(store_path: str) -> str:
 
 def start(store_path: str, words: Sequence[str]) -> Up:
     """Start one in the background, and come back when it can be reached."""
-    if other := find(store_path):
-        raise UsageError(
-            f"gate up is already running at {other.url}: gate link opens it, gate down ends it"
-        )
+    must_be_alone(store_path)
     log = log_path(store_path)
     kept = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     streams = [

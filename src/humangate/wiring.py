@@ -12,7 +12,7 @@ from humangate.domain.asks import Origin
 from humangate.domain.display import storable
 from humangate.domain.principals import Sighting, person
 from humangate.domain.steps import has_result
-from humangate.errors import StoreTroubleError
+from humangate.errors import StoreTroubleError, UsageError
 from humangate.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -57,7 +57,11 @@ def open_store(path: str | None = None, clock: Clock | None = None) -> Store:
 
 def _starter(path: str) -> Callable[[], None] | None:
     """What starts a sender after news; without roads there is nobody to tell."""
-    if not settings.roads(os.environ):
+    try:
+        if not settings.roads(os.environ):
+            return None
+    except UsageError:
+        # A road that cannot be read must not keep anybody from asking; gate doctor tells of it.
         return None
     # Imported here: most people have no roads.
     from humangate.senders import Starter
@@ -74,6 +78,33 @@ def post(store: Store) -> Post:
         return _channel(road, store)
 
     return Post(settings.roads(os.environ), open_channel, settings.inbox_url(os.environ))
+
+
+def renewed_post(store: Store, url: str) -> Callable[[], Post | None]:
+    """The post whenever the settings file has changed; what cannot be read changes nothing."""
+    path, seen = (
+        settings.settings_file(os.environ),
+        [_changed_at(settings.settings_file(os.environ))],
+    )
+
+    def renewed() -> Post | None:
+        if (now := _changed_at(path)) == seen[0]:
+            return None
+        seen[0] = now
+        try:
+            made = post(store)
+        except UsageError:
+            return None
+        return made._replace(url=made.url or url)
+
+    return renewed
+
+
+def _changed_at(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _channel(road: Road, store: Store) -> Channel:

@@ -49,6 +49,7 @@ def test_without_a_terminal_and_a_value_it_is_an_error_not_a_hang(world):
     assert ran.code == 2 and "gate answer" in ran.err
     assert world.ada.gate("inbox", "--answer").code == 2
     assert world.plain.gate("answer", ask_id, "x", "--as", "ada").code == 7
+    assert world.plain.gate("inbox", "--as", "ada").code == 7
 
 
 @pytest.mark.proves("CLI-10", "LAW-6")

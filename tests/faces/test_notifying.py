@@ -799,3 +799,29 @@ def test_every_kind_of_road_has_its_channel(home):
     ]
     assert kinds == ["DesktopChannel", "AppriseChannel", "CommandChannel", "WebhookChannel"]
     store.close()
+
+
+@pytest.mark.proves("NTF-29")
+def test_gate_up_takes_a_road_that_is_written_while_it_runs(home, tmp_path):
+    up = home.gate("up", "--port=0", "--detach")
+    assert up.code == 0 and "none set up" in up.out, up.err
+    try:
+        rang = tmp_path / "rang"
+        home.write({"to": f"command: cat > {rang}"})
+        home.ask("Does anybody hear?")
+        wait_until(lambda: rang.exists() and "Does anybody hear?" in rang.read_text())
+        home.write({"to": "desktop", "quiet": "25:00-7"})
+        assert home.gate("link").code == 0
+    finally:
+        assert home.gate("down").code == 0
+
+
+@pytest.mark.proves("NTF-30")
+def test_a_road_that_cannot_be_read_keeps_nobody_from_asking_and_answering(home):
+    home.write({"to": "desktop", "quiet": "25:00-7"})
+    ask_id = home.ask("Still?")
+    assert home.gate("answer", ask_id, "yes").code == 0
+    assert home.gate("wait", ask_id).out == "yes\n"
+    doctor = home.gate("doctor")
+    assert doctor.code == 1 and "quiet" in doctor.out
+    assert home.gate("notify").code == 2

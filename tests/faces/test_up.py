@@ -82,6 +82,9 @@ def test_up_says_where_it_is_refuses_a_second_one_and_ends_on_a_signal(up):
     url = link.partition("/link/")[0]
     assert fetch(f"{url}/api/health").read() == b'{"status":"ok"}'
     assert f"gate up runs at {url} (process {process.pid})" in up.gate("doctor").stdout
+    taken = up.gate("up", f"--port={url.rpartition(':')[2]}")
+    assert taken.returncode == 2 and "gate link opens it" in taken.stderr
+    assert up.gate("up", "--port=99999").stderr.startswith("gate: '99999' is no port")
     second = up.gate("up", "--port=0")
     assert second.returncode == 2 and url in second.stderr and "gate down" in second.stderr
     process.send_signal(signal.SIGTERM)

@@ -361,3 +361,25 @@ def test_a_list_does_not_wait_until_everything_that_is_due_fell_due(inbox):
     reader = inbox.client("read")
     inbox.clock.advance(9)
     assert [len(reader.get("/api/asks").json()) for _ in range(2)] == [1, 0]
+
+
+@pytest.mark.proves("WEB-21")
+def test_what_a_newcomer_tried_is_answered_helpfully(inbox):
+    ask, client = inbox.ask(), inbox.client("read", "answer")
+    assert "that token" in inbox.client(token="gate_wrong").get("/api/asks").json()["detail"]
+    assert "pending or settled" in client.get("/api/asks?status=bogus").json()["detail"]
+    assert client.post(f"/api/asks/{ask.id}/cancel").json()["status"] == "cancelled"
+    assert client.post(f"/api/asks/{ask.id}/answers").status_code == 415
+    unknown = inbox.browser().get("/nonsense")
+    assert unknown.status_code == 404 and unknown.headers["content-type"].startswith("text/html")
+
+
+@pytest.mark.proves("WEB-52")
+def test_whoever_cannot_decide_is_told_so_before_they_try(inbox):
+    for name in ("ada", "bob"):
+        inbox.token("answer", name=name)
+    ask = inbox.ask("Deploy?", "approval", requirement={"all": ["ada", "bob"]})
+    assert "You cannot decide this" in inbox.browser("carol").get(f"/asks/{ask.id}").text
+    inbox.client("answer", "read").post(f"/api/asks/{ask.id}/answers", json={"value": "yes"})
+    page = inbox.browser("carol").get(f"/asks/{ask.id}").text
+    assert "So far: ada approved" in page

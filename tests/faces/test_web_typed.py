@@ -106,3 +106,12 @@ def test_a_pattern_without_a_time_is_refused():
     form = FormData([("value", "yes"), ("pattern", "Bash(git push *)")])
     with pytest.raises(UsageError, match="for how long"):
         typed.given(ask("approval", call=SHOWN), form)
+
+
+@pytest.mark.proves("WEB-32", "LAW-6")
+def test_words_of_ones_own_are_not_dropped_beside_another_choice():
+    form = FormData([("chosen", "0"), ("other", "Green")])
+    with pytest.raises(UsageError, match="words of your own"):
+        typed.given(ONE, form)
+    both = FormData([("chosen", "0"), ("chosen", "other"), ("other", "Green")])
+    assert typed.given(SOME, both).value == ["Red", {"other": "Green"}]

@@ -295,7 +295,7 @@ def test_an_answer_that_is_sent_twice_counts_once(web, tab):
         }"""
     )
     expect(button(page, "Answer")).to_be_disabled()
-    page.evaluate("document.getElementById('send').disabled = false")
+    page.evaluate("document.querySelector('#decide button').disabled = false")
     button(page, "Answer").click()
     expect(page.locator(".banner.good")).to_contain_text(f"{asked.id} is answered")
     assert [one.outcome for one in web.store.asks.answers(asked.id)] == ["settled"]

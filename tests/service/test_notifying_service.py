@@ -429,6 +429,8 @@ def test_a_thread_that_cannot_be_started_jams_no_road(real, monkeypatch, caplog)
     opened(real)
     sender.start()
     assert channel.arrived.acquire(timeout=PATIENCE_SECONDS)
+    for thread in list(sender._crew.values()):
+        thread.join(PATIENCE_SECONDS)
     troubled(monkeypatch, threading.Thread, "start", RuntimeError("can't start new thread"))
     opened(real, "And why?")
     assert channel.arrived.acquire(timeout=PATIENCE_SECONDS)

@@ -486,7 +486,7 @@ def test_one_answer_for_several_asks_and_what_became_of_each(store):
     assert store.asks.get(third.id).pending and store.asks.get(other.id).pending
 
 
-@pytest.mark.proves("WHO-7")
+@pytest.mark.proves("WHO-9")
 def test_the_vote_of_somebody_who_was_removed_since_does_not_count(store):
     for name in ("ada", "bob", "carol"):
         enrolling.add(store, a_person(), name)

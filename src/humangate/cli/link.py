@@ -36,4 +36,6 @@ def run(args: argparse.Namespace) -> int:
         import segno
 
         segno.make(link).terminal(compact=True)
+        if "//127.0.0.1:" in link:
+            print("A phone does not reach 127.0.0.1: gate up --public-url or --host (docs/web.md)")
     return 0

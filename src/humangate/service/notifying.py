@@ -161,9 +161,13 @@ def due_in(store: Store, post: Post, otherwise: float) -> float:
 class Sender:
     """Sends whatever falls due, each road in a thread of its own while there is something."""
 
-    def __init__(self, store: Store, post: Post) -> None:
+    def __init__(
+        self, store: Store, post: Post, renewed: Callable[[], Post | None] = lambda: None
+    ) -> None:
+        """`renewed` gives the post anew when its settings have changed."""
         self._store = store
         self._post = post
+        self._renewed = renewed
         # Daemons: whatever a road does, the process can end.
         self._crew: dict[str, threading.Thread] = {}
         self._stopped = threading.Event()
@@ -206,6 +210,7 @@ class Sender:
         bell = self._store.bell()
         try:
             while not self._stopped.is_set():
+                self._post = self._renewed() or self._post
                 spread(self._store, self._post)
                 self._send_due()
                 # Before the look at what is due: a road that comes back meanwhile is seen there.

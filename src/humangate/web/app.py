@@ -62,19 +62,21 @@ def make_app(desk: Desk) -> ASGIApp:
             desk.hub.close()
             await run_in_threadpool(desk.hub.stop)
 
+    async def unknown(request: Request, error: Exception) -> Response:
+        """No such path or method."""
+        assert isinstance(error, HTTPException)
+        problem = Problem(error.status_code, str(error.detail), error.headers)
+        if request.url.path.startswith("/api/"):
+            return document(problem)
+        return problem_page(desk, problem, "/")
+
     routes = [_route(desk, row) for row in ROWS]
     app = Starlette(
         routes=[*routes, Mount("/static", StaticFiles(directory=STATIC))],
         lifespan=life,
-        exception_handlers={HTTPException: _unknown, Problem: _told},
+        exception_handlers={HTTPException: unknown, Problem: _told},
     )
     return Guards(app, desk.site)
-
-
-async def _unknown(_: Request, error: Exception) -> Response:
-    """No such path or method."""
-    assert isinstance(error, HTTPException)
-    return document(Problem(error.status_code, str(error.detail), error.headers))
 
 
 async def _told(_: Request, error: Exception) -> Response:
@@ -122,7 +124,8 @@ async def _admit(desk: Desk, row: Row, request: Request) -> Visit:
     csrf = text_digest(f"csrf {secret}") if login and not by_header else ""
     if row.needs:
         if login is None:
-            raise Problem(401, "log in first: gate link", {"www-authenticate": "Bearer"})
+            why = "this store does not know that token" if by_header else "log in first: gate link"
+            raise Problem(401, why, {"www-authenticate": "Bearer"})
         if not set(row.needs) & set(login.scopes):
             needed = " or ".join(row.needs)
             raise Problem(403, f"this needs the scope {needed}; yours: {', '.join(login.scopes)}")
@@ -150,7 +153,8 @@ def _check_query(row: Row, visit: Visit) -> None:
         if schema.get("type") == "integer" and given and given.isascii() and given.isdecimal():
             given = int(given) if len(given) < 17 else given
         if given is not None and faults(schema, given):
-            raise Problem(400, f"{name}: {about}; not {given!r}")
+            words = f" ({' or '.join(schema['enum'])})" if "enum" in schema else ""
+            raise Problem(400, f"{name}: {about}{words}; not {given!r}")
 
 
 def _kind(row: Row) -> str:
@@ -199,6 +203,8 @@ async def _read(row: Row, request: Request, visit: Visit) -> Visit:
 def _checked(row: Row, raw: bytes, headers: Any) -> Any:
     if row.body is None:
         return None
+    if not raw and not row.body["required"]:
+        return {}
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise Problem(415, "send JSON: content-type application/json")

@@ -27,7 +27,7 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--port", type=int, default=PORT, metavar="N", help=f"where to listen ({PORT}; 0: any)")
+    add("--port", type=port, default=PORT, metavar="N", help=f"where to listen ({PORT}; 0: any)")
     add("--host", default="127.0.0.1", metavar="ADDRESS", help="on which address (127.0.0.1)")
     add("--tls-cert", default="", metavar="F", help="serve TLS with this certificate")
     add("--tls-key", default="", metavar="F", help="and this key")
@@ -37,10 +37,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--detach", action="store_true", help="go on in the background; gate down ends it")
 
 
+def port(text: str) -> int:
+    number = int(text) if text.isdecimal() else -1
+    if not 0 <= number < 65536:
+        raise UsageError(f"{text!r} is no port: a number up to 65535, or 0 for any that is free")
+    return number
+
+
 def run(args: argparse.Namespace) -> int:
     _needs_web()
     store, path = wiring.open_store(), settings.store_path(os.environ)
     admitting.must_be_let_in(store, wiring.caller(store, "cli"))
+    upkeep.must_be_alone(path)
     site = _site(store, args)
     if args.detach:
         up = upkeep.start(path, _options(args, site))
@@ -53,7 +61,11 @@ def run(args: argparse.Namespace) -> int:
     lock = upkeep.become(path, site.url)
     try:
         post = wiring.post(store)
-        sender = Sender(store, post._replace(url=post.url or site.url))
+        post, renewed = (
+            post._replace(url=post.url or site.url),
+            wiring.renewed_post(store, site.url),
+        )
+        sender = Sender(store, post, renewed)
         return serve(store, site, args, sender, lambda: _say(store, site.url, args, site))
     finally:
         os.close(lock)
@@ -105,8 +117,9 @@ def _free_port(args: argparse.Namespace) -> int:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((args.host, args.port))
-        except (OSError, OverflowError) as error:
-            raise UsageError(f"port {args.port} cannot be used ({error}): --port N") from None
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise UsageError(f"port {args.port} cannot be used ({why}): --port N") from None
         args.port = listener.getsockname()[1]
     return int(args.port)
 

@@ -115,6 +115,8 @@ def _instead(call: Call, written: str) -> dict[str, Any]:
 
 
 def _choice(ask: Ask, what: Typed) -> Any:
+    if what.other.strip() and what.chosen and OTHER not in what.chosen:
+        raise UsageError("you wrote words of your own: choose Other…, or take them away")
     chosen = [_option(ask, number, what.other) for number in what.chosen]
     if ask.question.multiple:
         return chosen

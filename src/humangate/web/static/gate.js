@@ -85,8 +85,10 @@ function end(form) {
   // Somebody else settled it: nothing can be sent any more, and nothing that was typed goes away.
   form.classList.add("over");
   for (const button of form.querySelectorAll("button")) button.disabled = true;
+  const typed = [...form.querySelectorAll("textarea, input[type=text], input[type=password]")].some((one) => one.value !== one.defaultValue);
   const kept = find("kept");
-  if (kept) kept.textContent = "Settled elsewhere while you were here. What you typed still stands above, unsent.";
+  if (kept) kept.textContent = `Settled elsewhere while you were here.${typed ? " What you typed still stands above, unsent." : ""}`;
+  for (const past of all("#answering, .besides, .jump")) past.remove();
 }
 
 function say(words, away) {
@@ -185,7 +187,7 @@ function keep() {
   unsaved = 0;
   const body = new URLSearchParams();
   for (const [name, value] of new FormData(answer)) {
-    if (!("secret" in answer.dataset) || name === "csrf") body.append(name, value);
+    if (!("secret" in answer.dataset) || name === "csrf" || name === "seal") body.append(name, value);
   }
   return fetch(`/asks/${answer.dataset.ask}/draft`, { method: "POST", body, keepalive: body.toString().length < 60_000 });
 }
