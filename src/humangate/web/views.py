@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from itertools import islice
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +16,7 @@ from humangate.domain.display import SHOWN_CHARACTERS, inert
 from humangate.domain.grouping import alike, groups
 from humangate.domain.outcomes import answer_text
 from humangate.domain.principals import TRUST
+from humangate.domain.requirements import why_not
 from humangate.web import diffs, markdown
 
 if TYPE_CHECKING:
@@ -110,7 +112,7 @@ def ask(visit: Visit, one: Ask) -> dict[str, Any]:
         "prompt": _long(question.prompt),
         "call_diff": diffs.of_call(question.call) if question.call else None,
         "call_input": shown(question.call.input) if question.call else "",
-        "context": _context(question.context),
+        "context": _context(one),
         "words": _long(words.strip().removesuffix("Changes:").rstrip()),
         "words_open": words.count("\n") < _OPEN_LINES,
         "diff": diffs.render(diff) if diff else None,
@@ -118,6 +120,9 @@ def ask(visit: Visit, one: Ask) -> dict[str, Any]:
         "talk": store.asks.messages(one.id),
         "default": None if question.default is None else answer_text(one, question.default),
         "votes": _votes(answers) if question.requirement.personal else [],
+        "barred": why_not(
+            question.requirement, one.origin.sponsor, one.origin.session, visit.caller
+        ),
         "trust": TRUST,
         "answering": _answering(store, visit.caller, store.now()).get(one.id, []),
         "alike": alike(one, pending),
@@ -134,16 +139,36 @@ def _long(text: str) -> Long:
     return Long(text[:cut], text[cut:])
 
 
-def _context(context: Any) -> tuple[Markup, Markup] | None:
+def _context(one: Ask) -> tuple[Markup, Markup] | None:
     """The context and its rest: Markdown if it is a text, otherwise JSON."""
+    context, most = one.question.context, markdown.MOST_CHARACTERS
     if context is None:
         return None
+    made = markdown.render if isinstance(context, str) else _as_it_is
+    text = context if isinstance(context, str) else _json(context, most + 1)
+    begin, rest = _long(text[:most])
+    cut = _cut(one.id, context) if len(text) > most else Markup()
+    return made(begin), (made(rest) if rest else Markup()) + cut
+
+
+def _json(context: Any, pieces: int) -> str:
+    """So much of it that it has as many characters: all of a long one takes seconds."""
+    written = json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(context)
+    return "".join(islice(written, pieces))
+
+
+def _cut(ask_id: str, context: Any) -> Markup:
     if isinstance(context, str):
-        begin, rest = _long(context)
-        return markdown.render(begin), markdown.render(rest) if rest else Markup()
-    begin, rest = _long(json.dumps(context, indent=2, ensure_ascii=False))
-    pre = Markup('<pre class="plain">{}</pre>')
-    return pre.format(inert(begin)), pre.format(inert(rest)) if rest else Markup()
+        left = f"{len(context) - markdown.MOST_CHARACTERS:,} more characters are not shown"
+    else:
+        whole = len(json.dumps(context, ensure_ascii=False))
+        left = f"the rest is not shown; on one line this JSON has {whole:,} characters"
+    how = f"gate show {ask_id} --all, or GET /api/asks/{ask_id}"
+    return Markup('<p class="cut">… {}. All of it: {}</p>').format(left, how)
+
+
+def _as_it_is(text: str) -> Markup:
+    return Markup('<pre class="plain">{}</pre>').format(inert(text))
 
 
 def _votes(answers: Iterable[Answer]) -> list[Answer]:
@@ -194,7 +219,10 @@ def done(visit: Visit, ids: Sequence[str]) -> list[dict[str, Any]]:
         found = visit.store.asks.get(ask_id)
         mine = [a for a in visit.store.asks.answers(ask_id) if a.principal == visit.caller.actor]
         if found and mine:
-            lines.append({"ask": found, "answer": mine[-1], "word": outcome_word(found)})
+            said = "" if found.value is None else answer_text(found, found.value)
+            lines.append(
+                {"ask": found, "answer": mine[-1], "word": outcome_word(found), "said": said}
+            )
     return lines
 
 

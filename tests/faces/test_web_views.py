@@ -1,0 +1,37 @@
+"""What the page of an ask shows of it."""
+
+from __future__ import annotations
+
+import pytest
+from tests.security.markup import text_of
+from tests.web_inbox import Inbox
+
+
+@pytest.fixture
+def inbox(tmp_path):
+    made = Inbox(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.mark.proves("WEB-64")
+@pytest.mark.parametrize(
+    ("context", "left"),
+    [
+        ("x " * 200_000, "200,000 more characters are not shown"),
+        (["x"] * 200_000, "on one line this JSON has 1,000,000 characters"),
+    ],
+)
+def test_a_long_context_is_shown_in_part_and_the_way_to_the_rest_is_told(inbox, context, left):
+    asked = inbox.ask("Read this", context=context)
+    page = inbox.client("read").get(f"/asks/{asked.id}").text
+    shown = text_of(page)
+    assert left in shown and len(shown) < 220_000
+    assert f"All of it: gate show {asked.id} --all, or GET /api/asks/{asked.id}" in shown
+
+
+@pytest.mark.proves("WEB-64")
+def test_a_context_that_fits_is_shown_whole(inbox):
+    asked = inbox.ask("Read this", context={"numbers": list(range(9_000)), "last": "words"})
+    shown = text_of(inbox.client("read").get(f"/asks/{asked.id}").text)
+    assert '"last": "words"' in shown and "not shown" not in shown
