@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -244,3 +247,40 @@ def _listening_port(pid):
                 if words[3] == "0A" and words[9] in sockets:
                     return int(words[1].rpartition(":")[2], 16)
     raise AssertionError("it does not listen")
+
+
+@pytest.mark.proves("WEB-10")
+def test_it_speaks_tls_itself_and_its_cookie_goes_nowhere_else(up, tmp_path):
+    if not shutil.which("openssl"):
+        pytest.skip("openssl is not installed, so no certificate could be made")
+    cert, key = tmp_path / "c.pem", tmp_path / "k.pem"
+    words = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+    ]
+    words += ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
+    subprocess.run([*words, "-keyout", key, "-out", cert], check=True, capture_output=True)
+    _, link = up.start(f"--tls-cert={cert}", f"--tls-key={key}")
+    url = link.partition("/link/")[0]
+    assert url.startswith("https://127.0.0.1:")
+    trusting = ssl.create_default_context(cafile=str(cert))
+    host = url.removeprefix("https://")
+    client = http.client.HTTPSConnection(host, timeout=10, context=trusting)
+    form = {"origin": url, "content-type": "application/x-www-form-urlencoded"}
+    client.request("POST", link.removeprefix(url), "next=/", form)
+    entered = client.getresponse()
+    cookie = entered.getheader("set-cookie")
+    assert entered.status == 303 and "Secure" in cookie and "HttpOnly" in cookie
+    assert entered.getheader("strict-transport-security")
+    client.close()
+    plain = http.client.HTTPConnection(host, timeout=10)
+    plain.request("GET", "/api/health")
+    with pytest.raises((http.client.HTTPException, OSError)):
+        plain.getresponse()
+    plain.close()
