@@ -35,10 +35,10 @@ unit: setup
 	$(BIN)/coverage report --include='src/humangate/service/*' --fail-under=95
 
 unit-one:
-	$(COVER).one -m pytest tests/agents tests/crash tests/contract
+	$(COVER).one -m pytest tests/agents tests/crash tests/contract tests/journeys
 
 unit-two:
-	$(COVER).two -m pytest tests/test_requirements.py tests/domain tests/faces tests/journeys tests/security tests/service
+	$(COVER).two -m pytest tests/test_requirements.py tests/domain tests/faces tests/security tests/service
 
 # Programs some tests need. Where they cannot be installed, those tests skip and say so.
 system:

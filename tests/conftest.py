@@ -21,7 +21,7 @@ BUDGET_SECONDS = {
     "faces": 250,
     "journeys": 150,
     "crash": 180,
-    "security": 150,
+    "security": 200,
 }
 CHROMIUM = "/usr/bin/chromium"
 _QUIET = [

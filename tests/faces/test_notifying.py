@@ -738,9 +738,9 @@ def test_bad_settings_name_the_file_and_the_key(home):
         ('notify = "desktop"', "notify in {} is a list"),
     ):
         home.file.write_text(text)
-        for command in ("inbox", "notify"):
-            ran = home.gate(command)
-            assert ran.code == 2 and sentence.format(home.file) in ran.err
+        ran = home.gate("notify")
+        assert ran.code == 2 and sentence.format(home.file) in ran.err
+        assert home.gate("inbox").code == 0
     home.write(
         {"to": "desktop"}, first='notify_cmd = "curl -u ada:hunter2 x"\nurl = "https://ada@g/"'
     )
