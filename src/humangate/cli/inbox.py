@@ -20,7 +20,6 @@ from humangate.surroundings import project
 if TYPE_CHECKING:
     import argparse
 
-    from humangate.domain.principals import Caller
     from humangate.doors.store import Store
 
 
@@ -44,7 +43,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
-    who = caller(store, args)
+    if args.as_name or args.token_file:
+        # Whoever says who they are must be it, also where it makes no difference.
+        caller(store, args)
     sweep(store)
     where = None if args.project is None else project(os.path.abspath(args.project))
     asks = store.asks.pending(args.limit + 1, where)
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         for ask in asks:
             print(ask.id)
     elif args.answer:
-        return _answer_all(store, where, args, who)
+        return _answer_all(store, where, args)
     elif not asks:
         print(f"Nothing is waiting{f' in {where}' if where else ' for you'}.")
         print("An agent or a script asks with: gate ask QUESTION")
@@ -82,12 +83,13 @@ def _print_notes(store: Store) -> None:
         print(f"{ago:>4}  {cell(note.author, 14)} {short(note.text)}")
 
 
-def _answer_all(store: Store, project: str | None, args: argparse.Namespace, who: Caller) -> int:
+def _answer_all(store: Store, project: str | None, args: argparse.Namespace) -> int:
     if not sys.stdin.isatty():
         raise UsageError("gate inbox --answer needs a terminal; in a script: gate answer ID VALUE")
     # Imported here: listing needs no prompts.
     from humangate.cli.prompts import prompt_for
 
+    who = caller(store, args)
     seen: set[str] = set()
     try:
         while left := [a for a in store.asks.pending(args.limit, project) if a.id not in seen]:
