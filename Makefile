@@ -42,9 +42,10 @@ unit-two:
 
 # Programs some tests need. Where they cannot be installed, those tests skip and say so.
 system:
-	@for program in strace tmux patch npm chromium; do \
+	@for wanted in strace tmux patch npm chromium dunst dbus-run-session:dbus notify-send:libnotify-bin Xvfb:xvfb; do \
+	  program=$${wanted%%:*}; package=$${wanted##*:}; \
 	  command -v $$program >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
-	    && apt-get update -qq && apt-get install -y -qq $$program >/dev/null; } \
+	    && apt-get update -qq && apt-get install -y -qq $$package >/dev/null; } \
 	  || echo "!! $$program is missing: tests that need it will be skipped"; done
 
 docs: setup

@@ -1,7 +1,7 @@
 """Word that something waits, over real roads to servers on this machine.
 
-The one fake is the desktop: programs on PATH that write down how they were called stand in for
-notify-send and osascript, which need a session bus and a Mac.
+A real desktop is told once; otherwise programs on PATH that write down how they were called stand
+in for notify-send and osascript, which need a session bus and a Mac.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import logging
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -825,3 +826,37 @@ def test_a_road_that_cannot_be_read_keeps_nobody_from_asking_and_answering(home)
     doctor = home.gate("doctor")
     assert doctor.code == 1 and "quiet" in doctor.out
     assert home.gate("notify").code == 2
+
+
+_DESKTOP = """
+Xvfb -displayfd 3 -screen 0 640x480x24 3>screen >/dev/null 2>&1 & screen=$!
+until test -s screen; do sleep 0.05; done
+export DISPLAY=:$(cat screen)
+dunst -print >dunst.log 2>/dev/null & desktop=$!
+until dbus-send --session --print-reply --dest=org.freedesktop.DBus / \\
+  org.freedesktop.DBus.NameHasOwner string:org.freedesktop.Notifications | grep -q true
+do sleep 0.05; done
+"$@"
+kill $desktop $screen
+"""
+
+
+@pytest.mark.proves("NTF-31")
+def test_a_real_desktop_shows_the_question_as_it_is(tmp_path):
+    for program in ("dbus-run-session", "dunst", "notify-send", "Xvfb"):
+        if not shutil.which(program):
+            pytest.skip(f"{program} is not installed, so no real desktop was told")
+    send = (
+        "from humangate.channels.desktop import DesktopChannel as Desktop\n"
+        "from tests.faces.test_notifying import a_letter\n"
+        "Desktop().send(a_letter('--kill <b>Deploy</b> & \"42\"?', priority=0))\n"
+    )
+    words = ["dbus-run-session", "--", "bash", "-c", _DESKTOP, "_", sys.executable, "-c", send]
+    environ = os.environ | {"HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
+    ran = subprocess.run(
+        words, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert ran.returncode == 0, ran.stderr
+    shown = (tmp_path / "dunst.log").read_text(encoding="utf-8")
+    assert "appname: 'humangate'" in shown and "urgency: CRITICAL" in shown
+    assert '--kill &lt;b&gt;Deploy&lt;/b&gt; &amp; "42"?' in shown
