@@ -103,7 +103,7 @@ def _listening(port: int, token: str) -> Iterator[None]:
 
 
 async def _answers(port: int, asker: str, token: str) -> list[float]:
-    """Milliseconds from sending each answer until its agent holds it."""
+    """Milliseconds from sending each answer until the wait of its agent comes back."""
     asks = [
         (await _request(port, asker, "POST", "/api/asks", {"prompt": f"Number {n}?"}))["ask"]
         for n in range(AGENTS)
