@@ -50,11 +50,8 @@ def become(store_path: str, url: str) -> int:
     """Be the one, for as long as this process lives; returns what must be kept open."""
     descriptor = hold(up_lock_path(store_path))
     if descriptor is None:
-        other = find(store_path)
-        where = f" at {other.url} (process {other.pid})" if other else ""
-        raise UsageError(
-            f"gate up is already running{where}: gate link opens it, gate down ends it"
-        )
+        must_be_alone(store_path)
+        raise UsageError("another gate up is just starting or ending: try again in a moment")
     os.ftruncate(descriptor, 0)
     os.write(descriptor, json.dumps(Up(os.getpid(), url)._asdict()).encode())
     return descriptor

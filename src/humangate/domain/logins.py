@@ -15,6 +15,11 @@ PERSONAL = ("ask", "answer", "read")
 """What a personal token may do unless somebody says otherwise."""
 
 
+def listed_as(token_digest: str) -> str:
+    """How a token is listed, revoked and told apart; it gives nothing of the token away."""
+    return token_digest[:8]
+
+
 def door(token_id: str) -> str:
     """What stands before the session of every ask that was opened with this token."""
     return f"http-{token_id}/"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from humangate.domain.audit import Event
 from humangate.domain.digests import token_digest
 from humangate.domain.display import storable
-from humangate.domain.logins import PERSONAL, Token, check_scopes
+from humangate.domain.logins import PERSONAL, Token, check_scopes, listed_as
 from humangate.domain.principals import must_be_a_person
 from humangate.errors import NotFoundError, RefusedError, UsageError
 
@@ -49,7 +49,7 @@ def token(
     _only_people(store, caller)
     made = "gate_" + os.urandom(32).hex()
     digest = token_digest(made)
-    new = Token(digest[:8], name, check_scopes(scopes), storable(label)[:100])
+    new = Token(listed_as(digest), name, check_scopes(scopes), storable(label)[:100])
     event = _event("token.made", name, caller, id=new.id, scopes=list(new.scopes))
     if not store.people.add_token(new, digest, [event]):
         raise NotFoundError(f"there is nobody called {name}: gate person list")

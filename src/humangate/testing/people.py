@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from humangate.domain.logins import listed_as
 from humangate.domain.principals import Person
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class MemoryPeople:
         with self._store.lock:
             if token.person not in self._people:
                 return False
-            made = token._replace(id=token_digest[:8], made_at=self._store.now())
+            made = token._replace(id=listed_as(token_digest), made_at=self._store.now())
             self._tokens[token_digest] = made
             self._store.record(events)
             return True

@@ -72,16 +72,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _needs_web() -> None:
-    try:
-        import jinja2  # noqa: F401 - only whether it is there
-        import nh3  # noqa: F401
-        import sse_starlette  # noqa: F401
-        import starlette  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        raise UsageError(
-            f"the web inbox needs {error.name}: pip install 'humangate[web]'"
-        ) from None
+    # Imported here: only whoever starts it must know.
+    from importlib.util import find_spec
+
+    for name in ("jinja2", "markdown_it", "nh3", "sse_starlette", "starlette", "uvicorn"):
+        if find_spec(name) is None:
+            raise UsageError(f"the web inbox needs {name}: pip install 'humangate[web]'")
 
 
 def _site(store: Store, args: argparse.Namespace) -> Site:

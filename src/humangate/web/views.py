@@ -72,7 +72,7 @@ def inbox(visit: Visit) -> dict[str, Any]:
     """The list that stands beside everything."""
     store, now = visit.store, visit.store.now()
     if "read" not in visit.who.scopes:
-        return {"listed": [], "more": 0, "notes": [], "urgencies": URGENCIES}
+        return {"listed": [], "shown": 0, "notes": [], "urgencies": URGENCIES}
     pending = store.asks.pending(MOST_LISTED)
     writing = _answering(store, visit.caller, now)
     listed = [
@@ -85,10 +85,9 @@ def inbox(visit: Visit) -> dict[str, Any]:
         )
         for project, all_ in groups(pending)
     ]
-    more = sum(number for _, number in store.asks.waiting_counts()) - len(pending)
     since = now - _NOTES_ARE_SHOWN
     notes = [note for note in store.notes.newest(_MOST_NOTES) if note.sent_at > since]
-    return {"listed": listed, "more": max(0, more), "notes": notes, "urgencies": URGENCIES}
+    return {"listed": listed, "shown": len(pending), "notes": notes, "urgencies": URGENCIES}
 
 
 def _answering(store: Store, caller: Caller, now: datetime) -> dict[str, list[str]]:

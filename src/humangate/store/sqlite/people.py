@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from humangate.domain.logins import Token
+from humangate.domain.logins import Token, listed_as
 from humangate.domain.principals import Person
 from humangate.store.sqlite.queries import load
 
@@ -75,4 +75,4 @@ class SqlitePeople:
 
 def _token(digest: str, person: str, scopes: str, label: str, made_at: str) -> Token:
     made = datetime.fromisoformat(made_at)
-    return Token(digest[:8], person, tuple(scopes.split()), label, made)
+    return Token(listed_as(digest), person, tuple(scopes.split()), label, made)
