@@ -264,6 +264,10 @@ def test_a_call_that_ran_out_of_time_is_taken_up_again(world, client):
     client.result(client.ask("ping"))
     world.plain.gate("answer", ask.id, "go on")
     assert client.text(client.call("ask_human", question="Continue?")) == ("go on", False)
+    # It is recorded as taken a moment after it was handed over, never before.
+    until = time.monotonic() + 20
+    while not world.get(ask.id).delivered_at:
+        assert time.monotonic() < until, "the answer was never recorded as taken"
     client.call("ask_human", question="Continue?")
     assert pending(world)[0].id != ask.id, "the second honest question is a new one"
 
