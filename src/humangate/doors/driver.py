@@ -1,0 +1,85 @@
+"""The door to agents: one turn of one agent, from what is sent to how it ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from humangate.domain.roles import Role
+
+
+class Order(NamedTuple):
+    """What an agent is started with."""
+
+    turn_id: str
+    role: Role
+    session: str
+    """The agent's own conversation; empty where the driver learns it only from the agent."""
+    fresh: bool
+    """Nothing was ever sent in this session."""
+    fork_of: str
+    """The session that a fresh one goes on from, or nothing."""
+    text: str
+    cwd: str
+    environ: Mapping[str, str]
+    """Goes to the agent beside this process's own variables: GATE_TURN, GATE_SIGNAL_FILE …"""
+    schema: dict[str, Any] | None = None
+    """What a structured result must fit, where the agent's program can be told so."""
+
+
+class Ruling(NamedTuple):
+    """What becomes of a tool call that an agent asked permission for."""
+
+    allow: bool
+    message: str = ""
+    """Goes to the agent, word for word."""
+    input: dict[str, Any] | None = None
+    """Takes the place of the call's input."""
+
+
+class Events(NamedTuple):
+    """What a driver tells while its agent works. Each may raise: the agent is ended then."""
+
+    starting: Callable[[str], None]
+    """With the process (`processes.Identity` as text) before the agent's program begins."""
+    met: Callable[[str], None]
+    """With the session, as soon as it is known and is not the one ordered."""
+    permit: Callable[[str, dict[str, Any], str], Ruling]
+    """With tool, input and the id of the call; may take hours, which are nobody's working time."""
+    said: Callable[[str], None]
+    """With each thing the agent says or does, a line or more, for people who look on."""
+
+
+class Ended(NamedTuple):
+    """How a turn came to its end."""
+
+    ok: bool
+    """The program ended well and its output was whole."""
+    words: str
+    """The agent's last words."""
+    trouble: str = ""
+    """Why it is not ok, as a sentence."""
+    structured: Any = None
+    """The structured result, where the program gave one."""
+
+
+class Driver(Protocol):
+    """A way of talking to one kind of agent program."""
+
+    def new_session(self) -> str:
+        """The id of a session to be, or nothing where the agent itself chooses it."""
+        ...
+
+    def heard(self, session: str, turn_id: str, cwd: str) -> bool:
+        """Whether the session's own log shows that this turn was sent to the agent."""
+        ...
+
+    def run(self, order: Order, events: Events) -> Ended:
+        """Run one turn to its end. MissingAgentError when its program cannot be started."""
+        ...
+
+    def join(self, order: Order) -> list[str]:
+        """The words that open this session for a person in a terminal, signalling included."""
+        ...
