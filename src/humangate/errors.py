@@ -11,12 +11,20 @@ GateError                     1   something unexpected
 │   ├── InvalidAnswerError    7   the answer does not fit the question
 │   └── AgentRefusedError     7   an agent tried what only a person may do
 ├── DeliveryError             1   a notification could not be sent
+├── MissingAgentError         1   an agent's program is not there
+├── StepFailedError           1   a call of a flow failed
+│   └── BranchFailedError     1   a branch of a parallel call failed
 └── StoreTroubleError         8   the store cannot be read or written
 
 An error's text is written for the person who reads it: what is wrong, then what to do.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class GateError(Exception):
@@ -78,6 +86,25 @@ class AgentRefusedError(RefusedError):
     """Only a person may do this, and an agent seems to be at work here."""
 
 
+class StepFailedError(GateError):
+    """A call of the flow failed; the flow sees this the first time and whenever it is replayed."""
+
+    def __init__(self, kind: str, message: str, path: str = "") -> None:
+        super().__init__(f"{kind}: {message}" if message else kind)
+        self.kind = kind
+        """The name of the exception that the call raised."""
+        self.message = message
+        self.path = path
+
+
+class BranchFailedError(StepFailedError):
+    """A branch of `parallel` failed; `outcomes` holds what became of every branch."""
+
+    def __init__(self, message: str, path: str, outcomes: list[Any]) -> None:
+        super().__init__("BranchFailedError", message, path)
+        self.outcomes = outcomes
+
+
 class StoreTroubleError(GateError):
     """The store cannot be read or written; `gate doctor` says why."""
 
@@ -86,3 +113,7 @@ class StoreTroubleError(GateError):
 
 class DeliveryError(GateError):
     """A notification could not be sent; `gate notify` tells by which road."""
+
+
+class MissingAgentError(GateError):
+    """An agent's program cannot be started: install it, or name another in the role."""
