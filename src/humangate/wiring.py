@@ -17,14 +17,22 @@ from humangate.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from humangate.domain.calls import Call
     from humangate.domain.principals import Caller
     from humangate.domain.roads import Road
+    from humangate.domain.roles import Role
+    from humangate.domain.runs import Run
     from humangate.domain.steps import Step
     from humangate.doors.channel import Channel
     from humangate.doors.clock import Clock
+    from humangate.doors.driver import Driver
     from humangate.doors.store import Store
+    from humangate.doors.workspace import Workspace
+    from humangate.engines.local import Worker
+    from humangate.service.driving import Driver as FlowDriver
+    from humangate.service.journalling import Crew, Terms
     from humangate.service.notifying import Post
 
 
@@ -218,3 +226,91 @@ def origin(caller: Caller, asker: str = "", owner: str = "", folder: str | None 
         sponsor=caller.principal,
         owner=owner,
     )
+
+
+def data_folder(store_path: str) -> str:
+    """Where the folders and papers of a store's runs are kept: beside it."""
+    return f"{os.path.abspath(store_path)}-runs"
+
+
+def workspace(store: Store) -> Workspace:
+    # Imported here and below: only whoever works with runs needs them.
+    from humangate.workspaces.worktrees import GitWorkspace
+
+    return GitWorkspace(data_folder(store.path))
+
+
+def flow_driver(store: Store) -> FlowDriver:
+    """Drives the runs of a store in this process."""
+    from humangate.service.driving import Driver as FlowDriver
+
+    return FlowDriver(store, crew(store))
+
+
+def crew(store: Store) -> Crew:
+    """What drives need from outside."""
+    from humangate.service.journalling import Crew
+    from humangate.workspaces import roles
+
+    return Crew(
+        load=_load_flow,
+        role=lambda run, name: roles.find(run.project, name),
+        driver=_driver,
+        workspace=workspace(store),
+        tool_call=call,
+        going_on=going_on,
+        caller=surroundings.caller(os.environ, "flow")._replace(agent=None),
+        said=Papers(store.path).write,
+    )
+
+
+def _load_flow(run: Run) -> tuple[Callable[[str], Any], Terms, str]:
+    from humangate.workspaces import flow_files
+
+    source, digest = flow_files.read(run.source)
+    _, found = flow_files.choose(flow_files.load(run.source, source, digest), run.flow)
+    return found.work, found.terms, digest
+
+
+def _driver(role: Role, work: Callable[..., Any] | None) -> Driver:
+    if work:
+        from humangate.drivers.python import PythonDriver
+
+        return PythonDriver(work)
+    if role.cli == "command":
+        from humangate.drivers.command import CommandDriver
+
+        return CommandDriver()
+    if role.cli == "codex":
+        from humangate.drivers.codex import CodexDriver
+
+        return CodexDriver()
+    from humangate.drivers.claude import ClaudeDriver
+
+    return ClaudeDriver()
+
+
+class Papers:
+    """What the agents of a run say, in a file of its own for people who look on."""
+
+    def __init__(self, store_path: str) -> None:
+        self._folder = os.path.join(data_folder(store_path), "papers")
+
+    def path(self, run_id: int) -> str:
+        return os.path.join(self._folder, f"run-{run_id}.log")
+
+    def write(self, run: Run, path: str, role: str, text: str) -> None:
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        at = f"{datetime.now(UTC):%H:%M:%S}"
+        lines = "".join(f"{at} {path} {role}  {line}\n" for line in text.splitlines())
+        with open(self.path(run.id), "a", encoding="utf-8", errors="replace") as file:
+            file.write(lines)
+
+
+def worker(store: Store, driver: FlowDriver, slots: int) -> Worker:
+    """Drives whatever run of a store is ready, on this machine."""
+    from humangate.engines.local import Worker
+    from humangate.service.claiming import Abandoned
+    from humangate.service.sweeping import sweep
+
+    return Worker(store, driver.drive, Abandoned(store).find, lambda: sweep(store), slots)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from humangate.domain.runs import run_of
 from humangate.doors.results import Conflict, Done
 
 if TYPE_CHECKING:
@@ -74,6 +75,9 @@ class MemoryAsks:
     def pending_of_session(self, session: str) -> list[Ask]:
         return [a for a in self._asks.values() if a.pending and a.origin.session == session != ""]
 
+    def pending_of_run(self, run_id: int) -> list[Ask]:
+        return [a for a in self._asks.values() if a.pending and run_of(a.origin.owner) == run_id]
+
     def settled(self, limit: int, search: str = "") -> list[Ask]:
         found = [ask for ask in self._asks.values() if ask.settled_at]
         texts = {ask.id: f"{ask.question.prompt}\n{ask.note}\n{ask.id}".lower() for ask in found}
@@ -122,7 +126,11 @@ class MemoryAsks:
             self._asks[ask.id] = ask
             if change.grant:
                 self._store.rules.rules[change.grant.id] = change.grant
-            self._woken += change.wakes
+            for owner in change.wakes:
+                if run := run_of(owner):
+                    self._store.runs.wake(run)
+                else:
+                    self._woken.append(owner)
             self._store.record(change.events, change.notices)
             return Done()
 

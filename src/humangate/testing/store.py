@@ -13,6 +13,7 @@ from humangate.testing.clock import FakeClock
 from humangate.testing.outbox import MemoryOutbox
 from humangate.testing.people import MemoryLogins, MemoryPeople
 from humangate.testing.rules import MemoryNotes, MemoryRules
+from humangate.testing.runs import MemoryRuns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,6 +29,7 @@ class MemoryStore:
     """Behaves like every other store, and forgets everything when it goes."""
 
     throwaway = True
+    path = ""
 
     def __init__(self, clock: FakeClock | None = None) -> None:
         self.clock = clock or FakeClock()
@@ -37,6 +39,7 @@ class MemoryStore:
         self.audit = MemoryAudit(self)
         self.outbox = MemoryOutbox(self)
         self.asks = MemoryAsks(self)
+        self.runs = MemoryRuns(self)
         self.people = MemoryPeople(self)
         self.logins = MemoryLogins(self)
         self.rules = MemoryRules(self)

@@ -13,6 +13,7 @@ from humangate.domain.asks import Ask, Change, Message, Origin, Question
 from humangate.domain.calls import Call
 from humangate.domain.deadlines import Deadlines, Escalation
 from humangate.domain.requirements import ANYBODY, Requirement
+from humangate.domain.runs import run_of
 from humangate.doors.results import Conflict, Done, Result
 from humangate.store.sqlite.queries import load
 
@@ -66,6 +67,9 @@ class SqliteAsks:
     def pending_of_session(self, session: str) -> list[Ask]:
         return self._asks("pending_asks_of_session", session)
 
+    def pending_of_run(self, run_id: int) -> list[Ask]:
+        return self._asks("pending_asks_of_run", f"run:{run_id}/", f"run:{run_id}0")
+
     def settled(self, limit: int, search: str = "") -> list[Ask]:
         return self._asks("settled_asks", search.lower(), limit)
 
@@ -98,7 +102,7 @@ class SqliteAsks:
                 if change.grant:
                     self._store.rules.write(change.grant)
                 for owner in change.wakes:
-                    self._db.write(_SQL["wake"], (owner, ask.id, at))
+                    self._wake(owner, ask.id, at)
                 self._store.record(at, change.events, change.notices)
         except _OvertakenError:
             return Conflict(self.get(ask.id))
@@ -107,6 +111,12 @@ class SqliteAsks:
         if change.erase_secret and ask.token_digest:
             self._db.checkpoint()
         return Done()
+
+    def _wake(self, owner: str, ask_id: str, at: str) -> None:
+        if run := run_of(owner):
+            self._db.write(_SQL["wake_run"], (run,))
+        else:
+            self._db.write(_SQL["wake"], (owner, ask_id, at))
 
     def _write_state(self, ask: Ask, expected_version: int) -> None:
         if not self._db.write(_SQL["change_ask"], (*_state(ask), ask.id, expected_version)):

@@ -51,6 +51,15 @@ ORDER BY priority, opened_at, seq LIMIT ?;
 -- name: pending_asks_of_session
 SELECT * FROM asks WHERE session = ? AND status = 'pending' AND session <> '' ORDER BY seq;
 
+-- name: pending_asks_of_run
+-- From `run:42/` to before `run:420`.
+SELECT * FROM asks
+WHERE status = 'pending' AND owner <> '' AND owner >= ?1 AND owner < ?2 ORDER BY seq;
+
+-- name: wake_run
+-- In the transaction that settles its ask.
+UPDATE runs SET state = 'ready' WHERE id = ? AND state = 'waiting_human';
+
 -- name: settled_asks
 -- Newest first; a search walks along the index and stops at the limit.
 SELECT * FROM asks

@@ -15,6 +15,7 @@ from humangate.store.sqlite.outbox import SqliteOutbox
 from humangate.store.sqlite.people import SqlitePeople
 from humangate.store.sqlite.queries import load
 from humangate.store.sqlite.rules import SqliteRules
+from humangate.store.sqlite.runs import SqliteRuns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -37,10 +38,12 @@ class SqliteStore:
         self._clock = clock
         self._told = told
         self._has_news = False
+        self.path = path
         self._bell_path = f"{path}-bell"
         self.connection = Connection(path)
         self.connection.prepare(_migrations())
         self.asks = SqliteAsks(self)
+        self.runs = SqliteRuns(self)
         self.people = SqlitePeople(self)
         self.logins = SqliteLogins(self)
         self.outbox = SqliteOutbox(self)

@@ -1,0 +1,424 @@
+"""Runs of flows: their calls, their turns, and every step of their lives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from humangate.domain.audit import Event
+from humangate.domain.digests import text_digest
+from humangate.domain.display import inert_line
+from humangate.errors import RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from humangate.domain.asks import Ask
+    from humangate.domain.principals import Caller
+
+STATES = ("ready", "running", "waiting_human", "completed", "stuck", "failed")
+ENDED = ("completed", "stuck", "failed")
+DRIVER = "gate"
+"""Who drives runs, as the audit trail names it."""
+
+_LONGEST_REASON = 4_000
+_CARRIED = "+"
+
+
+class Run(NamedTuple):
+    """One execution of a flow."""
+
+    id: int
+    flow: str
+    source: str
+    """The file the flow stands in."""
+    source_digest: str
+    prompt: str
+    project: str
+    """Where the flow, its roles and its rules are read from; never a folder that agents edit."""
+    sponsor: str
+    """Who started it."""
+    created_at: datetime
+    folder: str = ""
+    """Where its agents work."""
+    root: str = ""
+    branch: str = ""
+    base: str = ""
+    state: str = "ready"
+    reason: str = ""
+    """What it waits for, or why it ended."""
+    error: str = ""
+    """The traceback of a failed run."""
+    result: Any = None
+    agent: str = ""
+    """The role that works or waits."""
+    at_path: str = ""
+    """The calls at which it stopped, with blanks between, for whoever takes it up again."""
+    ready_at: datetime | None = None
+    """A ready run sleeps until then."""
+    waiting_since: datetime | None = None
+    ended_at: datetime | None = None
+    parent: int | None = None
+    parent_path: str = ""
+    claim: int = 0
+    """Rises with every claim, stop and resumption: whoever holds an older one writes nothing."""
+    owner: str = ""
+    """The process that drives it."""
+    lease_until: datetime | None = None
+
+    @property
+    def name(self) -> str:
+        """As owners of asks and subjects of events are named."""
+        return f"run:{self.id}"
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ENDED
+
+
+class FlowCall(NamedTuple):
+    """One journaled call of a flow."""
+
+    run: int
+    path: str
+    """`3`, or `4.1.2` for the second call in the first branch of the fourth."""
+    name: str
+    """`run`, `pause`, `ask`, `step`, `read`, `sleep`, `now`, `random`, `log` or `parallel`."""
+    label: str
+    """The role, question or name of the step."""
+    digest: str
+    """Of its arguments."""
+    started_at: datetime
+    state: str = "open"
+    """`open`, `waiting` for a person, `held` by one, `recorded` or `failed`."""
+    value: Any = None
+    error: Any = None
+    """`{kind, message}` of a failed call."""
+    ask_id: str = ""
+    attempt: int = 1
+    """Rises only when a person has it tried again."""
+    asked: int = 0
+    """How many asks it has opened in this attempt."""
+    dangerous: bool = False
+    accepted: bool = False
+    """A person keeps this record although its arguments are others now."""
+    snapshot: str = ""
+    """The folder as it was before this call."""
+    owner: str = ""
+    """The process that began a dangerous step."""
+    ended_at: datetime | None = None
+
+    @property
+    def over(self) -> bool:
+        return self.state in ("recorded", "failed")
+
+    @property
+    def key(self) -> str:
+        """The same whenever this call is tried again, and no other call's."""
+        return f"run-{self.run}/{self.path}/{self.attempt}"
+
+
+class Turn(NamedTuple):
+    """One start of an agent inside a call."""
+
+    id: str
+    run: int
+    path: str
+    number: int
+    role: str
+    cli: str
+    session: str
+    sent: str
+    started_at: datetime
+    fork_of: str = ""
+    process: str = ""
+    """Of the agent, written before it begins."""
+    by: str = ""
+    """The person who joined the session; empty for a turn of the agent alone."""
+    ask_id: str = ""
+    """The ask whose answer was sent."""
+    ended_at: datetime | None = None
+    signal: Any = None
+    words: str = ""
+    offered: Any = None
+    """What the agent signalled while it worked; written by itself."""
+
+
+class RunChange(NamedTuple):
+    """A run after a step, with all that must be written in the same transaction."""
+
+    run: Run
+    calls: tuple[FlowCall, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    events: tuple[Event, ...] = ()
+
+
+class Carried(NamedTuple):
+    """What a run takes along from the one it was forked from."""
+
+    calls: tuple[FlowCall, ...] = ()
+    turns: tuple[Turn, ...] = ()
+
+    def by(self, run_id: int) -> Carried:
+        """As the records of the run that takes them along."""
+        return Carried(
+            tuple(call._replace(run=run_id) for call in self.calls),
+            tuple(
+                turn._replace(run=run_id, id=f"{turn.id.partition(_CARRIED)[0]}{_CARRIED}{run_id}")
+                for turn in self.turns
+            ),
+        )
+
+
+def owner_of(run_id: int, path: str) -> str:
+    """How an ask names the call that waits for it."""
+    return f"run:{run_id}/{path}"
+
+
+def run_of(owner: str) -> int | None:
+    """The run that an ask's owner names, if it is one."""
+    number = owner.removeprefix("run:").partition("/")[0]
+    return int(number) if owner.startswith("run:") and number.isdecimal() else None
+
+
+def order(path: str) -> tuple[int, ...]:
+    """Paths sort like this: 2 before 10, 4 before 4.1."""
+    return tuple(int(part) for part in path.split("."))
+
+
+def is_beneath(path: str, other: str) -> bool:
+    return path == other or path.startswith(f"{other}.")
+
+
+def is_before(path: str, other: str) -> bool:
+    """Whether a call was over before another began: earlier, and in no neighbouring branch."""
+    mine, its = order(path), order(other)
+    if mine >= its:
+        return False
+    shared = 0
+    while shared < len(mine) and mine[shared] == its[shared]:
+        shared += 1
+    # A path has calls at even places and branches at odd ones.
+    return shared < len(mine) and shared % 2 == 0
+
+
+def event(what: str, run: Run, actor: str, **content: Any) -> Event:
+    return Event(what, run.name, actor, content)
+
+
+def started(run: Run, caller: Caller) -> Event:
+    content = {
+        "flow": run.flow,
+        "source": run.source_digest,
+        "prompt": text_digest(run.prompt),
+        "parent": run.parent,
+        "at_call": run.parent_path,
+        "via": caller.via,
+        "evidence": caller.evidence,
+    }
+    return Event("run.started", run.name, caller.actor, content)
+
+
+def claim(run: Run, owner: str, lease_until: datetime) -> RunChange:
+    """The run in the hands of one process. Claims are not audited: they change nothing."""
+    after = run._replace(
+        state="running", owner=owner, claim=run.claim + 1, lease_until=lease_until, ready_at=None,
+        reason="",
+    )  # fmt: skip
+    return RunChange(after)
+
+
+def record(run: Run, call: FlowCall, value: Any, now: datetime) -> RunChange:
+    """A call's result; it is never computed again (law 5)."""
+    after = call._replace(state="recorded", value=value, ended_at=now)
+    told = event("call.recorded", run, DRIVER, call=call.path, name=call.name)
+    return RunChange(run, (after,), events=(told,))
+
+
+def fail(run: Run, call: FlowCall, error: dict[str, str], now: datetime) -> RunChange:
+    after = call._replace(state="failed", error=error, ended_at=now)
+    told = event("call.failed", run, DRIVER, call=call.path, name=call.name, kind=error["kind"])
+    return RunChange(run, (after,), events=(told,))
+
+
+def park(
+    run: Run,
+    waiting: Sequence[FlowCall],
+    asks: Sequence[Ask],
+    wake_at: datetime | None = None,
+) -> RunChange:
+    """The run waits for people, and perhaps a branch of it for a time as well.
+
+    Nobody has to stay alive for it (law 1).
+    """
+    agents = [call.label for call in waiting if call.name == "run"]
+    after = run._replace(
+        state="waiting_human",
+        reason=_reason("; ".join(ask.question.prompt for ask in asks)),
+        agent=agents[0] if agents else "",
+        at_path=" ".join(call.path for call in waiting),
+        waiting_since=min((ask.opened_at for ask in asks), default=None),
+        ready_at=wake_at,
+        **_RELEASED,
+    )
+    told = event("run.parked", run, DRIVER, calls=[call.path for call in waiting])
+    return RunChange(after, events=(told,))
+
+
+def sleep(run: Run, until: datetime) -> RunChange:
+    after = run._replace(state="ready", reason="", agent="", ready_at=until, **_RELEASED)
+    return RunChange(after)
+
+
+def release(run: Run) -> RunChange:
+    """Whoever drove it lets go; anybody may go on."""
+    return RunChange(run._replace(state="ready", ready_at=None, **_RELEASED))
+
+
+def complete(run: Run, result: Any, now: datetime) -> RunChange:
+    after = _ended(run, "completed", "", now)._replace(result=result)
+    return RunChange(after, events=(event("run.completed", run, DRIVER),))
+
+
+def give_up(run: Run, reason: str, path: str, now: datetime) -> RunChange:
+    """The flow itself, or a person's silence, ends the run as stuck."""
+    after = _ended(run, "stuck", reason, now)._replace(at_path=path)
+    return RunChange(after, events=(event("run.stuck", run, DRIVER, reason=after.reason),))
+
+
+def break_down(run: Run, reason: str, traceback: str, path: str, now: datetime) -> RunChange:
+    after = _ended(run, "failed", reason, now)._replace(error=traceback, at_path=path)
+    return RunChange(after, events=(event("run.failed", run, DRIVER, reason=after.reason),))
+
+
+def stop(run: Run, caller: Caller, reason: str, now: datetime) -> RunChange:
+    """A person ends the run; it can be taken up again at the call where it stopped."""
+    if run.ended:
+        raise RefusedError(f"run {run.id} has ended already ({run.state})")
+    after = _ended(run, "stuck", reason, now)._replace(
+        claim=run.claim + 1, agent=run.agent, at_path=run.at_path
+    )
+    content = {"reason": after.reason, "via": caller.via, "evidence": caller.evidence}
+    return RunChange(after, events=(Event("run.stopped", run.name, caller.actor, content),))
+
+
+def resume(
+    run: Run, calls: Iterable[FlowCall], settled: Iterable[str], caller: Caller, accept: str = ""
+) -> RunChange:
+    """Take an ended run up again: only what failed, or was not answered, is tried again.
+
+    `settled` names the asks of this run that ended without an answer.
+    """
+    if run.state == "completed":
+        raise RefusedError(
+            f"run {run.id} is completed; gate resume {run.id} --from N opens a new run there"
+        )
+    if not run.ended:
+        raise RefusedError(f"run {run.id} has not ended: it is {run.state}")
+    unanswered = set(settled)
+    again = []
+    for call in calls:
+        stopped_here = any(is_beneath(path, call.path) for path in run.at_path.split())
+        if call.path == accept:
+            again.append(call._replace(accepted=True))
+        elif (call.state == "failed" and stopped_here) or (
+            call.state == "waiting" and call.ask_id in unanswered
+        ):
+            again.append(_again(call))
+    if accept and not any(call.path == accept for call in again):
+        raise UsageError(f"run {run.id} has no call {accept}: gate show {run.id} lists them")
+    after = run._replace(
+        state="ready", reason="", error="", ended_at=None, ready_at=None, claim=run.claim + 1,
+        waiting_since=None, **_RELEASED,
+    )  # fmt: skip
+    content = {
+        "again": [call.path for call in again if not call.accepted],
+        "accepted": accept,
+        "via": caller.via,
+        "evidence": caller.evidence,
+    }
+    told = Event("run.resumed", run.name, caller.actor, content)
+    return RunChange(after, tuple(again), events=(told,))
+
+
+def _again(call: FlowCall) -> FlowCall:
+    """To be tried once more, as another attempt."""
+    return call._replace(
+        state="open", error=None, ask_id="", asked=0, attempt=call.attempt + 1, ended_at=None,
+        owner="",
+    )  # fmt: skip
+
+
+def shared(calls: Sequence[FlowCall], path: str) -> list[FlowCall]:
+    """The records that a run forked at a call takes along.
+
+    An approval counts again only if nothing after it was started: a person approved what
+    came next then, not what comes next now.
+    """
+    if "." in path or not path.isdecimal():
+        raise UsageError(f"--from takes the number of a call, not {path!r}")
+    if not any(call.path == path for call in calls):
+        raise UsageError(f"there is no call {path}; gate show lists them")
+    before = [call for call in calls if order(call.path)[0] < int(path)]
+    used = [
+        call.path
+        for call in before
+        if call.name == "pause" and any(is_before(call.path, other.path) for other in calls)
+    ]
+    # A record around a used approval would answer for it.
+    return [call for call in before if not any(is_beneath(one, call.path) for one in used)]
+
+
+def carried(calls: Sequence[FlowCall], turns: Iterable[Turn]) -> Carried:
+    """What a forked run takes along: records, and the turns they came from."""
+    paths = {call.path for call in calls}
+    kept = [turn for turn in turns if turn.path in paths and turn.ended_at]
+    return Carried(tuple(calls), tuple(kept))
+
+
+def is_carried(turn: Turn) -> bool:
+    """Whether a turn was another run's: its session is that run's, too."""
+    return _CARRIED in turn.id
+
+
+def misfit(call: FlowCall, name: str, label: str, digest: str) -> str:
+    """Why a record does not fit what the code asks for at its path; nothing if it does."""
+    if (call.name, call.label) != (name, label):
+        return (
+            f"call {call.path} was {described(call.name, call.label)} and is now "
+            f"{described(name, label)}: the flow's code has changed before this point. Put it "
+            f"back, or open a new run from there: gate resume {call.run} --from {call.path}"
+        )
+    if call.digest != digest and not call.accepted:
+        return (
+            f"call {call.path}, {described(name, label)}, was made with other arguments before. "
+            "Usually a file or a clock was read outside of a call: use read(), now() or step(). "
+            f"To keep what is recorded: gate resume {call.run} --accept {call.path}"
+        )
+    return ""
+
+
+def described(name: str, label: str) -> str:
+    return f"{name}({inert_line(label, 60)!r})" if label else f"{name}()"
+
+
+def must_be_ended(run: Run) -> None:
+    if not run.ended:
+        raise RefusedError(
+            f"run {run.id} is {run.state}: only a run that has ended can be deleted. "
+            f"gate stop {run.id} ends it"
+        )
+
+
+_RELEASED: dict[str, Any] = {"owner": "", "lease_until": None}
+
+
+def _ended(run: Run, state: str, reason: str, now: datetime) -> Run:
+    return run._replace(
+        state=state, reason=_reason(reason), ended_at=now, ready_at=None, agent="", at_path="",
+        **_RELEASED,
+    )  # fmt: skip
+
+
+def _reason(text: str) -> str:
+    return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"

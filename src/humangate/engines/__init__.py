@@ -1,0 +1,1 @@
+"""Engines decide where and when a ready run is driven."""

@@ -1,0 +1,250 @@
+"""The calls of a flow that need no agent: steps, gates, questions, and what code must not read itself."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from humangate import processes
+from humangate.domain import runs
+from humangate.domain.asks import Origin, settled_sentence
+from humangate.domain.outcomes import outcome as outcome_of
+from humangate.errors import StepFailedError, UsageError
+from humangate.service import asking, sweeping, waiting
+from humangate.service.asking import Request
+from humangate.service.journalling import jsoned, result_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humangate.domain.asks import Ask
+    from humangate.domain.outcomes import Outcome
+    from humangate.domain.runs import FlowCall
+    from humangate.service.journalling import Branch
+
+_MOST_READ_CHARACTERS = 4_000_000
+_HAPPENED = "It happened"
+_RUN_IT = "It did not happen: run it"
+_STOP = "Stop the run"
+
+
+def step(
+    branch: Branch, work: Callable[[], Any], label: str, arguments: Any, *, dangerous: bool = False
+) -> Any:
+    """Do something in the world and record what came of it.
+
+    A plain step that was interrupted runs again; a dangerous one becomes a question (law 5).
+    """
+    call = branch.begin("step", label, jsoned([arguments, dangerous]))
+    if call.over:
+        return result_of(call)
+    if dangerous:
+        if call.owner:
+            ended, call = _settle_doubt(branch, call)
+            if ended:
+                return call.value
+        call = branch.drive.put(
+            call._replace(state="open", dangerous=True, owner=str(processes.me()), ask_id="")
+        )
+    branch.step = call
+    try:
+        value = jsoned(work())
+    except Exception as error:
+        kind, message = type(error).__name__, str(error)
+        branch.drive.fail(call, kind, message)
+        raise StepFailedError(kind, message, call.path) from error
+    finally:
+        branch.step = None
+    return branch.drive.record(call, value)
+
+
+def _settle_doubt(branch: Branch, call: FlowCall) -> tuple[bool, FlowCall]:
+    """A dangerous step began and nobody knows whether it ended: a person says.
+
+    Whether it is over, and its record; otherwise it is to be run.
+    """
+    begun_by = processes.parse(call.owner)
+    gone = call.owner == str(processes.me()) or processes.end(begun_by, None)
+    doubt = "" if gone else f" The process that began it ({begun_by}) may still be at work."
+    ask = answer_to(
+        branch,
+        call,
+        Request(
+            f"Did {runs.described('step', call.label)} happen? It was begun and interrupted.{doubt}",
+            "form",
+            schema={
+                "type": "object",
+                "properties": {
+                    "what": {"enum": [_HAPPENED, _RUN_IT, _STOP], "title": "What happened"},
+                    "result": {
+                        "type": "string",
+                        "title": "If it happened: its result, as JSON or plain text",
+                    },
+                },
+                "required": ["what"],
+                "additionalProperties": False,
+            },
+            priority=1,
+        ),
+    )
+    call = branch.drive.calls[call.path]
+    if not ask.settled_by.startswith("person:"):
+        # What only a person can know, no agent may answer.
+        _ask_again(branch, call)
+    what = ask.value["what"]
+    if what == _STOP:
+        branch.halt(f"{runs.described('step', call.label)} was in doubt: {ask.note or _STOP}", call)
+    if what == _HAPPENED:
+        branch.drive.record(call, _typed(ask.value.get("result")))
+        return True, branch.drive.calls[call.path]
+    return False, call._replace(asked=call.asked + 1)
+
+
+def _ask_again(branch: Branch, call: FlowCall) -> None:
+    again = call._replace(state="open", ask_id="", asked=call.asked + 1)
+    branch.drive.put(again)
+    _settle_doubt(branch, again)
+
+
+def _typed(text: str | None) -> Any:
+    import json
+
+    try:
+        return json.loads(text or "null")
+    except ValueError:
+        return text
+
+
+def pause(branch: Branch, message: str, more: dict[str, Any]) -> Outcome:
+    """A gate: true when, and only when, a person approves."""
+    call = branch.begin("pause", message, jsoned([message, more]))
+    return _asked(branch, call, Request(message, "approval", **more))
+
+
+def ask(branch: Branch, request: Request) -> Outcome:
+    """A question to a person, of any kind."""
+    if request.secret:
+        raise UsageError("a secret cannot stand in a journal: ask for it in a step, with gate.ask")
+    call = branch.begin("ask", request.prompt, jsoned(request._asdict()))
+    return _asked(branch, call, request)
+
+
+def _asked(branch: Branch, call: FlowCall, request: Request) -> Outcome:
+    if call.state == "failed":
+        result_of(call)
+    settled = (
+        asking.get(branch.drive.store, call.ask_id)
+        if call.state == "recorded"
+        else answer_to(branch, call, request)
+    )
+    if call.state != "recorded":
+        call = branch.drive.calls[call.path]
+        branch.drive.record(call, {"ask": settled.id, "status": settled.status})
+        waiting.take(branch.drive.store, settled, runs.owner_of(call.run, call.path))
+    return outcome_of(settled, settled.value)
+
+
+def answer_to(branch: Branch, call: FlowCall, request: Request, session: str = "") -> Ask:
+    """The settled ask of a call; parks until there is one."""
+    drive = branch.drive
+    if call.state not in ("waiting", "held"):
+        call = open_ask(branch, call, request, session)
+    ask = sweeping.fall_due(drive.store, asking.get(drive.store, call.ask_id))
+    if ask.pending or call.state == "held":
+        branch.park(call)
+    return _heeded(branch, call, ask)
+
+
+def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = "") -> FlowCall:
+    """Ask, once for each call and time it asks: after a crash the same ask is found again."""
+    drive, run = branch.drive, branch.drive.run
+    if request.expires_seconds is None:
+        request = request._replace(expires_seconds=drive.terms.human_seconds)
+    origin = Origin(
+        project=run.project,
+        cwd=run.folder,
+        agent=call.label if call.name == "run" else run.flow,
+        session=session,
+        sponsor=run.sponsor,
+        owner=runs.owner_of(run.id, call.path),
+    )
+    key = f"{call.key}/{call.asked}"
+    opened = asking.ask(drive.store, request, origin, drive.crew.caller, key).ask
+    return drive.put(call._replace(state="waiting", ask_id=opened.id))
+
+
+def _heeded(branch: Branch, call: FlowCall, ask: Ask) -> Ask:  # noqa: RET503 - halt never returns
+    """An ask that was answered; what a timeout does is the flow's own word."""
+    if ask.status == "answered":
+        return ask
+    if ask.status == "timed_out":
+        terms = branch.drive.terms
+        if terms.on_timeout == "return" or ask.value is not None:
+            return ask
+        if terms.on_timeout == "fail":
+            branch.drive.fail(call, "TimedOutError", settled_sentence(ask))
+            result_of(branch.drive.calls[call.path])
+    branch.halt(settled_sentence(ask), call)
+
+
+def read(branch: Branch, path: str) -> str:
+    """The text of a file in the run's folder, as it was when it was read first."""
+    call = branch.begin("read", path, path)
+    if call.over:
+        return str(result_of(call))
+    folder = os.path.realpath(branch.drive.run.folder)
+    wanted = os.path.realpath(os.path.join(folder, path))
+    try:
+        text = _text(folder, wanted)
+    except (OSError, ValueError, UsageError) as error:
+        kind = type(error).__name__
+        branch.drive.fail(call, kind, str(error))
+        raise StepFailedError(kind, str(error), call.path) from error
+    return str(branch.drive.record(call, text))
+
+
+def _text(folder: str, wanted: str) -> str:
+    if os.path.commonpath([folder, wanted]) != folder:
+        raise UsageError(f"{wanted} lies outside of the run's folder")
+    with open(wanted, encoding="utf-8") as file:
+        text = file.read(_MOST_READ_CHARACTERS + 1)
+    if len(text) > _MOST_READ_CHARACTERS:
+        raise UsageError(f"{wanted} is longer than {_MOST_READ_CHARACTERS} characters")
+    return text
+
+
+def sleep(branch: Branch, seconds: float) -> None:
+    """Go on after so long; the run needs no process meanwhile."""
+    call = branch.begin("sleep", f"{seconds:g} s", seconds)
+    if call.over:
+        return
+    drive = branch.drive
+    if call.value is None:
+        until = drive.store.now() + timedelta(seconds=seconds)
+        call = drive.put(call._replace(value=until.isoformat()))
+    until = datetime.fromisoformat(call.value)
+    if drive.store.now() < until:
+        branch.park(call, until)
+    drive.record(call, call.value)
+
+
+def now(branch: Branch) -> datetime:
+    call = branch.begin("now", "", None)
+    at = result_of(call) if call.over else branch.drive.store.now().isoformat()
+    return datetime.fromisoformat(at if call.over else branch.drive.record(call, at))
+
+
+def random(branch: Branch) -> float:
+    call = branch.begin("random", "", None)
+    if call.over:
+        return float(result_of(call))
+    number = int.from_bytes(os.urandom(7)) >> 3
+    return float(branch.drive.record(call, number / (1 << 53)))
+
+
+def log(branch: Branch, text: str) -> None:
+    """A line for people, written once."""
+    call = branch.begin("log", text[:200], text)
+    if not call.over:
+        branch.drive.record(call, text)

@@ -1,0 +1,86 @@
+"""Who drives a run: claims, leases, and taking over from the dead."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from humangate import processes
+from humangate.domain import runs
+
+if TYPE_CHECKING:
+    from humangate.domain.runs import Run
+    from humangate.doors.store import Store
+
+LEASE = timedelta(seconds=30)
+_BEAT_SECONDS = LEASE.total_seconds() / 3
+# A machine that slept wakes with every lease run out, and everybody alive: they get this long.
+_GRACE_SECONDS = 5.0
+
+
+def claim(store: Store, run: Run) -> Run | None:
+    """Take a run into this process's hands; None when somebody was faster."""
+    change = runs.claim(run, str(processes.me()), store.now() + LEASE)
+    return change.run if store.runs.change(change, run) else None
+
+
+class Abandoned:
+    """Finds runs whose owners are dead, or have been silent for too long."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._late: dict[tuple[int, int], float] = {}
+        """When a living owner's lease was first seen to have run out."""
+
+    def find(self) -> list[Run]:
+        found, late = [], {}
+        now, monotonic = self._store.now(), self._store.monotonic()
+        me = str(processes.me())
+        for run in self._store.runs.running():
+            if run.owner == me:
+                continue
+            if not processes.lives(processes.parse(run.owner)):
+                found.append(run)
+            elif run.lease_until is None or run.lease_until <= now:
+                claimed = (run.id, run.claim)
+                late[claimed] = self._late.get(claimed, monotonic)
+                if monotonic - late[claimed] >= _GRACE_SECONDS:
+                    found.append(run)
+        self._late = late
+        return found
+
+
+class Heart:
+    """Keeps the claims of this process while their drives are busy with long calls."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._held: dict[int, Run] = {}
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def hold(self, run: Run) -> None:
+        with self._lock:
+            self._held[run.id] = run
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._beat, name="heart", daemon=True)
+                self._thread.start()
+
+    def let_go(self, run: Run) -> None:
+        with self._lock:
+            self._held.pop(run.id, None)
+
+    def _beat(self) -> None:
+        while not self._stopped.wait(_BEAT_SECONDS):
+            with self._lock:
+                held = list(self._held.values())
+            for run in held:
+                # A claim that is lost shows at the drive's next write.
+                self._store.runs.extend(run, self._store.now() + LEASE)
+
+    def stop(self) -> None:
+        self._stopped.set()
+        if self._thread:
+            self._thread.join()

@@ -1,0 +1,143 @@
+"""The drive: claim a run, replay what is recorded, go on, then park or finish."""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from humangate import processes
+from humangate.domain import runs
+from humangate.domain.runs import RunChange
+from humangate.errors import StepFailedError
+from humangate.service import claiming, permitting
+from humangate.service.branching import Stuck
+from humangate.service.claiming import Heart
+from humangate.service.journalling import (
+    Branch,
+    Closing,
+    Drive,
+    Halted,
+    Overtaken,
+    Parked,
+    Terms,
+    current,
+    jsoned,
+    waiting_asks,
+)
+from humangate.service.settling import settle_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humangate.domain.runs import Run
+    from humangate.doors.store import Store
+    from humangate.service.journalling import Crew
+
+
+class Driver:
+    """Drives runs in this process, one on each thread that calls `drive`."""
+
+    def __init__(self, store: Store, crew: Crew) -> None:
+        self._store, self._crew, self._heart = store, crew, Heart(store)
+        self._drives: dict[int, Drive] = {}
+        self._closing = False
+
+    def drive(self, run: Run) -> Run:
+        """Drive a run until it parks or ends; returns it as it is then."""
+        claimed = claiming.claim(self._store, run)
+        if claimed is None:
+            return self._store.runs.get(run.id) or run
+        self._heart.hold(claimed)
+        drive = Drive(self._store, self._crew, claimed, Terms())
+        self._drives[run.id] = drive
+        try:
+            if self._closing:
+                drive.closing.set()
+            self._flow(drive)
+        except Overtaken:
+            pass
+        finally:
+            self._heart.let_go(claimed)
+            del self._drives[run.id]
+        return self._store.runs.get(run.id) or drive.run
+
+    def _flow(self, drive: Drive) -> None:
+        branch = Branch(drive)
+        current.set(branch)
+        try:
+            work = self._load(drive)
+            settle_in(branch)
+            result = work(drive.run.prompt)
+            branch.come_out()
+            self._finish(drive, result)
+        except Parked as parked:
+            self._park(drive, parked)
+        except Halted as halted:
+            change = runs.give_up(drive.run, halted.reason, halted.path, self._store.now())
+            self._end(drive, change)
+        except Closing:
+            drive.write(runs.release(drive.run))
+        except KeyboardInterrupt:
+            reason = f"interrupted; go on with: gate resume {drive.run.id}"
+            at = " ".join(turn.path for turn in drive.turns.values() if not turn.ended_at)
+            drive.write(runs.give_up(drive.run, reason, at, self._store.now()))
+            raise
+        except (Exception, SystemExit) as error:
+            self._break_down(drive, error)
+
+    def _finish(self, drive: Drive, result: Any) -> None:
+        now = self._store.now()
+        if isinstance(result, Stuck):
+            self._end(drive, runs.give_up(drive.run, result.reason, "", now))
+        else:
+            self._end(drive, runs.complete(drive.run, jsoned(result), now))
+
+    def _load(self, drive: Drive) -> Callable[[str], Any]:
+        work, drive.terms, source_digest = self._crew.load(drive.run)
+        if source_digest != drive.run.source_digest:
+            told = runs.event(
+                "run.source_changed", drive.run, runs.DRIVER,
+                before=drive.run.source_digest, now=source_digest,
+            )  # fmt: skip
+            changed = drive.run._replace(source_digest=source_digest)
+            drive.write(RunChange(changed, events=(told,)))
+        return work
+
+    def _park(self, drive: Drive, parked: Parked) -> None:
+        asks = waiting_asks(drive, parked.waiting)
+        if not parked.waiting and parked.wake_at:
+            drive.write(runs.sleep(drive.run, parked.wake_at))
+        else:
+            drive.write(runs.park(drive.run, parked.waiting, asks, parked.wake_at))
+
+    def _break_down(self, drive: Drive, error: BaseException) -> None:
+        failed: list[str] = []
+        cause: BaseException | None = error
+        while cause:
+            if isinstance(cause, StepFailedError):
+                failed += cause.path.split()
+            cause = cause.__cause__ or cause.__context__
+        told = "".join(traceback.format_exception(error))
+        reason = f"{type(error).__name__}: {error}"
+        at = " ".join(dict.fromkeys(failed))
+        self._end(drive, runs.break_down(drive.run, reason, told, at, self._store.now()))
+
+    def _end(self, drive: Drive, change: RunChange) -> None:
+        drive.write(change)
+        withdraw_asks(self._store, drive.run, self._crew, f"run {drive.run.id} has ended")
+
+    def close(self) -> None:
+        """End what works for this process; the runs go on elsewhere, or when it comes back."""
+        self._closing = True
+        for drive in list(self._drives.values()):
+            drive.closing.set()
+            for turn in list(drive.agents.values()):
+                if process := drive.turns[turn.id].process:
+                    processes.end(processes.parse(process), ("GATE_TURN", turn.id))
+        self._heart.stop()
+
+
+def withdraw_asks(store: Store, run: Run, crew: Crew, reason: str) -> None:
+    """Nobody needs to answer for a run that has ended."""
+    for ask in store.asks.pending_of_run(run.id):
+        permitting.retire(store, ask, crew.caller, reason)

@@ -1,0 +1,207 @@
+"""The journal of one drive: what was recorded, and every fenced write that adds to it."""
+
+from __future__ import annotations
+
+import threading
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from humangate.domain import runs
+from humangate.domain.digests import digest
+from humangate.domain.runs import FlowCall, Run, RunChange, Turn
+from humangate.doors.workspace import Place, Workspace
+from humangate.errors import BranchFailedError, StepFailedError, UsageError
+from humangate.service.claiming import LEASE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from humangate.domain.asks import Ask, Origin
+    from humangate.domain.calls import Call
+    from humangate.domain.principals import Caller
+    from humangate.domain.roles import Role
+    from humangate.doors.driver import Driver
+    from humangate.doors.store import Store
+
+
+class Terms(NamedTuple):
+    """What a flow says about its waits for people."""
+
+    on_timeout: str = "stuck"
+    """`stuck`, `fail`, or `return`."""
+    human_seconds: float = 86_400.0
+    human: bool = True
+    """Whether NEEDS_HUMAN asks a person unless a call says otherwise."""
+
+
+class Crew(NamedTuple):
+    """What a drive needs from outside."""
+
+    load: Callable[[Run], tuple[Callable[[str], Any], Terms, str]]
+    """The flow of a run: its function, its terms, and the digest of its source."""
+    role: Callable[[Run, str], Role]
+    driver: Callable[[Role, Callable[..., Any] | None], Driver]
+    """How to talk to a role; with a function, that takes the place of an agent's program."""
+    workspace: Workspace
+    tool_call: Callable[[str, Any, str], Call]
+    """Tool, input and folder as a call that can be approved."""
+    going_on: Callable[[Origin], str]
+    caller: Caller
+    """Opens the asks of runs."""
+    said: Callable[[Run, str, str, str], None]
+    """Run, path, role and what its agent says, for people who look on."""
+
+
+def place_of(run: Run) -> Place:
+    return Place(run.folder, run.root, run.branch, run.base)
+
+
+class Parked(BaseException):
+    """The flow cannot go on here before a person or a time comes; every later call raises it again."""
+
+    def __init__(self, waiting: tuple[FlowCall, ...] = (), wake_at: datetime | None = None) -> None:
+        super().__init__("this flow waits for a person")
+        self.waiting = waiting
+        self.wake_at = wake_at
+
+
+class Halted(BaseException):
+    """The run is stuck at a call: its record does not fit, or nobody answered."""
+
+    def __init__(self, reason: str, path: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.path = path
+
+
+class Overtaken(BaseException):
+    """Somebody else holds the run now; nothing more may be done here."""
+
+
+class Closing(BaseException):
+    """This process ends; the run goes on in another."""
+
+
+class Drive:
+    """One drive of one run. Branches on several threads share it."""
+
+    def __init__(self, store: Store, crew: Crew, run: Run, terms: Terms) -> None:
+        self.store = store
+        self.crew = crew
+        self.run = run
+        self.terms = terms
+        self.closing = threading.Event()
+        self.lock = threading.RLock()
+        self.agents: dict[str, Turn] = {}
+        """Turns whose agents work for this drive now."""
+        self.calls = {call.path: call for call in store.runs.calls(run.id)}
+        self.turns = {turn.id: turn for turn in store.runs.turns(run.id)}
+
+    def write(self, change: RunChange) -> None:
+        """Write a step, if the run is still ours; proves and extends the claim."""
+        with self.lock:
+            after = change.run
+            if after.state == "running":
+                after = after._replace(lease_until=self.store.now() + LEASE)
+            if not self.store.runs.change(change._replace(run=after), self.run):
+                raise Overtaken
+            self.run = after
+            self.calls.update({call.path: call for call in change.calls})
+            self.turns.update({turn.id: turn for turn in change.turns})
+
+    def put(self, call: FlowCall, *turns: Turn, agent: str | None = None) -> FlowCall:
+        """Write a call as it stands, with turns of it."""
+        with self.lock:
+            run = self.run if agent is None else self.run._replace(agent=agent)
+            self.write(RunChange(run, (call,), turns))
+        return call
+
+    def record(self, call: FlowCall, value: Any) -> Any:
+        with self.lock:
+            self.write(runs.record(self.run, call, value, self.store.now()))
+        return value
+
+    def fail(self, call: FlowCall, kind: str, message: str, outcomes: Any = None) -> None:
+        error = {"kind": kind, "message": message}
+        with self.lock:
+            self.write(runs.fail(self.run, call._replace(value=outcomes), error, self.store.now()))
+
+    def next_turn_number(self, path: str) -> int:
+        return sum(turn.path == path for turn in self.turns.values()) + 1
+
+
+class Branch:
+    """A line of calls: the flow itself, or one branch of a `parallel` call."""
+
+    def __init__(self, drive: Drive, prefix: str = "", stop: threading.Event | None = None) -> None:
+        self.drive = drive
+        self.prefix = prefix
+        self.stop = stop
+        """Set when a neighbouring branch has failed."""
+        self.count = 0
+        self.over: BaseException | None = None
+        self.step: FlowCall | None = None
+        """The step that runs now; it may make no calls of its own."""
+
+    def begin(self, name: str, label: str, arguments: Any) -> FlowCall:
+        """The record of the next call, or a new one that is not written yet."""
+        if self.over:
+            raise self.over
+        if self.step:
+            raise UsageError(f"{name}() was called inside step {self.step.path}: call it outside")
+        if self.drive.closing.is_set():
+            self.raise_always(Closing())
+        if self.stop and self.stop.is_set():
+            self.raise_always(Parked())
+        self.count += 1
+        path = f"{self.prefix}{self.count}"
+        wanted = digest(arguments)
+        found = self.drive.calls.get(path)
+        if found is None:
+            now = self.drive.store.now()
+            return FlowCall(self.drive.run.id, path, name, label, wanted, now)
+        if why := runs.misfit(found, name, label, wanted):
+            self.raise_always(Halted(why, path))
+        return found
+
+    def raise_always(self, end: BaseException) -> NoReturn:
+        """From now on every call in this branch raises this: no `finally` may start work."""
+        self.over = end
+        raise end
+
+    def come_out(self) -> None:
+        """The code has ended; if it swallowed what ended it before, that still counts."""
+        if self.over:
+            raise self.over
+
+    def park(self, call: FlowCall, wake_at: datetime | None = None) -> NoReturn:
+        self.raise_always(Parked((call,) if wake_at is None else (), wake_at))
+
+    def halt(self, reason: str, call: FlowCall) -> NoReturn:
+        self.raise_always(Halted(reason, call.path))
+
+
+current: ContextVar[Branch] = ContextVar("current")
+"""The branch that the calls of a flow's code belong to, on each thread of its own."""
+
+
+def result_of(call: FlowCall) -> Any:
+    """What a call that is over gives the flow, the first time and every time."""
+    if call.state != "failed":
+        return call.value
+    if call.name == "parallel":
+        raise BranchFailedError(call.error["message"], call.path, call.value)
+    raise StepFailedError(call.error["kind"], call.error["message"], call.path)
+
+
+def jsoned(value: Any) -> Any:
+    """A value as JSON gives it back, so that live and replayed code see the same."""
+    import json
+
+    return json.loads(json.dumps(value, allow_nan=False))
+
+
+def waiting_asks(drive: Drive, calls: tuple[FlowCall, ...]) -> list[Ask]:
+    found = (drive.store.asks.get(call.ask_id) for call in calls)
+    return [ask for ask in found if ask]

@@ -1,0 +1,213 @@
+"""What people do with runs: start, stop, take up again, fork, signal, delete."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from humangate import processes
+from humangate.domain import runs, signals
+from humangate.domain.answers import Given
+from humangate.domain.asks import make_id
+from humangate.domain.display import storable
+from humangate.domain.principals import must_be_a_person
+from humangate.domain.runs import Carried, FlowCall, Run, RunChange, Turn
+from humangate.errors import NotFoundError, RefusedError, UsageError
+from humangate.service import answering, permitting
+from humangate.service.journalling import place_of
+from humangate.service.settling import moved_in
+
+if TYPE_CHECKING:
+    from humangate.domain.asks import Ask
+    from humangate.domain.principals import Caller
+    from humangate.doors.store import Store
+    from humangate.doors.workspace import Place, Workspace
+
+_BEING_MADE = "its folder is being made; if this stays, that failed: gate resume"
+NOT_STARTED = "not started yet: gate resume starts it"
+_YES = ("CONTINUE", "APPROVED", "APPROVE", "YES")
+_NO = ("STOP", "REJECTED", "REJECT", "NO")
+
+
+class Wish(NamedTuple):
+    """What somebody wants to run."""
+
+    flow: str
+    source: str
+    source_digest: str
+    prompt: str
+    project: str
+    in_place: bool = False
+    with_changes: bool = False
+    begin: bool = True
+    """Otherwise it is made and waits for `gate resume`."""
+
+
+def start(store: Store, workspace: Workspace, wish: Wish, caller: Caller) -> tuple[Run, Place]:
+    """A new run, ready to be driven; and where its agents will work."""
+    new = Run(
+        id=0,
+        flow=storable(wish.flow),
+        source=wish.source,
+        source_digest=wish.source_digest,
+        prompt=storable(wish.prompt),
+        project=wish.project,
+        sponsor=caller.principal,
+        created_at=store.now(),
+        state="stuck",
+        reason=_BEING_MADE,
+    )
+    run = store.runs.add(new, [runs.started(new, caller)], Carried())
+    place = (
+        in_place(wish.project)
+        if wish.in_place
+        else workspace.make(wish.project, run.id, with_changes=wish.with_changes)
+    )
+    return _open(store, run, place, begin=wish.begin), place
+
+
+def in_place(project: str) -> Place:
+    from humangate.doors.workspace import Place
+
+    return Place(project, project)
+
+
+def _open(store: Store, run: Run, place: Place, *, begin: bool) -> Run:
+    after = moved_in(run, place)._replace(
+        state="ready" if begin else "stuck", reason="" if begin else NOT_STARTED
+    )
+    if not store.runs.change(RunChange(after), run):
+        raise RefusedError(f"run {run.id} was changed by somebody else while it was made")
+    return after
+
+
+def get(store: Store, run_id: int) -> Run:
+    run = store.runs.get(run_id)
+    if run is None:
+        raise NotFoundError(f"there is no run {run_id}: gate list shows them")
+    return run
+
+
+def stop(store: Store, run_id: int, caller: Caller, reason: str) -> Run:
+    """End a run: its agents, its asks, and whoever drives it."""
+    while True:
+        run = get(store, run_id)
+        change = runs.stop(run, caller, storable(reason) or "stopped", store.now())
+        if store.runs.change(change, run):
+            break
+    for turn in store.runs.turns(run_id):
+        if not turn.ended_at and turn.process and not turn.by:
+            processes.end(processes.parse(turn.process), ("GATE_TURN", turn.id))
+    for ask in store.asks.pending_of_run(run_id):
+        permitting.retire(store, ask, caller, f"run {run_id} was stopped: {reason}")
+    return change.run
+
+
+def resume(store: Store, run_id: int, caller: Caller, accept: str = "") -> Run:
+    """Take up an ended run where it stopped; what waits or runs already is left alone."""
+    while True:
+        run = get(store, run_id)
+        if not run.ended and not accept:
+            return run
+        calls = store.runs.calls(run_id)
+        asks = (store.asks.get(call.ask_id) for call in calls if call.state == "waiting")
+        unanswered = [ask.id for ask in asks if ask and ask.status in ("timed_out", "cancelled")]
+        change = runs.resume(run, calls, unanswered, caller, accept)
+        if store.runs.change(change, run):
+            return change.run
+
+
+def fork(
+    store: Store, workspace: Workspace, run_id: int, path: str, caller: Caller
+) -> tuple[Run, Place]:
+    """A new run that shares the records before a call, and the folder as it was then."""
+    run, calls = get(store, run_id), store.runs.calls(run_id)
+    shared = runs.shared(calls, path)
+    carried = runs.carried(shared, store.runs.turns(run_id))
+    new = Run(
+        id=0,
+        flow=run.flow,
+        source=run.source,
+        source_digest=run.source_digest,
+        prompt=run.prompt,
+        project=run.project,
+        sponsor=caller.principal,
+        created_at=store.now(),
+        state="stuck",
+        reason=_BEING_MADE,
+        parent=run.id,
+        parent_path=path,
+    )
+    made = store.runs.add(new, [runs.started(new, caller)], carried)
+    if run.branch:
+        snapshot = _snapshot(workspace, run, calls, path)
+        place = workspace.make(run.project, made.id, snapshot=snapshot)
+    else:
+        place = place_of(run)
+    return _open(store, made, place, begin=True), place
+
+
+def _snapshot(workspace: Workspace, run: Run, calls: list[FlowCall], path: str) -> str:
+    """The folder as it was before a call: snapshots are taken before agents work."""
+    later = [call for call in calls if runs.order(call.path) >= runs.order(path)]
+    taken = next((call.snapshot for call in later if call.snapshot), "")
+    return taken or workspace.snapshot(place_of(run), run.id, f"{path}-fork")
+
+
+def only_ask(store: Store, run_id: int) -> Ask:
+    """The one ask that a run waits for."""
+    get(store, run_id)
+    asks = store.asks.pending_of_run(run_id)
+    if not asks:
+        raise NotFoundError(f"run {run_id} waits for nobody: gate status {run_id}")
+    if len(asks) > 1:
+        names = ", ".join(ask.id for ask in asks)
+        raise UsageError(f"run {run_id} waits for several answers: name one of {names}")
+    return asks[0]
+
+
+def signal(store: Store, run_id: int, status: str, message: str, caller: Caller) -> Ask:
+    """Give a run the signal it waits for, without anybody's session."""
+    must_be_a_person(caller, "signals for a run")
+    ask = only_ask(store, run_id)
+    given = signals.parse_signal({"status": status, "summary": message})
+    if given is None:
+        raise UsageError("a status is a word: DONE, APPROVED, CONTINUE, STOP …")
+    caller = caller._replace(via="signal")
+    if ask.question.gates:
+        if given.status not in (*_YES, *_NO):
+            raise UsageError(f"{ask.id} is a gate: its status is CONTINUE or STOP")
+        value = "yes" if given.status in _YES else "no"
+        return answering.answer(store, ask.id, caller, Given(value, message))[1]
+    if ask.question.kind not in ("text", "choice"):
+        raise UsageError(f"{ask.id} is a {ask.question.kind}: gate answer {ask.id}")
+    joined(store, ask, caller, given)
+    value = message or given.status
+    if ask.question.kind == "choice":
+        return answering.answer(store, ask.id, caller, Given({"other": value}))[1]
+    return answering.answer(store, ask.id, caller, Given(value))[1]
+
+
+def joined(store: Store, ask: Ask, caller: Caller, given: signals.Signal) -> None:
+    """Keep a signal that a person gives in the agent's place, as a turn of its call."""
+    run_id = runs.run_of(ask.origin.owner) or 0
+    path = ask.origin.owner.partition("/")[2]
+    while True:
+        run, now = get(store, run_id), store.now()
+        number = sum(turn.path == path for turn in store.runs.turns(run_id)) + 1
+        turn = Turn(
+            make_id(12, os.urandom(16), "t-"), run_id, path, number, ask.origin.agent, "", "", "",
+            now, by=caller.actor, ask_id=ask.id, ended_at=now, signal=signals.to_json(given),
+        )  # fmt: skip
+        if store.runs.change(RunChange(run, turns=(turn,)), run):
+            return
+
+
+def delete(store: Store, run_id: int, caller: Caller) -> Run:
+    """Forget an ended run; the audit trail keeps what it tells of it."""
+    run = get(store, run_id)
+    runs.must_be_ended(run)
+    told = runs.event("run.deleted", run, caller.actor, via=caller.via, evidence=caller.evidence)
+    if not store.runs.delete(run, [told]):
+        raise RefusedError(f"run {run_id} was taken up by somebody else just now")
+    return run

@@ -1,0 +1,213 @@
+"""Runs in SQLite, with their calls and turns."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from humangate.domain.runs import Carried, FlowCall, Run, RunChange, Turn, order
+from humangate.store.sqlite.queries import load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humangate.domain.audit import Event
+    from humangate.store.sqlite.store import SqliteStore
+
+_SQL = load("runs")
+
+
+class SqliteRuns:
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self._db = store.connection
+
+    def add(self, run: Run, events: Sequence[Event], carried: Carried) -> Run:
+        with self._store.transaction() as at:
+            number = self._db.raw.execute(_SQL["insert_run"], _to_row(run)[1:]).get
+            new = run._replace(id=number)
+            calls, turns = carried.by(new.id)
+            for call in calls:
+                self._db.write(_SQL["put_call"], _call_row(call))
+            for turn in turns:
+                self._db.write(_SQL["put_turn"], _turn_row(turn))
+            self._store.record(at, [event._replace(subject=new.name) for event in events])
+        return new
+
+    def get(self, run_id: int) -> Run | None:
+        found = self._runs("get_run", run_id)
+        return found[0] if found else None
+
+    def newest(self, limit: int, *, active: bool = False) -> list[Run]:
+        return self._runs("active_runs" if active else "newest_runs", limit)
+
+    def ready(self, limit: int) -> list[int]:
+        rows = self._db.rows(_SQL["ready_runs"], (_text(self._store.now()), limit))
+        return [number for (number,) in rows]
+
+    def next_ready_at(self) -> datetime | None:
+        return _time(self._db.rows(_SQL["next_ready_at"])[0][0])
+
+    def running(self) -> list[Run]:
+        return self._runs("running_runs")
+
+    def change(self, change: RunChange, expected: Run) -> bool:
+        run = change.run
+        # What nobody waits for wakes nobody: a flow may record thousands of steps a second.
+        quiet = run.state == expected.state and not change.turns
+        begin = self._store.quiet_transaction if quiet else self._store.transaction
+        try:
+            with begin() as at:
+                self._write_run(run, expected)
+                for call in change.calls:
+                    self._db.write(_SQL["put_call"], _call_row(call))
+                for turn in change.turns:
+                    self._db.write(_SQL["put_turn"], _turn_row(turn))
+                if run.state == "waiting_human":
+                    self._db.write(_SQL["ready_if_answered"], (run.id,))
+                self._store.record(at, change.events)
+        except _OvertakenError:
+            return False
+        except apsw.ConstraintError as error:
+            if any(self.holder(turn.cli, turn.session) for turn in change.turns):
+                return False
+            raise self._db.trouble(error) from error
+        return True
+
+    def _write_run(self, run: Run, expected: Run) -> None:
+        if run._replace(lease_until=None) == expected._replace(lease_until=None):
+            lease = (_text(run.lease_until), run.id, run.claim)
+            written = self._db.write(_SQL["extend_lease"], lease)
+        else:
+            condition = (run.id, expected.claim, expected.state)
+            written = self._db.write(_SQL["change_run"], (*_state(run), *condition))
+        if not written:
+            raise _OvertakenError
+
+    def extend(self, run: Run, until: datetime) -> bool:
+        with self._store.quiet_transaction():
+            return bool(self._db.write(_SQL["extend_lease"], (_text(until), run.id, run.claim)))
+
+    def calls(self, run_id: int) -> list[FlowCall]:
+        found = [_to_call(row) for row in self._db.rows(_SQL["calls_of_run"], (run_id,))]
+        return sorted(found, key=lambda call: order(call.path))
+
+    def turns(self, run_id: int) -> list[Turn]:
+        return [_to_turn(row) for row in self._db.rows(_SQL["turns_of_run"], (run_id,))]
+
+    def turn(self, turn_id: str) -> Turn | None:
+        rows = self._db.rows(_SQL["get_turn"], (turn_id,))
+        return _to_turn(rows[0]) if rows else None
+
+    def holder(self, cli: str, session: str) -> Turn | None:
+        rows = self._db.rows(_SQL["holder_of_session"], (cli, session))
+        return _to_turn(rows[0]) if rows else None
+
+    def offer(self, turn_id: str, signal: Any) -> bool:
+        with self._store.transaction():
+            return bool(self._db.write(_SQL["offer_signal"], (json.dumps(signal), turn_id)))
+
+    def delete(self, run: Run, events: Sequence[Event]) -> bool:
+        with self._store.transaction() as at:
+            found = bool(self._db.write(_SQL["delete_run"], (run.id, run.claim)))
+            if found:
+                self._store.record(at, events)
+            return found
+
+    def _runs(self, query: str, *parameters: Any) -> list[Run]:
+        return [_to_run(row) for row in self._db.rows(_SQL[query], parameters)]
+
+
+class _OvertakenError(Exception):
+    """Undoes a transaction of somebody whose claim is no longer the newest."""
+
+
+def _text(at: datetime | None) -> str | None:
+    return at.isoformat(timespec="microseconds") if at else None
+
+
+def _time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+def _json(value: Any) -> str | None:
+    return None if value is None else json.dumps(value)
+
+
+def _load(text: str | None) -> Any:
+    return None if text is None else json.loads(text)
+
+
+def _state(run: Run) -> tuple[Any, ...]:
+    return (
+        run.source_digest,
+        run.folder,
+        run.root,
+        run.branch,
+        run.base,
+        run.state,
+        run.reason,
+        run.error,
+        _json(run.result),
+        run.agent,
+        run.at_path,
+        _text(run.ready_at),
+        _text(run.waiting_since),
+        _text(run.ended_at),
+        run.claim,
+        run.owner,
+        _text(run.lease_until),
+    )
+
+
+def _to_row(run: Run) -> tuple[Any, ...]:
+    digest, *place_and_state, claim, owner, lease = _state(run)
+    head = (run.id, run.flow, run.source, digest, run.prompt, run.project, run.sponsor)
+    parent = (run.parent, run.parent_path)
+    return (*head, _text(run.created_at), *place_and_state, *parent, claim, owner, lease)
+
+
+def _to_run(row: Any) -> Run:
+    values = list(row)
+    values[7] = datetime.fromisoformat(row[7])
+    values[15] = _load(row[15])
+    for place in (18, 19, 20, 25):
+        values[place] = _time(row[place])
+    return Run(*values)
+
+
+def _call_row(call: FlowCall) -> tuple[Any, ...]:
+    return (
+        *call[:5],
+        _text(call.started_at),
+        call.state,
+        _json(call.value),
+        _json(call.error),
+        *call[9:16],
+        _text(call.ended_at),
+    )
+
+
+def _to_call(row: Any) -> FlowCall:
+    values = list(row)
+    values[5] = datetime.fromisoformat(row[5])
+    values[7:9] = _load(row[7]), _load(row[8])
+    values[12:14] = bool(row[12]), bool(row[13])
+    values[16] = _time(row[16])
+    return FlowCall(*values)
+
+
+def _turn_row(turn: Turn) -> tuple[Any, ...]:
+    *head, started, fork_of, process, by, ask_id, ended, signal, words, _ = turn
+    return (*head, _text(started), fork_of, process, by, ask_id, _text(ended), _json(signal), words)
+
+
+def _to_turn(row: Any) -> Turn:
+    values = list(row)
+    values[8] = datetime.fromisoformat(row[8])
+    values[13] = _time(row[13])
+    values[14], values[16] = _load(row[14]), _load(row[16])
+    return Turn(*values)

@@ -1,0 +1,88 @@
+-- name: insert_run
+INSERT INTO runs VALUES (
+    NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+) RETURNING id;
+
+-- name: change_run
+-- The conditional write of every step: an owner whose claim is no longer the newest writes nothing.
+UPDATE runs SET
+    source_digest = ?, folder = ?, root = ?, branch = ?, base = ?, state = ?, reason = ?,
+    error = ?, result = ?, agent = ?, at_path = ?, ready_at = ?, waiting_since = ?, ended_at = ?,
+    claim = ?, owner = ?, lease_until = ?
+WHERE id = ? AND claim = ? AND state = ?;
+
+-- name: extend_lease
+-- The same proof, for a step that changes nothing else of the run.
+UPDATE runs SET lease_until = ? WHERE id = ? AND claim = ? AND state = 'running';
+
+-- name: ready_if_answered
+-- Somebody may have answered, or asked the agent back, while the run was about to park.
+UPDATE runs SET state = 'ready' WHERE id = ? AND state = 'waiting_human' AND EXISTS (
+    SELECT 1 FROM calls JOIN asks ON asks.id = calls.ask_id
+    WHERE calls.run = runs.id AND calls.state = 'waiting'
+        AND (asks.status <> 'pending' OR (asks.asked_back > asks.heard AND calls.name = 'run'))
+);
+
+-- name: get_run
+SELECT * FROM runs WHERE id = ?;
+
+-- name: newest_runs
+SELECT * FROM runs ORDER BY id DESC LIMIT ?;
+
+-- name: active_runs
+SELECT * FROM runs WHERE state IN ('ready', 'running', 'waiting_human') ORDER BY id DESC LIMIT ?;
+
+-- name: ready_runs
+-- Those that have no time come first. A run may also wait for people and for a time at once.
+SELECT id FROM (
+    SELECT id, ready_at FROM runs
+    WHERE state = 'ready' AND (ready_at IS NULL OR ready_at <= ?1)
+    UNION ALL
+    SELECT id, ready_at FROM runs
+    WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND ready_at <= ?1
+) ORDER BY ready_at, id LIMIT ?2;
+
+-- name: next_ready_at
+SELECT min(at) FROM (
+    SELECT min(ready_at) AS at FROM runs WHERE state = 'ready' AND ready_at IS NOT NULL
+    UNION ALL
+    SELECT min(ready_at) FROM runs WHERE state = 'waiting_human' AND ready_at IS NOT NULL
+);
+
+-- name: running_runs
+SELECT * FROM runs WHERE state = 'running' ORDER BY id;
+
+-- name: put_call
+INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (run, path) DO UPDATE SET
+    name = excluded.name, label = excluded.label, digest = excluded.digest, state = excluded.state,
+    value = excluded.value, error = excluded.error, ask_id = excluded.ask_id,
+    attempt = excluded.attempt, asked = excluded.asked, dangerous = excluded.dangerous,
+    accepted = excluded.accepted, snapshot = excluded.snapshot, owner = excluded.owner,
+    ended_at = excluded.ended_at;
+
+-- name: calls_of_run
+SELECT * FROM calls WHERE run = ?;
+
+-- name: put_turn
+-- What the agent offered is its own to write.
+INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)
+ON CONFLICT (id) DO UPDATE SET
+    session = excluded.session, sent = excluded.sent, process = excluded.process,
+    started_at = excluded.started_at, ended_at = excluded.ended_at, signal = excluded.signal,
+    words = excluded.words;
+
+-- name: turns_of_run
+SELECT * FROM turns WHERE run = ? ORDER BY started_at, number;
+
+-- name: get_turn
+SELECT * FROM turns WHERE id = ?;
+
+-- name: holder_of_session
+SELECT * FROM turns WHERE cli = ? AND session = ? AND ended_at IS NULL AND session <> '';
+
+-- name: offer_signal
+UPDATE turns SET offered = ? WHERE id = ? AND ended_at IS NULL;
+
+-- name: delete_run
+DELETE FROM runs WHERE id = ? AND claim = ?;
