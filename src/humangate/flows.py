@@ -6,16 +6,16 @@ again its code runs from the beginning, and recorded calls give back what they g
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from humangate.domain.asks import parse_priority
 from humangate.domain.deadlines import Escalation
-from humangate.errors import UsageError
+from humangate.errors import StoreTroubleError, UsageError
 from humangate.service import branching, calling, instructing
 from humangate.service.asking import Request
 from humangate.service.branching import Stuck
 from humangate.service.instructing import Wanted
-from humangate.service.journalling import Terms, current
+from humangate.service.journalling import Terms, Unwritable, current
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from humangate.gate import AskOptions
     from humangate.service.journalling import Branch
 
+_T = TypeVar("_T")
 _ON_TIMEOUT = ("stuck", "fail", "return")
 
 
@@ -95,14 +96,13 @@ def run(
     """
     work = None if isinstance(role, str) else role
     name = role if isinstance(role, str) else getattr(role, "__name__", type(role).__name__)
-    return instructing.instruct(
-        _here("run"), Wanted(name, prompt or "", session, human, returns, tries, work)
-    )
+    wanted = Wanted(name, prompt or "", session, human, returns, tries, work)
+    return _made("run", instructing.instruct, wanted)
 
 
 def pause(message: str, **more: Unpack[AskOptions]) -> Approval:
     """A gate: true when, and only when, a person approves. `.reason` and `.message` say why."""
-    return cast("Approval", calling.pause(_here("pause"), message, _request(more)))
+    return cast("Approval", _made("pause", calling.pause, message, _request(more)))
 
 
 def ask(
@@ -111,7 +111,7 @@ def ask(
     """A question to a person: a text, a choice among options, or a form."""
     kind = "choice" if options and kind == "text" else kind
     request = Request(prompt, kind, tuple(options), **_request(more))
-    return calling.ask(_here("ask"), request)
+    return _made("ask", calling.ask, request)
 
 
 def _request(more: Any) -> dict[str, Any]:
@@ -141,14 +141,14 @@ def step(
     """
     label = name or getattr(work, "__name__", type(work).__name__)
     arguments = [list(args), named]
-    return calling.step(
-        _here("step"), lambda: work(*args, **named), label, arguments, dangerous=dangerous
+    return _made(
+        "step", calling.step, lambda: work(*args, **named), label, arguments, dangerous=dangerous
     )
 
 
 def read(path: str) -> str:
     """The text of a file in the run's folder, the same at every replay."""
-    return calling.read(_here("read"), path)
+    return _made("read", calling.read, path)
 
 
 def parallel(
@@ -165,27 +165,27 @@ def parallel(
     branches = cast("list[Callable[[], Any]]", list(cast("Iterable[Any]", given)))
     if not all(callable(one) for one in branches):
         raise UsageError("parallel takes functions without arguments: lambda: run('coder', …)")
-    return branching.parallel(_here("parallel"), branches, limit, settle=settle)
+    return _made("parallel", branching.parallel, branches, limit, settle=settle)
 
 
 def sleep(seconds: float) -> None:
     """Go on after so long; no process waits meanwhile."""
-    calling.sleep(_here("sleep"), seconds)
+    _made("sleep", calling.sleep, seconds)
 
 
 def now() -> datetime:
     """The time, the same at every replay."""
-    return calling.now(_here("now"))
+    return _made("now", calling.now)
 
 
 def random() -> float:
     """A number from 0 to 1, the same at every replay."""
-    return calling.random(_here("random"))
+    return _made("random", calling.random)
 
 
 def log(text: str) -> None:
     """A line in the run's record, written once."""
-    calling.log(_here("log"), text)
+    _made("log", calling.log, text)
 
 
 def context() -> Context:
@@ -195,6 +195,15 @@ def context() -> Context:
     return Context(
         made.id, made.prompt, made.project, made.folder, branch.count, call.key if call else ""
     )
+
+
+def _made(name: str, call: Callable[..., _T], *args: Any, **named: Any) -> _T:
+    """Make a call. What cannot be recorded must not go on, whatever the flow's code catches."""
+    branch = _here(name)
+    try:
+        return call(branch, *args, **named)
+    except StoreTroubleError as trouble:
+        branch.raise_always(Unwritable(trouble))
 
 
 def _here(name: str) -> Branch:

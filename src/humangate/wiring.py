@@ -249,6 +249,7 @@ def flow_driver(store: Store) -> FlowDriver:
 
 def crew(store: Store) -> Crew:
     """What drives need from outside."""
+    from humangate.domain.runs import DRIVER
     from humangate.service.journalling import Crew
     from humangate.workspaces import roles
 
@@ -259,7 +260,7 @@ def crew(store: Store) -> Crew:
         workspace=workspace(store),
         tool_call=call,
         going_on=going_on,
-        caller=surroundings.caller(os.environ, "flow")._replace(agent=None),
+        caller=surroundings.caller(os.environ, "flow")._replace(principal=DRIVER, agent=None),
         said=Papers(store.path).write,
     )
 
@@ -313,4 +314,6 @@ def worker(store: Store, driver: FlowDriver, slots: int) -> Worker:
     from humangate.service.claiming import Abandoned
     from humangate.service.sweeping import sweep
 
-    return Worker(store, driver.drive, Abandoned(store).find, lambda: sweep(store), slots)
+    return Worker(
+        store, driver.drive, Abandoned(store, driver.is_driving).find, lambda: sweep(store), slots
+    )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import TYPE_CHECKING
+
+from humangate.errors import GateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,6 +97,9 @@ class Worker:
         while run:
             try:
                 self._drive(run)
+            except GateError as error:
+                # The run is taken up again once the store can be written.
+                print(f"gate: run {run.id}: {error}", file=sys.stderr)
             finally:
                 with self._lock:
                     self._busy.discard(run.id)

@@ -167,9 +167,11 @@ class _Parallel:
         if failed and not self._settle:
             first = min(failed, key=lambda end: end.number)
             message = f"branch {first.number + 1}: {outcomes[first.number]['error']['message']}"
-            self._drive.fail(self._call, "BranchFailedError", message, outcomes)
-            paths = [e.error.path for e in failed if isinstance(e.error, StepFailedError)]
-            raise BranchFailedError(message, " ".join([self._call.path, *paths]), outcomes)
+            inner = [e.error.path for e in failed if isinstance(e.error, StepFailedError)]
+            paths = " ".join([self._call.path, *inner])
+            call = self._call._replace(value=outcomes)
+            self._drive.fail(call, "BranchFailedError", message, paths)
+            raise BranchFailedError(message, paths, outcomes)
         values = outcomes if self._settle else [one["value"] for one in outcomes]
         return list(self._drive.record(self._call, values))
 

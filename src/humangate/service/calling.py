@@ -13,7 +13,7 @@ from humangate.domain.outcomes import outcome as outcome_of
 from humangate.errors import StepFailedError, UsageError
 from humangate.service import asking, sweeping, waiting
 from humangate.service.asking import Request
-from humangate.service.journalling import jsoned, result_of
+from humangate.service.journalling import jsoned, place_of, result_of, said_before
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,14 +49,23 @@ def step(
         )
     branch.step = call
     try:
-        value = jsoned(work())
+        done = work()
     except Exception as error:
-        kind, message = type(error).__name__, str(error)
-        branch.drive.fail(call, kind, message)
-        raise StepFailedError(kind, message, call.path) from error
+        raise _failed(branch, call, error, str(error)) from error
     finally:
         branch.step = None
+    try:
+        value = jsoned(done)
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"it ran, but what it returned is no JSON: {error}"
+        raise _failed(branch, call, error, message) from error
     return branch.drive.record(call, value)
+
+
+def _failed(branch: Branch, call: FlowCall, error: Exception, message: str) -> StepFailedError:
+    kind = type(error).__name__
+    branch.drive.fail(call, kind, message)
+    return StepFailedError(kind, message, call.path)
 
 
 def _settle_doubt(branch: Branch, call: FlowCall) -> tuple[bool, FlowCall]:
@@ -119,7 +128,23 @@ def _typed(text: str | None) -> Any:
 def pause(branch: Branch, message: str, more: dict[str, Any]) -> Outcome:
     """A gate: true when, and only when, a person approves."""
     call = branch.begin("pause", message, jsoned([message, more]))
-    return _asked(branch, call, Request(message, "approval", **more))
+    request = Request(message, "approval", **more)
+    if call.state == "open" and not request.going_on:
+        request = request._replace(going_on=_look_at(branch, call))
+    return _asked(branch, call, request)
+
+
+def _look_at(branch: Branch, call: FlowCall) -> str:
+    """What a person should look at before they let a run go on."""
+    run = branch.drive.run
+    said = [f"{one.who}:\n{one.what}" for one in said_before(branch.drive, call.path, "")]
+    changes = branch.drive.crew.workspace.diff(place_of(run)) if run.branch else ""
+    parts = [
+        f"Workspace: {run.folder}" + (f" (branch {run.branch})" if run.branch else ""),
+        *(["Said so far:", *said] if said else []),
+        *([f"Changes since the run began:\n{changes}"] if changes else []),
+    ]
+    return "\n\n".join(parts)
 
 
 def ask(branch: Branch, request: Request) -> Outcome:
@@ -170,7 +195,8 @@ def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = ""
         owner=runs.owner_of(run.id, call.path),
     )
     key = f"{call.key}/{call.asked}"
-    opened = asking.ask(drive.store, request, origin, drive.crew.caller, key).ask
+    author = drive.crew.caller._replace(principal=run.sponsor)
+    opened = asking.ask(drive.store, request, origin, author, key).ask
     return drive.put(call._replace(state="waiting", ask_id=opened.id))
 
 
@@ -198,9 +224,7 @@ def read(branch: Branch, path: str) -> str:
     try:
         text = _text(folder, wanted)
     except (OSError, ValueError, UsageError) as error:
-        kind = type(error).__name__
-        branch.drive.fail(call, kind, str(error))
-        raise StepFailedError(kind, str(error), call.path) from error
+        raise _failed(branch, call, error, str(error)) from error
     return str(branch.drive.record(call, text))
 
 

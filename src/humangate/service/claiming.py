@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from humangate import processes
 from humangate.domain import runs
+from humangate.errors import GateError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
     from humangate.domain.runs import Run
     from humangate.doors.store import Store
 
@@ -20,25 +25,32 @@ _GRACE_SECONDS = 5.0
 
 
 def claim(store: Store, run: Run) -> Run | None:
-    """Take a run into this process's hands; None when somebody was faster."""
+    """Take a run into this process's hands; None when it is not to be had."""
+    if run.ended or (run.state == "running" and not _is_left(run, store.now())):
+        return None
     change = runs.claim(run, str(processes.me()), store.now() + LEASE)
     return change.run if store.runs.change(change, run) else None
+
+
+def _is_left(run: Run, now: datetime) -> bool:
+    late = run.lease_until is None or run.lease_until <= now
+    return late or not processes.lives(processes.parse(run.owner))
 
 
 class Abandoned:
     """Finds runs whose owners are dead, or have been silent for too long."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, drives: Callable[[int], bool]) -> None:
+        """`drives` says whether this process is at work on a run."""
+        self._store, self._drives = store, drives
         self._late: dict[tuple[int, int], float] = {}
         """When a living owner's lease was first seen to have run out."""
 
     def find(self) -> list[Run]:
         found, late = [], {}
         now, monotonic = self._store.now(), self._store.monotonic()
-        me = str(processes.me())
         for run in self._store.runs.running():
-            if run.owner == me:
+            if self._drives(run.id):
                 continue
             if not processes.lives(processes.parse(run.owner)):
                 found.append(run)
@@ -77,8 +89,9 @@ class Heart:
             with self._lock:
                 held = list(self._held.values())
             for run in held:
-                # A claim that is lost shows at the drive's next write.
-                self._store.runs.extend(run, self._store.now() + LEASE)
+                # A claim that is lost shows at the drive's next write, and so does trouble.
+                with suppress(GateError):
+                    self._store.runs.extend(run, self._store.now() + LEASE)
 
     def stop(self) -> None:
         self._stopped.set()

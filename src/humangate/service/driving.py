@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import traceback
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from humangate.service.journalling import (
     Overtaken,
     Parked,
     Terms,
+    Unwritable,
     current,
     jsoned,
     waiting_asks,
@@ -47,19 +49,25 @@ class Driver:
         claimed = claiming.claim(self._store, run)
         if claimed is None:
             return self._store.runs.get(run.id) or run
-        self._heart.hold(claimed)
         drive = Drive(self._store, self._crew, claimed, Terms())
         self._drives[run.id] = drive
+        self._heart.hold(claimed)
         try:
             if self._closing:
                 drive.closing.set()
-            self._flow(drive)
+            end_agents(drive)
+            contextvars.copy_context().run(self._flow, drive)
         except Overtaken:
             pass
+        except Unwritable as unwritable:
+            raise unwritable.trouble from None
         finally:
             self._heart.let_go(claimed)
             del self._drives[run.id]
         return self._store.runs.get(run.id) or drive.run
+
+    def is_driving(self, run_id: int) -> bool:
+        return run_id in self._drives
 
     def _flow(self, drive: Drive) -> None:
         branch = Branch(drive)
@@ -135,6 +143,13 @@ class Driver:
                 if process := drive.turns[turn.id].process:
                     processes.end(processes.parse(process), ("GATE_TURN", turn.id))
         self._heart.stop()
+
+
+def end_agents(drive: Drive) -> None:
+    """Whoever worked for this run before is gone; what it left at work must go, too."""
+    for turn in drive.turns.values():
+        if turn.process and not turn.ended_at and not turn.by:
+            processes.end(processes.parse(turn.process), ("GATE_TURN", turn.id))
 
 
 def withdraw_asks(store: Store, run: Run, crew: Crew, reason: str) -> None:

@@ -14,13 +14,12 @@ from humangate.domain.outcomes import answer_text
 from humangate.domain.principals import Sighting
 from humangate.domain.roles import Role
 from humangate.domain.runs import FlowCall, Turn
-from humangate.domain.sending import Said
 from humangate.doors.driver import Ended, Events, Order, Ruling
-from humangate.errors import GateError, StepFailedError
+from humangate.errors import GateError, StepFailedError, StoreTroubleError
 from humangate.service import asking, conversing, permitting, waiting
 from humangate.service.asking import Request
 from humangate.service.calling import answer_to, open_ask
-from humangate.service.journalling import Closing, jsoned, place_of, result_of
+from humangate.service.journalling import Closing, jsoned, place_of, result_of, said_before
 from humangate.service.permitting import Held
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from humangate.domain.asks import Ask
     from humangate.domain.principals import Caller
     from humangate.domain.signals import Signal
-    from humangate.service.journalling import Branch, Drive
+    from humangate.service.journalling import Branch
 
 SIGNALS = os.path.join(".agents", "signals")
 CONTEXT = os.path.join(".agents", "context.md")
@@ -68,7 +67,7 @@ def instruct(branch: Branch, wanted: Wanted) -> Signal:
         return signals.from_json(result_of(call))
     try:
         return _Agent(branch, call, wanted).work()
-    except StepFailedError:
+    except (StepFailedError, StoreTroubleError):
         raise
     except GateError as error:
         kind = type(error).__name__
@@ -481,21 +480,3 @@ class _Agent:
     def _tried(self) -> int:
         done = [signals.from_json(turn.signal) for turn in self._turns() if turn.signal]
         return sum(bool(self._faults(signal)) for signal in done)
-
-
-def said_before(drive: Drive, path: str, since: str) -> list[Said]:
-    """What agents and people said in the calls before this one and after another."""
-    told = []
-    for call in sorted(drive.calls.values(), key=lambda call: runs.order(call.path)):
-        if call.state != "recorded" or not runs.is_before(call.path, path):
-            continue
-        if since and runs.order(call.path) <= runs.order(since):
-            continue
-        if call.name == "run":
-            words = sending.told(signals.from_json(call.value))
-            told.append(Said(call.path, call.label, words))
-        elif call.name in ("pause", "ask") and (ask := drive.store.asks.get(call.ask_id)):
-            answer = "" if ask.value is None else answer_text(ask, ask.value)
-            lines = [ask.question.prompt, ask.decision or answer or ask.status, ask.note]
-            told.append(Said(call.path, ask.settled_by or "gate", "\n".join(filter(None, lines))))
-    return told

@@ -6,11 +6,13 @@ import threading
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from humangate.domain import runs
+from humangate.domain import runs, sending, signals
 from humangate.domain.digests import digest
+from humangate.domain.outcomes import answer_text
 from humangate.domain.runs import FlowCall, Run, RunChange, Turn
+from humangate.domain.sending import Said
 from humangate.doors.workspace import Place, Workspace
-from humangate.errors import BranchFailedError, StepFailedError, UsageError
+from humangate.errors import BranchFailedError, StepFailedError, StoreTroubleError, UsageError
 from humangate.service.claiming import LEASE
 
 if TYPE_CHECKING:
@@ -79,6 +81,14 @@ class Overtaken(BaseException):
     """Somebody else holds the run now; nothing more may be done here."""
 
 
+class Unwritable(BaseException):
+    """The store cannot be written, so nothing may be done that would have to be recorded."""
+
+    def __init__(self, trouble: StoreTroubleError) -> None:
+        super().__init__(str(trouble))
+        self.trouble = trouble
+
+
 class Closing(BaseException):
     """This process ends; the run goes on in another."""
 
@@ -122,10 +132,11 @@ class Drive:
             self.write(runs.record(self.run, call, value, self.store.now()))
         return value
 
-    def fail(self, call: FlowCall, kind: str, message: str, outcomes: Any = None) -> None:
-        error = {"kind": kind, "message": message}
+    def fail(self, call: FlowCall, kind: str, message: str, paths: str = "") -> None:
+        """`paths`: the calls beneath it that failed, to be tried again with it."""
+        error = {"kind": kind, "message": message, "paths": paths}
         with self.lock:
-            self.write(runs.fail(self.run, call._replace(value=outcomes), error, self.store.now()))
+            self.write(runs.fail(self.run, call, error, self.store.now()))
 
     def next_turn_number(self, path: str) -> int:
         return sum(turn.path == path for turn in self.turns.values()) + 1
@@ -191,7 +202,7 @@ def result_of(call: FlowCall) -> Any:
     if call.state != "failed":
         return call.value
     if call.name == "parallel":
-        raise BranchFailedError(call.error["message"], call.path, call.value)
+        raise BranchFailedError(call.error["message"], call.error["paths"], call.value)
     raise StepFailedError(call.error["kind"], call.error["message"], call.path)
 
 
@@ -205,3 +216,21 @@ def jsoned(value: Any) -> Any:
 def waiting_asks(drive: Drive, calls: tuple[FlowCall, ...]) -> list[Ask]:
     found = (drive.store.asks.get(call.ask_id) for call in calls)
     return [ask for ask in found if ask]
+
+
+def said_before(drive: Drive, path: str, since: str) -> list[Said]:
+    """What agents and people said in the calls before this one and after another."""
+    told = []
+    for call in sorted(drive.calls.values(), key=lambda call: runs.order(call.path)):
+        if call.state != "recorded" or not runs.is_before(call.path, path):
+            continue
+        if since and runs.order(call.path) <= runs.order(since):
+            continue
+        if call.name == "run":
+            words = sending.told(signals.from_json(call.value))
+            told.append(Said(call.path, call.label, words))
+        elif call.name in ("pause", "ask") and (ask := drive.store.asks.get(call.ask_id)):
+            answer = "" if ask.value is None else answer_text(ask, ask.value)
+            lines = [ask.question.prompt, ask.decision or answer or ask.status, ask.note]
+            told.append(Said(call.path, ask.settled_by or "gate", "\n".join(filter(None, lines))))
+    return told
