@@ -118,12 +118,16 @@ def _options(given: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in texts if text))[:_MOST_OPTIONS]
 
 
+def signal_file(role: str, turn_id: str) -> str:
+    """Where an agent may leave its signal, in its folder; no other turn's signal is found there."""
+    return f".agents/signals/{role}-{turn_id}.json"
+
+
 def to_json(signal: Signal) -> dict[str, Any]:
     """As the journal keeps it."""
-    whole = signal._asdict() | {"options": list(signal.options), "more": dict(signal.more)}
-    return {
-        name: value for name, value in whole.items() if value != Signal._field_defaults.get(name)
-    }
+    defaults = Signal._field_defaults
+    given = {name: part for name, part in signal._asdict().items() if part != defaults.get(name)}
+    return given | ({"options": list(signal.options)} if signal.options else {})
 
 
 def from_json(kept: Mapping[str, Any]) -> Signal:
@@ -147,7 +151,7 @@ def judge(
         return given
     if not ended_ok:
         return Signal("ERROR", reason=storable(trouble) or "the agent ended badly")
-    return _last_signal(words) or _missing(words)
+    return _last_signal(words) or _missing(words, file_text or "")
 
 
 def _last_signal(words: str) -> Signal | None:
@@ -155,12 +159,12 @@ def _last_signal(words: str) -> Signal | None:
     return next((signal for signal in found if signal), None)
 
 
-def _missing(words: str) -> Signal:
+def _missing(words: str, file_text: str) -> Signal:
+    broken = ": its signal file holds no whole JSON object with a status" if file_text else ""
     last = storable(words.strip())
-    if not last:
-        return Signal("ERROR", reason="the agent gave no signal and said nothing")
     cut = f"… {last[-_MOST_LAST_WORDS:]}" if len(last) > _MOST_LAST_WORDS else last
-    return Signal("ERROR", reason=f"the agent gave no signal; its last words: {cut}")
+    end = f"; its last words: {cut}" if last else " and said nothing"
+    return Signal("ERROR", reason=f"the agent gave no signal{broken}{end}")
 
 
 def last_json(text: str) -> dict[str, Any] | None:

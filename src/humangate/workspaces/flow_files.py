@@ -113,7 +113,8 @@ def _execute(path: str, source: str, digest: str) -> _Loaded:
     module = ModuleType(f"_gate_flow_{stem}_{text_digest(path + digest)[:16]}")
     module.__file__ = path
     # Tracebacks show what was run, even when the file is another by then.
-    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+    lines = [f"{line}\n" for line in source.replace("\r\n", "\n").split("\n")]
+    linecache.cache[path] = (len(source), None, lines, path)
     before, bytecode = set(sys.modules), sys.dont_write_bytecode
     folder = os.path.dirname(path)
     is_new = folder not in sys.path

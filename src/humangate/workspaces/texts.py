@@ -25,9 +25,10 @@ def read_text(path: str, within: str = "") -> str:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise UsageError(f"{path} cannot be read: {why}") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise UsageError(f"{path} is not a file")
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise UsageError(f"{path} is not a file")
         content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
         raise UsageError(f"{path} is longer than {MOST_BYTES} bytes")

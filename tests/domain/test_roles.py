@@ -1,0 +1,201 @@
+"""Roles: what a Markdown file with front matter makes of an agent."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, strategies as st
+
+from humangate.domain.digests import text_digest
+from humangate.domain.roles import KEYS, Role, is_role_name, parse_role
+from humangate.errors import UsageError
+
+WHOLE = """\
+---
+# How we review.
+description: |
+  Reads what the others wrote.
+
+    Indented, and # not a comment.
+cli: codex
+model: "gpt-5 \\u00fc"   # the large one
+tools: [Read, "Bash(git log, -1)", 'it''s']
+arguments:
+- --one
+-   "two words"  # quoted
+limit_seconds: 90.5
+---
+
+You review.
+
+---
+Not front matter.
+"""
+# As Claude Code writes and reads them, with keys that are none of ours.
+CLAUDE = """\
+---
+name: code-reviewer
+description: Use this agent when code is written. Examples: <example>user: "x"</example>
+tools: Read, Grep, Bash(git log:*, git diff:*) , mcp__docs__search
+model: inherit
+color: red
+permissionMode: bypassPermissions
+somethingNew: [1, {a: b}
+hooks:
+  PreToolUse:
+    - matcher: "Bash"
+      hooks:
+        - type: command
+---
+You are a senior reviewer.
+"""
+
+
+def role(front: str, **more) -> Role:
+    return parse_role("coder", f"---\n{front}\n---\nDo it.", "/p/coder.md", **more)
+
+
+@pytest.mark.proves("RUN-200")
+def test_a_role_is_markdown_with_front_matter():
+    found = parse_role("reviewer", WHOLE, "/p/reviewer.md")
+    assert found == Role(
+        "reviewer",
+        "You review.\n\n---\nNot front matter.",
+        cli="codex",
+        model="gpt-5 ü",
+        tools=("Read", "Bash(git log, -1)", "it's"),
+        arguments=("--one", "two words"),
+        limit_seconds=90.5,
+        description="Reads what the others wrote.\n\n  Indented, and # not a comment.",
+        source="/p/reviewer.md",
+        digest=text_digest(WHOLE),
+    )
+
+
+@pytest.mark.proves("RUN-200")
+def test_a_file_without_front_matter_is_all_instructions():
+    assert parse_role("coder", "\ufeffYou code.\r\n", "f")[:4] == (
+        "coder",
+        "You code.",
+        "claude",
+        "",
+    )
+    assert parse_role("coder", "", "f").instructions == ""
+
+
+@pytest.mark.proves("RUN-200")
+def test_every_way_to_write_a_text_and_a_list():
+    assert role("description: >\n  one\n  two\n\n  three").description == "one two\n\nthree"
+    assert role("description: one\n  two # three\n\n  four").description == "one two four"
+    assert role("description:").description == ""
+    assert role("description: |").description == ""
+    assert role("model: 'it''s' # so").model == "it's"
+    assert role("model: a#b #c").model == "a#b"
+    assert role("tools:\n  # none yet\n\n  - Read\n  - 'Bash(ls)'").tools == ("Read", "Bash(ls)")
+    assert role('tools: "Read, Edit"').tools == ("Read", "Edit")
+    assert role("tools: [ ]").tools == role("tools: # all").tools == role("tools: '*'").tools == ()
+    assert role("arguments: [a, b,] # c").arguments == ("a", "b")
+    assert role("description: x\r\ncli: codex\r").cli == "codex"
+
+
+@pytest.mark.proves("RUN-201")
+def test_a_command_makes_an_agent_of_ones_own():
+    found = role('command: ["./agent", --x]\njoin: ["./agent", "--talk"]\ncli: command')
+    assert found[2:7] == ("command", "", (), ("./agent", "--x"), ("./agent", "--talk"))
+    assert role("command:\n  - ./agent").cli == "command"
+
+
+@pytest.mark.proves("RUN-202")
+def test_files_of_claude_code_are_read_as_they_are():
+    found = parse_role("code-reviewer", CLAUDE, "f", foreign=True)
+    assert found.cli == "claude" and found.model == "" and found.arguments == ()
+    assert found.tools == ("Read", "Grep", "Bash(git log:*, git diff:*)", "mcp__docs__search")
+    assert found.description.startswith("Use this agent when code is written. Examples: <example>")
+    assert found.instructions == "You are a senior reviewer."
+    ours = CLAUDE.replace("somethingNew: [1, {a: b}\n", "")
+    assert parse_role("code-reviewer", ours, "f").tools == found.tools
+
+
+@pytest.mark.proves("RUN-203", "LAW-10")
+@pytest.mark.parametrize(
+    ("front", "sentence"),
+    [
+        ("limit_second: 3", "line 2: there is no 'limit_second'; there are description, cli"),
+        ("cli: claude\ncli: codex", "line 3: cli stands here a second time"),
+        ("\ncli: codex\nno colon here", "line 4: a line here is `key: value`"),
+        ("cli:codex", "line 2: a line here is `key: value`"),
+        ("  - stray", "line 2: this belongs to no key"),
+        ("cli: Claude Code", "line 2: cli is one word"),
+        ("cli: ''", "line 2: cli is one word"),
+        ("cli: command", 'line 2: say which: command: ["./agent"]'),
+        ("command: []", "line 2: command is a list"),
+        ("command: ./agent --x", "line 2: command is a list"),
+        ("command: [x]\ncli: claude", "line 3: a role has a command or a cli, not both"),
+        ("limit_seconds: soon", "line 2: limit_seconds is a number of seconds above 0"),
+        ("limit_seconds: 0", "limit_seconds is a number"),
+        ("limit_seconds: -3", "limit_seconds is a number"),
+        ("limit_seconds: 1e3", "limit_seconds is a number"),
+        ("limit_seconds:", "limit_seconds is a number"),
+        ("model: [a]", "line 2: put the model into quotation marks"),
+        ("model: |2\n  x", "put the model into quotation marks"),
+        ("description: |\n- x", "line 2: indent the lines of description"),
+        ('model: "a', "line 2: the quotation does not end"),
+        ('model: "\\q"', "the quotation does not end, or holds an unknown"),
+        ("model: 'a", "the quotation does not end"),
+        ('model: "a" b', "nothing may follow the closing quotation mark"),
+        ('model: "a"\n  b', "nothing may follow the closing quotation mark"),
+        ("tools:\n  - 'a' b", "nothing may follow the closing quotation mark"),
+        ("tools:\n  Read", "line 2: tools is a list, each line below it `- word`"),
+        ("tools:\n  -", "each line below it `- word`"),
+        ("tools: Read, Bash(ls", "line 2: write these tools as a list"),
+        ("tools: [Read, [Edit]]", "line 2: tools is a list on one line"),
+        ("tools: [Read", "tools is a list on one line"),
+        ("tools: [,]", "tools is a list on one line"),
+        ("tools: [a] b", "nothing may follow the closing bracket"),
+        ("tools: [a]\n  - b", "nothing may follow the closing bracket"),
+    ],
+)
+def test_what_is_wrong_in_a_role_is_told_with_file_and_line(front, sentence):
+    with pytest.raises(UsageError) as caught:
+        role(front)
+    assert sentence in str(caught.value)
+    assert str(caught.value).startswith("/p/coder.md, line ")
+
+
+@pytest.mark.proves("RUN-203")
+def test_front_matter_without_an_end_and_what_is_no_text_are_refused():
+    with pytest.raises(UsageError, match="f, line 1: the front matter has no end"):
+        parse_role("coder", "---\ncli: codex\n", "f")
+    with pytest.raises(UsageError, match="f holds a NUL character"):
+        parse_role("coder", "a\0b", "f")
+
+
+@pytest.mark.proves("RUN-204")
+@pytest.mark.parametrize(
+    "name",
+    ["", ".", "..", "../x", "a/b", "/etc/passwd", ".hidden", "-rf", "a b", "a\n", "a\0", "x" * 129,
+     "\ud800", "a\\b", "~"],
+)  # fmt: skip
+def test_a_role_name_is_never_a_path(name):
+    assert not is_role_name(name)
+    with pytest.raises(UsageError, match="is not a role's name"):
+        parse_role(name, "", "f")
+
+
+@pytest.mark.proves("RUN-204")
+def test_role_names_are_plain_words():
+    assert all(map(is_role_name, ["coder", "code-reviewer", "test_runner.2", "prüfer", "x" * 128]))
+    assert not is_role_name("ü" * 65)
+
+
+@pytest.mark.proves("RUN-203")
+@given(
+    st.text(st.sampled_from("-: \n[]\"'|>#,()\\ax\t\r") | st.characters(), max_size=60),
+    st.booleans(),
+)
+def test_no_front_matter_breaks_the_reading(text, foreign):
+    for key in ("x", *KEYS):
+        with suppress(UsageError):
+            found = parse_role("coder", f"---\n{key}: {text}\n---\nDo it.", "f", foreign=foreign)
+            assert found.cli and all(found.tools) and all(found.command)

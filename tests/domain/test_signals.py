@@ -1,0 +1,267 @@
+"""Signals: what an agent reports, wherever it says it, and what never counts as a report."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+
+from humangate.domain.roles import KEYS
+from humangate.domain.signals import (
+    STATUSES,
+    Signal,
+    from_json,
+    judge,
+    last_json,
+    parse_signal,
+    signal_file,
+    to_json,
+)
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)  # fmt: skip
+# Pieces that JSON is made of, put together by somebody who means no good.
+PIECES = st.lists(
+    st.sampled_from(["{", "}", '"', ":", ",", "[", "]", "1", "-", "\\", '"a":', '{"', '":"', "\n", " ",
+                     "true", "\\u0041", "{}", '{"b":2}', "x"]),
+    max_size=20,
+).map("".join)  # fmt: skip
+
+
+def said(words: str) -> Signal:
+    return judge(None, None, ended_ok=True, words=words, trouble="")
+
+
+@pytest.mark.proves("S2-8", "S2-19", "RUN-210")
+def test_a_signal_is_a_json_object_with_a_status():
+    asked = {
+        "status": "NEEDS_HUMAN",
+        "reason": "unclear",
+        "question": "Which?",
+        "options": ["a", "b"],
+    }
+    assert parse_signal(asked) == Signal("NEEDS_HUMAN", "unclear", "", "Which?", ("a", "b"))
+    done = {"status": "DONE", "summary": "all", "value": {"n": 1}, "message": "m", "details": [1]}
+    found = parse_signal(done)
+    assert found == Signal("DONE", "", "all", "", (), {"n": 1}, "m", {"details": [1]})
+    assert found.said == "all"
+
+
+@pytest.mark.proves("S2-B22", "RUN-210")
+@pytest.mark.parametrize(
+    ("given_", "status"),
+    [
+        *((status, status) for status in STATUSES),
+        ("needs_input", "NEEDS_HUMAN"),
+        ("Needs Input", "NEEDS_HUMAN"),
+        ("needs-human", "NEEDS_HUMAN"),
+        (" changes  requested\n", "CHANGES_REQUESTED"),
+        ("shipped", "SHIPPED"),
+        ("ÜBERPRÜFT", "ÜBERPRÜFT"),
+    ],
+)
+def test_a_status_is_one_word_in_capitals_and_any_word_is_passed_through(given_, status):
+    assert parse_signal({"status": given_}) == Signal(status)
+
+
+@pytest.mark.proves("RUN-211")
+@pytest.mark.parametrize(
+    "given_",
+    [None, [], "DONE", 3, {}, {"status": None}, {"status": 200}, {"status": ""}, {"status": "  "},
+     {"status": "x" * 65}, {"status": "a\x07b"}, {"Status": "DONE"},
+     {"status": "DONE", "value": float("inf")}],
+)  # fmt: skip
+def test_what_has_no_status_is_no_signal(given_):
+    assert parse_signal(given_) is None
+
+
+@pytest.mark.proves("S2-B9", "RUN-212")
+@pytest.mark.parametrize("reason", [None, 3, ["a"], {"b": 1}, "", "why", True])
+def test_the_reason_is_always_a_text(reason):
+    found = parse_signal({"status": "BLOCKED", "reason": reason})
+    assert "rejected: " + found.reason == "rejected: " + (
+        "" if reason is None else reason if isinstance(reason, str) else json.dumps(reason)
+    )
+    assert ("rejected: " + said("nothing").reason).startswith("rejected: the agent gave no signal")
+
+
+@pytest.mark.proves("RUN-212")
+def test_options_are_texts_that_differ():
+    options = [" a ", "a", "", None, 3, {"label": "b", "description": "c"}, {"x": 1}]
+    assert parse_signal({"status": "X", "options": options}).options == ("a", "3", "b")
+    assert parse_signal({"status": "X", "options": "abc"}).options == ()
+    assert len(parse_signal({"status": "X", "options": list(range(999))}).options) == 100
+
+
+@pytest.mark.proves("RUN-212")
+def test_what_a_person_is_asked_is_what_the_agent_said_best():
+    assert Signal("NEEDS_HUMAN", "r", "s", "q", message="m").asked == "q"
+    assert Signal("NEEDS_HUMAN", "r", "s").asked == "r"
+    assert Signal("NEEDS_HUMAN", summary="s").asked == "s"
+
+
+@pytest.mark.proves("RUN-212")
+@given(st.dictionaries(st.text(max_size=6) | st.sampled_from(Signal._fields), JSON, max_size=6))
+def test_a_signal_comes_back_from_the_journal_as_it_was(given_):
+    found = parse_signal(given_ | {"status": "ok"})
+    assert from_json(json.loads(json.dumps(to_json(found)))) == found
+    assert to_json(Signal("DONE")) == {"status": "DONE"}
+
+
+@pytest.mark.proves("S2-7", "S2-B2", "RUN-214")
+def test_every_turn_has_a_signal_file_of_its_own():
+    assert signal_file("coder", "t-7k2") == ".agents/signals/coder-t-7k2.json"
+    assert signal_file("coder", "t-7k2") != signal_file("coder", "t-7k3")
+
+
+@pytest.mark.proves("RUN-213")
+def test_the_tool_counts_before_the_file_and_the_file_before_the_words():
+    by_file, by_words = '{"status": "BLOCKED"}', '{"status": "APPROVED"}'
+    assert judge({"status": "DONE"}, by_file, True, by_words, "").status == "DONE"
+    assert judge(None, "\ufeff" + by_file, True, by_words, "").status == "BLOCKED"
+    assert judge({}, None, True, by_words, "").status == "APPROVED"
+
+
+@pytest.mark.proves("S2-B14", "S2-B15", "RUN-214")
+@pytest.mark.parametrize(
+    "file_text",
+    ['{"status": "APPRO', '{"status": "APPROVED"', '{"status": "APPROVED"} {', "", "APPROVED", "[]",
+     '{"status": "APPROVED", "value": NaN}', '{"a":' * 99_999, '[{"status": "APPROVED"}]'],
+)  # fmt: skip
+def test_a_torn_or_broken_signal_file_is_no_signal(file_text):
+    found = judge(None, file_text, True, "", "")
+    assert found.status == "ERROR"
+    assert ("its signal file holds no whole JSON object" in found.reason) == bool(file_text)
+    assert judge(None, file_text, True, '{"status": "DONE"}', "").status == "DONE"
+
+
+@pytest.mark.proves("S2-P7", "RUN-215")
+def test_without_a_signal_it_is_an_error_with_the_last_words():
+    assert said("I am\ndone.\n") == Signal(
+        "ERROR", "the agent gave no signal; its last words: I am\ndone."
+    )
+    assert said("").reason == "the agent gave no signal and said nothing"
+    reason = said("a" * 9_000 + "the end \ud800\0").reason
+    assert reason.endswith("the end ��") and len(reason) < 2_100
+    reason.encode()
+
+
+@pytest.mark.proves("RUN-216")
+def test_after_a_crash_older_words_do_not_count_but_a_given_signal_does():
+    words = '{"status": "APPROVED"}'
+    assert judge(None, None, False, words, "it was killed") == Signal("ERROR", "it was killed")
+    assert judge(None, '{"status": "APPR', False, words, "").reason == "the agent ended badly"
+    assert judge(None, words, False, "", "it was killed").status == "APPROVED"
+    assert judge({"status": "DONE"}, None, False, "", "it was killed").status == "DONE"
+
+
+@pytest.mark.proves("RUN-217")
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        ('Done.\n\n```json\n{\n  "a": [1, -2.5e3, "x\\"}", {"b": null}], "c": {}\n}\n```\n', ...),
+        ('{"a": 1} and {"a": 2}.', {"a": 2}),
+        ('a { brace, "a quote and {"a": 1}', {"a": 1}),
+        ('{ "hello {"a": 1} "', {"a": 1}),
+        ('{"a": "not {} this"}', {"a": "not {} this"}),
+        ('"{\\"a\\": 1}"', None),
+        ('if (x) { return {"a": 1} }', None),
+        ("{}", {}),
+        ("no json { at all }", None),
+        ('{"a": 1', None),
+        ('{"a": 1,}', None),
+        ('{"a" 1}', None),
+        ('{"a": 01}', None),
+        ('{"a": "line\nend"}', None),
+        ('{"a": "\\x"}', None),
+        ("[1, 2]", None),
+        ('{"a": ' + "9" * 5_000 + "}", None),
+        ('{"a":' * 200 + "1" + "}" * 200, None),
+    ],
+)
+def test_the_last_complete_json_object_is_found_in_any_text(text, found):
+    if found is ...:
+        found = {"a": [1, -2500.0, 'x"}', {"b": None}], "c": {}}
+    assert last_json(text) == found
+
+
+@pytest.mark.proves("RUN-218")
+@pytest.mark.parametrize(
+    "words",
+    [
+        # The quotation marks inside of the reason are not escaped, so the whole is no JSON.
+        '{"status": "REJECTED", "reason": "it says "no"", "items": [{"status": "APPROVED"}]}',
+        '{"status": "REJECTED", "items": [{"status": "APPROVED"}],}',
+        '{"items": {"status": "APPROVED"}',
+        '[{"status": "OPEN"}, {"status": "APPROVED"}]',
+        '> {"status": "APPROVED"}',
+        '  │ {"status": "APPROVED"}',
+        'I could say {"status": "APPROVED"}, but I do not.',
+    ],
+)
+def test_a_part_of_something_bigger_and_a_quotation_are_no_signal(words):
+    assert said(words).status == "ERROR"
+
+
+@pytest.mark.proves("RUN-217")
+def test_the_last_json_with_a_status_counts():
+    words = '{"status": "DONE", "summary": "s"}\nIt prints {"code": 0} and {"status": 200}.'
+    assert said(words) == Signal("DONE", summary="s")
+
+
+@pytest.mark.proves("RUN-217")
+@given(JSON.filter(lambda value: isinstance(value, dict)), st.text(max_size=9), st.booleans())
+def test_json_is_found_behind_whatever_was_said(value, before, pretty):
+    text = json.dumps(value, ensure_ascii=False, indent=2 if pretty else None)
+    before = before.replace("{", "(").replace('"', "'")
+    assert last_json(f"{before}\n{text}\nThat is all.") == value
+
+
+@pytest.mark.proves("RUN-217")
+@given(PIECES)
+def test_whatever_is_found_is_json_that_stands_in_the_text(text):
+    found = last_json(text)
+    starts = [i for i, sign in enumerate(text) if sign == "{"]
+    complete = []
+    for start in starts:
+        for end in range(start + 2, len(text) + 1):
+            try:
+                value = json.loads(text[start:end])
+            except ValueError:
+                continue
+            complete.append(value)
+    assert found is None or found in complete
+    assert said(text).status == "ERROR"
+
+
+@pytest.mark.proves("RUN-219")
+@pytest.mark.parametrize(
+    "piece",
+    ["{", '{"a":', '{"a":[', '{"a":[' + "1," * 500, '{"', '{"a":"{', "{ ", '{"\\', '{"a\\"', "{}", '"{',
+     '{"":"', '{"":"{":', '{"status":""}', '> {"status":"a"}', '{"status":"a"},', '{"a":"b","c":"{"d":"e"'],
+)  # fmt: skip
+def test_reading_hostile_words_takes_time_by_their_length_only(piece):
+    def seconds(length: int) -> float:
+        words = (piece * length)[:length]
+        begun = time.process_time()
+        said(words)
+        return time.process_time() - begun
+
+    # Ten times the length: a hundred times the time if every brace were tried to the end.
+    small = max(min(seconds(3_000) for _ in range(3)), 0.001)
+    assert min(seconds(30_000) for _ in range(2)) < 40 * small
+
+
+@pytest.mark.proves("S2-B22", "RUN-210")
+def test_every_status_and_every_key_of_a_role_is_documented():
+    page = (Path(__file__).parents[2] / "docs/roles.md").read_text(encoding="utf-8")
+    missing = [word for word in (*STATUSES, *Signal._fields[:-1], *KEYS) if f"`{word}`" not in page]
+    assert missing == []

@@ -1,0 +1,300 @@
+"""Flow files and role files: where they are found, how they are read, and what is refused."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from pathlib import Path
+
+import pytest
+
+from humangate.errors import NotFoundError, RefusedError, UsageError
+from humangate.workspaces import flow_files, roles, texts
+
+FLOW = """\
+def flow(function):
+    function.humangate_flow = True
+    return function
+
+"""
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path
+
+
+@pytest.fixture
+def project(home):
+    (home / "project").mkdir()
+    return home / "project"
+
+
+def write(path: Path, text: str = "") -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def load(path: str):
+    return flow_files.load(path, *flow_files.read(path))
+
+
+def flow_named(*names: str) -> str:
+    return FLOW + "\n".join(f"@flow\ndef {name}(prompt): return '{name}'\n" for name in names)
+
+
+@pytest.mark.proves("RUN-230")
+def test_a_role_is_looked_for_in_the_project_first(home, project):
+    places = [
+        project / ".gate/agents",
+        project / ".claude/agents",
+        home / "config/humangate/agents",
+        home / "home/.claude/agents",
+    ]
+    for place in reversed(places):
+        write(place / "coder.md", f"from {place}")
+        found = roles.find(str(project), "coder")
+        assert found.instructions == f"from {place}"
+        assert found.source == str(place / "coder.md")
+
+
+@pytest.mark.proves("RUN-230", "LAW-10")
+def test_a_missing_role_says_which_file_to_write(project):
+    write(project / ".gate/agents/reviewer.md")
+    write(project / ".claude/agents/architect.md")
+    with pytest.raises(NotFoundError) as caught:
+        roles.find(str(project), "coder")
+    sentence = str(caught.value)
+    assert "there is no role 'coder'; there are architect, reviewer." in sentence
+    assert str(project / ".gate/agents/coder.md") in sentence
+    (project / ".gate/agents/reviewer.md").unlink()
+    (project / ".claude/agents/architect.md").unlink()
+    with pytest.raises(NotFoundError, match=r"no role 'coder'\. Write its instructions to"):
+        roles.find(str(project), "coder")
+    with pytest.raises(UsageError, match="is not a role's name"):
+        roles.find(str(project), "../../coder")
+
+
+@pytest.mark.proves("RUN-231")
+def test_all_roles_are_listed_with_the_troubles_of_the_others(home, project):
+    write(project / ".gate/agents/coder.md", "ours")
+    write(project / ".gate/agents/broken.md", "---\nlimit: 3\n---\n")
+    write(project / ".claude/agents/coder.md", "hidden")
+    write(project / ".claude/agents/architect.md", "---\nunknown: key\n---\nplans")
+    write(project / ".claude/agents/README.md", "not a role")
+    write(project / ".claude/agents/.hidden.md", "")
+    write(home / "home/.claude/agents/broken.md", "hidden by the broken one")
+    write(home / "home/.claude/agents/my agent.md", "")
+    found = roles.all(str(project))
+    assert [(one.name, one.instructions) for one in found.roles] == [
+        ("architect", "plans"),
+        ("coder", "ours"),
+    ]
+    assert [trouble.partition(":")[0] for trouble in found.troubles] == [
+        f"{project}/.gate/agents/broken.md, line 2",
+        "'my agent' is not a role's name",
+    ]
+    assert [one.name for one in roles.all(str(home / "nowhere")).roles] == ["broken"]
+
+
+@pytest.mark.proves("RUN-232", "LAW-10")
+def test_what_is_no_readable_file_of_the_project_is_refused_with_a_sentence(home, project):
+    agents = project / ".gate/agents"
+    outside = write(home / "outside.md", "elsewhere")
+    agents.mkdir(parents=True)
+    (agents / "link.md").symlink_to(outside)
+    (agents / "inner.md").symlink_to(write(project / "docs/inner.md", "inside"))
+    (agents / "dangling.md").symlink_to(project / "nothing")
+    (agents / "folder.md").mkdir()
+    os.mkfifo(agents / "pipe.md")
+    (agents / "huge.md").write_bytes(b"x" * (texts.MOST_BYTES + 1))
+    (agents / "latin.md").write_bytes("a\nü".encode("latin-1"))
+    assert roles.find(str(project), "inner").instructions == "inside"
+    refused = {
+        "link": (RefusedError, "leads out of"),
+        "dangling": (UsageError, "cannot be read: No such file"),
+        "folder": (UsageError, "is not a file"),
+        "pipe": (UsageError, "is not a file"),
+        "huge": (UsageError, "is longer than"),
+        "latin": (UsageError, "line 2: this is not UTF-8"),
+    }
+    for name, (kind, sentence) in refused.items():
+        with pytest.raises(kind, match=sentence) as caught:
+            roles.find(str(project), name)
+        assert str(agents / f"{name}.md") in str(caught.value)
+    assert len(roles.all(str(project)).troubles) == len(refused)
+
+
+@pytest.mark.proves("RUN-233")
+def test_flow_files_are_found_by_path_and_by_name(home, project, monkeypatch):
+    ours = write(project / ".gate/flows/feature.py")
+    write(home / "config/humangate/flows/feature.py")
+    users = write(home / "config/humangate/flows/release.py")
+    write(project / ".gate/flows/_helpers.py")
+    write(project / ".gate/flows/notes.txt")
+    elsewhere = write(project / "flows/other.py")
+    monkeypatch.chdir(project)
+    found = {named: flow_files.find(str(project), named)
+             for named in ("feature", "feature:deploy", "release", "flows/other.py", "./flows/other.py:x")}  # fmt: skip
+    assert found == {
+        "feature": ours,
+        "feature:deploy": ours,
+        "release": users,
+        "flows/other.py": elsewhere,
+        "./flows/other.py:x": elsewhere,
+    }
+    assert [tuple(one) for one in flow_files.all(str(project))] == [
+        ("feature", ours),
+        ("release", users),
+    ]
+    assert flow_files.parted("a.py:b") == ("a.py", "b")
+    assert flow_files.parted("/a:1/b.py") == ("/a:1/b.py", "")
+
+
+@pytest.mark.proves("RUN-233", "LAW-10")
+def test_a_missing_flow_says_what_is_there(project):
+    with pytest.raises(NotFoundError, match=r"a flow is a file in \.gate/flows/"):
+        flow_files.find(str(project), "feature")
+    write(project / ".gate/flows/release.py")
+    with pytest.raises(NotFoundError, match=r"no flow 'feature' .*; there are release"):
+        flow_files.find(str(project), "feature")
+    with pytest.raises(NotFoundError, match=r"no flow file .*/x\.py; there are release"):
+        flow_files.find(str(project), "x.py")
+    with pytest.raises(NotFoundError):
+        flow_files.find(str(project), "../project/.gate/flows/release")
+
+
+@pytest.mark.proves("RUN-234")
+def test_nothing_is_read_from_a_folder_that_agents_write(home, project):
+    worktree = home / "data/worktrees/run-12/shop"
+    path = write(worktree / ".gate/flows/feature.py", flow_named("feature"))
+    write(worktree / ".gate/agents/coder.md")
+    (project / ".gate/flows").mkdir(parents=True)
+    (project / ".gate/flows/link.py").symlink_to(path)
+    (home / "link.py").symlink_to(path)
+    for named in (path, str(home / "link.py")):
+        with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+            flow_files.find(str(project), named)
+        with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+            flow_files.read(named)
+    with pytest.raises(RefusedError, match="leads out of"):
+        flow_files.find(str(project), "link")
+    with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+        flow_files.find(str(worktree), "feature")
+    with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+        roles.find(str(worktree), "coder")
+
+
+@pytest.mark.proves("RUN-235")
+def test_a_flow_file_is_a_module_of_its_own(project):
+    # A dataclass looks its module up, and must not find ours or none.
+    body = (
+        "\ufefffrom __future__ import annotations\nfrom dataclasses import dataclass\n"
+        "@dataclass\nclass Plan:\n    steps: list[str]\nran = __name__, __file__\n"
+    )
+    path = write(project / ".gate/flows/json.py", body)
+    before, search = set(sys.modules), list(sys.path)
+    module = load(path)
+    assert module.Plan(["a"]).steps == ["a"]
+    name, file = module.ran
+    assert file == path and name != "json" and name.startswith("_gate_flow_json_")
+    assert set(sys.modules) - before == {name} and sys.path == search
+    assert load(path) is module
+    write(Path(path), body + "# changed")
+    assert load(path) is not module and load(path).__name__ != name
+
+
+@pytest.mark.proves("RUN-235")
+def test_the_code_of_a_flow_file_inherits_nothing_from_ours(project):
+    path = write(project / "f.py", "def f(x: 1 + 1): ...\nkind = f.__annotations__['x']\n")
+    assert load(path).kind == 2
+
+
+@pytest.mark.proves("RUN-236")
+def test_modules_beside_a_flow_are_its_own_and_are_read_anew_when_they_change(home, project):
+    one = write(project / "one/feature.py", "import helpers\nfrom pack import inner\n")
+    write(project / "one/helpers.py", "word = 'one'")
+    write(project / "one/pack/__init__.py")
+    write(project / "one/pack/inner.py", "import helpers\nword = helpers.word")
+    two = write(project / "two/feature.py", "import helpers\n")
+    write(project / "two/helpers.py", "word = 'two'")
+    # Named like one of Python's own, which must stay what it is.
+    write(project / "two/colorsys.py", "word = 'mine'")
+    first, second = load(one), load(two)
+    assert (first.helpers.word, first.inner.word, second.helpers.word) == ("one", "one", "two")
+    assert "helpers" not in sys.modules and "pack" not in sys.modules
+    assert not list(project.rglob("__pycache__"))
+    assert load(one) is first
+    write(project / "one/pack/inner.py", "word = 'another'")
+    assert load(one).inner.word == "another"
+    (project / "one/helpers.py").unlink()
+    with pytest.raises(UsageError, match="No module named 'helpers'"):
+        load(one)
+    write(Path(two), "import colorsys\nimport helpers\n")
+    assert not hasattr(load(two).colorsys, "word")
+
+
+@pytest.mark.proves("RUN-236")
+def test_what_a_flow_file_does_to_the_search_path_is_left(project, monkeypatch):
+    monkeypatch.setattr(sys, "path", [str(project), *sys.path])
+    path = write(project / "f.py", "import sys\nsys.path.append('/nowhere')\n")
+    load(path)
+    assert sys.path[0] == str(project) and sys.path[-1] == "/nowhere"
+    monkeypatch.setattr(sys, "path", ["/only"])
+    load(write(project / "g.py", "import sys\nsys.path.clear()\n"))
+    assert sys.path == []
+
+
+@pytest.mark.proves("RUN-237", "LAW-10")
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ("x = 1\ndef (:\n", "line 2: the flow file cannot be loaded: SyntaxError: "),
+        ("x = 1\n\n1 / 0\n", "line 3: the flow file cannot be loaded: ZeroDivisionError: division"),
+        ("import nowhere_at_all\n", "line 1: the flow file cannot be loaded: ModuleNotFoundError"),
+        ("import sys\nsys.exit('no')\n", "line 2: the flow file cannot be loaded: SystemExit: no"),
+        ("import helpers\n", "line 1: the flow file cannot be loaded: SyntaxError: "),
+        ("a\0b", ": the flow file cannot be loaded: "),
+    ],
+)
+def test_a_flow_file_that_cannot_be_loaded_says_where(project, source, sentence):
+    path = write(project / "feature.py", source)
+    write(project / "helpers.py", "def (:")
+    before = set(sys.modules)
+    with pytest.raises(UsageError) as caught:
+        load(path)
+    assert str(caught.value).startswith(path) and sentence in str(caught.value)
+    assert {name for name in set(sys.modules) - before if "feature" in name} == set()
+
+
+@pytest.mark.proves("RUN-237")
+def test_tracebacks_show_the_lines_that_were_run(project):
+    path = write(project / "f.py", "def fail():\r\n    raise ValueError('so')\r\n")
+    module = load(path)
+    write(Path(path), "# nothing\n# of it\n")
+    with pytest.raises(ValueError) as caught:
+        module.fail()
+    shown = "".join(traceback.format_exception(caught.value))
+    assert f'"{path}", line 2' in shown and "raise ValueError('so')" in shown
+
+
+@pytest.mark.proves("RUN-238")
+def test_the_flow_is_the_one_wanted_the_one_named_like_the_file_or_the_only_one(project):
+    several = load(write(project / "my-feature.py", flow_named("release", "my_feature")))
+    assert list(flow_files.flows_in(several)) == ["release", "my_feature"]
+    assert flow_files.choose(several)[1]("x") == "my_feature"
+    assert flow_files.choose(several, "release")[0] == "release"
+    only = load(write(project / "x.py", flow_named("feature")))
+    assert flow_files.choose(only)[0] == "feature"
+    path = write(project / "y.py", flow_named("one", "two"))
+    with pytest.raises(UsageError, match=r"holds one, two: say which, as .*y\.py:one"):
+        flow_files.choose(load(path))
+    with pytest.raises(UsageError, match="holds feature: say which"):
+        flow_files.choose(only, "flow")
+    nothing = write(project / "z.py", "from unittest.mock import call, Mock\nm = Mock()\nn = 3\n")
+    with pytest.raises(UsageError, match="holds no flow: write @flow"):
+        flow_files.choose(load(nothing))
