@@ -78,7 +78,10 @@ class SqliteRuns:
         return True
 
     def _write_run(self, run: Run, expected: Run) -> None:
-        if run._replace(lease_until=None) == expected._replace(lease_until=None):
+        if run == expected:
+            proof = (run.id, expected.claim, expected.state)
+            written = self._db.write(_SQL["prove_run"], proof)
+        elif run._replace(lease_until=None) == expected._replace(lease_until=None):
             lease = (_text(run.lease_until), run.id, run.claim)
             written = self._db.write(_SQL["extend_lease"], lease)
         else:

@@ -23,6 +23,10 @@ UPDATE runs SET state = 'ready' WHERE id = ? AND state = 'waiting_human' AND EXI
         AND (asks.status <> 'pending' OR (asks.asked_back > asks.heard AND calls.name = 'run'))
 );
 
+-- name: prove_run
+-- The proof alone, for people who write beside whoever drives the run: its lease is not theirs.
+UPDATE runs SET claim = claim WHERE id = ? AND claim = ? AND state = ?;
+
 -- name: get_run
 SELECT * FROM runs WHERE id = ?;
 
