@@ -106,7 +106,10 @@ class _Agent:
             self._drive.put(self._call._replace(state="waiting" if self._call.ask_id else "open"))
         while True:
             if self._call.state == "waiting":
-                turn = self._heed()
+                asked = self._heed()
+                if asked is None:
+                    return self._unanswered()
+                turn = asked
             elif turn is None or turn.signal is None:
                 turn = self._begin(turn)
             signal = signals.from_json(turn.signal)
@@ -120,6 +123,11 @@ class _Agent:
             else:
                 return self._done(signal)
 
+    def _unanswered(self) -> Signal:
+        """Nobody came in time, and the flow wants to know."""
+        needed = next(turn.signal for turn in reversed(self._turns()) if turn.signal)
+        return self._done(signals.from_json(needed)._replace(reason="nobody answered in time"))
+
     def _correct(self, wrong: list[str]) -> Turn:
         return self._send(lambda new: sending.try_again(new, wrong, self._signal_file(new)))
 
@@ -131,7 +139,7 @@ class _Agent:
 
     def _begin(self, stopped: Turn | None) -> Turn:
         """The first turn of this call, or of the same session after it was stopped."""
-        if stopped:
+        if stopped and stopped.process:
             return self._send(
                 lambda new: sending.interrupted(new, stopped.id, self._signal_file(new))
             )
@@ -167,7 +175,7 @@ class _Agent:
             mine = [
                 turn
                 for turn in self._drive.turns.values()
-                if turn.role == self._role.name and turn.cli == self._role.cli and turn.session
+                if turn.role == self._role.name and turn.cli == self._role.cli and turn.session and turn.process
                 # A branch has sessions of its own: two of them at once would share one.
                 and turn.path.rpartition(".")[0] == self._path.rpartition(".")[0]
             ]  # fmt: skip
@@ -222,6 +230,11 @@ class _Agent:
             self._drive.agents[turn.id] = turn
         try:
             ended = self._driver.run(self._order(turn), self._events(turn.id))
+        except GateError:
+            # It could not be started: the session is free for whoever tries again.
+            over = self._drive.turns[turn.id]._replace(ended_at=self._drive.store.now())
+            self._drive.put(self._call, over)
+            raise
         finally:
             with self._drive.lock:
                 del self._drive.agents[turn.id]
@@ -381,8 +394,11 @@ class _Agent:
         )
         open_ask(self._branch, self._call, request, session)
 
-    def _heed(self) -> Turn:
-        """What people said to the open ask, taken into the session; parks until they do."""
+    def _heed(self) -> Turn | None:
+        """What people said to the open ask, taken into the session; parks until they do.
+
+        None: nobody did in time, and the flow wants to be told.
+        """
         drive, call = self._drive, self._call
         ask = asking.get(drive.store, call.ask_id)
         asked_back = ask.pending and ask.asked_back > ask.heard
@@ -390,6 +406,8 @@ class _Agent:
             return turn
         ask = answer_to(self._branch, call, Request(""))
         drive.put(call._replace(state="open", asked=call.asked + 1))
+        if ask.status != "answered":
+            return None
         if ask.settled_via in JOINED:
             # A person worked it out in the session, or signalled in the agent's place.
             mine = [turn for turn in self._turns() if turn.ask_id == ask.id and turn.signal]
