@@ -11,23 +11,24 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _PATIENCE_SECONDS = 2.0
 _MOST_BYTES = 200_000
 # The repository is the agent's to change; the programs that its configuration names are not
 # run: neither monitors, hooks, signature checkers and filters, nor whatever fetches missing parts.
-_OVERRULED = {
+OVERRULED = {
     "core.fsmonitor": "false",
     "core.hooksPath": "/dev/null",
     "log.showSignature": "false",
 }
-_ENVIRONMENT = {
+ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
 }
+FILTERS = ("config", "--name-only", "--get-regexp", r"^filter\.")
 
 
 def branch(folder: str) -> str:
@@ -59,10 +60,8 @@ def changes(folder: str, since: str) -> str:
     """Commits since a time, what is new or changed and not committed, and the diff."""
     if not branch(folder):
         return ""
-    listed = _run(folder, _OVERRULED, "config", "--name-only", "--get-regexp", r"^filter\.")
-    filters = {name: "" for name in listed.splitlines() if not name.endswith(".required")}
-    required = {name: "false" for name in listed.splitlines() if name.endswith(".required")}
-    overruled = _OVERRULED | filters | required
+    listed = _run(folder, OVERRULED, *FILTERS)
+    overruled = OVERRULED | without_filters(listed.splitlines())
     commands = [
         ("log", f"--since={since}", "--format=commit %h %s") if since else (),
         ("status", "--short", "--untracked-files=normal", "--ignore-submodules=all"),
@@ -75,6 +74,20 @@ def changes(folder: str, since: str) -> str:
     return "\n".join(part for part in parts if part)
 
 
+def without_filters(names: Iterable[str]) -> dict[str, str]:
+    """What switches off the filters of these settings."""
+    return {name: "false" if name.endswith(".required") else "" for name in names}
+
+
+def as_variables(overruled: Mapping[str, str]) -> dict[str, str]:
+    """Settings as git takes them from its environment, above those of every file."""
+    variables = {"GIT_CONFIG_COUNT": str(len(overruled))}
+    for number, (name, value) in enumerate(overruled.items()):
+        variables[f"GIT_CONFIG_KEY_{number}"] = name
+        variables[f"GIT_CONFIG_VALUE_{number}"] = value
+    return variables
+
+
 def _run(folder: str, overruled: Mapping[str, str], *words: str) -> str:
     """The output of a git command. Without `subprocess`, which takes longer to load than git."""
     reading, writing = os.pipe()
@@ -83,15 +96,7 @@ def _run(folder: str, overruled: Mapping[str, str], *words: str) -> str:
         (os.POSIX_SPAWN_DUP2, writing, 1),
         (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
     ]
-    numbered = enumerate(overruled.items())
-    settings = {
-        name: value
-        for number, pair in numbered
-        for name, value in zip(
-            (f"GIT_CONFIG_KEY_{number}", f"GIT_CONFIG_VALUE_{number}"), pair, strict=True
-        )
-    }
-    environ = {**os.environ, **_ENVIRONMENT, **settings, "GIT_CONFIG_COUNT": str(len(overruled))}
+    environ = {**os.environ, **ENVIRONMENT, **as_variables(overruled)}
     try:
         pid = os.posix_spawnp(
             "git",

@@ -1,0 +1,97 @@
+"""What is known of the worktrees that were made, kept beside them where no agent works."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from humangate.doors.workspace import Place
+from humangate.errors import GateError
+from humangate.workspaces.repositories import Repository, reopen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Record(NamedTuple):
+    """One worktree, written before it is made and again when it is ready."""
+
+    project: str
+    common: str
+    """The git folder that all worktrees of the repository share."""
+    root: str
+    folder: str
+    branch: str
+    head: str
+    """The commit that was checked out at first; see snapshots.Start for these three."""
+    base: str
+    content: str
+    remarks: list[str]
+    ready: bool = False
+
+    @property
+    def place(self) -> Place:
+        return Place(self.folder, self.root, self.branch, self.base, tuple(self.remarks))
+
+    @property
+    def refs(self) -> str:
+        """Where its snapshots are held."""
+        return f"refs/{self.branch}/"
+
+    @property
+    def left_out(self) -> str:
+        """What is never part of a diff or snapshot, as a path from the root."""
+        return os.path.normpath(os.path.join(os.path.relpath(self.folder, self.root), ".agents"))
+
+    @property
+    def kept(self) -> str:
+        """The index of its last snapshot."""
+        return os.path.dirname(self.root) + ".index"
+
+    def repository(self) -> Repository:
+        """The worktree, by what the repository knows of it; GateError where one of them is gone."""
+        if not os.path.isdir(self.root):
+            raise GateError(
+                f"The worktree {self.root} is gone; its branch {self.branch} and its snapshots "
+                f"are still in {self.common}: `gate resume RUN --from CALL` starts from one."
+            )
+        if git_dir := next(self.git_dirs(), ""):
+            return reopen(git_dir, self.root)
+        raise GateError(
+            f"The repository {self.common} does not know the worktree {self.root}: put it back "
+            f"where it was, or run `git worktree repair {self.root}` in it."
+        )
+
+    def git_dirs(self) -> Iterator[str]:
+        """The worktree's own git folder. Its `.git` is not asked: whoever works there may write it."""
+        worktrees = os.path.join(self.common, "worktrees")
+        for name in os.listdir(worktrees) if os.path.isdir(worktrees) else []:
+            git_dir = os.path.join(worktrees, name)
+            with suppress(OSError), open(os.path.join(git_dir, "gitdir"), "rb") as file:
+                pointer = os.path.join(git_dir, os.fsdecode(file.read().rstrip(b"\n")))
+                if os.path.realpath(os.path.dirname(pointer)) == os.path.realpath(self.root):
+                    yield git_dir
+
+
+def path_of(root: str) -> str:
+    """The record of the worktree with this root."""
+    return os.path.dirname(root) + ".json"
+
+
+def read(path: str) -> Record | None:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return Record(**json.load(file))
+    except FileNotFoundError:
+        return None
+
+
+def write(path: str, record: Record) -> None:
+    with tempfile.NamedTemporaryFile("w", dir=os.path.dirname(path), delete=False) as file:
+        json.dump(record._asdict(), file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(file.name, path)

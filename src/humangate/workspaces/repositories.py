@@ -1,0 +1,189 @@
+"""Git commands on one repository: its folders are named, not looked for, and errors are told."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from humangate.errors import GateError, UsageError
+from humangate.workspaces.git import (
+    ENVIRONMENT,
+    FILTERS,
+    OVERRULED,
+    as_variables,
+    without_filters,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_PATIENCE_SECONDS = 600.0
+_OVERRULED = OVERRULED | {
+    # A submodule may name filters of its own, which are not among ours.
+    "submodule.recurse": "false",
+    "core.safecrlf": "false",
+    # It would leave parts of our indexes in the user's repository.
+    "core.splitIndex": "false",
+}
+# Of the user's own variables for git only what says where git and its settings are.
+_KEPT = (
+    *("GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM"),
+    *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
+)
+_NAMES = ("AUTHOR_NAME", "AUTHOR_EMAIL", "COMMITTER_NAME", "COMMITTER_EMAIL")
+
+
+class Repository(NamedTuple):
+    """A worktree and the git folder that belongs to it, whatever its `.git` says by now."""
+
+    git_dir: str
+    root: str
+    overruled: Mapping[str, str]
+
+    def run(
+        self, *words: str, given: bytes = b"", variables: Mapping[str, str] | None = None
+    ) -> bytes:
+        """What the command prints; GateError where it fails."""
+        code, output, errors = self._start(words, given, variables)
+        if code:
+            raise GateError(f"git {words[0]} failed in {self.root}: {errors}")
+        return output
+
+    def line(self, *words: str, variables: Mapping[str, str] | None = None) -> str:
+        """The one line that the command prints."""
+        return _text(self.run(*words, variables=variables))
+
+    def ask(self, *words: str) -> str:
+        """The one line that the command prints, or nothing where it fails."""
+        code, output, _ = self._start(words, b"", None)
+        return "" if code else _text(output)
+
+    def answer(self, *words: str, given: bytes = b"") -> tuple[int, bytes]:
+        """The exit code of a command that tells something by it, and what it prints."""
+        code, output, _ = self._start(words, given, None)
+        return code, output
+
+    def names(
+        self, *words: str, given: bytes = b"", variables: Mapping[str, str] | None = None
+    ) -> list[str]:
+        """What a command with -z prints, one by one."""
+        output = self.run(*words, given=given, variables=variables)
+        return [os.fsdecode(name) for name in output.split(b"\0")[:-1]]
+
+    def beginning(self, most: int, *words: str, variables: Mapping[str, str]) -> bytes:
+        """The first bytes that the command prints, however much more there is."""
+        with subprocess.Popen(
+            _command(self.root, words),
+            env={**self._environ(), **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as process:
+            assert process.stdout
+            output = process.stdout.read(most)
+            process.kill()
+        return output
+
+    @property
+    def filters(self) -> set[str]:
+        """The names of the filters that are switched off here."""
+        names = [name for name in self.overruled if name.startswith("filter.")]
+        return {name.removeprefix("filter.").rpartition(".")[0] for name in names}
+
+    def _environ(self) -> dict[str, str]:
+        where = {"GIT_DIR": self.git_dir, "GIT_WORK_TREE": self.root}
+        return environment(self.overruled) | where
+
+    def _start(
+        self, words: Iterable[str], given: bytes, variables: Mapping[str, str] | None
+    ) -> tuple[int, bytes, str]:
+        return _git(self.root, self._environ() | dict(variables or {}), words, given)
+
+
+def find(project: str) -> Repository:
+    """The repository around a folder; UsageError where a worktree cannot be made from it."""
+    if not os.path.isdir(project):
+        raise UsageError(f"There is no folder {project}.")
+    environ = environment(_OVERRULED)
+    code, output, errors = _git(project, environ, ["rev-parse", "--is-inside-work-tree"])
+    if code and "not a git repository" in errors:
+        raise UsageError(
+            f"{project} is in no git repository, so a run cannot have a folder of its own: "
+            "`git init` and commit, or let it work in the project itself with --in-place."
+        )
+    if code:
+        raise UsageError(f"git does not use the repository of {project}: {errors}")
+    if output.strip() != b"true":
+        raise UsageError(
+            f"{project} is a repository without files, or with its files elsewhere: "
+            "start from a clone or a worktree of it."
+        )
+
+    def told(*words: str) -> str:
+        return _text(_git(project, environ, ["rev-parse", *words])[1])
+
+    return reopen(told("--absolute-git-dir"), told("--show-toplevel"))
+
+
+def reopen(git_dir: str, root: str) -> Repository:
+    """A repository by its folders; its filters are looked up and switched off."""
+    bare = Repository(git_dir, root, _OVERRULED)
+    listed = bare.ask(*FILTERS)
+    return bare._replace(overruled=_OVERRULED | without_filters(listed.splitlines()))
+
+
+def is_plain(root: str, folder: str) -> bool:
+    """Whether a folder inside of another is reached without any symbolic link."""
+    real = os.path.join(os.path.realpath(root), folder)
+    return os.path.realpath(os.path.join(root, folder)) == os.path.normpath(real)
+
+
+def environment(overruled: Mapping[str, str] | None = None) -> dict[str, str]:
+    """This process's variables without those that would lead git elsewhere."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name in _KEPT
+    }
+    if overruled is None:
+        return kept
+    names = {f"GIT_{name}": "humangate" for name in _NAMES}
+    return {**kept, **ENVIRONMENT, **names, "LC_ALL": "C", **as_variables(overruled)}
+
+
+def _command(folder: str, words: Iterable[str]) -> list[str]:
+    return ["git", "-C", folder, "--no-pager", *words]
+
+
+def _text(output: bytes) -> str:
+    return os.fsdecode(output.removesuffix(b"\n"))
+
+
+def _git(
+    folder: str, environ: Mapping[str, str], words: Iterable[str], given: bytes = b""
+) -> tuple[int, bytes, str]:
+    try:
+        process = subprocess.Popen(
+            _command(folder, words),
+            env=environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except FileNotFoundError:
+        raise UsageError(
+            "git is not installed: install it, or let the run work in the project itself "
+            "with --in-place."
+        ) from None
+    try:
+        output, errors = process.communicate(given, timeout=_PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return 1, b"", f"it was ended after {_PATIENCE_SECONDS:g} seconds"
+    return process.returncode, output, errors.decode("utf-8", "replace").strip()

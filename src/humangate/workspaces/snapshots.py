@@ -1,0 +1,138 @@
+"""Everything in a worktree as a commit of its own, made beside the user's index, HEAD and stash."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from humangate.errors import GateError, UsageError
+from humangate.workspaces.repositories import is_plain
+
+if TYPE_CHECKING:
+    from humangate.workspaces.repositories import Repository
+
+_MOST_DIFF_BYTES = 5_000_000
+_REST = "\n… the rest of the diff is left out; `git diff` in the folder shows all of it.\n"
+
+
+class Start(NamedTuple):
+    """What a worktree is made from."""
+
+    head: str
+    """The commit that is checked out."""
+    base: str
+    """The commit that the work began with."""
+    content: str
+    """The commit whose files stand in the folder."""
+
+
+def keep(repository: Repository, tree: str, ref: str, base: str, words: str) -> str:
+    """A commit of this tree on top of HEAD, held by a private ref where one is named."""
+    head = repository.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    # The base is a parent as well, so that it stays and is found again by whoever starts here.
+    parents = [word for commit in dict.fromkeys((head or base, base)) for word in ("-p", commit)]
+    commit = repository.line("commit-tree", tree, *parents, "-m", words)
+    if ref:
+        repository.run("update-ref", "--no-deref", ref, commit)
+    return commit
+
+
+def start(repository: Repository, commit: str) -> Start:
+    """Where a snapshot leads back to."""
+    found = repository.ask("rev-list", "--parents", "--max-count=1", f"{commit}^{{commit}}")
+    content, *parents = found.split() or [""]
+    if not parents:
+        raise UsageError(f"{commit} is not a snapshot that the repository of this project holds.")
+    return Start(parents[0], parents[-1], content)
+
+
+def lay_out(repository: Repository, begin: Start) -> None:
+    """Put the files into a fresh worktree; what differs from its HEAD stays uncommitted."""
+    with suppress(FileNotFoundError):
+        os.unlink(os.path.join(repository.git_dir, "index.lock"))
+    repository.run("read-tree", "--reset", "-u", begin.content)
+    repository.run("read-tree", "--reset", begin.head)
+
+
+def tree(repository: Repository, kept: str, left_out: str, objects: str = "") -> str:
+    """The tree of all files that are not ignored.
+
+    `kept` is the index of the last time, which makes this time cheap; `objects` is a folder
+    for what is new, where the repository should not have it.
+    """
+    own = os.path.join(repository.git_dir, "index")
+    # Whoever works in the folder may do so right now, and an index may be torn: once more.
+    for source in [kept, kept] if os.path.exists(kept) else [own]:
+        with suppress(GateError):
+            return _written(repository, source, kept, left_out, objects)
+    return _written(repository, own, kept, left_out, objects)
+
+
+def _written(repository: Repository, source: str, kept: str, left_out: str, objects: str) -> str:
+    # A copy for each: branches of a run may be at it at the same time, and any may be killed.
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(kept)) as folder:
+        index = os.path.join(folder, "index")
+        # With its time: git reads again what is not older than the index.
+        with suppress(FileNotFoundError):
+            shutil.copy2(source, index)
+        variables = {"GIT_INDEX_FILE": index, **_elsewhere(repository, objects)}
+        _take_in(repository, variables, left_out)
+        written = repository.line("write-tree", variables=variables)
+        # There is none where there was none and no file either.
+        with suppress(FileNotFoundError):
+            os.replace(index, kept)
+    return written
+
+
+def _elsewhere(repository: Repository, objects: str) -> dict[str, str]:
+    if not objects:
+        return {}
+    theirs = repository.line("rev-parse", "--path-format=absolute", "--git-path", "objects")
+    return {"GIT_OBJECT_DIRECTORY": objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES": theirs}
+
+
+def _take_in(repository: Repository, variables: dict[str, str], left_out: str) -> None:
+    # Not `git add`: it runs git inside of submodules, with the filters that their settings name.
+    but = ("--", f":(top,exclude,literal){left_out}")
+    told = repository.names(
+        *("diff-files", "-z", "--name-status", "--no-renames", "--ignore-submodules=dirty", *but),
+        variables=variables,
+    )
+    changed = list(zip(told[1::2], told[::2], strict=True))
+    gone = [name for name, letter in changed if letter == "D"]
+    present = [name for name, letter in changed if letter != "D"]
+    untracked = repository.names(
+        "ls-files", "-z", "--others", "--exclude-standard", *but, variables=variables
+    )
+    # What was added in spite of being ignored is tracked by the worktree's own index only.
+    tracked = repository.names("ls-files", "-z", "--cached", *but)
+    known = set(repository.names("ls-files", "-z", "--cached", *but, variables=variables))
+    added = [
+        name
+        for name in dict.fromkeys(tracked)
+        if name not in known and is_plain(repository.root, os.path.dirname(name))
+    ]
+    # A repository inside of the folder ends in a slash, and is left to itself.
+    fresh = [name for name in (*present, *untracked, *added) if not name.endswith("/")]
+    for option, names in (("--force-remove", gone), ("--remove", fresh)):
+        if names:
+            repository.run(
+                *("update-index", "-z", "--add", option, "--stdin"),
+                given=b"".join(os.fsencode(name) + b"\0" for name in names),
+                variables=variables,
+            )
+
+
+def diff(repository: Repository, base: str, changed: str, objects: str = "") -> str:
+    """What lies between two trees, as text without colours."""
+    output = repository.beginning(
+        _MOST_DIFF_BYTES + 1,
+        *("diff-tree", "-r", "-p", "-M", "--no-color", "--no-ext-diff", "--no-textconv"),
+        *("--ignore-submodules=dirty", base, changed),
+        variables=_elsewhere(repository, objects),
+    )
+    text = output[:_MOST_DIFF_BYTES].decode("utf-8", "replace")
+    return text + _REST if len(output) > _MOST_DIFF_BYTES else text

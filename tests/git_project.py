@@ -1,0 +1,76 @@
+"""A project in a real git repository, and a workspace for its runs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from humangate.workspaces.worktrees import GitWorkspace
+
+ODD = "two\nlines\t'quoted' \udcff.txt"
+
+
+def git(folder, *words):
+    settings = ("-c", "user.name=ada", "-c", "user.email=ada@example.org")
+    allowed = ("-c", "protocol.file.allow=always")
+    done = subprocess.run(
+        ["git", "-C", folder, *settings, *allowed, *words], check=True, capture_output=True
+    )
+    return done.stdout.decode("utf-8", "replace").rstrip("\n")
+
+
+def write(folder, **texts):
+    for name, text in texts.items():
+        (Path(folder) / name.replace("_", ".")).write_text(text)
+
+
+def files(folder):
+    """Every file but git's and the agents' papers, with its content."""
+    found = {}
+    for path in sorted(Path(folder).rglob("*")):
+        name = path.relative_to(folder)
+        if path.is_file() and name.parts[0] not in {".git", ".agents"}:
+            found[str(name)] = path.read_bytes()
+    return found
+
+
+def state(folder):
+    """All that is the user's: files, index, HEAD, branches and stash."""
+    git_dir = Path(git(folder, "rev-parse", "--absolute-git-dir"))
+    refs = [
+        line
+        for line in git(folder, "for-each-ref").splitlines()
+        if "refs/gate/" not in line and "heads/gate/" not in line
+    ]
+    index = (git_dir / "index").read_bytes()
+    return files(folder), index, (git_dir / "HEAD").read_text(), refs
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    write(folder, a_txt="one\n", b_txt="two\n", _gitignore=".env\nbuild/\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "first")
+    return folder
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    return GitWorkspace(str(tmp_path / "data"))
+
+
+@pytest.fixture
+def trap(tmp_path):
+    """A program that leaves a trace when anybody runs it."""
+    program, trace = tmp_path / "trap", tmp_path / "trace"
+    program.write_text(f"#!/bin/sh\necho run >> {trace}\ncat\n")
+    program.chmod(0o755)
+    return program, trace

@@ -1,0 +1,128 @@
+"""Whatever a repository holds, none of its programs is run and no link of it is followed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.git_project import git, project, trap, workspace, write
+
+from humangate.doors.workspace import Place
+from humangate.errors import UsageError
+
+__all__ = ["project", "trap", "workspace"]
+
+
+@pytest.mark.proves("RUN-187")
+def test_no_program_that_a_repository_names_is_run(project, workspace, trap):
+    program, trace = trap
+    hooks = project / ".git/hooks"
+    hooks.mkdir(exist_ok=True)
+    for name in ("post-checkout", "post-index-change", "reference-transaction", "pre-commit"):
+        shutil.copy(program, hooks / name)
+    write(project, _gitattributes="*.txt filter=evil diff=evil\n")
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "attributes")
+    for name, value in {
+        "core.fsmonitor": program,
+        "filter.evil.clean": program,
+        "filter.evil.smudge": program,
+        "filter.evil.required": "true",
+        "diff.external": program,
+        "diff.evil.command": program,
+        "diff.evil.textconv": program,
+    }.items():
+        git(project, "config", name, str(value))
+    write(project, new_txt="new\n", _worktreeinclude=".env\n", _env="x")
+    trace.unlink(missing_ok=True)
+    place = workspace.make(str(project), 1, with_changes=True)
+    assert any("stored by a filter (evil)" in remark for remark in place.remarks)
+    workspace.set_up(str(project), place)
+    write(place.folder, a_txt="changed\n")
+    inside = Path(place.folder) / "inside"
+    git(place.folder, "init", "-q", inside)
+    write(inside, x_txt="x")
+    git(inside, "add", ".")
+    git(inside, "commit", "-qm", "inside")
+    git(inside, "config", "core.fsmonitor", str(program))
+    git(inside, "config", "filter.inner.clean", str(program))
+    write(inside / ".git/info", attributes="* filter=inner\n")
+    git_dir = git(place.folder, "rev-parse", "--absolute-git-dir")
+    switched_off = {
+        "core.fsmonitor": "false", "core.hooksPath": "/dev/null",
+        "filter.evil.clean": "", "filter.evil.required": "false",
+    }  # fmt: skip
+    settings = [word for pair in switched_off.items() for word in ("-c", "=".join(pair))]
+    git(place.folder, *settings, "add", "inside")
+    write(inside, x_txt="y")
+    trace.unlink(missing_ok=True)
+    assert "160000" in git(place.folder, *settings, "ls-files", "--stage", "inside")
+    workspace.snapshot(place, 1, "1")
+    workspace.snapshot(place, 1, "2")
+    assert "+changed" in workspace.diff(place)
+    assert "not committed" in workspace.remove(place, 1)
+    workspace.diff(Place(place.folder, place.root))
+    shutil.rmtree(place.root)
+    assert workspace.remove(place, 1) == ""
+    assert not trace.exists()
+    assert not os.path.exists(git_dir)
+
+
+@pytest.mark.proves("RUN-187")
+def test_a_git_file_that_was_made_to_point_elsewhere_is_not_followed(
+    project, workspace, tmp_path, trap
+):
+    program, trace = trap
+    place = workspace.make(str(project), 1)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    git(elsewhere, "init", "-q", "-b", "main")
+    git(elsewhere, "config", "core.fsmonitor", str(program))
+    before = sorted(elsewhere.rglob("*"))
+    write(place.folder, _git=f"gitdir: {elsewhere}/.git\n", new_txt="new\n")
+    assert "+new" in workspace.diff(place)
+    kept = workspace.snapshot(place, 1, "1")
+    assert git(project, "rev-parse", "refs/gate/run-1/1") == kept
+    assert "not committed" in workspace.remove(place, 1)
+    assert workspace.make(str(project), 1) == place
+    os.unlink(os.path.join(place.folder, "new.txt"))
+    assert workspace.remove(place, 1) == ""
+    assert sorted(elsewhere.rglob("*")) == before
+    assert not trace.exists()
+
+
+@pytest.mark.proves("RUN-187")
+def test_a_part_that_is_a_link_in_the_last_commit_is_refused(project, workspace, tmp_path):
+    os.symlink(tmp_path, project / "part")
+    git(project, "add", "part")
+    git(project, "commit", "-qm", "a link")
+    (project / "part").unlink()
+    (project / "part").mkdir()
+    with pytest.raises(UsageError, match="part is a symbolic link in the last commit"):
+        workspace.make(str(project / "part"), 1)
+    assert not (tmp_path / ".agents").exists()
+
+
+@pytest.mark.proves("RUN-187")
+def test_variables_of_a_git_hook_around_us_lead_nowhere(project, workspace, monkeypatch, tmp_path):
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"):
+        monkeypatch.setenv(name, str(tmp_path / "elsewhere"))
+    place = workspace.make(str(project), 1)
+    write(place.folder, new_txt="new\n")
+    assert "+new" in workspace.diff(place)
+    assert workspace.snapshot(place, 1, "1")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.proves("RUN-187")
+def test_a_project_with_an_odd_name_is_a_project(project, workspace, tmp_path):
+    odd = tmp_path / "-two\nlines"
+    shutil.move(project, odd)
+    place = workspace.make(str(odd), 1)
+    assert place.root.endswith("/run-1/-two-lines")
+    write(place.folder, new_txt="new\n")
+    assert "+new" in workspace.diff(place)
+    os.unlink(os.path.join(place.folder, "new.txt"))
+    assert workspace.remove(place, 1) == ""

@@ -1,0 +1,435 @@
+"""A run's own folder, with the real git: made, made again, and removed when nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+from tests.git_project import ODD, files, git, project, state, workspace, write
+
+from humangate.errors import GateError, UsageError
+from humangate.workspaces import repositories, worktrees
+from humangate.workspaces.worktrees import GitWorkspace
+
+__all__ = ["project", "workspace"]
+
+
+class Killed(BaseException):
+    """The process is no more."""
+
+
+@pytest.mark.proves("RUN-170", "S2-P5")
+def test_a_run_has_a_folder_and_a_branch_of_its_own(project, workspace, tmp_path):
+    place = workspace.make(str(project), 7)
+    assert place.folder == place.root == str(tmp_path / "data/worktrees/run-7/shop")
+    assert place.branch == "gate/run-7" == git(place.folder, "branch", "--show-current")
+    assert place.base == git(project, "rev-parse", "HEAD") == git(place.folder, "rev-parse", "HEAD")
+    assert place.remarks == ()
+    assert files(place.folder) == files(project)
+    assert git(place.folder, "status", "--porcelain") == ""
+
+
+@pytest.mark.proves("RUN-170")
+def test_a_project_in_a_part_of_the_repository_is_that_part_of_the_worktree(project, workspace):
+    part = project / "web"
+    part.mkdir()
+    write(part, page_txt="hello\n")
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "web")
+    place = workspace.make(str(part), 1)
+    assert place.folder == os.path.join(place.root, "web")
+    assert os.path.exists(os.path.join(place.folder, "page.txt"))
+    write(os.path.join(place.folder, ".agents"), context_md="secret")
+    write(place.folder, page_txt="bye\n")
+    assert ".agents" not in git(place.root, "status", "--porcelain", "-uall")
+    assert "+bye" in workspace.diff(place)
+    assert ".agents" not in workspace.diff(place)
+
+
+@pytest.mark.proves("RUN-170")
+def test_a_part_that_is_not_committed_begins_empty_and_that_is_said(project, workspace):
+    (project / "new").mkdir()
+    write(project / "new", x_txt="x")
+    place = workspace.make(str(project / "new"), 1)
+    assert os.listdir(place.folder) == [".agents"]
+    assert any("new is not in the last commit" in remark for remark in place.remarks)
+
+
+@pytest.mark.proves("RUN-171")
+def test_uncommitted_changes_are_left_out_and_that_is_said(project, workspace):
+    write(project, a_txt="changed\n", new_txt="new\n")
+    before = state(project)
+    place = workspace.make(str(project), 1)
+    assert files(place.folder) == {
+        ".gitignore": b".env\nbuild/\n",
+        "a.txt": b"one\n",
+        "b.txt": b"two\n",
+    }
+    assert place.remarks == (
+        "Changes to 2 files are not committed and were left out; --with-changes takes them.",
+    )
+    assert state(project) == before
+
+
+@pytest.mark.proves("RUN-172")
+def test_changes_are_taken_on_request_and_nothing_of_the_users_is_touched(project, workspace):
+    write(project, a_txt="staged\n")
+    git(project, "add", "a.txt")
+    write(project, a_txt="staged and more\n", _env="SECRET=1")
+    (project / "b.txt").unlink()
+    os.symlink("a.txt", project / "link")
+    with open(os.fsencode(project) + b"/" + os.fsencode(ODD), "w") as file:
+        file.write("odd\n")
+    before = state(project)
+    place = workspace.make(str(project), 1, with_changes=True)
+    expected = files(project)
+    del expected[".env"]
+    assert files(place.folder) == expected
+    assert os.readlink(os.path.join(place.folder, "link")) == "a.txt"
+    assert place.remarks == ()
+    assert git(place.folder, "rev-parse", "HEAD") == place.base == git(project, "rev-parse", "HEAD")
+    assert git(place.folder, "diff", "--cached", "--name-only") == ""
+    assert state(project) == before
+    assert git(project, "stash", "list") == ""
+
+
+@pytest.mark.proves("RUN-172")
+def test_an_unfinished_merge_is_taken_as_it_stands_in_the_files(project, workspace):
+    git(project, "checkout", "-qb", "other")
+    write(project, a_txt="theirs\n")
+    git(project, "commit", "-qam", "theirs")
+    git(project, "checkout", "-q", "main")
+    write(project, a_txt="ours\n")
+    git(project, "commit", "-qam", "ours")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(project, "merge", "other")
+    before = state(project)
+    place = workspace.make(str(project), 1, with_changes=True)
+    assert files(place.folder) == files(project)
+    assert state(project) == before
+
+
+@pytest.mark.proves("RUN-173")
+@pytest.mark.parametrize("kind", ["none", "empty", "bare", "missing"])
+def test_where_no_worktree_can_be_made_a_sentence_says_what_to_do(tmp_path, workspace, kind):
+    folder = tmp_path / "x"
+    if kind != "missing":
+        folder.mkdir()
+    if kind in {"empty", "bare"}:
+        git(folder, "init", "-q", *(["--bare"] if kind == "bare" else []))
+    with pytest.raises(UsageError) as told:
+        workspace.make(str(folder), 1)
+    sentence = {
+        "none": "is in no git repository",
+        "empty": "has no commit yet",
+        "bare": "is a repository without files",
+        "missing": "There is no folder",
+    }[kind]
+    assert sentence in str(told.value)
+    assert ("--in-place" in str(told.value)) == (kind in {"none", "empty"})
+
+
+@pytest.mark.proves("RUN-173")
+def test_without_git_a_sentence_says_what_to_do(project, workspace, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="git is not installed"):
+        workspace.make(str(project), 1)
+
+
+@pytest.mark.proves("RUN-173")
+def test_a_repository_that_git_does_not_trust_is_refused_in_its_words(project, workspace):
+    (project / ".git/config").write_text("[core\n")
+    with pytest.raises(UsageError, match="bad config"):
+        workspace.make(str(project), 1)
+
+
+@pytest.mark.proves("RUN-173")
+def test_a_repository_with_its_files_elsewhere_is_refused(project, workspace, tmp_path):
+    git(project, "config", "core.worktree", str(tmp_path / "elsewhere"))
+    (tmp_path / "elsewhere").mkdir()
+    with pytest.raises(UsageError, match="with its files elsewhere"):
+        workspace.make(str(project), 1)
+
+
+@pytest.mark.proves("RUN-174")
+def test_a_linked_worktree_and_a_submodule_are_projects_like_others(project, workspace, tmp_path):
+    linked = tmp_path / "linked"
+    git(project, "worktree", "add", "-qb", "feature", linked)
+    write(linked, a_txt="feature\n")
+    git(linked, "commit", "-qam", "feature")
+    place = workspace.make(str(linked), 1)
+    assert files(place.folder)["a.txt"] == b"feature\n"
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    git(whole, "init", "-q")
+    git(whole, "submodule", "--quiet", "add", project, "sub")
+    git(whole, "commit", "-qm", "with a part")
+    inner = workspace.make(str(whole / "sub"), 2)
+    assert inner.root.endswith("run-2/sub")
+    write(inner.folder, a_txt="in the part\n")
+    assert "+in the part" in workspace.diff(inner)
+    assert workspace.snapshot(inner, 2, "1")
+    outer = workspace.make(str(whole), 3)
+    assert "Submodules are empty folders (sub)" in outer.remarks[0]
+    assert workspace.diff(outer) == ""
+
+
+@pytest.mark.proves("RUN-174")
+def test_a_worktree_of_a_bare_repository_is_a_project(project, workspace, tmp_path):
+    bare, linked = tmp_path / "shop.git", tmp_path / "tree"
+    git(tmp_path, "clone", "-q", "--bare", project, bare)
+    git(bare, "worktree", "add", "-q", linked, "main")
+    place = workspace.make(str(linked), 1, with_changes=True)
+    write(place.folder, a_txt="changed\n")
+    assert "+changed" in workspace.diff(place)
+    git(place.folder, "checkout", "-q", "a.txt")
+    assert workspace.remove(place, 1) == ""
+
+
+@pytest.mark.proves("RUN-175")
+def test_making_again_gives_the_same_place_and_leaves_the_work_in_it(project, workspace):
+    write(project, c_txt="not committed\n")
+    place = workspace.make(str(project), 1)
+    write(place.folder, a_txt="half\n", new_txt="new\n")
+    write(project, a_txt="later\n")
+    git(project, "commit", "-qam", "later")
+    assert workspace.make(str(project), 1) == place
+    assert files(place.folder)["a.txt"] == b"half\n"
+    assert files(place.folder)["new.txt"] == b"new\n"
+
+
+@pytest.mark.proves("RUN-175")
+def test_whatever_command_was_the_last_before_a_crash_making_again_finishes(
+    project, workspace, monkeypatch
+):
+    write(project, a_txt="changed\n", new_txt="new\n")
+    real = repositories._git
+    writing = {"worktree", "update-ref", "read-tree", "update-index", "write-tree", "commit-tree"}
+    for run_id in range(1, 50):
+        written = 0
+
+        def dying(folder, environ, words, given=b"", run_id=run_id):
+            nonlocal written
+            # The very first falls before anything is written but the plan.
+            if run_id == 1 and words[0] == "worktree":
+                raise Killed
+            done = real(folder, environ, words, given)
+            written += words[0] in writing
+            if written == run_id - 1 and words[0] in writing:
+                raise Killed
+            return done
+
+        monkeypatch.setattr(repositories, "_git", dying)
+        try:
+            workspace.make(str(project), run_id, with_changes=True)
+        except Killed:
+            survived = False
+        else:
+            survived = True
+        monkeypatch.setattr(repositories, "_git", real)
+        place = workspace.make(str(project), run_id, with_changes=True)
+        assert files(place.folder) == files(project)
+        assert place.branch == f"gate/run-{run_id}"
+        assert git(place.folder, "status", "--porcelain") == " M a.txt\n?? new.txt"
+        shutil.rmtree(place.root)
+        assert workspace.remove(place, run_id) == ""
+        if survived:
+            break
+    assert written == 7
+    assert git(project, "for-each-ref", "refs/gate", "refs/heads/gate") == ""
+    assert len(git(project, "worktree", "list").splitlines()) == 1
+
+
+@pytest.mark.proves("RUN-175")
+def test_a_half_made_worktree_that_git_left_locked_is_made_anew(project, workspace, tmp_path):
+    place = workspace.make(str(project), 1)
+    path = tmp_path / "data/worktrees/run-1.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"ready": False}))
+    (project / ".git/worktrees/shop/locked").write_text("initializing")
+    (project / ".git/worktrees/shop/index.lock").write_text("")
+    os.unlink(os.path.join(place.root, "a.txt"))
+    os.unlink(os.path.join(place.root, ".git"))
+    assert workspace.make(str(project), 1) == place
+    assert files(place.folder) == files(project)
+
+
+@pytest.mark.proves("RUN-176")
+def test_a_branch_that_was_there_before_is_left_alone(project, workspace, tmp_path):
+    other = GitWorkspace(str(tmp_path / "other"))
+    first = other.make(str(project), 1)
+    write(first.folder, a_txt="theirs\n")
+    theirs = other.snapshot(first, 1, "1")
+    place = workspace.make(str(project), 1)
+    assert place.branch == "gate/run-1-2"
+    assert place.remarks == ("The branch gate/run-1 was there before: this is gate/run-1-2.",)
+    write(place.folder, a_txt="ours\n")
+    workspace.snapshot(place, 1, "1")
+    assert git(project, "rev-parse", "refs/gate/run-1/1") == theirs
+    assert files(first.folder)["a.txt"] == b"theirs\n"
+
+
+@pytest.mark.proves("RUN-176")
+def test_what_is_in_the_way_is_named(project, workspace, tmp_path):
+    git(project, "branch", "gate")
+    with pytest.raises(UsageError, match="The branch `gate` is in the way"):
+        workspace.make(str(project), 1)
+    git(project, "branch", "-D", "gate")
+    workspace.make(str(project), 1)
+    other = tmp_path / "other"
+    git(tmp_path, "clone", "-q", project, other)
+    with pytest.raises(UsageError, match="run 1 of another project"):
+        workspace.make(str(other), 1)
+    record = tmp_path / "data/worktrees/run-1.json"
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"ready": False}))
+    git(project, "worktree", "remove", "--force", tmp_path / "data/worktrees/run-1/shop")
+    git(project, "commit", "-q", "--allow-empty", "-m", "later")
+    git(project, "branch", "-f", "gate/run-1", "main")
+    with pytest.raises(GateError, match="Somebody else has made the branch gate/run-1"):
+        workspace.make(str(project), 1)
+
+
+@pytest.mark.proves("RUN-186", "LAW-7")
+def test_nothing_is_removed_that_would_be_lost(project, workspace):
+    place = workspace.make(str(project), 1)
+    write(place.folder, new_txt="new\n")
+    assert workspace.remove(place, 1) == (
+        f"{place.root} holds changes to 1 file that are not committed."
+    )
+    git(place.folder, "add", ".")
+    git(place.folder, "commit", "-qm", "work")
+    assert "gate/run-1 has commits that are on no other branch (1)" in workspace.remove(place, 1)
+    git(place.folder, "checkout", "-q", "--detach")
+    git(place.folder, "commit", "-q", "--allow-empty", "-m", "on no branch")
+    git(project, "merge", "-q", "gate/run-1")
+    assert "(1)" in workspace.remove(place, 1)
+    git(place.folder, "checkout", "-q", "gate/run-1")
+    git(project, "worktree", "lock", place.root)
+    assert "is locked" in workspace.remove(place, 1)
+    git(project, "worktree", "unlock", place.root)
+    git(place.folder, "checkout", "-q", "--detach")
+    git(project, "checkout", "-q", "gate/run-1")
+    assert workspace.remove(place, 1) == f"gate/run-1 is checked out in {project}."
+    git(project, "checkout", "-q", "main")
+    assert files(place.folder)["new.txt"] == b"new\n"
+    assert workspace.remove(place, 1) == ""
+
+
+@pytest.mark.proves("RUN-186")
+def test_a_worktree_is_removed_with_its_branch_and_its_snapshots(project, workspace, tmp_path):
+    place = workspace.make(str(project), 1)
+    other = workspace.make(str(project), 11)
+    write(place.folder, new_txt="new\n", _env="ignored")
+    workspace.snapshot(place, 1, "1")
+    workspace.snapshot(other, 11, "1")
+    os.unlink(os.path.join(place.folder, "new.txt"))
+    before = state(project)
+    git(project, "symbolic-ref", "refs/gate/run-1/2", "refs/heads/main")
+    os.makedirs(os.path.join(place.folder, "build/cache"))
+    os.chmod(os.path.join(place.folder, "build/cache"), 0o500)
+    for _ in range(2):
+        assert workspace.remove(place, 1) == ""
+    assert sorted(os.listdir(tmp_path / "data/worktrees")) == [
+        "run-11",
+        "run-11.index",
+        "run-11.json",
+    ]
+    assert git(project, "for-each-ref", "refs/gate/", "--format=%(refname)") == "refs/gate/run-11/1"
+    assert git(project, "branch", "--format=%(refname:short)").split() == ["gate/run-11", "main"]
+    assert len(git(project, "worktree", "list").splitlines()) == 2
+    assert state(project) == before
+    with pytest.raises(GateError, match="is no worktree of a run"):
+        workspace.diff(place)
+
+
+@pytest.mark.proves("RUN-186")
+def test_whatever_command_was_the_last_before_a_crash_removing_again_finishes(
+    project, workspace, monkeypatch, tmp_path
+):
+    real, survived, run_id = repositories._git, False, 0
+    while not survived:
+        run_id += 1
+        place = workspace.make(str(project), run_id)
+        workspace.snapshot(place, run_id, "1")
+        written = 0
+
+        def dying(folder, environ, words, given=b"", run_id=run_id):
+            nonlocal written
+            done = real(folder, environ, words, given)
+            written += words[0] in {"worktree", "branch", "update-ref"}
+            if written == run_id:
+                raise Killed
+            return done
+
+        monkeypatch.setattr(repositories, "_git", dying)
+        try:
+            workspace.remove(place, run_id)
+            survived = True
+        except Killed:
+            pass
+        monkeypatch.setattr(repositories, "_git", real)
+        assert workspace.remove(place, run_id) == ""
+    assert run_id == 4
+    assert os.listdir(tmp_path / "data/worktrees") == []
+    assert git(project, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
+    assert len(git(project, "worktree", "list").splitlines()) == 1
+
+
+@pytest.mark.proves("RUN-186")
+def test_folders_that_nobody_may_write_are_removed_as_well(tmp_path, monkeypatch):
+    folder = tmp_path / "x/cache"
+    folder.mkdir(parents=True)
+    real, tried = shutil.rmtree, []
+
+    def refused_once(path):
+        tried.append(path)
+        if len(tried) == 1:
+            raise PermissionError
+        real(path)
+
+    folder.chmod(0o500)
+    monkeypatch.setattr(shutil, "rmtree", refused_once)
+    worktrees._remove_tree(str(tmp_path / "x"))
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.proves("RUN-186")
+def test_a_submodule_that_was_filled_is_looked_at_by_a_person(project, workspace, tmp_path):
+    part = tmp_path / "part"
+    git(tmp_path, "clone", "-q", project, part)
+    git(project, "submodule", "--quiet", "add", part, "sub")
+    git(project, "commit", "-qm", "with a part")
+    place = workspace.make(str(project), 1)
+    git(place.folder, "submodule", "--quiet", "update", "--init")
+    assert "is a submodule that may hold work" in workspace.remove(place, 1)
+    git(place.folder, "submodule", "--quiet", "deinit", "sub")
+    assert workspace.remove(place, 1) == ""
+
+
+@pytest.mark.proves("RUN-188")
+def test_what_somebody_moved_or_removed_is_told(project, workspace, tmp_path):
+    place = workspace.make(str(project), 1)
+    shutil.move(project, tmp_path / "moved")
+    assert "is gone, the repository of" in workspace.remove(place, 1)
+    with pytest.raises(GateError, match="does not know the worktree"):
+        workspace.diff(place)
+    shutil.move(tmp_path / "moved", project)
+    shutil.rmtree(place.root)
+    for verb in (lambda: workspace.diff(place), lambda: workspace.make(str(project), 1)):
+        with pytest.raises(GateError, match="is gone; its branch gate/run-1"):
+            verb()
+    assert workspace.remove(place, 1) == ""
+
+
+@pytest.mark.proves("RUN-188")
+def test_git_that_hangs_is_ended(project, workspace, monkeypatch, tmp_path):
+    program = tmp_path / "bin/git"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nsleep 600\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    monkeypatch.setattr(repositories, "_PATIENCE_SECONDS", 0.2)
+    with pytest.raises(UsageError, match="it was ended after"):
+        workspace.make(str(project), 1)
