@@ -57,6 +57,34 @@ def become(store_path: str, url: str) -> int:
     return descriptor
 
 
+def work_at(store_path: str) -> int:
+    """Be one of those who drive a store's runs, until what this returns is closed."""
+    # Imported here and below: the inbox needs no locks.
+    import fcntl
+
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    descriptor = os.open(f"{store_path}-worker", flags, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    return descriptor
+
+
+def is_worked_at(store_path: str) -> bool:
+    """Whether somebody living drives a store's runs as they become ready."""
+    import fcntl
+
+    try:
+        descriptor = os.open(f"{store_path}-worker", os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def log_path(store_path: str) -> str:
     return f"{store_path}-up.log"
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 
 _LOG_IS_LATE_SECONDS = 0.5
+_ENDS_WITHIN_SECONDS = 8.0
 
 
 class SystemClock:
@@ -308,12 +309,58 @@ class Papers:
             file.write(lines)
 
 
-def worker(store: Store, driver: FlowDriver, slots: int) -> Worker:
-    """Drives whatever run of a store is ready, on this machine."""
+def find_flow(project: str, named: str) -> tuple[str, str, str]:
+    """The flow that is meant by a name or path: what it is called, its file, and that one's digest."""
+    from humangate.workspaces import flow_files
+
+    path = flow_files.find(project, named)
+    source, digest = flow_files.read(path)
+    flow, _ = flow_files.choose(flow_files.load(path, source, digest), flow_files.parted(named)[1])
+    return flow, path, digest
+
+
+def worker(
+    store: Store, driver: FlowDriver, slots: int, told: Callable[[Run, bool], None] | None = None
+) -> Worker:
+    """Drives whatever run of a store is ready, on this machine; tells of each before and after."""
     from humangate.engines.local import Worker
     from humangate.service.claiming import Abandoned
     from humangate.service.sweeping import sweep
 
+    def telling(run: Run) -> Run:
+        if told is None:
+            return driver.drive(run)
+        told(run, False)
+        driven = driver.drive(run)
+        told(driven, True)
+        return driven
+
     return Worker(
-        store, driver.drive, Abandoned(store, driver.is_driving).find, lambda: sweep(store), slots
+        store, telling, Abandoned(store, driver.is_driving).find, lambda: sweep(store), slots
     )
+
+
+def work_beside(slots: int, told: Callable[[Run, bool], None] | None = None) -> Callable[[], None]:
+    """Drive runs on threads of this process, with a store of their own; returns what ends that."""
+    import gc
+    import threading
+
+    from humangate import upkeep
+
+    # Commands do without it, but a worker lives long and flows are anybody's code.
+    gc.enable()
+    store = open_store()
+    driver = flow_driver(store)
+    made = worker(store, driver, slots, told)
+    lock = upkeep.work_at(store.path)
+    thread = threading.Thread(target=made.work, name="worker", daemon=True)
+    thread.start()
+
+    def end() -> None:
+        made.stop()
+        driver.close()
+        thread.join()
+        made.wait_idle(_ENDS_WITHIN_SECONDS)
+        os.close(lock)
+
+    return end

@@ -1,4 +1,4 @@
-"""Run the inbox in the browser, send notifications and keep deadlines, until Ctrl+C.
+"""Run the inbox in the browser, drive runs, send notifications, keep deadlines, until Ctrl+C.
 
 Only this machine reaches it. To be reached from elsewhere it needs TLS (--tls-cert and --tls-key)
 or a proxy that speaks TLS for it (--public-url), and people with personal tokens.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from humangate import settings, upkeep, wiring
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from humangate.web.desk import Site
 
 PORT = 4283
+_SLOTS = 4
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -34,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--public-url", default="", metavar="URL", help="https://…: how people reach it")
     add("--proxy", default="", metavar="ADDRESS", help="the proxy whose word is taken (127.0.0.1)")
     add("--qr", action="store_true", help="show the link also as a QR code")
+    add("--no-worker", action="store_true", help="drive no runs")
     add("--detach", action="store_true", help="go on in the background; gate down ends it")
 
 
@@ -66,7 +69,10 @@ def run(args: argparse.Namespace) -> int:
             wiring.renewed_post(store, site.url),
         )
         sender = Sender(store, post, renewed)
-        return serve(store, site, args, sender, lambda: _say(store, site.url, args, site))
+        with ExitStack() as at_the_end:
+            if not args.no_worker:
+                at_the_end.callback(wiring.work_beside(_SLOTS))
+            return serve(store, site, args, sender, lambda: _say(store, site.url, args, site))
     finally:
         os.close(lock)
 
@@ -125,6 +131,8 @@ def _options(args: argparse.Namespace, site: Site) -> list[str]:
     words = [f"--port={args.port}", f"--host={args.host}"]
     if site.personal:
         words += [f"--public-url={site.url}"]
+    if args.no_worker:
+        words.append("--no-worker")
     for name in ("tls_cert", "tls_key", "proxy"):
         if value := getattr(args, name):
             path = os.path.abspath(value) if name != "proxy" else value
@@ -149,6 +157,7 @@ def _say(store: Store, url: str, args: argparse.Namespace, site: Site) -> None:
     print(f"Notifications  {', '.join(roads) or 'none set up yet: gate notify says how'}")
     waiting = sum(number for _, number in store.asks.waiting_counts())
     print(f"Deadlines      kept; {waiting} {'ask is' if waiting == 1 else 'asks are'} waiting")
+    print(f"Runs           {'left to others' if args.no_worker else f'driven, {_SLOTS} at once'}")
     if may_link:
         print("The link works once, within 15 minutes; gate link makes another.")
     sys.stdout.flush()
