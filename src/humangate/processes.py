@@ -67,8 +67,9 @@ def lives(identity: Identity) -> bool:
 def end(identity: Identity, mark: tuple[str, str] | None) -> bool:
     """End this process, the group it leads, and whatever carries the mark in its environment.
 
-    True when all of it is proven gone. Nothing is ended that is not proven to belong to it, and
-    never the process that calls this: what is itself part of the agent cannot prove it gone.
+    The mark must be unlike any other on this machine. True when all of it is proven gone. Nothing
+    is ended that is not proven to belong to it, and never the process that calls this: what is
+    itself part of an agent cannot prove it gone.
     """
     if not _same_boot(identity):
         return True
@@ -91,6 +92,13 @@ def end(identity: Identity, mark: tuple[str, str] | None) -> bool:
                 return mark is None or _has_proc()
         time.sleep(_LOOK_EVERY_SECONDS)
     return False
+
+
+def marked(mark: tuple[str, str]) -> list[int]:
+    """The numbers of the living processes that carry this mark, as far as they can be seen."""
+    if not _has_proc():
+        return []
+    return [row.pid for row in _table() if not row.dead and _carries(row.pid, mark)]
 
 
 class _Look(NamedTuple):

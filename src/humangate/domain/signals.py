@@ -134,6 +134,11 @@ def from_json(kept: Mapping[str, Any]) -> Signal:
     return Signal(**{**kept, "options": tuple(kept.get("options", ()))})
 
 
+def explicit(offered: Mapping[str, Any] | None, file_text: str | None) -> Signal | None:
+    """What an agent gave by the tool or, else, by the file."""
+    return parse_signal(offered) or parse_signal(_whole_json(file_text or ""))
+
+
 def judge(
     offered: Mapping[str, Any] | None,
     file_text: str | None,
@@ -146,8 +151,7 @@ def judge(
     What the agent gave by the tool or the file counts even if its program crashed afterwards;
     its words count only if it ended well, for then they were its last.
     """
-    given = parse_signal(offered) or parse_signal(_whole_json(file_text or ""))
-    if given:
+    if given := explicit(offered, file_text):
         return given
     if not ended_ok:
         return Signal("ERROR", reason=storable(trouble) or "the agent ended badly")

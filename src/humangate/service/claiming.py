@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from humangate.domain.runs import Run
+    from humangate.domain.runs import Run, Turn
     from humangate.doors.store import Store
 
 LEASE = timedelta(seconds=30)
@@ -35,6 +35,16 @@ def claim(store: Store, run: Run) -> Run | None:
 def _is_left(run: Run, now: datetime) -> bool:
     late = run.lease_until is None or run.lease_until <= now
     return late or not processes.lives(processes.parse(run.owner))
+
+
+def holds(turn: Turn) -> bool:
+    """Whether a person's session is still open: by `gate continue`, or by what that left behind."""
+    return processes.lives(processes.parse(turn.process)) or bool(left_behind(turn))
+
+
+def left_behind(turn: Turn) -> list[int]:
+    """The processes that were started in a turn and live."""
+    return processes.marked(("GATE_TURN", turn.id))
 
 
 class Abandoned:

@@ -16,10 +16,17 @@ from humangate.domain.roles import Role
 from humangate.domain.runs import FlowCall, Turn
 from humangate.doors.driver import Ended, Events, Order, Ruling
 from humangate.errors import GateError, StepFailedError, StoreTroubleError
-from humangate.service import asking, conversing, permitting, waiting
+from humangate.service import asking, claiming, conversing, permitting, signalling, waiting
 from humangate.service.asking import Request
 from humangate.service.calling import answer_to, open_ask
-from humangate.service.journalling import Closing, jsoned, place_of, result_of, said_before
+from humangate.service.journalling import (
+    Closing,
+    Overtaken,
+    jsoned,
+    place_of,
+    result_of,
+    said_before,
+)
 from humangate.service.permitting import Held
 
 if TYPE_CHECKING:
@@ -30,12 +37,10 @@ if TYPE_CHECKING:
     from humangate.domain.signals import Signal
     from humangate.service.journalling import Branch
 
-SIGNALS = os.path.join(".agents", "signals")
 CONTEXT = os.path.join(".agents", "context.md")
 NEEDS_HUMAN = "NEEDS_HUMAN"
 JOINED = ("session", "signal")
 """How an ask is settled when a person gives the agent's signal, and not words for the agent."""
-_MOST_SIGNAL_BYTES = 1_000_000
 _MOST_WORDS = 100_000
 _LOOK_AGAIN = timedelta(seconds=3)
 _GONE = "It is gone: go on"
@@ -187,7 +192,7 @@ class _Agent:
         return self._driver.new_session(), "", ""
 
     def _signal_file(self, turn_id: str) -> str:
-        return os.path.join(SIGNALS, f"{self._role.name}-{turn_id}.json")
+        return signalling.file_of(self._role.name, turn_id)
 
     def _write_context(self) -> None:
         path = os.path.join(self._drive.run.folder, CONTEXT)
@@ -224,8 +229,7 @@ class _Agent:
         return self._run(turn)
 
     def _run(self, turn: Turn) -> Turn:
-        self._must_be_free(turn)
-        self._drive.put(self._call._replace(state="open"), turn, agent=self._role.name)
+        self._open(turn)
         with self._drive.lock:
             self._drive.agents[turn.id] = turn
         try:
@@ -242,20 +246,27 @@ class _Agent:
             self._branch.raise_always(Closing())
         return self._close(turn.id, ended)
 
+    def _open(self, turn: Turn) -> None:
+        self._must_be_free(turn)
+        try:
+            self._drive.put(self._call._replace(state="open"), turn, agent=self._role.name)
+        except Overtaken:
+            # Perhaps not the run, but its agent's session: a person was faster.
+            self._must_be_free(turn)
+            self._drive.put(self._call._replace(state="open"), turn, agent=self._role.name)
+
     def _must_be_free(self, turn: Turn) -> None:
         """A session has one holder; while a person has it open, this call waits."""
         holder = self._drive.store.runs.holder(turn.cli, turn.session)
         if holder is None or holder.id == turn.id:
             return
-        if holder.by and not processes.lives(processes.parse(holder.process)):
+        if holder.by and not claiming.holds(holder):
             self._drive.put(self._call, holder._replace(ended_at=self._drive.store.now()))
             return
         call = self._drive.put(self._call._replace(state="held"))
         self._branch.park(call, self._drive.store.now() + _LOOK_AGAIN)
 
     def _order(self, turn: Turn) -> Order:
-        signal_file = os.path.join(self._drive.run.folder, self._signal_file(turn.id))
-        os.makedirs(os.path.dirname(signal_file), exist_ok=True)
         sent_before = bool(turn.session) and any(
             one.session == turn.session and one.process and one.id != turn.id
             for one in self._drive.turns.values()
@@ -268,11 +279,7 @@ class _Agent:
             fork_of=turn.fork_of,
             text=turn.sent,
             cwd=self._drive.run.folder,
-            environ={
-                "GATE_TURN": turn.id,
-                "GATE_RUN": str(turn.run),
-                "GATE_SIGNAL_FILE": signal_file,
-            },
+            environ=signalling.environ(turn.run, turn.id, self._drive.run.folder, self._role.name),
             schema=self._wanted.schema,
         )
 
@@ -318,15 +325,7 @@ class _Agent:
         return turn
 
     def _signal_text(self, turn_id: str) -> str | None:
-        """What stands in the file of this turn alone; no link, no device, nothing huge."""
-        path = os.path.join(self._drive.run.folder, self._signal_file(turn_id))
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:
-            return None
-        with os.fdopen(descriptor, "rb") as file:
-            data = file.read(_MOST_SIGNAL_BYTES + 1)
-        return data.decode("utf-8", "replace") if len(data) <= _MOST_SIGNAL_BYTES else None
+        return signalling.text(self._drive.run.folder, self._role.name, turn_id)
 
     # After a crash
 
@@ -339,8 +338,8 @@ class _Agent:
             processes.parse(turn.process), ("GATE_TURN", turn.id)
         ):
             self._ask_whether_gone(turn)
-        explicit = signals.judge(turn.offered, self._signal_text(turn.id), False, "", "")
-        if explicit.status != "ERROR" or turn.offered:
+        explicit = signals.explicit(turn.offered, self._signal_text(turn.id))
+        if explicit:
             closed = turn._replace(
                 ended_at=drive.store.now(), signal=jsoned(signals.to_json(explicit))
             )
@@ -356,7 +355,7 @@ class _Agent:
         )
 
     def _recover_joined(self, turn: Turn) -> Turn | None:
-        if processes.lives(processes.parse(turn.process)):
+        if claiming.holds(turn):
             call = self._drive.put(self._call._replace(state="held"))
             self._branch.park(call, self._drive.store.now() + _LOOK_AGAIN)
         closed = turn._replace(ended_at=self._drive.store.now())
@@ -400,6 +399,7 @@ class _Agent:
         None: nobody did in time, and the flow wants to be told.
         """
         drive, call = self._drive, self._call
+        drive.look_again()
         ask = asking.get(drive.store, call.ask_id)
         asked_back = ask.pending and ask.asked_back > ask.heard
         if asked_back and (turn := self._pass_on(ask)):

@@ -138,6 +138,11 @@ class Drive:
         with self.lock:
             self.write(runs.fail(self.run, call, error, self.store.now()))
 
+    def look_again(self) -> None:
+        """People write turns, too: those who joined a session since the drive began."""
+        with self.lock:
+            self.turns.update({turn.id: turn for turn in self.store.runs.turns(self.run.id)})
+
     def next_turn_number(self, path: str) -> int:
         return sum(turn.path == path for turn in self.turns.values()) + 1
 
