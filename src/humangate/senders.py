@@ -84,6 +84,8 @@ class Starter:
         # -P: the folder this runs in is an agent's, and nothing may be imported from there.
         words = [sys.executable, "-P", "-m", "humangate", "notify", "send"]
         environ = {**os.environ, "GATE_STORE": self._path, "GATE_TOKEN": ""}
+        # It is no part of the agent's turn in which there was news, and does not end with it.
+        environ.pop("GATE_TURN", None)
         return os.posix_spawn(
             sys.executable, words, environ, file_actions=[*null, *others], setsid=True
         )

@@ -50,7 +50,7 @@ class _Server(uvicorn.Server):
         self._hub = hub
         self._ready = ready
 
-    def handle_exit(self, sig: int, frame: Any) -> None:  # noqa: ARG002 - uvicorn calls it so
+    def handle_exit(self, sig: int, frame: Any) -> None:
         # Not uvicorn's own: that dies of the signal in the end, and the sender with it.
         self.force_exit = self.should_exit
         self.should_exit = True

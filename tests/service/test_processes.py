@@ -1,0 +1,415 @@
+"""Processes, launching and agents that are any command: found, ended, and proven gone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from uuid import uuid4
+
+import pytest
+
+from humangate import processes
+from humangate.domain.roles import Role
+from humangate.doors.driver import Events, Order, Ruling
+from humangate.drivers import launching
+from humangate.drivers.command import CommandDriver
+from humangate.errors import GateError, MissingAgentError, UsageError
+from humangate.senders import Starter
+
+SLEEP = "sleep 300"
+# Unlike that of any other test run on this machine.
+TURN = f"t-{uuid4()}"
+
+
+def eventually(true, seconds=10):
+    until = time.monotonic() + seconds
+    pause = threading.Event()
+    while not (found := true()):
+        assert time.monotonic() < until, "it never came true"
+        pause.wait(0.01)
+    return found
+
+
+@pytest.fixture
+def start():
+    """Starts a line of shell in a session of its own, and takes it away in the end."""
+    started = []
+
+    def begin(line, **environ):
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", line], env=os.environ | environ, start_new_session=True
+        )
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def pid_in(path):
+    """The number of a process that wrote it to a file."""
+    return int(eventually(lambda: path.exists() and path.read_text(encoding="utf-8").strip()))
+
+
+def there(pid):
+    found = processes.identify(pid)
+    return bool(found and processes.lives(found))
+
+
+@pytest.mark.proves("RUN-100")
+def test_a_process_is_known_by_its_boot_its_number_and_when_it_began(start):
+    process = start(SLEEP)
+    identity = processes.identify(process.pid)
+    assert processes.parse(str(identity)) == identity and processes.lives(identity)
+    assert processes.lives(processes.me()) and processes.me().pid == os.getpid()
+    later = identity._replace(start=str(int(identity.start) + 1))
+    assert not processes.lives(later), "its number went to another process"
+    assert not processes.lives(identity._replace(boot="another-boot:1"))
+    process.kill()
+    eventually(lambda: not processes.lives(identity))
+    assert processes.identify(process.pid) == identity, "nobody has asked yet how it ended"
+    process.wait()
+    assert processes.identify(process.pid) is None and not processes.lives(identity)
+
+
+@pytest.mark.proves("RUN-101")
+def test_an_agent_is_ended_with_its_group_and_all_that_carries_its_mark(start, tmp_path):
+    detached = f"setsid sh -c 'echo $$ > {tmp_path}/detached; {SLEEP} & wait' &"
+    # Without the mark, but in the group.
+    plain = f"env -u GATE_TURN sh -c 'echo $$ > {tmp_path}/plain; {SLEEP} & wait' &"
+    agent = start(f"{detached} {plain} {SLEEP} & wait", GATE_TURN=f"{TURN}-1")
+    other = start(SLEEP, GATE_TURN=f"{TURN}-11")
+    pids = [agent.pid, pid_in(tmp_path / "detached"), pid_in(tmp_path / "plain")]
+    assert processes.end(processes.identify(agent.pid), ("GATE_TURN", f"{TURN}-1"))
+    assert [there(pid) for pid in pids] == [False, False, False]
+    assert there(other.pid)
+
+
+@pytest.mark.proves("RUN-101")
+def test_what_outlived_the_first_process_is_found_by_its_mark(start, tmp_path):
+    agent = start(
+        f"setsid sh -c 'echo $$ > {tmp_path}/left; {SLEEP} & wait' &", GATE_TURN=f"{TURN}-2"
+    )
+    identity = processes.identify(agent.pid)
+    agent.wait()
+    left = pid_in(tmp_path / "left")
+    assert processes.end(identity, ("GATE_TURN", f"{TURN}-2")) and not there(left)
+
+
+@pytest.mark.proves("RUN-102")
+def test_nothing_is_ended_that_is_not_proven_to_belong(start):
+    stranger = start(SLEEP)
+    identity = processes.identify(stranger.pid)
+    before = identity._replace(start=str(int(identity.start) - 1))
+    assert processes.end(before, ("GATE_TURN", f"{TURN}-3")), "its number is somebody else's by now"
+    assert processes.end(identity._replace(boot="another-boot:1"), None)
+    elsewhere = identity.boot.partition(":")[0] + ":1"
+    hidden = identity._replace(boot=elsewhere)
+    assert not processes.end(hidden, None), "another container's processes cannot be seen"
+    assert processes.lives(hidden)
+    assert there(stranger.pid)
+
+
+@pytest.mark.proves("RUN-102")
+def test_a_group_without_its_leader_may_be_anybodys(start, tmp_path):
+    leader = start(f"sh -c 'echo $$ > {tmp_path}/member; {SLEEP} & wait' &")
+    identity = processes.identify(leader.pid)
+    member = pid_in(tmp_path / "member")
+    leader.wait()
+    try:
+        assert not processes.end(identity, None)
+        assert there(member)
+    finally:
+        os.killpg(leader.pid, signal.SIGKILL)
+
+
+@pytest.mark.proves("RUN-103")
+@pytest.mark.parametrize("belongs", ["by its mark", "by its group"])
+def test_whoever_ends_an_agent_is_not_ended_itself(start, tmp_path, belongs):
+    code = (
+        "import os, sys\n"
+        "from humangate import processes\n"
+        "agent = processes.identify(int(sys.argv[1]))\n"
+        "print(processes.end(agent, ('GATE_TURN', sys.argv[2])), os.getpid(), flush=True)\n"
+    )
+    (tmp_path / "end.py").write_text(code, encoding="utf-8")
+    end = f"{sys.executable} {tmp_path}/end.py"
+    if belongs == "by its mark":
+        agent = start(SLEEP, GATE_TURN=f"{TURN}-4")
+        start(f"exec {end} {agent.pid} {TURN}-4 > {tmp_path}/out", GATE_TURN=f"{TURN}-4")
+    else:
+        agent = start(f"{SLEEP} & {end} $$ {TURN}-4 > {tmp_path}/out; wait")
+    said = eventually(lambda: (tmp_path / "out").exists() and (tmp_path / "out").read_text())
+    assert said.startswith("False ")
+    eventually(lambda: not there(agent.pid))
+
+
+@pytest.mark.proves("RUN-104")
+def test_without_proc_the_group_is_ended_and_the_rest_is_not_claimed(start, monkeypatch):
+    monkeypatch.setattr(processes, "_has_proc", lambda: False)
+    monkeypatch.setattr(processes, "_carries", lambda *_: False)
+    monkeypatch.delattr(os, "pidfd_open", raising=False)
+    agent, marked = start(SLEEP), start(SLEEP, GATE_TURN=f"{TURN}-5")
+    identity = processes.identify(agent.pid)
+    assert processes.parse(str(identity)) == identity and processes.lives(identity)
+    assert not processes.end(identity, ("GATE_TURN", f"{TURN}-5")), "marks cannot be looked at"
+    assert not processes.lives(identity) and marked.poll() is None
+    assert processes.end(processes.identify(marked.pid), None)
+
+
+def order(tmp_path, *command, turn=TURN, **more):
+    role = Role("coder", "", cli="command", command=command, **more)
+    environ = {"GATE_SIGNAL_FILE": str(tmp_path / "signal.json")}
+    return Order(turn, role, "s-1", True, "", "Please.\n", str(tmp_path), environ)
+
+
+class Watched:
+    """Events that are kept; each may be replaced."""
+
+    def __init__(self):
+        self.started, self.said_lines = [], []
+
+    def events(self, **other):
+        kept = Events(
+            self.started.append, lambda _: None, lambda *_: Ruling(True), self.said_lines.append
+        )
+        return kept._replace(**other)
+
+
+@pytest.fixture
+def watched():
+    return Watched()
+
+
+def refuse(*_):
+    raise LookupError("no more")
+
+
+@pytest.mark.proves("RUN-110")
+def test_a_program_begins_only_when_its_process_is_written_down(tmp_path, watched):
+    made = tmp_path / "made"
+    seen = []
+
+    def starting(process):
+        identity = processes.parse(process)
+        seen.append((processes.lives(identity), made.exists(), identity.pid))
+
+    wanted = order(tmp_path, "/bin/sh", "-c", f"echo $$ > {made}")
+    assert CommandDriver().run(wanted, watched.events(starting=starting)).ok
+    assert seen == [(True, False, int(made.read_text(encoding="utf-8")))]
+
+
+@pytest.mark.proves("RUN-110")
+def test_a_program_whose_process_could_not_be_written_down_never_begins(tmp_path, watched):
+    made, pids = tmp_path / "made", []
+
+    def starting(process):
+        pids.append(processes.parse(process).pid)
+        refuse()
+
+    with pytest.raises(LookupError):
+        CommandDriver().run(order(tmp_path, "touch", "made"), watched.events(starting=starting))
+    assert not made.exists() and not there(pids[0])
+
+
+LAUNCHER = """
+import sys, time
+sys.path.insert(0, {root!r})
+from tests.service.test_processes import Watched, order
+from pathlib import Path
+from humangate.drivers.command import CommandDriver
+folder = Path(sys.argv[1])
+def starting(process):
+    (folder / "process").write_text(process)
+    if sys.argv[2] == "before": time.sleep(300)
+wanted = order(folder, "/bin/sh", "-c", "echo $$ > made; sleep 300", turn=sys.argv[3])
+CommandDriver().run(wanted, Watched().events(starting=starting))
+"""
+
+
+@pytest.mark.proves("RUN-111")
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_killing_the_launcher_ends_its_agent(tmp_path, moment):
+    if moment == "after" and not launching.shutil.which("setpriv"):
+        pytest.skip("setpriv is not installed, so an agent outlives whoever launched it")
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    code = LAUNCHER.format(root=root)
+    launcher = subprocess.Popen([sys.executable, "-c", code, tmp_path, moment, TURN])
+    written = tmp_path / ("process" if moment == "before" else "made")
+    eventually(lambda: written.exists() and written.read_text(encoding="utf-8"))
+    launcher.kill()
+    launcher.wait()
+    identity = processes.parse((tmp_path / "process").read_text(encoding="utf-8"))
+    eventually(lambda: not processes.lives(identity))
+    assert (tmp_path / "made").exists() == (moment == "after")
+    # What its shell had started is found by the mark.
+    assert processes.end(identity, ("GATE_TURN", TURN))
+
+
+@pytest.mark.proves("RUN-112")
+def test_an_agent_does_not_see_what_other_agents_and_people_left_around(
+    tmp_path, watched, monkeypatch
+):
+    foreign = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "GATE_TOKEN")
+    for name in (*foreign, "GATE_SESSION", "GATE_TURN", "GATE_SIGNAL_FILE", "AI_AGENT"):
+        monkeypatch.setenv(name, "foreign")
+    monkeypatch.setenv("OURS", "kept")
+    said = CommandDriver().run(order(tmp_path, "env"), watched.events()).words.splitlines()
+    seen = dict(line.split("=", 1) for line in said if "=" in line)
+    assert "foreign" not in seen.values() and not set(foreign) & set(seen)
+    assert seen["OURS"] == "kept" and seen["GATE_TURN"] == TURN
+    assert seen["GATE_SESSION"] == seen["AI_AGENT"] == "s-1" and seen["GATE_FRESH"] == "1"
+    assert seen["GATE_SIGNAL_FILE"] == str(tmp_path / "signal.json")
+
+
+@pytest.mark.proves("RUN-113")
+def test_whatever_is_raised_while_it_works_ends_the_whole_agent(tmp_path, watched):
+    line = f"setsid sh -c 'echo $$ > child; {SLEEP} & wait' & echo hello; {SLEEP}"
+    wanted = order(tmp_path, "/bin/sh", "-c", line)
+
+    def said(_):
+        pid_in(tmp_path / "child")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        CommandDriver().run(wanted, watched.events(said=said))
+    assert not processes.lives(processes.parse(watched.started[0]))
+    assert not there(pid_in(tmp_path / "child"))
+
+
+@pytest.mark.proves("RUN-113")
+def test_an_agent_can_be_stopped_from_beside(tmp_path, watched):
+    wanted = order(tmp_path, "/bin/sh", "-c", SLEEP)
+
+    def run():
+        with launching.launched(["/bin/sh", "-c", SLEEP], wanted, watched.events()) as agent:
+            threading.Thread(target=agent.stop, args=(LookupError("from beside"),)).start()
+            assert list(agent.lines()) == []
+
+    with pytest.raises(LookupError, match="from beside"):
+        run()
+    assert not processes.lives(processes.parse(watched.started[0]))
+
+
+@pytest.mark.proves("RUN-114")
+def test_a_limit_counts_the_working_time_only(tmp_path, watched):
+    wanted = order(tmp_path, "unused", limit_seconds=0.4)
+    slow = ["/bin/sh", "-c", "read line; echo $line"]
+    with launching.launched(slow, wanted, watched.events()) as agent:
+        agent.pause()
+        agent.pause()
+        agent.go_on()
+        threading.Event().wait(0.7)
+        agent.send(b"in time\n")
+        assert list(agent.lines()) == [b"in time\n"]
+    assert agent.trouble() == ""
+    with launching.launched(slow, wanted, watched.events()) as agent:
+        began = time.monotonic()
+        assert list(agent.lines()) == [] and time.monotonic() - began < 5
+    assert "longer than its limit of 0.4 seconds" in agent.trouble()
+
+
+@pytest.mark.proves("RUN-115")
+def test_what_an_agent_leaves_running_does_not_hold_its_turn_up(tmp_path, watched):
+    line = (
+        f"setsid sh -c 'echo $$ > child; {SLEEP} & wait' & until [ -s child ]; do :; done; echo ok"
+    )
+    ended = CommandDriver().run(order(tmp_path, "/bin/sh", "-c", line), watched.events())
+    assert ended.ok and ended.words == "ok" and not there(pid_in(tmp_path / "child"))
+
+
+@pytest.mark.proves("RUN-115")
+def test_an_agent_that_was_dismissed_and_stays_is_ended(tmp_path, watched, monkeypatch):
+    monkeypatch.setattr(launching, "_LEAVE_SECONDS", 0.1)
+    line = f"echo result; {SLEEP}"
+    wanted = order(tmp_path, "unused", limit_seconds=0.05)
+    with launching.launched(["/bin/sh", "-c", line], wanted, watched.events()) as agent:
+        for said in agent.lines():
+            assert said == b"result\n"
+            agent.dismiss()
+    assert agent.trouble() == "", "it had done its work"
+
+
+@pytest.mark.proves("RUN-116")
+def test_whoever_tells_the_news_of_a_turn_is_no_part_of_it(tmp_path, monkeypatch):
+    sender = tmp_path / "python"
+    sender.write_text(
+        f"#!/bin/sh\nenv > {tmp_path}/env.part\nmv {tmp_path}/env.part {tmp_path}/env\n"
+    )
+    sender.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(sender))
+    monkeypatch.setenv("GATE_TURN", "t-news")
+    tell = Starter(str(tmp_path / "gate.db"))
+    tell()
+    eventually((tmp_path / "env").exists)
+    assert "t-news" not in (tmp_path / "env").read_text(encoding="utf-8")
+    eventually(lambda: [tell._reap(), not tell._children][1])
+
+
+@pytest.mark.proves("RUN-120")
+def test_a_command_reads_its_turn_and_prints_its_words(tmp_path, watched):
+    wanted = order(tmp_path, "/bin/sh", "-c", "pwd; cat; echo later; echo aside >&2")
+    ended = CommandDriver().run(wanted, watched.events())
+    assert ended == (True, f"{tmp_path}\nPlease.\nlater", "", None)
+    assert watched.said_lines == [str(tmp_path), "Please.", "later"]
+
+
+@pytest.mark.proves("RUN-120")
+@pytest.mark.parametrize(
+    ("line", "words", "trouble"),
+    [
+        ("echo half; echo broken >&2; exit 3", "half", "exit code 3: broken"),
+        ("echo half; kill -9 $$", "half", "by SIGKILL and said nothing"),
+        ("exit 1", "", "exit code 1 and said nothing"),
+    ],
+)
+def test_a_command_that_fails_says_why(tmp_path, watched, line, words, trouble):
+    ended = CommandDriver().run(order(tmp_path, "/bin/sh", "-c", line), watched.events())
+    assert not ended.ok and ended.words == words and trouble in ended.trouble
+
+
+@pytest.mark.proves("RUN-120")
+def test_a_long_turn_for_a_command_that_does_not_listen_is_no_trouble(tmp_path, watched):
+    wanted = order(tmp_path, "/bin/sh", "-c", "echo done")._replace(text="x" * 1_000_000)
+    assert CommandDriver().run(wanted, watched.events()).ok
+
+
+@pytest.mark.proves("RUN-121")
+def test_a_commands_session_is_an_id_of_ours_and_it_has_no_log():
+    driver = CommandDriver()
+    assert driver.new_session() != driver.new_session()
+    assert not driver.heard("s-1", f"{TURN}-1", "/")
+
+
+@pytest.mark.proves("RUN-121")
+def test_a_person_joins_a_command_by_words_of_its_role(tmp_path):
+    driver = CommandDriver()
+    assert driver.join(order(tmp_path, "agent", join=("agent", "--talk"))) == ["agent", "--talk"]
+    with pytest.raises(UsageError, match="nobody can join coder"):
+        driver.join(order(tmp_path, "agent"))
+
+
+@pytest.mark.proves("RUN-122")
+@pytest.mark.parametrize("word", ["no-such-agent", "./no-such-agent", "/"])
+def test_a_program_that_is_not_there_is_named(tmp_path, watched, word):
+    with pytest.raises(MissingAgentError, match="the command of the role coder"):
+        CommandDriver().run(order(tmp_path, word), watched.events())
+    assert watched.started == []
+
+
+@pytest.mark.proves("RUN-122")
+def test_a_program_is_found_in_the_agents_folder_and_on_its_path(tmp_path, watched):
+    (tmp_path / "agent").write_text("#!/bin/sh\necho here\n", encoding="utf-8")
+    (tmp_path / "agent").chmod(0o755)
+    assert CommandDriver().run(order(tmp_path, "./agent"), watched.events()).words == "here"
+    wanted = order(tmp_path, "agent")
+    wanted = wanted._replace(environ={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert CommandDriver().run(wanted, watched.events()).words == "here"
+    with pytest.raises(GateError, match="no folder"):
+        CommandDriver().run(wanted._replace(cwd=str(tmp_path / "nowhere")), watched.events())
