@@ -17,7 +17,6 @@ from humangate.domain.signals import (
     judge,
     last_json,
     parse_signal,
-    signal_file,
     to_json,
 )
 
@@ -113,12 +112,6 @@ def test_a_signal_comes_back_from_the_journal_as_it_was(given_):
     found = parse_signal(given_ | {"status": "ok"})
     assert from_json(json.loads(json.dumps(to_json(found)))) == found
     assert to_json(Signal("DONE")) == {"status": "DONE"}
-
-
-@pytest.mark.proves("S2-7", "S2-B2", "RUN-214")
-def test_every_turn_has_a_signal_file_of_its_own():
-    assert signal_file("coder", "t-7k2") == ".agents/signals/coder-t-7k2.json"
-    assert signal_file("coder", "t-7k2") != signal_file("coder", "t-7k3")
 
 
 @pytest.mark.proves("RUN-213")

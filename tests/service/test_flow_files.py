@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from humangate.errors import NotFoundError, RefusedError, UsageError
+from humangate.service import signalling
 from humangate.workspaces import flow_files, roles, texts
 
 FLOW = """\
@@ -129,6 +130,14 @@ def test_what_is_no_readable_file_of_the_project_is_refused_with_a_sentence(home
     assert len(roles.all(str(project)).troubles) == len(refused)
 
 
+@pytest.mark.proves("S2-7", "S2-B2", "RUN-214")
+def test_every_turn_has_a_signal_file_of_its_own(project):
+    path = write(project / signalling.file_of("coder", "t-7k2"), "{}")
+    assert path == str(project / ".agents/signals/coder-t-7k2.json")
+    assert signalling.text(str(project), "coder", "t-7k2") == "{}"
+    assert signalling.text(str(project), "coder", "t-7k3") is None
+
+
 @pytest.mark.proves("RUN-233")
 def test_flow_files_are_found_by_path_and_by_name(home, project, monkeypatch):
     ours = write(project / ".gate/flows/feature.py")
@@ -215,7 +224,8 @@ def test_the_code_of_a_flow_file_inherits_nothing_from_ours(project):
 
 
 @pytest.mark.proves("RUN-236")
-def test_modules_beside_a_flow_are_its_own_and_are_read_anew_when_they_change(home, project):
+def test_modules_beside_a_flow_are_its_own_and_are_read_anew_when_they_change(project, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     one = write(project / "one/feature.py", "import helpers\nfrom pack import inner\n")
     write(project / "one/helpers.py", "word = 'one'")
     write(project / "one/pack/__init__.py")
@@ -227,7 +237,7 @@ def test_modules_beside_a_flow_are_its_own_and_are_read_anew_when_they_change(ho
     first, second = load(one), load(two)
     assert (first.helpers.word, first.inner.word, second.helpers.word) == ("one", "one", "two")
     assert "helpers" not in sys.modules and "pack" not in sys.modules
-    assert not list(project.rglob("__pycache__"))
+    assert not list(project.rglob("__pycache__")) and not sys.dont_write_bytecode
     assert load(one) is first
     write(project / "one/pack/inner.py", "word = 'another'")
     assert load(one).inner.word == "another"

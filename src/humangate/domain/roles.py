@@ -40,6 +40,7 @@ _CLAUDE_KEYS = frozenset(
         *("mcpServers", "memory", "background", "isolation", "effort", "initialPrompt"),
     ]
 )
+_CLIS = ("claude", "codex")
 _LONGEST_NAME_BYTES = 128
 _FENCE = "---"
 _PLAIN_STRINGS = json.JSONDecoder(strict=False)
@@ -160,8 +161,10 @@ def _cli(found: dict[str, _Entry], cli: str, command: tuple[str, ...]) -> str:
         raise UsageError(f'{found["cli"].where}: say which: command: ["./agent"]')
     if "command" in found:
         raise UsageError(f'{found["command"].where}: command is a list: ["./agent", "--flag"]')
-    if "cli" in found and not re.fullmatch(r"[a-z][a-z0-9_-]*", cli):
-        raise UsageError(f"{found['cli'].where}: cli is one word, such as claude or codex")
+    if "cli" in found and cli not in _CLIS:
+        raise UsageError(
+            f"{found['cli'].where}: cli is {' or '.join(_CLIS)}; any other program is a command: [...]"
+        )
     return cli or "claude"
 
 

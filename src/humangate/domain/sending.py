@@ -177,7 +177,7 @@ def _attributed(head: str, words: str) -> str:
 
 def _name(text: str) -> str:
     """One line, which is not quoted and so must not hold anything like a signal."""
-    return inert_line(text, _LONGEST_NAME).replace("{", "(").replace("}", ")")
+    return inert_line(text, _LONGEST_NAME).replace("{", "(")
 
 
 def _quoted(words: str) -> str:

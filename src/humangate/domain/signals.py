@@ -17,13 +17,14 @@ from humangate.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+NEEDS_HUMAN = "NEEDS_HUMAN"
 STATUSES = (
     *("DONE", "APPROVED", "CHANGES_REQUESTED", "BLOCKED"),
-    *("NEEDS_REVIEW", "NEEDS_HUMAN", "ERROR"),
+    *("NEEDS_REVIEW", NEEDS_HUMAN, "ERROR"),
 )
 """What we tell agents to use; any other word reaches the flow as it is."""
 
-_OTHER_NAMES = {"NEEDS_INPUT": "NEEDS_HUMAN"}
+_OTHER_NAMES = {"NEEDS_INPUT": NEEDS_HUMAN}
 _LONGEST_STATUS = 64
 _MOST_LAST_WORDS = 2_000
 _MOST_OPTIONS = 100
@@ -116,11 +117,6 @@ def _options(given: Any) -> tuple[str, ...]:
     labels = [one.get("label") if isinstance(one, dict) else one for one in offered]
     texts = [_text(label).strip() for label in labels]
     return tuple(dict.fromkeys(text for text in texts if text))[:_MOST_OPTIONS]
-
-
-def signal_file(role: str, turn_id: str) -> str:
-    """Where an agent may leave its signal, in its folder; no other turn's signal is found there."""
-    return f".agents/signals/{role}-{turn_id}.json"
 
 
 def to_json(signal: Signal) -> dict[str, Any]:
