@@ -14,6 +14,7 @@ from humangate.domain.outcomes import answer_text
 from humangate.domain.principals import Sighting
 from humangate.domain.roles import Role
 from humangate.domain.runs import FlowCall, Turn
+from humangate.domain.signals import NEEDS_HUMAN
 from humangate.doors.driver import Ended, Events, Order, Ruling
 from humangate.errors import GateError, StepFailedError, StoreTroubleError
 from humangate.service import asking, claiming, conversing, permitting, signalling, waiting
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from humangate.domain.signals import Signal
     from humangate.service.journalling import Branch
 
-CONTEXT = os.path.join(".agents", "context.md")
-NEEDS_HUMAN = "NEEDS_HUMAN"
 JOINED = ("session", "signal")
 """How an ask is settled when a person gives the agent's signal, and not words for the agent."""
 _MOST_WORDS = 100_000
@@ -154,7 +153,8 @@ class _Agent:
         self._drive.put(call._replace(snapshot=snapshot))
         session, fork_of, spoke_at = self._session()
         since = said_before(self._drive, call.path, spoke_at)
-        self._write_context()
+        whole = sending.context_file(said_before(self._drive, call.path, ""))
+        signalling.write_context(run.folder, whole)
 
         def text(new: str) -> str:
             return sending.first(
@@ -165,7 +165,7 @@ class _Agent:
                 since=since,
                 prompt=self._wanted.prompt,
                 signal_file=self._signal_file(new),
-                context_path=CONTEXT,
+                context_path=signalling.CONTEXT,
                 schema=self._wanted.schema,
             )
 
@@ -193,12 +193,6 @@ class _Agent:
 
     def _signal_file(self, turn_id: str) -> str:
         return signalling.file_of(self._role.name, turn_id)
-
-    def _write_context(self) -> None:
-        path = os.path.join(self._drive.run.folder, CONTEXT)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(sending.context_file(said_before(self._drive, self._path, "")))
 
     # One turn
 
