@@ -15,6 +15,7 @@ from mcp.client.stdio import stdio_client
 from mcp.types.methods import SERVER_RESULTS
 from pydantic import TypeAdapter
 
+from humangate.domain.runs import Carried, Run, RunChange, Turn
 from humangate.mcp.server import Progress
 from humangate.mcp.tools import Tools
 from humangate.testing import MemoryStore, ScriptedPerson
@@ -384,6 +385,53 @@ def test_signals_proposals_and_notes(world, client):
     assert client.text(client.call("inbox_status", id=ask.id)) == ("B", False)
     assert client.text(client.call("inbox_status"))[0] == "This session waits for nothing."
     assert client.text(client.call("decide", id="a-zzz", proposal="A"))[1]
+
+
+@pytest.fixture
+def turn(world):
+    """An agent's open turn of a run."""
+    now = world.store.now()
+    new = Run(0, "feature", "f.py", "", "", "/p", "person:ada", now)
+    run = world.store.runs.add(new, [], Carried())
+    made = Turn("t-1", run.id, "1", 1, "coder", "claude", "s1", "Do it.", now)
+    assert world.store.runs.change(RunChange(run, turns=(made,)), run)
+    return run, made
+
+
+@pytest.mark.proves("RUN-350", "S2-15", "S2-19")
+def test_a_signal_in_a_turn_is_kept_on_that_turn(world, turn):
+    run, made = turn
+    client = Client(world, GATE_TURN=made.id)
+    given = {
+        "status": "needs human", "reason": "two ways", "summary": "half of it", "question": "Which?",
+        "options": ["A", "B"], "value": {"n": 1}, "message": "m",
+    }  # fmt: skip
+    told, failed = client.text(client.call("signal", **given))
+    assert not failed and "NEEDS_HUMAN" in told and "End your turn" in told
+    kept = world.store.runs.turn(made.id).offered
+    assert kept == given | {"status": "NEEDS_HUMAN"}
+    assert world.store.asks.pending(9) == [], "the run asks, once the turn has ended"
+    assert "half of it" in world.plain.gate("inbox").out
+    client.text(client.call("signal", status="DONE"))
+    assert world.store.runs.turn(made.id).offered == {"status": "DONE"}
+    assert client.text(client.call("signal", status=" "))[1]
+    over = made._replace(ended_at=world.store.now())
+    assert world.store.runs.change(RunChange(run, turns=(over,)), run)
+    told, failed = client.text(client.call("signal", status="BLOCKED"))
+    assert failed and "your turn is over" in told
+    assert world.store.runs.turn(made.id).offered == {"status": "DONE"}
+    assert client.close() == 0
+
+
+@pytest.mark.proves("RUN-350")
+def test_a_signal_in_a_persons_session_counts_when_they_leave(world, turn):
+    run, made = turn
+    joined = made._replace(id="t-2", session="s2", by="person:ada")
+    assert world.store.runs.change(RunChange(run, turns=(joined,)), run)
+    client = Client(world, GATE_TURN=joined.id)
+    told, _ = client.text(client.call("signal", status="DONE"))
+    assert told == "Recorded: DONE. It counts when the person leaves this session."
+    assert client.close() == 0
 
 
 @pytest.mark.proves("AGT-23")

@@ -48,7 +48,10 @@ class CommandDriver:
                 f"nobody can join {order.role.name}: write the words that open its session as "
                 f"`join` into {order.role.source or 'its role'}, or answer with gate answer"
             )
-        return list(order.role.join)
+        name, *words = order.role.join
+        found = launching.program(name, order, f"it is the `join` of the role {order.role.name}")
+        told = [f"{name}={text}" for name, text in _told(order).environ.items()]
+        return ["/usr/bin/env", *told, found, *words]
 
 
 def _told(order: Order) -> Order:

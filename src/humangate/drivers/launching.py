@@ -17,7 +17,7 @@ from humangate.domain.principals import SIGNS
 from humangate.errors import GateError, MissingAgentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from humangate.doors.driver import Events, Order
 
@@ -41,8 +41,13 @@ _MOST_COMPLAINTS_BYTES = 4_000
 
 def environ(order: Order) -> dict[str, str]:
     """What stands around an agent: our own variables, and those of the order."""
+    return around(order.environ) | {MARK: order.turn_id}
+
+
+def around(told: Mapping[str, str]) -> dict[str, str]:
+    """Our own variables that an agent may see, and those that it is told."""
     ours = {name: text for name, text in os.environ.items() if name not in _NOT_HANDED_ON}
-    return ours | dict(order.environ) | {MARK: order.turn_id}
+    return ours | dict(told)
 
 
 def program(word: str, order: Order, remedy: str) -> str:

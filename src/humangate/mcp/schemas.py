@@ -94,11 +94,20 @@ TOOLS = [
     _tool(
         "signal",
         "Report how far you are: DONE, BLOCKED, NEEDS_REVIEW, NEEDS_HUMAN, ERROR or another "
-        "word. NEEDS_HUMAN with a question asks a person and returns the answer.",
+        "word. NEEDS_HUMAN with a question asks a person: in a workflow's turn, end the turn then "
+        "and the answer is sent to you; otherwise it is returned.",
         {
             "status": {"type": "string"},
+            "reason": {"type": "string", "description": "Why, if it is not done."},
             "summary": {"type": "string", "description": "What was done, what is left, and why."},
-            "question": {"type": "string"},
+            "question": {"type": "string", "description": "For a person, with NEEDS_HUMAN."},
+            "options": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "Answers to choose from, each with its consequence.",
+            },
+            "value": {"description": "The result itself, where one was asked for."},
+            "message": {"type": "string"},
         },
         "status",
     ),

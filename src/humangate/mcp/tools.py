@@ -11,6 +11,7 @@ from humangate import wiring
 from humangate.domain.asks import Origin, settled_sentence
 from humangate.domain.display import storable
 from humangate.domain.outcomes import answer_text
+from humangate.domain.signals import parse_signal
 from humangate.errors import NotAnsweredError, UsageError
 from humangate.mcp.schemas import PROPERTIES
 from humangate.service import asking, conversing, permitting, telling, waiting
@@ -278,12 +279,19 @@ class Tools:
 
     def _signal(self, work: Work, given: dict[str, Any]) -> Text:
         origin, caller = self._asker(work)
-        status, summary = _text(given.get("status")), _text(given.get("summary", ""))
-        telling.signal(self._store(), origin, caller, status, summary)
-        if given.get("question"):
-            return self._ask_human(
-                work, {"question": given["question"], "context": summary or None}
-            )
+        status = _text(given.get("status"))
+        signal = parse_signal(given)
+        if signal is None:
+            raise UsageError("a signal has a status: a word, for example DONE or NEEDS_HUMAN")
+        if turn_id := os.environ.get("GATE_TURN", ""):
+            said = telling.offer(self._store(), turn_id, signal)
+            telling.signal(self._store(), origin, caller, status, signal.said)
+            return said, None
+        telling.signal(self._store(), origin, caller, status, signal.said)
+        if signal.question:
+            options = list(signal.options) if len(signal.options) > 1 else []
+            asked = {"question": signal.question, "options": options}
+            return self._ask_human(work, asked | {"context": signal.summary or None})
         return f"Recorded: {status}", None
 
     def _decide(self, work: Work, given: dict[str, Any]) -> Text:

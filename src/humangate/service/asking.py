@@ -22,7 +22,7 @@ from humangate.domain.asks import (
 from humangate.domain.calls import Call
 from humangate.domain.deadlines import Escalation
 from humangate.domain.digests import token_digest
-from humangate.domain.display import plain, storable
+from humangate.domain.display import inert_line, plain, storable
 from humangate.domain.forms import has_hidden
 from humangate.domain.requirements import ANYBODY, make_requirement
 from humangate.doors.results import Done
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from humangate.domain.principals import Caller
     from humangate.domain.requirements import Requirement
     from humangate.doors.store import Store
+
+_MOST_DIGITS = 18
 
 
 class Request(NamedTuple):
@@ -178,8 +180,37 @@ def get(store: Store, ask_id: str) -> Ask:
     raise NotFoundError(f"there is no ask {ask_id}: gate inbox lists what is waiting")
 
 
+def find(store: Store, named: str) -> Ask:
+    """The ask of exactly this id, or the only pending one of the run with this number."""
+    run_id = _run_number(store, named)
+    return get(store, named) if run_id is None else only_ask(store, run_id)
+
+
+def only_ask(store: Store, run_id: int) -> Ask:
+    """The one ask that a run waits for."""
+    if store.runs.get(run_id) is None:
+        raise NotFoundError(f"there is no run {run_id}: gate list shows them")
+    asks = store.asks.pending_of_run(run_id)
+    if not asks:
+        raise NotFoundError(f"run {run_id} waits for nobody: gate status {run_id}")
+    if len(asks) > 1:
+        names = ", ".join(f"{ask.id} ({inert_line(ask.question.prompt, 40)})" for ask in asks)
+        raise UsageError(f"run {run_id} waits for several answers: name one of {names}")
+    return asks[0]
+
+
+def _run_number(store: Store, named: str) -> int | None:
+    """The run that is meant; a number that is no run's may still begin an ask's id."""
+    if not named.isdecimal() or not named.isascii() or len(named) > _MOST_DIGITS:
+        return None
+    number = int(named)
+    return None if store.runs.get(number) is None and _beginning(store, named) else number
+
+
 def look_up(store: Store, abbreviation: str) -> Ask:
-    """The ask whose id begins like this; for reading only."""
+    """The ask whose id begins like this, or the only pending one of a run; for reading only."""
+    if (run_id := _run_number(store, abbreviation)) is not None:
+        return only_ask(store, run_id)
     ids = _beginning(store, abbreviation.lower())
     if abbreviation.lower() not in ids and len(ids) > 1:
         raise UsageError(f"{abbreviation!r} may be {', '.join(ids)} …: write one of them")

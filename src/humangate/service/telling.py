@@ -8,11 +8,13 @@ from humangate.domain.asks import Notice
 from humangate.domain.audit import Event
 from humangate.domain.display import storable
 from humangate.domain.notes import MAX_NOTE_CHARACTERS, Note, said
-from humangate.errors import UsageError
+from humangate.domain.signals import NEEDS_HUMAN, to_json
+from humangate.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
     from humangate.domain.asks import Origin
     from humangate.domain.principals import Caller
+    from humangate.domain.signals import Signal
     from humangate.doors.store import Store
 
 
@@ -24,6 +26,21 @@ def tell(store: Store, origin: Origin, caller: Caller, text: str) -> Note:
     note = Note(origin.agent, origin.project, text, store.now())
     store.notes.add(note, [said(note, caller)], [Notice("note", "")])
     return note
+
+
+def offer(store: Store, turn_id: str, given: Signal) -> str:
+    """Keep what an agent reports in a turn of a run, until the turn ends; what to tell it."""
+    if not store.runs.offer(turn_id, to_json(given)):
+        raise RefusedError(
+            "your turn is over, so this signal reaches nobody: its run has gone on without it"
+        )
+    turn = store.runs.turn(turn_id)
+    if turn and turn.by:
+        return f"Recorded: {given.status}. It counts when the person leaves this session."
+    asked = (
+        " A person is asked, and the answer is sent to you." if given.status == NEEDS_HUMAN else ""
+    )
+    return f"Recorded: {given.status}.{asked} End your turn now; a later signal replaces this one."
 
 
 def signal(store: Store, origin: Origin, caller: Caller, status: str, summary: str) -> None:

@@ -1,0 +1,123 @@
+"""A person in an agent's session: whose it is, who has it open, and what leaving it comes to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from humangate.domain import runs
+from humangate.domain.audit import Event
+from humangate.domain.display import age, inert_line
+from humangate.domain.runs import RunChange, Turn
+from humangate.domain.signals import NEEDS_HUMAN, to_json
+from humangate.errors import NotFoundError, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from humangate.domain.asks import Ask
+    from humangate.domain.principals import Caller
+    from humangate.domain.runs import FlowCall, Run
+    from humangate.domain.signals import Signal
+
+VIA = "session"
+"""How an ask is settled by a person in the session of the agent that asked."""
+
+
+class Seat(NamedTuple):
+    """The place that a person takes in a run."""
+
+    last: Turn
+    """The newest turn of the session."""
+    settles: bool
+    """Whether a signal given there settles the ask: it was this agent that asked."""
+
+
+def path_of(ask: Ask) -> str:
+    """The call that waits for an ask."""
+    return ask.origin.owner.partition("/")[2]
+
+
+def seat(ask: Ask, calls: Sequence[FlowCall], turns: Sequence[Turn]) -> Seat:
+    """The session of the agent that asks; at a gate or another question, the last one of the run."""
+    path = path_of(ask)
+    asking = any(
+        call.path == path
+        and call.name == "run"
+        and call.ask_id == ask.id
+        and not call.over
+        and ask.origin.session
+        and ask.question.kind in ("text", "choice")
+        for call in calls
+    )
+    mine = [turn for turn in turns if turn.path == path] if asking else turns
+    # A session that was carried over is the other run's.
+    own = [turn for turn in mine if turn.session and not runs.is_carried(turn)]
+    if not own:
+        no_session = any(turn.cli == "python" for turn in mine)
+        why = "a Python function has no session" if no_session else "no agent has worked in it yet"
+        raise NotFoundError(
+            f"there is no session to open in run {runs.run_of(ask.origin.owner)}: {why}. "
+            f"Answer with: gate answer {ask.id}"
+        )
+    return Seat(max(own, key=lambda turn: (turn.started_at, turn.number)), asking)
+
+
+def run_of(ask: Ask) -> int:
+    """The run that waits for an ask."""
+    number = runs.run_of(ask.origin.owner)
+    if number is None:
+        raise UsageError(f"{ask.id} belongs to no run: answer it with gate answer {ask.id}")
+    return number
+
+
+def join(run: Run, turn: Turn, caller: Caller) -> RunChange:
+    """The session in a person's hands."""
+    content = {
+        "turn": turn.id,
+        "call": turn.path,
+        "session": f"{turn.cli}/{turn.session}",
+        "ask": turn.ask_id,
+        "via": caller.via,
+        "evidence": caller.evidence,
+    }
+    told = Event("session.joined", run.name, caller.actor, content)
+    return RunChange(run, turns=(turn,), events=(told,))
+
+
+def leave(
+    run: Run, turn: Turn, signal: Signal | None, actor: str, now: datetime, reason: str = ""
+) -> RunChange:
+    """The session given back, with what its agent signalled meanwhile."""
+    kept = to_json(signal) if signal else None
+    closed = turn._replace(ended_at=now, signal=kept)
+    content = {"turn": turn.id, "status": signal.status if signal else "", "reason": reason}
+    told = Event("session.left", run.name, actor, content)
+    return RunChange(run, turns=(closed,), events=(told,))
+
+
+def settles(signal: Signal | None) -> bool:
+    """Whether the wait is over: the agent has reported, and needs nobody any more."""
+    return signal is not None and signal.status != NEEDS_HUMAN
+
+
+def must_be_left(holder: Turn, left_behind: Sequence[int], ask_id: str, now: datetime) -> None:
+    """One session has one holder; this one is somebody's."""
+    pid = holder.process.split("/")[1] if "/" in holder.process else "?"
+    if not holder.by:
+        raise RefusedError(
+            f"{holder.role} is at work in this session now (process {pid}): wait until it needs "
+            f"you, or end it with gate stop {holder.run}"
+        )
+    who = inert_line(holder.by, 80)
+    since = f"{holder.started_at:%Y-%m-%d %H:%M:%S} UTC"
+    waited = age((now - holder.started_at).total_seconds())
+    if left_behind and int(pid) not in left_behind:
+        numbers = ", ".join(map(str, left_behind))
+        where = f"its gate continue is gone, but process {numbers} of it lives: end that"
+    else:
+        where = f"in process {pid}; wait until they leave"
+    raise RefusedError(
+        f"{who} has this session open since {since} ({waited}), {where}, or answer without it: "
+        f"gate answer {ask_id}"
+    )
