@@ -68,6 +68,9 @@ class Ended(NamedTuple):
 class Driver(Protocol):
     """A way of talking to one kind of agent program."""
 
+    takes_edits: bool
+    """Whether a call that was allowed with another input runs with that; else the agent makes it."""
+
     def new_session(self) -> str:
         """The id of a session to be, or nothing where the agent itself chooses it."""
         ...

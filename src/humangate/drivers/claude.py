@@ -55,6 +55,8 @@ _MOST_SAID = 1_000
 class ClaudeDriver:
     """Talks to `claude`. Edits in its folder pass; what else it would do is asked for."""
 
+    takes_edits = True
+
     def new_session(self) -> str:
         return str(uuid4())
 

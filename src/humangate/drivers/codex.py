@@ -45,6 +45,8 @@ _NOBODY_ANSWERS = {"code": -32601, "message": "nobody is asked about this here"}
 class CodexDriver:
     """Talks to `codex`. What it would do beyond its folder is asked for."""
 
+    takes_edits = False
+
     def new_session(self) -> str:
         """Nothing: codex itself chooses the id, and tells it before anything is sent."""
         return ""

@@ -21,6 +21,8 @@ class CommandDriver:
     GATE_SESSION stays the same over a role's turns, GATE_FRESH is 1 in the first and 0 later.
     """
 
+    takes_edits = True
+
     def new_session(self) -> str:
         return str(uuid4())
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 class PythonDriver:
     """Calls a function with what would be sent; what it returns is its signal, words or value."""
 
+    takes_edits = True
+
     def __init__(self, work: Callable[..., Any]) -> None:
         self._work = work
 

@@ -455,6 +455,9 @@ class _Agent:
         )
         verb = permitting.answer_questions if tool == _QUESTIONS else permitting.decide
         permission = verb(drive.store, held, self._caller(turn))
+        if permission.edited_by and not self._driver.takes_edits:
+            edited = drive.crew.tool_call(tool, permission.input, drive.run.folder)
+            permission = permitting.instead(drive.store, permission.edited_by, held, edited)
         for ask in permission.to_take:
             waiting.take(drive.store, ask, held.user)
         message = permission.message or ("" if permission.allow else "Nobody allowed this")
