@@ -13,7 +13,7 @@ from humangate.web.schemas import ANSWER, REQUEST
 HERE = Path(__file__).parent
 
 EXIT_CODES = {
-    0: "answered; an approval: approved",
+    0: "answered; an approval: approved; a run: completed",
     1: "unexpected failure; never a decision",
     2: "usage: the command line itself is wrong",
     3: "timed out; a declared default stands on stdout",
@@ -24,6 +24,8 @@ EXIT_CODES = {
     8: "store trouble: it cannot be read or written",
     10: "rejected",
     11: "not answered yet; the ask stays pending",
+    12: "the run failed: an exception of its flow",
+    13: "the run is stuck",
     130: "interrupted (Ctrl+C); a wait that is interrupted ends with 11 instead",
 }
 

@@ -261,7 +261,7 @@ def test_every_exit_code_is_documented():
         for e in vars(errors).values()
         if isinstance(e, type) and issubclass(e, errors.GateError)
     }
-    assert raised | {0, 10, 130} == set(documented)
+    assert raised | {0, 10, 12, 13, 130} == set(documented)
 
 
 @pytest.mark.proves("CLI-11")

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     import argparse
 
 _TAKE_IDS = ("answer", "ask-back", "reply", "show", "wait", "cancel")
+_TAKE_RUNS = (
+    *("status", "watch", "logs", "signal", "stop", "kill", "resume", "delete"),
+    *("continue", "plan", "diff"),
+)
 
 _BASH = """_gate() {{
     local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" choices=""
@@ -25,8 +29,11 @@ _BASH = """_gate() {{
     esac;;
     esac; fi
     if [ "$choices" = @files ]; then COMPREPLY=(); return; fi
-    if [ "$COMP_CWORD" -eq 2 ]; then choices="${{choices/@ids/$(gate inbox --ids 2>/dev/null)}}"
-    else choices="${{choices/@ids/}}"; fi
+    if [ "$COMP_CWORD" -ne 2 ]; then choices="${{choices/@*s /}}"; fi
+    case "$choices" in
+    "@ids "*) choices="${{choices/@ids/$(gate inbox --ids 2>/dev/null)}}";;
+    "@runs "*) choices="${{choices/@runs/$(gate list --ids 2>/dev/null)}}";;
+    esac
     COMPREPLY=($(compgen -W "$choices" -- "$word"))
 }}
 complete -o default -F _gate gate
@@ -71,12 +78,16 @@ def _bash(words: dict[str, Words], shell: str) -> str:
         for flag, choices in known.values.items()
     )
     cases = "\n".join(
-        f'    {name}) choices="{"@ids " if name in _TAKE_IDS else ""}{" ".join(known.plain)}";;'
+        f'    {name}) choices="{_placeholder(name)}{" ".join(known.plain)}";;'
         for name, known in words.items()
     )
     script = _BASH.format(commands=" ".join(COMMANDS), values=values, cases=cases)
     load = "autoload -Uz compinit bashcompinit && compinit && bashcompinit\n"
     return load + script if shell == "zsh" else script
+
+
+def _placeholder(name: str) -> str:
+    return "@ids " if name in _TAKE_IDS else "@runs " if name in _TAKE_RUNS else ""
 
 
 def _fish(words: dict[str, Words]) -> str:
@@ -96,4 +107,6 @@ def _fish(words: dict[str, Words]) -> str:
                 lines.append(f"{seen} -l {word[2:]} -r -F")
         if name in _TAKE_IDS:
             lines.append(f"{seen} -a '(gate inbox --ids 2>/dev/null)'")
+        if name in _TAKE_RUNS:
+            lines.append(f"{seen} -a '(gate list --ids 2>/dev/null)'")
     return "\n".join(lines) + "\n"

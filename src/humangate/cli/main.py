@@ -21,7 +21,24 @@ COMMANDS = {
     "wait": "wait for an ask that was opened before",
     "cancel": "withdraw an ask",
     "history": "list settled asks",
-    "up": "the inbox in the browser, notifications and deadlines, in one process",
+    "run": "run a flow: agents work, people are asked, nothing is lost",
+    "list": "list runs, and what they wait for",
+    "status": "how far one run is, and what it needs",
+    "continue": "open the session of the agent that waits for you",
+    "watch": "follow a run until it ends",
+    "logs": "what the agents of a run said",
+    "plan": "a run as XML: calls, branches, and where people came in",
+    "diff": "what the agents of a run changed",
+    "flows": "list flows, or show one",
+    "agents": "list the roles that flows can use",
+    "signal": "give a run the signal it waits for",
+    "stop": "end a run, its agents and its asks",
+    "kill": "the same as stop",
+    "resume": "take up a run where it stopped",
+    "delete": "forget a run that has ended",
+    "clean": "remove the folders of completed runs, where no work is lost",
+    "worker": "drive runs as they become ready",
+    "up": "the inbox in the browser, runs, notifications and deadlines, in one process",
     "link": "make a link into the web inbox that is running",
     "down": "end gate up",
     "person": "people, their personal tokens and their groups",
@@ -39,11 +56,13 @@ COMMANDS = {
     "completion": "print a completion script for your shell",
 }
 
-# Faces of their own, which happen to be started by a command.
+# Faces of their own that are started by a command, and other names.
 _ELSEWHERE = {
     "mcp": "humangate.mcp.command",
     "hook": "humangate.hooks.command",
     "up": "humangate.web.command",
+    "kill": "humangate.cli.stop",
+    "continue": "humangate.cli.joining",
 }
 
 _INTERRUPTED = 130
@@ -51,7 +70,8 @@ _INTERRUPTED = 130
 EXIT_CODES = """exit codes:
   0 answered (approval: approved)   1 unexpected failure   2 usage
   3 timed out   4 cancelled   5 not found   6 already answered   7 refused
-  8 store trouble   10 rejected   11 not answered yet   130 interrupted"""
+  8 store trouble   10 rejected   11 not answered yet   130 interrupted
+  of a run: 0 completed   12 failed   13 stuck"""
 
 
 def program() -> int:

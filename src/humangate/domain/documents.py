@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from humangate.domain.asks import Ask, Message
     from humangate.domain.audit import Entry
     from humangate.domain.logins import Token
+    from humangate.domain.runs import Run
 
 
 def ask_document(ask: Ask) -> dict[str, Any]:
@@ -77,3 +78,11 @@ def entry_document(entry: Entry) -> dict[str, Any]:
 
 def token_document(token: Token) -> dict[str, Any]:
     return token._asdict() | {"made_at": iso(token.made_at)}
+
+
+def run_document(run: Run) -> dict[str, Any]:
+    """A run; who drives it, and until when, is nobody's business."""
+    document = run._asdict()
+    del document["claim"], document["owner"], document["lease_until"]
+    times = ("created_at", "ready_at", "waiting_since", "ended_at")
+    return document | {name: iso(document[name]) for name in times}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from humangate import processes
 from humangate.domain import runs
 from humangate.domain.asks import Origin, settled_sentence
+from humangate.domain.forms import has_hidden
 from humangate.domain.outcomes import outcome as outcome_of
 from humangate.errors import StepFailedError, UsageError
 from humangate.service import asking, sweeping, waiting
@@ -51,7 +52,7 @@ def step(
     try:
         done = work()
     except Exception as error:
-        raise _failed(branch, call, error, str(error)) from error
+        raise _failed(branch, call._replace(owner=""), error, str(error)) from error
     finally:
         branch.step = None
     try:
@@ -74,14 +75,16 @@ def _settle_doubt(branch: Branch, call: FlowCall) -> tuple[bool, FlowCall]:
     Whether it is over, and its record; otherwise it is to be run.
     """
     begun_by = processes.parse(call.owner)
-    gone = call.owner == str(processes.me()) or processes.end(begun_by, None)
-    doubt = "" if gone else f" The process that began it ({begun_by}) may still be at work."
+    lives = processes.lives(begun_by)
     ask = answer_to(
         branch,
         call,
         Request(
-            f"Did {runs.described('step', call.label)} happen? It was begun and interrupted.{doubt}",
+            f"Did {runs.described('step', call.label)} happen? It was begun and interrupted.",
             "form",
+            going_on=f"The process that began it ({begun_by}) may still be at work."
+            if lives
+            else "",
             schema={
                 "type": "object",
                 "properties": {
@@ -100,9 +103,10 @@ def _settle_doubt(branch: Branch, call: FlowCall) -> tuple[bool, FlowCall]:
     call = branch.drive.calls[call.path]
     if not ask.settled_by.startswith("person:"):
         # What only a person can know, no agent may answer.
-        _ask_again(branch, call)
+        return _settle_doubt(branch, ask_anew(branch, call))
     what = ask.value["what"]
     if what == _STOP:
+        ask_anew(branch, call)
         branch.halt(f"{runs.described('step', call.label)} was in doubt: {ask.note or _STOP}", call)
     if what == _HAPPENED:
         branch.drive.record(call, _typed(ask.value.get("result")))
@@ -110,10 +114,9 @@ def _settle_doubt(branch: Branch, call: FlowCall) -> tuple[bool, FlowCall]:
     return False, call._replace(asked=call.asked + 1)
 
 
-def _ask_again(branch: Branch, call: FlowCall) -> None:
-    again = call._replace(state="open", ask_id="", asked=call.asked + 1)
-    branch.drive.put(again)
-    _settle_doubt(branch, again)
+def ask_anew(branch: Branch, call: FlowCall) -> FlowCall:
+    """What was answered is done with: whoever comes to this call again asks again."""
+    return branch.drive.put(call._replace(state="open", ask_id="", asked=call.asked + 1))
 
 
 def _typed(text: str | None) -> Any:
@@ -149,9 +152,10 @@ def _look_at(branch: Branch, call: FlowCall) -> str:
 
 def ask(branch: Branch, request: Request) -> Outcome:
     """A question to a person, of any kind."""
-    if request.secret:
+    if request.secret or has_hidden(request.schema):
         raise UsageError("a secret cannot stand in a journal: ask for it in a step, with gate.ask")
-    call = branch.begin("ask", request.prompt, jsoned(request._asdict()))
+    name = "pause" if request.kind == "approval" else "ask"
+    call = branch.begin(name, request.prompt, jsoned(request._asdict()))
     return _asked(branch, call, request)
 
 
@@ -166,7 +170,8 @@ def _asked(branch: Branch, call: FlowCall, request: Request) -> Outcome:
     if call.state != "recorded":
         call = branch.drive.calls[call.path]
         branch.drive.record(call, {"ask": settled.id, "status": settled.status})
-        waiting.take(branch.drive.store, settled, runs.owner_of(call.run, call.path))
+    # Also of a recorded one: somebody may have died just before.
+    waiting.take(branch.drive.store, settled, runs.owner_of(call.run, call.path))
     return outcome_of(settled, settled.value)
 
 
@@ -272,3 +277,4 @@ def log(branch: Branch, text: str) -> None:
     call = branch.begin("log", text[:200], text)
     if not call.over:
         branch.drive.record(call, text)
+        branch.drive.crew.said(branch.drive.run, call.path, "log", text)

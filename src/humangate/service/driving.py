@@ -89,6 +89,8 @@ class Driver:
             reason = f"interrupted; go on with: gate resume {drive.run.id}"
             at = " ".join(turn.path for turn in drive.turns.values() if not turn.ended_at)
             drive.write(runs.give_up(drive.run, reason, at, self._store.now()))
+            # Those of other branches; nothing they do is written any more.
+            end_agents(drive)
             raise
         except (Exception, SystemExit) as error:
             self._break_down(drive, error)
@@ -147,7 +149,7 @@ class Driver:
 
 def end_agents(drive: Drive) -> None:
     """Whoever worked for this run before is gone; what it left at work must go, too."""
-    for turn in drive.turns.values():
+    for turn in list(drive.turns.values()):
         if turn.process and not turn.ended_at and not turn.by:
             processes.end(processes.parse(turn.process), ("GATE_TURN", turn.id))
 

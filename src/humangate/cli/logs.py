@@ -1,0 +1,58 @@
+"""Print what the agents of a run said and what its flow logged, in order."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from humangate import wiring
+from humangate.cli import runs_screen
+from humangate.cli.following import Papers
+from humangate.cli.screen import coloured, print_json
+from humangate.domain.display import inert, inert_line
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humangate.cli.following import Said
+
+_LOOK_EVERY_SECONDS = 0.2
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    runs_screen.add_run_id(parser)
+    add = parser.add_argument
+    add("--call", default="", metavar="N", help="of one call only, and the branches in it")
+    add("--follow", action="store_true", help="go on until the run has ended")
+    add("--json", action="store_true", help="print one JSON object a line (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    runs_screen.find(store, args.id)
+    papers = Papers(store, args.id)
+    # Imported here: nobody else is asked about calls.
+    from humangate.domain.runs import is_beneath
+
+    bell = store.bell()
+    try:
+        while True:
+            ended = runs_screen.find(store, args.id).ended
+            for said in papers.read():
+                if not args.call or is_beneath(said.path, args.call):
+                    _print(said, args.json)
+            sys.stdout.flush()
+            if ended or not args.follow:
+                return 0
+            # Agents ring no bell when they speak.
+            bell.wait(_LOOK_EVERY_SECONDS)
+    finally:
+        bell.close()
+
+
+def _print(said: Said, as_json: bool) -> None:
+    if as_json:
+        print_json(said._asdict())
+        return
+    head = f"{inert_line(said.at, 20)} {inert_line(said.path, 20)} {inert_line(said.who, 40)}"
+    print(f"{coloured(head, 'dim')}  {inert(said.text)}")

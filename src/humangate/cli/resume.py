@@ -1,0 +1,53 @@
+"""Take up a run where it stopped: only what failed or was not answered is tried again.
+
+It is driven here until it ends, like gate run does. With --from a new run begins at that call and
+shares what was recorded before it.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from humangate import wiring
+from humangate.cli import driving, runs_screen
+from humangate.cli.identity import add_identity, caller
+from humangate.domain.display import inert
+from humangate.service import running
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    runs_screen.add_run_id(parser)
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument(
+        "--from", dest="from_call", metavar="N", help="open a new run that goes on from call N"
+    )
+    either.add_argument(
+        "--accept", metavar="N", default="", help="keep the record of call N as it is"
+    )
+    parser.add_argument(
+        "--detach", action="store_true", help="leave it to a worker (gate up, gate worker)"
+    )
+    add_identity(parser)
+    parser.add_argument(
+        "--json", action="store_true", help="print the run as JSON when it has ended (docs/json.md)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    who = caller(store, args)
+    if args.from_call is None:
+        taken_up = running.resume(store, args.id, who, args.accept)
+    else:
+        taken_up, place = running.fork(store, wiring.workspace(store), args.id, args.from_call, who)
+        for remark in place.remarks:
+            print(f"gate: {inert(remark)}", file=sys.stderr)
+        if not args.json:
+            print(f"Run {taken_up.id} goes on from call {args.from_call} of run {args.id}")
+            print(runs_screen.where_line(taken_up))
+            sys.stdout.flush()
+    return driving.go_on(store, taken_up, detach=args.detach, as_json=args.json, from_now=True)
