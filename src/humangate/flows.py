@@ -165,6 +165,8 @@ def parallel(
     branches = cast("list[Callable[[], Any]]", list(cast("Iterable[Any]", given)))
     if not all(callable(one) for one in branches):
         raise UsageError("parallel takes functions without arguments: lambda: run('coder', …)")
+    if limit is not None and limit < 1:
+        raise UsageError("limit: at least one branch at a time")
     return _made("parallel", branching.parallel, branches, limit, settle=settle)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.domain.audit import Event
 from humangate.domain.digests import text_digest
-from humangate.domain.display import inert_line
+from humangate.domain.display import inert_line, storable
 from humangate.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ def give_up(run: Run, reason: str, path: str, now: datetime) -> RunChange:
 
 
 def break_down(run: Run, reason: str, traceback: str, path: str, now: datetime) -> RunChange:
-    after = _ended(run, "failed", reason, now)._replace(error=traceback, at_path=path)
+    after = _ended(run, "failed", reason, now)._replace(error=storable(traceback), at_path=path)
     return RunChange(after, events=(event("run.failed", run, DRIVER, reason=after.reason),))
 
 
@@ -345,7 +345,6 @@ def _again(call: FlowCall) -> FlowCall:
     """To be tried once more, as another attempt."""
     return call._replace(
         state="open", error=None, ask_id="", asked=0, attempt=call.attempt + 1, ended_at=None,
-        owner="",
     )  # fmt: skip
 
 
@@ -359,7 +358,8 @@ def shared(calls: Sequence[FlowCall], path: str) -> list[FlowCall]:
         raise UsageError(f"--from takes the number of a call, not {path!r}")
     if not any(call.path == path for call in calls):
         raise UsageError(f"there is no call {path}; gate show lists them")
-    before = [call for call in calls if order(call.path)[0] < int(path)]
+    # Call 0 made the folder ready; the new run has one of its own.
+    before = [call for call in calls if 0 < order(call.path)[0] < int(path)]
     used = [
         call.path
         for call in before
@@ -421,4 +421,5 @@ def _ended(run: Run, state: str, reason: str, now: datetime) -> Run:
 
 
 def _reason(text: str) -> str:
+    text = storable(text)
     return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"

@@ -87,6 +87,9 @@ class _Parallel:
                     self._note(news)
                 self._wake()
         finally:
+            # When this was interrupted, no branch begins anything more.
+            if self._active:
+                self._stop.set()
             watched.set()
             if watch:
                 watch.join()
@@ -101,7 +104,7 @@ class _Parallel:
 
     def _work(self, index: int) -> None:
         prefix = f"{self._call.path}.{index + 1}."
-        inner = Branch(self._drive, prefix, self._stop)
+        inner = Branch(self._drive, prefix, [*self._branch.stops, self._stop])
         current.set(inner)
         try:
             value = self._works[index]()
@@ -153,7 +156,8 @@ class _Parallel:
     def _come_out(self) -> list[Any]:
         failed = [end for end in self._outcomes.values() if end.error]
         # A branch that was halted because its ask was withdrawn does not hide why.
-        if self._ended and not (failed and isinstance(self._ended, Halted)):
+        withdrawn = failed and not self._settle and isinstance(self._ended, Halted)
+        if self._ended and not withdrawn:
             self._branch.raise_always(self._ended)
         if failed and not self._settle:
             self._withdraw()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from humangate.domain import runs, sending, signals
 from humangate.domain.digests import digest
+from humangate.domain.display import storable
 from humangate.domain.outcomes import answer_text
 from humangate.domain.runs import FlowCall, Run, RunChange, Turn
 from humangate.domain.sending import Said
@@ -16,7 +17,7 @@ from humangate.errors import BranchFailedError, StepFailedError, StoreTroubleErr
 from humangate.service.claiming import LEASE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from humangate.domain.asks import Ask, Origin
@@ -102,6 +103,8 @@ class Drive:
         self.run = run
         self.terms = terms
         self.closing = threading.Event()
+        self.lost = False
+        """The last write was refused: nothing may be begun any more."""
         self.lock = threading.RLock()
         self.agents: dict[str, Turn] = {}
         """Turns whose agents work for this drive now."""
@@ -114,7 +117,8 @@ class Drive:
             after = change.run
             if after.state == "running":
                 after = after._replace(lease_until=self.store.now() + LEASE)
-            if not self.store.runs.change(change._replace(run=after), self.run):
+            self.lost = not self.store.runs.change(change._replace(run=after), self.run)
+            if self.lost:
                 raise Overtaken
             self.run = after
             self.calls.update({call.path: call for call in change.calls})
@@ -150,11 +154,13 @@ class Drive:
 class Branch:
     """A line of calls: the flow itself, or one branch of a `parallel` call."""
 
-    def __init__(self, drive: Drive, prefix: str = "", stop: threading.Event | None = None) -> None:
+    def __init__(
+        self, drive: Drive, prefix: str = "", stops: Sequence[threading.Event] = ()
+    ) -> None:
         self.drive = drive
         self.prefix = prefix
-        self.stop = stop
-        """Set when a neighbouring branch has failed."""
+        self.stops = stops
+        """One of them is set when a branch beside this one, or beside one around it, has failed."""
         self.count = 0
         self.over: BaseException | None = None
         self.step: FlowCall | None = None
@@ -168,10 +174,12 @@ class Branch:
             raise UsageError(f"{name}() was called inside step {self.step.path}: call it outside")
         if self.drive.closing.is_set():
             self.raise_always(Closing())
-        if self.stop and self.stop.is_set():
+        if any(stop.is_set() for stop in self.stops):
             self.raise_always(Parked())
+        if self.drive.lost:
+            self.raise_always(Overtaken())
         self.count += 1
-        path = f"{self.prefix}{self.count}"
+        path, label = f"{self.prefix}{self.count}", storable(label)
         wanted = digest(arguments)
         found = self.drive.calls.get(path)
         if found is None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from humangate.domain.runs import FlowCall, Run
 from humangate.service.asking import Request
-from humangate.service.calling import answer_to
+from humangate.service.calling import answer_to, ask_anew
 from humangate.service.journalling import place_of
 
 if TYPE_CHECKING:
@@ -36,17 +36,17 @@ def settle_in(branch: Branch) -> None:
                 "The folder of this run could not be set up. What now?",
                 "choice",
                 options=(_AGAIN, _WITHOUT, _STOP),
-                context=trouble,
+                # Not as its context: asked again after a crash, the trouble may read otherwise.
+                going_on=trouble,
             )
         else:
             request = Request("")
         ask = answer_to(branch, call, request)
-        call = drive.calls[_PATH]
+        call = ask_anew(branch, drive.calls[_PATH])
         if ask.value == _STOP:
             branch.halt("the folder of this run could not be set up", call)
         if ask.value == _WITHOUT:
             break
-        call = drive.put(call._replace(state="open", ask_id="", asked=call.asked + 1))
     drive.record(call, None)
 
 

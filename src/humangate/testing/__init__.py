@@ -1,12 +1,13 @@
-"""For your own tests: a store in memory, a clock you turn, and a person who follows a script.
+"""For your own tests: a store in memory, a clock you turn, a person and an agent who follow scripts.
 
 store = MemoryStore()
 ScriptedPerson(store).will_answer("Deploy", "yes")
 assert Gate(store).approve("Deploy to production?")
 """
 
+from humangate.testing.agents import ScriptedAgent
 from humangate.testing.clock import FakeClock
 from humangate.testing.person import ScriptedPerson
 from humangate.testing.store import MemoryStore
 
-__all__ = ["FakeClock", "MemoryStore", "ScriptedPerson"]
+__all__ = ["FakeClock", "MemoryStore", "ScriptedAgent", "ScriptedPerson"]

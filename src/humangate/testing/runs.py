@@ -75,7 +75,7 @@ class MemoryRuns:
                 self._turns[turn.id] = turn._replace(offered=before.offered if before else None)
             self._runs[run.id] = run
             if run.state == "waiting_human" and self._was_answered(run):
-                self._runs[run.id] = run._replace(state="ready")
+                self._runs[run.id] = run._replace(state="ready", ready_at=None)
             self._store.record(change.events)
             return True
 
@@ -90,7 +90,7 @@ class MemoryRuns:
         """In the transaction that settles its ask."""
         run = self._runs.get(run_id)
         if run and run.state == "waiting_human":
-            self._runs[run_id] = run._replace(state="ready")
+            self._runs[run_id] = run._replace(state="ready", ready_at=None)
 
     def extend(self, run: Run, until: datetime) -> bool:
         with self._store.lock:

@@ -58,7 +58,7 @@ WHERE status = 'pending' AND owner <> '' AND owner >= ?1 AND owner < ?2 ORDER BY
 
 -- name: wake_run
 -- In the transaction that settles its ask.
-UPDATE runs SET state = 'ready' WHERE id = ? AND state = 'waiting_human';
+UPDATE runs SET state = 'ready', ready_at = NULL WHERE id = ? AND state = 'waiting_human';
 
 -- name: settled_asks
 -- Newest first; a search walks along the index and stops at the limit.

@@ -17,7 +17,8 @@ UPDATE runs SET lease_until = ? WHERE id = ? AND claim = ? AND state = 'running'
 
 -- name: ready_if_answered
 -- Somebody may have answered, or asked the agent back, while the run was about to park.
-UPDATE runs SET state = 'ready' WHERE id = ? AND state = 'waiting_human' AND EXISTS (
+UPDATE runs SET state = 'ready', ready_at = NULL
+WHERE id = ? AND state = 'waiting_human' AND EXISTS (
     SELECT 1 FROM calls JOIN asks ON asks.id = calls.ask_id
     WHERE calls.run = runs.id AND calls.state = 'waiting'
         AND (asks.status <> 'pending' OR (asks.asked_back > asks.heard AND calls.name = 'run'))

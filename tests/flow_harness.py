@@ -1,0 +1,177 @@
+"""Flows driven by hand: a clock that is turned, agents that follow scripts, a folder in place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from humangate import flows
+from humangate.domain.answers import Given
+from humangate.domain.calls import Call
+from humangate.domain.roles import Role
+from humangate.doors.workspace import Place
+from humangate.drivers.python import PythonDriver
+from humangate.service import answering, running
+from humangate.service.driving import Driver
+from humangate.service.journalling import Crew
+from humangate.testing import FakeClock, MemoryStore, ScriptedAgent
+from tests.conftest import a_person
+
+if TYPE_CHECKING:
+    from humangate.domain.asks import Ask
+    from humangate.domain.runs import FlowCall, Run, Turn
+
+
+class Crash(BaseException):
+    """The process is gone: nothing that would be done after this is done."""
+
+
+class Folders:
+    """A workspace without git: it notes what is asked of it."""
+
+    def __init__(self) -> None:
+        self.troubles: list[str] = []
+        self.set_up_times = 0
+        self.made: list[dict[str, Any]] = []
+        self.snapshots: list[str] = []
+        self.branch = ""
+
+    def make(
+        self, project: str, run_id: int, *, with_changes: bool = False, snapshot: str = ""
+    ) -> Place:
+        self.made.append({"run": run_id, "with_changes": with_changes, "snapshot": snapshot})
+        return Place(project, project, f"gate/run-{run_id}", "base")
+
+    def set_up(self, project: str, place: Place) -> str:
+        self.set_up_times += 1
+        return self.troubles.pop(0) if self.troubles else ""
+
+    def snapshot(self, place: Place, run_id: int, path: str) -> str:
+        self.snapshots.append(f"{run_id}:{path}")
+        return f"snapshot-{run_id}-{path}" if place.branch else ""
+
+    def diff(self, place: Place) -> str:
+        return "+ a line"
+
+    def remove(self, place: Place, run_id: int) -> str:
+        return ""
+
+
+class Harness:
+    """One store, one project, and runs in it."""
+
+    def __init__(self, folder: Any, store: Any = None) -> None:
+        self.clock = store.clock if store else FakeClock()
+        self.store = store or MemoryStore(self.clock)
+        self.folder = str(folder)
+        self.folders = Folders()
+        self.agents: dict[str, ScriptedAgent] = {}
+        self.said: list[tuple[str, str]] = []
+        self.source = "source-1"
+        self.flow: Any = None
+        self.run_id = 0
+        self.driver = self.another_driver()
+
+    def another_driver(self) -> Driver:
+        return Driver(self.store, self.crew())
+
+    def crew(self) -> Crew:
+        return Crew(
+            load=lambda _: (self.flow.work, self.flow.terms, self.source),
+            role=lambda _, name: Role(name, f"You are the {name}.", cli="scripted"),
+            driver=lambda role, work: PythonDriver(work) if work else self.agents[role.name],
+            workspace=self.folders,
+            tool_call=Call,
+            going_on=lambda _: "it was thinking",
+            caller=a_person("gate")._replace(principal="gate", via="flow"),
+            said=lambda _, path, role, text: self.said.append((path, f"{role}: {text}")),
+        )
+
+    # Agents and flows
+
+    def agent(self, role: str, *script: Any) -> ScriptedAgent:
+        """An agent for a role: the lines of its script, or one function for all of them."""
+        one = script[0] if len(script) == 1 and callable(script[0]) else script
+        self.agents[role] = ScriptedAgent(one)
+        return self.agents[role]
+
+    def start(self, work: Any, prompt: str = "Add login", **wish: Any) -> Run:
+        self.flow = work if isinstance(work, flows.Flow) else flows.flow(work)
+        named = {"in_place": True} | wish
+        wanted = running.Wish("feature", "feature.py", self.source, prompt, self.folder, **named)
+        made, _ = running.start(self.store, self.folders, wanted, a_person("ada"))
+        self.run_id = made.id
+        return made
+
+    def drive(self, run_id: int = 0) -> Run:
+        return self.driver.drive(running.get(self.store, run_id or self.run_id))
+
+    def go(self, work: Any, prompt: str = "Add login", **wish: Any) -> Run:
+        """Start a flow and drive it until it waits or ends."""
+        self.start(work, prompt, **wish)
+        return self.drive()
+
+    def crash(self, run_id: int = 0) -> None:
+        """Drive until the process dies; whoever comes next finds the lease run out."""
+        try:
+            self.drive(run_id)
+        except Crash:
+            self.clock.advance(60)
+        else:
+            raise AssertionError("nothing crashed")
+
+    # People
+
+    def pending(self) -> list[Ask]:
+        return self.store.asks.pending_of_run(self.run_id)
+
+    def ask(self, part: str = "") -> Ask:
+        (found,) = [ask for ask in self.pending() if part in ask.question.prompt]
+        return found
+
+    def answer(self, value: Any, note: str = "", part: str = "", who: Any = None) -> None:
+        caller = who or a_person("ada")
+        answering.answer(self.store, self.ask(part).id, caller, Given(value, note))
+
+    def answered(self, value: Any, note: str = "", part: str = "") -> Run:
+        """Answer, and drive on."""
+        self.answer(value, note, part)
+        return self.drive()
+
+    def signal(self, status: str, message: str = "") -> Run:
+        running.signal(self.store, self.run_id, status, message, a_person("ada"))
+        return self.drive()
+
+    def stop(self, reason: str = "enough") -> Run:
+        return running.stop(self.store, self.run_id, a_person("ada"), reason)
+
+    def resume(self, accept: str = "") -> Run:
+        running.resume(self.store, self.run_id, a_person("ada"), accept)
+        return self.drive()
+
+    def fork(self, path: str) -> Run:
+        made, _ = running.fork(self.store, self.folders, self.run_id, path, a_person("bob"))
+        self.run_id = made.id
+        return made
+
+    # The journal
+
+    def run(self) -> Run:
+        return running.get(self.store, self.run_id)
+
+    def calls(self) -> dict[str, FlowCall]:
+        return {call.path: call for call in self.store.runs.calls(self.run_id)}
+
+    def turns(self, path: str = "") -> list[Turn]:
+        return [t for t in self.store.runs.turns(self.run_id) if path in ("", t.path)]
+
+    def events(self) -> list[str]:
+        found = self.store.audit.of_subject(self.run().name)
+        return [entry.event.kind for entry in found]
+
+
+def done(summary: str = "") -> dict[str, str]:
+    return {"status": "DONE", "summary": summary}
+
+
+def needs(question: str, **more: Any) -> dict[str, Any]:
+    return {"status": "NEEDS_HUMAN", "question": question, **more}
