@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate import processes
 from humangate.domain import runs, sending, signals
 from humangate.domain.asks import Origin, make_id
-from humangate.domain.forms import faults
+from humangate.domain.forms import check_schema, faults
 from humangate.domain.outcomes import answer_text
 from humangate.domain.principals import Sighting
 from humangate.domain.roles import Role
 from humangate.domain.runs import FlowCall, Turn
 from humangate.domain.signals import NEEDS_HUMAN
 from humangate.doors.driver import Ended, Events, Order, Ruling
-from humangate.errors import GateError, StepFailedError, StoreTroubleError
+from humangate.errors import (
+    AlreadySettledError,
+    MissingAgentError,
+    StepFailedError,
+    StoreTroubleError,
+)
 from humangate.service import asking, claiming, conversing, permitting, signalling, waiting
 from humangate.service.asking import Request
-from humangate.service.calling import answer_to, open_ask
+from humangate.service.calling import answer_to, ask_anew, open_ask
 from humangate.service.journalling import (
     Closing,
     Overtaken,
@@ -38,8 +44,8 @@ if TYPE_CHECKING:
     from humangate.domain.signals import Signal
     from humangate.service.journalling import Branch
 
-JOINED = ("session", "signal")
-"""How an ask is settled when a person gives the agent's signal, and not words for the agent."""
+JOINED, SIGNALLED = "session", "signal"
+"""How an ask is settled when a person worked it out in the session, or signals for the agent."""
 _MOST_WORDS = 100_000
 _LOOK_AGAIN = timedelta(seconds=3)
 _GONE = "It is gone: go on"
@@ -65,6 +71,8 @@ class Wanted(NamedTuple):
 
 def instruct(branch: Branch, wanted: Wanted) -> Signal:
     """Have an agent work, with as many people in between as it takes."""
+    if wanted.schema is not None:
+        check_schema(wanted.schema)
     arguments = [wanted.prompt, wanted.session, wanted.human, wanted.schema]
     call = branch.begin("run", wanted.role, jsoned(arguments))
     if call.over:
@@ -73,10 +81,23 @@ def instruct(branch: Branch, wanted: Wanted) -> Signal:
         return _Agent(branch, call, wanted).work()
     except (StepFailedError, StoreTroubleError):
         raise
-    except GateError as error:
+    except Exception as error:
         kind = type(error).__name__
         branch.drive.fail(branch.drive.calls.get(call.path, call), kind, str(error))
         raise StepFailedError(kind, str(error), call.path) from error
+
+
+def _heeded(call: FlowCall) -> FlowCall:
+    """Its ask is done with; the next one is another."""
+    return call._replace(state="open", ask_id="", asked=call.asked + 1)
+
+
+def _is_asked_back(turn: Turn) -> bool:
+    return "?" in turn.ask_id
+
+
+def _last_session(turns: list[Turn]) -> str:
+    return next((turn.session for turn in reversed(turns) if turn.session), "")
 
 
 class _Agent:
@@ -106,6 +127,8 @@ class _Agent:
         turn = before[-1] if before else None
         if turn and not turn.ended_at:
             turn = self._recover(turn)
+            if turn and _is_asked_back(turn):
+                self._drive.put(self._call._replace(state="waiting"))
         if self._call.state == "held":
             self._drive.put(self._call._replace(state="waiting" if self._call.ask_id else "open"))
         while True:
@@ -117,6 +140,7 @@ class _Agent:
             elif turn is None or turn.signal is None:
                 turn = self._begin(turn)
             signal = signals.from_json(turn.signal)
+            self._hand_over(turn)
             if signal.status == NEEDS_HUMAN and self._wanted.human and self._drive.terms.human:
                 self._ask(signal, turn)
             elif wrong := self._faults(signal):
@@ -214,7 +238,7 @@ class _Agent:
             number=self._drive.next_turn_number(self._path),
             role=self._role.name,
             cli=self._role.cli,
-            session=before[-1].session if session is None else session,
+            session=_last_session(before) if session is None else session,
             sent=text(turn_id),
             started_at=self._drive.store.now(),
             fork_of=fork_of,
@@ -228,8 +252,13 @@ class _Agent:
             self._drive.agents[turn.id] = turn
         try:
             ended = self._driver.run(self._order(turn), self._events(turn.id))
-        except GateError:
-            # It could not be started: the session is free for whoever tries again.
+        except MissingAgentError:
+            # It could not be started: the session is free for whoever tries again, and nothing
+            # was said in it.
+            over = self._drive.turns[turn.id]._replace(process="", ended_at=self._drive.store.now())
+            self._drive.put(self._call, over)
+            raise
+        except Exception:
             over = self._drive.turns[turn.id]._replace(ended_at=self._drive.store.now())
             self._drive.put(self._call, over)
             raise
@@ -242,12 +271,16 @@ class _Agent:
 
     def _open(self, turn: Turn) -> None:
         self._must_be_free(turn)
+        call = self._call
+        # That an answer is on its way, and that it was heeded, is one write.
+        heeded = call.state == "waiting" and turn.ask_id == call.ask_id
+        call = _heeded(call) if heeded else call._replace(state="open")
         try:
-            self._drive.put(self._call._replace(state="open"), turn, agent=self._role.name)
+            self._drive.put(call, turn, agent=self._role.name)
         except Overtaken:
             # Perhaps not the run, but its agent's session: a person was faster.
             self._must_be_free(turn)
-            self._drive.put(self._call._replace(state="open"), turn, agent=self._role.name)
+            self._drive.put(call, turn, agent=self._role.name)
 
     def _must_be_free(self, turn: Turn) -> None:
         """A session has one holder; while a person has it open, this call waits."""
@@ -281,6 +314,8 @@ class _Agent:
         drive, path, role = self._drive, self._path, self._role.name
 
         def starting(process: str) -> None:
+            if drive.closing.is_set():
+                self._branch.raise_always(Closing())
             drive.put(self._call, drive.turns[turn_id]._replace(process=process))
 
         def met(session: str) -> None:
@@ -313,10 +348,13 @@ class _Agent:
         )
         drive.put(self._call, turn)
         self._withdraw_permissions()
-        if turn.ask_id and not turn.by and "?" not in turn.ask_id:
-            ask = asking.get(drive.store, turn.ask_id)
-            waiting.take(drive.store, ask, f"agent:{turn.cli}/{turn.session}")
         return turn
+
+    def _hand_over(self, turn: Turn) -> None:
+        """The answer that a turn carried has been heard, once its agent has come to an end."""
+        if turn.ask_id and not turn.by and not _is_asked_back(turn):
+            ask = asking.get(self._drive.store, turn.ask_id)
+            waiting.take(self._drive.store, ask, f"agent:{turn.cli}/{turn.session}")
 
     def _signal_text(self, turn_id: str) -> str | None:
         return signalling.text(self._drive.run.folder, self._role.name, turn_id)
@@ -332,6 +370,8 @@ class _Agent:
             processes.parse(turn.process), ("GATE_TURN", turn.id)
         ):
             self._ask_whether_gone(turn)
+        drive.look_again()
+        turn = drive.turns[turn.id]
         explicit = signals.explicit(turn.offered, self._signal_text(turn.id))
         if explicit:
             closed = turn._replace(
@@ -366,9 +406,9 @@ class _Agent:
             priority=1,
         )
         ask = answer_to(self._branch, call, request)
+        call = ask_anew(self._branch, self._call)
         if ask.value != _GONE:
             self._branch.halt(f"the agent of turn {turn.id} may still be at work", call)
-        self._drive.put(self._call._replace(state="open", ask_id="", asked=call.asked + 1))
 
     # People in between
 
@@ -399,14 +439,15 @@ class _Agent:
         if asked_back and (turn := self._pass_on(ask)):
             return turn
         ask = answer_to(self._branch, call, Request(""))
-        drive.put(call._replace(state="open", asked=call.asked + 1))
         if ask.status != "answered":
             return None
-        if ask.settled_via in JOINED:
-            # A person worked it out in the session, or signalled in the agent's place.
+        words = answer_text(ask, ask.value)
+        if ask.settled_via == SIGNALLED:
+            return self._signalled(ask, words)
+        if ask.settled_via == JOINED:
+            drive.put(_heeded(call))
             mine = [turn for turn in self._turns() if turn.ask_id == ask.id and turn.signal]
             return mine[-1]
-        words = answer_text(ask, ask.value) if ask.value is not None else ""
         said = "\n".join(filter(None, [words, ask.note]))
         prompt, who, when = ask.question.prompt, ask.settled_by, ask.settled_at or drive.store.now()
         return self._send(
@@ -414,11 +455,25 @@ class _Agent:
             ask_id=ask.id,
         )
 
+    def _signalled(self, ask: Ask, words: str) -> Turn:
+        """A person signalled in the agent's place: a turn of theirs, over as soon as it is known."""
+        drive, before = self._drive, self._turns()
+        given = signals.Signal(ask.note, summary="" if words == ask.note else words)
+        turn = Turn(
+            make_id(12, os.urandom(16), "t-"), drive.run.id, self._path,
+            drive.next_turn_number(self._path), self._role.name, self._role.cli,
+            _last_session(before), "", drive.store.now(), by=ask.settled_by, ask_id=ask.id,
+            ended_at=drive.store.now(), signal=jsoned(signals.to_json(given)),
+        )  # fmt: skip
+        drive.put(_heeded(self._call), turn)
+        waiting.take(drive.store, ask, runs.owner_of(turn.run, turn.path))
+        return turn
+
     def _pass_on(self, ask: Ask) -> Turn | None:
         """A person asks back: their words go to the agent, its words to them; nothing is settled."""
         drive, call = self._drive, self._call
         mark = f"{ask.id}?{ask.asked_back}"
-        turn = next((one for one in self._turns() if one.ask_id == mark and one.ended_at), None)
+        turn = next((one for one in self._turns() if one.ask_id == mark and one.signal), None)
         if turn is None:
             words = waiting.new_messages(drive.store, ask)
             turn = self._send(
@@ -426,13 +481,14 @@ class _Agent:
                 ask_id=mark,
             )
         signal = signals.from_json(turn.signal)
-        if turn.offered or (signal.status not in ("ERROR", NEEDS_HUMAN)):
+        if signal.status not in ("ERROR", NEEDS_HUMAN):
             permitting.retire(drive.store, ask, self._caller(turn), "the agent went on by itself")
-            drive.put(self._call._replace(state="open", ask_id="", asked=call.asked + 1))
+            drive.put(_heeded(call))
             return turn
-        conversing.reply(
-            drive.store, ask.id, self._caller(turn), signal.message or turn.words or "(no words)"
-        )
+        # Whoever asked may have answered meanwhile.
+        with suppress(AlreadySettledError):
+            words = signal.message or turn.words or "(no words)"
+            conversing.reply(drive.store, ask.id, self._caller(turn), words)
         waiting.hear(drive.store, ask)
         drive.put(self._call._replace(state="waiting"))
         return None
@@ -478,7 +534,7 @@ class _Agent:
         """What the agent wanted to do and did not wait for."""
         mine = runs.owner_of(self._drive.run.id, self._path)
         for ask in self._drive.store.asks.pending_of_run(self._drive.run.id):
-            if ask.origin.owner == mine and ask.question.call:
+            if ask.origin.owner == mine and ask.id != self._call.ask_id:
                 caller = self._drive.crew.caller
                 permitting.retire(self._drive.store, ask, caller, "the agent's turn is over")
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate import processes
 from humangate.domain import runs, signals
 from humangate.domain.answers import Given
-from humangate.domain.asks import make_id
 from humangate.domain.display import storable
 from humangate.domain.principals import must_be_a_person
-from humangate.domain.runs import Carried, FlowCall, Run, RunChange, Turn
-from humangate.errors import NotFoundError, RefusedError, UsageError
+from humangate.domain.runs import Carried, FlowCall, Run, RunChange
+from humangate.errors import GateError, NotFoundError, RefusedError, UsageError
 from humangate.service import answering, permitting
+from humangate.service.asking import only_ask
 from humangate.service.journalling import place_of
 from humangate.service.settling import moved_in
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from humangate.doors.store import Store
     from humangate.doors.workspace import Place, Workspace
 
-_BEING_MADE = "its folder is being made; if this stays, that failed: gate resume"
+_BEING_MADE = "its folder is being made; if this stays, that was interrupted: start it anew"
 NOT_STARTED = "not started yet: gate resume starts it"
 _YES = ("CONTINUE", "APPROVED", "APPROVE", "YES")
 _NO = ("STOP", "REJECTED", "REJECT", "NO")
@@ -58,11 +57,16 @@ def start(store: Store, workspace: Workspace, wish: Wish, caller: Caller) -> tup
         reason=_BEING_MADE,
     )
     run = store.runs.add(new, [runs.started(new, caller)], Carried())
-    place = (
-        in_place(wish.project)
-        if wish.in_place
-        else workspace.make(wish.project, run.id, with_changes=wish.with_changes)
-    )
+    try:
+        place = (
+            in_place(wish.project)
+            if wish.in_place
+            else workspace.make(wish.project, run.id, with_changes=wish.with_changes)
+        )
+    except GateError:
+        # Nothing has happened yet, and there is nothing to take up.
+        delete(store, run.id, caller)
+        raise
     return _open(store, run, place, begin=wish.begin), place
 
 
@@ -109,6 +113,11 @@ def resume(store: Store, run_id: int, caller: Caller, accept: str = "") -> Run:
         run = get(store, run_id)
         if not run.ended and not accept:
             return run
+        if not run.folder:
+            raise RefusedError(
+                f"run {run_id} never got a folder to work in: start it anew with gate run, and "
+                f"gate delete {run_id} removes it"
+            )
         calls = store.runs.calls(run_id)
         asks = (store.asks.get(call.ask_id) for call in calls if call.state == "waiting")
         unanswered = [ask.id for ask in asks if ask and ask.status in ("timed_out", "cancelled")]
@@ -154,18 +163,6 @@ def _snapshot(workspace: Workspace, run: Run, calls: list[FlowCall], path: str) 
     return taken or workspace.snapshot(place_of(run), run.id, f"{path}-fork")
 
 
-def only_ask(store: Store, run_id: int) -> Ask:
-    """The one ask that a run waits for."""
-    get(store, run_id)
-    asks = store.asks.pending_of_run(run_id)
-    if not asks:
-        raise NotFoundError(f"run {run_id} waits for nobody: gate status {run_id}")
-    if len(asks) > 1:
-        names = ", ".join(ask.id for ask in asks)
-        raise UsageError(f"run {run_id} waits for several answers: name one of {names}")
-    return asks[0]
-
-
 def signal(store: Store, run_id: int, status: str, message: str, caller: Caller) -> Ask:
     """Give a run the signal it waits for, without anybody's session."""
     must_be_a_person(caller, "signals for a run")
@@ -181,26 +178,9 @@ def signal(store: Store, run_id: int, status: str, message: str, caller: Caller)
         return answering.answer(store, ask.id, caller, Given(value, message))[1]
     if ask.question.kind not in ("text", "choice"):
         raise UsageError(f"{ask.id} is a {ask.question.kind}: gate answer {ask.id}")
-    joined(store, ask, caller, given)
-    value = message or given.status
-    if ask.question.kind == "choice":
-        return answering.answer(store, ask.id, caller, Given({"other": value}))[1]
-    return answering.answer(store, ask.id, caller, Given(value))[1]
-
-
-def joined(store: Store, ask: Ask, caller: Caller, given: signals.Signal) -> None:
-    """Keep a signal that a person gives in the agent's place, as a turn of its call."""
-    run_id = runs.run_of(ask.origin.owner) or 0
-    path = ask.origin.owner.partition("/")[2]
-    while True:
-        run, now = get(store, run_id), store.now()
-        number = sum(turn.path == path for turn in store.runs.turns(run_id)) + 1
-        turn = Turn(
-            make_id(12, os.urandom(16), "t-"), run_id, path, number, ask.origin.agent, "", "", "",
-            now, by=caller.actor, ask_id=ask.id, ended_at=now, signal=signals.to_json(given),
-        )  # fmt: skip
-        if store.runs.change(RunChange(run, turns=(turn,)), run):
-            return
+    said = message or given.status
+    answer = Given({"other": said} if ask.question.kind == "choice" else said, given.status)
+    return answering.answer(store, ask.id, caller, answer)[1]
 
 
 def delete(store: Store, run_id: int, caller: Caller) -> Run:
