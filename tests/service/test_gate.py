@@ -215,9 +215,12 @@ def test_what_makes_no_sense_is_refused_at_once(store, tmp_path, more):
 @pytest.mark.proves("PY-4")
 def test_the_public_names_are_pinned():
     assert sorted(humangate.__all__) == [
-        "AgentRefusedError", "AlreadySettledError", "Approval", "Ask", "AsyncGate", "CancelledError", "Choice",
-        "Form", "Gate", "GateError", "InvalidAnswerError", "NotAnsweredError", "NotFoundError", "Outcome",
-        "RefusedError", "StoreTroubleError", "Text", "TimedOutError", "UsageError",
+        "AgentRefusedError", "AlreadySettledError", "Approval", "Ask", "AsyncGate", "BranchFailedError",
+        "CancelledError", "Choice", "Form", "Gate", "GateError", "InvalidAnswerError", "MissingAgentError",
+        "NotAnsweredError", "NotFoundError", "Outcome", "RefusedError", "StepFailedError",
+        "StoreTroubleError", "Text", "TimedOutError", "UsageError",
+        "ask", "context", "flow", "log", "now", "parallel", "pause", "random", "read", "run", "sleep",
+        "step", "stuck",
     ]  # fmt: skip
     for name in humangate.__all__:
         assert getattr(humangate, name).__name__ == name
