@@ -16,7 +16,7 @@ from humangate.errors import StoreTroubleError, UsageError
 from humangate.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from humangate.domain.calls import Call
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from humangate.service.driving import Driver as FlowDriver
     from humangate.service.journalling import Crew, Terms
     from humangate.service.notifying import Post
+    from humangate.workspaces.flow_listing import Listed
+    from humangate.workspaces.roles import Roles
 
 
 _LOG_IS_LATE_SECONDS = 0.5
@@ -292,6 +294,13 @@ def _driver(role: Role, work: Callable[..., Any] | None) -> Driver:
     return ClaudeDriver()
 
 
+def agent_environ(told: Mapping[str, str]) -> dict[str, str]:
+    """What stands around an agent that a person talks to: no token of theirs, nothing of others."""
+    from humangate.drivers import launching
+
+    return launching.around(told)
+
+
 class Papers:
     """What the agents of a run say, in a file of its own for people who look on."""
 
@@ -317,6 +326,28 @@ def find_flow(project: str, named: str) -> tuple[str, str, str]:
     source, digest = flow_files.read(path)
     flow, _ = flow_files.choose(flow_files.load(path, source, digest), flow_files.parted(named)[1])
     return flow, path, digest
+
+
+def flows(project: str) -> list[Listed]:
+    """The flow files of a project and the user, with what they say of themselves."""
+    from humangate.workspaces import flow_listing
+
+    return flow_listing.listed(project)
+
+
+def flow_source(project: str, named: str) -> tuple[str, str]:
+    """Path and text of a flow file."""
+    from humangate.workspaces import flow_files
+
+    path = flow_files.find(project, named)
+    return path, flow_files.read(path)[0]
+
+
+def roles(project: str) -> Roles:
+    """The roles of a project and the user, and what is wrong with those that cannot be read."""
+    from humangate.workspaces import roles as role_files
+
+    return role_files.all(project)
 
 
 def worker(

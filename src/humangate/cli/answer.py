@@ -18,7 +18,7 @@ from humangate.domain.documents import ask_document
 from humangate.domain.rules import Scope
 from humangate.errors import AlreadySettledError, InvalidAnswerError, UsageError
 from humangate.service.answering import answer
-from humangate.service.asking import get
+from humangate.service.asking import find
 from humangate.service.sweeping import fall_due
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _NOT_YET = 11
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("id", help="the whole id")
+    add("id", help="the whole id, or the number of the run that waits")
     add("value", nargs="*", help="yes or no, an option, words, or JSON")
     add("--note", default="", metavar="TEXT", help="said with the answer, for example a reason")
     add("--other", metavar="TEXT", help="choose Other… and say this")
@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     who = caller(store, args)
-    ask = fall_due(store, get(store, args.id))
+    ask = fall_due(store, find(store, args.id))
     ways = [bool(args.value) and not args.edit, args.other is not None, args.edit, bool(args.file)]
     if sum(ways) > 1:
         raise UsageError("give the answer in one way: a value, --other, --edit or --file")

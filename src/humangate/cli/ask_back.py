@@ -8,6 +8,7 @@ from humangate import wiring
 from humangate.cli.identity import add_identity, caller
 from humangate.cli.screen import print_json, short
 from humangate.domain.documents import ask_document
+from humangate.service.asking import find
 from humangate.service.conversing import ask_back
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", help="the whole id")
+    parser.add_argument("id", help="the whole id, or the number of the run that waits")
     parser.add_argument("text", nargs="+", help="the message")
     add_identity(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
@@ -23,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
-    ask = ask_back(store, args.id, caller(store, args), " ".join(args.text))
+    ask = ask_back(store, find(store, args.id).id, caller(store, args), " ".join(args.text))
     if args.json:
         print_json(ask_document(ask))
     else:

@@ -8,14 +8,14 @@ from humangate import wiring
 from humangate.cli.identity import add_identity, caller
 from humangate.cli.screen import print_json
 from humangate.domain.documents import ask_document
-from humangate.service.asking import cancel
+from humangate.service.asking import cancel, find
 
 if TYPE_CHECKING:
     import argparse
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", help="the whole id")
+    parser.add_argument("id", help="the whole id, or the number of the run that waits")
     parser.add_argument("--reason", default="", metavar="TEXT", help="why, for whoever waits")
     add_identity(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
-    ask = cancel(store, args.id, caller(store, args), args.reason)
+    ask = cancel(store, find(store, args.id).id, caller(store, args), args.reason)
     if args.json:
         print_json(ask_document(ask))
     else:

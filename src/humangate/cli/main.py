@@ -65,6 +65,9 @@ _ELSEWHERE = {
     "continue": "humangate.cli.joining",
 }
 
+# Where options may stand among the words; it takes longer to parse.
+_ANY_ORDER = ("run",)
+
 _INTERRUPTED = 130
 
 EXIT_CODES = """exit codes:
@@ -99,9 +102,9 @@ def main(argv: list[str] | None = None) -> int:
             return _version()
         if name not in COMMANDS:
             raise UsageError(f"there is no command {name!r}; gate --help lists them")
-        arguments = parser_of(name, helping="-h" in words or "--help" in words).parse_args(
-            words[1:]
-        )
+        parser = parser_of(name, helping="-h" in words or "--help" in words)
+        parse = parser.parse_intermixed_args if name in _ANY_ORDER else parser.parse_args
+        arguments = parse(words[1:])
         code = _module(name).run(arguments)
         sys.stdout.flush()
         return int(code)

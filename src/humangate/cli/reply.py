@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from humangate import wiring
 from humangate.cli.screen import print_json
 from humangate.domain.documents import ask_document
+from humangate.service.asking import find
 from humangate.service.conversing import reply
 
 if TYPE_CHECKING:
@@ -14,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", help="the whole id")
+    parser.add_argument("id", help="the whole id, or the number of the run that waits")
     parser.add_argument("text", nargs="+", help="the message")
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
 
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
-    ask = reply(store, args.id, wiring.caller(store, "cli"), " ".join(args.text))
+    ask = reply(store, find(store, args.id).id, wiring.caller(store, "cli"), " ".join(args.text))
     if args.json:
         print_json(ask_document(ask))
     else:

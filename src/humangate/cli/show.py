@@ -1,4 +1,7 @@
-"""Show one ask with everything around it: context, talk, votes, answer and audit trail."""
+"""Show one ask with everything around it: context, talk, votes, answer and audit trail.
+
+The number of a run stands for the only ask it waits for; with --call, one of its calls is shown.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,8 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", help="the id, or the beginning of it")
+    parser.add_argument("id", help="the id, the beginning of it, or the number of a run")
+    parser.add_argument("--call", metavar="N", help="show this call of a run instead: 3, or 4.1.2")
     parser.add_argument("--all", action="store_true", help="show long texts whole")
     parser.add_argument("--audit", action="store_true", help="add the audit trail of this ask")
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
@@ -33,6 +37,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
+    if args.call is not None:
+        # Imported here: an ask is shown without all that is known of runs.
+        from humangate.cli.call_screen import show_call
+
+        return show_call(store, args)
     ask = fall_due(store, look_up(store, args.id))
     if args.json:
         print_json(_document(store, ask))

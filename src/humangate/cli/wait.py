@@ -8,14 +8,14 @@ from humangate import wiring
 from humangate.cli.handing import add_secret_roads, handing_of, wait_and_hand_over
 from humangate.cli.identity import read_text
 from humangate.domain.deadlines import parse_duration
-from humangate.service.asking import get
+from humangate.service.asking import find
 
 if TYPE_CHECKING:
     import argparse
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", help="the whole id")
+    parser.add_argument("id", help="the whole id, or the number of the run that waits")
     parser.add_argument(
         "--timeout",
         metavar="TIME",
@@ -33,6 +33,6 @@ def run(args: argparse.Namespace) -> int:
     token = read_text(args.token_file).strip() if args.token_file else ""
     store = wiring.open_store()
     caller = wiring.caller(store, "cli")
-    ask = get(store, args.id)
+    ask = find(store, args.id)
     handing = handing_of(args, token, secret=bool(ask.token_digest))
     return wait_and_hand_over(store, caller, ask.id, handing, seconds)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from humangate.domain.asks import Ask, Message
     from humangate.domain.audit import Entry
     from humangate.domain.logins import Token
-    from humangate.domain.runs import Run
+    from humangate.domain.runs import FlowCall, Run, Turn
 
 
 def ask_document(ask: Ask) -> dict[str, Any]:
@@ -86,3 +86,13 @@ def run_document(run: Run) -> dict[str, Any]:
     del document["claim"], document["owner"], document["lease_until"]
     times = ("created_at", "ready_at", "waiting_since", "ended_at")
     return document | {name: iso(document[name]) for name in times}
+
+
+def call_document(call: FlowCall) -> dict[str, Any]:
+    document = call._asdict()
+    return document | {name: iso(document[name]) for name in ("started_at", "ended_at")}
+
+
+def turn_document(turn: Turn) -> dict[str, Any]:
+    document = turn._asdict()
+    return document | {name: iso(document[name]) for name in ("started_at", "ended_at")}

@@ -446,6 +446,7 @@ class _Agent:
             return self._signalled(ask, words)
         if ask.settled_via == JOINED:
             drive.put(_heeded(call))
+            waiting.take(drive.store, ask, runs.owner_of(drive.run.id, self._path))
             mine = [turn for turn in self._turns() if turn.ask_id == ask.id and turn.signal]
             return mine[-1]
         said = "\n".join(filter(None, [words, ask.note]))

@@ -1,0 +1,55 @@
+"""List the flows that can be run here by name, or show one: the project's, then your own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from humangate import surroundings, wiring
+from humangate.cli.screen import columns, print_json, say
+from humangate.domain.display import cell, inert_line
+from humangate.errors import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("verb", nargs="?", choices=["list", "show"], default="list")
+    parser.add_argument("name", nargs="?", default="", help="of the flow to show, or its path")
+    parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    project = surroundings.project(os.getcwd())
+    if (args.verb == "show") != bool(args.name):
+        raise UsageError("gate flows lists them; gate flows show NAME shows one")
+    return _show(project, args) if args.name else _list(project, args)
+
+
+def _list(project: str, args: argparse.Namespace) -> int:
+    flows = wiring.flows(project)
+    if args.json:
+        print_json([one._asdict() for one in flows])
+        return 0
+    if not flows:
+        print("There are no flows here: a flow is a file in .gate/flows/, with @flow in it")
+    wide = max((len(one.name) for one in flows), default=0)
+    for one in flows:
+        about = one.about if one.flows else one.about or "(no @flow in it)"
+        print(f"{cell(one.name, wide)}  {inert_line(about, columns() - wide - 2)}".rstrip())
+    for one in flows:
+        if one.trouble:
+            print(f"gate: {inert_line(one.trouble)}", file=sys.stderr)
+    return 0
+
+
+def _show(project: str, args: argparse.Namespace) -> int:
+    path, source = wiring.flow_source(project, args.name)
+    if args.json:
+        print_json({"path": path, "source": source})
+    else:
+        print(f"# {inert_line(path)}")
+        say(source.rstrip("\n"))
+    return 0

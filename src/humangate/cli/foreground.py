@@ -1,0 +1,145 @@
+"""Handing the terminal to another program, and taking it back whatever becomes of that."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import termios
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from humangate import processes
+from humangate.errors import MissingAgentError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_LEAVE_SECONDS = 5
+# A program that was killed could not put the screen back: normal buffer, no mouse, no pasting
+# marks, no keyboard protocol, a cursor, plain colours.
+_PLAIN_SCREEN = (
+    "\x1b[?1047l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[<u\x1b[?25h\x1b[0m\r\n"
+)
+
+
+class Ended(NamedTuple):
+    """How a program ended."""
+
+    code: int
+    """Negative: the signal that ended it."""
+    process: processes.Identity
+
+
+def must_be_a_terminal() -> None:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "there is no terminal here in which a session could be opened: run this in your own, "
+            "or answer with gate answer"
+        )
+
+
+def run(words: Sequence[str], environ: Mapping[str, str], cwd: str) -> Ended:
+    """Run a program in the foreground of this terminal, until it ends.
+
+    It is a job of its own, as a shell would start it: Ctrl+C and resizing reach it alone, and
+    Ctrl+Z stops both until the shell brings them back.
+    """
+    # When this process is killed, the program is told that its terminal is gone.
+    guard = shutil.which("setpriv")
+    tied = [guard, "--pdeathsig", "HUP"] if guard else []
+    terminal = sys.stdin.fileno()
+    with _taken_back(terminal) as before:
+        try:
+            process = subprocess.Popen(
+                [*tied, *words],
+                env=dict(environ),
+                cwd=cwd,
+                process_group=0,
+                # One thread is here, and the program must have the terminal before it begins.
+                preexec_fn=lambda: _step_forward(terminal, os.getpid()),  # noqa: PLW1509
+            )
+        except OSError as error:
+            name = error.filename or words[0]
+            raise MissingAgentError(f"{name} cannot be started: {error.strerror}") from None
+        found = processes.identify(process.pid)
+        assert found, "a child keeps its number until it was asked how it ended"
+        with _forwarded(process.pid):
+            code = _wait(process.pid, terminal, before)
+        process.returncode = code
+    if code < 0:
+        sys.stdout.write(_PLAIN_SCREEN)
+        sys.stdout.flush()
+    return Ended(code, found)
+
+
+@contextmanager
+def _taken_back(terminal: int) -> Iterator[list[Any]]:
+    """Afterwards this process has the terminal again, as it was before; yields how that is."""
+    before, group = termios.tcgetattr(terminal), os.tcgetpgrp(terminal)
+    try:
+        yield before
+    finally:
+        # A terminal that is gone cannot be taken back.
+        with suppress(OSError, termios.error):
+            _step_forward(terminal, group)
+            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def _step_forward(terminal: int, group: int) -> None:
+    """Make a group of processes the one that the terminal listens to."""
+    # Whoever is not in front may not say so, unless the signal that stops them is held back.
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTTOU])
+    try:
+        os.tcsetpgrp(terminal, group)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+
+
+@contextmanager
+def _forwarded(group: int) -> Iterator[None]:
+    """Who ends this process ends the program; first it is asked, then it must."""
+
+    def ask(number: int, _: Any) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(group, number)
+            os.killpg(group, signal.SIGCONT)
+        signal.alarm(_LEAVE_SECONDS)
+
+    def must(*_: Any) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
+
+    asked = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
+    before = {number: signal.signal(number, ask) for number in asked}
+    before[signal.SIGALRM] = signal.signal(signal.SIGALRM, must)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _wait(pid: int, terminal: int, before: list[Any]) -> int:
+    while True:
+        _, status = os.waitpid(pid, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):
+            return os.waitstatus_to_exitcode(status)
+        with suppress(OSError, termios.error):
+            _step_back(pid, terminal, before)
+
+
+def _step_back(group: int, terminal: int, before: list[Any]) -> None:
+    """The program was stopped: so are we, until the shell wants us both again."""
+    its = termios.tcgetattr(terminal)
+    ours = os.getpgrp()
+    _step_forward(terminal, ours)
+    termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+    # Where no shell would bring us back, the kernel does not stop us.
+    os.killpg(ours, signal.SIGTSTP)
+    termios.tcsetattr(terminal, termios.TCSADRAIN, its)
+    _step_forward(terminal, group)
+    os.killpg(group, signal.SIGCONT)

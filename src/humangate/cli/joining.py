@@ -1,0 +1,123 @@
+"""Open the agent's own session in this terminal, and go on with the run after leaving it.
+
+The run goes on when the agent has signalled anything but NEEDS_HUMAN in the session. At a gate
+you look around with the last agent first; the decision is yours, with gate answer.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+from humangate import processes, upkeep, wiring
+from humangate.cli import foreground
+from humangate.cli.identity import add_identity, caller
+from humangate.cli.screen import columns, short
+from humangate.domain.display import frame, inert_line
+from humangate.domain.outcomes import answer_text
+from humangate.domain.sessions import settles
+from humangate.errors import NotAnsweredError, UsageError
+from humangate.service import joining, running
+from humangate.service.asking import find
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humangate.cli.foreground import Ended
+    from humangate.doors.store import Store
+    from humangate.service.joining import Joined, Left
+
+_PROGRAMS = {"claude": "Claude", "codex": "Codex"}
+_EDITORS = ("code", "cursor")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", help="the number of the run, or the whole id of its ask")
+    parser.add_argument(
+        "--editor",
+        action="store_true",
+        help="open the run's folder in $VISUAL, $EDITOR, code or cursor first",
+    )
+    add_identity(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    foreground.must_be_a_terminal()
+    store = wiring.open_store()
+    who = caller(store, args)
+    editor = _editor() if args.editor else ""
+    ask = find(store, args.id)
+    joined = joining.join(store, wiring.crew(store), ask.id, who)
+    try:
+        _announce(joined, own_folder=bool(running.get(store, joined.turn.run).branch))
+        if editor:
+            _edit(editor, joined.cwd)
+        ended = foreground.run(joined.words, wiring.agent_environ(joined.environ), joined.cwd)
+        # What the session leaves running would work on in it, beside the next who opens it.
+        processes.end(ended.process, ("GATE_TURN", joined.turn.id))
+        _tell_trouble(ended, joined)
+    finally:
+        left = joining.leave(store, joined, who)
+    return _tell(store, joined, left)
+
+
+def _announce(joined: Joined, *, own_folder: bool) -> None:
+    turn = joined.turn
+    program = _PROGRAMS.get(turn.cli, "agent's")
+    print(f"Opening {program} session for: {inert_line(turn.role, 60)}")
+    first, *more = frame(joined.ask.question.prompt, columns() - 8, bar="")
+    print("\n".join([f"Reason: {first}", *(f"        {line}" for line in more)]))
+    if turn.cli == "claude" and own_folder:
+        print(
+            "It may first ask whether you trust this folder, a copy of your project made for this "
+            "run: its default is No."
+        )
+    print("It takes this terminal over; leave it as you always do, and you are back here.")
+    sys.stdout.flush()
+
+
+def _editor() -> str:
+    named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    found = named or next((name for name in _EDITORS if shutil.which(name)), "")
+    if not found:
+        raise UsageError("--editor needs an editor: name yours in $VISUAL or $EDITOR")
+    return found
+
+
+def _edit(editor: str, folder: str) -> None:
+    words = ["/bin/sh", "-c", f'{editor} "$1"', "gate", folder]
+    ended = foreground.run(words, os.environ, folder)
+    if ended.code:
+        print(f"gate: the editor ended with exit code {ended.code}", file=sys.stderr)
+
+
+def _tell_trouble(ended: Ended, joined: Joined) -> None:
+    if ended.code:
+        how = f"with exit code {ended.code}" if ended.code > 0 else f"by signal {-ended.code}"
+        print(f"gate: the session of {short(joined.turn.role)} ended {how}", file=sys.stderr)
+
+
+def _tell(store: Store, joined: Joined, left: Left) -> int:
+    ask, number = left.ask, joined.turn.run
+    if not joined.settles:
+        print(f"Run {number} still waits for your decision: gate answer {ask.id}")
+        return 0
+    if left.signal is None:
+        print(f"The agent gave no new signal: run {number} keeps waiting. To go on:")
+    elif not settles(left.signal):
+        print(f"The agent still needs a person: run {number} keeps waiting. To go on:")
+    elif left.trouble:
+        print(f"The agent signalled {short(left.signal.status)}, which came too late to count.")
+        raise left.trouble
+    else:
+        print(f"Recorded for {ask.id}: {short(answer_text(ask, ask.value))}")
+        goes_on = upkeep.is_worked_at(store.path)
+        more = "goes on" if goes_on else f"can go on: gate resume {number}"
+        print(f"Run {number} {more}")
+        return 0
+    print(f"  gate continue {number}              open the session again")
+    print(f"  gate answer {ask.id} TEXT          send the agent an answer")
+    print(f"  gate signal {number} --status DONE  report in the agent's place")
+    return NotAnsweredError.exit_code

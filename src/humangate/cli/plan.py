@@ -1,0 +1,36 @@
+"""Print a run as XML: its calls in order, its branches, and where people came in."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from humangate import wiring
+from humangate.cli.runs_screen import add_run_id, find
+from humangate.cli.screen import print_json
+from humangate.domain import plans
+from humangate.domain.display import inert
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_run_id(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    made = find(store, args.id)
+    calls, turns = store.runs.calls(made.id), store.runs.turns(made.id)
+    known = [store.asks.get(ask_id) for ask_id in plans.asks_named(calls, turns)]
+    pending = store.asks.pending_of_run(made.id)
+    asks = {ask.id: ask for ask in [*known, *pending] if ask}
+    document = plans.plan(made, calls, turns, sorted(asks.values(), key=lambda a: a.opened_at))
+    if args.json:
+        print_json(document)
+    else:
+        xml = plans.to_xml(document)
+        print(inert(xml) if sys.stdout.isatty() else xml)
+    return 0

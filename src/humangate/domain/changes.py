@@ -1,0 +1,65 @@
+"""A diff counted by file: how many lines each gained and lost."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_HEAD = "diff --git "
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@", re.ASCII)
+_NAMES = ("+++ b/", "rename to ", "--- a/")
+_QUOTED_NAMES = ('+++ "b/', '--- "a/')
+
+
+class Changed(NamedTuple):
+    """One file of a diff."""
+
+    path: str
+    """As git writes it: odd names in quotation marks."""
+    added: int = 0
+    removed: int = 0
+    binary: bool = False
+
+
+def changed(diff: str) -> list[Changed]:
+    """The files of a diff of git's, in their order."""
+    files: list[Changed] = []
+    old = new = 0
+    for line in diff.split("\n"):
+        if old > 0 or new > 0:
+            # Within a hunk nothing else counts, whatever a line says.
+            sign = line[:1]
+            old, new = old - (sign in " -" or not sign), new - (sign in " +" or not sign)
+            files[-1] = _counted(files[-1], sign)
+        elif line.startswith(_HEAD):
+            files.append(Changed(_same_name(line.removeprefix(_HEAD))))
+        elif files and (hunk := _HUNK.match(line)):
+            old, new = (int(count or 1) for count in hunk.groups())
+        elif files:
+            files[-1] = _told(files[-1], line)
+    return files
+
+
+def _counted(file: Changed, sign: str) -> Changed:
+    return file._replace(added=file.added + (sign == "+"), removed=file.removed + (sign == "-"))
+
+
+def _told(file: Changed, line: str) -> Changed:
+    """What a line of a file's head says about it."""
+    if line.startswith("Binary files "):
+        return file._replace(binary=True)
+    for start in _NAMES:
+        # The name before the change counts only where the file is gone.
+        if line.startswith(start) and not (start == "--- a/" and file.path):
+            return file._replace(path=line.removeprefix(start).rstrip("\t"))
+    for start in _QUOTED_NAMES:
+        if line.startswith(start) and not (start == '--- "a/' and file.path):
+            return file._replace(path='"' + line.removeprefix(start).rstrip("\t"))
+    return file
+
+
+def _same_name(pair: str) -> str:
+    """The name in `a/NAME b/NAME`; nothing where the two differ."""
+    length = (len(pair) - 5) // 2
+    name = pair[2 : 2 + length]
+    return name if pair == f"a/{name} b/{name}" else ""
