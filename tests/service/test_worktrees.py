@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import subprocess
+import sys
+import threading
 
 import pytest
 from tests.git_project import ODD, files, git, project, state, workspace, write
@@ -211,12 +214,12 @@ def test_whatever_command_was_the_last_before_a_crash_making_again_finishes(
     for run_id in range(1, 50):
         written = 0
 
-        def dying(folder, environ, words, given=b"", run_id=run_id):
+        def dying(folder, environ, words, given=b"", held=None, run_id=run_id):
             nonlocal written
             # The very first falls before anything is written but the plan.
             if run_id == 1 and words[0] == "worktree":
                 raise Killed
-            done = real(folder, environ, words, given)
+            done = real(folder, environ, words, given, held)
             written += words[0] in writing
             if written == run_id - 1 and words[0] in writing:
                 raise Killed
@@ -241,6 +244,59 @@ def test_whatever_command_was_the_last_before_a_crash_making_again_finishes(
     assert written == 7
     assert git(project, "for-each-ref", "refs/gate", "refs/heads/gate") == ""
     assert len(git(project, "worktree", "list").splitlines()) == 1
+
+
+@pytest.mark.proves("RUN-175")
+def test_a_git_that_outlives_its_killed_starter_is_waited_for(project, workspace, tmp_path):
+    began, go_on = tmp_path / "began", tmp_path / "go on"
+    os.mkfifo(began)
+    os.mkfifo(go_on)
+    wrapper = tmp_path / "bin/git"
+    wrapper.parent.mkdir()
+    wait = f'case "$*" in *read-tree*) echo > "{began}"; cat "{go_on}";; esac'
+    wrapper.write_text(f'#!/bin/sh\n{wait}\nexec "{shutil.which("git")}" "$@"\n')
+    wrapper.chmod(0o755)
+    code = (
+        "import sys; from humangate.workspaces.worktrees import GitWorkspace\n"
+        "GitWorkspace(sys.argv[1]).make(sys.argv[2], 1)"
+    )
+    maker = subprocess.Popen(
+        [sys.executable, "-c", code, tmp_path / "data", project],
+        env={**os.environ, "PATH": f"{wrapper.parent}:{os.environ['PATH']}"},
+    )
+    began.read_bytes()
+    maker.kill()
+    maker.wait()
+    with (
+        open(tmp_path / "data/worktrees/run-1.lock") as lock,
+        pytest.raises(BlockingIOError),
+    ):
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    places = []
+    again = threading.Thread(target=lambda: places.append(workspace.make(str(project), 1)))
+    again.start()
+    assert os.path.exists(tmp_path / "data/worktrees/run-1/shop/.git")
+    go_on.write_bytes(b"")
+    again.join(timeout=60)
+    assert files(places[0].folder) == files(project)
+    assert git(places[0].folder, "status", "--porcelain") == ""
+    assert sorted(os.listdir(tmp_path / "data/worktrees")) == ["run-1", "run-1.json"]
+
+
+@pytest.mark.proves("RUN-175")
+def test_two_that_make_the_same_worktree_get_the_same(project, workspace):
+    places = []
+    makers = [
+        threading.Thread(target=lambda: places.append(workspace.make(str(project), 1)))
+        for _ in range(4)
+    ]
+    for maker in makers:
+        maker.start()
+    for maker in makers:
+        maker.join(timeout=60)
+    assert len(places) == 4
+    assert len(set(places)) == 1
+    assert places[0].branch == "gate/run-1"
 
 
 @pytest.mark.proves("RUN-175")
@@ -324,6 +380,7 @@ def test_a_worktree_is_removed_with_its_branch_and_its_snapshots(project, worksp
     write(place.folder, new_txt="new\n", _env="ignored")
     workspace.snapshot(place, 1, "1")
     workspace.snapshot(other, 11, "1")
+    (tmp_path / "data/worktrees/run-1.index.killed").mkdir()
     os.unlink(os.path.join(place.folder, "new.txt"))
     before = state(project)
     git(project, "symbolic-ref", "refs/gate/run-1/2", "refs/heads/main")
@@ -355,9 +412,9 @@ def test_whatever_command_was_the_last_before_a_crash_removing_again_finishes(
         workspace.snapshot(place, run_id, "1")
         written = 0
 
-        def dying(folder, environ, words, given=b"", run_id=run_id):
+        def dying(folder, environ, words, given=b"", held=None, run_id=run_id):
             nonlocal written
-            done = real(folder, environ, words, given)
+            done = real(folder, environ, words, given, held)
             written += words[0] in {"worktree", "branch", "update-ref"}
             if written == run_id:
                 raise Killed

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import tempfile
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate.doors.workspace import Place
@@ -81,6 +82,27 @@ def path_of(root: str) -> str:
     return os.path.dirname(root) + ".json"
 
 
+@contextmanager
+def alone(path: str) -> Iterator[int]:
+    """Wait until nobody else makes or removes this worktree; the lock is the file beside it.
+
+    A git command that was given it holds it, too, and may outlive whoever started it.
+    """
+    beside = path.removesuffix(".json") + ".lock"
+    while True:
+        lock = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(lock), os.stat(beside)):
+                break
+        os.close(lock)
+    try:
+        yield lock
+    finally:
+        os.unlink(beside)
+        os.close(lock)
+
+
 def read(path: str) -> Record | None:
     try:
         with open(path, encoding="utf-8") as file:
@@ -90,7 +112,8 @@ def read(path: str) -> Record | None:
 
 
 def write(path: str, record: Record) -> None:
-    with tempfile.NamedTemporaryFile("w", dir=os.path.dirname(path), delete=False) as file:
+    folder, name = os.path.split(path)
+    with tempfile.NamedTemporaryFile("w", dir=folder, prefix=f"{name}.", delete=False) as file:
         json.dump(record._asdict(), file)
         file.flush()
         os.fsync(file.fileno())

@@ -42,6 +42,8 @@ class Repository(NamedTuple):
     git_dir: str
     root: str
     overruled: Mapping[str, str]
+    held: int | None = None
+    """A lock that every command keeps as long as it lives, even when we do not."""
 
     def run(
         self, *words: str, given: bytes = b"", variables: Mapping[str, str] | None = None
@@ -100,7 +102,7 @@ class Repository(NamedTuple):
     def _start(
         self, words: Iterable[str], given: bytes, variables: Mapping[str, str] | None
     ) -> tuple[int, bytes, str]:
-        return _git(self.root, self._environ() | dict(variables or {}), words, given)
+        return _git(self.root, {**self._environ(), **(variables or {})}, words, given, self.held)
 
 
 def find(project: str) -> Repository:
@@ -163,7 +165,11 @@ def _text(output: bytes) -> str:
 
 
 def _git(
-    folder: str, environ: Mapping[str, str], words: Iterable[str], given: bytes = b""
+    folder: str,
+    environ: Mapping[str, str],
+    words: Iterable[str],
+    given: bytes = b"",
+    held: int | None = None,
 ) -> tuple[int, bytes, str]:
     try:
         process = subprocess.Popen(
@@ -173,6 +179,7 @@ def _git(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            pass_fds=() if held is None else (held,),
         )
     except FileNotFoundError:
         raise UsageError(

@@ -73,7 +73,8 @@ def tree(repository: Repository, kept: str, left_out: str, objects: str = "") ->
 
 def _written(repository: Repository, source: str, kept: str, left_out: str, objects: str) -> str:
     # A copy for each: branches of a run may be at it at the same time, and any may be killed.
-    with tempfile.TemporaryDirectory(dir=os.path.dirname(kept)) as folder:
+    beside, name = os.path.split(kept)
+    with tempfile.TemporaryDirectory(dir=beside, prefix=f"{name}.") as folder:
         index = os.path.join(folder, "index")
         # With its time: git reads again what is not older than the index.
         with suppress(FileNotFoundError):

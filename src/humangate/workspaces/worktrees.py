@@ -35,23 +35,24 @@ class GitWorkspace:
     ) -> Place:
         project = os.path.realpath(project)
         path = self._record(run_id)
-        record = records.read(path)
-        if record and record.project != project:
-            raise UsageError(
-                f"{path} is about run {run_id} of another project, {record.project}: "
-                "move it and its folder away."
-            )
-        if record and record.ready:
-            record.repository()
-            return record.place
-        source = find(project)
-        if not record:
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
-            record = self._plan(source, project, run_id, with_changes, snapshot)
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        with records.alone(path) as lock:
+            record = records.read(path)
+            if record and record.project != project:
+                raise UsageError(
+                    f"{path} is about run {run_id} of another project, {record.project}: "
+                    "move it and its folder away."
+                )
+            if record and record.ready:
+                record.repository()
+                return record.place
+            source = find(project)._replace(held=lock)
+            if not record:
+                record = self._plan(source, project, run_id, with_changes, snapshot)
+                records.write(path, record)
+            record = _carry_out(source, record)
             records.write(path, record)
-        record = _carry_out(source, record)
-        records.write(path, record)
-        return record.place
+            return record.place
 
     def _plan(
         self, source: Repository, project: str, run_id: int, with_changes: bool, snapshot: str
@@ -88,7 +89,7 @@ class GitWorkspace:
             number = _files(len(changed))
             left = f"Changes to {number} are not committed and were left out"
             return begin, [f"{left}; --with-changes takes them."]
-        with tempfile.TemporaryDirectory(dir=self._folder) as apart:
+        with tempfile.TemporaryDirectory() as apart:
             tree = snapshots.tree(source, os.path.join(apart, "index"), left_out)
         return begin._replace(content=snapshots.keep(source, tree, "", head, "gate: changes")), []
 
@@ -118,27 +119,36 @@ class GitWorkspace:
         tree = snapshots.tree(repository, record.kept, record.left_out)
         return snapshots.diff(repository, record.base, tree)
 
-    def remove(self, place: Place, run_id: int) -> str:
+    def remove(self, place: Place, run_id: int, *, dry_run: bool = False) -> str:
         path = self._record(run_id)
-        record = records.read(path)
-        if not record or record.root != place.root:
+        if not place.branch or not os.path.isdir(self._folder):
             return ""
-        if not os.path.isdir(record.common):
-            return f"{record.common} is gone, the repository of {record.root}: put it back."
-        # From the repository's side: the worktree may be gone already.
-        repository = reopen(record.common, record.common)
-        if record.ready and (reason := _would_be_lost(repository, record)):
-            return reason
+        with records.alone(path) as lock:
+            record = records.read(path)
+            if not record or record.root != place.root:
+                return ""
+            if not os.path.isdir(record.common):
+                return f"{record.common} is gone, the repository of {record.root}: put it back."
+            # From the repository's side: the worktree may be gone already.
+            repository = reopen(record.common, record.common)._replace(held=lock)
+            if record.ready and (reason := _would_be_lost(repository, record)):
+                return reason
+            return "" if dry_run else self._remove(repository, record, path)
+
+    def _remove(self, repository: Repository, record: Record, path: str) -> str:
         _clear(repository, record)
         if repository.ask("rev-parse", "--verify", "--quiet", f"refs/heads/{record.branch}"):
             repository.run("branch", "-D", "--", record.branch)
         refs = repository.run("for-each-ref", "--format=delete %(refname)", record.refs)
         # A ref may have been made to stand for another, which is not ours.
         repository.run("update-ref", "--no-deref", "--stdin", given=refs)
+        # Also what was left by snapshots that were killed. The record is the last to go.
+        for name in os.listdir(self._folder):
+            left = os.path.join(self._folder, name)
+            if left.startswith(record.kept + "."):
+                _remove_tree(left)
         with suppress(FileNotFoundError):
             os.unlink(record.kept)
-        with suppress(OSError):
-            os.rmdir(os.path.dirname(record.root))
         os.unlink(path)
         return ""
 
@@ -179,7 +189,7 @@ def _carry_out(source: Repository, record: Record) -> Record:
         raise GateError(f"Somebody else has made the branch {record.branch}: remove or rename it.")
     if record.content != record.head:
         source.run("update-ref", "--no-deref", record.refs + "start", record.content)
-    repository = record.repository()
+    repository = record.repository()._replace(held=source.held)
     snapshots.lay_out(repository, Start(record.head, record.base, record.content))
     remarks = [*record.remarks, *_not_there(repository)]
     inner = os.path.relpath(record.folder, record.root)
@@ -269,14 +279,15 @@ def _would_be_lost(repository: Repository, record: Record) -> str:
 
 
 def _clear(repository: Repository, record: Record) -> None:
-    if os.path.lexists(record.root):
-        _remove_tree(record.root)
+    _remove_tree(os.path.dirname(record.root))
     for _ in record.git_dirs():
         # Twice: what was interrupted while it was made is locked.
         repository.run("worktree", "remove", "--force", "--force", "--", record.root)
 
 
 def _remove_tree(folder: str) -> None:
+    if not os.path.lexists(folder):
+        return
     try:
         shutil.rmtree(folder)
     except PermissionError:
