@@ -12,14 +12,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import apsw
+from bench import flows
 from bench.figures import table
 
 if TYPE_CHECKING:
     from bench.figures import Figure
 
 # The largest last: it leaves the disk busy for a while.
-NAMES = ("plans", "hot", "pair", "wake", "web", "size")
-BEGIN, END = "<!-- results -->", "<!-- end of results -->"
+SINGLE = ("plans", "hot", "pair", "wake", "web", "size")
+NAMES = (*SINGLE, "flows")
 
 _PAGE = os.path.join(os.path.dirname(__file__), "README.md")
 
@@ -29,20 +30,47 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}")
     parser.add_argument("--write", action="store_true", help="put the results into the README")
     parser.add_argument("--strict", action="store_true", help="fail when a figure is over a limit")
+    parser.add_argument(
+        "--sizes", type=_sizes, default=flows.SIZES, help="waiting runs of flows: N,N …"
+    )
+    parser.add_argument("--no-rivals", action="store_true", help="flows without other engines")
     args = parser.parse_args()
     if unknown := set(args.names) - set(NAMES):
         parser.error(f"there is no {min(unknown)}; there are {', '.join(NAMES)}")
-    if args.write and args.names:
-        parser.error("--write replaces the whole table, so it measures everything")
+    wanted = args.names or NAMES
+    single = [name for name in SINGLE if name in wanted]
+    if args.write and single and len(single) < len(SINGLE):
+        parser.error("--write replaces whole tables: name nothing, or only flows")
     figures: list[Figure] = []
-    for name in args.names or NAMES:
+    for name in single:
         print(f"measuring {name} …", file=sys.stderr)
         figures += import_module(f"bench.{name}").measure()
-    lines = [*table(figures), "", surroundings()]
-    print("\n".join(lines))
-    if args.write:
-        write(lines)
+    if single:
+        tell("results", table(figures), write=args.write)
+    if "flows" in wanted:
+        print("measuring flows …", file=sys.stderr)
+        ours, beside = flows.measure(args.sizes, with_rivals=not args.no_rivals)
+        tell("flows", [*table(ours), "", *beside], write=args.write)
+        figures += ours
     return int(args.strict and any(figure.over for figure in figures))
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(int(word) for word in text.split(","))
+
+
+def tell(part: str, lines: list[str], *, write: bool) -> None:
+    """Print what was measured, and put it between the two marks of its part of the README."""
+    lines = [*lines, "", surroundings()]
+    print("\n".join(lines))
+    if not write:
+        return
+    begin, end = f"<!-- {part} -->", f"<!-- end of {part} -->"
+    with open(_PAGE, encoding="utf-8") as file:
+        before, _, rest = file.read().partition(begin)
+    after = rest.partition(end)[2]
+    with open(_PAGE, "w", encoding="utf-8") as file:
+        file.write("\n".join([f"{before}{begin}", *lines, f"{end}{after}"]))
 
 
 def surroundings() -> str:
@@ -54,15 +82,6 @@ def surroundings() -> str:
         f"{platform.system()} {platform.release()} ({platform.machine()}, "
         f"{os.cpu_count()} cores), `{command}`"
     )
-
-
-def write(lines: list[str]) -> None:
-    """Put the lines between the two marks in the README."""
-    with open(_PAGE, encoding="utf-8") as file:
-        before, _, rest = file.read().partition(BEGIN)
-    after = rest.partition(END)[2]
-    with open(_PAGE, "w", encoding="utf-8") as file:
-        file.write("\n".join([f"{before}{BEGIN}", *lines, f"{END}{after}"]))
 
 
 if __name__ == "__main__":

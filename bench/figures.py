@@ -36,8 +36,12 @@ def _number(value: float) -> str:
 
 
 def table(figures: list[Figure]) -> list[str]:
-    """The figures as a table that reads well both as text and as Markdown."""
-    rows = [HEADINGS, *(figure.cells for figure in figures)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
+    """The figures as a table."""
+    return aligned([HEADINGS, *(figure.cells for figure in figures)])
+
+
+def aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    """Rows, the first with the headings, so that they read well both as text and as Markdown."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in rows]
     return [lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import struct
@@ -11,7 +10,7 @@ import traceback
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-from bench import stores
+from bench import measured, stores
 from bench.figures import Figure
 
 from humangate.service import waiting
@@ -103,14 +102,7 @@ def _idle_percent(waiters: list[Waiter]) -> float:
 
 
 def _cpu_seconds(waiters: list[Waiter]) -> float:
-    # /proc counts in hundredths of a second: too coarse for processes that hardly run.
-    libc, clock = ctypes.CDLL(None), ctypes.c_int()
-    total = 0.0
-    for waiter in waiters:
-        if libc.clock_getcpuclockid(waiter.pid, ctypes.byref(clock)):
-            raise RuntimeError(f"waiter {waiter.pid} is gone")
-        total += time.clock_gettime(clock.value)
-    return total
+    return sum(measured.cpu_seconds(waiter.pid) for waiter in waiters)
 
 
 def _latencies(path: str, waiters: list[Waiter]) -> list[float]:

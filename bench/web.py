@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from bench import stores
+from bench import measured, stores
 from bench.figures import Figure
 
 from humangate.domain.principals import Caller, person
@@ -58,7 +58,7 @@ def measure() -> Iterator[Figure]:
         store.close()
         with _up(path) as (pid, port), _listening(port, token):
             late = asyncio.run(_answers(port, asker, token))
-            threads, memory = len(os.listdir(f"/proc/{pid}/task")), _megabytes(pid)
+            threads, memory = measured.threads(pid), measured.megabytes(pid)
     late.sort()
     detail = (
         f"p50 {median(late):.1f} ms, max {late[-1]:.1f} ms, {STREAMS} streams, {AGENTS} waiting"
@@ -137,9 +137,3 @@ async def _request(port: int, token: str, method: str, path: str, body: Any = No
     status, _, rest = answer.partition(b"\r\n\r\n")
     assert b" 20" in status.split(b"\r\n")[0], answer
     return json.loads(rest)
-
-
-def _megabytes(pid: int) -> int:
-    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
-        (line,) = [line for line in file if line.startswith("VmRSS")]
-    return int(line.split()[1]) // 1024

@@ -1,0 +1,128 @@
+"""The engines whose flows are measured, and their processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from bench import stores
+from bench.environments import environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LOOK_SECONDS = 0.005
+_TAIL_BYTES = 4096
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_RIVALS = os.path.join(_HERE, "rivals")
+
+
+class Contestant(NamedTuple):
+    """An engine, and how its side of the measurement is started."""
+
+    name: str
+    versions: str
+    python: str
+    program: tuple[str, ...]
+    worker: tuple[str, ...] = ()
+    """What holds the waiting runs, where that is a program of the engine itself."""
+    answers_itself: bool = False
+    """Whether only the process that resumes a run can be given its answer."""
+
+    def command(self, verb: str, folder: str, *numbers: int) -> list[str]:
+        if verb == "serve" and self.worker:
+            return [self.python, *self.worker]
+        return [self.python, *self.program, verb, folder, *map(str, numbers)]
+
+
+def ours() -> Contestant:
+    program, worker = ("-m", "bench.our_flow"), ("-m", "humangate", "worker")
+    return Contestant("humangate", "", sys.executable, program, worker)
+
+
+def rivals() -> list[Contestant]:
+    """Those that could be installed; nothing is told of one that did not run."""
+    found = []
+    if made := environment("dbos", ("dbos",)):
+        program = (os.path.join(_RIVALS, "dbos_flow.py"),)
+        found.append(Contestant("DBOS", made.versions, made.python, program))
+    if made := environment("langgraph", ("langgraph", "langgraph-checkpoint-sqlite")):
+        program = (os.path.join(_RIVALS, "langgraph_flow.py"),)
+        found.append(
+            Contestant("LangGraph", made.versions, made.python, program, answers_itself=True)
+        )
+    return found
+
+
+class NotReachedError(Exception):
+    """A process did not come so far; the message says why, in a few words for a table."""
+
+
+class Child(NamedTuple):
+    """A process of a contestant, what it says, and where its steps append their lines."""
+
+    process: subprocess.Popen[str]
+    said: str
+    ledger: str
+
+    def tell(self, number: int) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(f"{number}\n")
+        self.process.stdin.flush()
+
+    def hear(self, seconds: float) -> str:
+        """The first line it says."""
+        return self._find(self.said, "", seconds)
+
+    def resumed_at(self, number: int, seconds: float) -> float:
+        """The moment at which the second step of a run began."""
+        return float(self._find(self.ledger, f"second {number} ", seconds).split()[-1])
+
+    def _find(self, path: str, beginning: str, seconds: float) -> str:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            for line in _tail(path):
+                if line.startswith(beginning) and line.endswith("\n"):
+                    return line.strip()
+            if self.process.poll() is not None:
+                print(*_tail(f"{self.said}.errors"), sep="", file=sys.stderr)
+                raise NotReachedError("ended by itself")
+            time.sleep(_LOOK_SECONDS)
+        raise NotReachedError(f"not within {seconds:.0f} s")
+
+
+@contextmanager
+def started(side: Contestant, folder: str, verb: str, *numbers: int) -> Iterator[Child]:
+    """A process of this side; it ends by kill −9."""
+    said = os.path.join(folder, f"{verb}.said")
+    environ = stores.environment(os.path.join(folder, "gate.db"))
+    path = filter(None, [os.path.dirname(_HERE), environ.get("PYTHONPATH")])
+    with open(said, "wb") as file, open(f"{said}.errors", "wb") as errors:
+        process = subprocess.Popen(
+            side.command(verb, folder, *numbers),
+            stdin=subprocess.PIPE,
+            stdout=file,
+            stderr=errors,
+            text=True,
+            cwd=folder,
+            env=environ | {"PYTHONPATH": os.pathsep.join(path)},
+        )
+    try:
+        yield Child(process, said, os.path.join(folder, "ledger"))
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _tail(path: str) -> list[str]:
+    """The last lines of a file that grows by a line at a time."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.path.getsize(path) - _TAIL_BYTES))
+            return file.read().decode(errors="replace").splitlines(keepends=True)
+    except FileNotFoundError:
+        return []

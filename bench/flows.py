@@ -1,0 +1,220 @@
+"""What runs that wait for a person cost, here and on other engines: a step, a wait, a step."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from contextlib import ExitStack
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bench import measured, stores
+from bench.contestants import Contestant, NotReachedError, ours, rivals, started
+from bench.figures import Figure, aligned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bench.contestants import Child
+
+SIZES = (1_000, 10_000, 100_000)
+ANSWERS = 200
+IDLE_SECONDS = 10.0
+STEPS = (1_000, 10_000)
+REPLAYED = 1_000
+WITHIN_SECONDS = 900.0
+"""For making the runs, for the first answer after a kill, for all to wait again: each."""
+ANSWERED_WITHIN_SECONDS = 240.0
+
+LIMIT_READY_SECONDS = 1.0
+LIMIT_P50_MILLISECONDS = 20.0
+LIMIT_MEGABYTES = 60.0
+# As 2,000 steps a second.
+LIMIT_STEP_MICROSECONDS = 500.0
+
+_SETTLE_SECONDS = 2.0
+_CHANCE = 5
+
+
+class Held(NamedTuple):
+    """What so many waiting runs came to; None where it was not measured."""
+
+    who: str
+    size: int
+    made_seconds: float | None = None
+    megabytes: float | None = None
+    threads: float | None = None
+    idle_percent: float | None = None
+    ready_seconds: float | None = None
+    p50: float | None = None
+    p99: float | None = None
+    answers: int | None = None
+    shortfall: str = ""
+    """What is to be said of the first thing that was not reached."""
+
+
+class Pace(NamedTuple):
+    """How fast one run goes on by itself; None where it was not measured."""
+
+    who: str
+    short_steps: float | None = None
+    long_steps: float | None = None
+    replayed: float | None = None
+    shortfall: str = ""
+
+
+def measure(sizes: tuple[int, ...], *, with_rivals: bool) -> tuple[list[Figure], list[str]]:
+    """Figures of ours with their limits, and the tables that set it beside the others."""
+    sides = [ours(), *(rivals() if with_rivals else ())]
+    paces = [_pace(side) for side in sides]
+    held = [_hold(side, size) for size in sizes for side in sides]
+    return _figures(held, paces), _lines(sides, held, paces)
+
+
+def _pace(side: Contestant) -> Pace:
+    print(f"  {side.name}: steps one after another …", file=sys.stderr)
+    return _gather(Pace(side.name), lambda: _paces(side))
+
+
+def _hold(side: Contestant, size: int) -> Held:
+    print(f"  {side.name}: {size:,} waiting …", file=sys.stderr)
+    with stores.folder() as folder:
+        return _gather(Held(side.name, size), lambda: _holds(side, size, folder))
+
+
+def _gather(found: Any, findings: Callable[[], Iterator[tuple[str, float]]]) -> Any:
+    """Put in what is found, until something is not reached."""
+    try:
+        for name, value in findings():
+            found = found._replace(**{name: value})
+    except NotReachedError as error:
+        found = found._replace(shortfall=str(error))
+    return found
+
+
+def _paces(side: Contestant) -> Iterator[tuple[str, float]]:
+    for name, calls in zip(("short_steps", "long_steps"), STEPS, strict=True):
+        with stores.folder() as folder:
+            with started(side, folder, "steps", calls) as child:
+                yield name, calls / float(child.hear(WITHIN_SECONDS))
+            if calls == REPLAYED:
+                with started(side, folder, "replay", calls) as child:
+                    yield "replayed", float(child.hear(WITHIN_SECONDS)) / calls * 1e6
+
+
+def _holds(side: Contestant, size: int, folder: str) -> Iterator[tuple[str, float]]:
+    began = time.monotonic()
+    with started(side, folder, "fill", size) as child:
+        child.hear(WITHIN_SECONDS)
+        yield "made_seconds", time.monotonic() - began
+    with ExitStack() as stack:
+        teller = None
+        if not side.answers_itself:
+            teller = stack.enter_context(started(side, folder, "answer"))
+            teller.hear(WITHIN_SECONDS)
+        began = time.monotonic()
+        server = stack.enter_context(started(side, folder, "serve", size))
+        teller = teller or server
+        # One from the middle: where they are taken up one by one, half of them come before it.
+        teller.tell(size // 2)
+        yield "ready_seconds", server.resumed_at(size // 2, WITHIN_SECONDS) - began
+        if not side.worker:
+            server.hear(WITHIN_SECONDS)
+        time.sleep(_SETTLE_SECONDS)
+        yield "megabytes", measured.megabytes(server.process.pid)
+        yield "threads", measured.threads(server.process.pid)
+        yield "idle_percent", _idle_percent(server.process.pid)
+        late = sorted(_latencies(server, teller, size))
+        yield "answers", len(late)
+        yield "p50", median(late)
+        yield "p99", late[max(0, int(len(late) * 0.99) - 1)]
+
+
+def _idle_percent(pid: int) -> float:
+    before, began = measured.cpu_seconds(pid), time.monotonic()
+    time.sleep(IDLE_SECONDS)
+    return (measured.cpu_seconds(pid) - before) / (time.monotonic() - began) * 100
+
+
+def _latencies(server: Child, teller: Child, size: int) -> list[float]:
+    """Milliseconds from giving each answer until the second step of its run begins."""
+    others = [number for number in range(size) if number != size // 2]
+    chance = random.Random(_CHANCE)
+    deadline, late = time.monotonic() + ANSWERED_WITHIN_SECONDS, []
+    for number in chance.sample(others, min(ANSWERS, len(others))):
+        began = time.monotonic()
+        teller.tell(number)
+        try:
+            late.append((server.resumed_at(number, deadline - began) - began) * 1e3)
+        except NotReachedError:
+            break
+        # At no fixed distance, for whoever looks once a second would always be met at its worst.
+        time.sleep(chance.random())
+    if not late:
+        raise NotReachedError(f"not within {ANSWERED_WITHIN_SECONDS:.0f} s")
+    return late
+
+
+def _figures(held: list[Held], paces: list[Pace]) -> list[Figure]:
+    """Ours at the largest size, with the limits."""
+    largest = [found for found in held if found.who == ours().name][-1]
+    pace = paces[0]
+    at = f"{largest.size:,} runs wait"
+    wanted = (
+        ("memory of the worker", largest.megabytes, "MB", LIMIT_MEGABYTES, at),
+        ("ready after kill −9", largest.ready_seconds, "s", LIMIT_READY_SECONDS, at),
+        ("answer to next step, p50", largest.p50, "ms", LIMIT_P50_MILLISECONDS, at),
+        (
+            "one step after another",
+            pace.long_steps and 1e6 / pace.long_steps,
+            "µs",
+            LIMIT_STEP_MICROSECONDS,
+            f"{pace.long_steps or 0:,.0f} steps a second, {STEPS[-1]:,} in one run",
+        ),
+    )
+    return [
+        Figure(what, value, unit, limit, detail)
+        # What was not reached is over any limit.
+        if value is not None
+        else Figure(what, float("inf"), unit, limit, largest.shortfall or pace.shortfall)
+        for what, value, unit, limit, detail in wanted
+    ]
+
+
+def _lines(sides: list[Contestant], held: list[Held], paces: list[Pace]) -> list[str]:
+    first = ("engine", "waiting", "made in", "memory", "threads", "idle CPU", "kill −9 → ready")
+    rows = [(*first, "answer → resumed p50", "p99")]
+    for found in held:
+        base = next(one for one in held if one.size == found.size)
+        units = ("s", "MB", "", "%", "s", "ms", "ms")
+        rows.append((found.who, f"{found.size:,}", *_cells(found, base, Held._fields[2:9], units)))
+    counts = tuple(f"{calls:,} steps one after another" for calls in STEPS)
+    pace_rows = [("engine", *counts, f"replay per call, of {REPLAYED:,}")]
+    for pace in paces:
+        units = ("/s", "/s", "µs")
+        pace_rows.append((pace.who, *_cells(pace, paces[0], Pace._fields[1:4], units)))
+    versions = [f"{side.name}: {side.versions}." for side in sides if side.versions]
+    return [*aligned(rows), "", *aligned(pace_rows), *([""] if versions else []), *versions]
+
+
+def _cells(found: Any, base: Any, names: tuple[str, ...], units: tuple[str, ...]) -> list[str]:
+    """Each value, for others than ours as a multiple of ours too; then what was not reached."""
+    cells, shortfall = [], found.shortfall
+    for name, unit in zip(names, units, strict=True):
+        value, ours_is = getattr(found, name), getattr(base, name)
+        if value is None:
+            cells.append(shortfall or "–")
+            shortfall = ""
+            continue
+        cell = f"{_number(value)} {unit}".strip()
+        if name == "p50" and found.answers < ANSWERS:
+            cell += f" of {found.answers} answers"
+        if found is not base and ours_is:
+            cell += f" ({_number(value / ours_is)} ×)"
+        cells.append(cell)
+    return cells
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.2g}"

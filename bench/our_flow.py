@@ -1,0 +1,97 @@
+"""The flow of the benchmark on humangate: `python -m bench.our_flow VERB FOLDER [NUMBER]`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from statistics import median
+from typing import TYPE_CHECKING
+
+from bench.stores import CALLER
+
+from humangate import wiring
+from humangate.domain.answers import Given
+from humangate.service import answering, running
+from humangate.service.running import Wish
+from humangate.workspaces import flow_files
+
+if TYPE_CHECKING:
+    from humangate.domain.runs import Run
+    from humangate.doors.store import Store
+
+_REPEATED = 5
+_SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "waiting.py")
+
+_folder = sys.argv[2]
+
+
+def begin(store: Store, flow: str, number: int) -> Run:
+    """A new run, as `gate run --detach` makes it."""
+    _, digest = flow_files.read(_SOURCE)
+    wish = Wish(flow, _SOURCE, digest, str(number), _folder, in_place=True)
+    return running.start(store, wiring.workspace(store), wish, CALLER)[0]
+
+
+def parked(run: Run) -> Run:
+    """The run as it waits; whatever else became of it would make every figure a lie."""
+    if run.state != "waiting_human":
+        raise RuntimeError(f"run {run.id} is {run.state}: {run.reason}\n{run.error}")
+    return run
+
+
+def give(store: Store, run: int) -> None:
+    """The answer a run waits for."""
+    answering.answer(store, running.only_ask(store, run).id, CALLER, Given("yes"))
+
+
+def fill(number: int) -> None:
+    """Bring so many runs to where they wait."""
+    store = wiring.open_store()
+    driver = wiring.flow_driver(store)
+    for index in range(number):
+        parked(driver.drive(begin(store, "wait", index)))
+    print("waiting", flush=True)
+    threading.Event().wait()
+
+
+def answer() -> None:
+    """Answer the runs whose numbers come by lines."""
+    store = wiring.open_store()
+    print("ready", flush=True)
+    for line in sys.stdin:
+        # Runs are numbered from 1.
+        give(store, int(line) + 1)
+
+
+def steps(number: int) -> None:
+    """Record so many steps, one after another, and say how long it took."""
+    store = wiring.open_store()
+    driver, run = wiring.flow_driver(store), begin(store, "many", number)
+    began = time.monotonic()
+    parked(driver.drive(run))
+    print(time.monotonic() - began, flush=True)
+    threading.Event().wait()
+
+
+def replay(number: int) -> None:
+    """Say how much longer it takes to resume a run with so many steps than one with a single one."""
+    store = wiring.open_store()
+    driver, seconds = wiring.flow_driver(store), {}
+    for calls in (number, 1):
+        taken = []
+        for _ in range(_REPEATED):
+            run = parked(driver.drive(begin(store, "many", calls)))
+            give(store, run.id)
+            began = time.monotonic()
+            driver.drive(running.get(store, run.id))
+            taken.append(time.monotonic() - began)
+        seconds[calls] = median(taken)
+    print(seconds[number] - seconds[1], flush=True)
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    verbs = {"fill": fill, "answer": answer, "steps": steps, "replay": replay}
+    verbs[sys.argv[1]](*map(int, sys.argv[3:]))

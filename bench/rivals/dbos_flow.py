@@ -1,0 +1,136 @@
+"""The flow of the benchmark on DBOS, for its own interpreter: `dbos_flow.py VERB FOLDER [NUMBER]`."""
+
+import asyncio
+import itertools
+import os
+import sqlite3
+import sys
+import threading
+import time
+
+from dbos import DBOS, DBOSClient, SetWorkflowID
+
+_FOREVER_SECONDS = 10.0**8
+_AT_ONCE = 50
+
+_folder = sys.argv[2]
+_path = os.path.join(_folder, "dbos.sqlite")
+_url = f"sqlite:///{_path}"
+_expected = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+_reached = itertools.count(1)
+_all_wait = threading.Event()
+
+
+def append(line: str) -> None:
+    with open(os.path.join(_folder, "ledger"), "a", encoding="utf-8") as ledger:
+        ledger.write(f"{line} {time.monotonic()}\n")
+
+
+@DBOS.step()
+async def first(number: int) -> int:
+    append(f"first {number}")
+    return number
+
+
+@DBOS.step()
+async def second(number: int) -> int:
+    append(f"second {number}")
+    return number
+
+
+# A coroutine, for a plain function would hold a thread of its own while it waits.
+@DBOS.workflow()
+async def wait(number: int) -> str:
+    await first(number)
+    if next(_reached) == _expected:
+        _all_wait.set()
+    answer = await DBOS.recv_async("answer", timeout_seconds=_FOREVER_SECONDS)
+    await second(number)
+    return str(answer)
+
+
+@DBOS.step()
+def count(number: int) -> int:
+    return number
+
+
+# A plain function, for the steps of a coroutine took half as long again.
+@DBOS.workflow()
+def many(calls: int) -> str:
+    began = time.monotonic()
+    for number in range(calls):
+        count(number)
+    print(time.monotonic() - began, flush=True)
+    return str(DBOS.recv("answer", timeout_seconds=_FOREVER_SECONDS))
+
+
+def fill(number: int) -> None:
+    """Start so many runs and stay until they are ended; say when all of them wait."""
+    _launch()
+
+    async def start_all() -> None:
+        pause = asyncio.Semaphore(_AT_ONCE)
+
+        async def start(index: int) -> None:
+            async with pause:
+                with SetWorkflowID(f"run-{index}"):
+                    await DBOS.start_workflow_async(wait, index)
+
+        await asyncio.gather(*map(start, range(number)))
+        await asyncio.to_thread(_all_wait.wait)
+        # The last ones have yet to write down that they wait.
+        await asyncio.sleep(1)
+        print("waiting", flush=True)
+        await asyncio.Event().wait()
+
+    asyncio.run(start_all())
+
+
+def serve(number: int) -> None:
+    """Take up what waits, and stay; say when all of it waits again."""
+    _launch()
+    _all_wait.wait()
+    print("waiting", flush=True)
+    threading.Event().wait()
+
+
+def answer() -> None:
+    """Answer the runs whose numbers come by lines."""
+    client = DBOSClient(system_database_url=_url)
+    client.list_workflows(limit=1)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        client.send(f"run-{int(line)}", "yes", topic="answer")
+
+
+def steps(number: int) -> None:
+    """Record so many steps, one after another; the run says how long it took, and waits."""
+    _launch()
+    DBOS.start_workflow(many, number)
+    threading.Event().wait()
+
+
+def replay(number: int) -> None:
+    """Take that run up again; it says how long it took to come back to where it waits."""
+    _launch()
+    threading.Event().wait()
+
+
+def _launch() -> None:
+    # The mode stays with the file. Without it, steps and starts took half as long again.
+    sqlite3.connect(_path).execute("PRAGMA journal_mode = WAL").connection.close()
+    DBOS(
+        config={
+            "name": "bench-flow",
+            "system_database_url": _url,
+            "application_version": "1",
+            "log_level": "ERROR",
+        }
+    )
+    DBOS.launch()
+
+
+if __name__ == "__main__":
+    {"fill": fill, "serve": serve, "answer": answer, "steps": steps, "replay": replay}[sys.argv[1]](
+        *map(int, sys.argv[3:])
+    )
