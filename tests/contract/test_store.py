@@ -134,6 +134,18 @@ def test_the_inbox_is_ordered_by_priority_then_age(store):
     assert [ask.id for ask in store.asks.pending(9, "/p")] == ["a-222", "a-444"]
 
 
+@pytest.mark.proves("WEB-81")
+def test_all_that_a_run_ever_asked_is_found_settled_or_not(store):
+    for ask_id, owner in [("a-444", "run:7/1"), ("a-222", "run:7/2.1.1"), ("a-333", "run:70/1")]:
+        opened(store, ask_id, origin=Origin(owner=owner))
+    opened(store, "a-555", origin=Origin(owner="somebody"))
+    settle(store, store.asks.get("a-444"))
+    assert [ask.id for ask in store.asks.of_run(7)] == ["a-444", "a-222"]
+    assert [ask.id for ask in store.asks.pending_of_run(7)] == ["a-222"]
+    assert [ask.id for ask in store.asks.of_run(70)] == ["a-333"]
+    assert store.asks.of_run(1) == []
+
+
 @pytest.mark.proves("STORE-1", "LAW-2")
 def test_a_change_is_written_only_from_the_version_it_was_decided_on(store):
     ask = opened(store, origin=Origin(owner="run:7"))

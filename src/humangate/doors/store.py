@@ -59,6 +59,10 @@ class Asks(Protocol):
         """What the calls of a run wait for, oldest first."""
         ...
 
+    def of_run(self, run_id: int) -> list[Ask]:
+        """All that the calls of a run ever asked, oldest first."""
+        ...
+
     def settled(self, limit: int, search: str = "") -> list[Ask]:
         """The newest settled asks, optionally only those whose prompt or note holds a text."""
         ...

@@ -76,7 +76,10 @@ class MemoryAsks:
         return [a for a in self._asks.values() if a.pending and a.origin.session == session != ""]
 
     def pending_of_run(self, run_id: int) -> list[Ask]:
-        return [a for a in self._asks.values() if a.pending and run_of(a.origin.owner) == run_id]
+        return [ask for ask in self.of_run(run_id) if ask.pending]
+
+    def of_run(self, run_id: int) -> list[Ask]:
+        return [ask for ask in self._asks.values() if run_of(ask.origin.owner) == run_id]
 
     def settled(self, limit: int, search: str = "") -> list[Ask]:
         found = [ask for ask in self._asks.values() if ask.settled_at]

@@ -70,6 +70,9 @@ class SqliteAsks:
     def pending_of_run(self, run_id: int) -> list[Ask]:
         return self._asks("pending_asks_of_run", f"run:{run_id}/", f"run:{run_id}0")
 
+    def of_run(self, run_id: int) -> list[Ask]:
+        return self._asks("asks_of_run", f"run:{run_id}/", f"run:{run_id}0")
+
     def settled(self, limit: int, search: str = "") -> list[Ask]:
         return self._asks("settled_asks", search.lower(), limit)
 

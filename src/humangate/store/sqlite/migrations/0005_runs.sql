@@ -85,4 +85,4 @@ CREATE INDEX turns_of_run ON turns (run, path, number);
 -- One session has one holder: a person or an agent's process, never two.
 CREATE UNIQUE INDEX turns_open ON turns (cli, session) WHERE ended_at IS NULL AND session <> '';
 
-CREATE INDEX asks_of_owner ON asks (owner) WHERE owner <> '' AND status = 'pending';
+CREATE INDEX asks_of_owner ON asks (owner) WHERE owner <> '';
