@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _SCRIPT = re.compile(r"\bscript<<(.*?)>>script\b", re.DOTALL)
 _STEP = re.compile(r"_step(\d+)_")
 _RESULT = re.compile(r"\{\{result(?::(.+?))?\}\}")
+_SPEAKERS = {"user": "said", "assistant": "told"}
+# What claude puts in the model's mouth after a crash.
+_NOT_SAID = ("No response requested.",)
 _USAGE = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
 
 
@@ -71,22 +74,22 @@ class ScriptedModel(ThreadingHTTPServer):
 
 
 def _turns(request: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What was `said` by the user, the ids of what was `called`, each `result`: by either API."""
+    """What was `said` by the user and `told` by the model, what was `called`, each `result`."""
     for message in request.get("messages", ()):
         for block in _blocks(message["content"]):
             if block["type"] == "tool_use":
                 yield "called", block["id"]
             elif block["type"] == "tool_result":
                 yield "result", _words(block.get("content", ""))
-            elif block["type"] == "text" and message["role"] == "user":
-                yield "said", block["text"]
+            elif block["type"] == "text" and message["role"] in _SPEAKERS:
+                yield _SPEAKERS[message["role"]], block["text"]
     for item in request.get("input", ()):
         if item["type"] == "function_call":
             yield "called", item["call_id"]
         elif item["type"] == "function_call_output":
             yield "result", _words(item["output"])
-        elif item["type"] == "message" and item["role"] == "user":
-            yield "said", _words(item["content"])
+        elif item["type"] == "message" and item["role"] in _SPEAKERS:
+            yield _SPEAKERS[item["role"]], _words(item["content"])
 
 
 def _blocks(content: Any) -> list[dict[str, Any]]:
@@ -98,11 +101,16 @@ def _words(content: Any) -> str:
 
 
 def _next_step(request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """The step to play now: the one after the last that was called for since the script came."""
-    steps, number, result = [text("there is no script in this prompt")], 0, ""
+    """The step to play now: the one after the last that was called for, or said, since the script came."""
+    steps, number, result, told = [text("there is no script in this prompt")], 0, "", False
     for kind, words in _turns(request):
         if kind == "said" and (found := _SCRIPT.findall(words)):
-            steps, number = json.loads(found[-1]), 0
+            steps, number, told = json.loads(found[-1]), 0, False
+        elif kind == "said" and told:
+            # A later turn of the same session goes on with the same script.
+            number, told = number + 1, False
+        elif kind == "told":
+            told = words not in _NOT_SAID
         elif kind == "called" and (called := _STEP.search(words)):
             number = int(called[1]) + 1
         elif kind == "result":
