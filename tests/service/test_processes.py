@@ -144,10 +144,13 @@ def test_whoever_ends_an_agent_is_not_ended_itself(start, tmp_path, belongs):
         agent = start(SLEEP, GATE_TURN=f"{TURN}-4")
         start(f"exec {end} {agent.pid} {TURN}-4 > {tmp_path}/out", GATE_TURN=f"{TURN}-4")
     else:
-        agent = start(f"{SLEEP} & {end} $$ {TURN}-4 > {tmp_path}/out; wait")
+        agent = start(
+            f"{SLEEP} & echo $! > {tmp_path}/beside; {end} $$ {TURN}-4 > {tmp_path}/out; wait"
+        )
     said = eventually(lambda: (tmp_path / "out").exists() and (tmp_path / "out").read_text())
     assert said.startswith("False ")
     eventually(lambda: not there(agent.pid))
+    assert belongs == "by its mark" or not there(pid_in(tmp_path / "beside"))
 
 
 @pytest.mark.proves("RUN-104")
@@ -223,11 +226,13 @@ import sys, time
 sys.path.insert(0, {root!r})
 from tests.service.test_processes import Watched, order
 from pathlib import Path
+from humangate.drivers import launching
 from humangate.drivers.command import CommandDriver
 folder = Path(sys.argv[1])
 def starting(process):
     (folder / "process").write_text(process)
     if sys.argv[2] == "before": time.sleep(300)
+if sys.argv[2] == "before": launching.shutil.which = lambda *_, **more: None
 wanted = order(folder, "/bin/sh", "-c", "echo $$ > made; sleep 300", turn=sys.argv[3])
 CommandDriver().run(wanted, Watched().events(starting=starting))
 """
@@ -306,6 +311,7 @@ def test_a_limit_counts_the_working_time_only(tmp_path, watched):
         agent.pause()
         agent.go_on()
         threading.Event().wait(0.7)
+        agent.go_on()
         agent.send(b"in time\n")
         assert list(agent.lines()) == [b"in time\n"]
     assert agent.trouble() == ""
@@ -316,11 +322,14 @@ def test_a_limit_counts_the_working_time_only(tmp_path, watched):
 
 
 @pytest.mark.proves("RUN-115")
-def test_what_an_agent_leaves_running_does_not_hold_its_turn_up(tmp_path, watched):
+def test_what_an_agent_leaves_running_does_not_hold_its_turn_up(tmp_path, watched, monkeypatch):
+    monkeypatch.setattr(launching, "_LAST_OUTPUT_SECONDS", 5)
     line = (
         f"setsid sh -c 'echo $$ > child; {SLEEP} & wait' & until [ -s child ]; do :; done; echo ok"
     )
+    began = time.monotonic()
     ended = CommandDriver().run(order(tmp_path, "/bin/sh", "-c", line), watched.events())
+    assert time.monotonic() - began < 5, "it holds the output open, and is ended"
     assert ended.ok and ended.words == "ok" and not there(pid_in(tmp_path / "child"))
 
 
@@ -390,7 +399,9 @@ def test_a_commands_session_is_an_id_of_ours_and_it_has_no_log():
 @pytest.mark.proves("RUN-121")
 def test_a_person_joins_a_command_by_words_of_its_role(tmp_path):
     driver = CommandDriver()
-    assert driver.join(order(tmp_path, "agent", join=("agent", "--talk"))) == ["agent", "--talk"]
+    words = driver.join(order(tmp_path, "agent", join=("/bin/sh", "--talk")))
+    assert words[0] == "/usr/bin/env" and words[-2:] == ["/bin/sh", "--talk"]
+    assert {"GATE_SESSION=s-1", f"GATE_SIGNAL_FILE={tmp_path}/signal.json"} < set(words)
     with pytest.raises(UsageError, match="nobody can join coder"):
         driver.join(order(tmp_path, "agent"))
 
