@@ -50,6 +50,13 @@ def test_an_approval_has_a_reason_always():
     assert outcome("approval", status="answered", decision="rejected").value == "rejected"
 
 
+@pytest.mark.proves("S2-35")
+def test_an_approval_has_the_message_of_whoever_gave_it():
+    approved = outcome("approval", status="answered", decision="approved", note="but gently")
+    assert (approved.message, approved.reason) == ("but gently", "but gently")
+    assert outcome("approval", status="answered", decision="approved").message == ""
+
+
 @pytest.mark.proves("PY-2", "S0-B19", "S0-6")
 @pytest.mark.parametrize("kind", ["choice", "text", "form"])
 def test_only_an_approval_can_be_tested_for_truth(kind):

@@ -59,6 +59,11 @@ class Approval(Outcome):
         """What the person said, or why there is no decision."""
         return self.note or (self.decision or self.status).replace("_", " ")
 
+    @property
+    def message(self) -> str:
+        """What the person wrote beside the decision, if anything."""
+        return self.note
+
     def __bool__(self) -> bool:
         return self.status == "answered" and self.decision == "approved"
 
