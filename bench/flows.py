@@ -100,7 +100,9 @@ def _paces(side: Contestant) -> Iterator[tuple[str, float]]:
                 yield name, calls / float(child.hear(WITHIN_SECONDS))
             if calls == REPLAYED:
                 with started(side, folder, "replay", calls) as child:
-                    yield "replayed", float(child.hear(WITHIN_SECONDS)) / calls * 1e6
+                    # Whoever replays nothing differs by chance only, to either side.
+                    longer = max(0.0, float(child.hear(WITHIN_SECONDS)))
+                    yield "replayed", longer / calls * 1e6
 
 
 def _holds(side: Contestant, size: int, folder: str) -> Iterator[tuple[str, float]]:
