@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from humangate.cli.runs_screen import find, run_id
 from humangate.cli.screen import ask_lines, coloured, columns, print_json
-from humangate.domain import plans, runs
+from humangate.domain import runs
 from humangate.domain.display import SHOWN_CHARACTERS, frame, inert_line
 from humangate.domain.documents import ask_document, call_document, turn_document
 from humangate.errors import NotFoundError
@@ -29,7 +29,8 @@ def show_call(store: Store, args: argparse.Namespace) -> int:
         there = ", ".join(one.path for one in calls) or "none yet"
         raise NotFoundError(f"run {run.id} has no call {args.call}; its calls: {there}")
     turns = [turn for turn in store.runs.turns(run.id) if turn.path == call.path]
-    asks = _asks(store, call, turns)
+    owner = runs.owner_of(run.id, call.path)
+    asks = [ask for ask in store.asks.of_run(run.id) if ask.origin.owner == owner]
     if args.json:
         print_json(
             call_document(call)
@@ -41,14 +42,6 @@ def show_call(store: Store, args: argparse.Namespace) -> int:
         return 0
     print("\n".join(_lines(store, call, turns, asks, whole=args.all)))
     return 0
-
-
-def _asks(store: Store, call: FlowCall, turns: list[Turn]) -> list[Ask]:
-    owner = runs.owner_of(call.run, call.path)
-    pending = [ask for ask in store.asks.pending_of_run(call.run) if ask.origin.owner == owner]
-    named = [store.asks.get(ask_id) for ask_id in plans.asks_named([call], turns)]
-    found = {ask.id: ask for ask in [*named, *pending] if ask}
-    return sorted(found.values(), key=lambda ask: ask.opened_at)
 
 
 def _lines(

@@ -24,10 +24,8 @@ def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     made = find(store, args.id)
     calls, turns = store.runs.calls(made.id), store.runs.turns(made.id)
-    known = [store.asks.get(ask_id) for ask_id in plans.asks_named(calls, turns)]
-    pending = store.asks.pending_of_run(made.id)
-    asks = {ask.id: ask for ask in [*known, *pending] if ask}
-    document = plans.plan(made, calls, turns, sorted(asks.values(), key=lambda a: a.opened_at))
+    asks = store.asks.of_run(made.id)
+    document = plans.plan(made, calls, turns, asks)
     if args.json:
         print_json(document)
     else:

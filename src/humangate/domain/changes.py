@@ -29,7 +29,7 @@ def changed(diff: str) -> list[Changed]:
         if old > 0 or new > 0:
             # Within a hunk nothing else counts, whatever a line says.
             sign = line[:1]
-            old, new = old - (sign in " -" or not sign), new - (sign in " +" or not sign)
+            old, new = old - (sign in " -"), new - (sign in " +")
             files[-1] = _counted(files[-1], sign)
         elif line.startswith(_HEAD):
             files.append(Changed(_same_name(line.removeprefix(_HEAD))))

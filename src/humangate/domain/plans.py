@@ -26,14 +26,6 @@ _OF_TURN = ("number", "role", "session", "by", "status", "started_at", "ended_at
 _OF_INTERACTION = ("type", "status", "id", "decision", "by", "via")
 
 
-def asks_named(calls: Iterable[FlowCall], turns: Iterable[Turn]) -> list[str]:
-    """The asks that calls and turns of a run name, in their order, each once."""
-    named = [call.ask_id for call in calls]
-    # A turn that only passes a message on names the ask and the message.
-    named += [turn.ask_id.partition("?")[0] for turn in turns]
-    return list(dict.fromkeys(filter(None, named)))
-
-
 def plan(
     run: Run, calls: Sequence[FlowCall], turns: Sequence[Turn], asks: Sequence[Ask]
 ) -> dict[str, Any]:

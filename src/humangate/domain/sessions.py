@@ -9,7 +9,7 @@ from humangate.domain.audit import Event
 from humangate.domain.display import age, inert_line
 from humangate.domain.runs import RunChange, Turn
 from humangate.domain.signals import NEEDS_HUMAN, to_json
-from humangate.errors import NotFoundError, RefusedError, UsageError
+from humangate.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,23 +101,25 @@ def settles(signal: Signal | None) -> bool:
     return signal is not None and signal.status != NEEDS_HUMAN
 
 
-def must_be_left(holder: Turn, left_behind: Sequence[int], ask_id: str, now: datetime) -> None:
-    """One session has one holder; this one is somebody's."""
-    pid = holder.process.split("/")[1] if "/" in holder.process else "?"
+def held(holder: Turn, orphans: Sequence[int], ask_id: str, now: datetime) -> str:
+    """Who has a session open, and what to do about it.
+
+    `orphans` are the processes that live in it though its holder's own is gone.
+    """
+    pid = holder.process.split("/")[1] if holder.process else "?"
     if not holder.by:
-        raise RefusedError(
-            f"{holder.role} is at work in this session now (process {pid}): wait until it needs "
-            f"you, or end it with gate stop {holder.run}"
+        return (
+            f"{inert_line(holder.role, 80)} is at work in this session now (process {pid}): wait "
+            f"until it needs you, or end it with gate stop {holder.run}"
         )
-    who = inert_line(holder.by, 80)
     since = f"{holder.started_at:%Y-%m-%d %H:%M:%S} UTC"
-    waited = age((now - holder.started_at).total_seconds())
-    if left_behind and int(pid) not in left_behind:
-        numbers = ", ".join(map(str, left_behind))
+    ago = age((now - holder.started_at).total_seconds())
+    if orphans:
+        numbers = ", ".join(map(str, orphans))
         where = f"its gate continue is gone, but process {numbers} of it lives: end that"
     else:
-        where = f"in process {pid}; wait until they leave"
-    raise RefusedError(
-        f"{who} has this session open since {since} ({waited}), {where}, or answer without it: "
-        f"gate answer {ask_id}"
+        where = f"in process {pid}: wait until they leave"
+    return (
+        f"{inert_line(holder.by, 80)} has this session open since {since} ({ago} ago), {where}, "
+        f"or answer without it: gate answer {ask_id}"
     )

@@ -389,12 +389,17 @@ class _Agent:
         )
 
     def _recover_joined(self, turn: Turn) -> Turn | None:
-        if claiming.holds(turn):
+        if not claiming.holds(turn):
+            self._drive.put(self._call, turn._replace(ended_at=self._drive.store.now()))
+        elif not self._is_unanswered():
             call = self._drive.put(self._call._replace(state="held"))
             self._branch.park(call, self._drive.store.now() + _LOOK_AGAIN)
-        closed = turn._replace(ended_at=self._drive.store.now())
-        self._drive.put(self._call, closed)
         return next((t for t in reversed(self._turns()) if t.signal), None)
+
+    def _is_unanswered(self) -> bool:
+        """Whether this call waits for a person as it did before one joined its session."""
+        ask = self._drive.store.asks.get(self._call.ask_id)
+        return ask is not None and ask.pending
 
     def _ask_whether_gone(self, turn: Turn) -> None:
         call = self._call

@@ -12,7 +12,7 @@ from humangate.domain.asks import make_id, settled_sentence
 from humangate.domain.principals import Sighting, must_be_a_person
 from humangate.domain.runs import Turn
 from humangate.doors.driver import Order
-from humangate.errors import AlreadySettledError, GateError
+from humangate.errors import AlreadySettledError, GateError, RefusedError
 from humangate.service import answering, asking, claiming, conversing, running, signalling
 from humangate.service.sweeping import fall_due
 
@@ -104,8 +104,10 @@ def _prepared(crew: Crew, run: Run, turn: Turn, ask: Ask, seat: Seat) -> Joined:
 
 def _close_if_left(store: Store, holder: Turn, ask_id: str) -> None:
     """Close the session of somebody whose process died; what they were told stays in its log."""
-    if not holder.by or claiming.holds(holder):
-        sessions.must_be_left(holder, claiming.left_behind(holder), ask_id, store.now())
+    lives = not holder.by or processes.lives(processes.parse(holder.process))
+    orphans = [] if lives else claiming.left_behind(holder)
+    if lives or orphans:
+        raise RefusedError(sessions.held(holder, orphans, ask_id, store.now()))
     run = running.get(store, holder.run)
     reason = f"process {holder.process} is gone"
     store.runs.change(sessions.leave(run, holder, None, "gate", store.now(), reason), run)

@@ -1,0 +1,426 @@
+"""`gate continue`: people at terminals in the session of an agent, one at a time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+from tests.conftest import an_agent
+from tests.joinable import FLOW, Desk, Screen
+
+from humangate import processes
+from humangate.domain.answers import Given
+from humangate.domain.runs import RunChange
+from humangate.errors import AgentRefusedError, AlreadySettledError, NotFoundError, RefusedError
+from humangate.service import answering, asking, joining
+from humangate.wiring import crew
+
+NEEDS = {"status": "NEEDS_HUMAN", "reason": "two ways", "question": "Which way?"}
+DONE = {"status": "DONE", "summary": "by itself"}
+GATE = """
+from humangate import flow, run, pause
+@flow
+def feature(prompt):
+    run("coder", "Do it.")
+    return bool(pause("Ship it?"))
+"""
+BRANCHES = """
+from humangate import flow, run, parallel
+@flow
+def feature(prompt):
+    both = parallel(lambda: run("coder", "One.").summary, lambda: run("slow", "Two.").summary)
+    return both
+"""
+
+
+@pytest.fixture
+def desk(world):
+    return Desk(world)
+
+
+@pytest.fixture
+def screens():
+    """Opens terminals, and closes them with whatever is in them."""
+    opened = []
+
+    def keep(made):
+        opened.append(made)
+        return made
+
+    yield keep
+    for one in opened:
+        one.close()
+
+
+def eventually(true, seconds=20):
+    until = time.monotonic() + seconds
+    while not (found := true()):
+        assert time.monotonic() < until, "it never came true"
+        threading.Event().wait(0.02)
+    return found
+
+
+def pid_in(screen):
+    after = screen.until("at your service ")
+    screen.until("\n", after=after)
+    return int(screen.seen[after:].split()[0])
+
+
+@pytest.mark.proves("RUN-351", "RUN-355", "S2-13", "S2-16", "S2-17", "S2-20", "S2-49", "S2-B21")
+def test_a_signal_given_in_the_session_ends_the_wait(world, desk, screens):
+    run = desk.run(NEEDS)
+    assert run.state == "waiting_human"
+    (asked,) = desk.store.asks.pending_of_run(run.id)
+    ada = screens(Screen.joining(world.ada, run.id))
+    pid_in(ada)
+    announced = ada.seen.splitlines()[:2]
+    assert announced == ["Opening agent's session for: coder", "Reason: Which way?"]
+    ada.type("DONE\n")
+    ada.until("signalled DONE")
+    assert desk.store.asks.get(asked.id).pending, "nothing counts before they leave"
+    ada.type("exit\n")
+    assert ada.end() == 0, ada.seen
+    assert f"Recorded for {asked.id}: DONE: talked over" in ada.seen
+    assert f"Run {run.id} can go on: gate resume {run.id}" in ada.seen
+    settled = desk.store.asks.get(asked.id)
+    assert (settled.settled_by, settled.settled_via) == ("person:ada", "session")
+    first, joined = desk.store.runs.turns(run.id)
+    assert (joined.by, joined.session, joined.path) == ("person:ada", first.session, first.path)
+    around = desk.around()
+    assert around["GATE_TURN"] == joined.id and around["GATE_RUN"] == str(run.id)
+    assert around["GATE_SESSION"] == around["AI_AGENT"] == first.session
+    assert around["GATE_TOKEN"] is None, "an agent holds no person's token"
+    over = desk.drive(run)
+    assert (over.state, over.result) == ("completed", ["DONE", "talked over"])
+    assert len((desk.project / "turns").read_text().split()) == 1, "the agent was told nothing"
+    told = [entry.event for entry in desk.store.audit.of_subject(run.name)]
+    kinds = [event.kind for event in told]
+    assert kinds.index("session.joined") < kinds.index("session.left")
+    assert all(event.actor == "person:ada" for event in told if event.kind[:8] == "session.")
+
+
+@pytest.mark.proves("RUN-356", "S2-B17", "S2-63", "S2-64")
+def test_leaving_without_a_signal_keeps_the_run_waiting(world, desk, screens):
+    run = desk.run(NEEDS, DONE)
+    ada = screens(Screen.joining(world.ada, run.id))
+    pid_in(ada)
+    ada.type("exit\n")
+    assert ada.end() == 11
+    (asked,) = desk.store.asks.pending_of_run(run.id)
+    for line in (
+        f"The agent gave no new signal: run {run.id} keeps waiting",
+        f"gate continue {run.id} ",
+        f"gate answer {asked.id} TEXT",
+        f"gate signal {run.id} --status DONE",
+    ):
+        assert line in ada.seen
+    assert desk.drive(run).state == "waiting_human", "who looks again finds it waiting"
+    again = screens(Screen.joining(world.bob, asked.id))
+    pid_in(again)
+    again.type("fail\n")
+    assert again.end() == 11 and "ended with exit code 3" in again.seen
+    desk.world.ada.gate("answer", str(run.id), "left")
+    assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.heard(1)
+
+
+@pytest.mark.proves("RUN-356", "S2-20")
+def test_an_agent_that_still_needs_somebody_says_so_under_its_question(world, desk, screens):
+    run = desk.run(NEEDS)
+    ada = screens(Screen.joining(world.ada, run.id))
+    pid_in(ada)
+    ada.type("ask And which colour?\nexit\n")
+    assert ada.end() == 11 and "still needs a person" in ada.seen
+    (asked,) = desk.store.asks.pending_of_run(run.id)
+    (message,) = desk.store.asks.messages(asked.id)
+    assert (message.text, message.by_asker) == ("And which colour?", True)
+    assert message.author.startswith("agent:command/")
+    again = screens(Screen.joining(world.ada, run.id))
+    pid_in(again)
+    again.type("ask Which way?\nexit\n")
+    assert again.end() == 11 and len(desk.store.asks.messages(asked.id)) == 1
+
+
+@pytest.mark.proves("RUN-352", "S2-B18")
+def test_two_people_cannot_hold_one_session(world, desk, screens):
+    run = desk.run(NEEDS)
+    ada = screens(Screen.joining(world.ada, run.id))
+    pid_in(ada)
+    bob = screens(Screen.joining(world.bob, run.id))
+    assert bob.end() == 7
+    assert "person:ada has this session open since 20" in bob.seen
+    assert f"in process {ada.pid}" in bob.seen and "gate answer a-" in bob.seen
+    ada.type("exit\n")
+    assert ada.end() == 11
+    bob = screens(Screen.joining(world.bob, run.id))
+    pid_in(bob)
+
+
+@pytest.mark.proves("RUN-353", "S2-B18")
+def test_what_a_killed_holder_left_is_waited_for(world, desk, screens):
+    run = desk.run(NEEDS)
+    ada = screens(Screen.joining(world.ada, run.id))
+    program = pid_in(ada)
+    ada.type("DONE\nstay\n")
+    ada.until("staying")
+    os.kill(ada.pid, signal.SIGKILL)
+    assert ada.end() == -signal.SIGKILL
+    bob = screens(Screen.joining(world.bob, run.id))
+    assert bob.end() == 7
+    assert f"its gate continue is gone, but process {program} of it lives" in bob.seen
+    assert desk.drive(run).state == "waiting_human"
+    os.kill(program, signal.SIGKILL)
+    turn = desk.store.runs.turns(run.id)[-1]
+    eventually(lambda: not processes.marked(("GATE_TURN", turn.id)))
+    bob = screens(Screen.joining(world.bob, run.id))
+    pid_in(bob)
+    _, adas, bobs = desk.store.runs.turns(run.id)
+    assert adas.ended_at and adas.signal is None and bobs.by == "person:bob"
+    (asked,) = desk.store.asks.pending_of_run(run.id)
+    assert asked.pending, "nobody left, so nothing was settled"
+
+
+@pytest.mark.proves("RUN-353", "RUN-358")
+def test_a_program_is_told_when_its_holder_is_killed(world, desk, screens):
+    run = desk.run(NEEDS)
+    ada = screens(Screen.joining(world.ada, run.id))
+    pid_in(ada)
+    turn = desk.store.runs.turns(run.id)[-1]
+    os.kill(ada.pid, signal.SIGKILL)
+    eventually(lambda: not processes.marked(("GATE_TURN", turn.id)))
+    (asked,) = desk.store.asks.pending_of_run(run.id)
+    answering.answer(desk.store, asked.id, desk.caller(), Given("left"))
+    desk.drive(run)
+    assert "left" in desk.heard(1), "the session was taken back"
+
+
+@pytest.mark.proves("RUN-354")
+def test_no_agent_joins_and_nobody_beside_one_at_work(world, desk, screens):
+    run = desk.run(NEEDS)
+    agent = screens(Screen(world.claude, "continue", str(run.id)))
+    assert agent.end() == 7 and "only a person joins an agent's session" in agent.seen
+    (asked,) = desk.store.asks.pending_of_run(run.id)
+    with pytest.raises(AgentRefusedError):
+        joining.join(desk.store, crew(desk.store), asked.id, an_agent())
+    turn = desk.store.runs.turns(run.id)[-1]
+    busy = turn._replace(id="t-busy", ended_at=None, signal=None)
+    now = desk.store.runs.get(run.id)
+    assert desk.store.runs.change(RunChange(now, turns=(busy,)), now)
+    with pytest.raises(RefusedError, match=r"coder is at work in this session now .*gate stop"):
+        joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+
+
+@pytest.mark.proves("RUN-351", "RUN-355", "S2-32")
+def test_at_a_gate_one_looks_around_first_and_decides_oneself(world, desk, screens):
+    run = desk.run(DONE, flow=GATE)
+    (asked,) = desk.store.asks.pending_of_run(run.id)
+    assert asked.question.kind == "approval"
+    ada = screens(Screen.joining(world.ada, run.id))
+    pid_in(ada)
+    assert ada.seen.startswith("Opening agent's session for: coder\nReason: Ship it?\n")
+    ada.type("APPROVED\n")
+    ada.until("signalled")
+    ada.type("exit\n")
+    assert ada.end() == 0 and f"gate answer {asked.id}" in ada.seen
+    assert desk.store.asks.get(asked.id).pending and desk.drive(run).state == "waiting_human"
+    world.ada.gate("answer", str(run.id), "yes")
+    assert desk.drive(run).result is True
+
+
+@pytest.mark.proves("RUN-355")
+def test_the_same_question_asked_again_is_another_question(desk):
+    twice = FLOW.replace("    return", '    run("coder", "Again.")\n    return')
+    run = desk.run(NEEDS, NEEDS, flow=twice)
+    for _ in range(2):
+        (asked,) = desk.store.asks.pending_of_run(run.id)
+        joined = joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+        desk.store.runs.offer(joined.turn.id, {"status": "DONE"})
+        assert joining.leave(desk.store, joined, desk.caller()).ask.settled_via == "session"
+        assert desk.store.runs.get(run.id).state == "ready"
+        run = desk.drive(run)
+    assert run.state == "completed"
+
+
+@pytest.mark.proves("RUN-357")
+def test_a_crash_before_the_ask_is_settled_is_not_misread(desk, monkeypatch):
+    run = desk.run(NEEDS, DONE)
+    (asked,) = desk.store.asks.pending_of_run(run.id)
+    joined = joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+    desk.store.runs.offer(joined.turn.id, {"status": "BLOCKED"})
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(answering, "answer", killed)
+        with pytest.raises(KeyboardInterrupt):
+            joining.leave(desk.store, joined, desk.caller())
+    assert desk.drive(run).state == "waiting_human", "a signal nobody left with is none"
+    answering.answer(desk.store, asked.id, desk.caller("bob"), Given("left"))
+    assert desk.drive(run).result == ["DONE", "by itself"]
+    assert "left" in desk.heard(1), "words for the agent stay words for the agent"
+
+
+@pytest.mark.proves("RUN-352", "RUN-355")
+def test_whoever_answers_first_wins_over_the_session(desk):
+    run = desk.run(NEEDS, DONE)
+    (asked,) = desk.store.asks.pending_of_run(run.id)
+    joined = joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+    answering.answer(desk.store, asked.id, desk.caller("bob"), Given("left"))
+    assert desk.drive(run).state == "ready", "it waits until the session is free"
+    desk.store.runs.offer(joined.turn.id, {"status": "BLOCKED"})
+    left = joining.leave(desk.store, joined, desk.caller())
+    assert isinstance(left.trouble, AlreadySettledError) and "person:bob" in str(left.trouble)
+    with pytest.raises(AlreadySettledError):
+        joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+    assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.heard(1)
+
+
+@pytest.mark.proves("RUN-359")
+def test_what_cannot_be_joined_is_said(world, screens):
+    desk = Desk(world, join=None)
+    run = desk.run(NEEDS)
+    told = world.ada.gate("continue", str(run.id), "--as", "ada")
+    assert told.code == 2 and "there is no terminal here" in told.err
+    ada = screens(Screen.joining(world.ada, run.id))
+    assert ada.end() == 2 and "nobody can join coder: write the words" in ada.seen
+    assert len(desk.store.runs.turns(run.id)) == 1, "nobody holds what could not be opened"
+    lonely = world.ask("Why?")
+    for named, code, words in (
+        ("99", 5, "there is no run 99"),
+        (lonely, 2, f"{lonely} belongs to no run"),
+    ):
+        one = screens(Screen.joining(world.ada, named))
+        assert one.end() == code and words in one.seen
+    desk.write_role("coder", 'command: ["x"]\njoin: ["./not-there"]')
+    ada = screens(Screen.joining(world.ada, run.id))
+    assert ada.end() == 1 and "there is no program" in ada.seen
+
+
+@pytest.mark.proves("RUN-359", "RUN-351")
+def test_without_an_agents_session_there_is_nothing_to_open(desk):
+    source = """
+from humangate import flow, run, pause
+def work(text):
+    return {"status": "NEEDS_HUMAN", "question": "Which?"}
+@flow
+def feature(prompt):
+    if pause("Begin?"):
+        run(work)
+"""
+    run = desk.run(flow=source)
+    (asked,) = desk.store.asks.pending_of_run(run.id)
+    with pytest.raises(NotFoundError, match="no agent has worked in it yet"):
+        joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+    answering.answer(desk.store, asked.id, desk.caller(), Given("yes"))
+    assert desk.drive(run).state == "waiting_human"
+    (asked,) = desk.store.asks.pending_of_run(run.id)
+    with pytest.raises(NotFoundError, match="a Python function has no session"):
+        joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+
+
+@pytest.mark.proves("RUN-366")
+def test_a_branch_goes_on_with_what_was_worked_out_while_another_works(desk):
+    slow = "import os, sys, time\nsys.stdin.read()\n"
+    slow += "while not os.path.exists('go'): time.sleep(0.01)\n"
+    slow += """print('{"status": "DONE", "summary": "slow"}')\n"""
+    (desk.project / "slow.py").write_text(slow)
+    desk.write_role("slow", 'command: ["/usr/bin/python3", "slow.py"]')
+    ended = []
+    thread = threading.Thread(target=lambda: ended.append(desk.run(NEEDS, flow=BRANCHES)))
+    thread.start()
+    (asked,) = eventually(lambda: desk.store.asks.pending(9))
+    number = int(asked.origin.owner.split("/")[0].removeprefix("run:"))
+    joined = joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+    assert desk.store.runs.get(number).state == "running"
+    desk.store.runs.offer(joined.turn.id, {"status": "DONE", "summary": "worked out"})
+    assert joining.leave(desk.store, joined, desk.caller()).ask.settled_via == "session"
+
+    def went_on():
+        calls = {call.path: call for call in desk.store.runs.calls(number)}
+        return calls["1.1.1"].state == "recorded" and calls["1.2.1"].state == "open"
+
+    eventually(went_on)
+    (desk.project / "go").touch()
+    thread.join(20)
+    assert ended[0].result == ["worked out", "slow"], ended[0].error
+
+
+@pytest.mark.proves("S2-74")
+def test_an_editor_is_opened_at_the_folder_first(world, desk, screens):
+    run = desk.run(NEEDS)
+    editor = world.folder / "editor"
+    editor.write_text('#!/bin/sh\npwd > edited\necho "$1" >> edited\nread line\n')
+    editor.chmod(0o755)
+    nothing = screens(Screen.joining(world.ada, run.id, "--editor", PATH="/usr/bin:/bin"))
+    assert nothing.end() == 2 and "name yours in $VISUAL or $EDITOR" in nothing.seen
+    ada = screens(Screen.joining(world.ada, run.id, "--editor", VISUAL=str(editor)))
+    ada.until("Reason: ")
+    ada.type("a line for the editor\n")
+    pid_in(ada)
+    folder = str(desk.project)
+    assert (desk.project / "edited").read_text().split() == [folder, folder]
+    ada.type("exit\n")
+    assert ada.end() == 11
+
+
+@pytest.mark.proves("RUN-358", "S2-61")
+def test_keys_and_resizing_reach_the_program_alone(world, desk, screens):
+    run = desk.run(NEEDS)
+    ada = screens(Screen.joining(world.ada, run.id))
+    before = ada.modes()
+    pid_in(ada)
+    ada.type("\x03")
+    ada.until("interrupted")
+    ada.resize(77)
+    ada.until("resized 77")
+    ada.type("DONE\n")
+    ada.until("signalled")
+    ada.type("crash\n")
+    assert ada.end() == 0, "what it signalled counts though it crashed"
+    assert "ended by signal 11" in ada.seen and "\x1b[?25h" in ada.seen
+    assert ada.modes() == before, "the terminal is as it was"
+
+
+@pytest.mark.proves("RUN-358")
+def test_stopped_by_a_key_both_come_back_as_one_job(world, desk, screens):
+    run = desk.run(NEEDS)
+    ada = screens(Screen.shell(world.ada))
+    ada.until("$ ")
+    ada.line(world.ada, "continue", str(run.id), "--as", "ada")
+    pid_in(ada)
+    at = len(ada.seen)
+    ada.type("\x1a")
+    ada.until("Stopped", after=at)
+    at = len(ada.seen)
+    ada.type("echo in the $((20 + 3))\n")
+    ada.until("in the 23", after=at)
+    bob = screens(Screen.joining(world.bob, run.id))
+    assert bob.end() == 7, "a stopped session is held"
+    at = len(ada.seen)
+    ada.type("fg\n")
+    ada.type("DONE\n")
+    ada.until("signalled DONE", after=at)
+    ada.type("exit\n")
+    ada.until("Recorded for", after=at)
+    at = len(ada.seen)
+    ada.type("echo back $((40 + 2))\n")
+    ada.until("back 42", after=at)
+
+
+@pytest.mark.proves("RUN-358", "RUN-355")
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_who_ends_gate_leaves_the_session(world, desk, screens, number):
+    run = desk.run(NEEDS)
+    (asked,) = desk.store.asks.pending_of_run(run.id)
+    ada = screens(Screen.joining(world.ada, run.id))
+    program = pid_in(ada)
+    ada.type("DONE\n")
+    ada.until("signalled")
+    os.kill(ada.pid, number)
+    assert ada.end() == 0
+    assert desk.store.asks.get(asked.id).settled_via == "session"
+    assert processes.identify(program) is None
+    assert asking.get(desk.store, asked.id).settled_by == "person:ada"

@@ -1,0 +1,191 @@
+"""A run of a command-agent that a person can join, and people at terminals of their own."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import select
+import shlex
+import signal
+import struct
+import sys
+import termios
+import time
+from pathlib import Path
+
+from humangate import wiring
+from humangate.service import running
+from humangate.service.running import Wish
+
+# What it says depends on the turn: the n-th turn gives the n-th signal.
+AGENT = """
+import json, os, sys
+text = sys.stdin.read()
+turns = os.path.join(os.getcwd(), "turns")
+number = len(open(turns).read().split()) if os.path.exists(turns) else 0
+open(turns, "a").write(os.environ["GATE_TURN"] + "\\n")
+open(f"heard-{number}", "w").write(text)
+said = json.load(open("signals.json"))[number]
+json.dump(said, open(os.environ["GATE_SIGNAL_FILE"], "w"))
+"""
+# Obeys one word a line; a status is signalled by the file of the turn.
+TALK = """
+import json, os, signal, sys
+names = ("GATE_TURN", "GATE_RUN", "GATE_SIGNAL_FILE", "GATE_SESSION", "AI_AGENT", "GATE_TOKEN")
+open("talk.json", "w").write(json.dumps({name: os.environ.get(name) for name in names}))
+signal.signal(signal.SIGINT, lambda *_: print("interrupted", flush=True))
+signal.signal(signal.SIGWINCH, lambda *_: print("resized", os.get_terminal_size(0).columns, flush=True))
+print("at your service", os.getpid(), flush=True)
+while line := sys.stdin.readline():
+    word = line.strip()
+    if word == "exit":
+        sys.exit(0)
+    elif word == "fail":
+        sys.exit(3)
+    elif word == "crash":
+        import tty
+        tty.setraw(0)
+        os.kill(os.getpid(), signal.SIGSEGV)
+    elif word == "stay":
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        print("staying", flush=True)
+    elif word.startswith("ask "):
+        said = {"status": "NEEDS_HUMAN", "question": word[4:]}
+        json.dump(said, open(os.environ["GATE_SIGNAL_FILE"], "w"))
+    elif word:
+        said = {"status": word, "summary": "talked over"}
+        json.dump(said, open(os.environ["GATE_SIGNAL_FILE"], "w"))
+        print("signalled", word, flush=True)
+while True:
+    signal.pause()
+"""
+FLOW = """
+from humangate import flow, run, pause
+@flow
+def feature(prompt):
+    done = run("coder", "Do it.")
+    return [done.status, done.summary]
+"""
+
+
+class Desk:
+    """A project with one role, whose runs are driven by hand."""
+
+    def __init__(self, world, **role):
+        self.world, self.store = world, world.store
+        self.project = Path(world.ada.folder)
+        for name, text in (("agent.py", AGENT), ("talk.py", TALK)):
+            (self.project / name).write_text(text, encoding="utf-8")
+        (self.project / ".gate" / "agents").mkdir(parents=True)
+        (self.project / ".gate" / "flows").mkdir()
+        known = {
+            "command": [sys.executable, str(self.project / "agent.py")],
+            "join": [sys.executable, "-u", str(self.project / "talk.py")],
+        }
+        keys = {name: value for name, value in (known | role).items() if value}
+        front = "\n".join(f"{name}: {json.dumps(value)}" for name, value in keys.items())
+        self.write_role("coder", front)
+        self.driver = wiring.flow_driver(self.store)
+
+    def write_role(self, name, front):
+        path = self.project / ".gate" / "agents" / f"{name}.md"
+        path.write_text(f"---\n{front}\n---\nYou are the {name}.\n", encoding="utf-8")
+
+    def run(self, *signals, flow=FLOW):
+        """A run that is driven until it waits for somebody."""
+        (self.project / "signals.json").write_text(json.dumps(signals), encoding="utf-8")
+        path = self.project / ".gate" / "flows" / "feature.py"
+        path.write_text(flow, encoding="utf-8")
+        name, source, digest = wiring.find_flow(str(self.project), "feature")
+        wish = Wish(name, source, digest, "Add login", str(self.project), in_place=True)
+        caller = wiring.caller(self.store, "cli", self.world.tokens["ada"], "ada")
+        run, _ = running.start(self.store, wiring.workspace(self.store), wish, caller)
+        return self.drive(run)
+
+    def drive(self, run):
+        return self.driver.drive(self.store.runs.get(run.id))
+
+    def caller(self, name="ada"):
+        return wiring.caller(self.store, "cli", self.world.tokens[name], name)
+
+    def heard(self, number):
+        return (self.project / f"heard-{number}").read_text(encoding="utf-8")
+
+    def around(self):
+        """The variables that stood around the session."""
+        return json.loads((self.project / "talk.json").read_text(encoding="utf-8"))
+
+
+class Screen:
+    """A terminal of somebody's with one program in it."""
+
+    def __init__(self, shell, *words, program=None, **environ):
+        command = program or [sys.executable, "-m", "humangate", *words]
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.chdir(shell.folder)
+            os.execve(command[0], command, shell.environ | environ)
+        self.seen = ""
+        self.code = None
+
+    @classmethod
+    def joining(cls, shell, number, *words, **environ):
+        return cls(shell, "continue", str(number), "--as", shell.name, *words, **environ)
+
+    @classmethod
+    def shell(cls, shell, **environ):
+        """An interactive shell, which knows jobs."""
+        return cls(shell, program=["/bin/bash", "--norc", "--noprofile", "-i"], PS1="$ ", **environ)
+
+    def type(self, text):
+        os.write(self.terminal, text.encode())
+
+    def line(self, shell, *words):
+        """A command of gate's, as it is typed into a shell."""
+        self.type(shlex.join([sys.executable, "-m", "humangate", *words]) + "\n")
+
+    def read(self, seconds):
+        if select.select([self.terminal], [], [], seconds)[0]:
+            try:
+                more = os.read(self.terminal, 65536)
+            except OSError:  # what was in it has ended
+                return False
+            self.seen += more.decode("utf-8", "replace").replace("\r\n", "\n")
+            return bool(more)
+        return True
+
+    def until(self, text, seconds=20, after=0):
+        """Read until it is there; where it ends."""
+        until = time.monotonic() + seconds
+        while text not in self.seen[after:]:
+            going = self.read(0.1)
+            assert time.monotonic() < until and (going or text in self.seen[after:]), self.seen
+        return self.seen.index(text, after) + len(text)
+
+    def resize(self, columns):
+        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("4H", 30, columns, 0, 0))
+
+    def modes(self):
+        return termios.tcgetattr(self.terminal)
+
+    def end(self, seconds=20):
+        """Its exit code, once it has ended; negative for a signal."""
+        until = time.monotonic() + seconds
+        while self.code is None:
+            self.read(0.02)
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.code = os.waitstatus_to_exitcode(status)
+            assert self.code is not None or time.monotonic() < until, self.seen
+        while self.read(0):
+            if not select.select([self.terminal], [], [], 0)[0]:
+                break
+        return self.code
+
+    def close(self):
+        if self.code is None:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        os.close(self.terminal)
