@@ -513,7 +513,7 @@ class _Agent:
             origin=origin,
             limit_seconds=drive.terms.human_seconds,
             going_on=lambda: drive.crew.going_on(origin),
-            elsewhere=lambda: "the run is taken up elsewhere" if drive.closing.is_set() else "",
+            elsewhere=lambda: self._over(turn.id),
         )
         verb = permitting.answer_questions if tool == _QUESTIONS else permitting.decide
         permission = verb(drive.store, held, self._caller(turn))
@@ -524,6 +524,12 @@ class _Agent:
             waiting.take(drive.store, ask, held.user)
         message = permission.message or ("" if permission.allow else "Nobody allowed this")
         return Ruling(bool(permission.allow), message, permission.input)
+
+    def _over(self, turn_id: str) -> str:
+        """Why nobody needs to decide any more. What this process leaves open, another takes up."""
+        if self._drive.closing.is_set():
+            raise Closing
+        return "" if turn_id in self._drive.agents else "the agent's turn is over"
 
     def _origin(self, turn: Turn) -> Origin:
         run = self._drive.run
