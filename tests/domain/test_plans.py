@@ -1,0 +1,225 @@
+"""A run as XML, a diff counted, and who holds a session: pure, whatever the texts hold."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given, strategies as st
+from tests.conftest import a_person
+
+from humangate.domain import plans, sessions
+from humangate.domain.asks import Ask, Origin, make_question
+from humangate.domain.changes import Changed, changed
+from humangate.domain.runs import FlowCall, Run, Turn
+from humangate.domain.signals import Signal
+from humangate.errors import NotFoundError, UsageError
+
+NOW = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
+RUN = Run(42, "feature", "f.py", "", "Add login", "/p", "person:ada", NOW)
+
+
+def a_call(path, name="step", label="", **more):
+    return FlowCall(42, path, name, label, "d", NOW, **more)
+
+
+def a_turn(path="1", number=1, **more):
+    known = {"id": f"t-{path}-{number}", "role": "coder", "cli": "claude", "session": "s1"}
+    known |= {"sent": "", "started_at": NOW + timedelta(seconds=number)} | more
+    return Turn(run=42, path=path, number=number, **known)
+
+
+def an_ask(path, kind="approval", prompt="Ship it?", session="", options=(), **more):
+    question = make_question(kind, prompt, options=options)
+    origin = Origin(project="/p", owner=f"run:42/{path}", session=session)
+    return Ask("a-7k2", question, origin, NOW, "", **more)
+
+
+def parsed(run, calls=(), turns=(), asks=()):
+    return ET.fromstring(plans.to_xml(plans.plan(run, calls, turns, asks)))
+
+
+@pytest.mark.proves("RUN-362")
+def test_calls_stand_in_order_with_branches_inside():
+    calls = [
+        a_call("1", "run", "coder", state="recorded", value={"status": "DONE"}),
+        a_call("2", "parallel", "2 branches"),
+        a_call("2.1.1", "log"),
+        a_call("2.1.2", "parallel"),
+        a_call("2.1.2.1.1", "log"),
+        a_call("2.2.1", "log", state="failed", error={"kind": "E", "message": "m"}),
+        a_call("10", "pause", "Ship it?", state="waiting", ask_id="a-7k2"),
+    ]
+    signal = {"status": "NEEDS_HUMAN", "question": "Which?"}
+    turns = [a_turn(signal=signal), a_turn(number=2, by="person:ada"), a_turn("9")]
+    settled = {
+        "status": "answered", "decision": "approved", "settled_by": "person:ada", "note": "go",
+        "settled_via": "cli", "settled_at": NOW + timedelta(seconds=342), "value": "yes, do",
+    }  # fmt: skip
+    asks = [an_ask("10", **settled), an_ask("1", "text", "Which?")]
+    root = parsed(RUN._replace(result=[1], parent=41, reason="why"), calls, turns, asks)
+    assert (root.tag, root.get("id"), root.get("parent")) == ("run", "42", "41")
+    assert [call.get("path") for call in root.iterfind("call")] == ["1", "2", "10"]
+    first, both, gate = root.iterfind("call")
+    assert [turn.text for turn in first.iterfind("turn")] == ["Which?", None]
+    assert [turn.get("by") for turn in first.iterfind("turn")] == [None, "person:ada"]
+    assert first.find("human-interaction").attrib == {
+        "type": "text", "status": "pending", "id": "a-7k2"
+    }  # fmt: skip
+    assert json.loads(first.findtext("value")) == {"status": "DONE"}
+    one, two = both.iterfind("branch")
+    assert [call.get("path") for call in one.iterfind("call")] == ["2.1.1", "2.1.2"]
+    assert one.find("call[2]/branch/call").get("path") == "2.1.2.1.1"
+    assert json.loads(two.findtext("call/error"))["message"] == "m"
+    asked = gate.find("human-interaction")
+    assert asked.attrib == {
+        "type": "approval", "status": "answered", "id": "a-7k2", "decision": "approved",
+        "by": "person:ada", "via": "cli",
+    }  # fmt: skip
+    told = [asked.findtext(tag) for tag in ("prompt", "answer", "note", "seconds")]
+    assert told == ["Ship it?", "yes, do", "go", "342"]
+    assert (root.findtext("result"), root.findtext("reason")) == ("[1]", "why")
+
+
+anything = st.text(st.characters(exclude_categories=())) | st.sampled_from(
+    ["]]>", "<!--", "&amp;", '"', "\r\n", "\x00\x1b[31m", "\ud800", "\ufffe", "</run>", "<?x?>"]
+)
+
+
+def kept(text):
+    """What can stand in XML at all."""
+    fine = "\t\n\r"
+    return "".join(
+        sign
+        if sign in fine or (sign >= " " and not "\ud800" <= sign <= "\udfff" and sign not in "\ufffe\uffff")
+        else "\ufffd"
+        for sign in text
+    )  # fmt: skip
+
+
+@pytest.mark.proves("RUN-362", "LAW-8")
+@given(anything, anything, anything)
+def test_whatever_the_texts_hold_every_parser_takes_the_xml(one, two, three):
+    run = RUN._replace(prompt=one, flow=two, reason=three, result={one: [two, three]})
+    ask = an_ask("1", prompt=f"?{one}", note=two, settled_by=three, value={"other": one})
+    call = a_call("1", "run", two, value=three)
+    turn = a_turn(role=one, signal={"summary": three, "status": two})
+    root = parsed(run, [call], [turn], [ask])
+    assert (root.findtext("prompt") or "", root.get("flow") or "") == (kept(one), kept(two))
+    found = root.find("call")
+    assert (found.findtext("turn"), found.find("turn").get("role") or "") == (
+        kept(three),
+        kept(one),
+    )
+    asked = found.find("human-interaction")
+    assert asked.findtext("prompt") == kept(f"?{one}") and (asked.get("by") or "") == kept(three)
+
+
+DIFF = """diff --git a/old name.py b/new name.py
+similarity index 90%
+rename from old name.py
+rename to new name.py
+--- a/old name.py
++++ b/new name.py
+@@ -1,3 +1,3 @@ def f():
+ one
+--- two
++++ two
+ three
+\\ No newline at end of file
+@@ -9 +9,2 @@
+-x
++y
++z
+diff --git "a/t\\303\\244b" "b/t\\303\\244b"
+new file mode 100644
+--- /dev/null
++++ "b/t\\303\\244b"
+@@ -0,0 +1 @@
++diff --git a/x b/x
+diff --git a/gone b/gone
+deleted file mode 100644
+--- a/gone
++++ /dev/null
+@@ -1 +0,0 @@
+-bye
+diff --git a/pic.png b/pic.png
+index 1..2 100644
+Binary files a/pic.png and b/pic.png differ
+diff --git "a/b\\"c" "b/b\\"c"
+deleted file mode 100644
+--- "a/b\\"c"
++++ /dev/null
+diff --git a/empty b/empty
+new file mode 100644
+"""
+
+
+@pytest.mark.proves("RUN-363")
+def test_a_diff_is_counted_by_file():
+    assert changed(DIFF) == [
+        Changed("new name.py", 3, 2),
+        Changed('"t\\303\\244b"', 1, 0),
+        Changed("gone", 0, 1),
+        Changed("pic.png", binary=True),
+        Changed('"b\\"c"'),
+        Changed("empty"),
+    ]
+    assert changed("") == changed("nothing of git's\n@@ -1 +1 @@\n") == []
+
+
+@pytest.mark.proves("RUN-351")
+def test_the_session_of_the_agent_that_asks_or_the_last_of_the_run():
+    calls = [a_call("1", "run", state="waiting", ask_id="a-7k2"), a_call("2", "pause")]
+    mine, other = a_turn(number=1), a_turn("3", number=9, session="s2")
+    asked = an_ask("1", "text", session="claude/s1")
+    assert sessions.seat(asked, calls, [mine, other]) == (mine, True)
+    assert sessions.seat(an_ask("2"), calls, [mine, other]) == (other, False)
+    for no_agents in (
+        an_ask("1", "text"),
+        an_ask("1", "approval", session="claude/s1"),
+        an_ask("1", "text", session="claude/s1")._replace(id="a-zzz"),
+    ):
+        assert sessions.seat(no_agents, calls, [mine]) == (mine, False)
+    over = [calls[0]._replace(state="recorded")]
+    assert not sessions.seat(asked, over, [mine]).settles
+    with pytest.raises(NotFoundError, match="run 42: no agent has worked in it yet"):
+        sessions.seat(asked, calls, [a_turn(id="t-1+42"), other])
+    with pytest.raises(NotFoundError, match="a Python function has no session"):
+        sessions.seat(asked, calls, [a_turn(cli="python", session="")])
+    assert sessions.run_of(asked) == 42
+    with pytest.raises(UsageError, match="a-7k2 belongs to no run"):
+        sessions.run_of(asked._replace(origin=Origin(project="/p")))
+
+
+@pytest.mark.proves("RUN-352", "RUN-353", "RUN-354")
+def test_who_holds_a_session_is_said():
+    now = NOW + timedelta(minutes=10)
+    ada = a_turn(by="person:ada", process="boot/77/5")
+    told = sessions.held(ada, [], "a-7k2", now)
+    assert "person:ada has this session open since 2026-05-04 12:30:01 UTC (9m ago)" in told
+    assert "in process 77: wait until they leave" in told and "gate answer a-7k2" in told
+    left = sessions.held(ada, [8, 9], "a-7k2", now)
+    assert "its gate continue is gone, but process 8, 9 of it lives: end that" in left
+    busy = sessions.held(a_turn(process="boot/77/5"), [], "a-7k2", now)
+    assert busy.startswith("coder is at work in this session now (process 77)")
+    assert "(process ?)" in sessions.held(a_turn(), [], "a-7k2", now)
+
+
+@pytest.mark.proves("RUN-355", "RUN-356")
+def test_joining_and_leaving_are_told_and_only_news_settles():
+    turn, ada = a_turn(by="person:ada"), a_person()
+    joined = sessions.join(RUN, turn, ada)
+    (told,) = joined.events
+    assert joined.turns == (turn,) and told.content["evidence"] == ada.evidence
+    assert (told.kind, told.subject, told.content["session"]) == (
+        "session.joined", "run:42", "claude/s1"
+    )  # fmt: skip
+    left = sessions.leave(RUN, turn, Signal("DONE"), "person:ada", NOW)
+    assert left.turns[0].signal == {"status": "DONE"} and left.turns[0].ended_at == NOW
+    assert left.events[0].content["status"] == "DONE"
+    assert sessions.leave(RUN, turn, None, "gate", NOW, "gone").turns[0].signal is None
+    verdicts = [sessions.settles(one) for one in (None, Signal("NEEDS_HUMAN"), Signal("DONE"))]
+    assert verdicts == [False, False, True]

@@ -1,0 +1,191 @@
+"""`gate show --call`, `plan`, `diff`, `flows`, `agents`; a run's number in an ask's place."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree as ET
+
+import pytest
+from tests.git_project import git
+from tests.joinable import FLOW, Desk
+
+from humangate import wiring
+from humangate.domain.answers import Given
+from humangate.service import answering, running
+from humangate.service.running import Wish
+
+NEEDS = {"status": "NEEDS_HUMAN", "question": "Which \x1b[31mway?", "summary": "half"}
+DONE = {"status": "DONE", "summary": "all of it"}
+TWO = """
+from humangate import flow, parallel, pause
+@flow
+def feature(prompt):
+    return parallel(lambda: bool(pause("One?")), lambda: bool(pause("Two?")))
+"""
+
+
+@pytest.fixture
+def desk(world):
+    return Desk(world)
+
+
+def asked(desk, run):
+    (ask,) = desk.store.asks.pending_of_run(run.id)
+    return ask
+
+
+@pytest.mark.proves("RUN-360")
+def test_a_runs_number_stands_for_its_only_ask(world, desk):
+    run = desk.run(NEEDS, DONE)
+    ask = asked(desk, run)
+    number = str(run.id)
+    assert world.plain.gate("show", number).out.startswith(f"{ask.id}  text, asked")
+    assert world.ada.gate("ask-back", number, "Why?").code == 0
+    assert world.plain.gate("reply", number, "Because.").code == 0
+    assert [one.text for one in desk.store.asks.messages(ask.id)] == ["Why?", "Because."]
+    waited = world.plain.gate("wait", number, "--timeout", "0.1s")
+    assert waited.code == 11, waited
+    assert world.ada.gate("answer", number, "left").out.startswith(f"Recorded: {ask.id} ")
+    told = world.plain.gate("show", number)
+    assert told.code == 5 and f"run {number} waits for nobody: gate status {number}" in told.err
+    assert world.plain.gate("show", "4" * 30).code == 5
+    assert "there is no run 77" in world.ada.gate("answer", "77", "x").err
+
+
+@pytest.mark.proves("RUN-360")
+def test_several_asks_of_a_run_are_listed_and_refused(world, desk):
+    run = desk.run(flow=TWO)
+    one, two = desk.store.asks.pending_of_run(run.id)
+    for words in (["answer", str(run.id), "yes"], ["cancel", str(run.id)], ["show", str(run.id)]):
+        told = world.ada.gate(*words)
+        assert told.code == 2 and "waits for several answers" in told.err
+        assert f"{one.id} (One?)" in told.err and f"{two.id} (Two?)" in told.err
+    assert world.ada.gate("cancel", one.id).code == 0
+    assert world.ada.gate("cancel", str(run.id)).out == f"Cancelled {two.id}\n"
+
+
+@pytest.mark.proves("RUN-360")
+def test_a_number_that_is_no_runs_may_begin_an_asks_id(world):
+    ids = [world.ask(f"Question {number}?") for number in range(40)]
+    numbers = {one: [i for i in ids if i.startswith(f"a-{one}")] for one in "23456789"}
+    digit, (only, *_) = next(pair for pair in numbers.items() if pair[1])
+    told = world.plain.gate("show", digit)
+    assert only in told.out + told.err and "no run" not in told.err
+
+
+@pytest.mark.proves("RUN-361", "S2-41", "S2-42", "LAW-8")
+def test_a_call_is_shown_with_everything_about_it(world, desk):
+    run = desk.run(NEEDS, DONE)
+    ask = asked(desk, run)
+    answering.answer(desk.store, ask.id, desk.caller(), Given("left"))
+    desk.drive(run)
+    first, second = desk.store.runs.turns(run.id)
+    (call,) = desk.store.runs.calls(run.id)
+    out = world.plain.gate("show", str(run.id), "--call", "1").out
+    for part in (
+        f"Run {run.id}, call 1: run('coder')", "State       recorded", call.digest, first.id,
+        "Turn 1 of coder: the agent", f"command/{first.session}", first.process, "Turn 2 of coder",
+        "│ You are the coder.", '"status": "NEEDS_HUMAN"', f"{ask.id}  text", "Answered by person:ada",
+        "│ left", "Result", '"summary": "all of it"',
+    ):  # fmt: skip
+        assert part in out, part
+    assert "\x1b" not in out
+    told = json.loads(world.plain.gate("show", str(run.id), "--call", "1", "--json").out)
+    assert [turn["signal"]["status"] for turn in told["turns"]] == ["NEEDS_HUMAN", "DONE"]
+    assert told["turns"][1]["sent"] == second.sent and told["asks"][0]["id"] == ask.id
+    missing = world.plain.gate("show", str(run.id), "--call", "7")
+    assert missing.code == 5 and "has no call 7; its calls: 1" in missing.err
+    assert world.plain.gate("show", ask.id, "--call", "1").code == 2
+
+
+@pytest.mark.proves("RUN-362", "LAW-8")
+def test_the_plan_of_a_run(world, desk):
+    run = desk.run(NEEDS)
+    ran = world.plain.gate("plan", str(run.id))
+    root = ET.fromstring(ran.out)
+    assert root.get("state") == "waiting_human" and "\x1b" not in ran.out
+    assert root.find("call/human-interaction").get("type") == "text"
+    document = json.loads(world.plain.gate("plan", str(run.id), "--json").out)
+    assert document["calls"][0]["interactions"][0]["prompt"] == NEEDS["question"]
+    assert world.plain.gate("plan", "99").code == 5
+    assert world.plain.gate("plan", "x").code == 2
+
+
+@pytest.mark.proves("RUN-363")
+def test_the_diff_of_a_run(world, desk):
+    folder = desk.project
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "first")
+    nothing = world.plain.gate("diff", str(_in_worktree(desk).id))
+    assert nothing.out == "" and "Nothing has changed" in nothing.err
+    run = _in_worktree(desk)
+    place = desk.store.runs.get(run.id).folder
+    with open(f"{place}/new \x07.txt", "w", encoding="utf-8") as file:
+        file.write("one\n+two\n")
+    out = world.plain.gate("diff", str(run.id)).out
+    assert out.startswith("diff --git") and "\n++two\n" in out
+    stat = world.plain.gate("diff", str(run.id), "--stat").out
+    assert "+2 -0" in stat and stat.endswith("1 changed, +2 -0 lines\n")
+    told = json.loads(world.plain.gate("diff", str(run.id), "--stat", "--json").out)
+    assert [(one["added"], one["removed"]) for one in told["files"]] == [(2, 0)]
+    assert "diff" not in told
+
+
+def _in_worktree(desk):
+    (desk.project / ".gate" / "flows" / "feature.py").write_text(FLOW, encoding="utf-8")
+    name, source, digest = wiring.find_flow(str(desk.project), "feature")
+    wish = Wish(name, source, digest, "", str(desk.project))
+    return running.start(desk.store, wiring.workspace(desk.store), wish, desk.caller())[0]
+
+
+@pytest.mark.proves("RUN-364", "S2-P6")
+def test_flows_are_listed_and_never_run(world, desk):
+    flows = desk.project / ".gate" / "flows"
+    shown = world.plain.gate("flows")
+    assert shown.code == 0 and "There are no flows here" in shown.out
+    texts = {
+        "feature": 'import humangate\nopen("ran", "w")\n\n@humangate.flow(human=False)\n'
+        'def feature(p):\n    """Code \x1b[1mit.\n\n    More."""\n',
+        "two": '"""Both of them."""\nfrom humangate import flow\n@flow\ndef a(p): ...\n@flow\ndef b(p): ...\n',
+        "broken": "def (",
+        "empty": "",
+    }
+    for name, text in texts.items():
+        (flows / f"{name}.py").write_text(text, encoding="utf-8")
+    shown = world.plain.gate("flows")
+    lines = dict(line.split(None, 1) for line in shown.out.splitlines() if " " in line.strip())
+    assert lines["two"] == "Both of them." and lines["empty"] == "(no @flow in it)"
+    assert lines["feature"].startswith("Code") and "\x1b" not in shown.out
+    assert "broken.py, line 1" in shown.err
+    listed = json.loads(world.plain.gate("flows", "--json").out)
+    assert {one["name"]: one["flows"] for one in listed} == {
+        "broken": [], "empty": [], "feature": ["feature"], "two": ["a", "b"]
+    }  # fmt: skip
+    assert not (desk.project / "ran").exists()
+    assert "Both of them" in world.plain.gate("flows", "show", "two").out
+    assert (
+        json.loads(world.plain.gate("flows", "show", "two", "--json").out)["source"] == texts["two"]
+    )
+    assert world.plain.gate("flows", "show", "nowhere").code == 5
+    assert world.plain.gate("flows", "show").code == 2
+    assert world.plain.gate("flows", "list", "two").code == 2
+
+
+@pytest.mark.proves("RUN-365", "S2-P6")
+def test_roles_are_listed_with_what_is_wrong(world, desk):
+    desk.write_role("reviewer", "description: reads \x1b[1mcode\nmodel: opus")
+    desk.write_role("bad", "colour")
+    shown = world.plain.gate("agents")
+    lines = shown.out.splitlines()
+    assert lines[0].startswith("coder ") and lines[2].split()[:3] == ["reviewer", "claude", "opus"]
+    assert (
+        "reads" in lines[2] and "\x1b" not in shown.out and lines[3].strip().endswith("reviewer.md")
+    )
+    assert "bad.md, line 2" in shown.err
+    told = json.loads(world.plain.gate("agents", "--json").out)
+    assert [role["name"] for role in told["roles"]] == ["coder", "reviewer"]
+    assert len(told["troubles"]) == 1
+    for path in (desk.project / ".gate" / "agents").iterdir():
+        path.unlink()
+    assert "There are no roles here" in world.plain.gate("agents").out
