@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from humangate import flows
 from humangate.domain.answers import Given
 from humangate.domain.calls import Call
@@ -14,6 +16,7 @@ from humangate.service import answering, running
 from humangate.service.driving import Driver
 from humangate.service.journalling import Crew
 from humangate.testing import FakeClock, MemoryStore, ScriptedAgent
+from humangate.wiring import open_throwaway_store
 from tests.conftest import a_person
 
 if TYPE_CHECKING:
@@ -167,6 +170,31 @@ class Harness:
     def events(self) -> list[str]:
         found = self.store.audit.of_subject(self.run().name)
         return [entry.event.kind for entry in found]
+
+
+@pytest.fixture
+def house(tmp_path):
+    """Flows over a store in memory."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return Harness(folder)
+
+
+@pytest.fixture
+def real_house(tmp_path):
+    """Flows over SQLite: for what needs a bell that rings, or another process."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    clock = FakeClock()
+    store = open_throwaway_store(str(tmp_path / "gate.db"), clock)
+    store.clock = clock
+    yield Harness(folder, store)
+    store.close()
+
+
+@pytest.fixture(params=["house", "real_house"])
+def each_house(request):
+    return request.getfixturevalue(request.param)
 
 
 def done(summary: str = "") -> dict[str, str]:

@@ -161,8 +161,8 @@ def parallel(
     When one fails the others stop at their next call, and BranchFailedError tells what became of
     each; with `settle` that is returned instead. `limit`: so many at a time.
     """
-    given = works[0] if len(works) == 1 and not callable(works[0]) else works
-    branches = cast("list[Callable[[], Any]]", list(cast("Iterable[Any]", given)))
+    is_list = len(works) == 1 and hasattr(works[0], "__iter__") and not callable(works[0])
+    branches = list(cast("Iterable[Callable[[], Any]]", works[0] if is_list else works))
     if not all(callable(one) for one in branches):
         raise UsageError("parallel takes functions without arguments: lambda: run('coder', …)")
     if limit is not None and limit < 1:

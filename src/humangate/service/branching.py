@@ -162,7 +162,7 @@ class _Parallel:
         if failed and not self._settle:
             self._withdraw()
         elif self._parked or self._waiting:
-            waits = self._parked.values()
+            waits = [parked for _, parked in sorted(self._parked.items(), key=lambda one: one[0])]
             times = [parked.wake_at for parked in waits if parked.wake_at]
             calls = tuple(call for parked in waits for call in parked.waiting)
             wake_at: datetime | None = min(times, default=None)

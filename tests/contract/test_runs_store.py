@@ -1,0 +1,309 @@
+"""What every store must do with runs, their calls and their turns."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from tests.conftest import a_person
+
+from humangate.domain import asks, runs
+from humangate.domain.answers import Given, answer
+from humangate.domain.asks import Ask, Origin, make_question, question_digest
+from humangate.domain.audit import Event
+from humangate.domain.runs import Carried, FlowCall, Run, RunChange, Turn
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+LATER = NOW + timedelta(hours=1)
+EVENT = Event("run.told", "run:0", "gate", {"n": 1})
+
+
+def a_run(**more):
+    return Run(0, "feature", "/p/f.py", "d1", "Add login", "/p", "person:ada", NOW, **more)
+
+
+def added(store, *, carried=None, events=(), **more):
+    return store.runs.add(a_run(**more), events, carried or Carried())
+
+
+def claimed(store, run, owner="b/1/1"):
+    change = runs.claim(run, owner, NOW + timedelta(seconds=30))
+    assert store.runs.change(change, run)
+    return change.run
+
+
+def a_call(run, path="1", **more):
+    return FlowCall(run.id, path, more.pop("name", "pause"), "Go?", "digest", NOW, **more)
+
+
+def a_turn(run, turn_id="t-1", session="s-1", **more):
+    number, path = more.pop("number", 1), more.pop("path", "1")
+    return Turn(turn_id, run.id, path, number, "coder", "claude", session, "Do it", NOW, **more)
+
+
+def an_ask(store, run, path="1", ask_id="a-222", **more):
+    question = make_question("text", "Go?")
+    origin = Origin(project="/p", owner=runs.owner_of(run.id, path))
+    ask = Ask(ask_id, question, origin, store.now(), question_digest(question, origin), **more)
+    store.asks.open(asks.opened(ask, "gate"))
+    return ask
+
+
+def settled(store, ask):
+    verdict = answer(ask, (), a_person(), Given("yes"), store.now(), b"k" * 32)
+    store.asks.change(verdict.change, ask.version, verdict.answer, verdict.secret)
+
+
+@pytest.mark.proves("RUN-400")
+def test_a_run_its_calls_and_turns_come_back_as_they_went_in(store):
+    whole = a_run(
+        folder="/w", root="/w/..", branch="gate/1", base="c0", state="stuck", reason="é 日本 🙂\0",
+        error="Traceback", result={"a": [1, None]}, agent="coder", at_path="1 2.1.1", ready_at=LATER,
+        waiting_since=NOW, ended_at=LATER, parent=7, parent_path="3", claim=4, owner="b/1/2",
+        lease_until=LATER,
+    )  # fmt: skip
+    run = store.runs.add(whole, [EVENT], Carried())
+    assert run == whole._replace(id=run.id) and store.runs.get(run.id) == run
+    call = a_call(
+        run, "4.1.2", state="failed", value=[1], error={"kind": "E", "message": "m"}, ask_id="a-1",
+        attempt=2, asked=3, dangerous=True, accepted=True, snapshot="c1", owner="b/1/3", ended_at=LATER,
+    )  # fmt: skip
+    turn = a_turn(
+        run, path="4.1.2", number=3, fork_of="s-0", process="b/9/9", by="person:ada", ask_id="a-1",
+        ended_at=LATER, signal={"status": "DONE"}, words="done",
+    )  # fmt: skip
+    assert store.runs.change(RunChange(run, (call,), (turn,)), run)
+    assert store.runs.calls(run.id) == [call] and store.runs.turns(run.id) == [turn]
+    assert store.runs.turn("t-1") == turn and store.runs.turn("t-2") is None
+    (told,) = store.audit.of_subject(run.name)
+    assert told.event == EVENT._replace(subject=run.name)
+    assert store.runs.get(99) is None and store.runs.calls(99) == store.runs.turns(99) == []
+
+
+@pytest.mark.proves("RUN-401", "LAW-9")
+def test_a_step_is_written_only_by_whoever_has_the_newest_claim(store):
+    run = claimed(store, added(store))
+    late = run
+    run = claimed(store, run, "b/2/2")
+    for expected in (late, run._replace(state="ready")):
+        change = RunChange(expected._replace(reason="x"), (a_call(run),), (a_turn(run),), (EVENT,))
+        assert not store.runs.change(change, expected)
+    assert store.runs.get(run.id) == run
+    assert store.runs.calls(run.id) == store.runs.turns(run.id) == []
+    assert store.audit.of_subject(EVENT.subject) == []
+    assert store.runs.change(RunChange(run, (a_call(run),), (), (EVENT,)), run)
+    assert store.runs.calls(run.id) == [a_call(run)]
+    assert len(store.audit.of_subject(EVENT.subject)) == 1
+    assert not store.runs.change(RunChange(run._replace(id=99)), run._replace(id=99))
+
+
+@pytest.mark.proves("RUN-401")
+def test_what_changes_nothing_but_calls_is_fenced_all_the_same(store):
+    run = claimed(store, added(store))
+    claimed(store, run, "b/2/2")
+    extended = run._replace(lease_until=LATER)
+    assert not store.runs.change(RunChange(extended, (a_call(run),)), run)
+    assert not store.runs.change(RunChange(run, (a_call(run),)), run)
+    assert not store.runs.extend(run, LATER)
+    assert store.runs.calls(run.id) == []
+
+
+@pytest.mark.proves("RUN-401")
+def test_people_write_beside_a_run_that_waits_or_runs(store):
+    for run in (added(store, state="waiting_human"), claimed(store, added(store))):
+        turn = a_turn(run, f"t-{run.id}", f"s-{run.id}", by="person:ada")
+        assert store.runs.change(RunChange(run, turns=(turn,)), run)
+        assert store.runs.get(run.id) == run
+        assert store.runs.turn(turn.id) == turn
+
+
+@pytest.mark.proves("RUN-402")
+def test_ready_runs_come_in_order_and_sleeping_ones_when_their_time_comes(store):
+    asleep = added(store, ready_at=NOW + timedelta(seconds=10))
+    sooner = added(store, ready_at=NOW + timedelta(seconds=5))
+    first, second = added(store), added(store)
+    added(store, state="stuck")
+    claimed(store, added(store))
+    both = added(store, state="waiting_human", ready_at=NOW + timedelta(seconds=7))
+    added(store, state="waiting_human")
+    assert store.runs.ready(9) == [first.id, second.id] and store.runs.ready(1) == [first.id]
+    assert store.runs.next_ready_at() == sooner.ready_at
+    store.clock.advance(5)
+    assert store.runs.ready(9) == [first.id, second.id, sooner.id]
+    store.clock.advance(5)
+    assert store.runs.ready(9) == [first.id, second.id, sooner.id, both.id, asleep.id]
+
+
+@pytest.mark.proves("RUN-402")
+def test_without_sleepers_nothing_wakes(store):
+    added(store)
+    added(store, state="waiting_human")
+    added(store, state="stuck", ready_at=LATER)
+    assert store.runs.next_ready_at() is None
+
+
+@pytest.mark.proves("RUN-402")
+def test_runs_are_listed_newest_first_and_those_in_somebodys_hands(store):
+    made = [added(store) for _ in range(3)]
+    ended = runs.give_up(made[1], "why", "", NOW).run
+    assert store.runs.change(RunChange(ended), made[1])
+    held = claimed(store, made[2])
+    assert store.runs.newest(2) == [held, ended]
+    assert store.runs.newest(9, active=True) == [held, made[0]]
+    assert store.runs.running() == [held]
+
+
+@pytest.mark.proves("RUN-403", "S2-36", "LAW-1")
+def test_settling_an_ask_makes_its_run_ready_in_the_same_transaction(store):
+    run = claimed(store, added(store))
+    ask = an_ask(store, run)
+    parked = runs.park(run, [a_call(run)], [ask], LATER).run
+    call = a_call(run, state="waiting", ask_id=ask.id)
+    assert store.runs.change(RunChange(parked, (call,)), run)
+    assert store.runs.get(run.id).state == "waiting_human" and store.runs.ready(9) == []
+    settled(store, ask)
+    woken = store.runs.get(run.id)
+    # It waited for a time as well; the answer does not wait for that.
+    assert (woken.state, woken.ready_at) == ("ready", None) and store.runs.ready(9) == [run.id]
+    assert store.asks.woken() == []
+
+
+@pytest.mark.proves("RUN-403")
+def test_an_answer_to_a_run_that_does_not_wait_changes_nothing_of_it(store):
+    run = claimed(store, added(store))
+    settled(store, an_ask(store, run))
+    assert store.runs.get(run.id) == run
+    settled(store, an_ask(store, run._replace(id=99), ask_id="a-333"))
+
+
+@pytest.mark.proves("RUN-403")
+def test_what_was_answered_while_a_run_was_about_to_park_makes_it_ready(store):
+    run = claimed(store, added(store))
+    ask = an_ask(store, run)
+    settled(store, ask)
+    call = a_call(run, state="waiting", ask_id=ask.id)
+    parked = runs.park(run, [call], [ask], LATER).run
+    assert store.runs.change(RunChange(parked, (call,)), run)
+    after = store.runs.get(run.id)
+    assert (after.state, after.ready_at) == ("ready", None)
+
+
+@pytest.mark.proves("RUN-403")
+@pytest.mark.parametrize(
+    ("name", "heard", "state"), [("run", 0, "ready"), ("run", 1, "waiting_human"), ("ask", 0, "waiting_human")]
+)  # fmt: skip
+def test_whoever_asks_an_agent_back_wakes_it_too(store, name, heard, state):
+    run = claimed(store, added(store))
+    ask = an_ask(store, run, asked_back=1, heard=heard)
+    call = a_call(run, name=name, state="waiting", ask_id=ask.id)
+    over = a_call(run, "2", state="recorded", ask_id="a-999")
+    parked = runs.park(run, [call], [ask]).run
+    assert store.runs.change(RunChange(parked, (call, over)), run)
+    assert store.runs.get(run.id).state == state
+
+
+@pytest.mark.proves("RUN-404", "S2-B18")
+def test_a_session_has_one_holder(store):
+    first, second = claimed(store, added(store)), claimed(store, added(store))
+    assert store.runs.change(RunChange(first, turns=(a_turn(first),)), first)
+    assert store.runs.holder("claude", "s-1") == a_turn(first)
+    change = RunChange(second, (a_call(second),), (a_turn(second, "t-2"),))
+    assert not store.runs.change(change, second)
+    assert store.runs.turns(second.id) == store.runs.calls(second.id) == []
+    other_program = a_turn(second, "t-3")._replace(cli="codex")
+    assert store.runs.change(RunChange(second, turns=(other_program,)), second)
+    closed = a_turn(first)._replace(ended_at=LATER)
+    assert store.runs.change(RunChange(first, turns=(closed,)), first)
+    assert store.runs.holder("claude", "s-1") is None
+    assert store.runs.change(change, second)
+    assert store.runs.holder("claude", "s-1") == a_turn(second, "t-2")
+
+
+@pytest.mark.proves("RUN-404")
+def test_what_has_no_session_is_held_by_nobody(store):
+    run = claimed(store, added(store))
+    for turn_id in ("t-1", "t-2"):
+        assert store.runs.change(RunChange(run, turns=(a_turn(run, turn_id, ""),)), run)
+    assert store.runs.holder("claude", "") is None
+
+
+@pytest.mark.proves("RUN-405")
+def test_an_agent_signals_only_while_its_turn_is_open_and_nobody_else_writes_that(store):
+    run = claimed(store, added(store))
+    assert not store.runs.offer("t-1", {"status": "DONE"})
+    assert store.runs.change(RunChange(run, turns=(a_turn(run),)), run)
+    assert store.runs.offer("t-1", {"status": "DONE"})
+    again = a_turn(run, process="b/9/9", session="s-2", offered={"status": "FORGED"})
+    assert store.runs.change(RunChange(run, turns=(again,)), run)
+    assert store.runs.turn("t-1") == again._replace(offered={"status": "DONE"})
+    over = again._replace(ended_at=LATER)
+    assert store.runs.change(RunChange(run, turns=(over,)), run)
+    assert not store.runs.offer("t-1", {"status": "LATE"})
+    assert store.runs.turn("t-1").offered == {"status": "DONE"}
+
+
+@pytest.mark.proves("RUN-406")
+def test_turns_come_in_the_order_they_began_and_calls_by_their_paths(store):
+    run = claimed(store, added(store))
+    calls = tuple(a_call(run, path) for path in ("10", "2", "2.10.1", "2.2.1", "2.1.1"))
+    early = a_turn(run, "t-9", "s-9", number=2)
+    late = a_turn(run, "t-1", "s-1")._replace(started_at=LATER)
+    assert store.runs.change(RunChange(run, calls, (late, early)), run)
+    paths = [call.path for call in store.runs.calls(run.id)]
+    assert paths == ["2", "2.1.1", "2.2.1", "2.10.1", "10"]
+    assert [turn.id for turn in store.runs.turns(run.id)] == ["t-9", "t-1"]
+
+
+@pytest.mark.proves("RUN-407")
+def test_a_forked_run_takes_records_along_as_its_own(store):
+    first = claimed(store, added(store))
+    call = a_call(first, state="recorded", value=1)
+    turn = a_turn(first, ended_at=LATER, signal={"status": "DONE"})
+    assert store.runs.change(RunChange(first, (call,), (turn,)), first)
+    carried = runs.carried([call], [turn])
+    second = store.runs.add(a_run(parent=first.id, parent_path="2"), [], carried)
+    third = store.runs.add(a_run(parent=second.id), [], carried.by(second.id))
+    for run in (second, third):
+        assert store.runs.calls(run.id) == [call._replace(run=run.id)]
+        (taken,) = store.runs.turns(run.id)
+        assert taken == turn._replace(run=run.id, id=f"t-1+{run.id}") and runs.is_carried(taken)
+    assert store.runs.turns(first.id) == [turn]
+
+
+@pytest.mark.proves("RUN-408")
+def test_deleting_a_run_leaves_its_audit_and_its_number(store):
+    run = added(store, state="stuck", events=[EVENT])
+    other = claimed(store, added(store))
+    for one in (run, other):
+        rows = (a_call(one),), (a_turn(one, f"t-{one.id}", f"s-{one.id}"),)
+        assert store.runs.change(RunChange(one, *rows), one)
+    assert not store.runs.delete(run._replace(claim=9), [])
+    assert store.runs.delete(run, [runs.event("run.deleted", run, "person:ada")])
+    assert store.runs.get(run.id) is None
+    assert store.runs.calls(run.id) == store.runs.turns(run.id) == []
+    assert store.runs.turn(f"t-{run.id}") is None
+    assert len(store.runs.calls(other.id)) == len(store.runs.turns(other.id)) == 1
+    kinds = [entry.event.kind for entry in store.audit.of_subject(run.name)]
+    assert kinds == ["run.told", "run.deleted"]
+    assert not store.runs.delete(run, [EVENT])
+    assert added(store).id > other.id
+
+
+@pytest.mark.proves("RUN-409")
+def test_a_claim_is_kept_for_longer_by_its_holder_only(store):
+    run = claimed(store, added(store))
+    assert store.runs.extend(run, LATER)
+    assert store.runs.get(run.id) == run._replace(lease_until=LATER)
+    parked = runs.park(run, [], []).run
+    assert store.runs.change(RunChange(parked), run)
+    assert not store.runs.extend(run, LATER) and not store.runs.extend(run._replace(id=99), LATER)
+
+
+@pytest.mark.proves("RUN-410")
+def test_the_asks_of_a_run_are_its_own_and_no_longer_numbers(store):
+    run, eleventh = Run(*a_run())._replace(id=1), Run(*a_run())._replace(id=10)
+    mine = an_ask(store, run, "2.1.1", "a-222")
+    an_ask(store, eleventh, "1", "a-333")
+    old = an_ask(store, run, "1", "a-444")
+    settled(store, old)
+    assert store.asks.pending_of_run(1) == [mine]

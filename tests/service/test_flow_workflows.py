@@ -1,0 +1,386 @@
+"""Whole workflows, as their users write them."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conftest import a_person
+from tests.flow_harness import done, each_house, house, needs, real_house
+
+from humangate import UsageError, ask, flow, pause, run, stuck
+from humangate.service import asking
+
+__all__ = ["each_house", "house", "real_house"]
+
+
+@flow
+def feature(prompt):
+    run("architect", prompt)
+    if not pause("Approve architecture?"):
+        return stuck("architecture rejected")
+    for _ in range(10):
+        run("coder")
+        if run("reviewer").status == "APPROVED":
+            break
+    gate = pause("Approve deployment?")
+    if not gate:
+        return stuck(gate.reason)
+    run("deployer")
+    return "deployed"
+
+
+@pytest.mark.proves("RUN-420", "S2-21", "S2-36", "S2-38", "S2-73", "S2-5")
+def test_the_flagship_runs_through_both_gates_and_its_loop(each_house):
+    house = each_house
+    house.agent("architect", done("three layers"))
+    coder = house.agent("coder", done("written"), done("mended"))
+    changes = {"status": "CHANGES_REQUESTED", "reason": "there are no tests"}
+    reviewer = house.agent("reviewer", changes, {"status": "APPROVED"})
+    house.agent("deployer", done())
+    waiting = house.go(feature)
+    assert (waiting.state, waiting.reason) == ("waiting_human", "Approve architecture?")
+    assert house.answered("yes").reason == "Approve deployment?"
+    over = house.answered("yes")
+    assert (over.state, over.result, over.reason) == ("completed", "deployed", "")
+    assert [call.label for call in house.calls().values()] == [
+        "architect", "Approve architecture?", "coder", "reviewer", "coder", "reviewer",
+        "Approve deployment?", "deployer",
+    ]  # fmt: skip
+    # The reviewer's words reach the coder, in the coder's own session.
+    assert "there are no tests" in coder.sent[1] and "three layers" not in coder.sent[1]
+    assert len({order.session for order in coder.orders}) == 1
+    assert reviewer.orders[0].session != coder.orders[0].session
+
+
+@pytest.mark.proves("RUN-420", "S2-33", "S2-34", "S2-39", "S2-31")
+@pytest.mark.parametrize("times", [0, 1])
+def test_a_gate_that_is_not_approved_ends_the_flagship(house, times):
+    house.agent("architect", done())
+    house.agent("coder", done())
+    house.agent("reviewer", {"status": "APPROVED"})
+    house.go(feature)
+    for _ in range(times):
+        house.answered("yes")
+    over = house.answered("no", "not on a Friday")
+    reason = "not on a Friday" if times else "architecture rejected"
+    assert (over.state, over.reason) == ("stuck", reason)
+    assert house.pending() == []
+
+
+@pytest.mark.proves("RUN-420", "S2-70")
+def test_three_agents_one_after_the_other(house):
+    @flow
+    def linear(prompt):
+        run("architect", prompt)
+        run("coder")
+        return run("reviewer").status
+
+    for role in ("architect", "coder", "reviewer"):
+        house.agent(role, done(f"{role} is done"))
+    over = house.go(linear)
+    assert (over.state, over.result) == ("completed", "DONE")
+    assert [(c.path, c.name, c.label, c.state) for c in house.calls().values()] == [
+        ("1", "run", "architect", "recorded"),
+        ("2", "run", "coder", "recorded"),
+        ("3", "run", "reviewer", "recorded"),
+    ]
+
+
+@flow
+def gated(_):
+    run("test-runner")
+    ok = pause("Approve for production deployment?")
+    if not ok:
+        return stuck(ok.reason)
+    return run("deployer").status
+
+
+@pytest.mark.proves("RUN-420", "S2-71", "S2-27", "S2-44", "S2-35")
+@pytest.mark.parametrize(
+    ("answer", "state", "reason", "deployed"),
+    [("yes", "completed", "", 1), ("no", "stuck", "rejected", 0)],
+)
+def test_a_gate_stands_before_the_deployment(house, answer, state, reason, deployed):
+    house.agent("test-runner", done("all green"))
+    deployer = house.agent("deployer", done())
+    house.go(gated)
+    assert deployer.orders == []
+    over = house.answered(answer)
+    assert (over.state, over.reason, len(deployer.orders)) == (state, reason, deployed)
+    assert house.calls()["2"].state == "recorded"
+
+
+@pytest.mark.proves("RUN-422", "S2-72", "S2-25", "S2-26", "S2-B16")
+def test_an_agent_that_may_not_ask_tells_the_flow(house):
+    @flow
+    def alone(_):
+        result = run("autonomous-agent", "Go on your own", human=False)
+        if result.status == "NEEDS_HUMAN":
+            return stuck(f"Unexpected: {result.reason}")
+        return "fine"
+
+    house.agent("autonomous-agent", {"status": "NEEDS_HUMAN", "reason": "which key?"})
+    over = house.go(alone)
+    assert (over.state, over.reason) == ("stuck", "Unexpected: which key?")
+    assert house.store.asks.count() == 0
+
+
+@pytest.mark.proves("RUN-422", "S2-23", "S2-B9")
+def test_a_flow_may_rule_out_people_for_all_its_agents(house):
+    house.agent("coder", {"status": "NEEDS_HUMAN"})
+    over = house.go(flow(human=False)(lambda _: "no reason: " + run("coder").reason))
+    assert over.result == "no reason: "
+
+
+@pytest.mark.proves("RUN-421", "S2-B1")
+def test_two_gates_with_the_same_text_are_two_decisions(each_house):
+    house = each_house
+    house.go(lambda _: [bool(pause("Continue?")), bool(pause("Continue?"))])
+    first = house.ask()
+    assert house.answered("yes").state == "waiting_human"
+    second = house.ask()
+    assert first.id != second.id
+    over = house.answered("no")
+    assert over.result == [True, False]
+    assert house.calls()["1"].ask_id == first.id and house.calls()["2"].ask_id == second.id
+
+
+@pytest.mark.proves("RUN-421", "S2-B1")
+def test_a_gate_in_a_loop_is_asked_each_time(house):
+    house.go(lambda _: [bool(pause("Again?")) for _ in range(3)])
+    for answer in ("yes", "no", "yes"):
+        house.answered(answer)
+    assert house.run().result == [True, False, True]
+    assert house.store.asks.count() == 3
+
+
+@pytest.mark.proves("RUN-422", "S2-22", "S2-42", "S2-15", "S2-16", "S2-6", "S2-8", "S2-11")
+def test_an_agent_needs_people_three_times_and_the_flow_does_not_notice(each_house):
+    house = each_house
+    coder = house.agent(
+        "coder", needs("Which flow?"), needs("Which flow?"), needs("Which scope?"), done("built")
+    )
+    waiting = house.go(lambda _: run("coder").summary)
+    for question, answer in (
+        ("Which flow?", "PKCE"),
+        ("Which flow?", "still PKCE"),
+        ("Which scope?", "email"),
+    ):
+        assert (waiting.state, waiting.reason, waiting.agent) == (
+            "waiting_human",
+            question,
+            "coder",
+        )
+        assert house.ask().origin.session == f"scripted/{coder.orders[0].session}"
+        waiting = house.answered(answer)
+    assert (waiting.state, waiting.result) == ("completed", "built")
+    assert [
+        ("> " + word) in sent
+        for word, sent in zip(("PKCE", "still PKCE", "email"), coder.sent[1:], strict=True)
+    ] == [True] * 3
+    assert len({order.session for order in coder.orders}) == 1
+    # One call, four turns; every answer was handed over.
+    assert list(house.calls()) == ["1"] and len(house.turns("1")) == 4
+    assert all(
+        one.delivered_to.startswith("agent:scripted/") for one in house.store.asks.settled(9)
+    )
+
+
+@pytest.mark.proves("RUN-422", "S2-19")
+def test_an_agent_offers_options_and_a_person_writes_their_own(house):
+    coder = house.agent(
+        "coder", needs("Which?", options=["A", "B"], summary="I looked at both"), done()
+    )
+    house.go(lambda _: run("coder").status)
+    asked = house.ask()
+    assert (asked.question.kind, asked.question.options, asked.question.other) == (
+        "choice",
+        ("A", "B"),
+        True,
+    )
+    assert asked.question.context == "I looked at both" and asked.going_on == "it was thinking"
+    house.answered({"other": "C"}, "because")
+    assert "> C" in coder.sent[1] and "> because" in coder.sent[1] and "person:ada" in coder.sent[1]
+
+
+@pytest.mark.proves("RUN-422")
+def test_an_agent_that_does_not_say_why_is_asked_about_all_the_same(house):
+    house.agent("coder", {"status": "NEEDS_HUMAN"}, done())
+    house.go(lambda _: run("coder").status)
+    assert house.ask().question.prompt == "coder needs a person and did not say why"
+    assert house.answered("go on").state == "completed"
+
+
+def waits_for(what):
+    return {
+        "pause": lambda _: pause("Go?").status,
+        "ask": lambda _: ask("Name?").status,
+        "run": lambda _: run("coder").reason,
+    }[what]
+
+
+@pytest.mark.proves("RUN-423", "S2-24", "S2-37", "S2-77", "S2-B5", "S2-B6", "S2-B7")
+@pytest.mark.parametrize("what", ["pause", "ask", "run"])
+@pytest.mark.parametrize(
+    ("on_timeout", "state"), [("stuck", "stuck"), ("fail", "failed"), ("return", "completed")]
+)
+def test_what_nobody_answers_in_time_ends_as_the_flow_says(house, what, on_timeout, state):
+    house.agent("coder", needs("Which?"), done("late"))
+    house.go(flow(on_timeout=on_timeout, human_timeout=60)(waits_for(what)))
+    house.clock.advance(59)
+    assert house.drive().state == "waiting_human"
+    house.clock.advance(1)
+    over = house.drive()
+    assert over.state == state
+    told = {"stuck": "timed out", "fail": "TimedOutError", "return": ""}[on_timeout]
+    assert told in over.reason
+    if on_timeout == "return":
+        assert over.result in ("timed_out", "nobody answered in time")
+    else:
+        # Whoever takes it up again asks anew.
+        assert house.resume().state == "waiting_human" and len(house.pending()) == 1
+        assert house.answered("yes").state == "completed"
+
+
+@pytest.mark.proves("RUN-423", "S2-24")
+def test_without_another_word_people_have_a_day(house):
+    house.go(lambda _: pause("Go?"))
+    left = house.ask().deadlines.expires_at - house.clock.now()
+    assert left.total_seconds() == 86_400
+
+
+@pytest.mark.proves("RUN-423", "S2-B7", "LAW-3")
+def test_a_gate_that_timed_out_is_not_true(house):
+    @flow(on_timeout="return")
+    def patient(_):
+        gate = pause("Go?", expires_seconds=5)
+        return [bool(gate), gate.status, gate.reason]
+
+    house.go(patient)
+    house.clock.advance(5)
+    assert house.drive().result == [False, "timed_out", "timed out"]
+
+
+@pytest.mark.proves("RUN-423")
+def test_a_declared_default_answers_a_question_that_timed_out(house):
+    house.go(lambda _: ask("Name?", default="none", expires_seconds=5).value)
+    house.clock.advance(5)
+    assert house.drive().result == "none"
+
+
+@pytest.mark.proves("RUN-423")
+def test_an_ask_that_is_withdrawn_leaves_the_run_stuck(house):
+    house.go(lambda _: bool(pause("Go?")))
+    asking.cancel(house.store, house.ask().id, a_person("bob"), "wrong question")
+    over = house.drive()
+    assert over.state == "stuck" and "cancelled by person:bob" in over.reason
+    house.resume()
+    assert house.answered("yes").result is True
+
+
+@pytest.mark.proves("RUN-423")
+def test_what_a_flow_cannot_mean_is_refused():
+    with pytest.raises(UsageError, match="on_timeout is one of"):
+        flow(on_timeout="approve")
+    with pytest.raises(UsageError, match="gate run FILE PROMPT"):
+        pause("Go?")
+    assert flow(lambda _: 7)("x") == 7 and feature.name == "feature"
+
+
+@pytest.mark.proves("RUN-424")
+def test_questions_of_every_kind_come_back_as_outcomes(house):
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+    @flow
+    def curious(_):
+        return [
+            ask("Name?", priority="urgent", escalations=[(5, "bob")]).value,
+            ask("Colour?", options=["red", "blue"]).value,
+            ask("Number?", "form", schema=schema).value,
+            bool(ask("Sure?", "approval")),
+        ]
+
+    house.go(curious)
+    assert house.ask().priority == 0 and house.ask().origin.agent == "feature"
+    for value in ("Ada", "red", {"n": 3}, "yes"):
+        house.answered(value)
+    assert house.run().result == ["Ada", "red", {"n": 3}, True]
+    assert {one.delivered_to for one in house.store.asks.settled(9)} == {
+        f"run:{house.run_id}/{n}" for n in (1, 2, 3, 4)
+    }
+
+
+@pytest.mark.proves("RUN-424")
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"secret": True},
+        {"kind": "form", "schema": {"type": "object", "properties": {"k": {"type": "string", "writeOnly": True}}}},
+        {"owner": "run:1/1"}, {"kind": "nothing"}, {"kind": "choice"},
+    ],
+)  # fmt: skip
+def test_secrets_and_nonsense_are_refused_in_a_journal(house, more):
+    over = house.go(lambda _: ask("Key?", **more))
+    assert over.state == "failed" and over.reason.startswith("UsageError")
+    assert house.store.asks.count() == 0
+
+
+@pytest.mark.proves("RUN-424", "S2-29", "S2-2")
+def test_a_gate_shows_what_there_is_to_look_at(house):
+    house.agent("coder", done("wrote login.py"))
+
+    @flow
+    def looked_at(_):
+        run("coder")
+        ask("How?")
+        return [bool(pause("Go?")), bool(pause("Really?", going_on="mine"))]
+
+    house.go(looked_at, in_place=False)
+    house.answered("quickly")
+    shown = house.ask().going_on
+    assert "wrote login.py" in shown and "quickly" in shown and "+ a line" in shown
+    assert f"Workspace: {house.folder} (branch gate/run-1)" in shown
+    house.answered("yes")
+    assert house.ask().going_on == "mine"
+
+
+@pytest.mark.proves("RUN-456", "S2-78", "S2-30", "S2-31", "S2-20")
+def test_a_script_signals_in_the_place_of_an_agent(each_house):
+    house = each_house
+    house.agent("coder", needs("Which?", options=["A", "B"]))
+    house.go(
+        lambda _: [run("coder").summary, bool(pause("Go?")), bool(pause("Go?")), ask("Name?").value]
+    )
+    house.signal("done", "by hand")
+    (_, turn) = house.turns("1")
+    assert (turn.by, turn.signal) == ("person:ada", {"status": "DONE", "summary": "by hand"})
+    house.signal("CONTINUE", "fine")
+    house.signal("STOP")
+    assert house.signal("Ada").result == ["by hand", True, False, "ADA"]
+    assert "fine" in [one.note for one in house.store.asks.settled(9)]
+
+
+@pytest.mark.proves("RUN-456")
+def test_a_signal_goes_on_in_the_agents_session_when_it_is_not_enough(house):
+    coder = house.agent("coder", needs("Which?"), {"status": "DONE", "value": 3})
+    house.go(lambda _: run("coder", returns={"type": "integer"}).value)
+    over = house.signal("DONE")
+    assert over.result == 3 and coder.orders[1].session == coder.orders[0].session
+
+
+@pytest.mark.proves("RUN-456")
+def test_a_signal_that_cannot_be_meant_is_refused_and_leaves_nothing(house):
+    house.go(lambda _: [bool(pause("Go?")), ask("F?", "form", schema={"type": "object"}).value])
+    for status in ("DONE", "", "  "):
+        with pytest.raises(UsageError):
+            house.signal(status)
+    house.answered("yes")
+    with pytest.raises(UsageError, match="is a form"):
+        house.signal("DONE")
+    assert house.turns() == [] and house.pending()
+
+
+@pytest.mark.proves("RUN-456")
+def test_a_signal_without_words_is_only_its_status(house):
+    house.agent("coder", needs("Which?"))
+    house.go(lambda _: list(run("coder")[:3]))
+    assert house.signal("SKIPPED").result == ["SKIPPED", "", ""]
