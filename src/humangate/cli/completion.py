@@ -29,7 +29,7 @@ _BASH = """_gate() {{
     esac;;
     esac; fi
     if [ "$choices" = @files ]; then COMPREPLY=(); return; fi
-    if [ "$COMP_CWORD" -ne 2 ]; then choices="${{choices/@*s /}}"; fi
+    if [ "$COMP_CWORD" -ne 2 ]; then choices="${{choices#@ids }}"; choices="${{choices#@runs }}"; fi
     case "$choices" in
     "@ids "*) choices="${{choices/@ids/$(gate inbox --ids 2>/dev/null)}}";;
     "@runs "*) choices="${{choices/@runs/$(gate list --ids 2>/dev/null)}}";;

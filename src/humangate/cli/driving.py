@@ -39,7 +39,9 @@ def go_on(store: Store, run: Run, *, detach: bool, as_json: bool, from_now: bool
 def _leave(store: Store, run: Run, as_json: bool) -> int:
     if as_json:
         print_json(runs_screen.document(store, run))
-    elif upkeep.is_worked_at(store.path):
+    elif run.state == "waiting_human":
+        print(f"Run {run.id} waits for a person: gate status {run.id}")
+    elif run.state == "running" or upkeep.is_worked_at(store.path):
         print(f"Run {run.id} goes on in the background: gate watch {run.id}")
     else:
         print(f"Run {run.id} is ready.")

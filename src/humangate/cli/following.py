@@ -82,6 +82,8 @@ class Follower:
         self._papers = Papers(store, run_id, from_end=from_now)
         self._calls: dict[str, tuple[str, int]] = {}
         self._asks: set[str] = set()
+        """Those that are open."""
+        self._asked_before: set[str] = set()
         self._state = ""
 
     def look(self) -> list[News]:
@@ -90,29 +92,35 @@ class Follower:
             return []
         asks = runs_screen.pending_asks(self._store, run)
         calls = self._store.runs.calls(run.id)
-        news = [self._news_of_said(said) for said in self._papers.read()]
         # In the order in which they come about: an answer, what it leads to, the next question.
-        return [*self._settled(asks), *self._new_calls(calls, news), *self._asked(run, asks),
-                *self._new_state(run)]  # fmt: skip
+        return [
+            *self._settled(asks),
+            *self._worked(self._changed(calls), self._papers.read()),
+            *self._asked(run, asks),
+            *self._new_state(run),
+        ]
 
-    def _news_of_said(self, said: Said) -> News:
-        line = f"{inert_line(said.who, 30)}  {said.text}"
-        return News("said", said._asdict(), coloured("│ ", "dim") + _cut(line, 2))
+    def _changed(self, calls: list[FlowCall]) -> list[FlowCall]:
+        """Calls that are new or have changed, in the order in which that happened."""
+        new = [call for call in calls if self._calls.get(call.path) != (call.state, call.attempt)]
+        self._calls.update({call.path: (call.state, call.attempt) for call in new})
+        return sorted(new, key=lambda call: call.ended_at or call.started_at)
 
-    def _new_calls(self, calls: list[FlowCall], said: list[News]) -> list[News]:
-        begun: list[News] = []
-        over: list[News] = []
+    def _worked(self, calls: list[FlowCall], said: list[Said]) -> list[News]:
+        """What was done and said; what an agent said comes before the end of its call."""
+        news: list[News] = []
         for call in calls:
-            known = (call.state, call.attempt)
-            if self._calls.get(call.path) == known:
-                continue
-            self._calls[call.path] = known
-            (over if call.over else begun).append(_news_of_call(call))
-        return [*begun, *said, *over]
+            news += self._settled_unseen(call)
+            if call.over:
+                news += [_news_of_said(one) for one in said if one.path == call.path]
+                said = [one for one in said if one.path != call.path]
+            news.append(_news_of_call(call))
+        return news + [_news_of_said(one) for one in said]
 
     def _asked(self, run: Run, asks: list[Ask]) -> list[News]:
         new = [ask for ask in asks if ask.id not in self._asks]
         self._asks.update(ask.id for ask in new)
+        self._asked_before.update(self._asks)
         return [_news_of_ask(run, ask) for ask in new]
 
     def _settled(self, asks: list[Ask]) -> list[News]:
@@ -120,6 +128,14 @@ class Follower:
         self._asks -= gone
         settled = [ask for name in sorted(gone) if (ask := self._store.asks.get(name))]
         return [_news_of_settled(ask) for ask in settled]
+
+    def _settled_unseen(self, call: FlowCall) -> list[News]:
+        """An ask that was opened and settled since the last look, or long ago."""
+        ask = self._store.asks.get(call.ask_id) if call.ask_id else None
+        if ask is None or ask.pending or ask.id in self._asked_before:
+            return []
+        self._asked_before.add(ask.id)
+        return [_news_of_settled(ask)]
 
     def _new_state(self, run: Run) -> list[News]:
         if run.state == self._state:
@@ -149,6 +165,11 @@ class Follower:
 def _cut(text: str, used: int) -> str:
     """Untrusted text as the rest of a line; whole where nobody's screen is at the other end."""
     return inert_line(text, (columns() if sys.stdout.isatty() else _WIDEST) - used)
+
+
+def _news_of_said(said: Said) -> News:
+    line = f"{inert_line(said.who, 30)}  {said.text}"
+    return News("said", said._asdict(), coloured("│ ", "dim") + _cut(line, 2))
 
 
 def _news_of_call(call: FlowCall) -> News:
@@ -198,7 +219,13 @@ def _news_of_settled(ask: Ask) -> News:
     good = ask.status == "answered" and ask.decision != "rejected"
     mark = coloured("✓ ", "green") if good else coloured("✗ ", "red")
     note = f": {ask.note}" if ask.note else ""
-    told = {"ask": ask.id, "status": ask.status, "decision": ask.decision, "by": ask.settled_by}
+    told = {
+        "ask": ask.id,
+        "prompt": ask.question.prompt,
+        "status": ask.status,
+        "decision": ask.decision,
+        "by": ask.settled_by,
+    }
     return News("settled", told, mark + _cut(f"{ask.id} {word}{by}{note}", 2))
 
 

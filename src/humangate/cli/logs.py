@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from humangate import wiring
 from humangate.cli import runs_screen
 from humangate.cli.following import Papers
-from humangate.cli.screen import coloured, print_json
-from humangate.domain.display import inert, inert_line
+from humangate.cli.screen import coloured, columns, print_json
+from humangate.domain.display import frame, inert, inert_line
 
 if TYPE_CHECKING:
     import argparse
@@ -55,4 +55,11 @@ def _print(said: Said, as_json: bool) -> None:
         print_json(said._asdict())
         return
     head = f"{inert_line(said.at, 20)} {inert_line(said.path, 20)} {inert_line(said.who, 40)}"
-    print(f"{coloured(head, 'dim')}  {inert(said.text)}")
+    if not sys.stdout.isatty():
+        print(f"{head}  {inert(said.text)}")
+        return
+    # Wrapped by us: no line of the screen begins with an agent's words.
+    first, *more = frame(said.text, columns() - len(head) - 2, bar="")
+    print(f"{coloured(head, 'dim')}  {first}")
+    for part in more:
+        print(f"{'':{len(head)}}  {part}")

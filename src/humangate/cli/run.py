@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     who = caller(store, args)
     project = runs_screen.project_of(args.repo or os.curdir)
-    prompt = read_text("-") if args.prompt == ["-"] else " ".join(args.prompt)
+    prompt = read_text("-").rstrip("\n") if args.prompt == ["-"] else " ".join(args.prompt)
     flow, source, digest = wiring.find_flow(project, args.flow)
     wish = Wish(
         flow, source, digest, prompt, project,

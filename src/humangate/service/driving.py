@@ -86,10 +86,11 @@ class Driver:
         except Closing:
             drive.write(runs.release(drive.run))
         except KeyboardInterrupt:
+            # Other branches may be at work: what becomes of their agents now is nobody's result.
+            drive.closing.set()
             reason = f"interrupted; go on with: gate resume {drive.run.id}"
             at = " ".join(turn.path for turn in drive.turns.values() if not turn.ended_at)
-            drive.write(runs.give_up(drive.run, reason, at, self._store.now()))
-            # Those of other branches; nothing they do is written any more.
+            self._end(drive, runs.give_up(drive.run, reason, at, self._store.now()))
             end_agents(drive)
             raise
         except (Exception, SystemExit) as error:

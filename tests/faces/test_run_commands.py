@@ -1,0 +1,483 @@
+"""The commands around runs, with flows and agents in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from datetime import timedelta
+
+import pytest
+from bench.hot import SLOW_MODULES
+from tests.run_project import RunProject, lives, until
+
+from humangate import upkeep
+from humangate.cli import runs_screen
+
+
+@pytest.fixture
+def project(world):
+    made = RunProject(world)
+    yield made
+    made.go()
+
+
+@pytest.fixture
+def started(world):
+    """Starts commands that are ended with the test."""
+    processes = []
+
+    def start(*words, **environ):
+        processes.append(world.ada.start(*words, **environ))
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def seen(process, beginning):
+    """What it has printed, up to a line that begins like this."""
+    lines = []
+    while not lines or not lines[-1].startswith(beginning):
+        lines.append(process.stdout.readline())
+        assert lines[-1], f"it ended before it said {beginning!r}: {lines}"
+    return "".join(lines)
+
+
+def ended(process):
+    # Not by communicate: that does not know of lines which were read ahead.
+    out, err = process.stdout.read(), process.stderr.read()
+    return process.wait(60), out, err
+
+
+@pytest.mark.proves("RUN-300", "S2-38")
+def test_a_flow_is_run_here_and_what_happens_is_shown(world, project):
+    code, out, err = world.ada.gate("run", "simple", "Add", "login", "-r", ".")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "Run 1: simple" and lines[1].endswith("(branch gate/run-1)")
+    # An agent may be done before anybody looks.
+    assert [line for line in lines[2:] if line != "▸ 1 quick"] == [
+        "│ quick  quick has begun ␛[31m",
+        "✓ 1 quick: DONE, quick is done",
+        "│ log  one",
+        "│ log  line",
+        "Run 1: completed",
+        'Result: {"prompt": "Add login"}',
+    ]
+    path = os.path.join(".gate", "flows", "simple.py")
+    ran = world.ada.gate("run", f"{path}:simple", "-", "--json", text="from\nstdin\n")
+    shown = json.loads(ran.out)
+    assert (ran.code, shown["state"], shown["result"]) == (
+        0,
+        "completed",
+        {"prompt": "from\nstdin"},
+    )
+    assert (shown["id"], shown["waiting_for"], shown["sponsor"]) == (2, [], "person:ada")
+
+
+@pytest.mark.proves("RUN-301", "S2-36", "S2-45", "S2-46", "S2-47", "S2-52", "S2-78", "S2-B10")
+def test_a_run_that_waits_says_so_and_goes_on_by_itself(world, project, started):
+    process = started("run", "gated", "Add login")
+    ask = project.ask(1)
+    run = project.is_in(1, "waiting_human")
+    assert world.ada.gate("list").out.splitlines() == [
+        "ID  FLOW   STATUS         AGENT  WAITING FOR",
+        " 1  gated  waiting_human  asker  Which ␛[1mway?",
+    ]
+    session = world.store.runs.turns(1)[0].session
+    lines = world.ada.gate("status", "1").out.splitlines()
+    assert lines[:4] == [
+        "Run 1: waiting_human",
+        "Agent: asker",
+        f"Session: {session}",
+        "Reason: Which ␛[1mway?",
+    ]
+    assert re.fullmatch(r"Waiting since: (just now|\d+ seconds? ago)", lines[4])
+    assert lines[5:] == ["", f"Use 'gate answer {ask.id} TEXT' to answer it."]
+    assert run.waiting_since == ask.opened_at
+    shown = seen(process, f"⏸ {ask.id}")
+    world.ada.gate("answer", ask.id, "left")
+    until(lambda: project.ask(1).id != ask.id)
+    gate = project.ask(1)
+    project.is_in(1, "waiting_human")
+    assert world.ada.gate("list").out.splitlines()[1].split(None, 4)[3:] == ["-", "Deploy?"]
+    lines = world.ada.gate("status", "1").out.splitlines()
+    assert lines[1:3] == ["Agent: -", "Reason: Deploy?"]
+    assert lines[-1] == f"Use 'gate answer {gate.id} yes|no' to answer it."
+    shown += seen(process, f"⏸ {gate.id}")
+    words = ("signal", "1", "--status", "CONTINUE", "--message", "go", "--as", "ada")
+    assert world.ada.gate(*words)[:2] == (0, f"Recorded: {gate.id} is approved\n")
+    code, out, err = ended(process)
+    assert (code, err) == (0, "")
+    out = shown + out
+    for line in (
+        f"⏸ {ask.id}  Which ␛[1mway?",
+        f"  Answer: gate answer {ask.id} TEXT   all that waits: gate inbox",
+        f"✓ {ask.id} answered by person:ada",
+        f"  Answer: gate answer {gate.id} yes|no   all that waits: gate inbox",
+        f"✓ {gate.id} approved by person:ada: go",
+        "Run 1: completed",
+        "Result: deployed",
+    ):
+        assert line in out.splitlines()
+    assert world.ada.gate("signal", "1", "--status", "DONE", "--as", "ada").code == 5
+
+
+@pytest.mark.proves("S2-52", "S2-B11", "S2-B12", "RUN-302")
+def test_the_waiting_began_when_the_question_was_asked(world, project):
+    world.ada.gate("run", "gated", "--detach")
+    made = project.run(1)
+    later = made.created_at + timedelta(minutes=12)
+    waiting = made._replace(
+        state="waiting_human",
+        agent="asker",
+        reason="Why?",
+        waiting_since=later - timedelta(minutes=10),
+    )
+    lines = runs_screen.status_lines(world.store, waiting, later, is_worked_at=True)
+    assert lines[0] == "Run 1: waiting_human" and "Waiting since: 10 minutes ago" in lines
+    for seconds, words in (
+        (0.5, "just now"),
+        (1, "1 second ago"),
+        (7200, "2 hours ago"),
+        (86400, "1 day ago"),
+    ):
+        assert runs_screen.ago(seconds) == words
+
+
+@pytest.mark.proves("RUN-303", "S2-39", "S2-40", "S2-53", "LAW-8")
+def test_a_run_that_is_stuck_or_failed_has_its_own_exit_code_and_is_taken_up_again(world, project):
+    code, out, _ = world.ada.gate("run", "lost")
+    assert code == 13 and "Run 1: stuck\nReason: no way ␛[31m\n" in out
+    code, out, _ = world.ada.gate("run", "broken")
+    assert code == 12 and "✗ 2 step reads: FileNotFoundError:" in out
+    status = world.ada.gate("status", "2").out
+    assert status.startswith("Run 2: failed\nReason: StepFailedError: FileNotFoundError")
+    assert "│ " in status and "step(lambda: open(path).read()" in status
+    assert status.endswith("\nUse 'gate resume 2' to take it up where it stopped.\n")
+    (project.stage / "mended").write_text("done")
+    code, out, _ = world.ada.gate("resume", "2")
+    assert code == 0 and out.endswith("Run 2: completed\nResult: done\n")
+    assert len(world.store.runs.turns(2)) == 1, "what was recorded is not done again"
+    assert world.ada.gate("resume", "2").code == 7
+    code, out, _ = world.ada.gate("resume", "2", "--from", "2")
+    assert code == 0 and out.startswith("Run 3 goes on from call 2 of run 2\n")
+    assert project.run(3).parent == 2
+
+
+@pytest.mark.proves("RUN-304", "S2-37", "S2-50", "S2-51")
+def test_stopping_a_run_ends_its_agent_and_withdraws_its_asks(world, project, started):
+    driven = started("run", "slow")
+    pid = until(project.pids)[0]
+    ran = world.ada.gate("stop", "1", "--reason", "no \x1b[1mmoney")
+    assert ran[:2] == (0, "Run 1 marked as stuck: no ␛[1mmoney\n")
+    assert not lives(pid) and ended(driven)[0] == 13
+    waiting = started("run", "gated")
+    ask = project.ask(2)
+    assert world.ada.gate("kill", "2").out == "Run 2 marked as stuck: stopped\n"
+    assert world.get(ask.id).status == "cancelled" and ended(waiting)[0] == 13
+    ran = world.ada.gate("stop", "2")
+    assert ran.code == 7 and "has ended already (stuck)" in ran.err
+
+
+@pytest.mark.proves("S2-37", "RUN-304")
+def test_a_run_that_nobody_answers_in_time_is_stuck_for_whoever_watches(world, project):
+    (project.folder / ".gate" / "flows" / "hasty.py").write_text(
+        "from humangate.flows import flow, pause\n\n\n"
+        "@flow(human_timeout=0.3)\ndef hasty(prompt):\n    pause('Deploy?')\n"
+    )
+    code, out, _ = world.ada.gate("run", "hasty")
+    assert code == 13 and "timed out" in out and "Run 1: stuck\nReason: " in out
+
+
+@pytest.mark.proves("RUN-305", "S2-62", "S2-65", "S2-66", "S2-B4")
+def test_a_run_whose_driver_died_is_still_waiting_and_is_resumed(world, project, started):
+    process = started("run", "gated")
+    ask = project.ask(1)
+    project.is_in(1, "waiting_human")
+    process.kill()
+    process.communicate()
+    assert "waiting_human" in world.ada.gate("list", "--active").out
+    resumed = started("resume", "1")
+    world.ada.gate("answer", ask.id, "left")
+    gate = until(lambda: (found := project.ask(1)).id != ask.id and found)
+    world.ada.gate("answer", gate.id, "yes")
+    assert ended(resumed)[0] == 0
+    assert [turn.path for turn in world.store.runs.turns(1)] == ["1", "1", "3"]
+    assert "gated" not in world.ada.gate("list", "--active").out
+
+
+@pytest.mark.proves("RUN-305")
+def test_a_run_whose_driver_died_at_work_is_taken_over(world, project, started):
+    process = started("run", "slow")
+    first = until(project.pids)[0]
+    process.kill()
+    process.communicate()
+    project.go()
+    code, out, _ = world.ada.gate("resume", "1")
+    assert code == 0 and out.endswith("Run 1: completed\nResult: DONE\n") and not lives(first)
+
+
+@pytest.mark.proves("RUN-319")
+def test_interrupting_a_run_ends_the_agents_of_every_branch(world, project, started):
+    # Without setpriv the kernel does not help.
+    tools = world.folder / "bin"
+    tools.mkdir()
+    (tools / "git").symlink_to(shutil.which("git"))
+    process = started("run", "both", PATH=str(tools))
+    pids = [until(lambda role=role: project.pids(role))[0] for role in ("slow", "slower")]
+    process.send_signal(signal.SIGINT)
+    code, _, err = ended(process)
+    assert code == 130 and "Run 1: stuck: interrupted; go on with: gate resume 1" in err
+    assert not any(map(lives, pids))
+    project.go()
+    assert world.ada.gate("resume", "1").out.endswith('Result: ["DONE", "DONE"]\n')
+
+
+@pytest.mark.proves("RUN-306", "S2-B4")
+def test_a_worker_drives_what_was_left_to_it_and_lets_go_when_it_is_ended(world, project, started):
+    out = world.ada.gate("run", "slow", "--detach").out
+    assert "Run 1 is ready.\nNobody drives runs now. Use 'gate resume 1'" in out
+    assert "Nobody drives runs now" in world.ada.gate("status", "1").out
+    worker = started("worker", "-j", "1")
+    pid = until(project.pids)[0]
+    assert upkeep.is_worked_at(world.path)
+    out = world.ada.gate("run", "simple", "--detach").out
+    assert "Run 2 goes on in the background: gate watch 2" in out
+    assert world.ada.gate("status", "1").out.splitlines()[1] == "Agent: slow"
+    worker.send_signal(signal.SIGTERM)
+    code, _, err = ended(worker)
+    assert code == 0 and project.run(1).state == "ready" and not lives(pid)
+    assert "run 1 (slow) is driven\n" in err and "run 1 (slow) is ready\n" in err
+    assert not upkeep.is_worked_at(world.path)
+    project.go()
+    second = started("worker")
+    project.is_in(1, "completed")
+    project.is_in(2, "completed")
+    second.send_signal(signal.SIGINT)
+    assert ended(second)[0] == 0
+
+
+@pytest.mark.proves("RUN-307")
+def test_gate_up_drives_runs_too_unless_it_is_told_not_to(world, project, started):
+    up = started("up", "--port=0", "--no-worker")
+    lines = [up.stdout.readline() for _ in range(4)]
+    assert "Runs           left to others\n" in lines
+    world.ada.gate("run", "simple", "--detach")
+    assert "Nobody drives runs now" in world.ada.gate("status", "1").out
+    up.send_signal(signal.SIGTERM)
+    assert ended(up)[0] == 0 and project.run(1).state == "ready"
+    up = started("up", "--port=0")
+    project.is_in(1, "completed")
+    world.ada.gate("run", "slow", "--detach")
+    pid = until(project.pids)[0]
+    assert world.ada.gate("down").code == 0
+    assert project.run(2).state == "ready" and not lives(pid)
+
+
+@pytest.mark.proves("RUN-308", "S2-75")
+def test_watching_a_run_follows_it_and_goes_on_once_it_is_answered(world, project, started):
+    world.ada.gate("run", "gated", "--detach")
+    process = started("watch", "1", "--json")
+    ask = project.ask(1)
+    world.ada.gate("signal", "1", "--status", "DONE", "--message", "left", "--as", "ada")
+    gate = until(lambda: (found := project.ask(1)).id != ask.id and found)
+    world.ada.gate("answer", gate.id, "no", "--note", "not today")
+    code, out, _ = ended(process)
+    events = [json.loads(line) for line in out.splitlines()]
+    assert code == 13 and events[-1] == {
+        "event": "state", "state": "stuck", "reason": "not today", "agent": "",
+    }  # fmt: skip
+    told = {event["event"] for event in events}
+    assert told - {"asked"} == {"call", "said", "settled", "state"}
+    settled = [event["ask"] for event in events if event["event"] == "settled"]
+    assert settled == [ask.id, gate.id], "told also when it was open for an instant only"
+    again = world.ada.gate("watch", "1")
+    assert again.code == 13 and "✓ 1 asker: DONE" in again.out and "not today" in again.out
+
+
+@pytest.mark.proves("RUN-308")
+def test_who_only_looks_on_leaves_the_work_to_a_worker(world, project, started):
+    started("worker")
+    until(lambda: upkeep.is_worked_at(world.path))
+    world.ada.gate("run", "slow", "--detach")
+    until(project.pids)
+    watching = started("watch", "1")
+    project.go()
+    code, out, _ = ended(watching)
+    assert code == 0 and out.endswith("Run 1: completed\nResult: DONE\n")
+
+
+@pytest.mark.proves("RUN-309", "LAW-8")
+def test_the_logs_hold_what_agents_said_and_the_flow_logged(world, project, started):
+    world.ada.gate("run", "simple")
+    out = world.ada.gate("logs", "1").out
+    assert re.fullmatch(
+        r"\d\d:\d\d:\d\d 1 quick  quick has begun ␛\[31m\n"
+        r"\d\d:\d\d:\d\d 2 log  one\n\d\d:\d\d:\d\d 2 log  line\n", out
+    )  # fmt: skip
+    assert len(world.ada.gate("logs", "1", "--call", "2").out.splitlines()) == 2
+    first = json.loads(world.ada.gate("logs", "1", "--json").out.splitlines()[0])
+    assert first["who"] == "quick" and first["text"].endswith("\x1b[31m")
+    process = started("run", "slow")
+    until(project.pids)
+    following = started("logs", "2", "--follow")
+    assert "quick has begun" in following.stdout.readline()
+    project.go()
+    assert ended(process)[0] == 0 and ended(following)[0] == 0
+
+
+@pytest.mark.proves("RUN-310")
+def test_only_a_run_that_has_ended_is_deleted_and_never_with_its_work(world, project, started):
+    assert world.ada.gate("run", "simple").code == 0
+    assert world.ada.gate("run", "worker").code == 0
+    root = project.run(1).root
+    assert world.ada.gate("delete", "1").out == "Deleted run 1\n"
+    assert world.ada.gate("status", "1").code == 5 and not os.path.exists(root)
+    assert world.ada.gate("logs", "1").code == 5
+    assert world.ada.gate("audit", "verify").code == 0
+    assert "run.deleted" in world.ada.gate("audit", "log").out
+    kept = world.ada.gate("delete", "2")
+    assert kept.code == 7 and "its work would be lost" in kept.err and project.run(2)
+    world.ada.gate("run", "simple", "--detach")
+    assert "gate stop 3 ends it" in world.ada.gate("delete", "3").err
+
+
+@pytest.mark.proves("RUN-311")
+def test_cleaning_removes_folders_where_no_work_is_lost(world, project):
+    assert "There is nothing to clean" in world.ada.gate("clean").out
+    for flow in ("simple", "worker", "lost"):
+        world.ada.gate("run", flow)
+    roots = [project.run(number).root for number in (1, 2, 3)]
+    dry = world.ada.gate("clean", "--dry-run").out.splitlines()
+    assert dry[0] == f"Would remove run 1: {roots[0]}" and os.path.exists(roots[0])
+    out = world.ada.gate("clean").out.splitlines()
+    assert out[0] == f"Removed run 1: {roots[0]}"
+    assert out[1].startswith("Kept run 2:") and "not committed" in out[1]
+    assert out[2].startswith("Kept run 3: it is stuck and can be taken up again")
+    assert [os.path.exists(root) for root in roots] == [False, True, True]
+    assert len(world.ada.gate("clean").out.splitlines()) == 2
+
+
+@pytest.mark.proves("RUN-312")
+def test_where_a_run_works_is_said(world, project):
+    (project.folder / "new.txt").write_text("x")
+    ran = world.ada.gate("run", "simple", "--no-exec")
+    assert ran.code == 0 and "It is not started yet: gate resume 1\n" in ran.out
+    assert (
+        ran.err
+        == "gate: Changes to 1 file are not committed and were left out; --with-changes takes them.\n"
+    )
+    assert not os.path.exists(os.path.join(project.run(1).folder, "new.txt"))
+    assert project.run(1).state == "stuck" and world.ada.gate("resume", "1").code == 0
+    assert world.ada.gate("run", "simple", "--with-changes").err == ""
+    assert os.path.exists(os.path.join(project.run(2).folder, "new.txt"))
+    ran = world.ada.gate("run", "simple", "--in-place", "--no-exec", "--json")
+    assert ran.err.count("\n") == 1 and "cannot be taken back" in ran.err
+    assert json.loads(ran.out)["folder"] == str(project.folder)
+
+
+@pytest.mark.proves("RUN-313", "LAW-10")
+def test_a_run_that_cannot_be_made_leaves_nothing_behind(world, project):
+    bare = world.folder / "bare"
+    (bare / ".gate" / "flows").mkdir(parents=True)
+    (bare / ".gate" / "flows" / "simple.py").write_text(
+        (project.folder / ".gate" / "flows" / "simple.py").read_text()
+    )
+    ran = world.ada.gate("run", "simple", "-r", str(bare))
+    assert ran.code == 2 and "--in-place" in ran.err and project.run(1) is None
+    assert world.ada.gate("list").out.startswith("There are no runs yet.")
+    assert world.ada.gate("audit", "verify").code == 0
+
+
+@pytest.mark.proves("RUN-314", "LAW-10")
+def test_what_makes_no_sense_gets_a_sentence(world, project):
+    for words, code, sentence in (
+        (["status", "7"], 5, "there is no run 7: gate list shows them"),
+        (["status", "a-7k2"], 2, "'a-7k2' is no run: runs have numbers"),
+        (["stop", "9" * 30], 2, "is no run"),
+        (["run", "nothing"], 5, "there is no flow 'nothing'"),
+        (["run", "nowhere.py"], 5, "there is no flow file"),
+        (["run", "simple", "-r", "/nowhere"], 2, "there is no folder /nowhere"),
+        (["resume", "7"], 5, "there is no run 7"),
+        (["watch", "7"], 5, "there is no run 7"),
+        (["logs", "7"], 5, "there is no run 7"),
+        (["delete", "7"], 5, "there is no run 7"),
+        (["signal", "7", "--status", "DONE", "--as", "ada"], 5, "there is no run 7"),
+    ):
+        ran = world.ada.gate(*words)
+        assert (ran.code, ran.out) == (code, "") and sentence in ran.err, words
+        assert "Traceback" not in ran.err
+    world.ada.gate("run", "gated", "--detach")
+    ran = world.claude.gate("signal", "1", "--status", "CONTINUE")
+    assert ran.code == 7 and "only a person" in ran.err
+
+
+@pytest.mark.proves("RUN-315", "S2-48")
+def test_the_list_is_bounded_and_holds_only_active_ones_if_wanted(world, project):
+    assert world.ada.gate("list", "--active").out.startswith("No run is active.")
+    world.ada.gate("run", "simple")
+    for _ in range(2):
+        world.ada.gate("run", "simple", "--detach")
+    assert world.ada.gate("list", "--ids").out.split() == ["3", "2", "1"]
+    assert world.ada.gate("list", "--ids", "--active").out.split() == ["3", "2"]
+    out = world.ada.gate("list", "--limit", "1").out
+    assert out.endswith("… and more: gate list --limit 4\n")
+    shown = json.loads(world.ada.gate("list", "--json").out)
+    assert [run["state"] for run in shown] == ["ready", "ready", "completed"]
+    assert "claim" not in shown[0] and shown[0]["created_at"].startswith("20")
+
+
+@pytest.mark.proves("RUN-316", "CLI-14")
+def test_listing_and_status_load_none_of_the_slow_modules(world, project, started):
+    started("run", "gated")
+    project.ask(1)
+    project.is_in(1, "waiting_human")
+    for words in (["list"], ["status", "1"], ["signal", "1", "--status", "DONE", "--as", "ada"]):
+        code = (
+            "import sys; from humangate.cli.main import main; code = main(sys.argv[1:]); "
+            f"print(' '.join(m for m in {SLOW_MODULES!r} if m in sys.modules), file=sys.stderr); sys.exit(code)"
+        )
+        ran = subprocess.run(
+            [sys.executable, "-c", code, *words],
+            env=world.ada.environ, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (ran.returncode, ran.stderr.split()) == (0, []), words
+
+
+@pytest.mark.proves("RUN-317", "CLI-11")
+def test_completion_offers_the_numbers_of_runs(world, project):
+    world.ada.gate("run", "simple", "--detach")
+    script = world.folder / "completion.bash"
+    script.write_text(
+        f'gate() {{ {sys.executable} -m humangate "$@"; }}\n'
+        + world.plain.gate("completion", "bash").out
+    )
+    tries = f"""source {script}
+try() {{ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gate; echo "${{COMPREPLY[@]}}"; }}
+try gate status ""; try gate stop 1 ""; try gate stop 1 --re"""
+    out = subprocess.run(
+        ["bash", "-c", tries], env=world.plain.environ, capture_output=True, text=True, check=True
+    ).stdout
+    first, second, third = out.splitlines()
+    assert first.split()[0] == "1" and "--json" in first
+    assert not second.split()[0].isdecimal() and third == "--reason"
+    assert "gate list --ids" in world.plain.gate("completion", "fish").out
+
+
+@pytest.mark.proves("RUN-318")
+def test_a_run_that_sleeps_says_until_when_and_wakes_by_itself(world, project):
+    world.ada.gate("run", "sleepy", "--detach")
+    asleep = project.run(1)._replace(ready_at=world.store.now() + timedelta(hours=1))
+    lines = runs_screen.status_lines(world.store, asleep, world.store.now(), is_worked_at=True)
+    assert (
+        lines[0] == "Run 1: ready" and lines[1].startswith("Sleeps until: 20") and len(lines) == 2
+    )
+    assert world.ada.gate("resume", "1").out.endswith("Run 1: completed\nResult: DONE\n")

@@ -1,0 +1,68 @@
+"""A run in a real terminal: what is seen while it works and waits, and Ctrl+C."""
+
+from __future__ import annotations
+
+import pytest
+from tests.run_project import RunProject, lives, until
+
+
+@pytest.fixture
+def project(world):
+    made = RunProject(world)
+    yield made
+    made.go()
+
+
+@pytest.mark.proves("RUN-320", "S2-36")
+def test_a_run_waits_in_the_terminal_and_goes_on_when_it_is_answered_elsewhere(
+    world, project, terminal
+):
+    terminal.run("run", "gated", "Add login")
+    ask = project.ask(1)
+    terminal.until(f"⏸ {ask.id}  Which ␛[1mway?")
+    terminal.until("… waits for a person, ")
+    terminal.until(f"Answer: gate answer {ask.id} TEXT")
+    world.ada.gate("answer", ask.id, "left")
+    terminal.until("⏸ ", 20)
+    gate = until(lambda: (found := project.ask(1)).id != ask.id and found)
+    terminal.until(f"Answer: gate answer {gate.id} yes|no")
+    world.ada.gate("answer", gate.id, "yes")
+    seen = terminal.until("exit code 0")
+    assert "Run 1: completed\nResult: deployed" in seen
+    assert "waits for a person" not in seen, "the line that changes is gone in the end"
+    assert "│ asker  asker has begun ␛[31m" in seen
+
+
+@pytest.mark.proves("RUN-321")
+def test_leaving_a_run_that_waits_leaves_it_waiting(world, project, terminal):
+    terminal.run("run", "gated")
+    ask = project.ask(1)
+    terminal.until("… waits for a person, ")
+    terminal.type("", "C-c")
+    seen = terminal.until("exit code 130")
+    assert "Run 1 stays waiting. Once it is answered it goes on with: gate resume 1" in seen
+    assert project.run(1).state == "waiting_human" and world.get(ask.id).pending
+    terminal.kill()
+    terminal.run("resume", "1")
+    terminal.until(f"⏸ {ask.id}")
+    world.ada.gate("answer", ask.id, "left")
+    gate = until(lambda: (found := project.ask(1)).id != ask.id and found)
+    world.ada.gate("answer", gate.id, "no", "--note", "not today")
+    terminal.until("exit code 13")
+
+
+@pytest.mark.proves("RUN-319")
+def test_leaving_a_run_at_work_ends_its_agent(world, project, terminal):
+    terminal.run("run", "slow")
+    pid = until(project.pids)[0]
+    terminal.until("▸ 2 slow")
+    terminal.until("… slow works, ")
+    terminal.type("", "C-c")
+    seen = terminal.until("exit code 130")
+    assert "Run 1: stuck: interrupted; go on with: gate resume 1" in seen
+    assert not lives(pid)
+    project.go()
+    terminal.kill()
+    terminal.run("resume", "1")
+    terminal.until("Run 1: completed")
+    terminal.until("exit code 0")
