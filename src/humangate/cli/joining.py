@@ -117,7 +117,11 @@ def _tell(store: Store, joined: Joined, left: Left) -> int:
         more = "goes on" if goes_on else f"can go on: gate resume {number}"
         print(f"Run {number} {more}")
         return 0
-    print(f"  gate continue {number}              open the session again")
-    print(f"  gate answer {ask.id} TEXT          send the agent an answer")
-    print(f"  gate signal {number} --status DONE  report in the agent's place")
+    ways = {
+        f"gate continue {number}": "open the session again",
+        f"gate answer {ask.id} TEXT": "send the agent an answer",
+        f"gate signal {number} --status DONE": "report in the agent's place",
+    }
+    for command, meaning in ways.items():
+        print(f"  {command:{max(map(len, ways))}}  {meaning}")
     return NotAnsweredError.exit_code
