@@ -72,10 +72,16 @@ class Harness:
         self.source = "source-1"
         self.flow: Any = None
         self.run_id = 0
+        self._drivers: list[Driver] = []
         self.driver = self.another_driver()
 
     def another_driver(self) -> Driver:
-        return Driver(self.store, self.crew())
+        self._drivers.append(Driver(self.store, self.crew()))
+        return self._drivers[-1]
+
+    def close(self) -> None:
+        for driver in self._drivers:
+            driver.close()
 
     def crew(self) -> Crew:
         return Crew(
@@ -177,7 +183,9 @@ def house(tmp_path):
     """Flows over a store in memory."""
     folder = tmp_path / "project"
     folder.mkdir()
-    return Harness(folder)
+    made = Harness(folder)
+    yield made
+    made.close()
 
 
 @pytest.fixture
@@ -188,7 +196,9 @@ def real_house(tmp_path):
     clock = FakeClock()
     store = open_throwaway_store(str(tmp_path / "gate.db"), clock)
     store.clock = clock
-    yield Harness(folder, store)
+    made = Harness(folder, store)
+    yield made
+    made.close()
     store.close()
 
 

@@ -220,6 +220,15 @@ def test_a_session_has_one_holder(store):
 
 
 @pytest.mark.proves("RUN-404")
+def test_a_session_passes_from_one_turn_to_the_next_in_one_step(store):
+    run = claimed(store, added(store))
+    assert store.runs.change(RunChange(run, turns=(a_turn(run),)), run)
+    over, then = a_turn(run, ended_at=LATER), a_turn(run, "t-2", number=2)
+    assert store.runs.change(RunChange(run, turns=(over, then)), run)
+    assert store.runs.holder("claude", "s-1") == then
+
+
+@pytest.mark.proves("RUN-404")
 def test_what_has_no_session_is_held_by_nobody(store):
     run = claimed(store, added(store))
     for turn_id in ("t-1", "t-2"):

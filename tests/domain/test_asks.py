@@ -237,6 +237,16 @@ def test_an_answer_is_taken_once():
     assert asks.take(change.ask, "agent:y", NOW) is None
 
 
+@pytest.mark.proves("ASK-21", "RUN-448")
+@pytest.mark.parametrize(
+    ("owner", "session", "wakes"),
+    [("run:4/2", "claude/s", ("run:4/2",)), ("run:4/2", "", ()), ("task:4", "claude/s", ()), ("", "claude/s", ())],
+)  # fmt: skip
+def test_asking_back_wakes_the_run_whose_agent_is_to_reply(owner, session, wakes):
+    ask = an_ask()._replace(origin=Origin(owner=owner, session=session))
+    assert asks.ask_back(ask, a_person(), "which one?", NOW).wakes == wakes
+
+
 @pytest.mark.proves("ASK-21")
 def test_talking_settles_nothing():
     ask = an_ask()

@@ -10,19 +10,21 @@ from humangate.domain.principals import SIGNS, Process, find_agent, person
 SHELL = Process(10, "bash", "bash")
 
 
-@pytest.mark.proves("WHO-1")
+@pytest.mark.proves("WHO-1", "RUN-460")
 def test_the_table_of_signs():
     assert {sign.cli: sign.variables for sign in SIGNS} == {
         "claude": ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID"),
         "codex": ("CODEX_THREAD_ID", "CODEX_SESSION_ID", "CODEX_TOOL_CALL_ID"),
         "agent": ("AI_AGENT",),
+        "turn": ("GATE_TURN",),
     }
     assert [sign.session_variable for sign in SIGNS] == [
         "CLAUDE_CODE_SESSION_ID",
         "CODEX_THREAD_ID",
         "AI_AGENT",
+        "GATE_TURN",
     ]
-    assert [sign.processes for sign in SIGNS] == [("claude",), ("codex",), ()]
+    assert [sign.processes for sign in SIGNS] == [("claude",), ("codex",), (), ()]
 
 
 @pytest.mark.proves("WHO-1")

@@ -332,7 +332,10 @@ def ask_back(ask: Ask, caller: Caller, text: str, now: datetime) -> Change:
     """A person's message to the asker. The ask stays pending."""
     _must_be_pending(ask)
     after = ask._replace(asked_back=ask.asked_back + 1, version=ask.version + 1)
-    return _said("ask.asked_back", after, caller, text, now)
+    change = _said("ask.asked_back", after, caller, text, now)
+    # The agent of a parked run can reply only if somebody drives it.
+    is_run = ask.origin.owner.startswith("run:") and ask.origin.session
+    return change._replace(wakes=wakes(ask) if is_run else ())
 
 
 def reply(ask: Ask, caller: Caller, text: str, now: datetime) -> Change:

@@ -35,6 +35,8 @@ SIGNS = (
         ("codex",),
     ),
     Sign("agent", ("AI_AGENT",), "AI_AGENT", ()),
+    # Whatever program a role names: our own mark is on all that it starts.
+    Sign("turn", ("GATE_TURN",), "GATE_TURN", ()),
 )
 
 

@@ -64,9 +64,10 @@ class MemoryRuns:
             current = self._runs.get(run.id)
             if not current or (current.claim, current.state) != (expected.claim, expected.state):
                 return False
+            closed = {turn.id for turn in change.turns if turn.ended_at}
             for turn in change.turns:
                 holder = self.holder(turn.cli, turn.session)
-                if not turn.ended_at and holder and holder.id != turn.id:
+                if not turn.ended_at and holder and holder.id not in {turn.id, *closed}:
                     return False
             for call in change.calls:
                 self._calls[call.run, call.path] = call

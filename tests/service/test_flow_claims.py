@@ -1,0 +1,448 @@
+"""Who drives a run: claims, leases, the dead and the silent, the worker, and closing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from datetime import timedelta
+
+import pytest
+from tests.conftest import a_person
+from tests.flow_harness import Crash, done, each_house, house, needs, real_house
+
+from humangate import StoreTroubleError, flow, parallel, pause, processes, run, sleep, step
+from humangate.domain.runs import RunChange
+from humangate.engines.local import Worker
+from humangate.service import claiming, running
+from humangate.service.claiming import Abandoned, Heart
+from humangate.service.sweeping import sweep
+
+__all__ = ["each_house", "house", "real_house"]
+
+PATIENCE_SECONDS = 20
+
+
+def until(condition):
+    """Wait for another thread, which takes as long as it takes."""
+    for _ in range(PATIENCE_SECONDS * 200):
+        if condition():
+            return
+        threading.Event().wait(0.005)
+    raise AssertionError("it never came to that")
+
+
+@pytest.fixture
+def stranger():
+    """Another living process."""
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    yield process
+    process.stdin.close()
+    process.wait(PATIENCE_SECONDS)
+
+
+def owned(house, owner, lease_seconds=30.0):
+    """The run of a house in somebody else's hands."""
+    run_now = house.run()
+    lease = house.clock.now() + timedelta(seconds=lease_seconds)
+    taken = run_now._replace(
+        state="running", owner=str(owner), claim=run_now.claim + 1, lease_until=lease
+    )
+    assert house.store.runs.change(RunChange(taken), run_now)
+    return taken
+
+
+@pytest.mark.proves("RUN-442")
+@pytest.mark.parametrize("how", ["stop", "claim"])
+def test_whoever_was_overtaken_writes_nothing_and_begins_nothing(each_house, how):
+    house, did = each_house, []
+
+    def overtake():
+        did.append("first")
+        if how == "stop":
+            house.stop("mine now")
+        else:
+            owned(house, "an-earlier-boot/1/1")
+
+    @flow
+    def stubborn(_):
+        try:
+            step(overtake)
+        except BaseException:
+            did.append("caught")
+        step(lambda: did.append("second"), name="second")
+
+    house.start(stubborn)
+    over = house.drive()
+    assert did == ["first", "caught"]
+    assert over.state == ("stuck" if how == "stop" else "running")
+    assert house.calls() == {} and "call.recorded" not in house.events()
+
+
+@pytest.mark.proves("RUN-442")
+def test_a_run_is_driven_by_one_at_a_time(house, stranger):
+    house.start(lambda _: "mine")
+    owned(house, processes.identify(stranger.pid))
+    assert house.drive().state == "running"
+    first = running.get(house.store, house.run_id)
+    assert claiming.claim(house.store, first._replace(claim=0)) is None
+    house.clock.advance(31)
+    assert house.drive().result == "mine"
+
+
+@pytest.mark.proves("RUN-442")
+def test_of_two_who_claim_at_once_one_gets_it(house):
+    seen = house.start(lambda _: "mine")
+    assert house.driver.drive(seen).result == "mine"
+    assert house.driver.drive(seen).state == "completed" and house.run().claim == 1
+
+
+@pytest.mark.proves("RUN-443")
+def test_the_runs_of_the_dead_are_found_at_once(house):
+    house.start(lambda _: "mine")
+    left = owned(house, "an-earlier-boot/1/1")
+    assert Abandoned(house.store, lambda _: False).find() == [left]
+    assert Abandoned(house.store, lambda _: True).find() == []
+    assert house.drive().result == "mine"
+
+
+@pytest.mark.proves("RUN-443")
+def test_the_living_are_given_a_grace_after_their_lease(house, stranger):
+    house.start(lambda _: "mine")
+    late = owned(house, processes.identify(stranger.pid))
+    abandoned = Abandoned(house.store, lambda _: False)
+    house.clock.advance(29)
+    assert abandoned.find() == []
+    house.clock.advance(1)
+    assert abandoned.find() == []
+    house.clock.advance(4)
+    # It beat its heart in time: everything begins anew.
+    assert house.store.runs.extend(late, house.clock.now() + timedelta(seconds=30))
+    assert abandoned.find() == []
+    house.clock.advance(31)
+    assert abandoned.find() == []
+    house.clock.advance(5)
+    assert [run_now.id for run_now in abandoned.find()] == [late.id]
+
+
+@pytest.mark.proves("RUN-443")
+def test_a_heart_beats_for_what_is_held_and_survives_trouble(house, monkeypatch):
+    monkeypatch.setattr(claiming, "_BEAT_SECONDS", 0.001)
+    house.start(lambda _: "mine")
+    held = claiming.claim(house.store, house.run())
+    heart, beats, extend = Heart(house.store), [], house.store.runs.extend
+
+    def extending(run_now, to):
+        beats.append(run_now.id)
+        if len(beats) == 1:
+            raise StoreTroubleError("busy")
+        return extend(run_now, to)
+
+    monkeypatch.setattr(house.store.runs, "extend", extending)
+    heart.hold(held)
+    until(lambda: len(beats) > 2)
+    heart.let_go(held)
+    until(
+        lambda: (count := len(beats)) and not threading.Event().wait(0.01) and len(beats) == count
+    )
+    heart.stop()
+    Heart(house.store).stop()
+
+
+@pytest.mark.proves("RUN-444", "S2-62")
+def test_restarts_are_no_attempts(house):
+    crashes = [Crash()] * 5
+    house.agent("coder", needs("Which?"), *crashes, done("at last"))
+    house.go(lambda _: run("coder").summary)
+    for _ in range(120):
+        assert house.drive().state == "waiting_human"
+    house.answer("PKCE")
+    for _ in crashes:
+        house.crash()
+    assert house.drive().result == "at last"
+    assert house.calls()["1"].attempt == 1 and house.store.asks.count() == 1
+
+
+@pytest.mark.proves("RUN-458")
+def test_what_cannot_be_recorded_does_not_go_on(house, monkeypatch):
+    did = []
+
+    @flow
+    def stubborn(_):
+        for name in ("first", "second"):
+            try:
+                step(lambda name=name: did.append(name), name=name)
+            except Exception:
+                did.append("caught")
+        return "through"
+
+    house.start(stubborn)
+    change = house.store.runs.change
+
+    def full(new, expected):
+        if new.calls:
+            raise StoreTroubleError("the disk is full")
+        return change(new, expected)
+
+    monkeypatch.setattr(house.store.runs, "change", full)
+    with pytest.raises(StoreTroubleError):
+        house.drive()
+    assert did == ["first"] and house.run().state == "running"
+    monkeypatch.setattr(house.store.runs, "change", change)
+    assert house.drive().state == "running"
+    house.clock.advance(31)
+    assert house.drive().result == "through" and did == ["first", "first", "second"]
+
+
+@pytest.mark.proves("RUN-455")
+def test_a_driver_that_closes_lets_its_runs_go(each_house):
+    house, did = each_house, []
+
+    @flow
+    def long(_):
+        step(house.driver.close, name="closing")
+        try:
+            step(lambda: did.append(1), name="next")
+        except BaseException:
+            did.append("caught")
+
+    let_go = house.go(long)
+    assert (let_go.state, let_go.owner, did) == ("ready", "", ["caught"])
+    house.driver = house.another_driver()
+    assert house.drive().state == "completed" and did == ["caught", 1]
+    closed = house.another_driver()
+    closed.close()
+    house.start(lambda _: step(lambda: did.append(2), name="x"))
+    assert closed.drive(house.run()).state == "ready" and did == ["caught", 1]
+
+
+@pytest.mark.proves("RUN-455")
+def test_a_driver_that_closes_ends_its_agents_and_they_go_on_elsewhere(real_house, monkeypatch):
+    house, ended, at_work, gone = real_house, [], threading.Event(), threading.Event()
+
+    def ending(identity, mark):
+        ended.append((str(identity), mark[0]))
+        gone.set()
+        return True
+
+    def works(_order, _events):
+        at_work.set()
+        gone.wait(PATIENCE_SECONDS)
+        return done("cut off")
+
+    monkeypatch.setattr(processes, "end", ending)
+    house.agent("coder", works, done("went on"))
+    house.start(lambda _: run("coder").summary)
+    drive = threading.Thread(target=house.drive)
+    drive.start()
+    assert at_work.wait(PATIENCE_SECONDS) and house.driver.is_driving(house.run_id)
+    house.driver.close()
+    drive.join(PATIENCE_SECONDS)
+    assert ended == [("an-earlier-boot/1/1", "GATE_TURN")]
+    assert house.run().state == "ready" and house.turns()[0].ended_at is None
+    house.driver = house.another_driver()
+    assert house.drive().result == "went on"
+
+
+@pytest.mark.proves("RUN-455")
+def test_a_driver_that_closes_starts_no_agent(house):
+    coder = house.agent("coder", done("too early"), done("went on"))
+    begin = coder.run
+
+    def closes_first(order, events):
+        house.driver.close()
+        return begin(order, events)
+
+    coder.run = closes_first
+    assert house.go(lambda _: run("coder").summary).state == "ready"
+    assert coder.orders == []
+    coder.run, house.driver = begin, house.another_driver()
+    assert house.drive().result == "too early"
+
+
+@pytest.mark.proves("RUN-455")
+def test_ctrl_c_leaves_a_run_that_can_be_taken_up(house):
+    def interrupted(_order, _events):
+        raise KeyboardInterrupt
+
+    house.agent("coder", interrupted, done("went on"))
+    house.start(lambda _: run("coder").summary)
+    with pytest.raises(KeyboardInterrupt):
+        house.drive()
+    over = house.run()
+    assert over.state == "stuck" and f"gate resume {over.id}" in over.reason and over.at_path == "1"
+    assert house.resume().result == "went on"
+
+
+@pytest.mark.proves("RUN-455", "RUN-428")
+def test_ctrl_c_among_branches_begins_nothing_more(house):
+    did, stopped, over = [], threading.Event(), threading.Event()
+
+    def neighbour():
+        try:
+            stopped.wait(PATIENCE_SECONDS)
+            step(lambda: did.append(1), name="more")
+        finally:
+            over.set()
+
+    @flow
+    def both(_):
+        return parallel(neighbour, lambda: step(lambda: 1, name="one"))
+
+    from humangate.service import branching
+
+    house.start(both)
+    note = branching._Parallel._note
+
+    def interrupted(self, end):
+        note(self, end)
+        raise KeyboardInterrupt
+
+    branching._Parallel._note = interrupted
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            house.drive()
+    finally:
+        branching._Parallel._note = note
+        stopped.set()
+    assert over.wait(PATIENCE_SECONDS) and did == []
+
+
+def a_worker(house, slots=2):
+    abandoned = Abandoned(house.store, house.driver.is_driving)
+    return Worker(
+        house.store, house.driver.drive, abandoned.find, lambda: sweep(house.store), slots
+    )
+
+
+@pytest.fixture
+def working(real_house):
+    """A worker at work on a thread of its own."""
+    made = a_worker(real_house)
+    thread = threading.Thread(target=made.work)
+    thread.start()
+    yield real_house
+    made.stop()
+    thread.join(PATIENCE_SECONDS)
+    assert made.wait_idle(PATIENCE_SECONDS)
+
+
+@pytest.mark.proves("RUN-454")
+def test_the_worker_drives_what_is_ready_and_what_becomes_so(working):
+    house = working
+    made = house.start(lambda _: bool(pause("Go?")))
+    until(lambda: house.run().state == "waiting_human")
+    house.answer("yes")
+    until(lambda: house.run().state == "completed")
+    assert house.run().result is True and house.run().id == made.id
+
+
+@pytest.mark.proves("RUN-454", "S2-B5")
+def test_the_worker_lets_deadlines_fall_and_wakes_sleepers(working):
+    house = working
+    house.start(flow(human_timeout=60)(lambda _: [sleep(5), bool(pause("Go?"))]))
+    until(lambda: house.run().ready_at is not None)
+    house.clock.advance(5)
+    until(lambda: house.run().state == "waiting_human")
+    house.clock.advance(61)
+    until(lambda: house.run().state == "stuck")
+
+
+@pytest.mark.proves("RUN-454", "RUN-443")
+def test_the_worker_takes_over_from_the_dead(real_house):
+    house = real_house
+    house.start(lambda _: "mine")
+    owned(house, "an-earlier-boot/1/1")
+    made = a_worker(house)
+    thread = threading.Thread(target=made.work)
+    thread.start()
+    until(lambda: house.run().state == "completed")
+    made.stop()
+    thread.join(PATIENCE_SECONDS)
+
+
+@pytest.mark.proves("RUN-454")
+def test_a_worker_fills_its_slots_and_not_more(real_house):
+    house, now, most, lock, go = real_house, [], [], threading.Lock(), threading.Event()
+
+    def effect():
+        with lock:
+            now.append(1)
+            most.append(len(now))
+        go.wait(PATIENCE_SECONDS)
+        with lock:
+            now.pop()
+
+    for _ in range(5):
+        house.start(lambda _: step(effect))
+    made = a_worker(house, 2)
+    thread = threading.Thread(target=made.work)
+    thread.start()
+    until(lambda: len(most) == 2)
+    go.set()
+    until(lambda: all(run_now.state == "completed" for run_now in house.store.runs.newest(9)))
+    made.stop()
+    thread.join(PATIENCE_SECONDS)
+    assert len(most) == 5 and max(most) <= 2
+
+
+@pytest.mark.proves("RUN-454", "RUN-458")
+def test_a_worker_survives_trouble_with_one_run(house, capsys):
+    driven = []
+
+    def drive(run_now):
+        driven.append(run_now.id)
+        change = RunChange(run_now._replace(state="stuck", reason="x"))
+        house.store.runs.change(change, run_now)
+        if len(driven) == 1:
+            raise StoreTroubleError("the disk is full")
+        return run_now
+
+    for _ in range(3):
+        house.start(lambda _: 1)
+    made = Worker(house.store, drive, list, lambda: None, 1)
+    made._start_ready()
+    until(lambda: len(driven) == 3)
+    assert made.wait_idle(PATIENCE_SECONDS)
+    assert "run 1: the disk is full" in capsys.readouterr().err
+
+
+@pytest.mark.proves("RUN-454")
+def test_a_busy_worker_takes_nothing_over(house):
+    house.start(lambda _: 1)
+    begun, go, driven = threading.Event(), threading.Event(), []
+
+    def drive(run_now):
+        driven.append(run_now.id)
+        change = RunChange(run_now._replace(state="stuck", reason="x"))
+        house.store.runs.change(change, run_now)
+        begun.set()
+        go.wait(PATIENCE_SECONDS)
+        return run_now
+
+    made = Worker(house.store, drive, list, lambda: None, 1)
+    made._start_ready()
+    assert begun.wait(PATIENCE_SECONDS)
+    made._take_over(house.run())
+    made._take_over(house.run()._replace(id=99))
+    assert not made.wait_idle(0)
+    go.set()
+    until(lambda: made.wait_idle(1))
+    assert driven == [1]
+    made._take_over(house.run()._replace(id=99))
+    until(lambda: driven == [1, 99])
+
+
+@pytest.mark.proves("RUN-460", "S2-B3", "LAW-3", "WHO-2")
+def test_whoever_works_in_a_turn_cannot_pass_its_gate(real_house):
+    house = real_house
+    # That process has a clock of its own.
+    house.go(lambda _: bool(pause("Go?", expires_seconds=9e7)))
+    told = {**os.environ, "GATE_TURN": "t-abc", "GATE_STORE": house.store.path}
+    words = [sys.executable, "-m", "humangate", "answer", house.ask().id, "yes"]
+    said = subprocess.run(words, env=told, capture_output=True, text=True, check=False, timeout=60)
+    assert said.returncode == 7 and "GATE_TURN" in said.stderr
+    assert house.drive().state == "waiting_human"
+    assert json.dumps(house.ask().decision) == "null" and a_person().is_person
