@@ -9,6 +9,7 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import load_all_checks
+from tests.run_records import add_run, call
 from tests.web_inbox import URL, Inbox
 
 from humangate.domain.logins import SCOPES
@@ -64,11 +65,14 @@ def operation(inbox, label):
 @pytest.mark.proves("WEB-18", "WEB-19")
 @pytest.mark.parametrize(("label", "mode"), MODES)
 def test_the_api_does_what_its_document_says(inbox, label, mode, whole):
-    """Right and wrong requests of every operation, with real asks in the path now and then."""
+    """Right and wrong requests of every operation, with real asks and runs in the path now and then."""
     # Spelt so: the check for ignored authentication takes away this very name.
     bearer = {"Authorization": f"Bearer {inbox.token(*SCOPES)}"}
     asks = [inbox.ask("Which?"), inbox.ask("Deploy?", "approval"), inbox.ask("Sure?")]
     inbox.answer(asks[2], "yes")
+    states = ("ready", "completed", "stuck")
+    runs = [add_run(inbox.store, [call(inbox.store, "1")], state=state) for state in states]
+    real = [str(one.id) for one in (runs if "/runs/" in label else asks)]
     tried, checks = operation(inbox, label), CHECKS
     if label.endswith("/stream"):
         # The tool takes every event for JSON; the document says that it is text.
@@ -83,11 +87,11 @@ def test_the_api_does_what_its_document_says(inbox, label, mode, whole):
         phases=[Phase.explicit, Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(case=tried.as_strategy(generation_mode=mode), ask=st.sampled_from([None, *asks]))
-    def send(case, ask):
+    @given(case=tried.as_strategy(generation_mode=mode), name=st.sampled_from(["", *real]))
+    def send(case, name):
         inbox.desk.limits._buckets.clear()
-        if ask and "id" in (case.path_parameters or {}) and mode is GenerationMode.POSITIVE:
-            case.path_parameters["id"] = ask.id
+        if name and "id" in (case.path_parameters or {}) and mode is GenerationMode.POSITIVE:
+            case.path_parameters["id"] = name
         case.call_and_validate(base_url=URL, headers=bearer, checks=checks)
 
     send()

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.conftest import a_person
+from tests.run_records import add_run
 from tests.security.fingerprint import Fingerprint
 from tests.web_inbox import URL, Inbox
 
@@ -27,6 +28,10 @@ TABLE = {
     "POST /asks/{id}/message": ("answer", 303),
     "POST /asks/{id}/draft": ("answer", 204),
     "POST /asks/{id}/cancel": ("answer", 303),
+    "GET /runs": ("read", 200),
+    "GET /runs/{id}": ("read", 200),
+    "POST /runs/{id}/stop": ("answer", 303),
+    "POST /runs/{id}/resume": ("answer", 303),
     "GET /history": ("read", 200),
     "GET /numbers": ("read", 200),
     "GET /people": ("admin", 200),
@@ -53,6 +58,10 @@ TABLE = {
     "PUT /api/asks/{id}/draft": ("answer", 204),
     "POST /api/asks/{id}/cancel": ("answer ask", 200, 404),
     "GET /api/asks/{id}/events": ("read", 200),
+    "GET /api/runs": ("read", 200),
+    "GET /api/runs/{id}": ("read", 200),
+    "POST /api/runs/{id}/stop": ("answer", 200),
+    "POST /api/runs/{id}/resume": ("answer", 200),
     "GET /api/counts": ("read", 200),
     "GET /api/events": ("read", 200),
     "GET /api/events/stream": ("read", 200),
@@ -193,7 +202,9 @@ def served(path):
 def target(house, path):
     """A path with something real in it, and a body that fits."""
     values, about = {}, {}
-    if ("{id}" in path and "/tokens/" not in path) or path == "/api/answers":
+    if "/runs/{id}" in path:
+        values["id"] = add_run(house.store, state="stuck" if "resume" in path else "ready").id
+    elif ("{id}" in path and "/tokens/" not in path) or path == "/api/answers":
         about = house.ask()
         values["id"] = about.id
     if "{name}" in path or "/tokens/{id}" in path:
@@ -212,6 +223,7 @@ def body(house, path, ask):
         "/asks/{id}/message": lambda: {"text": "which?"},
         "/asks/{id}/draft": lambda: {"text": "perh"},
         "/asks/{id}/cancel": lambda: {"reason": "no need"},
+        "/runs/{id}/stop": lambda: {"reason": "no need"},
         "/people": lambda: {"name": new, "scopes": "read"},
         "/people/{name}/tokens": lambda: {"scopes": "read"},
         "/people/{name}/remove": lambda: {"sure": "yes"},

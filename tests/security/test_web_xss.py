@@ -7,14 +7,16 @@ from urllib.parse import quote, urlsplit
 import pytest
 from playwright.sync_api import expect
 from tests.conftest import a_person, an_agent
+from tests.run_records import add_run, answer, ask_of, call, turn
 from tests.security.markup import FIELDS, PICTURES, WORDS
 from tests.security.payloads import PAYLOADS
 
 from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
 from humangate.domain.calls import Call
+from humangate.domain.display import storable
 from humangate.errors import GateError
-from humangate.service import answering, asking, conversing, enrolling, telling
+from humangate.service import answering, asking, conversing, enrolling, running, telling
 
 # So many on one page; the pages are what takes time.
 AT_ONCE = 160
@@ -190,6 +192,52 @@ def test_no_text_of_an_ask_does_anything_on_its_page(real, watched):
         faults += [("settled", one) for one in watched.open(f"/asks/{talked.id}")]
         watched.page.goto("about:blank")
     assert faults == []
+
+
+def hostile_run(real, batch):
+    """A run with all of these texts in everything that it, its calls and its turns carry."""
+    # As the service has every text before it writes it.
+    batch = tuple(map(storable, batch))
+    store, whole, first = real.store, "\n\n".join(batch), batch[0]
+    signal = {"status": line(first)[:60], "summary": whole, "value": {first: batch}}
+    asks = {"status": "NEEDS_HUMAN", "question": whole, "options": list(batch)}
+    calls = [
+        *(call(store, str(n), line(one), one, value=one) for n, one in enumerate(batch[:40], 1)),
+        call(store, "41", "parallel", first, "open", value={first: batch}),
+        call(store, "41.1.1", first, first, value={one: [one] for one in batch}),
+        call(store, "41.2.1", state="failed", error={"kind": first, "message": whole}),
+        call(store, "42", label=first, state="waiting"),
+    ]
+    named = {"cli": first, "sent": whole, "words": whole, "fork_of": first}
+    turns = [
+        turn(store, "1", role=first, session=f"{len(batch)}{first}", signal=signal, **named),
+        turn(store, "2", role=first, session=first, by=first, signal=asks, **named),
+        turn(store, "42", role=first, session=f"open {whole}", **named),
+    ]
+    more = dict.fromkeys(("prompt", "flow", "reason", "error", "agent", "source"), whole)
+    more |= dict.fromkeys(("project", "folder", "root", "branch", "sponsor"), first)
+    run = add_run(store, calls, turns, result={first: batch}, **more)
+    ask = ask_of(store, run.id, "42", whole if whole.strip() else "x")
+    return run, ask
+
+
+@pytest.mark.proves("WEB-90", "WEB-17")
+def test_no_text_of_a_run_does_anything_on_its_page_or_in_the_list(real, watched):
+    """Every payload in prompt, flow, names, labels, values, signals, words, paths and errors."""
+    faults = []
+    for batch in BATCHES:
+        run, ask = hostile_run(real, batch)
+        faults += watched.open(f"/runs/{run.id}")
+        faults += watched.open(f"/runs/{run.id}?call={quote(batch[0])}&changes=shown")
+        watched.page.goto("about:blank")
+        answer(real.store, ask, "\n".join(batch), "\n".join(batch))
+        running.stop(real.store, run.id, a_person("bob"), "\n".join(batch)[:4000])
+        for path in (f"/runs/{run.id}", "/runs", f"/asks/{ask.id}"):
+            faults += watched.open(path)
+        watched.page.goto("about:blank")
+    watched.page.goto(f"{real.url}/api/runs")
+    assert watched.page.evaluate("document.querySelectorAll('script, img, svg').length") == 0
+    assert [*faults, *watched.deeds] == []
 
 
 @pytest.mark.proves("WEB-17")

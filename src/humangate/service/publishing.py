@@ -1,4 +1,4 @@
-"""One watcher per process that tells which asks have changed."""
+"""One watcher per process that tells which asks and runs have changed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from humangate.service.sweeping import sweep
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from humangate.domain.runs import Run
     from humangate.doors.store import Store
 
 # A bell comes back by itself much earlier; a fake one lets time fly.
@@ -20,7 +21,7 @@ _TRY_AGAIN_AFTER_SECONDS = 1.0
 
 
 class Publisher:
-    """A thread that hands on the ids of changed asks, and lets due ones fall due."""
+    """A thread that hands on the names of changed asks and runs, and lets due asks fall due."""
 
     def __init__(
         self,
@@ -35,6 +36,7 @@ class Publisher:
         # Before the thread starts: what happens from now on is not missed.
         self._seen = store.audit.head().seq
         self._looked_at = store.now()
+        self._running: dict[int, Run] = {}
         self._thread = threading.Thread(target=self._run, name="humangate-publisher", daemon=True)
         self._thread.start()
 
@@ -58,10 +60,13 @@ class Publisher:
                 seen, changed = self._store.audit.changed_since(self._seen)
                 # Drafts are no events, but people see that somebody is answering.
                 changed |= {ask_id for ask_id, _ in self._store.asks.drafting(self._looked_at)}
+                # Nor are turns of agents, but whoever writes one extends the claim of its run.
+                running = {run.id: run for run in self._store.runs.running()}
+                changed |= _differing(self._running, running)
                 if changed:
                     self._publish(changed)
                 # Only now: what was not told is looked at again after trouble.
-                self._seen, self._looked_at = seen, now
+                self._seen, self._looked_at, self._running = seen, now, running
                 bell.wait(_A_DAY_SECONDS)
         finally:
             bell.close()
@@ -69,3 +74,8 @@ class Publisher:
     def stop(self) -> None:
         self._stopped.set()
         self._thread.join()
+
+
+def _differing(before: dict[int, Run], after: dict[int, Run]) -> set[str]:
+    both = {**before, **after}
+    return {run.name for run in both.values() if before.get(run.id) != after.get(run.id)}

@@ -7,6 +7,7 @@ import json
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from humangate.domain.runs import run_of
 from humangate.service.publishing import Publisher
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ MOST_BEHIND = 1_000
 
 
 class Told(NamedTuple):
-    """One message of a stream; a draft has no number, for it is no event."""
+    """One message of a stream; drafts and agents at work have no number, for they are no events."""
 
     seq: int | None
     data: str
@@ -50,14 +51,14 @@ class Hub:
         def publish(ids: frozenset[str]) -> None:
             # In the publisher's own thread: one reading for everybody.
             entries = list(self._store.audit.entries(self.seq))
-            drafts = ids - {entry.event.subject for entry in entries}
-            call(self._tell, ids, entries, drafts)
+            others = ids - {entry.event.subject for entry in entries}
+            call(self._tell, ids, entries, others)
 
         self._publisher = Publisher(self._store, publish, lambda _: call(self.close))
 
-    def _tell(self, ids: frozenset[str], entries: list[Entry], drafts: frozenset[str]) -> None:
+    def _tell(self, ids: frozenset[str], entries: list[Entry], others: frozenset[str]) -> None:
         told = [Told(entry.seq, event_data(entry)) for entry in entries if entry.seq > self.seq]
-        told += [Told(None, json.dumps({"kind": "draft", "subject": one})) for one in drafts]
+        told += [Told(None, _unnumbered(one)) for one in others]
         self.seq = max([self.seq, *(one.seq for one in told if one.seq)])
         for ask_id in ids & self._waits.keys():
             for changed in self._waits[ask_id]:
@@ -117,3 +118,9 @@ def event_data(entry: Entry) -> str:
     event = entry.event
     about = {"seq": entry.seq, "at": entry.at, "kind": event.kind, "subject": event.subject}
     return json.dumps({**about, "actor": event.actor})
+
+
+def _unnumbered(subject: str) -> str:
+    """What changed without an event: somebody drafts an answer, or an agent of a run works."""
+    kind = "draft" if run_of(subject) is None else "working"
+    return json.dumps({"kind": kind, "subject": subject})

@@ -15,7 +15,7 @@ _REFUSALS = {
     401: "No login, or a token that is not known",
     403: "This login or token may not do this, or another site sent it",
     404: "There is none, or none that you may see",
-    409: "Somebody else settled it first; your answer is kept",
+    409: "Somebody else settled it first (your answer is kept), or the run is in no state for this",
     413: "Too much at once",
     415: "It is not JSON",
     422: "The answer does not fit the question",

@@ -15,7 +15,7 @@ from humangate.service.sweeping import fall_due
 from humangate.web import charts, forms, typed, views
 from humangate.web.printing import page
 from humangate.web.problems import problem_of
-from humangate.web.typed import field
+from humangate.web.typed import field, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,17 +171,11 @@ def cancel(visit: Visit) -> Response:
 
 
 def history(visit: Visit) -> Response:
-    limit, search = _number(visit.query.get("limit", ""), 100, 1000), visit.query.get("q", "")
+    limit, search = number(visit.query.get("limit", ""), 100, 1000), visit.query.get("q", "")
     found = visit.store.asks.settled(limit + 1, search)
     more = min(1000, limit * 4) if len(found) > limit and limit < 1000 else 0
     past = views.past(found[:limit])
     return page(visit, "history.html", "History · humangate", past=past, more=more, search=search)
-
-
-def _number(given: str, usual: int, most: int) -> int:
-    return (
-        min(most, int(given)) if given.isdecimal() and 0 < len(given) < 7 and int(given) else usual
-    )
 
 
 def numbers(visit: Visit) -> Response:

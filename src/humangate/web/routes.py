@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from humangate.domain.logins import SCOPES
-from humangate.web import api, entrance, members, pages, schemas as s
+from humangate.web import api, entrance, members, pages, runs, schemas as s
 from humangate.web.desk import Row
 
 READ, ANSWER, ASK, ADMIN = ("read",), ("answer",), ("ask",), ("admin",)
@@ -26,6 +26,10 @@ PAGES = (
     Row("POST", "/asks/{id}/message", pages.message, ANSWER),
     Row("POST", "/asks/{id}/draft", pages.draft, ANSWER),
     Row("POST", "/asks/{id}/cancel", pages.cancel, ANSWER),
+    Row("GET", "/runs", runs.list_page, READ),
+    Row("GET", "/runs/{id}", runs.run_page, READ),
+    Row("POST", "/runs/{id}/stop", runs.stop, ANSWER),
+    Row("POST", "/runs/{id}/resume", runs.resume, ANSWER),
     Row("GET", "/history", pages.history, READ),
     Row("GET", "/numbers", pages.numbers, READ),
     Row("GET", "/people", members.people, ADMIN),
@@ -71,6 +75,14 @@ API = (
     Row("PUT", "/api/asks/{id}/draft", api.put_draft, ANSWER, "Keep a draft; a soft deadline waits for it", s.DRAFT, gives=(204, None)),
     Row("POST", "/api/asks/{id}/cancel", api.cancel, ANSWER_OR_ASK, "Withdraw an ask", s.REASON, gives=(200, s.ASK_GIVEN)),
     Row("GET", "/api/asks/{id}/events", api.ask_events, READ, "The audit trail of an ask", gives=(200, s.EVENTS_GIVEN)),
+    Row(
+        "GET", "/api/runs", runs.list_runs, READ, "List runs, the newest first",
+        query=(("active", {"enum": ["true", "false"]}, "only those that have not ended"), _LIMIT),
+        gives=(200, s.RUNS_GIVEN),
+    ),
+    Row("GET", "/api/runs/{id}", runs.show_run, READ, "One run with its calls and turns", gives=(200, s.JOURNAL_GIVEN)),
+    Row("POST", "/api/runs/{id}/stop", runs.stop_run, ANSWER, "End a run: its agents, its asks", s.REASON, gives=(200, s.RUN_GIVEN)),
+    Row("POST", "/api/runs/{id}/resume", runs.resume_run, ANSWER, "Take an ended run up where it stopped", gives=(200, s.RUN_GIVEN)),
     Row("GET", "/api/counts", api.count_asks, READ, "How many wait in each project", gives=(200, s.COUNTS_GIVEN)),
     Row(
         "GET", "/api/events", api.list_events, READ, "The audit trail",

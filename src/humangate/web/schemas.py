@@ -8,6 +8,7 @@ from typing import Any
 from humangate.domain.asks import KINDS
 from humangate.domain.digests import canonical
 from humangate.domain.logins import SCOPES
+from humangate.domain.runs import STATES
 
 TEXT: dict[str, Any] = {"type": "string"}
 WORDS: dict[str, Any] = {"type": "string", "minLength": 1}
@@ -124,6 +125,30 @@ DRAFT_GIVEN = thing({"text": TEXT})
 PEOPLE_GIVEN: dict[str, Any] = {"type": "object", "required": ["people", "tokens", "groups"]}
 TOKEN_GIVEN = thing({"name": TEXT, "token": TEXT})
 COUNTS_GIVEN = many(thing({"project": TEXT, "waiting": {"type": "integer"}}))
+RUN_GIVEN: dict[str, Any] = {
+    "type": "object",
+    "required": ["id", "flow", "prompt", "state", "waiting_for"],
+    "properties": {
+        "id": {"type": "integer"},
+        "flow": TEXT,
+        "prompt": TEXT,
+        "state": {"enum": list(STATES)},
+        "reason": TEXT,
+        "result": ANYTHING,
+        "waiting_for": many(TEXT),
+        "created_at": _TIME,
+        "waiting_since": _TIME,
+        "ended_at": _TIME,
+    },
+}
+RUNS_GIVEN = many(RUN_GIVEN)
+_CALL_GIVEN = {"type": "object", "required": ["path", "name", "label", "state", "value"]}
+_TURN_GIVEN = {"type": "object", "required": ["id", "path", "number", "role", "signal"]}
+JOURNAL_GIVEN: dict[str, Any] = RUN_GIVEN | {
+    "required": [*RUN_GIVEN["required"], "calls", "turns"],
+    "properties": RUN_GIVEN["properties"]
+    | {"calls": many(_CALL_GIVEN), "turns": many(_TURN_GIVEN)},
+}
 
 
 def faults(schema: dict[str, Any], body: Any) -> str:

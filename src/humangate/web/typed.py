@@ -44,6 +44,13 @@ def field(form: FormData, name: str) -> str:
     return found.replace("\r\n", "\n") if isinstance(found, str) else ""
 
 
+def number(given: str, usual: int, most: int) -> int:
+    """A number of an address, within bounds; the usual one for whatever is none."""
+    return (
+        min(most, int(given)) if given.isdecimal() and 0 < len(given) < 7 and int(given) else usual
+    )
+
+
 def several(form: FormData, name: str) -> tuple[str, ...]:
     return tuple(one for one in form.getlist(name) if isinstance(one, str))
 

@@ -17,6 +17,8 @@ from humangate.domain.grouping import alike, groups
 from humangate.domain.outcomes import answer_text
 from humangate.domain.principals import TRUST
 from humangate.domain.requirements import why_not
+from humangate.domain.runs import run_of
+from humangate.domain.sessions import path_of
 from humangate.web import diffs, markdown
 
 if TYPE_CHECKING:
@@ -107,6 +109,7 @@ def ask(visit: Visit, one: Ask) -> dict[str, Any]:
     pending = store.asks.pending(MOST_LISTED) if one.pending else []
     return {
         "ask": one,
+        "of_run": _of_run(one),
         "heading": question.prompt if len(question.prompt) <= _LONGEST_HEADING else "",
         "prompt": _long(question.prompt),
         "call_diff": diffs.of_call(question.call) if question.call else None,
@@ -129,6 +132,12 @@ def ask(visit: Visit, one: Ask) -> dict[str, Any]:
         "uncounted": [_kept(one, a) for a in answers if a.outcome in ("late", "refused")],
         "trail": [_step(entry) for entry in store.audit.of_subject(one.id)],
     }
+
+
+def _of_run(one: Ask) -> tuple[int, str] | None:
+    """The run that waits for it, and its call."""
+    run = run_of(one.origin.owner)
+    return None if run is None else (run, path_of(one))
 
 
 def _long(text: str) -> Long:

@@ -6,6 +6,8 @@ const FLEETING = 20_000;
 const skew = Date.parse(document.body.dataset.now) - Date.now();
 // The newest event that this page tells of: whoever hears of a newer one looks again.
 let seen = Number(document.body.dataset.seq);
+// The runs that this page shows: none, every one, or the name of one.
+const { runs } = document.body.dataset;
 const find = (id) => document.getElementById(id);
 const all = (selector) => [...document.querySelectorAll(selector)];
 
@@ -39,11 +41,12 @@ let again = false;
 let soon = 0;
 
 function refreshSoon() {
-  clearTimeout(soon);
-  soon = setTimeout(refresh, WAKE);
+  // Not later for every further event: where agents are busy, that would be never.
+  soon ||= setTimeout(refresh, WAKE);
 }
 
 async function refresh() {
+  soon = 0;
   if (refreshing) { again = true; return; }
   refreshing = true;
   try {
@@ -70,22 +73,30 @@ function merge(fresh) {
   tick();
 }
 
+const isTyped = (field) => field.value !== field.defaultValue;
+
 function replace(old, made) {
   const focused = old.contains(document.activeElement) ? document.activeElement : null;
-  if (focused && !focused.matches("a[id]")) return;
+  const named = focused?.closest("a[id], details[id] > summary");
+  if (focused && !named) return;
+  // Nothing that somebody typed goes away.
+  if ([...old.querySelectorAll("input, textarea")].some(isTyped)) return;
   const scrolled = old.scrollTop;
-  const open = [...old.querySelectorAll("details")].map((one) => one.open);
-  [...made.querySelectorAll("details")].forEach((one, at) => { one.open = open[at] ?? one.open; });
+  const name = (one, at) => one.id || at;
+  const open = new Map([...old.querySelectorAll("details")].map((one, at) => [name(one, at), one.open]));
+  [...made.querySelectorAll("details")].forEach((one, at) => { one.open = open.get(name(one, at)) ?? one.open; });
   old.replaceWith(made);
   made.scrollTop = scrolled;
-  if (focused) find(focused.id)?.focus({ preventScroll: true });
+  if (!named) return;
+  const same = named.id ? find(named.id) : find(named.parentElement.id)?.querySelector("summary");
+  same?.focus({ preventScroll: true });
 }
 
 function end(form) {
   // Somebody else settled it: nothing can be sent any more, and nothing that was typed goes away.
   form.classList.add("over");
   for (const button of form.querySelectorAll("button")) button.disabled = true;
-  const typed = [...form.querySelectorAll("textarea, input[type=text], input[type=password]")].some((one) => one.value !== one.defaultValue);
+  const typed = [...form.querySelectorAll("textarea, input[type=text], input[type=password]")].some(isTyped);
   const kept = find("kept");
   if (kept) kept.textContent = `Settled elsewhere while you were here.${typed ? " What you typed still stands above, unsent." : ""}`;
   for (const past of all("#answering, .besides, .jump")) past.remove();
@@ -106,6 +117,11 @@ let newest = 0;
 let letGo = null;
 let asking = null;
 
+function concerns(subject) {
+  // Of runs, which change all the time, only pages that show them want to hear.
+  return typeof subject === "string" && (!subject.startsWith("run:") || runs === "every" || runs === subject);
+}
+
 function told(message) {
   if (message.state) {
     const back = state === "reconnecting…" && message.state === "live";
@@ -113,7 +129,7 @@ function told(message) {
     say(state, state !== "live");
     if (back) refreshSoon();
   }
-  if (message.changed || message.newest > seen) refreshSoon();
+  if (concerns(message.changed) || message.newest > seen) refreshSoon();
 }
 
 function tell(message) {
@@ -143,9 +159,9 @@ function hold() {
         newest = Number(lastEventId);
         tell({ state: "live", newest });
       });
-      stream.onmessage = ({ lastEventId }) => {
+      stream.onmessage = ({ lastEventId, data }) => {
         newest = Number(lastEventId);
-        tell({ changed: true });
+        tell({ changed: JSON.parse(data).subject });
       };
       stream.onerror = () => {
         tell({ state: "reconnecting…" });
@@ -243,7 +259,7 @@ const keys = {
   o: () => document.activeElement.matches(".entry a") && document.activeElement.click(),
   a: () => show(document.querySelector("[data-key=a]") ?? field(find("answer-field"))),
   r: () => show(document.querySelector("[data-key=r]") ?? find("back")),
-  u: () => { location.href = "/"; },
+  u: () => { location.href = document.querySelector(".back a")?.href ?? "/"; },
   "/": () => {
     const search = find("q");
     if (search.offsetParent) show(search);

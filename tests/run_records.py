@@ -1,0 +1,71 @@
+"""Runs written straight into a store, for whoever only looks at them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from humangate.domain.answers import Given
+from humangate.domain.asks import Origin
+from humangate.domain.runs import Carried, FlowCall, Run, RunChange, Turn, owner_of, started
+from humangate.service import answering, asking
+from humangate.service.asking import Request
+from tests.conftest import a_person
+
+DIFF = """diff --git a/login.py b/login.py
+--- a/login.py
++++ b/login.py
+@@ -1 +1,2 @@
+-pass
++import pkce
++pkce.start()
+"""
+
+
+def add_run(store, calls=(), turns=(), **more):
+    """A run with these records; `calls` and `turns` are made of what it is given."""
+    given = {"flow": "feature", "prompt": "Add login", "state": "running", **more}
+    new = Run(
+        **{
+            "id": 0,
+            "source": "/p/.gate/flows/feature.py",
+            "source_digest": "d" * 64,
+            "project": "/p",
+            "folder": "/p",
+            "root": "/p",
+            "sponsor": "person:ada",
+            "created_at": store.now(),
+            **given,
+        }
+    )
+    run = store.runs.add(new, [started(new, a_person())], Carried())
+    records = RunChange(run, tuple(c(run.id) for c in calls), tuple(t(run.id) for t in turns))
+    assert store.runs.change(records, run)
+    return run
+
+
+def call(store, path, name="run", label="coder", state="recorded", ago=0, took=60, **more):
+    """A call that began so many seconds ago."""
+    at = store.now() - timedelta(seconds=ago)
+    ended = at + timedelta(seconds=took) if state in ("recorded", "failed") else None
+    return lambda run: FlowCall(run, path, name, label, "", at, state, ended_at=ended, **more)
+
+
+def turn(store, path, number=1, role="coder", ago=0, took=60, **more):
+    at = store.now() - timedelta(seconds=ago)
+    given = {"cli": "claude", "session": "532ec6c2-9c1f", "sent": f"You are {role}.", **more}
+    over = at + timedelta(seconds=took) if given.get("signal") else None
+    given = {"ended_at": over} | given
+    name = f"t-{path}-{number}-{store.now().timestamp()}"
+    return lambda run: Turn(
+        id=f"{name}-{run}", run=run, path=path, number=number, role=role, started_at=at, **given
+    )
+
+
+def ask_of(store, run_id, path, prompt="Which way?", kind="text", **more):
+    """An ask that a call of a run waits for."""
+    origin = Origin("/p", "/p", "coder", "claude/1", owner=owner_of(run_id, path))
+    return asking.ask(store, Request(prompt, kind, **more), origin, a_person("gate")).ask
+
+
+def answer(store, ask, value, note="", who="ada"):
+    return answering.answer(store, ask.id, a_person(who)._replace(via="web"), Given(value, note))[1]
