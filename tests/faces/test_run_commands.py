@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import shutil
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
 from bench.hot import SLOW_MODULES
+from tests.conftest import a_person
 from tests.run_project import RunProject, lives, until
 
 from humangate import upkeep
 from humangate.cli import runs_screen
+from humangate.cli.following import Follower
+from humangate.domain.asks import Origin
+from humangate.domain.calls import make_call
+from humangate.domain.runs import RunChange, Turn
+from humangate.service import asking
+from humangate.service.asking import Request
+from humangate.wiring import Papers
 
 
 @pytest.fixture
@@ -220,6 +230,10 @@ def test_a_run_whose_driver_died_at_work_is_taken_over(world, project, started):
     first = until(project.pids)[0]
     process.kill()
     process.communicate()
+    assert world.ada.gate("status", "1").out.splitlines()[:2] == [
+        "Run 1: running",
+        "Whoever drove it is gone.",
+    ]
     project.go()
     code, out, _ = world.ada.gate("resume", "1")
     assert code == 0 and out.endswith("Run 1: completed\nResult: DONE\n") and not lives(first)
@@ -326,6 +340,10 @@ def test_the_logs_hold_what_agents_said_and_the_flow_logged(world, project, star
     assert len(world.ada.gate("logs", "1", "--call", "2").out.splitlines()) == 2
     first = json.loads(world.ada.gate("logs", "1", "--json").out.splitlines()[0])
     assert first["who"] == "quick" and first["text"].endswith("\x1b[31m")
+    with open(Papers(world.path).path(1), "a") as file:
+        file.write(f"10:00:00 3 quick  {'x' * 2_500_000}\n10:00:01 3 quick  last\n10:00:02 3 qu")
+    out = world.ada.gate("logs", "1", "--call", "3").out
+    assert len(out) > 2_500_000 and out.endswith("10:00:01 3 quick  last\n")
     process = started("run", "slow")
     until(project.pids)
     following = started("logs", "2", "--follow")
@@ -481,3 +499,85 @@ def test_a_run_that_sleeps_says_until_when_and_wakes_by_itself(world, project):
         lines[0] == "Run 1: ready" and lines[1].startswith("Sleeps until: 20") and len(lines) == 2
     )
     assert world.ada.gate("resume", "1").out.endswith("Run 1: completed\nResult: DONE\n")
+
+
+@pytest.mark.proves("RUN-322", "S2-45")
+def test_what_an_agent_at_work_wants_to_do_is_waited_for_too(world, project, started):
+    process = started("run", "slow")
+    until(project.pids)
+    call = make_call("Bash", {"command": "rm -rf build"}, "/w", "main")
+    request = Request("Allow Bash?", "approval", call=call)
+    ask = asking.ask(world.store, request, Origin(owner="run:1/2"), a_person()).ask
+    row = world.ada.gate("list").out.splitlines()[1]
+    assert row.split(None, 4)[2:] == ["running", "slow", "Allow Bash?"]
+    lines = world.ada.gate("status", "1").out.splitlines()
+    assert lines[:2] == ["Run 1: running", "Agent: slow"]
+    assert lines[2] == f"Session: {world.store.runs.turns(1)[-1].session}"
+    assert lines[3].endswith(" (call 2)") and lines[4] == "Waiting for: Allow Bash?"
+    assert lines[5:] == ["", f"Use 'gate answer {ask.id} yes|no' to answer it."]
+    assert f"⏸ {ask.id}  Allow Bash?" in seen(process, f"⏸ {ask.id}")
+    world.ada.gate("answer", ask.id, "no")
+    project.go()
+    assert f"✗ {ask.id} rejected by person:ada" in ended(process)[1]
+
+
+@pytest.mark.proves("S2-52", "RUN-301")
+def test_where_an_agent_can_be_joined_that_is_said_first(world, project):
+    world.ada.gate("run", "gated", "--detach")
+    made, session = project.run(1), "abc-123-def"
+    origin = Origin(owner="run:1/1", session=f"claude/{session}")
+    ask = asking.ask(world.store, Request("Which way?"), origin, a_person()).ask
+    turn = Turn(
+        "t-1", 1, "1", 1, "coder", "claude", session, "sent", ask.opened_at, ended_at=ask.opened_at
+    )
+    waiting = made._replace(
+        state="waiting_human", agent="coder", reason="Which way?", waiting_since=ask.opened_at
+    )
+    assert world.store.runs.change(RunChange(waiting, turns=(turn,)), made)
+    lines = world.ada.gate("status", "1").out.splitlines()
+    assert lines.pop(4).startswith("Waiting since: ")
+    assert lines == [
+        "Run 1: waiting_human",
+        "Agent: coder",
+        "Session: abc-123-def",
+        "Reason: Which way?",
+        "",
+        "Use 'gate continue 1' to open the Claude session.",
+        f"Use 'gate answer {ask.id} TEXT' to answer it.",
+    ]
+    asked = Follower(world.store, 1, from_now=True).look()[0]
+    assert asked.line == (
+        f"⏸ {ask.id}  Which way?\n  Answer: gate answer {ask.id} TEXT   "
+        "with the agent: gate continue 1   all that waits: gate inbox"
+    )
+
+
+@pytest.mark.proves("RUN-320", "CLI-13")
+@pytest.mark.parametrize("plain", [True, False])
+def test_without_colours_there_is_no_line_that_changes(world, project, plain):
+    ours, theirs = pty.openpty()
+    environ = world.ada.environ | {"TERM": "xterm", "NO_COLOR": "1" if plain else ""}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "humangate", "run", "simple"],
+        env=environ, cwd=world.ada.folder, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
+    )  # fmt: skip
+    os.close(theirs)
+    said = b""
+    # The end of a terminal is an error.
+    with suppress(OSError):
+        while part := os.read(ours, 4096):
+            said += part
+    os.close(ours)
+    assert process.wait(30) == 0 and b"Run 1: completed" in said
+    assert (b"\x1b[2K" in said, b"\x1b[31m" in said) == (not plain, False)
+
+
+@pytest.mark.proves("RUN-323")
+def test_a_run_goes_on_when_nobody_reads_what_it_says(world, project, started):
+    process = started("run", "slow")
+    seen(process, "Run 1: slow")
+    process.stdout.close()
+    until(project.pids)
+    project.go()
+    project.is_in(1, "completed")
+    assert process.wait(30) == 1 and "Traceback" not in process.stderr.read()

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate import wiring
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _LOOK_EVERY_SECONDS = 0.2
 _WIDEST = 4_000
+_MOST_BYTES = 1_000_000
 # These show themselves by what people are asked, or by what is said.
 _SILENT = ("setup", "pause", "ask", "log", "now", "random", "read")
 
@@ -46,15 +48,13 @@ class Papers:
             self._read_bytes = os.path.getsize(self._path)
 
     def read(self) -> list[Said]:
-        """Whole lines only: somebody may be writing."""
-        try:
-            with open(self._path, "rb") as file:
-                file.seek(self._read_bytes)
-                new = file.read()
-        except FileNotFoundError:
-            return []
-        self._read_bytes += len(new)
-        *lines, self._rest = (self._rest + new).split(b"\n")
+        """The next lines, not all at once; whole ones only, for somebody may be writing."""
+        lines: list[bytes] = []
+        with suppress(FileNotFoundError), open(self._path, "rb") as file:
+            file.seek(self._read_bytes)
+            while not lines and (new := file.read(_MOST_BYTES)):
+                self._read_bytes += len(new)
+                *lines, self._rest = (self._rest + new).split(b"\n")
         return [_said(line.decode("utf-8", "replace")) for line in lines]
 
 
@@ -252,11 +252,13 @@ class LiveView:
         self._store.close()
 
     def _follow(self) -> None:
-        while not self._ended.is_set():
-            began = time.monotonic()
-            self._look()
-            # However long a run's record is, looking at it must not slow it down.
-            self._ended.wait(max(_LOOK_EVERY_SECONDS, 5 * (time.monotonic() - began)))
+        # When nobody reads any more the run goes on all the same.
+        with suppress(BrokenPipeError):
+            while not self._ended.is_set():
+                began = time.monotonic()
+                self._look()
+                # However long a run's record is, looking at it must not slow it down.
+                self._ended.wait(max(_LOOK_EVERY_SECONDS, 5 * (time.monotonic() - began)))
 
     def _look(self) -> None:
         news = self._follower.look()

@@ -38,9 +38,10 @@ def run(args: argparse.Namespace) -> int:
     try:
         while True:
             ended = runs_screen.find(store, args.id).ended
-            for said in papers.read():
-                if not args.call or is_beneath(said.path, args.call):
-                    _print(said, args.json)
+            while some := papers.read():
+                for said in some:
+                    if not args.call or is_beneath(said.path, args.call):
+                        _print(said, args.json)
             sys.stdout.flush()
             if ended or not args.follow:
                 return 0

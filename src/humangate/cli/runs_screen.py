@@ -6,6 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from humangate import processes
 from humangate.cli.screen import coloured, columns
 from humangate.domain.display import cell, frame, inert_line
 from humangate.errors import NotFoundError, UsageError
@@ -101,7 +102,7 @@ def status_lines(store: Store, run: Run, now: datetime, is_worked_at: bool) -> l
     if run.state == "waiting_human":
         return lines + _waiting(store, run, now)
     if run.state == "running":
-        return lines + _running(store, run, now)
+        return lines + _running(store, run, now, is_worked_at)
     if run.state == "ready":
         return lines + _ready(run, now, is_worked_at)
     if run.state == "completed":
@@ -139,7 +140,10 @@ def _how_to_go_on(run: Run, asks: list[Ask], turn: Turn | None) -> list[str]:
     return lines + [f"Use '{how_to_answer(ask)}' to answer it." for ask in asks]
 
 
-def _running(store: Store, run: Run, now: datetime) -> list[str]:
+def _running(store: Store, run: Run, now: datetime, is_worked_at: bool) -> list[str]:
+    if not is_worked_at and not processes.lives(processes.parse(run.owner)):
+        gone = f"Use 'gate resume {run.id}' to take it up where it stopped."
+        return ["Whoever drove it is gone.", "", gone]
     lines = [f"Agent: {inert_line(agent_of(run), 60)}"]
     working = [turn for turn in store.runs.turns(run.id) if not turn.ended_at]
     for turn in working:
