@@ -13,7 +13,7 @@ import tempfile
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from playwright.sync_api import sync_playwright
 
@@ -21,6 +21,7 @@ from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
 from humangate.domain.calls import make_call
 from humangate.domain.principals import Caller, person
+from humangate.domain.runs import Carried, FlowCall, Run, RunChange, Turn, owner_of, started
 from humangate.service import answering, asking, enrolling, telling
 from humangate.service.asking import Request
 from humangate.service.sweeping import sweep
@@ -101,7 +102,7 @@ def main() -> None:
         store = open_throwaway_store(path, clock)
         token = enrolling.add(store, ADA, "ada", ("ask", "answer", "read", "admin"), "laptop")
         _past(store, clock)
-        shown = _present(store, clock)
+        shown = _present(store, clock) | {"run": _run(store, clock)}
         store.close()
         environ = {"PATH": os.environ["PATH"], "HOME": folder, "GATE_STORE": path}
         server = subprocess.Popen(
@@ -194,6 +195,61 @@ def _present(store: Store, clock: Clock) -> dict[str, str]:
     return {"edit": edit, "push": push, "form": form}
 
 
+def _run(store: Store, clock: Clock) -> str:
+    """A run with an architect, a gate and two branches, of which one waits."""
+    clock.ago = timedelta(hours=2)
+    at = store.now()
+    new = Run(
+        id=0, flow="feature", source=f"{SHOP}/.gate/flows/feature.py", source_digest="",
+        prompt="Add coupons: one per order, with an end date, and tests for it.", project=SHOP,
+        sponsor=ADA.principal, created_at=at, folder=SHOP, root=SHOP, state="running", agent="coder",
+    )  # fmt: skip
+    run = store.runs.add(new, [started(new, ADA)], Carried())
+    later = [at + timedelta(minutes=minutes) for minutes in (0, 14, 62, 81, 96)]
+
+    def call(
+        path: str, name: str, label: str, begin: int, end: int | None, **more: Any
+    ) -> FlowCall:
+        over = {"state": "recorded", "ended_at": later[end]} if end else {}
+        return FlowCall(run.id, path, name, label, "", later[begin], **over | more)
+
+    def turn(path: str, role: str, session: str, begin: int, end: int, **signal: str) -> Turn:
+        return Turn(
+            f"t-{path}", run.id, path, 1, role, "claude", session, f"You are the {role}. …",
+            later[begin], ended_at=later[end], signal=signal, words="I have read what there is. …",
+        )  # fmt: skip
+
+    def ask(path: str, minutes: int, prompt: str, kind: str, **more: Any) -> str:
+        clock.ago = timedelta(hours=2) - timedelta(minutes=minutes)
+        owner = owner_of(run.id, path)
+        return _ask(store, "feature", prompt, kind=kind, owner=owner, **more)
+
+    gate = ask("2", 14, "Approve architecture?", "approval")
+    clock.ago = timedelta(minutes=58)
+    answering.answer(store, gate, ADA, Given("yes", "keep it in one table"))
+    question = ask(
+        "3.1.1", 81, "May a coupon be used with a sale?", "choice", options=("Yes", "No")
+    )
+    said = "Coupons get a table of their own; totals take one coupon and round once, at the end."
+    calls = (
+        call("1", "run", "architect", 0, 1),
+        call("2", "pause", "Approve architecture?", 1, 2, ask_id=gate),
+        call("3", "parallel", "", 2, None),
+        call("3.1.1", "run", "coder", 2, None, state="waiting", ask_id=question),
+        call("3.2.1", "run", "tester", 2, 3),
+        call("3.2.2", "step", "coverage", 3, 4, value={"before": 91.4, "after": 92.0}),
+    )
+    turns = (
+        turn("1", "architect", "c90379fe-2b1d", 0, 1, status="DONE", summary=said),
+        turn("3.1.1", "coder", "532ec6c2-9c1f", 2, 3, status="NEEDS_HUMAN", question="May a coupon be used with a sale?"),
+        turn("3.2.1", "tester", "c37e3e6b-0f52", 2, 3, status="DONE", summary="9 tests that fail as they should."),
+    )  # fmt: skip
+    parked = run._replace(state="waiting_human", waiting_since=later[3])
+    assert store.runs.change(RunChange(parked, calls, turns), run)
+    clock.ago = timedelta()
+    return str(run.id)
+
+
 def _take(browser: Browser, link: str, url: str, shown: dict[str, str]) -> None:
     page = browser.new_context(viewport=WIDE, color_scheme="light").new_page()
     page.goto(link)
@@ -202,14 +258,15 @@ def _take(browser: Browser, link: str, url: str, shown: dict[str, str]) -> None:
     _shoot(page, f"{url}/asks/{shown['edit']}", "inbox")
     _shoot(page, f"{url}/history", "history")
     _shoot(page, f"{url}/asks/{shown['form']}", "form")
+    _shoot(page, f"{url}/runs/{shown['run']}", "run", whole=True)
     dark = browser.new_context(viewport=PHONE, color_scheme="dark", storage_state=state)
     _shoot(dark.new_page(), f"{url}/asks/{shown['push']}", "phone")
 
 
-def _shoot(page: Page, url: str, name: str) -> None:
+def _shoot(page: Page, url: str, name: str, *, whole: bool = False) -> None:
     page.goto(url)
     page.get_by_text("live", exact=True).wait_for()
-    page.screenshot(path=PICTURES / f"{name}.png")
+    page.screenshot(path=PICTURES / f"{name}.png", full_page=whole)
     print(f"docs/pictures/{name}.png  {(PICTURES / f'{name}.png').stat().st_size // 1000} KB")
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _MEANINGS = {
     "ask": "open asks, and take their answers",
-    "answer": "answer, ask back and withdraw",
-    "read": "see everything that was asked and answered",
+    "answer": "answer, ask back and withdraw; stop and resume runs",
+    "read": "see everything that was asked and answered, and every run",
     "admin": "manage people and tokens",
 }
 
