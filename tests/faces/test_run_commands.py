@@ -323,7 +323,13 @@ def test_who_only_looks_on_leaves_the_work_to_a_worker(world, project, started):
     until(lambda: upkeep.is_worked_at(world.path))
     world.ada.gate("run", "slow", "--detach")
     until(project.pids)
+    leaving = started("watch", "1")
+    seen(leaving, "▸ 2 slow")
+    leaving.send_signal(signal.SIGINT)
+    code, _, err = ended(leaving)
+    assert code == 130 and "Run 1 goes on without you: gate watch 1" in err
     watching = started("watch", "1")
+    seen(watching, "▸ 2 slow")
     project.go()
     code, out, _ = ended(watching)
     assert code == 0 and out.endswith("Run 1: completed\nResult: DONE\n")
@@ -413,6 +419,11 @@ def test_a_run_that_cannot_be_made_leaves_nothing_behind(world, project):
     assert ran.code == 2 and "--in-place" in ran.err and project.run(1) is None
     assert world.ada.gate("list").out.startswith("There are no runs yet.")
     assert world.ada.gate("audit", "verify").code == 0
+    world.ada.gate("run", "simple", "--no-exec")
+    made = project.run(1) or project.run(2)
+    assert world.store.runs.change(RunChange(made._replace(folder="")), made)
+    ran = world.ada.gate("resume", str(made.id))
+    assert ran.code == 7 and "never got a folder to work in" in ran.err
 
 
 @pytest.mark.proves("RUN-314", "LAW-10")
