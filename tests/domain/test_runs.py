@@ -276,6 +276,16 @@ def test_an_approval_that_nothing_came_after_counts_in_the_fork():
     assert [call.path for call in runs.shared(calls, "2")] == ["1.2.1"]
 
 
+@pytest.mark.proves("RUN-418")
+def test_a_fork_shares_no_call_that_is_not_over():
+    calls = [
+        a_call("1", "parallel", "failed"),
+        a_call("1.1.1", "ask", "waiting"),
+        a_call("2", "run"),
+    ]
+    assert [call.path for call in runs.shared(calls, "2")] == ["1"]
+
+
 @pytest.mark.proves("RUN-418", "RUN-407")
 def test_turns_are_taken_along_with_their_calls_once_they_are_over():
     turns = [a_turn("1"), a_turn("2", "t-2"), a_turn("1", "t-3", None)]

@@ -463,6 +463,27 @@ def test_what_an_agent_did_not_wait_for_is_withdrawn_with_its_turn(house):
     assert {one.note for one in house.store.asks.settled(9)} == {"the agent's turn is over"}
 
 
+@pytest.mark.proves("RUN-449", "RUN-455")
+@pytest.mark.parametrize("what", ["closing", "turn is over"])
+def test_nobody_is_asked_for_a_process_that_closes_or_an_agent_that_is_gone(house, what):
+    permits = []
+
+    def wants(_order, events):
+        permits.append(events.permit)
+        if what == "closing":
+            house.driver.close()
+            return events.permit("Bash", {"command": "make"}, "call-1") or done()
+        return done()
+
+    house.agent("coder", wants)
+    over = house.go(one_run())
+    if what == "closing":
+        assert over.state == "ready" and house.ask().pending
+    else:
+        assert not permits[0]("Bash", {"command": "make"}, "call-1").allow
+        assert house.store.asks.settled(9)[0].note == "the agent's turn is over"
+
+
 # After a crash
 
 
@@ -620,6 +641,14 @@ def test_an_agent_that_cannot_be_proven_gone_is_a_question(house, monkeypatch, a
         assert house.resume().state == "completed"
 
 
+@pytest.mark.proves("RUN-450", "RUN-446")
+def test_an_agent_that_broke_down_is_told_that_it_was_interrupted(house):
+    coder = house.agent("coder", OSError("the pipe broke"), done("went on"))
+    assert house.go(one_run()).reason == "StepFailedError: OSError: the pipe broke"
+    assert house.resume().result == ["DONE", "", "went on"]
+    assert "You were interrupted" in coder.sent[1] and not coder.orders[1].fresh
+
+
 # Sessions that somebody holds
 
 
@@ -658,6 +687,23 @@ def test_the_session_of_somebody_who_died_is_free(house):
     held_turn(house, process="an-earlier-boot/7/7")
     assert house.answered("PKCE").result == ["DONE", "", "used"]
     assert len(coder.orders) == 2
+
+
+@pytest.mark.proves("RUN-451")
+def test_a_session_left_open_by_somebody_who_died_is_free_for_another_call(house):
+    coder = house.agent("coder", done(), done("second"))
+    house.go(lambda _: [run("coder").status, bool(pause("Go?")), run("coder").summary])
+    held_turn(house, process="an-earlier-boot/7/7")
+    assert house.answered("yes").result == ["DONE", True, "second"]
+    assert house.store.runs.turn("t-joined").ended_at and len(coder.orders) == 2
+
+
+@pytest.mark.proves("RUN-451")
+def test_a_person_who_looks_around_does_not_wake_a_call_that_waits_for_them(house):
+    coder = house.agent("coder", needs("Which?"), done("used"))
+    house.go(one_run())
+    held_turn(house)
+    assert house.drive().state == "waiting_human" and len(coder.orders) == 1
 
 
 @pytest.mark.proves("RUN-451", "S2-16", "S2-43")

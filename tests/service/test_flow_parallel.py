@@ -376,3 +376,20 @@ def test_an_agent_whose_neighbour_failed_is_not_asked_about_again(house):
 
     over = house.go(both)
     assert over.result == "told" and house.pending() == []
+
+
+@pytest.mark.proves("RUN-433", "RUN-403")
+def test_what_a_failed_branch_left_behind_wakes_nobody(each_house):
+    house = each_house
+
+    @flow
+    def forgiving(_):
+        try:
+            parallel(asks("A"), fails())
+        except BranchFailedError:
+            return bool(pause("Go on?"))
+        return None
+
+    waiting = house.go(forgiving)
+    assert waiting.state == "waiting_human" and house.store.runs.ready(9) == []
+    assert house.answered("yes").result is True

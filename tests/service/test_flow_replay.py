@@ -308,10 +308,11 @@ def test_reading_gives_the_same_text_for_ever(house):
 
 
 @pytest.mark.proves("RUN-436")
-@pytest.mark.parametrize("path", ["../outside", "link", "nothing", "bytes", ".", "huge"])
+@pytest.mark.parametrize("path", ["../outside", "link", "nothing", "bytes", ".", "huge", "pipe"])
 def test_what_is_no_text_of_the_runs_folder_is_not_read(house, tmp_path, path, monkeypatch):
     (tmp_path / "outside").write_text("x", encoding="utf-8")
     os.symlink(tmp_path / "outside", os.path.join(house.folder, "link"))
+    os.mkfifo(os.path.join(house.folder, "pipe"))
     for name, data in (("bytes", b"\xff\xfe"), ("huge", b"x" * 4_000_001)):
         with open(os.path.join(house.folder, name), "wb") as file:
             file.write(data)

@@ -6,7 +6,7 @@ import pytest
 from tests.conftest import a_person
 from tests.flow_harness import done, each_house, house, needs, real_house
 
-from humangate import UsageError, ask, flow, pause, run, stuck
+from humangate import StepFailedError, UsageError, ask, flow, pause, run, stuck
 from humangate.service import asking
 
 __all__ = ["each_house", "house", "real_house"]
@@ -239,6 +239,25 @@ def test_what_nobody_answers_in_time_ends_as_the_flow_says(house, what, on_timeo
         # Whoever takes it up again asks anew.
         assert house.resume().state == "waiting_human" and len(house.pending()) == 1
         assert house.answered("yes").state == "completed"
+
+
+@pytest.mark.proves("RUN-423", "RUN-427")
+def test_a_timeout_that_fails_does_so_again_when_it_is_replayed(house):
+    seen = []
+
+    @flow(on_timeout="fail", human_timeout=60)
+    def careful(_):
+        try:
+            pause("Go?")
+        except StepFailedError as error:
+            seen.append((error.kind, error.message))
+        return bool(pause("And now?"))
+
+    house.go(careful)
+    house.clock.advance(60)
+    house.drive()
+    assert house.answered("yes").result is True
+    assert len(seen) == 2 and seen[0] == seen[1] and seen[0][0] == "TimedOutError"
 
 
 @pytest.mark.proves("RUN-423", "S2-24")

@@ -359,7 +359,7 @@ def shared(calls: Sequence[FlowCall], path: str) -> list[FlowCall]:
     if not any(call.path == path for call in calls):
         raise UsageError(f"there is no call {path}; gate show lists them")
     # Call 0 made the folder ready; the new run has one of its own.
-    before = [call for call in calls if 0 < order(call.path)[0] < int(path)]
+    before = [call for call in calls if call.over and 0 < order(call.path)[0] < int(path)]
     used = [
         call.path
         for call in before

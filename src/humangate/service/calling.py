@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -236,7 +237,11 @@ def read(branch: Branch, path: str) -> str:
 def _text(folder: str, wanted: str) -> str:
     if os.path.commonpath([folder, wanted]) != folder:
         raise UsageError(f"{wanted} lies outside of the run's folder")
-    with open(wanted, encoding="utf-8") as file:
+    # Not waited for: an agent may have put a pipe there.
+    descriptor = os.open(wanted, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, encoding="utf-8") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise UsageError(f"{wanted} is no file")
         text = file.read(_MOST_READ_CHARACTERS + 1)
     if len(text) > _MOST_READ_CHARACTERS:
         raise UsageError(f"{wanted} is longer than {_MOST_READ_CHARACTERS} characters")

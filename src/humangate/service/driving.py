@@ -89,7 +89,7 @@ class Driver:
             # Other branches may be at work: what becomes of their agents now is nobody's result.
             drive.closing.set()
             reason = f"interrupted; go on with: gate resume {drive.run.id}"
-            at = " ".join(turn.path for turn in drive.turns.values() if not turn.ended_at)
+            at = " ".join(turn.path for turn in drive.all_turns() if not turn.ended_at)
             self._end(drive, runs.give_up(drive.run, reason, at, self._store.now()))
             end_agents(drive)
             raise
@@ -150,7 +150,7 @@ class Driver:
 
 def end_agents(drive: Drive) -> None:
     """Whoever worked for this run before is gone; what it left at work must go, too."""
-    for turn in list(drive.turns.values()):
+    for turn in drive.all_turns():
         if turn.process and not turn.ended_at and not turn.by:
             processes.end(processes.parse(turn.process), ("GATE_TURN", turn.id))
 

@@ -147,8 +147,13 @@ class Drive:
         with self.lock:
             self.turns.update({turn.id: turn for turn in self.store.runs.turns(self.run.id)})
 
+    def all_turns(self) -> list[Turn]:
+        """As they are now: other branches add to them."""
+        with self.lock:
+            return list(self.turns.values())
+
     def next_turn_number(self, path: str) -> int:
-        return sum(turn.path == path for turn in self.turns.values()) + 1
+        return sum(turn.path == path for turn in self.all_turns()) + 1
 
 
 class Branch:

@@ -82,7 +82,8 @@ class MemoryRuns:
 
     def _was_answered(self, run: Run) -> bool:
         for call in self.calls(run.id):
-            ask = self._store.asks.get(call.ask_id) if call.state == "waiting" else None
+            waits = call.state == "waiting" and call.path in run.at_path.split()
+            ask = self._store.asks.get(call.ask_id) if waits else None
             if ask and (not ask.pending or (ask.asked_back > ask.heard and call.name == "run")):
                 return True
         return False

@@ -21,6 +21,8 @@ UPDATE runs SET state = 'ready', ready_at = NULL
 WHERE id = ? AND state = 'waiting_human' AND EXISTS (
     SELECT 1 FROM calls JOIN asks ON asks.id = calls.ask_id
     WHERE calls.run = runs.id AND calls.state = 'waiting'
+        -- Others may have been left behind, as by a branch whose neighbour failed.
+        AND instr(' ' || runs.at_path || ' ', ' ' || calls.path || ' ')
         AND (asks.status <> 'pending' OR (asks.asked_back > asks.heard AND calls.name = 'run'))
 );
 
