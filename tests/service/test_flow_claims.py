@@ -409,6 +409,36 @@ def test_a_worker_survives_trouble_with_one_run(house, capsys):
     assert "run 1: the disk is full" in capsys.readouterr().err
 
 
+@pytest.mark.proves("RUN-454", "RUN-458")
+def test_a_worker_outlives_trouble_while_it_looks(house, capsys):
+    looks, driven = [], []
+
+    def troubled():
+        looks.append(1)
+        house.clock.advance(2)
+        if len(looks) < 3:
+            raise StoreTroubleError("it was busy")
+        made.stop()
+
+    house.start(lambda _: 1)
+    made = Worker(house.store, driven.append, list, troubled, 1)
+    made.work()
+    assert len(looks) == 3 and capsys.readouterr().err.count("it was busy") == 2
+
+
+@pytest.mark.proves("RUN-454")
+def test_a_worker_whose_slots_are_taken_does_not_spin(house):
+    house.go(lambda _: sleep(5))
+    made = Worker(house.store, house.driver.drive, list, lambda: None, 1)
+    assert made._patience() == 1.0
+    house.clock.advance(4.5)
+    assert made._patience() == 0.5
+    house.clock.advance(5)
+    assert made._patience() == 0.005
+    made._busy.add(99)
+    assert made._patience() == 1.0
+
+
 @pytest.mark.proves("RUN-454")
 def test_a_busy_worker_takes_nothing_over(house):
     house.start(lambda _: 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from humangate.errors import GateError
@@ -41,9 +42,14 @@ class Worker:
         bell = self._store.bell()
         try:
             while not self._stopped.is_set():
-                self._look()
-                self._start_ready()
-                bell.wait(self._patience())
+                patience = _LOOK_EVERY_SECONDS
+                try:
+                    self._look()
+                    self._start_ready()
+                    patience = self._patience()
+                except GateError as error:
+                    print(f"gate: {error}", file=sys.stderr)
+                bell.wait(patience)
         finally:
             bell.close()
 
@@ -52,7 +58,8 @@ class Worker:
 
     def _patience(self) -> float:
         asleep = self._store.runs.next_ready_at()
-        if asleep is None:
+        # With every slot taken, whoever gets free looks for what is due.
+        if asleep is None or len(self._busy) >= self._slots:
             return _LOOK_EVERY_SECONDS
         left = (asleep - self._store.now()).total_seconds()
         return min(_LOOK_EVERY_SECONDS, max(0.005, left))
@@ -103,7 +110,9 @@ class Worker:
             finally:
                 with self._lock:
                     self._busy.discard(run.id)
-            run = self._next()
+                run = None
+            with suppress(GateError):
+                run = self._next()
 
     def wait_idle(self, seconds: float) -> bool:
         """Whether nothing is driven any more, within so long."""
