@@ -119,7 +119,7 @@ class _Agent:
         return self._drive.calls.get(self._path, self._fresh_call)
 
     def _turns(self) -> list[Turn]:
-        mine = [turn for turn in self._drive.turns.values() if turn.path == self._path]
+        mine = [turn for turn in self._drive.all_turns() if turn.path == self._path]
         return sorted(mine, key=lambda turn: turn.number)
 
     def work(self) -> Signal:
@@ -203,7 +203,7 @@ class _Agent:
         if wanted == "role":
             mine = [
                 turn
-                for turn in self._drive.turns.values()
+                for turn in self._drive.all_turns()
                 if turn.role == self._role.name and turn.cli == self._role.cli and turn.session and turn.process
                 # A branch has sessions of its own: two of them at once would share one.
                 and turn.path.rpartition(".")[0] == self._path.rpartition(".")[0]
@@ -227,6 +227,7 @@ class _Agent:
         session: str | None = None,
         fork_of: str = "",
         ask_id: str = "",
+        instead_of: Turn | None = None,
     ) -> Turn:
         """Open a turn, run it to its end, and close it."""
         before = self._turns()
@@ -244,10 +245,10 @@ class _Agent:
             fork_of=fork_of,
             ask_id=ask_id,
         )
-        return self._run(turn)
+        return self._run(turn, instead_of)
 
-    def _run(self, turn: Turn) -> Turn:
-        self._open(turn)
+    def _run(self, turn: Turn, instead_of: Turn | None) -> Turn:
+        self._open(turn, instead_of)
         with self._drive.lock:
             self._drive.agents[turn.id] = turn
         try:
@@ -269,23 +270,24 @@ class _Agent:
             self._branch.raise_always(Closing())
         return self._close(turn.id, ended)
 
-    def _open(self, turn: Turn) -> None:
-        self._must_be_free(turn)
+    def _open(self, turn: Turn, instead_of: Turn | None) -> None:
+        turns = [one for one in (instead_of, turn) if one]
+        self._must_be_free(turns)
         call = self._call
         # That an answer is on its way, and that it was heeded, is one write.
         heeded = call.state == "waiting" and turn.ask_id == call.ask_id
         call = _heeded(call) if heeded else call._replace(state="open")
         try:
-            self._drive.put(call, turn, agent=self._role.name)
+            self._drive.put(call, *turns, agent=self._role.name)
         except Overtaken:
             # Perhaps not the run, but its agent's session: a person was faster.
-            self._must_be_free(turn)
-            self._drive.put(call, turn, agent=self._role.name)
+            self._must_be_free(turns)
+            self._drive.put(call, *turns, agent=self._role.name)
 
-    def _must_be_free(self, turn: Turn) -> None:
+    def _must_be_free(self, turns: list[Turn]) -> None:
         """A session has one holder; while a person has it open, this call waits."""
-        holder = self._drive.store.runs.holder(turn.cli, turn.session)
-        if holder is None or holder.id == turn.id:
+        holder = self._drive.store.runs.holder(turns[-1].cli, turns[-1].session)
+        if holder is None or holder.id in [turn.id for turn in turns]:
             return
         if holder.by and not claiming.holds(holder):
             self._drive.put(self._call, holder._replace(ended_at=self._drive.store.now()))
@@ -296,7 +298,7 @@ class _Agent:
     def _order(self, turn: Turn) -> Order:
         sent_before = bool(turn.session) and any(
             one.session == turn.session and one.process and one.id != turn.id
-            for one in self._drive.turns.values()
+            for one in self._drive.all_turns()
         )
         return Order(
             turn_id=turn.id,
@@ -347,7 +349,7 @@ class _Agent:
             words=ended.words[-_MOST_WORDS:],
         )
         drive.put(self._call, turn)
-        self._withdraw_permissions()
+        self._withdraw_permissions(turn)
         return turn
 
     def _hand_over(self, turn: Turn) -> None:
@@ -381,12 +383,24 @@ class _Agent:
             return closed
         heard = bool(turn.process) and self._driver.heard(turn.session, turn.id, drive.run.folder)
         if not heard:
-            return self._run(turn._replace(process="", started_at=drive.store.now()))
-        drive.put(self._call, turn._replace(ended_at=drive.store.now()))
+            return self._send_again(turn)
         return self._send(
             lambda new: sending.interrupted(new, turn.id, self._signal_file(new)),
             ask_id=turn.ask_id,
+            instead_of=turn._replace(ended_at=drive.store.now()),
         )
+
+    def _send_again(self, unheard: Turn) -> Turn:
+        """Under another name: whoever opened that turn may wake up and end all that bears its name."""
+        now, turn_id = self._drive.store.now(), make_id(12, os.urandom(16), "t-")
+        turn = unheard._replace(
+            id=turn_id,
+            number=self._drive.next_turn_number(self._path),
+            sent=unheard.sent.replace(unheard.id, turn_id),
+            process="",
+            started_at=now,
+        )
+        return self._run(turn, unheard._replace(process="", ended_at=now))
 
     def _recover_joined(self, turn: Turn) -> Turn | None:
         if not claiming.holds(turn):
@@ -542,11 +556,13 @@ class _Agent:
             owner=runs.owner_of(run.id, self._path),
         )
 
-    def _withdraw_permissions(self) -> None:
-        """What the agent wanted to do and did not wait for."""
-        mine = runs.owner_of(self._drive.run.id, self._path)
-        for ask in self._drive.store.asks.pending_of_run(self._drive.run.id):
-            if ask.origin.owner == mine and ask.id != self._call.ask_id:
+    def _withdraw_permissions(self, turn: Turn) -> None:
+        """What the agent wanted to do in its turn and did not wait for."""
+        mine = runs.owner_of(turn.run, turn.path)
+        for ask in self._drive.store.asks.pending_of_run(turn.run):
+            # What is asked later is another's: this drive may have been overtaken meanwhile.
+            late = turn.ended_at and ask.opened_at > turn.ended_at
+            if ask.origin.owner == mine and ask.id != self._call.ask_id and not late:
                 caller = self._drive.crew.caller
                 permitting.retire(self._drive.store, ask, caller, "the agent's turn is over")
 
