@@ -142,7 +142,7 @@ class Screen:
     def type(self, text):
         os.write(self.terminal, text.encode())
 
-    def line(self, shell, *words):
+    def line(self, *words):
         """A command of gate's, as it is typed into a shell."""
         self.type(shlex.join([sys.executable, "-m", "humangate", *words]) + "\n")
 

@@ -171,6 +171,7 @@ def test_what_a_killed_holder_left_is_waited_for(world, desk, screens):
     assert bob.end() == 7
     assert f"its gate continue is gone, but process {program} of it lives" in bob.seen
     assert desk.drive(run).state == "waiting_human"
+    assert not desk.store.runs.turns(run.id)[-1].ended_at
     os.kill(program, signal.SIGKILL)
     turn = desk.store.runs.turns(run.id)[-1]
     eventually(lambda: not processes.marked(("GATE_TURN", turn.id)))
@@ -184,11 +185,13 @@ def test_what_a_killed_holder_left_is_waited_for(world, desk, screens):
 
 @pytest.mark.proves("RUN-353", "RUN-358")
 def test_a_program_is_told_when_its_holder_is_killed(world, desk, screens):
-    run = desk.run(NEEDS)
-    ada = screens(Screen.joining(world.ada, run.id))
+    run = desk.run(NEEDS, DONE)
+    ada = screens(Screen.shell(world.ada))
+    ada.until("$ ")
+    ada.line("continue", str(run.id), "--as", "ada")
     pid_in(ada)
     turn = desk.store.runs.turns(run.id)[-1]
-    os.kill(ada.pid, signal.SIGKILL)
+    os.kill(processes.parse(turn.process).pid, signal.SIGKILL)
     eventually(lambda: not processes.marked(("GATE_TURN", turn.id)))
     (asked,) = desk.store.asks.pending_of_run(run.id)
     answering.answer(desk.store, asked.id, desk.caller(), Given("left"))
@@ -225,18 +228,21 @@ def test_at_a_gate_one_looks_around_first_and_decides_oneself(world, desk, scree
     ada.type("exit\n")
     assert ada.end() == 0 and f"gate answer {asked.id}" in ada.seen
     assert desk.store.asks.get(asked.id).pending and desk.drive(run).state == "waiting_human"
+    joined = joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+    desk.store.runs.offer(joined.turn.id, {"status": "APPROVED"})
+    assert joining.leave(desk.store, joined, desk.caller()).ask.pending, "no model approves"
     world.ada.gate("answer", str(run.id), "yes")
     assert desk.drive(run).result is True
 
 
 @pytest.mark.proves("RUN-355")
 def test_the_same_question_asked_again_is_another_question(desk):
-    twice = FLOW.replace("    return", '    run("coder", "Again.")\n    return')
-    run = desk.run(NEEDS, NEEDS, flow=twice)
-    for _ in range(2):
+    wants = FLOW.replace('"Do it."', '"Do it.", returns={"type": "integer"}')
+    run = desk.run(NEEDS, NEEDS, flow=wants)
+    for value in ("no number", 7):
         (asked,) = desk.store.asks.pending_of_run(run.id)
         joined = joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
-        desk.store.runs.offer(joined.turn.id, {"status": "DONE"})
+        desk.store.runs.offer(joined.turn.id, {"status": "DONE", "value": value})
         assert joining.leave(desk.store, joined, desk.caller()).ask.settled_via == "session"
         assert desk.store.runs.get(run.id).state == "ready"
         run = desk.drive(run)
@@ -389,7 +395,7 @@ def test_stopped_by_a_key_both_come_back_as_one_job(world, desk, screens):
     run = desk.run(NEEDS)
     ada = screens(Screen.shell(world.ada))
     ada.until("$ ")
-    ada.line(world.ada, "continue", str(run.id), "--as", "ada")
+    ada.line("continue", str(run.id), "--as", "ada")
     pid_in(ada)
     at = len(ada.seen)
     ada.type("\x1a")
