@@ -1,0 +1,151 @@
+"""Joining and leaving a session, without a terminal: what every face can count on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from tests.conftest import a_person
+from tests.faces.conftest import World
+from tests.joinable import Desk
+
+from humangate import processes
+from humangate.domain.asks import Origin
+from humangate.domain.runs import Carried, Run, RunChange, Turn
+from humangate.domain.signals import Signal
+from humangate.errors import NotFoundError, RefusedError, UsageError
+from humangate.service import asking, joining, running, telling
+from humangate.service.asking import Request
+from humangate.testing import MemoryStore
+from humangate.wiring import crew
+
+NEEDS = {"status": "NEEDS_HUMAN", "question": "Which way?", "options": ["left", "right"]}
+DONE = {"status": "DONE"}
+
+
+@pytest.fixture
+def desk(tmp_path):
+    world = World(tmp_path)
+    yield Desk(world)
+    world.store.close()
+
+
+def only(desk, run):
+    (ask,) = desk.store.asks.pending_of_run(run.id)
+    return ask
+
+
+def join(desk, ask, name="ada"):
+    return joining.join(desk.store, crew(desk.store), ask.id, desk.caller(name))
+
+
+def gone():
+    """A process that has ended."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        return str(processes.identify(process.pid))
+
+
+@pytest.mark.proves("RUN-353")
+def test_who_comes_after_a_dead_holder_closes_its_session(desk):
+    run = desk.run(NEEDS)
+    ask = only(desk, run)
+    first = join(desk, ask)
+    with pytest.raises(RefusedError, match="person:ada has this session open"):
+        join(desk, ask, "bob")
+    now = running.get(desk.store, run.id)
+    dead = first.turn._replace(process=gone())
+    assert desk.store.runs.change(RunChange(now, turns=(dead,)), now)
+    second = join(desk, ask, "bob")
+    assert desk.store.runs.turn(first.turn.id).ended_at and second.turn.by == "person:bob"
+    (_, left) = [
+        entry.event.content
+        for entry in desk.store.audit.of_subject(run.name)
+        if entry.event.kind in ("session.left", "run.parked")
+    ]
+    assert left["reason"].endswith("is gone") and left["turn"] == first.turn.id
+
+
+@pytest.mark.proves("RUN-356")
+def test_only_news_settles(desk):
+    run = desk.run(NEEDS)
+    ask = only(desk, run)
+    left = joining.leave(desk.store, join(desk, ask), desk.caller())
+    assert left.ask.pending and left.signal is None
+    for asked, messages in (("And why?", 1), ("Which way?", 1), ("", 1), ("And when?", 2)):
+        joined = join(desk, ask)
+        desk.store.runs.offer(joined.turn.id, {"status": "NEEDS_HUMAN", "question": asked})
+        left = joining.leave(desk.store, joined, desk.caller())
+        assert left.ask.pending and left.signal.status == "NEEDS_HUMAN" and not left.trouble
+        assert len(desk.store.asks.messages(ask.id)) == messages
+
+
+@pytest.mark.proves("RUN-355")
+def test_a_choice_is_settled_by_words_of_its_own(desk):
+    run = desk.run(NEEDS)
+    ask = only(desk, run)
+    assert ask.question.kind == "choice"
+    joined = join(desk, ask)
+    desk.store.runs.offer(joined.turn.id, {"status": "DONE", "summary": "left, then right"})
+    left = joining.leave(desk.store, joined, desk.caller())
+    assert left.ask.value == {"other": "DONE: left, then right"}
+    assert desk.drive(run).result == ["DONE", "left, then right"]
+
+
+@pytest.mark.proves("RUN-351")
+def test_a_session_stays_its_programs_when_the_role_gets_another(desk):
+    run = desk.run(NEEDS)
+    desk.write_role("coder", "cli: codex\nmodel: other")
+    with pytest.raises(UsageError, match="nobody can join coder"):
+        join(desk, only(desk, run))
+
+
+@pytest.mark.proves("RUN-355")
+def test_a_run_that_was_stopped_meanwhile_is_not_gone_on_with(desk):
+    run = desk.run(NEEDS)
+    ask = only(desk, run)
+    joined = join(desk, ask)
+    running.stop(desk.store, run.id, desk.caller("bob"), "enough")
+    desk.store.runs.offer(joined.turn.id, DONE)
+    left = joining.leave(desk.store, joined, desk.caller())
+    assert "enough" in str(left.trouble) and left.ask.status == "cancelled"
+    assert desk.store.runs.turn(joined.turn.id).signal == DONE, "what it signalled is kept"
+    assert running.get(desk.store, run.id).state == "stuck"
+
+
+@pytest.mark.proves("RUN-350")
+def test_what_is_offered_in_a_turn_is_kept_until_it_ends():
+    store = MemoryStore()
+    now = store.now()
+    run = store.runs.add(Run(0, "f", "f.py", "", "", "/p", "person:ada", now), [], Carried())
+    turn = Turn("t-1", run.id, "1", 1, "coder", "claude", "s1", "", now)
+    persons = turn._replace(id="t-2", session="s2", by="person:ada")
+    assert store.runs.change(RunChange(run, turns=(turn, persons)), run)
+    assert telling.offer(store, "t-1", Signal("DONE")).startswith("Recorded: DONE. End your turn")
+    assert "A person is asked" in telling.offer(store, "t-1", Signal("NEEDS_HUMAN"))
+    assert "when the person leaves" in telling.offer(store, "t-2", Signal("DONE"))
+    over = turn._replace(ended_at=now)
+    assert store.runs.change(RunChange(run, turns=(over,)), run)
+    for nobody in ("t-1", "t-9"):
+        with pytest.raises(RefusedError, match="your turn is over"):
+            telling.offer(store, nobody, Signal("DONE"))
+
+
+@pytest.mark.proves("RUN-360")
+def test_a_runs_number_is_found_where_an_ask_is_expected(clock):
+    store = MemoryStore(clock)
+    new = Run(0, "f", "f.py", "", "", "/p", "person:ada", store.now())
+    run = store.runs.add(new, [], Carried())
+    with pytest.raises(NotFoundError, match="run 1 waits for nobody"):
+        asking.find(store, "1")
+    origin = Origin(project="/p", owner=f"run:{run.id}/1", sponsor="person:ada")
+    caller = a_person()
+    one = asking.ask(store, Request("One?"), origin, caller).ask
+    assert asking.find(store, "1") == asking.look_up(store, "1") == one
+    assert asking.find(store, one.id) == one
+    two = asking.ask(store, Request("Two?"), origin, caller).ask
+    with pytest.raises(UsageError, match=rf"{one.id} \(One\?\), {two.id} \(Two\?\)"):
+        asking.look_up(store, "1")
+    for nothing in ("²", "٣", "1" * 19, "7"):
+        with pytest.raises(NotFoundError):
+            asking.find(store, nothing)
