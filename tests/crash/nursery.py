@@ -73,8 +73,12 @@ class Child:
         return found
 
     def kill(self) -> None:
+        self.send(signal.SIGKILL)
+
+    def send(self, number: signal.Signals) -> None:
+        """A signal; to one that is gone, it is nothing."""
         with suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+            signal.pidfd_send_signal(self._handle, number)
 
     def hang_up(self) -> None:
         """Send no more bytes: whoever waits for one ends."""
@@ -96,12 +100,12 @@ class Child:
 class Nursery:
     """The server that forks; `with` keeps it alive."""
 
-    def __init__(self) -> None:
+    def __init__(self, server: str = "operation.py") -> None:
         self._children: list[Child] = []
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._server = subprocess.Popen(
-                [sys.executable, str(HERE / "operation.py"), str(theirs.fileno())],
+                [sys.executable, str(HERE / server), str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdout=subprocess.DEVNULL,
                 env={**os.environ, **SAME_CALLS_EVERY_TIME},

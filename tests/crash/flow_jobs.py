@@ -1,0 +1,151 @@
+"""Processes that drive runs: one that is struck at a point of its own, and workers.
+
+Forked like those of operation.py. A point lies before and after each thing that outlives the
+process: every write of a run or an ask, and every turn of an agent.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import operation
+import workers
+
+from humangate import wiring
+from humangate.doors.store import Store
+from humangate.drivers import launching
+from humangate.service import claiming, journalling
+from humangate.service.driving import Driver
+
+_LOOK_EVERY_SECONDS = 0.005
+
+
+class Striker:
+    """Counts points, and strikes this very process at one of them."""
+
+    def __init__(self, point: int, fault: str) -> None:
+        self._point = point
+        self._signal = signal.Signals[fault]
+        self._lock = threading.RLock()
+        self.passed = 0
+        self.struck = False
+
+    def around(self, owner: Any, name: str) -> None:
+        """Put points before and after a method."""
+        verb = getattr(owner, name)
+
+        def between(*arguments: Any, **named: Any) -> Any:
+            self._pass(f"before {name}")
+            done = verb(*arguments, **named)
+            self._pass(f"after {name}")
+            return done
+
+        setattr(owner, name, between)
+
+    def around_write(self, owner: Any, name: str) -> None:
+        """Like that; and nobody is stopped in the middle of a write, where all others wait."""
+        write = getattr(owner, name)
+
+        def alone(*arguments: Any, **named: Any) -> Any:
+            with self._lock:
+                return write(*arguments, **named)
+
+        setattr(owner, name, alone)
+        if name != "extend":
+            self.around(owner, name)
+
+    def _pass(self, where: str) -> None:
+        with self._lock:
+            self.passed += 1
+            if self.passed == self._point:
+                self.struck = True
+                workers.tell("struck", where)
+                # To this thread, which so does nothing more; another might be slow to notice.
+                signal.pthread_kill(threading.get_ident(), self._signal)
+
+
+def _lease(seconds: float) -> None:
+    """Leases that run out while a test waits."""
+    claiming.LEASE = journalling.LEASE = timedelta(seconds=seconds)
+    claiming._BEAT_SECONDS = seconds / 3
+    claiming._GRACE_SECONDS = seconds / 4
+
+
+def _ready() -> None:
+    # The server that forked this does not wait for its children; whoever runs agents does.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.write(1, b"READY\n")
+    workers.may_start()
+
+
+def drive(path: str, run_id: int, point: int, fault: str, lease: float) -> None:
+    """Drive one run to its end; says when it waits for people, and goes on at the next byte."""
+    if lease:
+        _lease(lease)
+    striker = Striker(point, fault)
+    with closing(wiring.open_store(path)) as store:
+        _ready()
+        driver = Driver(store, _struck_crew(store, striker))
+        while not striker.struck:
+            run = store.runs.get(run_id)
+            assert run
+            if run.ended:
+                workers.tell("ended", striker.passed)
+                break
+            if run.state == "waiting_human":
+                workers.tell("parked")
+                if not workers.may_start():
+                    return
+            elif run_id in store.runs.ready(1) or run.state == "running":
+                driver.drive(run)
+            threading.Event().wait(_LOOK_EVERY_SECONDS)
+        driver.close()
+
+
+def _struck_crew(store: Store, striker: Striker) -> journalling.Crew:
+    for name in ("change", "extend"):
+        striker.around_write(store.runs, name)
+    for name in ("open", "change"):
+        striker.around_write(store.asks, name)
+    crew = wiring.crew(store)
+
+    def driver(role: Any, work: Callable[..., Any] | None) -> Any:
+        made = crew.driver(role, work)
+        striker.around(made, "run")
+        return made
+
+    return crew._replace(driver=driver)
+
+
+def work(path: str, lease: float = 0, slow: str = "", tied: bool = True) -> None:
+    """A worker, until it is killed; the kernel ends an agent with it only where that is `tied`."""
+    if lease:
+        _lease(lease)
+    if slow:
+        os.environ["CHAOS_SLOW"] = slow
+    if not tied:
+        launching.shutil = SimpleNamespace(
+            which=lambda word, **more: None if word == "setpriv" else shutil.which(word, **more)
+        )
+    with closing(wiring.open_store(path)) as store:
+        _ready()
+        wiring.worker(store, wiring.flow_driver(store), 3).work()
+
+
+operation.JOBS.update(drive=drive, work=work)
+
+if __name__ == "__main__":
+    for late in ("flows", "drivers.command", "engines.local", "workspaces.worktrees"):
+        importlib.import_module(f"humangate.{late}")
+    operation.serve(socket.socket(fileno=int(sys.argv[1])))

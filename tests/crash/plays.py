@@ -1,0 +1,324 @@
+"""A run of the flow in stage/, performed by processes that are struck, and what came of it.
+
+The scripted person answers by what is asked. Whether a dangerous step happened they see from the
+ledger, once whoever began it is gone.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import shutil
+import signal
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nursery import Child, Nursery
+from operation import ADA
+from points import faults, picture
+
+from humangate import processes, wiring
+from humangate.domain.answers import Given
+from humangate.domain.asks import Ask
+from humangate.domain.digests import text_digest
+from humangate.domain.runs import FlowCall, Run
+from humangate.doors.store import Store
+from humangate.errors import AlreadySettledError
+from humangate.service import answering, running
+from humangate.service.running import Wish
+
+STAGE = Path(__file__).parent / "stage"
+KILL, STOP = "SIGKILL", "SIGSTOP"
+DANGEROUS = "deploy"
+SHORT_LEASE_SECONDS = 0.3
+_ROLE = '---\ncommand: ["./agent.sh"]\n---\nYou are the {role}.\n'
+_LOOK_EVERY_SECONDS = 0.005
+_PATIENCE_SECONDS = 60.0
+
+
+class Point(NamedTuple):
+    """Where a process is struck: the so-manieth point that it passes; 0: nowhere."""
+
+    number: int = 0
+    fault: str = KILL
+
+
+class Effect(NamedTuple):
+    """A line of the ledger."""
+
+    line: str
+    name: str
+    claim: int
+
+
+class Stage:
+    """A project with the flow and its agents, a ledger beside it, and runs in a store."""
+
+    def __init__(
+        self, folder: Path, path: str, file: str = "chaos", agent: str = "agent.sh"
+    ) -> None:
+        self.folder, self.path, self._file = folder, path, file
+        self.project = folder / "project"
+        (folder / "sessions").mkdir(parents=True)
+        for name in ("agents", "flows"):
+            (self.project / ".gate" / name).mkdir(parents=True)
+        for role in ("planner", "builder"):
+            (self.project / ".gate" / "agents" / f"{role}.md").write_text(_ROLE.format(role=role))
+        shutil.copytree(STAGE, self.project / ".gate" / "flows", dirs_exist_ok=True)
+        shutil.copy(STAGE / agent, self.project / "agent.sh")
+
+    def start(self, store: Store, flow: str = "") -> int:
+        source = self.project / ".gate" / "flows" / f"{self._file}.py"
+        digest = text_digest(source.read_text(encoding="utf-8"))
+        name = flow or self._file
+        wish = Wish(name, str(source), digest, "Add login", str(self.project), in_place=True)
+        return running.start(store, wiring.workspace(store), wish, ADA)[0].id
+
+    def effects(self) -> list[Effect]:
+        return [Effect(*line.split()[:2], int(line.split()[2])) for line in self._lines("ledger")]
+
+    def starts(self) -> list[list[str]]:
+        """What the agents wrote: start or signalled, their task, their session."""
+        return [line.split() for line in self._lines("starts")]
+
+    def violations(self) -> list[str]:
+        return self._lines("violations")
+
+    def _lines(self, name: str) -> list[str]:
+        file = self.folder / name
+        return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+
+    def tree(self) -> dict[str, str]:
+        """The run's folder; papers of turns are named by chance."""
+        files = [path for path in self.project.rglob("*") if path.is_file()]
+        return {
+            str(path.relative_to(self.project)): "".join(
+                sorted(path.read_text(encoding="utf-8").splitlines(keepends=True))
+            )
+            for path in files
+            if path.parent.name != "signals"
+        }
+
+
+class Person:
+    """Answers whatever a run asks."""
+
+    def __init__(self, store: Store, stage: Stage, run_id: int) -> None:
+        self._store, self._stage, self._run_id = store, stage, run_id
+        self._said: Counter[str] = Counter()
+
+    def answer_all(self) -> int:
+        asks = self._store.asks.pending_of_run(self._run_id)
+        return sum(self._answer(ask) for ask in asks)
+
+    def _answer(self, ask: Ask) -> bool:
+        given = self._words(ask)
+        try:
+            answering.answer(self._store, ask.id, ADA, given)
+        except AlreadySettledError:
+            return False
+        self._said[f"{ask.origin.owner} {ask.question.prompt}"] += 1
+        return True
+
+    def _words(self, ask: Ask) -> Given:
+        prompt, path = ask.question.prompt, ask.origin.owner.partition("/")[2]
+        time_asked = self._said[f"{ask.origin.owner} {prompt}"] + 1
+        if prompt == "Go on?":
+            return Given("yes", f"at {path}, time {time_asked}")
+        if prompt == "Which way?":
+            return Given(f"way-{time_asked}")
+        if prompt == "Which side?":
+            return Given(f"side-{time_asked}")
+        assert is_doubt(ask), prompt
+        self._end_whoever_began(path)
+        done = [one for one in self._stage.effects() if one.name == DANGEROUS]
+        if not done:
+            return Given({"what": "It did not happen: run it"})
+        result = json.dumps({"did": DANGEROUS, "claim": done[-1].claim})
+        return Given({"what": "It happened", "result": result})
+
+    def _end_whoever_began(self, path: str) -> None:
+        calls = self._store.runs.calls(self._run_id)
+        owner = next(call.owner for call in calls if call.path == path)
+        assert processes.end(processes.parse(owner), None)
+
+
+def is_doubt(ask: Ask) -> bool:
+    return ask.question.prompt.startswith("Did step(")
+
+
+class Play:
+    """One run, driven by a process until that is struck, and then by the next."""
+
+    def __init__(self, nursery: Nursery, folder: Path, lock: threading.Lock) -> None:
+        self._nursery, self._lock = nursery, lock
+        self.stage = Stage(folder, str(folder / "store" / "gate.db"))
+        self._overtaken: list[Child] = []
+        self.struck: list[str] = []
+        self.passed = 0
+
+    def perform(self, *points: Point) -> dict[str, Any]:
+        """Strike a process at each of these, one after the other; what is there afterwards."""
+        with closing(wiring.open_store(self.stage.path)) as store:
+            run_id = self.stage.start(store)
+            self._drive(store, run_id, list(points))
+            for child in self._overtaken:
+                child.close()
+            return self._outcome(store, run_id)
+
+    def _drive(self, store: Store, run_id: int, points: list[Point]) -> None:
+        person = Person(store, self.stage, run_id)
+        lease = SHORT_LEASE_SECONDS if any(one.fault == STOP for one in points) else 0
+        child: Child | None = None
+        while True:
+            if child is None:
+                point, left = (points.pop(0) if points else Point()), get_run(store, run_id)
+                child = self._start(run_id, point, lease)
+                self._let_overtaken_go_on(store, left)
+            word, *told = json.loads(child.line() or '["gone"]')
+            if word == "ended":
+                self.passed = told[0]
+                child.close()
+                return
+            if word == "parked":
+                assert person.answer_all(), "it waits, and nobody is asked"
+                child.go()
+            elif word == "struck":
+                self.struck += told
+                if point.fault == STOP:
+                    _until_stopped(child.pid)
+                    self._overtaken.append(child)
+                    child = None
+            else:
+                assert word == "gone" and self.struck, "it broke down by itself"
+                child.close()
+                child = None
+
+    def _start(self, run_id: int, point: Point, lease: float) -> Child:
+        with self._lock:
+            child = self._nursery.start(
+                "drive", path=self.stage.path, run_id=run_id,
+                point=point.number, fault=point.fault, lease=lease,
+            )  # fmt: skip
+        child.go()
+        return child
+
+    def _let_overtaken_go_on(self, store: Store, left: Run) -> None:
+        """Those who were stopped wake up and find that somebody else has their run."""
+        if self._overtaken:
+            until(lambda: left.state != "running" or get_run(store, left.id).claim > left.claim)
+        for child in self._overtaken:
+            child.send(signal.SIGCONT)
+
+    def _outcome(self, store: Store, run_id: int) -> dict[str, Any]:
+        run = get_run(store, run_id)
+        calls = {call.path: call for call in store.runs.calls(run_id)}
+        wrong = list(violations(store, self.stage, run_id))
+        seen = picture(self.stage.path)
+        wrong += [*seen["damage"], *map(str, seen["orphans"]), *faults(self.stage.path)]
+        return {
+            "run": [run.state, run.reason, run.error, run.result],
+            "calls": {path: _steady(store, call) for path, call in calls.items()},
+            "asks": sorted(str(_told(ask)) for ask in _asks(store) if not is_doubt(ask)),
+            "ledger": told_once(self.stage, calls),
+            "tree": self.stage.tree(),
+            "wrong": wrong,
+        }
+
+
+def get_run(store: Store, run_id: int) -> Run:
+    run = store.runs.get(run_id)
+    assert run
+    return run
+
+
+def _asks(store: Store) -> Iterator[Ask]:
+    for ask_id in store.asks.matching("a-", 1_000_000):
+        ask = store.asks.get(ask_id)
+        assert ask
+        yield ask
+
+
+def _told(ask: Ask) -> tuple[Any, ...]:
+    return (
+        ask.origin.owner, ask.question.prompt, ask.status, ask.decision, ask.value, ask.note,
+        ask.settled_by, "taken" if ask.delivered_at else "not taken",
+    )  # fmt: skip
+
+
+def _steady(store: Store, call: FlowCall) -> list[Any]:
+    """A call without what differs by chance: times, ids, claims."""
+    value = call.value
+    if isinstance(value, dict) and "ask" in value:
+        ask = store.asks.get(value["ask"])
+        value = ask and _told(ask)
+    elif isinstance(value, dict):
+        value = {name: part for name, part in value.items() if name != "claim"}
+    elif call.name == "sleep":
+        value = "a time"
+    return [call.name, call.label, call.digest, call.state, value, call.error, call.attempt]
+
+
+def _step_name(call: FlowCall) -> str:
+    return str(call.value["did"]) if call.name == "step" and call.value else ""
+
+
+def told_once(stage: Stage, calls: dict[str, FlowCall]) -> dict[str, list[str]]:
+    """The ledger's effects that were recorded, in their order on each line."""
+    counted = {_step_name(call): call.value["claim"] for call in calls.values() if _step_name(call)}
+    lines = defaultdict(list)
+    for one in stage.effects():
+        if counted.get(one.name) == one.claim:
+            lines[one.line].append(one.name)
+    return dict(lines)
+
+
+def violations(store: Store, stage: Stage, run_id: int) -> Iterator[str]:
+    """What must never be, however often a run was interrupted."""
+    yield from stage.violations()
+    done: dict[str, list[int]] = defaultdict(list)
+    for one in stage.effects():
+        done[one.name].append(one.claim)
+    if len(done[DANGEROUS]) > 1:
+        yield f"the dangerous step happened {len(done[DANGEROUS])} times"
+    for call in store.runs.calls(run_id):
+        claims = done.get(_step_name(call), [])
+        if _step_name(call) and (not claims or call.value["claim"] != max(claims)):
+            yield f"{call.label} at {call.path} is {call.value}, but happened under claims {claims}"
+    for name, claims in done.items():
+        if len(claims) != len(set(claims)):
+            yield f"{name} happened twice under one claim: {claims}"
+    yield from _agents(stage)
+    yield from (f"turn {turn.id} is open" for turn in store.runs.turns(run_id) if not turn.ended_at)
+
+
+def _agents(stage: Stage) -> Iterator[str]:
+    signalled = set()
+    sessions = defaultdict(set)
+    for word, task, session in stage.starts():
+        role = "planner" if task in ("make-a-plan", "finish-it") or "answer" in task else task
+        sessions[role].add(session)
+        if word == "signalled":
+            signalled.add(task)
+        elif task in signalled:
+            yield f"{task} was sent again after it had been signalled"
+    yield from (
+        f"{who} worked in {len(all_)} sessions" for who, all_ in sessions.items() if len(all_) > 1
+    )
+
+
+def _until_stopped(pid: int) -> None:
+    stat = Path(f"/proc/{pid}/stat")
+    until(lambda: stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "T")
+
+
+def until(is_so: Any) -> None:
+    until = time.monotonic() + _PATIENCE_SECONDS
+    while not is_so():
+        assert time.monotonic() < until, "it takes too long"
+        select.select([], [], [], _LOOK_EVERY_SECONDS)

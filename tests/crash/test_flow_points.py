@@ -1,0 +1,86 @@
+"""A kill, or a stop that outlasts the lease, at every point of a run that something outlives."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+
+import pytest
+from nursery import Nursery
+from plays import STOP, Play, Point
+from points import differences
+from telling import tell
+
+AT_ONCE = 3
+DEEP = 8
+
+
+class Theatre:
+    """Performs the same run again and again, and compares what came of it."""
+
+    def __init__(self, nursery: Nursery, folder: Path) -> None:
+        self._nursery, self._folder = nursery, folder
+        self._numbers, self._lock = count(), threading.Lock()
+        first = self._play()
+        self._undisturbed = first.perform()
+        self.points = first.passed
+        assert self._undisturbed["wrong"] == []
+
+    def _play(self) -> Play:
+        return Play(self._nursery, self._folder / str(next(self._numbers)), self._lock)
+
+    def perform(self, *struck: Point) -> tuple[int, str]:
+        """How many were struck, and how the outcome differs from that of the undisturbed run."""
+        play = self._play()
+        try:
+            wrong = differences(play.perform(*struck), self._undisturbed)
+        except AssertionError as error:
+            wrong = repr(error)
+        return len(play.struck), wrong and f"{struck} {play.struck}: {wrong}"
+
+    def perform_all(self, strikes: list[tuple[Point, ...]]) -> tuple[int, list[str]]:
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            done = list(pool.map(lambda struck: self.perform(*struck), strikes))
+        return sum(hit for hit, _ in done), [wrong for _, wrong in done if wrong]
+
+
+@pytest.fixture(scope="module")
+def theatre(tmp_path_factory) -> Iterator[Theatre]:
+    with Nursery("flow_jobs.py") as nursery:
+        yield Theatre(nursery, tmp_path_factory.mktemp("plays"))
+
+
+@pytest.mark.proves("RUN-500", "LAW-5", "LAW-7")
+def test_a_kill_at_any_point_of_a_run_changes_nothing_that_comes_of_it(theatre, whole, capsys):
+    points = range(1, theatre.points + 1, 1 if whole else 7)
+    hit, wrong = theatre.perform_all([(Point(number),) for number in points])
+    tell(capsys, f"{theatre.points} points, {hit} of {len(points)} killed")
+    assert wrong == []
+    # The branches of a run race: now and then one has a point less.
+    assert hit >= len(points) - 2
+
+
+@pytest.mark.proves("RUN-501")
+def test_a_kill_while_recovering_from_a_kill_changes_nothing_either(theatre, whole, capsys):
+    dice = random.Random(5)
+    pairs = [
+        (Point(dice.randint(1, theatre.points)), Point(dice.randint(1, theatre.points // 2)))
+        for _ in range(DEEP * 20 if whole else DEEP)
+    ]
+    hit, wrong = theatre.perform_all(pairs)
+    tell(capsys, f"{len(pairs)} times killed again while recovering: {hit} kills")
+    assert wrong == []
+    assert hit > len(pairs)
+
+
+@pytest.mark.proves("RUN-502")
+def test_whoever_is_stopped_for_longer_than_its_lease_spoils_nothing(theatre, whole, capsys):
+    points = range(3, theatre.points + 1, 1 if whole else 15)
+    hit, wrong = theatre.perform_all([(Point(number, STOP),) for number in points])
+    tell(capsys, f"{theatre.points} points, {hit} of {len(points)} stopped and overtaken")
+    assert wrong == []
+    assert hit >= len(points) - 2
