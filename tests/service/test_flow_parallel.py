@@ -6,7 +6,7 @@ import itertools
 import threading
 
 import pytest
-from tests.flow_harness import Crash, done, each_house, house, needs, real_house
+from tests.flow_harness import Crash, done, needs, real_house
 
 from humangate import (
     BranchFailedError,
@@ -21,9 +21,15 @@ from humangate import (
     stuck,
 )  # fmt: skip
 
-__all__ = ["each_house", "house", "real_house"]
+__all__ = ["real_house"]
 
 PATIENCE_SECONDS = 20
+
+
+@pytest.fixture
+def house(real_house):
+    """Not in memory: there time flies while a branch waits, however busy the others are."""
+    return real_house
 
 
 def asks(name):
@@ -53,8 +59,7 @@ def test_results_come_in_the_order_of_the_branches_whoever_answers_first(house, 
 
 
 @pytest.mark.proves("RUN-431")
-def test_all_answered_at_once_gives_the_same(each_house):
-    house = each_house
+def test_all_answered_at_once_gives_the_same(house):
     house.go(lambda _: parallel([asks(name) for name in "AB"]))
     for name in "BA":
         house.answer("yes", part=name)
@@ -63,8 +68,7 @@ def test_all_answered_at_once_gives_the_same(each_house):
 
 
 @pytest.mark.proves("RUN-432")
-def test_an_answered_branch_goes_on_while_another_works(real_house):
-    house = real_house
+def test_an_answered_branch_goes_on_while_another_works(house):
     at_work, went_on, seen = threading.Event(), threading.Event(), []
 
     def works(_order, _events):
@@ -98,8 +102,8 @@ def test_an_answered_branch_goes_on_while_another_works(real_house):
 
 
 @pytest.mark.proves("RUN-433")
-def test_a_failed_branch_stops_its_neighbours_at_their_next_call(each_house):
-    house, did = each_house, []
+def test_a_failed_branch_stops_its_neighbours_at_their_next_call(house):
+    did = []
     failed = threading.Event()
 
     def neighbour():
@@ -235,8 +239,8 @@ def test_a_crash_after_the_neighbours_asks_were_withdrawn_tells_the_failure(hous
 
 
 @pytest.mark.proves("RUN-434")
-def test_only_so_many_branches_work_at_once(real_house):
-    house, now, most, lock = real_house, [], [], threading.Lock()
+def test_only_so_many_branches_work_at_once(house):
+    now, most, lock = [], [], threading.Lock()
 
     def effect():
         with lock:
@@ -282,8 +286,8 @@ def test_branches_have_branches(house):
 
 
 @pytest.mark.proves("RUN-434", "RUN-433")
-def test_a_failure_reaches_the_branches_of_its_neighbours(real_house):
-    house, did, begun, failed = real_house, [], threading.Event(), threading.Event()
+def test_a_failure_reaches_the_branches_of_its_neighbours(house):
+    did, begun, failed = [], threading.Event(), threading.Event()
 
     def slow():
         begun.set()
@@ -308,8 +312,7 @@ def test_a_failure_reaches_the_branches_of_its_neighbours(real_house):
 
 
 @pytest.mark.proves("RUN-435")
-def test_a_branch_sleeps_beside_one_that_asks(real_house):
-    house = real_house
+def test_a_branch_sleeps_beside_one_that_asks(house):
     waiting = house.go(
         lambda _: parallel(lambda: [sleep(60), step(lambda: "woke", name="w")], asks("A"))
     )
@@ -324,8 +327,7 @@ def test_a_branch_sleeps_beside_one_that_asks(real_house):
 
 
 @pytest.mark.proves("RUN-435")
-def test_a_time_that_comes_first_wakes_a_run_that_waits_for_people(real_house):
-    house = real_house
+def test_a_time_that_comes_first_wakes_a_run_that_waits_for_people(house):
     waiting = house.go(lambda _: parallel(lambda: [sleep(60), "woke"], asks("A")))
     house.clock.advance(60)
     assert house.store.runs.ready(9) == [waiting.id]
@@ -379,8 +381,7 @@ def test_an_agent_whose_neighbour_failed_is_not_asked_about_again(house):
 
 
 @pytest.mark.proves("RUN-433", "RUN-403")
-def test_what_a_failed_branch_left_behind_wakes_nobody(each_house):
-    house = each_house
+def test_what_a_failed_branch_left_behind_wakes_nobody(house):
 
     @flow
     def forgiving(_):

@@ -32,6 +32,7 @@ from humangate import (
     stuck,
 )  # fmt: skip
 from humangate.service import running
+from humangate.service.asking import only_ask
 
 __all__ = ["each_house", "house", "real_house"]
 
@@ -254,6 +255,16 @@ def test_a_fork_shares_records_asks_gates_again_and_forks_sessions(each_house):
     # The next one speaks in the forked session, which is nobody else's.
     assert house.store.runs.get(parent.id) == parent
     assert house.calls()["4"].key == f"run-{over.id}/4/1"
+
+
+@pytest.mark.proves("RUN-430", "LAW-4")
+def test_an_approval_by_ask_is_asked_again_in_a_fork_too(house):
+    house.go(lambda _: [bool(ask("Go?", "approval")), ask("Name?").value, bool(pause("Now?"))])
+    house.answered("yes")
+    house.answered("Ada")
+    house.fork("3")
+    assert house.drive().reason == "Go?"
+    assert house.answered("yes").reason == "Now?"
 
 
 @pytest.mark.proves("RUN-430")
@@ -656,9 +667,8 @@ def test_what_somebody_else_changes_in_between_is_refused(house, monkeypatch):
 
 
 @pytest.mark.proves("RUN-457")
-def test_a_person_who_is_asked_by_run_has_one_ask_there(house):
-    from humangate.service.asking import only_ask
-
+def test_a_person_who_is_asked_by_run_has_one_ask_there(real_house):
+    house = real_house
     house.go(lambda _: parallel(lambda: bool(pause("A?")), lambda: bool(pause("B?"))))
     with pytest.raises(UsageError, match="several"):
         only_ask(house.store, house.run_id)

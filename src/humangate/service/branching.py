@@ -87,12 +87,8 @@ class _Parallel:
                     self._note(news)
                 self._wake()
         finally:
-            # When this was interrupted, no branch begins anything more.
-            if self._active:
-                self._stop.set()
+            # Not waited for: it ends when the bell rings next.
             watched.set()
-            if watch:
-                watch.join()
         return self._come_out()
 
     def _start(self) -> None:
