@@ -27,7 +27,8 @@ from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
 from humangate.domain.runs import RunChange, Turn
 from humangate.doors.driver import Ended
-from humangate.service import answering, asking, conversing, instructing, running, waiting
+from humangate.service import answering, asking, conversing, running, waiting
+from humangate.service.addressing import Agent
 from humangate.service.asking import Request
 from humangate.testing import ScriptedAgent, ScriptedPerson
 
@@ -559,14 +560,14 @@ def test_an_answer_is_not_lost_between_its_coming_and_its_sending(house, monkeyp
     house.agent("coder", lambda order, _: worker(order.text))
     house.go(lambda _: run(worker if function else "coder").summary)
     house.answer("PKCE")
-    send = instructing._Agent._send
+    send = Agent.send
 
     def dying(*_, **__):
         raise Crash
 
-    monkeypatch.setattr(instructing._Agent, "_send", dying)
+    monkeypatch.setattr(Agent, "send", dying)
     house.crash()
-    monkeypatch.setattr(instructing._Agent, "_send", send)
+    monkeypatch.setattr(Agent, "send", send)
     assert house.drive().result == "heeded" and house.store.asks.count() == 1
     assert "> PKCE" in said[1]
 
