@@ -12,6 +12,7 @@ import pytest
 
 from humangate import wiring
 from humangate.domain.calls import make_call
+from humangate.domain.runs import Carried, Run, RunChange, Turn
 from humangate.domain.steps import Step
 from humangate.hooks.events import Hook, Watch
 
@@ -102,6 +103,26 @@ def test_a_permission_request_is_decided_in_the_inbox(world, session):
         "behavior": "deny", "message": "A person said no to this: use stash"
     }  # fmt: skip
     assert world.get(ask.id).delivered_to == "agent:claude/s1#t1"
+
+
+@pytest.mark.proves("RUN-367")
+def test_in_a_turn_of_a_flow_its_driver_is_asked_and_in_a_persons_session_the_inbox(world, session):
+    now = world.store.now()
+    new = Run(0, "feature", "f.py", "", "", "/p", "person:ada", now)
+    run = world.store.runs.add(new, [], Carried())
+    agents = Turn("t-1", run.id, "1", 1, "coder", "claude", "s1", "", now)
+    persons = agents._replace(id="t-2", session="s2", by="person:ada")
+    assert world.store.runs.change(RunChange(run, turns=(agents, persons)), run)
+    session.world.plain.environ["GATE_TURN"] = "t-1"
+    assert session.hook(session.event("PermissionRequest")) == (0, "", "")
+    session.world.plain.environ["GATE_TURN"] = "t-unknown"
+    assert session.hook(session.event("PermissionRequest")) == (0, "", "")
+    session.world.plain.environ["GATE_TURN"] = "t-2"
+    asked = session.start(session.event("PermissionRequest"), "--limit", "60")
+    ask = the_ask(world)
+    assert ask.origin.owner == "", "it is no ask of the run"
+    world.ada.gate("answer", ask.id, "no")
+    assert decision(ended(asked))["behavior"] == "deny"
 
 
 @pytest.mark.proves("AGT-2")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from humangate.domain.asks import Origin
     from humangate.domain.calls import Call
     from humangate.domain.principals import Caller
+    from humangate.doors.store import Store
 
 CLIS = ("claude", "codex")
 _LOG_IS_LATE_SECONDS = 0.5
@@ -63,13 +64,19 @@ class Reply(NamedTuple):
     handed_over: Callable[[], object] = lambda: None
 
 
+def _joined(store: Store, turn_id: str) -> bool:
+    """Whether a person has this session open, and so no driver is there."""
+    turn = store.runs.turn(turn_id)
+    return turn is not None and bool(turn.by)
+
+
 def permission_request(hook: Hook) -> Reply:
     """The host wants to know whether a call may run. Its own dialog may be up at the same time."""
-    if os.environ.get("GATE_TURN"):
+    store = wiring.open_store()
+    if (turn_id := os.environ.get("GATE_TURN")) and not _joined(store, turn_id):
         # In a turn of a flow the agent's driver is asked, too, and knows the run that waits.
         return Reply()
     held, caller = _held(hook, hook.limit_seconds)
-    store = wiring.open_store()
     asks = held.call.tool == "AskUserQuestion"
     decide = permitting.answer_questions if asks else permitting.decide
     decided = decide(store, held, caller)
