@@ -80,6 +80,9 @@ class Child:
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._handle, number)
 
+    def is_gone(self) -> bool:
+        return bool(select.select([self._handle], [], [], 0)[0])
+
     def hang_up(self) -> None:
         """Send no more bytes: whoever waits for one ends."""
         if self._stdin >= 0:

@@ -224,7 +224,7 @@ class Play:
         return {
             "run": [run.state, run.reason, run.error, run.result],
             "calls": {path: _steady(store, call) for path, call in calls.items()},
-            "asks": sorted(str(_told(ask)) for ask in _asks(store) if not is_doubt(ask)),
+            "asks": sorted(str(_told(ask)) for ask in all_asks(store) if not is_doubt(ask)),
             "ledger": told_once(self.stage, calls),
             "tree": self.stage.tree(),
             "wrong": wrong,
@@ -237,7 +237,7 @@ def get_run(store: Store, run_id: int) -> Run:
     return run
 
 
-def _asks(store: Store) -> Iterator[Ask]:
+def all_asks(store: Store) -> Iterator[Ask]:
     for ask_id in store.asks.matching("a-", 1_000_000):
         ask = store.asks.get(ask_id)
         assert ask
