@@ -46,7 +46,7 @@ class SqliteRuns:
 
     def ready(self, limit: int) -> list[int]:
         rows = self._db.rows(_SQL["ready_runs"], (_text(self._store.now()), limit))
-        return [number for (number,) in rows]
+        return [number for number, _ in rows]
 
     def next_ready_at(self) -> datetime | None:
         return _time(self._db.rows(_SQL["next_ready_at"])[0][0])

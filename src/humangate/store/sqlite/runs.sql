@@ -41,13 +41,13 @@ SELECT * FROM runs WHERE state IN ('ready', 'running', 'waiting_human') ORDER BY
 
 -- name: ready_runs
 -- Those that have no time come first. A run may also wait for people and for a time at once.
-SELECT id FROM (
-    SELECT id, ready_at FROM runs
-    WHERE state = 'ready' AND (ready_at IS NULL OR ready_at <= ?1)
-    UNION ALL
-    SELECT id, ready_at FROM runs
-    WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND ready_at <= ?1
-) ORDER BY ready_at, id LIMIT ?2;
+SELECT id, ready_at FROM runs WHERE state = 'ready' AND ready_at IS NULL
+UNION ALL
+SELECT id, ready_at FROM runs WHERE state = 'ready' AND ready_at <= ?1
+UNION ALL
+SELECT id, ready_at FROM runs
+WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND ready_at <= ?1
+ORDER BY ready_at, id LIMIT ?2;
 
 -- name: next_ready_at
 SELECT min(at) FROM (
