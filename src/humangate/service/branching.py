@@ -7,9 +7,10 @@ import queue
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from humangate.errors import BranchFailedError, StepFailedError
+from humangate.errors import StepFailedError
 from humangate.service import permitting
-from humangate.service.journalling import Branch, Halted, Parked, current, jsoned, result_of
+from humangate.service.journalling import Branch, Halted, Parked, current, result_of
+from humangate.service.packing import pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,9 +46,15 @@ def parallel(
     """The results of all branches, in their order."""
     call = branch.begin("parallel", f"{len(works)} branches", [len(works), settle])
     if call.over:
-        return list(result_of(call))
+        return _unpacked(branch, call)
     call = branch.drive.put(call)
     return _Parallel(branch, call, works, limit or len(works), settle=settle).run()
+
+
+def _unpacked(branch: Branch, call: FlowCall) -> list[Any]:
+    """What the call gives the flow, the first time and every time."""
+    values = unpack(branch.drive.store, call.value)
+    return list(result_of(call._replace(value=values)))
 
 
 class _Parallel:
@@ -107,7 +114,7 @@ class _Parallel:
             if isinstance(value, Stuck):
                 end = _End(index, error=Halted(value.reason, f"{prefix}{inner.count}"))
             else:
-                end = _End(index, jsoned(value), inner.over)
+                end = _End(index, pack(value), inner.over)
         except BaseException as error:  # the coordinator decides what it means
             end = _End(index, error=error)
         self._news.put(end)
@@ -171,9 +178,10 @@ class _Parallel:
             paths = " ".join([self._call.path, *inner])
             call = self._call._replace(value=outcomes)
             self._drive.fail(call, "BranchFailedError", message, paths)
-            raise BranchFailedError(message, paths, outcomes)
-        values = outcomes if self._settle else [one["value"] for one in outcomes]
-        return list(self._drive.record(self._call, values))
+        else:
+            values = outcomes if self._settle else [one["value"] for one in outcomes]
+            self._drive.record(self._call, values)
+        return _unpacked(self._branch, self._drive.calls[self._call.path])
 
     def _withdraw(self) -> None:
         """What the others still ask, nobody needs to answer any more."""

@@ -23,9 +23,9 @@ from humangate.service.journalling import (
     Terms,
     Unwritable,
     current,
-    jsoned,
     waiting_asks,
 )
+from humangate.service.packing import plain
 from humangate.service.settling import settle_in
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Driver:
         if isinstance(result, Stuck):
             self._end(drive, runs.give_up(drive.run, result.reason, "", now))
         else:
-            self._end(drive, runs.complete(drive.run, jsoned(result), now))
+            self._end(drive, runs.complete(drive.run, plain(result), now))
 
     def _load(self, drive: Drive) -> Callable[[str], Any]:
         work, drive.terms, source_digest = self._crew.load(drive.run)
