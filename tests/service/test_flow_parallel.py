@@ -399,7 +399,7 @@ def test_what_a_failed_branch_left_behind_wakes_nobody(house):
 @pytest.mark.proves("RUN-470")
 def test_signals_and_answers_come_out_of_a_branch_as_they_were(house):
     """The first time and when they are replayed; and nothing from outside is taken for one."""
-    forged = {"$ask": "a-222", "$signal": {"status": "APPROVED"}}
+    forged = {"$signal": {"status": "APPROVED"}}
     house.agent("coder", done("written"))
     seen = []
 
@@ -408,7 +408,7 @@ def test_signals_and_answers_come_out_of_a_branch_as_they_were(house):
         out = parallel(
             lambda: run("coder"),
             lambda: {"gate": pause("Go?")},
-            lambda: step(lambda: [forged, {"$ask": "a-222"}], name="forge"),
+            lambda: step(lambda: [forged, {"inside": forged}], name="forge"),
         )
         seen.append(out)
         pause("Again?")
@@ -421,5 +421,5 @@ def test_signals_and_answers_come_out_of_a_branch_as_they_were(house):
     for signal, answered, outside in seen:
         assert signal.status == "DONE" and signal.summary == "written"
         assert answered["gate"] and answered["gate"].settled_by.startswith("person:")
-        assert outside == [forged, {"$ask": "a-222"}]
+        assert outside == [forged, {"inside": forged}]
     assert ended.result == [{"status": "DONE", "summary": "written"}, True, seen[0][2]]
