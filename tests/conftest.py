@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 BUDGET_SECONDS = {
     "agents": 200,
     "domain": 20,
-    "service": 30,
+    "service": 60,
     "contract": 60,
     "faces": 250,
     "journeys": 150,
