@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
@@ -235,7 +236,7 @@ def test_a_driver_that_closes_ends_its_agents_and_they_go_on_elsewhere(real_hous
     monkeypatch.setattr(processes, "end", ending)
     house.agent("coder", works, done("went on"))
     house.start(lambda _: run("coder").summary)
-    drive = threading.Thread(target=house.drive)
+    drive = threading.Thread(target=house.drive, daemon=True)
     drive.start()
     assert at_work.wait(PATIENCE_SECONDS) and house.driver.is_driving(house.run_id)
     house.driver.close()
@@ -317,16 +318,23 @@ def a_worker(house, slots=2):
     )
 
 
+@contextmanager
+def at_work(house, slots=2):
+    """A worker on a thread of its own, which ends whatever happens."""
+    made = a_worker(house, slots)
+    thread = threading.Thread(target=made.work, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        made.stop()
+        thread.join(PATIENCE_SECONDS)
+
+
 @pytest.fixture
 def working(real_house):
-    """A worker at work on a thread of its own."""
-    made = a_worker(real_house)
-    thread = threading.Thread(target=made.work)
-    thread.start()
-    yield real_house
-    made.stop()
-    thread.join(PATIENCE_SECONDS)
-    assert made.wait_idle(PATIENCE_SECONDS)
+    with at_work(real_house):
+        yield real_house
 
 
 @pytest.mark.proves("RUN-454")
@@ -355,12 +363,8 @@ def test_the_worker_takes_over_from_the_dead(real_house):
     house = real_house
     house.start(lambda _: "mine")
     owned(house, "an-earlier-boot/1/1")
-    made = a_worker(house)
-    thread = threading.Thread(target=made.work)
-    thread.start()
-    until(lambda: house.run().state == "completed")
-    made.stop()
-    thread.join(PATIENCE_SECONDS)
+    with at_work(house):
+        until(lambda: house.run().state == "completed")
 
 
 @pytest.mark.proves("RUN-454")
@@ -377,14 +381,10 @@ def test_a_worker_fills_its_slots_and_not_more(real_house):
 
     for _ in range(5):
         house.start(lambda _: step(effect))
-    made = a_worker(house, 2)
-    thread = threading.Thread(target=made.work)
-    thread.start()
-    until(lambda: len(most) == 2)
-    go.set()
-    until(lambda: all(run_now.state == "completed" for run_now in house.store.runs.newest(9)))
-    made.stop()
-    thread.join(PATIENCE_SECONDS)
+    with at_work(house, 2):
+        until(lambda: len(most) == 2)
+        go.set()
+        until(lambda: all(run_now.state == "completed" for run_now in house.store.runs.newest(9)))
     assert len(most) == 5 and max(most) <= 2
 
 

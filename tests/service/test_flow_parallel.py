@@ -86,7 +86,7 @@ def test_an_answered_branch_goes_on_while_another_works(house):
         )
 
     house.start(both)
-    drive = threading.Thread(target=house.drive)
+    drive = threading.Thread(target=house.drive, daemon=True)
     drive.start()
     assert at_work.wait(PATIENCE_SECONDS)
     waited = threading.Event()
