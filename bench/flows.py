@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 import time
@@ -23,7 +24,7 @@ ANSWERS = 200
 IDLE_SECONDS = 10.0
 STEPS = (1_000, 10_000)
 REPLAYED = 1_000
-WITHIN_SECONDS = 900.0
+WITHIN_SECONDS = 600.0
 """For making the runs, for the first answer after a kill, for all to wait again: each."""
 ANSWERED_WITHIN_SECONDS = 240.0
 
@@ -42,13 +43,14 @@ class Held(NamedTuple):
 
     who: str
     size: int
-    made_seconds: float | None = None
     megabytes: float | None = None
     threads: float | None = None
     idle_percent: float | None = None
     ready_seconds: float | None = None
     p50: float | None = None
     p99: float | None = None
+    others_percent: float | None = None
+    """Of the whole machine, what anybody else used while this was measured."""
     answers: int | None = None
     shortfall: str = ""
     """What is to be said of the first thing that was not reached."""
@@ -80,7 +82,9 @@ def _pace(side: Contestant) -> Pace:
 def _hold(side: Contestant, size: int) -> Held:
     print(f"  {side.name}: {size:,} waiting …", file=sys.stderr)
     with stores.folder() as folder:
-        return _gather(Held(side.name, size), lambda: _holds(side, size, folder))
+        found: Held = _gather(Held(side.name, size), lambda: _holds(side, size, folder))
+    print(f"    {found}", file=sys.stderr)
+    return found
 
 
 def _gather(found: Any, findings: Callable[[], Iterator[tuple[str, float]]]) -> Any:
@@ -106,16 +110,14 @@ def _paces(side: Contestant) -> Iterator[tuple[str, float]]:
 
 
 def _holds(side: Contestant, size: int, folder: str) -> Iterator[tuple[str, float]]:
-    began = time.monotonic()
     with started(side, folder, "fill", size) as child:
         child.hear(WITHIN_SECONDS)
-        yield "made_seconds", time.monotonic() - began
     with ExitStack() as stack:
         teller = None
         if not side.answers_itself:
             teller = stack.enter_context(started(side, folder, "answer"))
             teller.hear(WITHIN_SECONDS)
-        began = time.monotonic()
+        busy, own, began = measured.busy_seconds(), time.process_time(), time.monotonic()
         server = stack.enter_context(started(side, folder, "serve", size))
         teller = teller or server
         # One from the middle: where they are taken up one by one, half of them come before it.
@@ -131,6 +133,13 @@ def _holds(side: Contestant, size: int, folder: str) -> Iterator[tuple[str, floa
         yield "answers", len(late)
         yield "p50", median(late)
         yield "p99", late[max(0, int(len(late) * 0.99) - 1)]
+        own = time.process_time() - own + sum(map(_cpu, {server, teller}))
+        busy = measured.busy_seconds() - busy - own
+        yield "others_percent", busy / (time.monotonic() - began) / (os.cpu_count() or 1) * 100
+
+
+def _cpu(child: Child) -> float:
+    return measured.cpu_seconds(child.process.pid)
 
 
 def _idle_percent(pid: int) -> float:
@@ -185,11 +194,11 @@ def _figures(held: list[Held], paces: list[Pace]) -> list[Figure]:
 
 
 def _lines(sides: list[Contestant], held: list[Held], paces: list[Pace]) -> list[str]:
-    first = ("engine", "waiting", "made in", "memory", "threads", "idle CPU", "kill −9 → ready")
-    rows = [(*first, "answer → resumed p50", "p99")]
+    first = ("engine", "waiting", "memory", "threads", "idle CPU", "kill −9 → ready")
+    rows = [(*first, "answer → resumed p50", "p99", "others")]
     for found in held:
         base = next(one for one in held if one.size == found.size)
-        units = ("s", "MB", "", "%", "s", "ms", "ms")
+        units = ("MB", "", "%", "s", "ms", "ms", "%")
         rows.append((found.who, f"{found.size:,}", *_cells(found, base, Held._fields[2:9], units)))
     counts = tuple(f"{calls:,} steps one after another" for calls in STEPS)
     pace_rows = [("engine", *counts, f"replay per call, of {REPLAYED:,}")]
@@ -212,7 +221,7 @@ def _cells(found: Any, base: Any, names: tuple[str, ...], units: tuple[str, ...]
         cell = f"{_number(value)} {unit}".strip()
         if name == "p50" and found.answers < ANSWERS:
             cell += f" of {found.answers} answers"
-        if found is not base and ours_is:
+        if found is not base and ours_is and name != "others_percent":
             cell += f" ({_number(value / ours_is)} ×)"
         cells.append(cell)
     return cells
