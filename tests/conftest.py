@@ -20,7 +20,7 @@ BUDGET_SECONDS = {
     "contract": 60,
     "faces": 250,
     "journeys": 150,
-    "crash": 180,
+    "crash": 270,
     "security": 200,
 }
 CHROMIUM = "/usr/bin/chromium"

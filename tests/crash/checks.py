@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import apsw
+import flow_checks
 from nursery import Nursery
 from operation import ADA, LONG_AGO, ORIGIN, SECRET, pending, secretly_answered
 from points import FULL_DISK, KILL, WRITING_CALLS, sweep, traces_of_secret
@@ -285,6 +286,9 @@ def a_writer_waits_for_its_turn(path: str) -> None:
         # Whoever waits for its turn sleeps, and wakes up to find that it has come.
         time.sleep = other_has_finished
         answering.answer(store, ask_id, ADA, Given("yes"))
+
+
+CHECKS.update(flow_checks.CHECKS)
 
 
 def main(name: str, folder: str) -> int:

@@ -23,6 +23,7 @@ import operation
 import workers
 
 from humangate import wiring
+from humangate.domain.runs import RunChange
 from humangate.doors.store import Store
 from humangate.drivers import launching
 from humangate.service import claiming, journalling
@@ -32,10 +33,10 @@ _LOOK_EVERY_SECONDS = 0.005
 
 
 class Striker:
-    """Counts points, and strikes this very process at one of them."""
+    """Counts points, all or those of one name, and strikes this very process at one of them."""
 
-    def __init__(self, point: int, fault: str) -> None:
-        self._point = point
+    def __init__(self, point: int, fault: str, where: str) -> None:
+        self._point, self._where = point, where
         self._signal = signal.Signals[fault]
         self._lock = threading.RLock()
         self.passed = 0
@@ -46,9 +47,10 @@ class Striker:
         verb = getattr(owner, name)
 
         def between(*arguments: Any, **named: Any) -> Any:
-            self._pass(f"before {name}")
+            told = _told(name, arguments[0])
+            self._pass(f"before {told}")
             done = verb(*arguments, **named)
-            self._pass(f"after {name}")
+            self._pass(f"after {told}")
             return done
 
         setattr(owner, name, between)
@@ -67,12 +69,21 @@ class Striker:
 
     def _pass(self, where: str) -> None:
         with self._lock:
-            self.passed += 1
-            if self.passed == self._point:
+            self.passed += self._where in ("", where)
+            if self.passed == self._point and not self.struck and self._where in ("", where):
                 self.struck = True
                 workers.tell("struck", where)
                 # To this thread, which so does nothing more; another might be slow to notice.
                 signal.pthread_kill(threading.get_ident(), self._signal)
+
+
+def _told(name: str, subject: Any) -> str:
+    """What a point is about: `change 2 recorded`, `change 1 open, turn over`, `run`."""
+    if not isinstance(subject, RunChange):
+        return name
+    parts = [f"{call.path} {call.state}" for call in subject.calls] or [subject.run.state]
+    parts += ["turn over" if turn.ended_at else "turn" for turn in subject.turns]
+    return f"{name} {', '.join(parts)}"
 
 
 def _lease(seconds: float) -> None:
@@ -89,11 +100,11 @@ def _ready() -> None:
     workers.may_start()
 
 
-def drive(path: str, run_id: int, point: int, fault: str, lease: float) -> None:
+def drive(path: str, run_id: int, point: tuple[int, str, str], lease: float) -> None:
     """Drive one run to its end; says when it waits for people, and goes on at the next byte."""
     if lease:
         _lease(lease)
-    striker = Striker(point, fault)
+    striker = Striker(*point)
     with closing(wiring.open_store(path)) as store:
         _ready()
         driver = Driver(store, _struck_crew(store, striker))

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
@@ -105,6 +106,7 @@ class Nursery:
 
     def __init__(self, server: str = "operation.py") -> None:
         self._children: list[Child] = []
+        self._lock = threading.Lock()
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._server = subprocess.Popen(
@@ -119,10 +121,12 @@ class Nursery:
         its_stdin, stdin = os.pipe()
         stdout, its_stdout = os.pipe()
         request = json.dumps({"job": job, "arguments": arguments}).encode()
-        socket.send_fds(self._channel, [request], [its_stdin, its_stdout])
+        with self._lock:
+            socket.send_fds(self._channel, [request], [its_stdin, its_stdout])
+            pid = int(self._channel.recv(32))
         os.close(its_stdin)
         os.close(its_stdout)
-        child = Child(int(self._channel.recv(32)), stdin, stdout)
+        child = Child(pid, stdin, stdout)
         self._children.append(child)
         if child.line() != "READY":
             raise HungError(f"the {job} did not come up: see its traceback")

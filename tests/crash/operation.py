@@ -26,6 +26,7 @@ from humangate import wiring
 from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
 from humangate.domain.principals import Caller
+from humangate.domain.runs import Carried, Run
 from humangate.doors.store import Store
 from humangate.service import answering, asking, conversing, enrolling, sweeping, waiting
 from humangate.service.asking import Request
@@ -65,10 +66,19 @@ def no_ask(path: str) -> str:
     return ""
 
 
-def pending(path: str, **more: Any) -> str:
+def pending(path: str, owner: str = ORIGIN.owner, **more: Any) -> str:
     with closing(wiring.open_store(path, FakeClock(LONG_AGO))) as store:
         request = Request("May it go out?", **{"kind": "approval", **more})
-        return asking.ask(store, request, ORIGIN, ADA).ask.id
+        return asking.ask(store, request, ORIGIN._replace(owner=owner), ADA).ask.id
+
+
+def parked(path: str) -> str:
+    """An ask that a run waits for."""
+    ask_id = pending(path, owner="run:1/1")
+    with closing(wiring.open_store(path, FakeClock(LONG_AGO))) as store:
+        new = Run(0, "ship", "ship.py", "", "", "shop", "person:ada", LONG_AGO)
+        store.runs.add(new._replace(state="waiting_human"), [], Carried())
+    return ask_id
 
 
 def overdue(path: str) -> str:
@@ -144,6 +154,7 @@ def migrate(scene: Scene) -> Any:
 OPERATIONS = {
     "ask": Operation(no_ask, ask),
     "answer": Operation(pending, answer),
+    "answer_run": Operation(parked, answer),
     "refuse": Operation(pending, refuse),
     "take": Operation(answered, take),
     "take_secret": Operation(secretly_answered, take),

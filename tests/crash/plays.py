@@ -10,11 +10,10 @@ import json
 import select
 import shutil
 import signal
-import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,6 +35,12 @@ STAGE = Path(__file__).parent / "stage"
 KILL, STOP = "SIGKILL", "SIGSTOP"
 DANGEROUS = "deploy"
 SHORT_LEASE_SECONDS = 0.3
+RESULT = [
+    "second-answer is done", "prepare", "at 3, time 1",
+    [["measure", "side-1", "build-left is done"], ["build-right is done", "paint"]],
+    DANGEROUS, "at 7, time 1", "finish-it is done",
+]  # fmt: skip
+LEDGER = {"main": ["prepare", DANGEROUS], "left": ["measure"], "right": ["paint"]}
 _ROLE = '---\ncommand: ["./agent.sh"]\n---\nYou are the {role}.\n'
 _LOOK_EVERY_SECONDS = 0.005
 _PATIENCE_SECONDS = 60.0
@@ -46,6 +51,10 @@ class Point(NamedTuple):
 
     number: int = 0
     fault: str = KILL
+    where: str = ""
+    """Only points of this name count, as flow_jobs.py tells them."""
+    late: bool = False
+    """Whoever is stopped wakes up once its successor waits for somebody, not when that begins."""
 
 
 class Effect(NamedTuple):
@@ -155,8 +164,8 @@ def is_doubt(ask: Ask) -> bool:
 class Play:
     """One run, driven by a process until that is struck, and then by the next."""
 
-    def __init__(self, nursery: Nursery, folder: Path, lock: threading.Lock) -> None:
-        self._nursery, self._lock = nursery, lock
+    def __init__(self, nursery: Nursery, folder: Path) -> None:
+        self._nursery = nursery
         self.stage = Stage(folder, str(folder / "store" / "gate.db"))
         self._overtaken: list[Child] = []
         self.struck: list[str] = []
@@ -167,27 +176,33 @@ class Play:
         with closing(wiring.open_store(self.stage.path)) as store:
             run_id = self.stage.start(store)
             self._drive(store, run_id, list(points))
-            for child in self._overtaken:
-                child.close()
+            self._await_overtaken()
             return self._outcome(store, run_id)
 
     def _drive(self, store: Store, run_id: int, points: list[Point]) -> None:
         person = Person(store, self.stage, run_id)
         lease = SHORT_LEASE_SECONDS if any(one.fault == STOP for one in points) else 0
+        late = any(one.late for one in points)
         child: Child | None = None
         while True:
             if child is None:
                 point, left = (points.pop(0) if points else Point()), get_run(store, run_id)
                 child = self._start(run_id, point, lease)
-                self._let_overtaken_go_on(store, left)
+                if not late:
+                    self._let_overtaken_go_on(store, left)
             word, *told = json.loads(child.line() or '["gone"]')
+            if word in ("ended", "parked") and late:
+                self._let_overtaken_go_on(store, left)
+                self._await_overtaken()
             if word == "ended":
                 self.passed = told[0]
                 child.close()
                 return
             if word == "parked":
                 assert person.answer_all(), "it waits, and nobody is asked"
-                child.go()
+                # Gone, if it had begun a dangerous step that is in doubt now.
+                with suppress(BrokenPipeError):
+                    child.go()
             elif word == "struck":
                 self.struck += told
                 if point.fault == STOP:
@@ -200,11 +215,9 @@ class Play:
                 child = None
 
     def _start(self, run_id: int, point: Point, lease: float) -> Child:
-        with self._lock:
-            child = self._nursery.start(
-                "drive", path=self.stage.path, run_id=run_id,
-                point=point.number, fault=point.fault, lease=lease,
-            )  # fmt: skip
+        child = self._nursery.start(
+            "drive", path=self.stage.path, run_id=run_id, point=point[:3], lease=lease
+        )
         child.go()
         return child
 
@@ -215,17 +228,20 @@ class Play:
         for child in self._overtaken:
             child.send(signal.SIGCONT)
 
+    def _await_overtaken(self) -> None:
+        for child in self._overtaken:
+            child.close()
+        self._overtaken.clear()
+
     def _outcome(self, store: Store, run_id: int) -> dict[str, Any]:
         run = get_run(store, run_id)
         calls = {call.path: call for call in store.runs.calls(run_id)}
-        wrong = list(violations(store, self.stage, run_id))
-        seen = picture(self.stage.path)
-        wrong += [*seen["damage"], *map(str, seen["orphans"]), *faults(self.stage.path)]
+        wrong = [*violations(store, self.stage, run_id), *damage(self.stage.path)]
         return {
             "run": [run.state, run.reason, run.error, run.result],
             "calls": {path: _steady(store, call) for path, call in calls.items()},
             "asks": sorted(str(_told(ask)) for ask in all_asks(store) if not is_doubt(ask)),
-            "ledger": told_once(self.stage, calls),
+            "ledger": _counted(self.stage, calls),
             "tree": self.stage.tree(),
             "wrong": wrong,
         }
@@ -268,7 +284,13 @@ def _step_name(call: FlowCall) -> str:
     return str(call.value["did"]) if call.name == "step" and call.value else ""
 
 
-def told_once(stage: Stage, calls: dict[str, FlowCall]) -> dict[str, list[str]]:
+def damage(path: str) -> list[str]:
+    """What is wrong with the store itself, and with its audit trail."""
+    seen = picture(path)
+    return [*seen["damage"], *map(str, seen["orphans"]), *faults(path)]
+
+
+def _counted(stage: Stage, calls: dict[str, FlowCall]) -> dict[str, list[str]]:
     """The ledger's effects that were recorded, in their order on each line."""
     counted = {_step_name(call): call.value["claim"] for call in calls.values() if _step_name(call)}
     lines = defaultdict(list)
@@ -281,20 +303,33 @@ def told_once(stage: Stage, calls: dict[str, FlowCall]) -> dict[str, list[str]]:
 def violations(store: Store, stage: Stage, run_id: int) -> Iterator[str]:
     """What must never be, however often a run was interrupted."""
     yield from stage.violations()
+    run, calls = get_run(store, run_id), {call.path: call for call in store.runs.calls(run_id)}
+    if (run.state, run.result) != ("completed", RESULT):
+        yield f"it is {run.state} ({run.reason}) with {run.result}"
+    if _counted(stage, calls) != LEDGER:
+        yield f"the ledger is {stage.effects()}"
+    yield from (f"it asks {ask.id} and has ended" for ask in store.asks.pending_of_run(run_id))
+    yield from (f"turn {turn.id} is open" for turn in store.runs.turns(run_id) if not turn.ended_at)
+    yield from _steps(store, stage, run)
+    yield from _agents(stage)
+
+
+def _steps(store: Store, stage: Stage, run: Run) -> Iterator[str]:
+    events = [entry.event for entry in store.audit.of_subject(run.name)]
+    recorded = Counter(e.content["call"] for e in events if e.kind == "call.recorded")
+    yield from (f"{path} was recorded {n} times" for path, n in recorded.items() if n > 1)
     done: dict[str, list[int]] = defaultdict(list)
     for one in stage.effects():
         done[one.name].append(one.claim)
     if len(done[DANGEROUS]) > 1:
         yield f"the dangerous step happened {len(done[DANGEROUS])} times"
-    for call in store.runs.calls(run_id):
+    for call in store.runs.calls(run.id):
         claims = done.get(_step_name(call), [])
         if _step_name(call) and (not claims or call.value["claim"] != max(claims)):
             yield f"{call.label} at {call.path} is {call.value}, but happened under claims {claims}"
     for name, claims in done.items():
         if len(claims) != len(set(claims)):
             yield f"{name} happened twice under one claim: {claims}"
-    yield from _agents(stage)
-    yield from (f"turn {turn.id} is open" for turn in store.runs.turns(run_id) if not turn.ended_at)
 
 
 def _agents(stage: Stage) -> Iterator[str]:

@@ -7,7 +7,7 @@ from points import BROKEN_DISK, FULL_DISK, KILL, WRITING_CALLS, Point, sweep
 from telling import tell
 from tracing import needs_strace
 
-OPERATIONS = ("ask", "answer", "take", "take_secret", "cancel", "expire", "migrate")
+OPERATIONS = ("ask", "answer", "answer_run", "take", "take_secret", "cancel", "expire", "migrate")
 ALWAYS_WHOLE = ("answer", "take")
 ERRORS = (FULL_DISK, BROKEN_DISK)
 

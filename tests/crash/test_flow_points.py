@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -24,14 +23,14 @@ class Theatre:
 
     def __init__(self, nursery: Nursery, folder: Path) -> None:
         self._nursery, self._folder = nursery, folder
-        self._numbers, self._lock = count(), threading.Lock()
+        self._numbers = count()
         first = self._play()
         self._undisturbed = first.perform()
         self.points = first.passed
         assert self._undisturbed["wrong"] == []
 
     def _play(self) -> Play:
-        return Play(self._nursery, self._folder / str(next(self._numbers)), self._lock)
+        return Play(self._nursery, self._folder / str(next(self._numbers)))
 
     def perform(self, *struck: Point) -> tuple[int, str]:
         """How many were struck, and how the outcome differs from that of the undisturbed run."""
@@ -80,7 +79,8 @@ def test_a_kill_while_recovering_from_a_kill_changes_nothing_either(theatre, who
 @pytest.mark.proves("RUN-502")
 def test_whoever_is_stopped_for_longer_than_its_lease_spoils_nothing(theatre, whole, capsys):
     points = range(3, theatre.points + 1, 1 if whole else 15)
-    hit, wrong = theatre.perform_all([(Point(number, STOP),) for number in points])
+    strikes = [(Point(number, STOP, late=number % 2 == 0),) for number in points]
+    hit, wrong = theatre.perform_all(strikes)
     tell(capsys, f"{theatre.points} points, {hit} of {len(points)} stopped and overtaken")
     assert wrong == []
     assert hit >= len(points) - 2

@@ -2,91 +2,26 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import defaultdict
 from contextlib import closing
-from pathlib import Path
-from typing import Self
 
 import pytest
 from nursery import Nursery
 from operation import ADA
 from plays import Stage, get_run, until
+from slow_tools import is_used_once
 
 from humangate import wiring
 from humangate.domain.answers import Given
 from humangate.service import answering
 
 
-class Sampler:
-    """Looks at the process table without a pause: which turns are at work in each session."""
-
-    def __init__(self) -> None:
-        self.together: set[frozenset[str]] = set()
-        self.looks = 0
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look_on)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _look_on(self) -> None:
-        while not self._over.is_set():
-            self.looks += 1
-            turns = defaultdict(set)
-            for process in Path("/proc").glob("[0-9]*"):
-                turn, session = _marks(process)
-                if session and not _waits_to_begin(process):
-                    turns[session].add(turn)
-            self.together |= {frozenset(at_work) for at_work in turns.values()}
-
-
-def _marks(process: Path) -> tuple[str, str]:
-    try:
-        variables = (process / "environ").read_bytes().decode(errors="replace").split("\0")
-    except OSError:
-        return "", ""
-    named = dict(variable.partition("=")[::2] for variable in variables)
-    return named.get("GATE_TURN", ""), named.get("GATE_SESSION", "")
-
-
-def _waits_to_begin(process: Path) -> bool:
-    """An agent's program is not yet there before its shell was told to go."""
-    try:
-        return b"IFS= read" in (process / "cmdline").read_bytes()
-    except OSError:
-        return True
-
-
 @pytest.mark.proves("RUN-503", "LAW-5")
 @pytest.mark.parametrize("tied", [True, False], ids=["dies with its worker", "outlives its worker"])
 def test_an_agent_in_a_slow_tool_is_ended_before_another_begins(tied, tmp_path):
-    stage = Stage(tmp_path, str(tmp_path / "store" / "gate.db"), "slow", "slow_agent.sh")
-    with (
-        Nursery("flow_jobs.py") as nursery,
-        closing(wiring.open_store(stage.path)) as store,
-        Sampler() as sampler,
-    ):
-        run_id = stage.start(store)
-        worker = nursery.start("work", path=stage.path, tied=tied)
-        worker.go()
-        until(stage.starts)
-        worker.kill()
-        nursery.start("work", path=stage.path, tied=tied).go()
-        until(lambda: get_run(store, run_id).ended)
-        turns = store.runs.turns(run_id)
-        assert get_run(store, run_id).result == "the tool is done"
-    assert [effect.name for effect in stage.effects()] == ["tool"]
-    assert len(stage.starts()) == len(turns) == 2
-    assert {turn.session for turn in turns} == {turns[0].session}
-    assert sampler.together >= {frozenset([turn.id]) for turn in turns}
-    assert frozenset(turn.id for turn in turns) not in sampler.together
+    is_used_once(
+        Stage(tmp_path, str(tmp_path / "store" / "gate.db"), "slow", "slow_agent.sh"), tied=tied
+    )
 
 
 @pytest.mark.proves("RUN-505")

@@ -1,0 +1,64 @@
+"""Short checks of the promises about runs that a seeded bug breaks; run by checks.py."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from nursery import Nursery
+from plays import STOP, Play, Point, Stage
+from points import KILL, sweep
+from slow_tools import is_used_once
+
+CHECKS: dict[str, Callable[[str], None]] = {}
+
+
+def check(function: Callable[[str], None]) -> Callable[[str], None]:
+    CHECKS[function.__name__] = function
+    return function
+
+
+def _struck(path: str, *points: Point) -> None:
+    with Nursery("flow_jobs.py") as nursery:
+        play = Play(nursery, Path(path).parent / "play")
+        outcome = play.perform(*points)
+    assert len(play.struck) == len(points), play.struck
+    assert outcome["wrong"] == [], outcome["wrong"]
+
+
+@check
+def a_recorded_step_is_not_run_again(path: str) -> None:
+    _struck(path)
+
+
+@check
+def a_dangerous_step_is_not_run_again_by_itself(path: str) -> None:
+    _struck(path, Point(1, where="before change 6 recorded"))
+
+
+@check
+def an_overtaken_driver_records_nothing(path: str) -> None:
+    _struck(path, Point(1, STOP, "before change 2 recorded"))
+
+
+@check
+def an_overtaken_driver_ends_no_agent_of_its_successor(path: str) -> None:
+    _struck(path, Point(1, STOP, "before run"))
+
+
+@check
+def an_overtaken_driver_withdraws_nothing(path: str) -> None:
+    _struck(path, Point(1, STOP, "after change 1 open, turn over", late=True))
+
+
+@check
+def a_slow_tool_is_ended_before_another_begins(path: str) -> None:
+    is_used_once(Stage(Path(path).parent / "stage", path, "slow", "slow_agent.sh"), tied=False)
+
+
+@check
+def a_kill_leaves_all_or_nothing_of_an_answer_that_wakes_a_run(path: str) -> None:
+    folder = os.path.dirname(path)
+    swept = sweep(folder, "answer_run", KILL, lambda point: point.place % 3 == 0)
+    assert swept.wrong == [], swept.wrong[0]
