@@ -75,6 +75,8 @@ def flow(
     """
     if on_timeout not in _ON_TIMEOUT:
         raise UsageError(f"on_timeout is one of {', '.join(_ON_TIMEOUT)}, not {on_timeout!r}")
+    if not isinstance(human_timeout, int | float) or not human_timeout > 0:
+        raise UsageError(f"human_timeout is a number of seconds above 0, not {human_timeout!r}")
     terms = Terms(on_timeout, human_timeout, human)
     return Flow(work, terms) if work else lambda made: Flow(made, terms)
 

@@ -25,6 +25,7 @@ from humangate import (
 from humangate.domain import runs
 from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
+from humangate.domain.digests import text_digest
 from humangate.domain.runs import RunChange, Turn
 from humangate.doors.driver import Ended
 from humangate.service import answering, asking, conversing, running, waiting
@@ -823,3 +824,18 @@ def test_a_scripted_agent_says_what_stands_in_its_script(house):
         house.agents["coder"].join(house.agents["coder"].orders[0])
     house.agent("coder", lambda order, _: done(order.role.name))
     assert house.go(lambda _: [run("coder").summary, run("coder").summary]).result == ["coder"] * 2
+
+
+@pytest.mark.proves("RUN-471", "LAW-9")
+def test_the_trail_tells_which_role_was_sent_what(house):
+    house.agent("coder", done("ok"))
+    house.go(one_run())
+    (turn,) = house.store.runs.turns(house.run_id)
+    began = [
+        entry.event.content
+        for entry in house.store.audit.of_subject(f"run:{house.run_id}")
+        if entry.event.kind == "turn.began"
+    ]
+    role = house.driver._crew.role(house.store.runs.get(house.run_id), "coder")
+    assert [(one["turn"], one["sent"]) for one in began] == [(turn.id, text_digest(turn.sent))]
+    assert began[0]["role_digest"] == role.digest

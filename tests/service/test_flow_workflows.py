@@ -300,6 +300,9 @@ def test_an_ask_that_is_withdrawn_leaves_the_run_stuck(house):
 def test_what_a_flow_cannot_mean_is_refused():
     with pytest.raises(UsageError, match="on_timeout is one of"):
         flow(on_timeout="approve")
+    for seconds in (None, 0, -1, "1 h", float("nan")):
+        with pytest.raises(UsageError, match="human_timeout is a number"):
+            flow(human_timeout=seconds)
     with pytest.raises(UsageError, match="gate run FILE PROMPT"):
         pause("Go?")
     assert flow(lambda _: 7)("x") == 7 and feature.name == "feature"

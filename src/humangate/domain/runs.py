@@ -228,6 +228,15 @@ def claim(run: Run, owner: str, lease_until: datetime) -> RunChange:
     return RunChange(after)
 
 
+def turn_began(run: Run, turn: Turn, role_digest: str) -> Event:
+    """Which role, as it was defined then, was sent what."""
+    return event(
+        "turn.began", run, DRIVER,
+        call=turn.path, turn=turn.id, role=turn.role, role_digest=role_digest,
+        session=f"{turn.cli}/{turn.session}", sent=text_digest(turn.sent),
+    )  # fmt: skip
+
+
 def record(run: Run, call: FlowCall, value: Any, now: datetime) -> RunChange:
     """A call's result; it is never computed again (law 5)."""
     after = call._replace(state="recorded", value=value, ended_at=now)

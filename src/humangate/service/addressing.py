@@ -125,11 +125,11 @@ class Agent:
         answers = call.state == "waiting" and turn.ask_id == call.ask_id
         call = heeded(call) if answers else call._replace(state="open")
         try:
-            self.drive.put(call, *turns, agent=self.role.name)
+            self.drive.begin_turn(call, turns, self.role)
         except Overtaken:
             # Perhaps not the run, but its agent's session: a person was faster.
             self._must_be_free(turns)
-            self.drive.put(call, *turns, agent=self.role.name)
+            self.drive.begin_turn(call, turns, self.role)
 
     def _must_be_free(self, turns: list[Turn]) -> None:
         """A session has one holder; while a person has it open, this call waits."""

@@ -124,12 +124,18 @@ class Drive:
             self.calls.update({call.path: call for call in change.calls})
             self.turns.update({turn.id: turn for turn in change.turns})
 
-    def put(self, call: FlowCall, *turns: Turn, agent: str | None = None) -> FlowCall:
+    def put(self, call: FlowCall, *turns: Turn) -> FlowCall:
         """Write a call as it stands, with turns of it."""
         with self.lock:
-            run = self.run if agent is None else self.run._replace(agent=agent)
-            self.write(RunChange(run, (call,), turns))
+            self.write(RunChange(self.run, (call,), turns))
         return call
+
+    def begin_turn(self, call: FlowCall, turns: list[Turn], role: Role) -> None:
+        """Write that an agent is about to be started, with the role and the words it is sent."""
+        with self.lock:
+            run = self.run._replace(agent=role.name)
+            told = runs.turn_began(run, turns[-1], role.digest)
+            self.write(RunChange(run, (call,), tuple(turns), (told,)))
 
     def record(self, call: FlowCall, value: Any) -> Any:
         with self.lock:
