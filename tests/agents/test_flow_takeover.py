@@ -1,0 +1,97 @@
+"""The real claude in a slow tool while whoever drives its run is killed."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+from tests.agents.conftest import eventually
+from tests.agents.test_flows import Project, report
+
+from humangate import processes
+from humangate.integrations.scripted_model import script, tool
+
+SLOW = "touch begun; sleep 8; echo slow >>ledger"
+QUICK = "echo quick >>ledger"
+
+
+class Onlooker:
+    """Notes which turns were seen at work at the same moment."""
+
+    def __init__(self):
+        self.seen = set()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+        self._thread.start()
+
+    def _look(self):
+        while not self._over.is_set():
+            found = [_turn(process) for process in Path("/proc").glob("[0-9]*")]
+            self.seen.add(frozenset(turn for turn in found if turn))
+
+    def close(self):
+        self._over.set()
+        self._thread.join()
+
+
+def _turn(process):
+    try:
+        # Until its shell is told to go, an agent's program is not there.
+        if b"IFS= read" in (process / "cmdline").read_bytes():
+            return ""
+        variables = (process / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return ""
+    return next((one.decode() for one in variables if one.startswith(b"GATE_TURN=")), "")
+
+
+@pytest.fixture
+def onlooker():
+    made = Onlooker()
+    yield made
+    made.close()
+
+
+@pytest.mark.proves("RUN-506")
+def test_claude_in_a_slow_tool_is_ended_before_its_session_goes_on(house, onlooker):
+    project = Project(house)
+    steps = [
+        tool("Bash", command=SLOW, description="be slow"),
+        tool("Bash", command=QUICK, description="be quick"),
+        report("DONE", "both are done"),
+    ]
+    project.start(
+        f"""
+from humangate import flow, run
+
+@flow
+def feature(prompt):
+    return run("coder", {script(steps)!r}).summary
+"""
+    )
+    folder = Path(eventually(lambda: (run := house.store.runs.get(1)) and run.folder))
+    eventually((folder / "begun").exists)
+    project.process.kill()
+    project.process.communicate()
+    worker = subprocess.Popen(
+        [house.bin / "gate", "worker"], env=house.environ, cwd=house.project,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    try:
+        eventually(lambda: house.store.runs.get(1).ended, 40)
+    finally:
+        worker.terminate()
+        said, _ = worker.communicate(timeout=30)
+    run = house.store.runs.get(1)
+    assert (run.state, run.result) == ("completed", "both are done"), (run, said)
+    turns = house.store.runs.turns(1)
+    assert len(turns) == 2 and turns[0].session == turns[1].session
+    names = [f"GATE_TURN={turn.id}" for turn in turns]
+    assert any(names[0] in seen for seen in onlooker.seen)
+    assert any(names[1] in seen for seen in onlooker.seen)
+    assert not any(set(names) <= seen for seen in onlooker.seen)
+    assert processes.marked(("GATE_TURN", turns[0].id)) == []
+    assert (folder / "ledger").read_text(encoding="utf-8") == "quick\n"
+    assert "You were interrupted" in project.sent(1)
