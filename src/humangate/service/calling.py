@@ -13,9 +13,9 @@ from humangate.domain.asks import Origin, settled_sentence
 from humangate.domain.forms import has_hidden
 from humangate.domain.outcomes import outcome as outcome_of
 from humangate.errors import StepFailedError, UsageError
-from humangate.service import asking, sweeping, waiting
+from humangate.service import asking, permitting, sweeping, waiting
 from humangate.service.asking import Request
-from humangate.service.journalling import jsoned, place_of, result_of, said_before
+from humangate.service.journalling import Overtaken, jsoned, place_of, result_of, said_before
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -200,10 +200,20 @@ def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = ""
         sponsor=run.sponsor,
         owner=runs.owner_of(run.id, call.path),
     )
-    key = f"{call.key}/{call.asked}"
     author = drive.crew.caller._replace(principal=run.sponsor)
-    opened = asking.ask(drive.store, request, origin, author, key).ask
-    return drive.put(call._replace(state="waiting", ask_id=opened.id))
+    while True:
+        key = f"{call.key}/{call.asked}"
+        opened = asking.ask(drive.store, request, origin, author, key).ask
+        if opened.status != "cancelled":
+            break
+        # Withdrawn with the run, before this call knew of it; now somebody has taken the run up.
+        call = call._replace(asked=call.asked + 1)
+    try:
+        return drive.put(call._replace(state="waiting", ask_id=opened.id))
+    except Overtaken:
+        if (now := drive.store.runs.get(run.id)) and now.ended:
+            permitting.retire(drive.store, opened, drive.crew.caller, f"run {run.id} has ended")
+        raise
 
 
 def _heeded(branch: Branch, call: FlowCall, ask: Ask) -> Ask:  # noqa: RET503 - halt never returns

@@ -156,6 +156,8 @@ def end_agents(drive: Drive) -> None:
 
 
 def withdraw_asks(store: Store, run: Run, crew: Crew, reason: str) -> None:
-    """Nobody needs to answer for a run that has ended."""
+    """Nobody needs to answer for a run that has ended; what it asks later, it was taken up for."""
     for ask in store.asks.pending_of_run(run.id):
+        if run.ended_at and ask.opened_at > run.ended_at:
+            continue
         permitting.retire(store, ask, crew.caller, reason)
