@@ -14,7 +14,7 @@ from humangate.doors.workspace import Place
 from humangate.drivers.python import PythonDriver
 from humangate.service import answering, running
 from humangate.service.driving import Driver
-from humangate.service.journalling import Crew
+from humangate.service.journalling import Crew, Drive, Overtaken
 from humangate.testing import FakeClock, MemoryStore, ScriptedAgent
 from humangate.wiring import open_throwaway_store
 from tests.conftest import a_person
@@ -24,8 +24,21 @@ if TYPE_CHECKING:
     from humangate.domain.runs import FlowCall, Run, Turn
 
 
-class Crash(BaseException):
+class Crash(Overtaken):
     """The process is gone: nothing that would be done after this is done."""
+
+
+class Mortal(Driver):
+    """A driver that knows how it died."""
+
+    crashed = False
+
+    def _flow(self, drive: Drive) -> None:
+        try:
+            super()._flow(drive)
+        except Crash:
+            self.crashed = True
+            raise
 
 
 class Folders:
@@ -72,11 +85,11 @@ class Harness:
         self.source = "source-1"
         self.flow: Any = None
         self.run_id = 0
-        self._drivers: list[Driver] = []
+        self._drivers: list[Mortal] = []
         self.driver = self.another_driver()
 
-    def another_driver(self) -> Driver:
-        self._drivers.append(Driver(self.store, self.crew()))
+    def another_driver(self) -> Mortal:
+        self._drivers.append(Mortal(self.store, self.crew()))
         return self._drivers[-1]
 
     def close(self) -> None:
@@ -112,7 +125,11 @@ class Harness:
         return made
 
     def drive(self, run_id: int = 0) -> Run:
-        return self.driver.drive(running.get(self.store, run_id or self.run_id))
+        self.driver.crashed = False
+        driven = self.driver.drive(running.get(self.store, run_id or self.run_id))
+        if self.driver.crashed:
+            raise Crash
+        return driven
 
     def go(self, work: Any, prompt: str = "Add login", **wish: Any) -> Run:
         """Start a flow and drive it until it waits or ends."""

@@ -189,6 +189,8 @@ def random() -> float:
 
 def log(text: str) -> None:
     """A line in the run's record, written once."""
+    if not isinstance(text, str):
+        raise UsageError(f"log() takes text, not {type(text).__name__}")
     _made("log", calling.log, text)
 
 

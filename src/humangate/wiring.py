@@ -250,6 +250,15 @@ def flow_driver(store: Store) -> FlowDriver:
     return FlowDriver(store, crew(store))
 
 
+def seen(project: str, source: str) -> dict[str, str]:
+    """The digests of a flow file and of the roles of its project, as they are now."""
+    from humangate.service import trusting
+    from humangate.workspaces import flow_files, roles
+
+    found = {trusting.role(role.name): role.digest for role in roles.all(project).roles}
+    return {trusting.FLOW: flow_files.read(source)[1], **found}
+
+
 def crew(store: Store) -> Crew:
     """What drives need from outside."""
     from humangate.domain.runs import DRIVER

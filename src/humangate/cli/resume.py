@@ -40,10 +40,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     who = caller(store, args)
+    found = running.get(store, args.id)
+    seen = None if found.branch else wiring.seen(found.project, found.source)
     if args.from_call is None:
-        taken_up = running.resume(store, args.id, who, args.accept)
+        taken_up = running.resume(store, args.id, who, args.accept, seen)
     else:
-        taken_up, place = running.fork(store, wiring.workspace(store), args.id, args.from_call, who)
+        workspace = wiring.workspace(store)
+        taken_up, place = running.fork(store, workspace, args.id, args.from_call, who, seen)
         for remark in place.remarks:
             print(f"gate: {inert(remark)}", file=sys.stderr)
         if not args.json:

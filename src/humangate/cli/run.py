@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from humangate import wiring
 from humangate.cli import driving, runs_screen
+from humangate.cli.flow_output import set_aside
 from humangate.cli.identity import add_identity, caller, read_text
 from humangate.cli.screen import coloured, print_json
 from humangate.domain.display import inert
@@ -42,10 +44,13 @@ def run(args: argparse.Namespace) -> int:
     who = caller(store, args)
     project = runs_screen.project_of(args.repo or os.curdir)
     prompt = read_text("-").rstrip("\n") if args.prompt == ["-"] else " ".join(args.prompt)
-    flow, source, digest = wiring.find_flow(project, args.flow)
+    # A flow's file is run to find what is in it, and may print.
+    with set_aside() if args.json else nullcontext():
+        flow, source, digest = wiring.find_flow(project, args.flow)
     wish = Wish(
         flow, source, digest, prompt, project,
         in_place=args.in_place, with_changes=args.with_changes, begin=not args.no_exec,
+        seen=wiring.seen(project, source) if args.in_place else None,
     )  # fmt: skip
     made, place = running.start(store, wiring.workspace(store), wish, who)
     for remark in place.remarks:

@@ -10,7 +10,7 @@ from humangate.domain.display import inert_line, storable
 from humangate.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from humangate.domain.asks import Ask
@@ -65,6 +65,8 @@ class Run(NamedTuple):
     owner: str = ""
     """The process that drives it."""
     lease_until: datetime | None = None
+    falls: int = 0
+    """How many of its drivers died one after another without getting any further."""
 
     @property
     def name(self) -> str:
@@ -206,8 +208,10 @@ def event(what: str, run: Run, actor: str, **content: Any) -> Event:
     return Event(what, run.name, actor, content)
 
 
-def started(run: Run, caller: Caller) -> Event:
+def started(run: Run, caller: Caller, seen: Mapping[str, str] | None = None) -> Event:
+    """`seen`: the digests of the flow and the roles as whoever started it could see them."""
     content = {
+        "seen": seen,
         "flow": run.flow,
         "source": run.source_digest,
         "prompt": text_digest(run.prompt),
@@ -223,7 +227,7 @@ def claim(run: Run, owner: str, lease_until: datetime) -> RunChange:
     """The run in the hands of one process. Claims are not audited: they change nothing."""
     after = run._replace(
         state="running", owner=owner, claim=run.claim + 1, lease_until=lease_until, ready_at=None,
-        reason="",
+        reason="", falls=run.falls + 1 if run.state == "running" else 0,
     )  # fmt: skip
     return RunChange(after)
 
@@ -312,7 +316,12 @@ def stop(run: Run, caller: Caller, reason: str, now: datetime) -> RunChange:
 
 
 def resume(
-    run: Run, calls: Iterable[FlowCall], settled: Iterable[str], caller: Caller, accept: str = ""
+    run: Run,
+    calls: Iterable[FlowCall],
+    settled: Iterable[str],
+    caller: Caller,
+    accept: str = "",
+    seen: Mapping[str, str] | None = None,
 ) -> RunChange:
     """Take an ended run up again: only what failed, or was not answered, is tried again.
 
@@ -329,6 +338,7 @@ def resume(
     for call in calls:
         stopped_here = any(is_beneath(path, call.path) for path in run.at_path.split())
         if call.path == accept:
+            _must_be_acceptable(call)
             again.append(call._replace(accepted=True))
         elif (call.state == "failed" and stopped_here) or (
             call.state == "waiting" and call.ask_id in unanswered
@@ -343,11 +353,20 @@ def resume(
     content = {
         "again": [call.path for call in again if not call.accepted],
         "accepted": accept,
+        "seen": seen,
         "via": caller.via,
         "evidence": caller.evidence,
     }
     told = Event("run.resumed", run.name, caller.actor, content)
     return RunChange(after, tuple(again), events=(told,))
+
+
+def _must_be_acceptable(call: FlowCall) -> None:
+    if call.name in ("pause", "ask"):
+        raise RefusedError(
+            f"an answer counts for what was asked, and call {call.path} asks something else now: "
+            f"gate resume {call.run} --from {call.path} asks again, in a new run"
+        )
 
 
 def _again(call: FlowCall) -> FlowCall:

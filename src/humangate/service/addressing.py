@@ -13,7 +13,7 @@ from humangate.domain.runs import FlowCall, Turn
 from humangate.doors.driver import Ended, Events, Order, Ruling
 from humangate.errors import MissingAgentError
 from humangate.service import claiming, overseeing, signalling
-from humangate.service.journalling import Closing, Overtaken, jsoned
+from humangate.service.journalling import Closing, Overtaken, folder_of, jsoned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,6 +118,7 @@ class Agent:
         return self._close(turn.id, ended)
 
     def _open(self, turn: Turn, instead_of: Turn | None) -> None:
+        folder_of(self.branch, self.path)
         turns = [one for one in (instead_of, turn) if one]
         self._must_be_free(turns)
         call = self.call
@@ -157,6 +158,7 @@ class Agent:
             cwd=self.drive.run.folder,
             environ=signalling.environ(turn.run, turn.id, self.drive.run.folder, self.role.name),
             schema=self._schema,
+            project=self.drive.run.project,
         )
 
     def _events(self, turn_id: str) -> Events:

@@ -10,12 +10,20 @@ from typing import TYPE_CHECKING, Any
 from humangate import processes
 from humangate.domain import runs
 from humangate.domain.asks import Origin, settled_sentence
+from humangate.domain.digests import canonical
 from humangate.domain.forms import has_hidden
 from humangate.domain.outcomes import outcome as outcome_of
 from humangate.errors import StepFailedError, UsageError
 from humangate.service import asking, permitting, sweeping, waiting
 from humangate.service.asking import Request
-from humangate.service.journalling import Overtaken, jsoned, place_of, result_of, said_before
+from humangate.service.journalling import (
+    Overtaken,
+    folder_of,
+    jsoned,
+    place_of,
+    result_of,
+    said_before,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +51,7 @@ def step(
         return result_of(call)
     if dangerous:
         if call.owner:
-            ended, call = _settle_doubt(branch, call)
+            ended, call = _settle_doubt(branch, call, arguments)
             if ended:
                 return call.value
         call = branch.drive.put(
@@ -70,7 +78,7 @@ def _failed(branch: Branch, call: FlowCall, error: Exception, message: str) -> S
     return StepFailedError(kind, message, call.path)
 
 
-def _settle_doubt(branch: Branch, call: FlowCall) -> tuple[bool, FlowCall]:
+def _settle_doubt(branch: Branch, call: FlowCall, arguments: Any) -> tuple[bool, FlowCall]:
     """A dangerous step began and nobody knows whether it ended: a person says.
 
     Whether it is over, and its record; otherwise it is to be run.
@@ -83,9 +91,8 @@ def _settle_doubt(branch: Branch, call: FlowCall) -> tuple[bool, FlowCall]:
         Request(
             f"Did {runs.described('step', call.label)} happen? It was begun and interrupted.",
             "form",
-            going_on=f"The process that began it ({begun_by}) may still be at work."
-            if lives
-            else "",
+            going_on=f"Its arguments: {canonical(jsoned(arguments))}\n"
+            + (f"The process that began it ({begun_by}) may still be at work." if lives else ""),
             schema={
                 "type": "object",
                 "properties": {
@@ -104,7 +111,7 @@ def _settle_doubt(branch: Branch, call: FlowCall) -> tuple[bool, FlowCall]:
     call = branch.drive.calls[call.path]
     if not ask.settled_by.startswith("person:"):
         # What only a person can know, no agent may answer.
-        return _settle_doubt(branch, ask_anew(branch, call))
+        return _settle_doubt(branch, ask_anew(branch, call), arguments)
     what = ask.value["what"]
     if what == _STOP:
         ask_anew(branch, call)
@@ -118,6 +125,17 @@ def _settle_doubt(branch: Branch, call: FlowCall) -> tuple[bool, FlowCall]:
 def ask_anew(branch: Branch, call: FlowCall) -> FlowCall:
     """What was answered is done with: whoever comes to this call again asks again."""
     return branch.drive.put(call._replace(state="open", ask_id="", asked=call.asked + 1))
+
+
+def decided_by_person(branch: Branch, call: FlowCall, request: Request) -> Any:
+    """The answer to what only a person can know: an agent's answer is asked about again."""
+    while True:
+        ask = answer_to(branch, call, request)
+        call = ask_anew(branch, branch.drive.calls[call.path])
+        if ask.status != "answered":
+            branch.halt(settled_sentence(ask), call)
+        if ask.settled_by.startswith("person:"):
+            return ask.value
 
 
 def _typed(text: str | None) -> Any:
@@ -235,7 +253,7 @@ def read(branch: Branch, path: str) -> str:
     call = branch.begin("read", path, path)
     if call.over:
         return str(result_of(call))
-    folder = os.path.realpath(branch.drive.run.folder)
+    folder = folder_of(branch, call.path)
     wanted = os.path.realpath(os.path.join(folder, path))
     try:
         text = _text(folder, wanted)
@@ -245,11 +263,14 @@ def read(branch: Branch, path: str) -> str:
 
 
 def _text(folder: str, wanted: str) -> str:
-    if os.path.commonpath([folder, wanted]) != folder:
-        raise UsageError(f"{wanted} lies outside of the run's folder")
     # Not waited for: an agent may have put a pipe there.
     descriptor = os.open(wanted, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, encoding="utf-8") as file:
+        # What was opened counts, where the system tells: the name may be a link by now.
+        opened = f"/proc/self/fd/{descriptor}"
+        found = os.path.realpath(opened) if os.path.exists(opened) else wanted
+        if os.path.commonpath([folder, found]) != folder:
+            raise UsageError(f"{wanted} lies outside of the run's folder")
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise UsageError(f"{wanted} is no file")
         text = file.read(_MOST_READ_CHARACTERS + 1)

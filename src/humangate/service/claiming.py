@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 LEASE = timedelta(seconds=30)
 _BEAT_SECONDS = LEASE.total_seconds() / 3
-# A machine that slept wakes with every lease run out, and everybody alive: they get this long.
-_GRACE_SECONDS = 5.0
+# A machine that slept wakes with every lease run out, and everybody alive: they get so long,
+# in which every living owner's heart beats once.
+_GRACE_SECONDS = _BEAT_SECONDS * 1.5
 
 
 def claim(store: Store, run: Run) -> Run | None:

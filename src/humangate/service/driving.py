@@ -26,7 +26,8 @@ from humangate.service.journalling import (
     waiting_asks,
 )
 from humangate.service.packing import plain
-from humangate.service.settling import settle_in
+from humangate.service.settling import ask_after_falls, settle_in
+from humangate.service.trusting import FLOW, must_be_seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,6 +63,8 @@ class Driver:
         except Unwritable as unwritable:
             raise unwritable.trouble from None
         finally:
+            # Threads that the flow's code left behind may begin nothing any more.
+            drive.lost = True
             self._heart.let_go(claimed)
             del self._drives[run.id]
         return self._store.runs.get(run.id) or drive.run
@@ -73,7 +76,8 @@ class Driver:
         branch = Branch(drive)
         current.set(branch)
         try:
-            work = self._load(drive)
+            ask_after_falls(branch)
+            work = self._load(branch)
             settle_in(branch)
             result = work(drive.run.prompt)
             branch.come_out()
@@ -93,7 +97,9 @@ class Driver:
             self._end(drive, runs.give_up(drive.run, reason, at, self._store.now()))
             end_agents(drive)
             raise
-        except (Exception, SystemExit) as error:
+        except (Overtaken, Unwritable):
+            raise
+        except BaseException as error:  # a flow may raise anything, and has ended then
             self._break_down(drive, error)
 
     def _finish(self, drive: Drive, result: Any) -> None:
@@ -103,9 +109,11 @@ class Driver:
         else:
             self._end(drive, runs.complete(drive.run, plain(result), now))
 
-    def _load(self, drive: Drive) -> Callable[[str], Any]:
+    def _load(self, branch: Branch) -> Callable[[str], Any]:
+        drive = branch.drive
         work, drive.terms, source_digest = self._crew.load(drive.run)
         if source_digest != drive.run.source_digest:
+            must_be_seen(branch, FLOW, source_digest, "")
             told = runs.event(
                 "run.source_changed", drive.run, runs.DRIVER,
                 before=drive.run.source_digest, now=source_digest,

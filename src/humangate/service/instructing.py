@@ -19,11 +19,20 @@ from humangate.errors import (
     StepFailedError,
     StoreTroubleError,
 )
-from humangate.service import asking, claiming, conversing, permitting, signalling, waiting
+from humangate.service import (
+    asking,
+    claiming,
+    conversing,
+    permitting,
+    signalling,
+    trusting,
+    waiting,
+)
 from humangate.service.addressing import LOOK_AGAIN, Agent, heeded
 from humangate.service.asking import Request
-from humangate.service.calling import answer_to, ask_anew, open_ask
+from humangate.service.calling import answer_to, decided_by_person, open_ask
 from humangate.service.journalling import (
+    folder_of,
     jsoned,
     place_of,
     result_of,
@@ -92,6 +101,8 @@ class _Instruction:
             if wanted.work
             else crew.role(branch.drive.run, wanted.role)
         )
+        if not wanted.work:
+            trusting.must_be_seen(branch, trusting.role(role.name), role.digest, call.path)
         driver = crew.driver(role, wanted.work)
         self._agent = Agent(branch, call, role, driver, wanted.schema, is_ours=is_ours)
 
@@ -149,6 +160,7 @@ class _Instruction:
                 lambda new: sending.interrupted(new, stopped.id, self._agent.signal_file(new))
             )
         run, call = self._drive.run, self._agent.call
+        folder_of(self._branch, call.path)
         place = place_of(run)
         snapshot = call.snapshot or self._drive.crew.workspace.snapshot(place, run.id, call.path)
         self._drive.put(call._replace(snapshot=snapshot))
@@ -251,9 +263,7 @@ class _Instruction:
             options=(_GONE, _STOP),
             priority=1,
         )
-        ask = answer_to(self._branch, call, request)
-        call = ask_anew(self._branch, self._agent.call)
-        if ask.value != _GONE:
+        if decided_by_person(self._branch, call, request) != _GONE:
             self._branch.halt(f"the agent of turn {turn.id} may still be at work", call)
 
     # People in between
@@ -324,11 +334,9 @@ class _Instruction:
         mark = f"{ask.id}?{ask.asked_back}"
         turn = next((one for one in self._agent.turns() if one.ask_id == mark and one.signal), None)
         if turn is None:
-            words = waiting.new_messages(drive.store, ask)
+            who, words = self._asked_back(ask)
             turn = self._agent.send(
-                lambda new: sending.asked_back(
-                    new, words, "a person", self._agent.signal_file(new)
-                ),
+                lambda new: sending.asked_back(new, words, who, self._agent.signal_file(new)),
                 ask_id=mark,
             )
         signal = signals.from_json(turn.signal)
@@ -345,6 +353,15 @@ class _Instruction:
         waiting.hear(drive.store, ask)
         drive.put(self._agent.call._replace(state="waiting"))
         return None
+
+    def _asked_back(self, ask: Ask) -> tuple[str, str]:
+        """Who asks back, and their words; of several, each under their own name."""
+        said = [one for one in self._drive.store.asks.messages(ask.id) if not one.by_asker]
+        new = said[ask.heard : ask.asked_back]
+        authors = list(dict.fromkeys(message.author for message in new))
+        if len(authors) == 1:
+            return authors[0], "\n".join(message.text for message in new)
+        return ", ".join(authors), "\n".join(f"{m.author}: {m.text}" for m in new)
 
     # Structured results
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from humangate.domain.roles import Role
     from humangate.doors.driver import Driver
     from humangate.doors.store import Store
+
+
+_MOST_SWALLOWED = 100
+_PAUSE_SECONDS = 1.0
 
 
 class Terms(NamedTuple):
@@ -104,7 +109,7 @@ class Drive:
         self.terms = terms
         self.closing = threading.Event()
         self.lost = False
-        """The last write was refused: nothing may be begun any more."""
+        """The last write was refused, or the run has ended: nothing may be begun any more."""
         self.lock = threading.RLock()
         self.agents: dict[str, Turn] = {}
         """Turns whose agents work for this drive now."""
@@ -116,7 +121,9 @@ class Drive:
         with self.lock:
             after = change.run
             if after.state == "running":
-                after = after._replace(lease_until=self.store.now() + LEASE)
+                # Whoever writes down a call has got further than those who died before.
+                falls = 0 if change.calls else after.falls
+                after = after._replace(lease_until=self.store.now() + LEASE, falls=falls)
             self.lost = not self.store.runs.change(change._replace(run=after), self.run)
             if self.lost:
                 raise Overtaken
@@ -173,14 +180,19 @@ class Branch:
         self.stops = stops
         """One of them is set when a branch beside this one, or beside one around it, has failed."""
         self.count = 0
+        self.thread = threading.get_ident()
         self.over: BaseException | None = None
+        self.swallowed = 0
+        """How often the flow's code went on as if it had not been ended."""
         self.step: FlowCall | None = None
         """The step that runs now; it may make no calls of its own."""
 
     def begin(self, name: str, label: str, arguments: Any) -> FlowCall:
         """The record of the next call, or a new one that is not written yet."""
+        if threading.get_ident() != self.thread:
+            raise UsageError(f"{name}() was called on a thread of its own: use parallel()")
         if self.over:
-            raise self.over
+            self._insist(self.over)
         if self.step:
             raise UsageError(f"{name}() was called inside step {self.step.path}: call it outside")
         if self.drive.closing.is_set():
@@ -200,6 +212,13 @@ class Branch:
             self.raise_always(Halted(why, path))
         return found
 
+    def _insist(self, end: BaseException) -> NoReturn:
+        """End the flow once more. Code that catches everything in a loop must not burn the machine."""
+        self.swallowed += 1
+        if self.swallowed > _MOST_SWALLOWED:
+            threading.Event().wait(_PAUSE_SECONDS)
+        raise end
+
     def raise_always(self, end: BaseException) -> NoReturn:
         """From now on every call in this branch raises this: no `finally` may start work."""
         self.over = end
@@ -214,7 +233,22 @@ class Branch:
         self.raise_always(Parked((call,) if wake_at is None else (), wake_at))
 
     def halt(self, reason: str, call: FlowCall) -> NoReturn:
-        self.raise_always(Halted(reason, call.path))
+        self.halt_at(reason, call.path)
+
+    def halt_at(self, reason: str, path: str) -> NoReturn:
+        self.raise_always(Halted(reason, path))
+
+
+def folder_of(branch: Branch, path: str) -> str:
+    """Where the agents of a run work; halts when that is gone, or leads elsewhere since."""
+    run = branch.drive.run
+    if os.path.realpath(run.folder) != run.folder or not os.path.isdir(run.folder):
+        branch.halt_at(
+            f"The folder of this run is gone, or a link now: {run.folder}. Put it back, then: "
+            f"gate resume {run.id}",
+            path,
+        )
+    return run.folder
 
 
 current: ContextVar[Branch] = ContextVar("current")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate import processes
@@ -17,6 +18,8 @@ from humangate.service.journalling import place_of
 from humangate.service.settling import moved_in
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from humangate.domain.asks import Ask
     from humangate.domain.principals import Caller
     from humangate.doors.store import Store
@@ -40,6 +43,8 @@ class Wish(NamedTuple):
     with_changes: bool = False
     begin: bool = True
     """Otherwise it is made and waits for `gate resume`."""
+    seen: Mapping[str, str] | None = None
+    """The digests of the flow and its roles, where agents could edit them."""
 
 
 def start(store: Store, workspace: Workspace, wish: Wish, caller: Caller) -> tuple[Run, Place]:
@@ -56,7 +61,7 @@ def start(store: Store, workspace: Workspace, wish: Wish, caller: Caller) -> tup
         state="stuck",
         reason=_BEING_MADE,
     )
-    run = store.runs.add(new, [runs.started(new, caller)], Carried())
+    run = store.runs.add(new, [runs.started(new, caller, wish.seen)], Carried())
     try:
         place = (
             in_place(wish.project)
@@ -73,7 +78,8 @@ def start(store: Store, workspace: Workspace, wish: Wish, caller: Caller) -> tup
 def in_place(project: str) -> Place:
     from humangate.doors.workspace import Place
 
-    return Place(project, project)
+    real = os.path.realpath(project)
+    return Place(real, real)
 
 
 def _open(store: Store, run: Run, place: Place, *, begin: bool) -> Run:
@@ -107,8 +113,15 @@ def stop(store: Store, run_id: int, caller: Caller, reason: str) -> Run:
     return change.run
 
 
-def resume(store: Store, run_id: int, caller: Caller, accept: str = "") -> Run:
+def resume(
+    store: Store,
+    run_id: int,
+    caller: Caller,
+    accept: str = "",
+    seen: Mapping[str, str] | None = None,
+) -> Run:
     """Take up an ended run where it stopped; what waits or runs already is left alone."""
+    must_be_a_person(caller, "takes up a run")
     while True:
         run = get(store, run_id)
         if not run.ended and not accept:
@@ -121,15 +134,21 @@ def resume(store: Store, run_id: int, caller: Caller, accept: str = "") -> Run:
         calls = store.runs.calls(run_id)
         asks = (store.asks.get(call.ask_id) for call in calls if call.state == "waiting")
         unanswered = [ask.id for ask in asks if ask and ask.status in ("timed_out", "cancelled")]
-        change = runs.resume(run, calls, unanswered, caller, accept)
+        change = runs.resume(run, calls, unanswered, caller, accept, seen)
         if store.runs.change(change, run):
             return change.run
 
 
 def fork(
-    store: Store, workspace: Workspace, run_id: int, path: str, caller: Caller
+    store: Store,
+    workspace: Workspace,
+    run_id: int,
+    path: str,
+    caller: Caller,
+    seen: Mapping[str, str] | None = None,
 ) -> tuple[Run, Place]:
     """A new run that shares the records before a call, and the folder as it was then."""
+    must_be_a_person(caller, "opens a run from another")
     run, calls = get(store, run_id), store.runs.calls(run_id)
     shared = runs.shared(calls, path)
     carried = runs.carried(shared, store.runs.turns(run_id))
@@ -147,13 +166,23 @@ def fork(
         parent=run.id,
         parent_path=path,
     )
-    made = store.runs.add(new, [runs.started(new, caller)], carried)
-    if run.branch:
-        snapshot = _snapshot(workspace, run, calls, path)
-        place = workspace.make(run.project, made.id, snapshot=snapshot)
-    else:
-        place = place_of(run)
+    made = store.runs.add(new, [runs.started(new, caller, seen)], carried)
+    try:
+        place = _place_again(workspace, run, calls, path, made.id)
+    except GateError:
+        # Nothing has happened yet, and there is nothing to take up.
+        delete(store, made.id, caller)
+        raise
     return _open(store, made, place, begin=True), place
+
+
+def _place_again(
+    workspace: Workspace, run: Run, calls: list[FlowCall], path: str, new_id: int
+) -> Place:
+    if not run.branch:
+        return place_of(run)
+    snapshot = _snapshot(workspace, run, calls, path)
+    return workspace.make(run.project, new_id, snapshot=snapshot)
 
 
 def _snapshot(workspace: Workspace, run: Run, calls: list[FlowCall], path: str) -> str:

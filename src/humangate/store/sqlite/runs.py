@@ -163,14 +163,15 @@ def _state(run: Run) -> tuple[Any, ...]:
         run.claim,
         run.owner,
         _text(run.lease_until),
+        run.falls,
     )
 
 
 def _to_row(run: Run) -> tuple[Any, ...]:
-    digest, *place_and_state, claim, owner, lease = _state(run)
+    digest, *place_and_state, claim, owner, lease, falls = _state(run)
     head = (run.id, run.flow, run.source, digest, run.prompt, run.project, run.sponsor)
     parent = (run.parent, run.parent_path)
-    return (*head, _text(run.created_at), *place_and_state, *parent, claim, owner, lease)
+    return (*head, _text(run.created_at), *place_and_state, *parent, claim, owner, lease, falls)
 
 
 def _to_run(row: Any) -> Run:

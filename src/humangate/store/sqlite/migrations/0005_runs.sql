@@ -29,7 +29,8 @@ CREATE TABLE runs (
     parent_path TEXT NOT NULL,
     claim INTEGER NOT NULL,
     owner TEXT NOT NULL,
-    lease_until TEXT
+    lease_until TEXT,
+    falls INTEGER NOT NULL
 ) STRICT;
 
 CREATE INDEX runs_ready ON runs (ready_at, id) WHERE state = 'ready';
