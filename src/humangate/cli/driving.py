@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from humangate import upkeep, wiring
 from humangate.cli import runs_screen
-from humangate.cli.following import LiveView, show_line, show_nothing
+from humangate.cli.flow_output import shown
+from humangate.cli.following import show_line, show_nothing
 from humangate.cli.screen import print_json
 from humangate.service.sweeping import fall_due
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
 
-    from humangate.cli.following import News
+    from humangate.cli.following import Show
     from humangate.domain.runs import Run
     from humangate.doors.store import Store
     from humangate.service.driving import Driver
@@ -52,15 +52,11 @@ def _leave(store: Store, run: Run, as_json: bool) -> int:
 def follow(
     store: Store,
     number: int,
-    show: Callable[[News], None],
+    show: Show,
     *,
     from_now: bool,
-    patience_seconds: float = 0.0,
 ) -> int:
-    """Show a run until it ends, and drive it whenever it can go on and nobody else takes it.
-
-    Others get so long to take it first.
-    """
+    """Show a run until it ends, and drive it whenever it can go on and nobody else takes it."""
     # Imported here: only whoever drives loads flows.
     import gc
 
@@ -68,26 +64,22 @@ def follow(
     gc.enable()
     driver = wiring.flow_driver(store)
     try:
-        with LiveView(number, show, from_now=from_now):
-            _drive_until_ended(store, number, driver, patience_seconds)
+        with shown(number, show, from_now=from_now):
+            _drive_until_ended(store, number, driver)
     except KeyboardInterrupt:
-        print(f"\n{_interrupted(store, number)}", file=sys.stderr)
+        print(f"\n{interrupted(store, number)}", file=sys.stderr)
         return runs_screen.INTERRUPTED
     return runs_screen.EXIT_CODES[runs_screen.find(store, number).state]
 
 
-def _drive_until_ended(store: Store, number: int, driver: Driver, patience_seconds: float) -> None:
+def _drive_until_ended(store: Store, number: int, driver: Driver) -> None:
     from humangate.service.claiming import Abandoned
 
     abandoned = Abandoned(store, driver.is_driving)
     bell = store.bell()
-    due_since: float | None = None
     try:
         while not (run := runs_screen.find(store, number)).ended:
-            now = store.monotonic()
-            due_since = (due_since or now) if _is_due(run, store.now()) else None
-            is_ours = due_since is not None and now - due_since >= patience_seconds
-            if is_ours or any(one.id == number for one in abandoned.find()):
+            if is_due(run, store.now()) or any(one.id == number for one in abandoned.find()):
                 driver.drive(run)
             else:
                 for ask in runs_screen.pending_asks(store, run):
@@ -97,7 +89,8 @@ def _drive_until_ended(store: Store, number: int, driver: Driver, patience_secon
         bell.close()
 
 
-def _is_due(run: Run, now: datetime) -> bool:
+def is_due(run: Run, now: datetime) -> bool:
+    """Whether it can go on at once."""
     if run.state == "ready":
         return run.ready_at is None or run.ready_at <= now
     return run.state == "waiting_human" and run.ready_at is not None and run.ready_at <= now
@@ -109,7 +102,8 @@ def _patience(run: Run, now: datetime) -> float:
     return min(_LOOK_EVERY_SECONDS, max(0.005, (run.ready_at - now).total_seconds()))
 
 
-def _interrupted(store: Store, number: int) -> str:
+def interrupted(store: Store, number: int) -> str:
+    """What becomes of a run that somebody stops looking at."""
     run = runs_screen.find(store, number)
     if run.ended:
         return runs_screen.ended_line(run)

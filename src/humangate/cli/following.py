@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from humangate import wiring
 from humangate.cli import runs_screen
 from humangate.cli.screen import coloured, columns, print_json
-from humangate.domain.display import age, inert_line
+from humangate.domain.display import age, frame, inert_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TextIO
 
     from humangate.domain.asks import Ask
     from humangate.domain.runs import FlowCall, Run
     from humangate.doors.store import Store
+
+    Show = Callable[["News", TextIO], None]
 
 _LOOK_EVERY_SECONDS = 0.2
 _WIDEST = 4_000
@@ -184,16 +187,16 @@ def _call_line(call: FlowCall) -> str:
     what = call.label if call.name == "run" else f"{call.name} {call.label}"
     if call.state == "failed":
         words = f"{call.path} {what}: {call.error['kind']}: {call.error['message']}"
-        return coloured("✗ ", "red") + _cut(words, 2)
+        return runs_screen.mark(call) + _cut(words, 2)
     if call.name in _SILENT or call.state in ("waiting", "held"):
         return ""
     if call.state == "open":
-        return coloured("▸ ", "cyan") + _cut(f"{call.path} {what}", 2)
+        return runs_screen.mark(call) + _cut(f"{call.path} {what}", 2)
     words = f"{call.path} {what}"
     if call.name == "run" and isinstance(call.value, dict):
         said = call.value.get("summary") or call.value.get("message") or call.value.get("reason")
         words += f": {call.value.get('status')}" + (f", {said}" if said else "")
-    return coloured("✓ ", "green") + _cut(words, 2)
+    return runs_screen.mark(call) + _cut(words, 2)
 
 
 def _news_of_ask(run: Run, ask: Ask) -> News:
@@ -202,7 +205,8 @@ def _news_of_ask(run: Run, ask: Ask) -> News:
     ways = [f"Answer: {runs_screen.how_to_answer(ask)}", "all that waits: gate inbox"]
     if runs_screen.can_join(ask):
         ways.insert(1, f"with the agent: gate continue {run.id}")
-    options = [f"  {number}. {_cut(name, 6)}" for number, name in enumerate(question.options, 1)]
+    names = [*question.options, *(["Other…"] if question.other else [])]
+    options = [f"  {number}. {_cut(name, 6)}" for number, name in enumerate(names, 1)]
     told = {"ask": ask.id, "kind": question.kind, "prompt": question.prompt}
     return News("asked", told, "\n".join([head, *options, *_joined(ways)]))
 
@@ -232,14 +236,15 @@ def _news_of_settled(ask: Ask) -> News:
 class LiveView:
     """Shows a run while something else is done with it, on a thread and a store of its own."""
 
-    def __init__(self, run_id: int, show: Callable[[News], None], *, from_now: bool) -> None:
+    def __init__(self, run_id: int, show: Show, out: TextIO, *, from_now: bool) -> None:
         self._store = wiring.open_store()
         self._follower = Follower(self._store, run_id, from_now=from_now)
-        self._show = show
+        self._show, self._out = show, out
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="view", daemon=True)
         self._changing = show is show_line and _can_redraw()
         self._shown = ""
+        self._writing = threading.Lock()
 
     def __enter__(self) -> None:
         self._thread.start()
@@ -248,8 +253,29 @@ class LiveView:
         self._ended.set()
         self._thread.join()
         self._look()
-        self._put("")
+        with self._writing:
+            self._put("")
         self._store.close()
+
+    def pass_by(self, text: str) -> None:
+        """Show what the flow itself prints, above the line that changes."""
+        width = columns() if self._out.isatty() else _WIDEST
+        # A flow may print what an agent said, and goes on when nobody reads it any more.
+        with self._writing, suppress(BrokenPipeError):
+            below = self._shown
+            self._put("")
+            for line in frame(text, width - 2, bar=""):
+                print(coloured("│ ", "dim") + line, file=self._out)
+            self._out.flush()
+            self._put(below)
+
+    def tell(self, line: str) -> None:
+        """Say something of ours on stderr, above the line that changes."""
+        with self._writing:
+            below = self._shown
+            self._put("")
+            print(line, file=sys.stderr, flush=True)
+            self._put(below)
 
     def _follow(self) -> None:
         # When nobody reads any more the run goes on all the same.
@@ -261,20 +287,21 @@ class LiveView:
                 self._ended.wait(max(_LOOK_EVERY_SECONDS, 5 * (time.monotonic() - began)))
 
     def _look(self) -> None:
-        news = self._follower.look()
-        if news:
-            self._put("")
-        for one in news:
-            self._show(one)
-        sys.stdout.flush()
-        self._put(self._follower.now())
+        news, now = self._follower.look(), self._follower.now()
+        with self._writing:
+            if news:
+                self._put("")
+            for one in news:
+                self._show(one, self._out)
+            self._out.flush()
+            self._put(now)
 
     def _put(self, text: str) -> None:
         """The line at the bottom, in the place of the one before."""
         if self._changing and text != self._shown:
             line = coloured(inert_line(f"… {text}", columns() - 1), "dim") if text else ""
-            sys.stdout.write(f"\r\x1b[2K{line}")
-            sys.stdout.flush()
+            self._out.write(f"\r\x1b[2K{line}")
+            self._out.flush()
             self._shown = text
 
 
@@ -283,15 +310,15 @@ def _can_redraw() -> bool:
     return sys.stdout.isatty() and not plain
 
 
-def show_line(news: News) -> None:
+def show_line(news: News, out: TextIO) -> None:
     if news.line:
-        print(news.line)
+        print(news.line, file=out)
 
 
-def show_json(news: News) -> None:
+def show_json(news: News, out: TextIO) -> None:
     """One event a line."""
-    print_json({"event": news.what, **news.told})
+    print_json({"event": news.what, **news.told}, out)
 
 
-def show_nothing(news: News) -> None:
+def show_nothing(news: News, out: TextIO) -> None:
     """For those who want the end only."""

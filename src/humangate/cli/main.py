@@ -94,6 +94,9 @@ def main(argv: list[str] | None = None) -> int:
     if sys.stdout is None:
         # An answer printed to nobody would count as handed over.
         return _complain(UsageError("there is no standard output to write to"), as_json=False)
+    if sys.stderr is None:
+        # What is meant for it would land in the output, and so would what a flow prints.
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     try:
         if name in ("-h", "--help", "help"):
             print(_overview().format_help(), end="")

@@ -15,6 +15,7 @@ from humangate.domain.principals import TRUST
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
+    from typing import TextIO
 
     from humangate.domain.asks import Ask
     from humangate.doors.store import Store
@@ -36,9 +37,15 @@ def columns() -> int:
         return 100
 
 
-def print_json(document: Any) -> None:
+def print_json(document: Any, out: TextIO | None = None) -> None:
+    out = out or sys.stdout
     # On a terminal every unusual character is escaped, for it may be a command to it.
-    print(json.dumps(document, ensure_ascii=sys.stdout.isatty()))
+    text = json.dumps(document, ensure_ascii=out.isatty())
+    try:
+        print(text, file=out)
+    except UnicodeEncodeError:
+        # Half of a surrogate pair, or a letter that whoever reads has no code for.
+        print(json.dumps(document), file=out)
 
 
 def say(text: str) -> None:
