@@ -10,7 +10,8 @@ import pytest
 from tests.git_project import git, project, trap, workspace, write
 
 from humangate.doors.workspace import Place
-from humangate.errors import UsageError
+from humangate.errors import GateError, UsageError
+from humangate.workspaces import pipes, repositories
 
 __all__ = ["project", "trap", "workspace"]
 
@@ -126,3 +127,62 @@ def test_a_project_with_an_odd_name_is_a_project(project, workspace, tmp_path):
     assert "+new" in workspace.diff(place)
     os.unlink(os.path.join(place.folder, "new.txt"))
     assert workspace.remove(place, 1) == ""
+
+
+@pytest.mark.proves("RUN-190")
+@pytest.mark.parametrize(
+    "name", [".gitignore", "dir/.gitattributes", "inside/.git/HEAD", ".git/info/exclude"]
+)
+def test_a_pipe_where_git_reads_a_file_is_named_at_once(project, workspace, monkeypatch, name):
+    place = workspace.make(str(project), 1)
+    folder = Path(place.folder)
+    write(folder, a_txt="changed\n")
+    (folder / "dir").mkdir()
+    write(folder / "dir", x_txt="new\n")
+    workspace.snapshot(place, 1, "1")
+    write(folder / "dir", x_txt="newer\n")
+    git(folder, "init", "-q", "inside")
+    path = (project if name.startswith(".git/") else folder) / name
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    real, looks = pipes.find, []
+    monkeypatch.setattr(pipes, "find", lambda *where: looks.append(where) or real(*where))
+    monkeypatch.setattr(repositories, "_FIRST_LOOK_SECONDS", 0.3)
+    for verb in (lambda: workspace.snapshot(place, 1, "2"), lambda: workspace.diff(place)):
+        looks.clear()
+        with pytest.raises(GateError) as told:
+            verb()
+        assert str(told.value) == (
+            f"git waits without end for {path}, a pipe or device where it reads a file: remove that."
+        )
+        assert len(looks) == 1
+
+
+@pytest.mark.proves("RUN-190")
+def test_a_pipe_that_comes_before_the_diff_is_printed_is_named_as_well(
+    project, workspace, monkeypatch
+):
+    place = workspace.make(str(project), 1)
+    write(place.folder, a_txt="changed\n")
+    real = repositories.Repository.beginning
+    pipe = os.path.join(place.folder, ".gitattributes")
+
+    def hindered(self, *words, **rest):
+        os.mkfifo(pipe)
+        return real(self, *words, **rest)
+
+    monkeypatch.setattr(repositories.Repository, "beginning", hindered)
+    monkeypatch.setattr(repositories, "_FIRST_LOOK_SECONDS", 0.3)
+    with pytest.raises(GateError, match=r"waits without end for .*gitattributes"):
+        workspace.diff(place)
+
+
+@pytest.mark.proves("RUN-190")
+def test_a_pipe_that_git_does_not_read_is_in_nobodys_way(project, workspace):
+    place = workspace.make(str(project), 1)
+    os.mkfifo(os.path.join(place.folder, "pipe"))
+    os.symlink("nowhere", os.path.join(place.folder, ".gitmodules"))
+    assert pipes.find(place.folder, str(project / ".git/worktrees/shop")) == ""
+    (project / ".git/worktrees/other").mkdir()
+    os.mkfifo(os.path.join(project, ".git/worktrees/other/gitdir"))
+    assert workspace.snapshot(place, 1, "1")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import socket
 import threading
 from pathlib import Path
 
@@ -113,6 +115,43 @@ def test_work_that_goes_on_meanwhile_and_a_torn_index_do_not_stop_a_snapshot(pro
     assert told == []
     assert len(git(project, "for-each-ref", "refs/gate/run-1/").splitlines()) == 6
     assert {name.split(".")[0] for name in os.listdir(index.parent)} == {"run-1"}
+
+
+@pytest.mark.proves("RUN-178")
+def test_a_file_that_a_pipe_or_socket_took_the_place_of_is_gone(project, workspace, monkeypatch):
+    place = workspace.make(str(project), 1)
+    folder = Path(place.folder)
+    workspace.snapshot(place, 1, "1")
+    (folder / "a.txt").unlink()
+    os.mkfifo(folder / "a.txt")
+    (folder / "b.txt").unlink()
+    with socket.socket(socket.AF_UNIX) as listener, contextlib.chdir(folder):
+        listener.bind("b.txt")
+    real, tries = snapshots._written, []
+    monkeypatch.setattr(snapshots, "_written", lambda *of: tries.append(of) or real(*of))
+    for path in ("2", "3"):
+        kept = workspace.snapshot(place, 1, path)
+        assert len(tries) == int(path) - 1
+        assert git(project, "ls-tree", "--name-only", kept) == ".gitignore"
+    assert workspace.diff(place).count("deleted file mode") == 2
+    assert "not committed" in workspace.remove(place, 1)
+    fork = workspace.make(str(project), 2, snapshot=kept)
+    assert list(files(fork.folder)) == [".gitignore"]
+    for name in ("a.txt", "b.txt"):
+        (folder / name).unlink()
+    write(folder, a_txt="one\n", b_txt="two\n")
+    workspace.snapshot(place, 1, "4")
+    assert workspace.diff(place) == ""
+
+
+@pytest.mark.proves("RUN-178")
+def test_an_index_that_is_no_file_is_told(project, workspace):
+    place = workspace.make(str(project), 1)
+    index = project / ".git/worktrees/shop/index"
+    index.unlink()
+    index.mkdir()
+    with pytest.raises(GateError, match=r"index .* cannot be read"):
+        workspace.snapshot(place, 1, "1")
 
 
 @pytest.mark.proves("RUN-178")

@@ -14,7 +14,7 @@ import pytest
 from tests.git_project import ODD, files, git, project, state, workspace, write
 
 from humangate.errors import GateError, UsageError
-from humangate.workspaces import repositories, worktrees
+from humangate.workspaces import records, repositories, worktrees
 from humangate.workspaces.worktrees import GitWorkspace
 
 __all__ = ["project", "workspace"]
@@ -488,5 +488,109 @@ def test_git_that_hangs_is_ended(project, workspace, monkeypatch, tmp_path):
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     monkeypatch.setattr(repositories, "_PATIENCE_SECONDS", 0.2)
-    with pytest.raises(UsageError, match="it was ended after"):
+    with pytest.raises(GateError, match="was ended after"):
         workspace.make(str(project), 1)
+
+
+@pytest.mark.proves("RUN-189")
+def test_the_same_number_in_a_new_store_is_another_run(project, workspace, tmp_path):
+    part = project / "web"
+    part.mkdir()
+    write(part, page_txt="hello\n")
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "web")
+    old = workspace.make(str(part), 1, token="monday")
+    write(old.folder, page_txt="work of monday\n", _env="ignored")
+    kept = workspace.snapshot(old, 1, "1")
+    assert workspace.make(str(part), 1, token="monday") == old
+    new = workspace.make(str(part), 1, token="tuesday")
+    moved = tmp_path / "data/worktrees/run-1.old-1"
+    assert (new.folder, new.branch) == (old.folder, "gate/run-1-2")
+    assert f"The folder of another run 1 was here before: it is {moved} now." in new.remarks
+    assert files(new.folder) == {"page.txt": b"hello\n"}
+    assert workspace.diff(new) == ""
+    assert workspace.make(str(part), 1, token="tuesday") == new
+    assert files(moved / "shop/web") == {"page.txt": b"work of monday\n", ".env": b"ignored"}
+    assert git(moved / "shop/web", "status", "--porcelain") == " M web/page.txt"
+    assert git(project, "rev-parse", "refs/gate/run-1/1") == kept
+    there = old._replace(root=str(moved / "shop"), folder=str(moved / "shop/web"))
+    assert "+work of monday" in workspace.diff(there)
+    third = workspace.make(str(part), 1, token="wednesday")
+    assert any("run-1.old-2 now" in remark for remark in third.remarks)
+    assert workspace.remove(third, 1) == ""
+    assert git(project, "worktree", "list", "--porcelain").count("prunable") == 0
+    assert {path.name for path in moved.parent.iterdir()} == {
+        "run-1.old-1", "run-1.old-1.json", "run-1.old-1.index",
+        "run-1.old-2", "run-1.old-2.json", "run-1.old-2.index",
+    }  # fmt: skip
+
+
+@pytest.mark.proves("RUN-189")
+def test_where_no_new_worktree_can_be_made_the_old_one_stays(project, workspace, tmp_path):
+    old = workspace.make(str(project), 1, token="monday")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    git(empty, "init", "-q")
+    with pytest.raises(UsageError, match="has no commit yet"):
+        workspace.make(str(empty), 1, token="tuesday")
+    assert workspace.make(str(project), 1, token="monday") == old
+
+
+@pytest.mark.proves("RUN-189")
+def test_a_folder_that_nobody_has_a_record_of_is_moved_not_removed(project, workspace, tmp_path):
+    found = tmp_path / "data/worktrees/run-1/shop"
+    found.mkdir(parents=True)
+    write(found, a_txt="somebody's\n")
+    place = workspace.make(str(project), 1)
+    assert files(place.folder) == files(project)
+    assert files(tmp_path / "data/worktrees/run-1.old-1/shop") == {"a.txt": b"somebody's\n"}
+
+
+@pytest.mark.proves("RUN-189")
+@pytest.mark.parametrize("last", range(5))
+def test_whatever_was_the_last_before_a_crash_moving_aside_goes_on(
+    project, workspace, tmp_path, last
+):
+    old = workspace.make(str(project), 1, token="monday")
+    write(old.folder, a_txt="work of monday\n")
+    workspace.snapshot(old, 1, "1")
+    done = 0
+
+    def dying(real):
+        def step(*words):
+            nonlocal done
+            if done == last:
+                raise Killed
+            real(*words)
+            done += 1
+
+        return step
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("rename", "unlink", "replace"):
+            patch.setattr(records.os, name, dying(getattr(os, name)))
+        with pytest.raises(Killed):
+            records.set_aside(
+                str(tmp_path / "data/worktrees/run-1.json"),
+                records.read(str(tmp_path / "data/worktrees/run-1.json")),
+            )
+    new = workspace.make(str(project), 1, token="tuesday")
+    assert any("run-1.old-1 now" in remark for remark in new.remarks)
+    moved = str(tmp_path / "data/worktrees/run-1.old-1/shop")
+    assert "+work of monday" in workspace.diff(old._replace(root=moved, folder=moved))
+    assert git(moved, "status", "--porcelain") == " M a.txt"
+    assert workspace.diff(new) == ""
+
+
+@pytest.mark.proves("RUN-170")
+def test_paths_of_a_place_are_real_ones(project, tmp_path):
+    for name in ("real data", "real worktrees"):
+        (tmp_path / name).mkdir()
+    os.symlink(tmp_path / "real data", tmp_path / "data")
+    os.symlink(tmp_path / "real worktrees", tmp_path / "data/worktrees")
+    os.symlink(project, tmp_path / "link")
+    workspace = GitWorkspace(str(tmp_path / "data"))
+    place = workspace.make(str(tmp_path / "link"), 1)
+    assert place.root == place.folder == str(tmp_path / "real worktrees/run-1/shop")
+    assert workspace.make(str(project), 1) == place
+    assert workspace.remove(place, 1) == ""

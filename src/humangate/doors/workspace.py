@@ -24,11 +24,18 @@ class Workspace(Protocol):
     """Makes places, keeps what is in them, and tells what has changed."""
 
     def make(
-        self, project: str, run_id: int, *, with_changes: bool = False, snapshot: str = ""
+        self,
+        project: str,
+        run_id: int,
+        *,
+        with_changes: bool = False,
+        snapshot: str = "",
+        token: str = "",
     ) -> Place:
         """A worktree of its own for a run: from HEAD, or from a snapshot; made before: the same.
 
-        UsageError where there is no repository.
+        Made before with another token: that one is another run's, and is moved aside. The paths
+        are real ones. UsageError where there is no repository.
         """
         ...
 

@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 from contextlib import contextmanager, suppress
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate.doors.workspace import Place
@@ -32,6 +33,8 @@ class Record(NamedTuple):
     content: str
     remarks: list[str]
     ready: bool = False
+    token: str = ""
+    """Tells its run from one of another store that has the same number."""
 
     @property
     def place(self) -> Place:
@@ -71,10 +74,19 @@ class Record(NamedTuple):
         worktrees = os.path.join(self.common, "worktrees")
         for name in os.listdir(worktrees) if os.path.isdir(worktrees) else []:
             git_dir = os.path.join(worktrees, name)
+            # A pipe in the file's place must not hold us up.
+            if not os.path.isfile(os.path.join(git_dir, "gitdir")):
+                continue
             with suppress(OSError), open(os.path.join(git_dir, "gitdir"), "rb") as file:
                 pointer = os.path.join(git_dir, os.fsdecode(file.read().rstrip(b"\n")))
                 if os.path.realpath(os.path.dirname(pointer)) == os.path.realpath(self.root):
                     yield git_dir
+
+    def moved(self, folder: str) -> Record:
+        """The same worktree in another folder of ours."""
+        root = os.path.join(folder, os.path.basename(self.root))
+        inner = os.path.relpath(self.folder, self.root)
+        return self._replace(root=root, folder=os.path.normpath(os.path.join(root, inner)))
 
 
 def path_of(root: str) -> str:
@@ -112,9 +124,43 @@ def read(path: str) -> Record | None:
 
 
 def write(path: str, record: Record) -> None:
+    _write(path, json.dumps(record._asdict()).encode())
+
+
+def _write(path: str, content: bytes) -> None:
     folder, name = os.path.split(path)
-    with tempfile.NamedTemporaryFile("w", dir=folder, prefix=f"{name}.", delete=False) as file:
-        json.dump(record._asdict(), file)
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=f"{name}.", delete=False) as file:
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
     os.replace(file.name, path)
+
+
+def set_aside(path: str, record: Record | None) -> str:
+    """Move a worktree that is another run's, with all that is in it; where it is now.
+
+    Whoever was killed at it is followed: its new record is the first thing written, its old one
+    the last to go.
+    """
+    here = path.removesuffix(".json")
+    there = next(name for number in count(1) if _is_for(name := f"{here}.old-{number}", record))
+    if record:
+        write(f"{there}.json", record.moved(there))
+    for ending in ("", ".index"):
+        if os.path.lexists(here + ending):
+            os.rename(here + ending, there + ending)
+    if record:
+        for git_dir in record.git_dirs():
+            # What `git worktree move` does, which refuses locked ones and those with submodules.
+            pointer = os.path.join(record.moved(there).root, ".git")
+            _write(os.path.join(git_dir, "gitdir"), os.fsencode(pointer) + b"\n")
+        os.unlink(path)
+    return there
+
+
+def _is_for(there: str, record: Record | None) -> bool:
+    """Whether this name is free, or was given to this very worktree before."""
+    known = read(f"{there}.json")
+    if known:
+        return record is not None and known == record.moved(there)
+    return not os.path.lexists(there)

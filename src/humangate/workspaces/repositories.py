@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate.errors import GateError, UsageError
+from humangate.workspaces import pipes
 from humangate.workspaces.git import (
     ENVIRONMENT,
     FILTERS,
@@ -18,9 +20,10 @@ from humangate.workspaces.git import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 _PATIENCE_SECONDS = 600.0
+_FIRST_LOOK_SECONDS = 2.0
 _OVERRULED = OVERRULED | {
     # A submodule may name filters of its own, which are not among ours.
     "submodule.recurse": "false",
@@ -34,6 +37,10 @@ _KEPT = (
     *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
 )
 _NAMES = ("AUTHOR_NAME", "AUTHOR_EMAIL", "COMMITTER_NAME", "COMMITTER_EMAIL")
+
+
+class GitHangsError(GateError):
+    """Git does not come to an end, and would not the next time."""
 
 
 class Repository(NamedTuple):
@@ -77,16 +84,27 @@ class Repository(NamedTuple):
 
     def beginning(self, most: int, *words: str, variables: Mapping[str, str]) -> bytes:
         """The first bytes that the command prints, however much more there is."""
+        output = b""
         with subprocess.Popen(
             _command(self.root, words),
             env={**self._environ(), **variables},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            start_new_session=True,
         ) as process:
             assert process.stdout
-            output = process.stdout.read(most)
-            process.kill()
+            ready, waits = select.poll(), _waits(process, self.root, self.git_dir)
+            ready.register(process.stdout, select.POLLIN | select.POLLHUP)
+            seconds = next(waits)
+            while len(output) < most:
+                if not ready.poll(seconds * 1000):
+                    seconds = next(waits)
+                elif part := os.read(process.stdout.fileno(), most - len(output)):
+                    output += part
+                else:
+                    break
+            _kill(process)
         return output
 
     @property
@@ -186,11 +204,38 @@ def _git(
             "git is not installed: install it, or let the run work in the project itself "
             "with --in-place."
         ) from None
-    try:
-        output, errors = process.communicate(given, timeout=_PATIENCE_SECONDS)
-    except subprocess.TimeoutExpired:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return 1, b"", f"it was ended after {_PATIENCE_SECONDS:g} seconds"
-    return process.returncode, output, errors.decode("utf-8", "replace").strip()
+    waits = _waits(process, folder, environ.get("GIT_DIR") or os.path.join(folder, ".git"))
+    while True:
+        try:
+            output, errors = process.communicate(given, timeout=next(waits))
+        except subprocess.TimeoutExpired:
+            # What was given is on its way, and must not be given again.
+            given = b""
+        else:
+            return process.returncode, output, errors.decode("utf-8", "replace").strip()
+
+
+def _waits(process: subprocess.Popen[bytes], folder: str, git_dir: str) -> Iterator[float]:
+    """How long to wait each time; in between it is looked whether git can go on at all.
+
+    Only in between: a look takes longer than most commands. GitHangsError where it cannot.
+    """
+    seconds, left = _FIRST_LOOK_SECONDS, _PATIENCE_SECONDS
+    while left > 0:
+        yield min(seconds, left)
+        if found := pipes.find(folder, git_dir):
+            _kill(process)
+            raise GitHangsError(
+                f"git waits without end for {found}, a pipe or device where it reads a file: "
+                "remove that."
+            )
+        left -= seconds
+        seconds *= 2
+    _kill(process)
+    raise GitHangsError(f"git in {folder} was ended after {_PATIENCE_SECONDS:g} seconds.")
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import tempfile
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate.errors import GateError, UsageError
-from humangate.workspaces.repositories import is_plain
+from humangate.workspaces.repositories import GitHangsError, is_plain
 
 if TYPE_CHECKING:
     from humangate.workspaces.repositories import Repository
@@ -66,8 +67,12 @@ def tree(repository: Repository, kept: str, left_out: str, objects: str = "") ->
     own = os.path.join(repository.git_dir, "index")
     # Whoever works in the folder may do so right now, and an index may be torn: once more.
     for source in [kept, kept] if os.path.exists(kept) else [own]:
-        with suppress(GateError):
+        try:
             return _written(repository, source, kept, left_out, objects)
+        except GitHangsError:
+            raise
+        except GateError:
+            continue
     return _written(repository, own, kept, left_out, objects)
 
 
@@ -77,8 +82,12 @@ def _written(repository: Repository, source: str, kept: str, left_out: str, obje
     with tempfile.TemporaryDirectory(dir=beside, prefix=f"{name}.") as folder:
         index = os.path.join(folder, "index")
         # With its time: git reads again what is not older than the index.
-        with suppress(FileNotFoundError):
+        try:
             shutil.copy2(source, index)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise GateError(f"The index {source} cannot be read: {error}.") from error
         variables = {"GIT_INDEX_FILE": index, **_elsewhere(repository, objects)}
         _take_in(repository, variables, left_out)
         written = repository.line("write-tree", variables=variables)
@@ -103,8 +112,10 @@ def _take_in(repository: Repository, variables: dict[str, str], left_out: str) -
         variables=variables,
     )
     changed = list(zip(told[1::2], told[::2], strict=True))
-    gone = [name for name, letter in changed if letter == "D"]
-    present = [name for name, letter in changed if letter != "D"]
+    # A pipe, socket or device in a file's place: git has no word for it, the file is gone.
+    is_gone = {name: letter == "D" or _is_odd(repository, name) for name, letter in changed}
+    gone = [name for name in is_gone if is_gone[name]]
+    present = [name for name in is_gone if not is_gone[name]]
     untracked = repository.names(
         "ls-files", "-z", "--others", "--exclude-standard", *but, variables=variables
     )
@@ -114,7 +125,9 @@ def _take_in(repository: Repository, variables: dict[str, str], left_out: str) -
     added = [
         name
         for name in dict.fromkeys(tracked)
-        if name not in known and is_plain(repository.root, os.path.dirname(name))
+        if name not in known
+        and is_plain(repository.root, os.path.dirname(name))
+        and not _is_odd(repository, name)
     ]
     # A repository inside of the folder ends in a slash, and is left to itself.
     fresh = [name for name in (*present, *untracked, *added) if not name.endswith("/")]
@@ -125,6 +138,14 @@ def _take_in(repository: Repository, variables: dict[str, str], left_out: str) -
                 given=b"".join(os.fsencode(name) + b"\0" for name in names),
                 variables=variables,
             )
+
+
+def _is_odd(repository: Repository, name: str) -> bool:
+    """Whether this is there and can be no part of a tree."""
+    with suppress(OSError):
+        mode = os.lstat(os.path.join(repository.root, name)).st_mode
+        return not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode))
+    return False
 
 
 def diff(repository: Repository, base: str, changed: str, objects: str = "") -> str:

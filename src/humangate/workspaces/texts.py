@@ -11,7 +11,7 @@ from humangate.settings import settings_file
 
 MOST_BYTES = 1_000_000
 
-_IN_A_WORKTREE = re.compile(r"/worktrees/run-\d+(/|$)")
+_IN_A_WORKTREE = re.compile(r"/worktrees/run-\d+(\.old-\d+)?(/|$)")
 
 
 def read_text(path: str, within: str = "") -> str:

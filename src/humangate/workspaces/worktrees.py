@@ -25,19 +25,26 @@ class GitWorkspace:
     """The door Workspace by `git worktree`. A data folder belongs to one store."""
 
     def __init__(self, data_folder: str) -> None:
-        self._folder = os.path.join(os.path.realpath(data_folder), "worktrees")
+        self._folder = os.path.realpath(os.path.join(data_folder, "worktrees"))
 
     def _record(self, run_id: int) -> str:
         return os.path.join(self._folder, f"run-{run_id}.json")
 
     def make(
-        self, project: str, run_id: int, *, with_changes: bool = False, snapshot: str = ""
+        self,
+        project: str,
+        run_id: int,
+        *,
+        with_changes: bool = False,
+        snapshot: str = "",
+        token: str = "",
     ) -> Place:
         project = os.path.realpath(project)
         path = self._record(run_id)
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         with records.alone(path) as lock:
-            record = records.read(path)
+            known = records.read(path)
+            record = known if known and known.token == token else None
             if record and record.project != project:
                 raise UsageError(
                     f"{path} is about run {run_id} of another project, {record.project}: "
@@ -49,6 +56,12 @@ class GitWorkspace:
             source = find(project)._replace(held=lock)
             if not record:
                 record = self._plan(source, project, run_id, with_changes, snapshot)
+                record = record._replace(token=token)
+                if known or os.path.lexists(os.path.dirname(record.root)):
+                    moved = records.set_aside(path, known)
+                    record.remarks.append(
+                        f"The folder of another run {run_id} was here before: it is {moved} now."
+                    )
                 records.write(path, record)
             record = _carry_out(source, record)
             records.write(path, record)
