@@ -1,11 +1,12 @@
-"""One call of a run with everything around it: arguments, turns, signals, ask and answer."""
+"""The calls of a run, or one of them with everything: arguments, turns, signals, ask and answer."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from humangate.cli.runs_screen import find, run_id
+from humangate import upkeep
+from humangate.cli.runs_screen import call_lines, document, find, run_id, status_lines, where_line
 from humangate.cli.screen import ask_lines, coloured, columns, print_json
 from humangate.domain import runs
 from humangate.domain.display import SHOWN_CHARACTERS, frame, inert_line
@@ -19,6 +20,22 @@ if TYPE_CHECKING:
     from humangate.domain.asks import Ask
     from humangate.domain.runs import FlowCall, Turn
     from humangate.doors.store import Store
+
+
+def show_calls(store: Store, args: argparse.Namespace) -> int:
+    """A run with all its calls."""
+    run = find(store, run_id(args.id))
+    calls = store.runs.calls(run.id)
+    if args.json:
+        print_json(document(store, run) | {"calls": [call_document(call) for call in calls]})
+        return 0
+    now = store.now()
+    lines = status_lines(store, run, now, upkeep.is_worked_at(store.path))
+    listed = ["", "Calls", *call_lines(calls, now)] if calls else []
+    print("\n".join([*lines, *([where_line(run)] if run.folder else []), *listed]))
+    if calls:
+        print(f"\nOne of them: gate show {run.id} --call {calls[-1].path}")
+    return 0
 
 
 def show_call(store: Store, args: argparse.Namespace) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from humangate import wiring
-from humangate.cli.runs_screen import add_run_id, find
+from humangate.cli.runs_screen import add_run_id, find, folder_is_gone
 from humangate.cli.screen import coloured, columns, print_json
 from humangate.domain.changes import Changed, changed
 from humangate.domain.display import cell, inert, inert_line
@@ -30,6 +31,8 @@ def run(args: argparse.Namespace) -> int:
     made = find(store, args.id)
     if not made.folder:
         raise RefusedError(f"run {made.id} has no folder yet")
+    if not os.path.isdir(made.folder):
+        raise folder_is_gone(made)
     diff = wiring.workspace(store).diff(place_of(made))
     files = changed(diff)
     if args.json:

@@ -37,8 +37,11 @@ def _list(project: str, args: argparse.Namespace) -> int:
         print("There are no flows here: a flow is a file in .gate/flows/, with @flow in it")
     wide = max((len(one.name) for one in flows), default=0)
     for one in flows:
-        about = one.about if one.flows else one.about or "(no @flow in it)"
+        nothing = "(it cannot be read)" if one.trouble else "(no @flow in it)"
+        about = one.about if one.flows else one.about or nothing
         print(f"{cell(one.name, wide)}  {inert_line(about, columns() - wide - 2)}".rstrip())
+        for flow in one.flows if len(one.flows) > 1 else ():
+            print(inert_line(f"  {one.name}:{flow}", columns()))
     for one in flows:
         if one.trouble:
             print(f"gate: {inert_line(one.trouble)}", file=sys.stderr)

@@ -10,6 +10,7 @@ from humangate.cli import runs_screen
 from humangate.cli.following import Papers
 from humangate.cli.screen import coloured, columns, print_json
 from humangate.domain.display import frame, inert, inert_line
+from humangate.errors import NotFoundError
 
 if TYPE_CHECKING:
     import argparse
@@ -35,20 +36,27 @@ def run(args: argparse.Namespace) -> int:
     from humangate.domain.runs import is_beneath
 
     bell = store.bell()
+    found = not args.call
     try:
         while True:
             ended = runs_screen.find(store, args.id).ended
             while some := papers.read():
                 for said in some:
                     if not args.call or is_beneath(said.path, args.call):
+                        found = True
                         _print(said, args.json)
             sys.stdout.flush()
             if ended or not args.follow:
-                return 0
+                break
             # Agents ring no bell when they speak.
             bell.wait(_LOOK_EVERY_SECONDS)
     finally:
         bell.close()
+    if not found and not any(is_beneath(one.path, args.call) for one in store.runs.calls(args.id)):
+        raise NotFoundError(
+            f"run {args.id} has no call {args.call}: gate show {args.id} --calls lists them"
+        )
+    return 0
 
 
 def _print(said: Said, as_json: bool) -> None:

@@ -13,10 +13,13 @@ from humangate import wiring
 from humangate.cli import driving, runs_screen
 from humangate.cli.identity import add_identity, caller
 from humangate.domain.display import inert
+from humangate.errors import UsageError
 from humangate.service import running
 
 if TYPE_CHECKING:
     import argparse
+
+    from humangate.domain.runs import Run
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
     found = running.get(store, args.id)
     seen = None if found.branch else wiring.seen(found.project, found.source)
     if args.from_call is None:
+        _must_have_stopped_at(found, args.accept)
         taken_up = running.resume(store, args.id, who, args.accept, seen)
     else:
         workspace = wiring.workspace(store)
@@ -54,3 +58,13 @@ def run(args: argparse.Namespace) -> int:
             print(runs_screen.where_line(taken_up))
             sys.stdout.flush()
     return driving.go_on(store, taken_up, detach=args.detach, as_json=args.json, from_now=True)
+
+
+def _must_have_stopped_at(run: Run, accept: str) -> None:
+    """Keeping the record of a call at which nothing stopped would change nothing."""
+    if accept and run.ended and run.at_path and accept not in run.at_path.split():
+        at = run.at_path.split()[0]
+        raise UsageError(
+            f"run {run.id} stopped at call {at}, not at call {accept}: "
+            f"gate resume {run.id} --accept {at} keeps what is recorded there"
+        )

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from typing import TYPE_CHECKING, Any
 
-from humangate import processes
+from humangate import errors, processes
 from humangate.cli.screen import coloured, columns
-from humangate.domain.display import cell, frame, inert_line
-from humangate.errors import NotFoundError, UsageError
+from humangate.domain.display import age, cell, frame, inert_line
+from humangate.errors import NotFoundError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
     from datetime import datetime
 
     from humangate.domain.asks import Ask
-    from humangate.domain.runs import Run, Turn
+    from humangate.domain.runs import FlowCall, Run, Turn
     from humangate.doors.store import Store
 
 COLOURS = {
@@ -32,6 +34,7 @@ INTERRUPTED = 130
 _STATE_COLUMNS = max(map(len, COLOURS))
 _MOST_TRACEBACK_LINES = 12
 _MOST_DIGITS = 18
+_LONGEST_OPTION = 30
 # Agent programs whose sessions a person can always open.
 _JOINABLE = {"claude": "Claude", "codex": "Codex"}
 
@@ -107,12 +110,94 @@ def status_lines(store: Store, run: Run, now: datetime, is_worked_at: bool) -> l
         return lines + _ready(run, now, is_worked_at)
     if run.state == "completed":
         return lines + _result(run)
+    ours = _our_words(run.reason) if run.state == "failed" else ""
     if run.reason:
-        lines += _named("Reason", run.reason)
-    if run.error:
+        lines += _named("Reason", ours or run.reason)
+    if run.error and not ours:
         last = run.error.rstrip().splitlines()[-_MOST_TRACEBACK_LINES:]
         lines += frame("\n".join(last), columns())
-    return [*lines, "", f"Use 'gate resume {run.id}' to take it up where it stopped."]
+    way_on = _way_on(store, run)
+    return [*lines, "", way_on] if way_on else lines
+
+
+def _our_words(reason: str) -> str:
+    """What an error of ours says: a sentence to go by, which no traceback makes clearer."""
+    kind, _, words = reason.removeprefix("StepFailedError: ").partition(": ")
+    made = getattr(errors, kind, None)
+    is_ours = isinstance(made, type) and issubclass(made, errors.GateError)
+    return words if is_ours and made is not errors.BranchFailedError else ""
+
+
+def _way_on(store: Store, run: Run) -> str:
+    """How a run that is stuck or failed goes on; nothing where its reason tells that itself."""
+    if f"gate resume {run.id}" in run.reason:
+        return ""
+    if not run.folder:
+        return f"Use 'gate delete {run.id}' to remove it."
+    asked = _last_asked(store, run) if _gave_itself_up(store, run) else ""
+    if not asked:
+        return f"Use 'gate resume {run.id}' to take it up where it stopped."
+    return (
+        f"Use 'gate resume {run.id} --from {asked}' to go on from call {asked} in a new run; "
+        f"'gate resume {run.id}' would end like this again."
+    )
+
+
+def _gave_itself_up(store: Store, run: Run) -> bool:
+    """Whether its code returned `stuck(…)`; otherwise it was stopped, or halted at a call."""
+    if run.state != "stuck" or run.at_path:
+        return False
+    ends = [entry.event.kind for entry in store.audit.of_subject(run.name)]
+    return [kind for kind in ends if kind in ("run.stuck", "run.stopped")][-1:] == ["run.stuck"]
+
+
+def _last_asked(store: Store, run: Run) -> str:
+    """The call at which a person could decide otherwise; where nobody was asked, the last one."""
+    calls = [call for call in store.runs.calls(run.id) if int(call.path.partition(".")[0])]
+    asked = [call for call in calls if call.name in ("pause", "ask")] or calls
+    return asked[-1].path.partition(".")[0] if asked else ""
+
+
+def call_lines(calls: Sequence[FlowCall], now: datetime, most: int = 0) -> list[str]:
+    """One line a call: path, what it is, how far it is, how long it took; the last ones only."""
+    shown = calls[-most:]
+    paths = max((len(call.path) for call in shown), default=0)
+    names = _wide("", [_name(call) for call in shown], max(20, columns() - paths - 30))
+    lines = []
+    for call in shown:
+        lasted = age(((call.ended_at or now) - call.started_at).total_seconds())
+        head = f"{mark(call)}{call.path:{paths}}  {cell(_name(call), names)}"
+        lines.append(f"{head}  {cell(_how_far(call), 20)}  {lasted}")
+    return lines
+
+
+def mark(call: FlowCall) -> str:
+    if call.state == "failed" or _reported(call) == "ERROR":
+        return coloured("✗ ", "red")
+    if call.state in ("waiting", "held"):
+        return coloured("⏸ ", "yellow")
+    return coloured("▸ ", "cyan") if call.state == "open" else coloured("✓ ", "green")
+
+
+def _name(call: FlowCall) -> str:
+    return f"{call.name} {call.label}".rstrip()
+
+
+def _how_far(call: FlowCall) -> str:
+    return _reported(call) or call.state
+
+
+def _reported(call: FlowCall) -> str:
+    """The status that an agent gave at the end of its call."""
+    is_signal = call.name == "run" and call.state == "recorded" and isinstance(call.value, dict)
+    return str(call.value.get("status")) if is_signal else ""
+
+
+def folder_is_gone(run: Run) -> RefusedError:
+    return RefusedError(
+        f"the folder of run {run.id} was removed, as gate clean does once a run is completed and "
+        f"nothing is lost ({run.root}): its work is where its branch was merged"
+    )
 
 
 def _named(name: str, text: str) -> list[str]:
@@ -188,8 +273,15 @@ def turn_of(store: Store, run: Run, asks: list[Ask]) -> Turn | None:
 
 def how_to_answer(ask: Ask) -> str:
     """The command that answers an ask, with a hint of what it takes."""
-    takes = {"approval": "yes|no", "choice": "OPTION", "text": "TEXT"}.get(ask.question.kind, "")
-    return f"gate answer {ask.id} {takes}".rstrip()
+    takes = {"approval": "yes|no", "choice": _an_option(ask), "text": "TEXT"}
+    return f"gate answer {ask.id} {takes.get(ask.question.kind, '')}".rstrip()
+
+
+def _an_option(ask: Ask) -> str:
+    """How one of the options is written in a shell; a long or strange one by its number."""
+    first = next(iter(ask.question.options), "OPTION")
+    is_plain = first == inert_line(first, _LONGEST_OPTION)
+    return shlex.quote(first) if is_plain else "1"
 
 
 def can_join(ask: Ask) -> bool:

@@ -1,6 +1,7 @@
 """Show one ask with everything around it: context, talk, votes, answer and audit trail.
 
-The number of a run stands for the only ask it waits for; with --call, one of its calls is shown.
+The number of a run stands for the only ask it waits for. A run that waits for nobody is shown with
+its calls, as with --calls; with --call, one of them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from humangate.domain.documents import (
     message_document,
 )
 from humangate.domain.outcomes import answer_text
-from humangate.service.asking import look_up
+from humangate.service.asking import MOST_DIGITS, look_up
+from humangate.service.conversing import nobody_replies
 from humangate.service.sweeping import fall_due
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", help="the id, the beginning of it, or the number of a run")
     parser.add_argument("--call", metavar="N", help="show this call of a run instead: 3, or 4.1.2")
+    parser.add_argument("--calls", action="store_true", help="show all calls of a run instead")
     parser.add_argument("--all", action="store_true", help="show long texts whole")
     parser.add_argument("--audit", action="store_true", help="add the audit trail of this ask")
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
@@ -42,6 +45,10 @@ def run(args: argparse.Namespace) -> int:
         from humangate.cli.call_screen import show_call
 
         return show_call(store, args)
+    if args.calls or _waits_for_nobody(store, args.id):
+        from humangate.cli.call_screen import show_calls
+
+        return show_calls(store, args)
     ask = fall_due(store, look_up(store, args.id))
     if args.json:
         print_json(_document(store, ask))
@@ -59,8 +66,16 @@ def run(args: argparse.Namespace) -> int:
                 f"{entry.seq:6}  {entry.at[:19]}  {entry.event.kind:16} {short(entry.event.actor)}"
             )
     if ask.pending:
-        print(f"\nAnswer: gate answer {ask.id}   Ask back: gate ask-back {ask.id} TEXT")
+        back = "" if nobody_replies(ask) else f"   Ask back: gate ask-back {ask.id} TEXT"
+        print(f"\nAnswer: gate answer {ask.id}{back}")
     return 0
+
+
+def _waits_for_nobody(store: Store, named: str) -> bool:
+    """Whether a run is named that has no ask which could be shown in its place."""
+    is_number = named.isascii() and named.isdecimal() and len(named) <= MOST_DIGITS
+    run = store.runs.get(int(named)) if is_number else None
+    return run is not None and not store.asks.pending_of_run(run.id)
 
 
 def _document(store: Store, ask: Ask) -> dict[str, object]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from humangate import wiring
 from humangate.cli import runs_screen
 from humangate.cli.identity import add_identity, caller
+from humangate.cli.left_runs import tell_if_left
 from humangate.cli.screen import print_json
 from humangate.cli.values import recorded
 from humangate.domain.documents import ask_document
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     runs_screen.add_run_id(parser)
     add = parser.add_argument
-    add("--status", required=True, metavar="WORD", help="DONE, APPROVED … or CONTINUE, STOP")
+    add(
+        "--status", required=True, metavar="WORD",
+        help="any word for an agent (DONE …); at a gate CONTINUE, APPROVED, APPROVE or YES, "
+        "and STOP, REJECTED, REJECT or NO",
+    )  # fmt: skip
     add("--message", default="", metavar="TEXT", help="said with it, for example a reason")
     add_identity(parser)
     add("--json", action="store_true", help="print the ask as one JSON object (docs/json.md)")
@@ -32,4 +37,5 @@ def run(args: argparse.Namespace) -> int:
         print_json(ask_document(ask))
     else:
         print(recorded(ask))
+        tell_if_left(store, ask)
     return 0

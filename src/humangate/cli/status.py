@@ -11,6 +11,8 @@ from humangate.cli.screen import print_json
 if TYPE_CHECKING:
     import argparse
 
+_MOST_CALLS = 10
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     runs_screen.add_run_id(parser)
@@ -22,7 +24,13 @@ def run(args: argparse.Namespace) -> int:
     found = runs_screen.find(store, args.id)
     if args.json:
         print_json(runs_screen.document(store, found))
-    else:
-        is_worked_at = upkeep.is_worked_at(store.path)
-        print("\n".join(runs_screen.status_lines(store, found, store.now(), is_worked_at)))
+        return 0
+    now, calls = store.now(), store.runs.calls(found.id)
+    is_worked_at = upkeep.is_worked_at(store.path)
+    lines = runs_screen.status_lines(store, found, now, is_worked_at)
+    if calls:
+        lines += ["", "Calls", *runs_screen.call_lines(calls, now, _MOST_CALLS)]
+    if len(calls) > _MOST_CALLS:
+        lines.append(f"All {len(calls)} of them: gate show {found.id} --calls")
+    print("\n".join(lines))
     return 0

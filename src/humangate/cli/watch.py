@@ -1,21 +1,27 @@
-"""Follow a run until it ends.
+"""Look on while a run goes on, until it ends; says once where nobody drives it.
 
-Once it is answered it goes on: where a worker drives runs, there; otherwise here.
+It drives nothing itself: gate run, gate resume and workers (gate up, gate worker) do.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
-from humangate import wiring
+from humangate import processes, upkeep, wiring
 from humangate.cli import driving, runs_screen
-from humangate.cli.following import show_json, show_line
+from humangate.cli.following import LiveView, show_json, show_line
+from humangate.service.sweeping import fall_due
 
 if TYPE_CHECKING:
     import argparse
 
-# Whoever only looks on leaves the work to those who are there for it.
-_OTHERS_FIRST_SECONDS = 2.0
+    from humangate.domain.runs import Run
+    from humangate.doors.store import Store
+
+_LOOK_EVERY_SECONDS = 1.0
+# Whoever waits with a run takes it as soon as it can go on.
+_TAKEN_WITHIN_SECONDS = 2.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,14 +34,41 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     runs_screen.find(store, args.id)
-    code = driving.follow(
-        store,
-        args.id,
-        show_json if args.json else show_line,
-        from_now=True,
-        patience_seconds=_OTHERS_FIRST_SECONDS,
-    )
-    if code != runs_screen.INTERRUPTED and not args.json:
-        found = runs_screen.find(store, args.id)
+    view = LiveView(args.id, show_json if args.json else show_line, sys.stdout, from_now=True)
+    try:
+        with view:
+            _look_on(store, args.id, view)
+    except KeyboardInterrupt:
+        print(f"\n{driving.interrupted(store, args.id)}", file=sys.stderr)
+        return runs_screen.INTERRUPTED
+    found = runs_screen.find(store, args.id)
+    if not args.json:
         print("\n".join(runs_screen.status_lines(store, found, store.now(), is_worked_at=True)))
-    return code
+    return runs_screen.EXIT_CODES[found.state]
+
+
+def _look_on(store: Store, number: int, view: LiveView) -> None:
+    bell = store.bell()
+    left_since: float | None = None
+    told = False
+    try:
+        while not (found := runs_screen.find(store, number)).ended:
+            now = store.monotonic()
+            left_since = (left_since or now) if _is_left(store, found) else None
+            if not told and left_since and now - left_since >= _TAKEN_WITHIN_SECONDS:
+                view.tell(runs_screen.nobody_works(number))
+                told = True
+            for ask in runs_screen.pending_asks(store, found):
+                fall_due(store, ask)
+            bell.wait(_LOOK_EVERY_SECONDS)
+    finally:
+        bell.close()
+
+
+def _is_left(store: Store, run: Run) -> bool:
+    """Whether it could go on and nobody is there who takes it."""
+    if upkeep.is_worked_at(store.path):
+        return False
+    is_running = run.state == "running"
+    gone = is_running and not processes.lives(processes.parse(run.owner))
+    return gone or driving.is_due(run, store.now())

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from humangate.domain.requirements import Requirement
     from humangate.doors.store import Store
 
-_MOST_DIGITS = 18
+MOST_DIGITS = 18
+"""Of the number of a run, as somebody may type it."""
 
 
 class Request(NamedTuple):
@@ -201,7 +202,7 @@ def only_ask(store: Store, run_id: int) -> Ask:
 
 def _run_number(store: Store, named: str) -> int | None:
     """The run that is meant; a number that is no run's may still begin an ask's id."""
-    if not named.isdecimal() or not named.isascii() or len(named) > _MOST_DIGITS:
+    if not named.isdecimal() or not named.isascii() or len(named) > MOST_DIGITS:
         return None
     number = int(named)
     return None if store.runs.get(number) is None and _beginning(store, named) else number

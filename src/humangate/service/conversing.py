@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from humangate.domain import asks
 from humangate.domain.display import storable
+from humangate.domain.runs import run_of
 from humangate.doors.results import Done
+from humangate.errors import UsageError
 from humangate.service.asking import get
 from humangate.service.sweeping import fall_due
 
@@ -20,8 +22,21 @@ if TYPE_CHECKING:
 
 
 def ask_back(store: Store, ask_id: str, caller: Caller, text: str) -> Ask:
-    """Send the asker a message; the ask stays pending."""
+    """Send the asker a message; the ask stays pending. UsageError where nobody would reply."""
+    ask = get(store, ask_id)
+    if ask.pending and nobody_replies(ask):
+        number = run_of(ask.origin.owner)
+        raise UsageError(
+            f"{ask.id} is asked by the code of run {number}, which cannot reply: say it to the "
+            f"last agent (gate continue {number}), or with your answer (gate answer {ask.id} …, "
+            "--note TEXT)"
+        )
     return _say(store, ask_id, caller, text, asks.ask_back)
+
+
+def nobody_replies(ask: Ask) -> bool:
+    """Whether a flow's own code asks: a gate, a question of its own, a step in doubt."""
+    return run_of(ask.origin.owner) is not None and not ask.origin.session
 
 
 def reply(store: Store, ask_id: str, caller: Caller, text: str) -> Ask:
