@@ -52,9 +52,17 @@ class Folders:
         self.branch = ""
 
     def make(
-        self, project: str, run_id: int, *, with_changes: bool = False, snapshot: str = ""
+        self,
+        project: str,
+        run_id: int,
+        *,
+        with_changes: bool = False,
+        snapshot: str = "",
+        token: str = "",
     ) -> Place:
-        self.made.append({"run": run_id, "with_changes": with_changes, "snapshot": snapshot})
+        self.made.append(
+            {"run": run_id, "with_changes": with_changes, "snapshot": snapshot, "token": token}
+        )
         return Place(project, project, f"gate/run-{run_id}", "base")
 
     def set_up(self, project: str, place: Place) -> str:

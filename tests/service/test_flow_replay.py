@@ -245,6 +245,7 @@ def test_a_fork_shares_records_asks_gates_again_and_forks_sessions(each_house):
     forked = house.fork("4")
     assert (forked.parent, forked.parent_path, forked.sponsor) == (parent.id, "4", "person:bob")
     assert house.folders.made[-1]["snapshot"] == f"snapshot-{parent.id}-4"
+    assert house.folders.made[-1]["token"] == forked.created_at.isoformat()
     # What was approved then was what came next then.
     assert house.drive().reason == "Go?" and house.folders.set_up_times == 2
     over = house.answered("yes")
@@ -606,7 +607,10 @@ def test_a_question_about_the_folder_is_found_again_after_a_crash(house, monkeyp
 def test_a_run_is_made_before_its_folder_and_starts_when_that_is_there(house):
     made = house.start(lambda _: "worked", in_place=False, with_changes=True)
     assert made.state == "ready" and made.branch == "gate/run-1"
-    assert house.folders.made == [{"run": 1, "with_changes": True, "snapshot": ""}]
+    token = made.created_at.isoformat()
+    assert house.folders.made == [
+        {"run": 1, "with_changes": True, "snapshot": "", "token": token},
+    ]
     waits = house.start(lambda _: "worked", begin=False)
     assert waits.state == "stuck" and "gate resume" in waits.reason
     assert house.drive().state == "stuck"

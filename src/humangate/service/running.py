@@ -13,7 +13,7 @@ from humangate.domain.principals import must_be_a_person
 from humangate.domain.runs import Carried, FlowCall, Run, RunChange
 from humangate.errors import GateError, NotFoundError, RefusedError, UsageError
 from humangate.service import answering, permitting
-from humangate.service.asking import only_ask
+from humangate.service.asking import only_ask, withdrawals
 from humangate.service.journalling import place_of
 from humangate.service.settling import moved_in
 
@@ -66,7 +66,9 @@ def start(store: Store, workspace: Workspace, wish: Wish, caller: Caller) -> tup
         place = (
             in_place(wish.project)
             if wish.in_place
-            else workspace.make(wish.project, run.id, with_changes=wish.with_changes)
+            else workspace.make(
+                wish.project, run.id, with_changes=wish.with_changes, token=_token(run)
+            )
         )
     except GateError:
         # Nothing has happened yet, and there is nothing to take up.
@@ -103,13 +105,16 @@ def stop(store: Store, run_id: int, caller: Caller, reason: str) -> Run:
     while True:
         run = get(store, run_id)
         change = runs.stop(run, caller, storable(reason) or "stopped", store.now())
-        if store.runs.change(change, run):
+        why = f"run {run_id} was stopped: {change.run.reason}"
+        withdrawn = withdrawals(store, run_id, caller, why)
+        if store.runs.change(change._replace(withdrawn=withdrawn), run):
             break
     for turn in store.runs.turns(run_id):
         if not turn.ended_at and turn.process and not turn.by:
             processes.end(processes.parse(turn.process), ("GATE_TURN", turn.id))
+    # What its agents asked while it was being stopped.
     for ask in store.asks.pending_of_run(run_id):
-        permitting.retire(store, ask, caller, f"run {run_id} was stopped: {reason}")
+        permitting.retire(store, ask, caller, why)
     return change.run
 
 
@@ -168,7 +173,7 @@ def fork(
     )
     made = store.runs.add(new, [runs.started(new, caller, seen)], carried)
     try:
-        place = _place_again(workspace, run, calls, path, made.id)
+        place = _place_again(workspace, run, calls, path, made)
     except GateError:
         # Nothing has happened yet, and there is nothing to take up.
         delete(store, made.id, caller)
@@ -177,12 +182,17 @@ def fork(
 
 
 def _place_again(
-    workspace: Workspace, run: Run, calls: list[FlowCall], path: str, new_id: int
+    workspace: Workspace, run: Run, calls: list[FlowCall], path: str, made: Run
 ) -> Place:
     if not run.branch:
         return place_of(run)
     snapshot = _snapshot(workspace, run, calls, path)
-    return workspace.make(run.project, new_id, snapshot=snapshot)
+    return workspace.make(run.project, made.id, snapshot=snapshot, token=_token(made))
+
+
+def _token(run: Run) -> str:
+    """Tells it from the run that had its number in a store that is gone."""
+    return run.created_at.isoformat()
 
 
 def _snapshot(workspace: Workspace, run: Run, calls: list[FlowCall], path: str) -> str:
