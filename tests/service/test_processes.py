@@ -169,7 +169,8 @@ def test_without_proc_the_group_is_ended_and_the_rest_is_not_claimed(start, monk
 def order(tmp_path, *command, turn=TURN, **more):
     role = Role("coder", "", cli="command", command=command, **more)
     environ = {"GATE_SIGNAL_FILE": str(tmp_path / "signal.json")}
-    return Order(turn, role, "s-1", True, "", "Please.\n", str(tmp_path), environ)
+    here = str(tmp_path)
+    return Order(turn, role, "s-1", True, "", "Please.\n", here, environ, project=here)
 
 
 class Watched:
@@ -322,8 +323,7 @@ def test_a_limit_counts_the_working_time_only(tmp_path, watched):
 
 
 @pytest.mark.proves("RUN-115")
-def test_what_an_agent_leaves_running_does_not_hold_its_turn_up(tmp_path, watched, monkeypatch):
-    monkeypatch.setattr(launching, "_LAST_OUTPUT_SECONDS", 5)
+def test_what_an_agent_leaves_running_does_not_hold_its_turn_up(tmp_path, watched):
     line = (
         f"setsid sh -c 'echo $$ > child; {SLEEP} & wait' & until [ -s child ]; do :; done; echo ok"
     )
@@ -415,7 +415,7 @@ def test_a_program_that_is_not_there_is_named(tmp_path, watched, word):
 
 
 @pytest.mark.proves("RUN-122")
-def test_a_program_is_found_in_the_agents_folder_and_on_its_path(tmp_path, watched):
+def test_a_program_is_found_in_the_project_and_on_the_agents_path(tmp_path, watched):
     (tmp_path / "agent").write_text("#!/bin/sh\necho here\n", encoding="utf-8")
     (tmp_path / "agent").chmod(0o755)
     assert CommandDriver().run(order(tmp_path, "./agent"), watched.events()).words == "here"

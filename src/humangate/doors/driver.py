@@ -27,6 +27,8 @@ class Order(NamedTuple):
     """Goes to the agent beside this process's own variables: GATE_TURN, GATE_SIGNAL_FILE …"""
     schema: dict[str, Any] | None = None
     """What a structured result must fit, where the agent's program can be told so."""
+    project: str = ""
+    """Where a program that the role names by a path is; never a folder that agents edit."""
 
 
 class Ruling(NamedTuple):

@@ -144,7 +144,7 @@ def _line(message: dict[str, Any]) -> bytes:
 
 
 def _messages(agent: Agent) -> Iterator[dict[str, Any]]:
-    for line in agent.lines():
+    for line in agent.whole_lines():
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):

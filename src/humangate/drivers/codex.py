@@ -158,7 +158,7 @@ class _Turn:
         self._agent = agent
         self._order = order
         self._events = events
-        self._lines = agent.lines()
+        self._lines = agent.whole_lines()
         self._thread = ""
         self._words = ""
         self._requests = 0

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from humangate.doors.driver import Events, Order
 
 _MOST_WORDS_BYTES = 1_000_000
+_MOST_LINE_BYTES = 1_000_000
 
 
 class CommandDriver:
@@ -37,7 +38,7 @@ class CommandDriver:
         with launching.launched([found, *words], _told(order), events) as agent:
             agent.send(order.text.encode(errors="replace"))
             agent.finish()
-            for line in agent.lines():
+            for line in agent.lines(_MOST_LINE_BYTES):
                 output += line
                 del output[:-_MOST_WORDS_BYTES]
                 events.said(line.decode(errors="replace").rstrip("\n"))

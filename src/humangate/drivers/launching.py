@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from humangate import processes
 from humangate.domain.principals import SIGNS
+from humangate.drivers import pipes
 from humangate.errors import GateError, MissingAgentError
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ _NOT_HANDED_ON = frozenset(
     ]
 )
 _LEAVE_SECONDS = 5.0
-_LAST_OUTPUT_SECONDS = 1.0
+# More than a model's service takes at once; agents write files that they read into one line.
+_MOST_LINE_BYTES = 32_000_000
+_MOST_WAITING_CHUNKS = 16
 _MOST_COMPLAINTS_BYTES = 4_000
 
 
@@ -51,10 +54,10 @@ def around(told: Mapping[str, str]) -> dict[str, str]:
 
 
 def program(word: str, order: Order, remedy: str) -> str:
-    """Where a program is, for an agent that works in the order's folder."""
+    """Where a program is; one with a path is the project's, never one that agents put in its place."""
     if os.sep in word:
-        path = os.path.join(order.cwd, word)
-        if os.access(path, os.X_OK) and os.path.isfile(path):
+        path = os.path.join(order.project, word)
+        if os.path.isabs(path) and os.access(path, os.X_OK) and os.path.isfile(path):
             return path
         raise MissingAgentError(f"there is no program {path}: {remedy}")
     places = environ(order).get("PATH", os.defpath)
@@ -110,14 +113,18 @@ class Agent:
         self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
         self._process = process
         self._order = order
-        self._sending = threading.Lock()
-        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._over = pipes.Over()
+        self._sender = pipes.Sender(self._stdin.fileno(), self._over)
+        # With so much waiting to be heard, its output stays in the pipe and it waits, too.
+        self._heard: queue.Queue[bytes] = queue.Queue(_MOST_WAITING_CHUNKS)
+        self._heard_all = False
         self._complaints = bytearray()
         self._passed_limit = False
+        self._passed_line = False
         self._leave_by: float | None = None
         self._sent_away = False
         self._clock = _WorkingTime(order.role.limit_seconds, self._too_long)
-        self._readers = [_thread(self._read), _thread(self._read_complaints)]
+        self._beside = [_thread(self._read), _thread(self._read_complaints), _thread(self._write)]
         self._watcher = _thread(self._watch)
 
     def begin(self) -> None:
@@ -126,15 +133,12 @@ class Agent:
         self._clock.start()
 
     def send(self, text: bytes) -> None:
-        """Write to its standard input. To one that has ended or does not listen, it is nothing."""
-        with self._sending, suppress(BrokenPipeError, ValueError):
-            self._stdin.write(text)
-            self._stdin.flush()
+        """Have it written to its standard input; to one that has ended, it is nothing."""
+        self._sender.send(text)
 
     def finish(self) -> None:
         """Nothing more will be sent."""
-        with self._sending, suppress(BrokenPipeError):
-            self._stdin.close()
+        self._sender.finish()
 
     def dismiss(self) -> None:
         """It has said all there was to say: in a moment, what does not end by itself is ended."""
@@ -142,19 +146,31 @@ class Agent:
         self.finish()
         self._leave_by = time.monotonic() + _LEAVE_SECONDS
 
-    def lines(self) -> Iterator[bytes]:
-        """What it writes to its standard output, until it has ended."""
-        while True:
-            left = self._leave_by and max(self._leave_by - time.monotonic(), 0)
-            try:
-                line = self._lines.get(timeout=left)
-            except queue.Empty:
+    def lines(self, most_bytes: int = _MOST_LINE_BYTES) -> Iterator[bytes]:
+        """What it writes to its standard output, until it has ended; too long a line in pieces."""
+        return pipes.lines(iter(self._hear, b""), most_bytes)
+
+    def whole_lines(self) -> Iterator[bytes]:
+        """The same for those who need whole lines: too long a one ends it."""
+        for line in self.lines():
+            if len(line) > _MOST_LINE_BYTES and not self._passed_line:
+                self._passed_line = True
+                self.end()
+            elif not self._passed_line:
+                yield line
+
+    def _hear(self) -> bytes:
+        while not self._heard_all:
+            left = None if self._leave_by is None else self._leave_by - time.monotonic()
+            if left is not None and left <= 0:
                 self._leave_by, self._sent_away = None, True
                 self.end()
                 continue
-            if line is None:
-                return
-            yield line
+            with suppress(queue.Empty):
+                some = self._heard.get(timeout=left)
+                self._heard_all = not some
+                return some
+        return b""
 
     def pause(self) -> None:
         """Somebody else is at it: its working time stands still until it goes on as often."""
@@ -176,6 +192,9 @@ class Agent:
         if self._passed_limit:
             limit = self._order.role.limit_seconds
             return f"It was ended because it worked longer than its limit of {limit:g} seconds."
+        if self._passed_line:
+            most = _MOST_LINE_BYTES // 1_000_000
+            return f"It was ended because it wrote a line of more than {most} MB."
         code = self._process.returncode
         if not code or self._sent_away:
             return ""
@@ -191,30 +210,38 @@ class Agent:
                 f"process {self.identity.pid} of {self._order.role.name} does not end though it "
                 "was killed: look what holds it, and end it before the run goes on"
             )
-        self.finish()
+        while self._hear():
+            pass
         self._watcher.join()
-        for pipe, reader in zip((self._stdout, self._stderr), self._readers, strict=True):
-            # What something unknown still holds open cannot be closed under its reader.
-            if not reader.is_alive():
-                pipe.close()
 
     def _read(self) -> None:
-        for line in self._stdout:
-            self._lines.put(line)
+        with self._stdout as pipe:
+            for some in pipes.read(pipe.fileno(), self._over):
+                self._heard.put(some)
 
     def _read_complaints(self) -> None:
-        while some := os.read(self._stderr.fileno(), _MOST_COMPLAINTS_BYTES):
-            self._complaints += some
-            del self._complaints[:-_MOST_COMPLAINTS_BYTES]
+        with self._stderr as pipe:
+            for some in pipes.read(pipe.fileno(), self._over):
+                self._complaints += some
+                del self._complaints[:-_MOST_COMPLAINTS_BYTES]
+
+    def _write(self) -> None:
+        with self._stdin:
+            self._sender.work()
 
     def _watch(self) -> None:
         # Not yet asked how it ended, its number still stands for it and its group.
         os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
-        self.end()
-        for reader in self._readers:
-            reader.join(_LAST_OUTPUT_SECONDS)
-        self._process.wait()
-        self._lines.put(None)
+        try:
+            self.end()
+        finally:
+            self._process.wait()
+            self._over.come()
+            self._sender.finish()
+            for thread in self._beside:
+                thread.join()
+            self._over.close()
+            self._heard.put(b"")
 
     def _too_long(self) -> None:
         self._passed_limit = True

@@ -97,6 +97,7 @@ def _prepared(crew: Crew, run: Run, turn: Turn, ask: Ask, seat: Seat) -> Joined:
         text="",
         cwd=run.folder,
         environ=environ,
+        project=run.project,
     )
     words = crew.driver(role, None).join(order)
     return Joined(turn, ask, seat.settles, words, environ, run.folder)
