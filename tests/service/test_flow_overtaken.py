@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.flow_harness import Harness
+from tests.flow_harness import Crash, Harness
 
 from humangate import flows
 
@@ -43,19 +43,29 @@ def test_a_question_that_was_withdrawn_with_its_run_is_asked_again(house):
 
 
 @pytest.mark.proves("RUN-507")
-def test_whoever_ended_a_run_withdraws_nothing_of_those_who_took_it_up(house):
-    """It was slow between the end and the withdrawing; a person was not."""
-    ends = ["too early"]
-    house.start(lambda _: flows.stuck(ends.pop()) if ends else flows.pause("Go on?").reason)
-    other = house.another_driver()
+def test_a_run_ends_and_withdraws_what_it_asked_in_one_write(house, monkeypatch):
+    """Killed right after it, nobody would come to withdraw anything; and no answer is undone."""
 
-    def take_up():
-        house.clock.advance(1)
-        house.driver = other
-        assert house.resume().state == "waiting_human"
+    def work(_):
+        return flows.parallel(
+            lambda: flows.ask("Which?").value,
+            lambda: flows.ask("And?").value,
+            lambda: flows.stuck("no") if flows.pause("Go?") else 0,
+        )
 
-    driver = house.driver
-    before(house.store.asks, "pending_of_run", take_up)
-    driver.drive(house.run())
-    assert house.ask().question.prompt == "Go on?"
-    assert house.answered("yes", "now").result == "now"
+    change = house.store.runs.change
+
+    def answered_first(step, expected):
+        if step.run.state == "stuck":
+            house.answer("this", part="Which?")
+            change(step, expected)
+            raise Crash
+        return change(step, expected)
+
+    house.go(work)
+    house.answer("yes", part="Go?")
+    monkeypatch.setattr(house.store.runs, "change", answered_first)
+    house.crash()
+    assert house.run().state == "stuck" and not house.pending()
+    settled = {ask.question.prompt: ask.status for ask in house.store.asks.settled(9)}
+    assert settled == {"Which?": "answered", "And?": "cancelled", "Go?": "answered"}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from humangate.domain.asks import Ask
+    from humangate.domain.asks import Ask, Change
     from humangate.domain.principals import Caller
 
 STATES = ("ready", "running", "waiting_human", "completed", "stuck", "failed")
@@ -153,6 +153,8 @@ class RunChange(NamedTuple):
     calls: tuple[FlowCall, ...] = ()
     turns: tuple[Turn, ...] = ()
     events: tuple[Event, ...] = ()
+    withdrawn: tuple[Change, ...] = ()
+    """Asks that nobody needs to answer any more, unless somebody just did."""
 
 
 class Carried(NamedTuple):
@@ -181,6 +183,12 @@ def run_of(owner: str) -> int | None:
     """The run that an ask's owner names, if it is one."""
     number = owner.removeprefix("run:").partition("/")[0]
     return int(number) if owner.startswith("run:") and number.isdecimal() else None
+
+
+def owner_in_words(owner: str) -> str:
+    """Whom an ask blocks, for people: `run 1`, or the name that its asker gave."""
+    number = run_of(owner)
+    return owner if number is None else f"run {number}"
 
 
 def order(path: str) -> tuple[int, ...]:

@@ -31,6 +31,7 @@ from humangate.errors import NotFoundError, RefusedError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from humangate.domain.asks import Change
     from humangate.domain.principals import Caller
     from humangate.domain.requirements import Requirement
     from humangate.doors.store import Store
@@ -169,6 +170,12 @@ def cancel(store: Store, ask_id: str, caller: Caller, reason: str) -> Ask:
         change = cancelled(get(store, ask_id), caller, storable(reason), store.now())
         if isinstance(store.asks.change(change, change.ask.version - 1), Done):
             return change.ask
+
+
+def withdrawals(store: Store, run_id: int, caller: Caller, reason: str) -> tuple[Change, ...]:
+    """What is to be written when a run ends: nobody needs to answer what it asked."""
+    now = store.now()
+    return tuple(cancelled(ask, caller, reason, now) for ask in store.asks.pending_of_run(run_id))
 
 
 def get(store: Store, ask_id: str) -> Ask:

@@ -10,7 +10,8 @@ from humangate import processes
 from humangate.domain import runs
 from humangate.domain.runs import RunChange
 from humangate.errors import StepFailedError
-from humangate.service import claiming, permitting
+from humangate.service import claiming
+from humangate.service.asking import withdrawals
 from humangate.service.branching import Stuck
 from humangate.service.claiming import Heart
 from humangate.service.journalling import (
@@ -142,8 +143,9 @@ class Driver:
         self._end(drive, runs.break_down(drive.run, reason, told, at, self._store.now()))
 
     def _end(self, drive: Drive, change: RunChange) -> None:
-        drive.write(change)
-        withdraw_asks(self._store, drive.run, self._crew, f"run {drive.run.id} has ended")
+        reason, caller = f"run {drive.run.id} has ended", self._crew.caller
+        withdrawn = withdrawals(self._store, drive.run.id, caller, reason)
+        drive.write(change._replace(withdrawn=withdrawn))
 
     def close(self) -> None:
         """End what works for this process; the runs go on elsewhere, or when it comes back."""
@@ -161,11 +163,3 @@ def end_agents(drive: Drive) -> None:
     for turn in drive.all_turns():
         if turn.process and not turn.ended_at and not turn.by:
             processes.end(processes.parse(turn.process), ("GATE_TURN", turn.id))
-
-
-def withdraw_asks(store: Store, run: Run, crew: Crew, reason: str) -> None:
-    """Nobody needs to answer for a run that has ended; what it asks later, it was taken up for."""
-    for ask in store.asks.pending_of_run(run.id):
-        if run.ended_at and ask.opened_at > run.ended_at:
-            continue
-        permitting.retire(store, ask, crew.caller, reason)

@@ -49,6 +49,11 @@ class Wish(NamedTuple):
 
 def start(store: Store, workspace: Workspace, wish: Wish, caller: Caller) -> tuple[Run, Place]:
     """A new run, ready to be driven; and where its agents will work."""
+    for path in (wish.project, wish.source):
+        if storable(path) != path:
+            raise UsageError(
+                f"{storable(path)} is no text in UTF-8, so it could not be found again: rename it"
+            )
     new = Run(
         id=0,
         flow=storable(wish.flow),

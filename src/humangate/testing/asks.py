@@ -102,6 +102,13 @@ class MemoryAsks:
             if (ask.id, "ask.opened") not in told or not (ask.pending or ask.id in settled)
         )
 
+    def withdraw(self, change: Change) -> None:
+        """As part of the transaction that ends a run; whoever was faster has settled the ask."""
+        current = self._asks.get(change.ask.id)
+        if current and current.version == change.ask.version - 1:
+            self._asks[change.ask.id] = change.ask
+            self._store.record(change.events, change.notices)
+
     def change(
         self,
         change: Change,

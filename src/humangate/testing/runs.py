@@ -75,6 +75,8 @@ class MemoryRuns:
                 before = self._turns.get(turn.id)
                 self._turns[turn.id] = turn._replace(offered=before.offered if before else None)
             self._runs[run.id] = run
+            for withdrawn in change.withdrawn:
+                self._store.asks.withdraw(withdrawn)
             if run.state == "waiting_human" and self._was_answered(run):
                 self._runs[run.id] = run._replace(state="ready", ready_at=None)
             self._store.record(change.events)

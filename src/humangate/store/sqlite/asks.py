@@ -115,6 +115,12 @@ class SqliteAsks:
             self._db.checkpoint()
         return Done()
 
+    def withdraw(self, change: Change, at: str) -> None:
+        """As part of the transaction that ends a run; whoever was faster has settled the ask."""
+        state = (*_state(change.ask), change.ask.id, change.ask.version - 1)
+        if self._db.write(_SQL["change_ask"], state):
+            self._store.record(at, change.events, change.notices)
+
     def _wake(self, owner: str, ask_id: str, at: str) -> None:
         if run := run_of(owner):
             self._db.write(_SQL["wake_run"], (run,))

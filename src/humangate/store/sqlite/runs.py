@@ -66,6 +66,8 @@ class SqliteRuns:
                     self._db.write(_SQL["put_call"], _call_row(call))
                 for turn in change.turns:
                     self._db.write(_SQL["put_turn"], _turn_row(turn))
+                for withdrawn in change.withdrawn:
+                    self._store.asks.withdraw(withdrawn, at)
                 if run.state == "waiting_human":
                     self._db.write(_SQL["ready_if_answered"], (run.id,))
                 self._store.record(at, change.events)
