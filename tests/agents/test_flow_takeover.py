@@ -13,7 +13,7 @@ from tests.agents.test_flows import Project, report
 from humangate import processes
 from humangate.integrations.scripted_model import script, tool
 
-SLOW = "touch begun; sleep 8; echo slow >>ledger"
+SLOW = "touch begun; sleep 120; echo slow >>ledger"
 QUICK = "echo quick >>ledger"
 
 
@@ -30,6 +30,8 @@ class Onlooker:
         while not self._over.is_set():
             found = [_turn(process) for process in Path("/proc").glob("[0-9]*")]
             self.seen.add(frozenset(turn for turn in found if turn))
+            # So that the agents get on, too.
+            self._over.wait(0.01)
 
     def close(self):
         self._over.set()
@@ -80,7 +82,7 @@ def feature(prompt):
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     try:
-        eventually(lambda: house.store.runs.get(1).ended, 40)
+        eventually(lambda: house.store.runs.get(1).ended, 100)
     finally:
         worker.terminate()
         said, _ = worker.communicate(timeout=30)
