@@ -47,6 +47,8 @@ def test_a_runs_number_stands_for_its_only_ask(world, desk):
     assert waited.code == 11, waited
     assert world.ada.gate("answer", number, "left").out.startswith(f"Recorded: {ask.id} ")
     told = world.plain.gate("show", number)
+    assert told.code == 0 and told.out.startswith(f"Run {number}: ready\n")
+    told = world.ada.gate("answer", number, "right")
     assert told.code == 5 and f"run {number} waits for nobody: gate status {number}" in told.err
     assert world.plain.gate("show", "4" * 30).code == 5
     assert "there is no run 77" in world.ada.gate("answer", "77", "x").err
@@ -156,6 +158,7 @@ def test_flows_are_listed_and_never_run(world, desk):
     shown = world.plain.gate("flows")
     lines = dict(line.split(None, 1) for line in shown.out.splitlines() if " " in line.strip())
     assert lines["two"] == "Both of them." and lines["empty"] == "(no @flow in it)"
+    assert "\n  two:a\n  two:b\n" in shown.out and lines["broken"] == "(it cannot be read)"
     assert lines["feature"].startswith("Code") and "\x1b" not in shown.out
     assert "broken.py, line 1" in shown.err
     listed = json.loads(world.plain.gate("flows", "--json").out)

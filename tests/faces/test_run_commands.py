@@ -110,7 +110,7 @@ def test_a_run_that_waits_says_so_and_goes_on_by_itself(world, project, started)
         "Reason: Which ␛[1mway?",
     ]
     assert re.fullmatch(r"Waiting since: (just now|\d+ seconds? ago)", lines[4])
-    assert lines[5:] == ["", f"Use 'gate answer {ask.id} TEXT' to answer it."]
+    assert lines[5:7] == ["", f"Use 'gate answer {ask.id} TEXT' to answer it."]
     assert run.waiting_since == ask.opened_at
     shown = seen(process, f"⏸ {ask.id}")
     world.ada.gate("answer", ask.id, "left")
@@ -120,7 +120,7 @@ def test_a_run_that_waits_says_so_and_goes_on_by_itself(world, project, started)
     assert world.ada.gate("list").out.splitlines()[1].split(None, 4)[3:] == ["-", "Deploy?"]
     lines = world.ada.gate("status", "1").out.splitlines()
     assert lines[1:3] == ["Agent: -", "Reason: Deploy?"]
-    assert lines[-1] == f"Use 'gate answer {gate.id} yes|no' to answer it."
+    assert f"Use 'gate answer {gate.id} yes|no' to answer it." in lines
     shown += seen(process, f"⏸ {gate.id}")
     words = ("signal", "1", "--status", "CONTINUE", "--message", "go", "--as", "ada")
     assert world.ada.gate(*words)[:2] == (0, f"Recorded: {gate.id} is approved\n")
@@ -171,7 +171,7 @@ def test_a_run_that_is_stuck_or_failed_has_its_own_exit_code_and_is_taken_up_aga
     status = world.ada.gate("status", "2").out
     assert status.startswith("Run 2: failed\nReason: StepFailedError: FileNotFoundError")
     assert "│ " in status and "step(lambda: open(path).read()" in status
-    assert status.endswith("\nUse 'gate resume 2' to take it up where it stopped.\n")
+    assert "\nUse 'gate resume 2' to take it up where it stopped.\n" in status
     (project.stage / "mended").write_text("done")
     code, out, _ = world.ada.gate("resume", "2")
     assert code == 0 and out.endswith("Run 2: completed\nResult: done\n")
@@ -297,9 +297,10 @@ def test_gate_up_drives_runs_too_unless_it_is_told_not_to(world, project, starte
 
 
 @pytest.mark.proves("RUN-308", "S2-75")
-def test_watching_a_run_follows_it_and_goes_on_once_it_is_answered(world, project, started):
+def test_watching_a_run_follows_it_while_others_go_on_with_it(world, project, started):
     world.ada.gate("run", "gated", "--detach")
     process = started("watch", "1", "--json")
+    started("worker")
     ask = project.ask(1)
     world.ada.gate("signal", "1", "--status", "DONE", "--message", "left", "--as", "ada")
     gate = until(lambda: (found := project.ask(1)).id != ask.id and found)
@@ -525,7 +526,7 @@ def test_what_an_agent_at_work_wants_to_do_is_waited_for_too(world, project, sta
     assert lines[:2] == ["Run 1: running", "Agent: slow"]
     assert lines[2] == f"Session: {world.store.runs.turns(1)[-1].session}"
     assert lines[3].endswith(" (call 2)") and lines[4] == "Waiting for: Allow Bash?"
-    assert lines[5:] == ["", f"Use 'gate answer {ask.id} yes|no' to answer it."]
+    assert lines[5:7] == ["", f"Use 'gate answer {ask.id} yes|no' to answer it."]
     assert f"⏸ {ask.id}  Allow Bash?" in seen(process, f"⏸ {ask.id}")
     world.ada.gate("answer", ask.id, "no")
     project.go()

@@ -352,7 +352,9 @@ def test_nothing_is_removed_that_would_be_lost(project, workspace):
     place = workspace.make(str(project), 1)
     write(place.folder, new_txt="new\n")
     assert workspace.remove(place, 1) == (
-        f"{place.root} holds changes to 1 file that are not committed."
+        f"{place.root} holds changes to 1 file that are not committed. To keep them: "
+        f"git -C {place.root} add -A && git -C {place.root} commit, then "
+        f"git -C {project} merge gate/run-1."
     )
     git(place.folder, "add", ".")
     git(place.folder, "commit", "-qm", "work")
@@ -371,6 +373,20 @@ def test_nothing_is_removed_that_would_be_lost(project, workspace):
     git(project, "checkout", "-q", "main")
     assert files(place.folder)["new.txt"] == b"new\n"
     assert workspace.remove(place, 1) == ""
+
+
+@pytest.mark.proves("RUN-347")
+def test_by_force_work_is_removed_too(project, workspace):
+    place = workspace.make(str(project), 1)
+    write(place.folder, committed_txt="work\n")
+    git(place.folder, "add", ".")
+    git(place.folder, "commit", "-qm", "work")
+    write(place.folder, new_txt="new\n")
+    git(project, "worktree", "lock", place.root)
+    assert workspace.remove(place, 1) and workspace.remove(place, 1, dry_run=True, force=True) == ""
+    assert files(place.folder)["new.txt"] == b"new\n", "a dry run removes nothing"
+    assert workspace.remove(place, 1, force=True) == ""
+    assert not os.path.exists(place.root) and "gate/run-1" not in git(project, "branch", "--list")
 
 
 @pytest.mark.proves("RUN-186")

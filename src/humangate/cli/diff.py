@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     elif not diff:
         print(f"Nothing has changed in {inert_line(made.folder)}", file=sys.stderr)
     elif args.stat:
-        print("\n".join(_stat_lines(files)))
+        print("\n".join(stat_lines(files)))
     elif sys.stdout.isatty():
         for line in inert(diff).splitlines():
             print(coloured(line, _COLOURS[line[0]]) if line[:1] in _COLOURS else line)
@@ -50,7 +50,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _stat_lines(files: list[Changed]) -> list[str]:
+def stat_lines(files: list[Changed]) -> list[str]:
+    """How many lines have changed, by file."""
     room = max(20, min(columns() - 20, max(len(one.path) for one in files)))
     lines = [
         f"{cell(one.path, room)}  "

@@ -6,6 +6,7 @@ shares what was recorded before it.
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -13,13 +14,17 @@ from humangate import wiring
 from humangate.cli import driving, runs_screen
 from humangate.cli.identity import add_identity, caller
 from humangate.domain.display import inert
-from humangate.errors import UsageError
+from humangate.errors import GateError, RefusedError, UsageError
 from humangate.service import running
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
+    from humangate.domain.principals import Caller
     from humangate.domain.runs import Run
+    from humangate.doors.store import Store
+    from humangate.doors.workspace import Place
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -49,8 +54,7 @@ def run(args: argparse.Namespace) -> int:
         _must_have_stopped_at(found, args.accept)
         taken_up = running.resume(store, args.id, who, args.accept, seen)
     else:
-        workspace = wiring.workspace(store)
-        taken_up, place = running.fork(store, workspace, args.id, args.from_call, who, seen)
+        taken_up, place = _fork(store, found, args.from_call, who, seen)
         for remark in place.remarks:
             print(f"gate: {inert(remark)}", file=sys.stderr)
         if not args.json:
@@ -58,6 +62,18 @@ def run(args: argparse.Namespace) -> int:
             print(runs_screen.where_line(taken_up))
             sys.stdout.flush()
     return driving.go_on(store, taken_up, detach=args.detach, as_json=args.json, from_now=True)
+
+
+def _fork(
+    store: Store, run: Run, path: str, who: Caller, seen: Mapping[str, str] | None
+) -> tuple[Run, Place]:
+    try:
+        return running.fork(store, wiring.workspace(store), run.id, path, who, seen)
+    except GateError as error:
+        # A snapshot is as good as the folder itself, as long as git has it.
+        if isinstance(error, UsageError | RefusedError) or os.path.isdir(run.root):
+            raise
+        raise runs_screen.folder_is_gone(run) from None
 
 
 def _must_have_stopped_at(run: Run, accept: str) -> None:

@@ -51,9 +51,11 @@ class Workspace(Protocol):
         """What has changed since the run began, untracked files too."""
         ...
 
-    def remove(self, place: Place, run_id: int, *, dry_run: bool = False) -> str:
+    def remove(
+        self, place: Place, run_id: int, *, dry_run: bool = False, force: bool = False
+    ) -> str:
         """Remove the folder, its branch and snapshots; a reason instead when work would be lost.
 
-        A dry run only says whether there is such a reason.
+        A dry run only says whether there is such a reason. By force, work is lost.
         """
         ...

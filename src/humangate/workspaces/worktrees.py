@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import tempfile
 from contextlib import suppress
@@ -132,7 +133,9 @@ class GitWorkspace:
         tree = snapshots.tree(repository, record.kept, record.left_out)
         return snapshots.diff(repository, record.base, tree)
 
-    def remove(self, place: Place, run_id: int, *, dry_run: bool = False) -> str:
+    def remove(
+        self, place: Place, run_id: int, *, dry_run: bool = False, force: bool = False
+    ) -> str:
         path = self._record(run_id)
         if not place.branch or not os.path.isdir(self._folder):
             return ""
@@ -144,7 +147,7 @@ class GitWorkspace:
                 return f"{record.common} is gone, the repository of {record.root}: put it back."
             # From the repository's side: the worktree may be gone already.
             repository = reopen(record.common, record.common)._replace(held=lock)
-            if record.ready and (reason := _would_be_lost(repository, record)):
+            if record.ready and not force and (reason := _would_be_lost(repository, record)):
                 return reason
             return "" if dry_run else self._remove(repository, record, path)
 
@@ -266,7 +269,11 @@ def _would_be_lost(repository: Repository, record: Record) -> str:
     if os.path.isdir(record.root):
         worktree = record.repository()
         if changed := _uncommitted(worktree, record.left_out):
-            return f"{record.root} holds changes to {_files(len(changed))} that are not committed."
+            root = shlex.quote(record.root)
+            return (
+                f"{record.root} holds changes to {_files(len(changed))} that are not committed. To "
+                f"keep them: git -C {root} add -A && git -C {root} commit, then {_merge(record)}."
+            )
         for module in _submodules(worktree):
             path = os.path.join(record.root, module)
             if os.path.isdir(path) and os.listdir(path):
@@ -282,13 +289,20 @@ def _would_be_lost(repository: Repository, record: Record) -> str:
         *(f"--exclude={record.branch}", "--branches", "--remotes"),
     )
     if only_here and only_here != "0":
-        return f"{record.branch} has commits that are on no other branch ({only_here}): merge or push it."
+        return (
+            f"{record.branch} has commits that are on no other branch ({only_here}). To keep them: "
+            f"{_merge(record)}, or push it."
+        )
     where = repository.line(
         "for-each-ref", "--format=%(worktreepath)", f"refs/heads/{record.branch}"
     )
     if where and os.path.realpath(where) != os.path.realpath(record.root):
         return f"{record.branch} is checked out in {where}."
     return ""
+
+
+def _merge(record: Record) -> str:
+    return f"git -C {shlex.quote(record.project)} merge {shlex.quote(record.branch)}"
 
 
 def _clear(repository: Repository, record: Record) -> None:

@@ -1,0 +1,225 @@
+"""What a run's commands say to somebody who does not know the way: how to go on, and what went wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+
+import pytest
+from tests.faces.test_run_commands import ended, project, seen, started  # noqa: F401 - fixtures
+from tests.run_project import HEAD, until
+
+ROLE = '---\ncommand: ["{}"]\n---\nYou fail.\n'
+MORE_FLOWS = {
+    "missing": "return run('nobody').status",
+    "failing": "return run('failing').status",
+    "chosen": "return ask('Which way?', options=['left hand', 'right', 'Other…']).value",
+    "numbers": "return ask('How many?', options=['3', '4']).value",
+    "long": "for number in range(14):\n        log(str(number))",
+    "changed": (
+        "run('quick', open({stage!r} + '/word').read())\n    run('quick', 'again')\n"
+        "    return bool(pause('Go?'))"
+    ),
+}
+
+
+@pytest.fixture
+def more(world, project):  # noqa: F811 - the fixture
+    """The project with flows that go wrong, or ask."""
+    head = HEAD.replace("import flow", "import ask, flow")
+    for name, body in MORE_FLOWS.items():
+        code = f"{head}\n\n@flow\ndef {name}(prompt):\n    {body}\n"
+        code = code.replace("{stage!r}", repr(str(project.stage)))
+        (project.folder / ".gate" / "flows" / f"{name}.py").write_text(code)
+    (project.folder / ".gate" / "agents" / "failing.md").write_text(ROLE.format("/bin/false"))
+    project.commit()
+    return project
+
+
+def stuck_at_the_gate(world, project, started):  # noqa: F811
+    """Run 1, rejected by a person."""
+    process = started("run", "gated", "--json")
+    world.ada.gate("answer", project.ask(1).id, "left")
+    gate = until(lambda: (found := project.ask(1)).question.gates and found)
+    world.ada.gate("answer", gate.id, "no", "--note", "not today")
+    assert ended(process)[0] == 13
+
+
+@pytest.mark.proves("RUN-340", "S2-75")
+def test_watching_drives_nothing_and_says_once_that_nobody_does(world, more, started):  # noqa: F811
+    world.ada.gate("run", "simple", "--detach")
+    leaving = started("watch", "1")
+    assert leaving.stderr.readline() == (
+        "Nobody drives runs now. Use 'gate resume 1' to drive it here, or 'gate up' or "
+        "'gate worker' to drive all that are ready.\n"
+    )
+    leaving.send_signal(signal.SIGINT)
+    assert ended(leaving)[0] == 130 and more.run(1).state == "ready"
+    watching = started("watch", "1", "--json")
+    assert "Nobody drives" in watching.stderr.readline()
+    assert world.ada.gate("resume", "1").code == 0
+    code, out, err = ended(watching)
+    assert (code, err) == (0, "") and json.loads(out.splitlines()[-1])["state"] == "completed"
+    driving = started("run", "slow")
+    until(more.pids)
+    watching = started("watch", "2")
+    seen(watching, "▸ 2 slow")
+    os.kill(driving.pid, signal.SIGKILL)
+    assert "Nobody drives runs now. Use 'gate resume 2'" in watching.stderr.readline()
+    assert more.run(2).state == "running" and len(more.pids()) == 1
+
+
+@pytest.mark.proves("RUN-341")
+def test_what_a_flow_gave_up_itself_goes_on_from_the_last_question(world, project, started):  # noqa: F811
+    stuck_at_the_gate(world, project, started)
+    said = (
+        "Use 'gate resume 1 --from 2' to go on from call 2 in a new run; 'gate resume 1' would end "
+        "like this again."
+    )
+    assert said in world.ada.gate("status", "1").out.splitlines()
+    started("resume", "1", "--from", "2")
+    assert project.ask(2).question.prompt == "Deploy?"
+    world.ada.gate("stop", "2", "--reason", "later")
+    assert (
+        "Use 'gate resume 2' to take it up where it stopped." in world.ada.gate("status", "2").out
+    )
+    world.ada.gate("run", "lost")
+    assert "Use 'gate resume 3' to take it up" in world.ada.gate("status", "3").out, (
+        "it has no call"
+    )
+
+
+@pytest.mark.proves("RUN-341", "LAW-10")
+def test_a_reason_that_names_the_way_on_needs_no_other(world, more):
+    (more.stage / "word").write_text("one")
+    world.ada.gate("run", "changed", "--detach")
+    worker = world.ada.start("worker")
+    try:
+        gate = more.ask(1)
+        more.is_in(1, "waiting_human")
+        (more.stage / "word").write_text("two")
+        world.ada.gate("answer", gate.id, "yes")
+        more.is_in(1, "stuck")
+    finally:
+        worker.kill()
+        worker.communicate()
+    out = world.ada.gate("status", "1").out
+    assert "gate resume 1 --accept 1" in out.replace("\n        ", "") and "Use '" not in out
+    told = world.ada.gate("resume", "1", "--accept", "2")
+    assert (
+        told.code == 2
+        and "run 1 stopped at call 1, not at call 2: gate resume 1 --accept 1" in told.err
+    )
+    assert more.run(1).state == "stuck"
+    assert world.ada.gate("resume", "1", "--accept", "1").code == 0
+
+
+@pytest.mark.proves("RUN-342", "LAW-10")
+def test_an_error_of_ours_is_a_sentence_and_no_traceback(world, more):
+    code, out, _ = world.ada.gate("run", "missing")
+    assert code == 12 and "Reason: there is no role" in out
+    assert "Traceback" not in out and "Error" not in out.partition("Reason:")[2]
+    code, out, _ = world.ada.gate("run", "failing")
+    assert code == 0 and "✗ 1 failing: ERROR, It ended with exit code 1" in out
+    assert "✗ 1  run failing  ERROR" in world.ada.gate("status", "2").out
+    code, out, _ = world.ada.gate("run", "broken")
+    assert "│ Traceback" in out or "│   File" in out, "of the flow's own code it is shown"
+
+
+@pytest.mark.proves("RUN-343", "S2-59")
+def test_the_calls_of_a_run_are_listed(world, more):
+    world.ada.gate("run", "simple")
+    shown = world.ada.gate("show", "1")
+    lines = shown.out.splitlines()
+    assert shown.code == 0 and lines[0] == "Run 1: completed"
+    assert lines[2].startswith("Folder: ") and lines[-1] == "One of them: gate show 1 --call 2"
+    calls = lines[lines.index("Calls") + 1 : -2]
+    assert [line.split()[:3] for line in calls] == [
+        ["✓", "0", "setup"], ["✓", "1", "run"], ["✓", "2", "log"]
+    ]  # fmt: skip
+    assert calls[1].split()[3:5] == ["quick", "DONE"] and calls[1].endswith("s")
+    assert world.ada.gate("status", "1").out.splitlines()[-3:] == calls
+    told = json.loads(world.ada.gate("show", "1", "--calls", "--json").out)
+    assert told["id"] == 1 and [call["path"] for call in told["calls"]] == ["0", "1", "2"]
+    world.ada.gate("run", "long")
+    lines = world.ada.gate("status", "2").out.splitlines()
+    assert lines[-1] == "All 15 of them: gate show 2 --calls" and lines[-12] == "Calls"
+    assert len(world.ada.gate("show", "2", "--calls").out.splitlines()) > 15
+    told = world.ada.gate("resume", "2", "--from", "99")
+    assert told.code == 2 and "gate show" in told.err
+
+
+@pytest.mark.proves("RUN-343")
+def test_where_a_run_waits_its_calls_are_shown_if_wanted(world, more, started):  # noqa: F811
+    started("run", "chosen")
+    ask = more.ask(1)
+    more.is_in(1, "waiting_human")
+    assert world.ada.gate("show", "1").out.startswith(f"{ask.id}  choice")
+    assert "⏸ 1  ask Which way?  waiting" in world.ada.gate("show", "1", "--calls").out
+
+
+@pytest.mark.proves("RUN-344")
+def test_an_option_is_chosen_by_its_number_too(world, more, started):  # noqa: F811
+    process = started("run", "chosen")
+    ask = more.ask(1)
+    shown = seen(process, "  Answer")
+    assert "  1. left hand\n  2. right\n  3. Other…\n" in shown
+    assert f"  Answer: gate answer {ask.id} 'left hand'   all" in shown
+    assert world.ada.gate("answer", "1", "7").code == 7, "there is no such number"
+    assert world.ada.gate("answer", "1", "2").code == 0
+    assert ended(process)[1].endswith("Result: right\n")
+    process = started("run", "numbers")
+    more.ask(2)
+    assert world.ada.gate("answer", "2", "1").code == 7, "where options are numbers, they are meant"
+    assert world.ada.gate("answer", "2", "3").code == 0
+    assert ended(process)[1].endswith("Result: 3\n")
+
+
+@pytest.mark.proves("RUN-345", "LAW-6")
+def test_whom_nobody_could_reply_is_not_asked_back(world, project, started):  # noqa: F811
+    started("run", "gated")
+    first = project.ask(1)
+    assert world.ada.gate("ask-back", first.id, "Why?").code == 0
+    world.ada.gate("answer", first.id, "left")
+    gate = until(lambda: (found := project.ask(1)).question.gates and found)
+    told = world.ada.gate("ask-back", "1", "Why?")
+    assert told.code == 2 and "which cannot reply" in told.err and "gate continue 1" in told.err
+    assert world.store.asks.messages(gate.id) == []
+    assert "gate ask-back" not in world.ada.gate("show", "1").out
+
+
+@pytest.mark.proves("RUN-346", "LAW-10")
+def test_what_is_not_there_is_told(world, more):
+    world.ada.gate("run", "simple")
+    told = world.ada.gate("logs", "1", "--call", "4.9")
+    assert told.code == 5 and "run 1 has no call 4.9: gate show 1 --calls lists them" in told.err
+    assert world.ada.gate("logs", "1", "--call", "0") == (0, "", "")
+    assert "Removed run 1" in world.ada.gate("clean").out
+    told = world.ada.gate("diff", "1")
+    assert told.code == 7 and "the folder of run 1 was removed" in told.err
+    runs = len(world.store.runs.newest(100))
+    told = world.ada.gate("resume", "1", "--from", "2")
+    assert told.code == 7 and "the folder of run 1 was removed" in told.err
+    assert len(world.store.runs.newest(100)) == runs
+
+
+@pytest.mark.proves("RUN-347", "LAW-7")
+def test_what_keeps_a_folder_comes_with_the_commands_that_keep_or_drop_it(world, project):  # noqa: F811
+    world.ada.gate("run", "worker")
+    run = project.run(1)
+    kept = world.ada.gate("delete", "1")
+    ways = (
+        f"To keep them: git -C {run.root} add -A && git -C {run.root} commit, then "
+        f"git -C {project.folder} merge gate/run-1. To drop it: gate delete 1 --force"
+    )
+    assert kept.code == 7 and ways in kept.err and ways in world.ada.gate("clean").out
+    refused = world.claude.gate("delete", "1", "--force")
+    assert refused.code == 7 and "only a person" in refused.err and project.run(1)
+    dropped = world.ada.gate("delete", "1", "--force", "--as", "ada")
+    assert dropped.code == 0 and dropped.out == (
+        f"This goes, with the branch gate/run-1: {run.root}\n"
+        "written.txt           +1 -0\n1 changed, +1 -0 lines\nDeleted run 1\n"
+    )
+    assert not os.path.exists(run.root) and project.run(1) is None
+    assert "gate/run-1" not in project.git("branch", "--list")
