@@ -41,7 +41,7 @@ def _list(project: str, args: argparse.Namespace) -> int:
         about = one.about if one.flows else one.about or nothing
         print(f"{cell(one.name, wide)}  {inert_line(about, columns() - wide - 2)}".rstrip())
         for flow in one.flows if len(one.flows) > 1 else ():
-            print(inert_line(f"  {one.name}:{flow}", columns()))
+            print(f"  {inert_line(f'{one.name}:{flow}', columns() - 2)}")
     for one in flows:
         if one.trouble:
             print(f"gate: {inert_line(one.trouble)}", file=sys.stderr)
