@@ -68,6 +68,28 @@ def work_at(store_path: str) -> int:
     return descriptor
 
 
+def leave(code: int, left: Sequence[int]) -> int:
+    """End with this code after driving runs, and name those that were left in the middle.
+
+    A flow's code that does not come back keeps nobody: neither its drive nor its own threads,
+    which Python would wait for.
+    """
+    # Imported here: only whoever drives runs has such threads.
+    import threading
+
+    for number in left:
+        print(
+            f"gate: run {number} was left in the middle, for its code does not come back; whoever "
+            "drives runs next takes it up",
+            file=sys.stderr,
+        )
+    if left or any(not one.daemon for one in threading.enumerate()[1:]):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
 def is_worked_at(store_path: str) -> bool:
     """Whether somebody living drives a store's runs as they become ready."""
     import fcntl
@@ -83,6 +105,34 @@ def is_worked_at(store_path: str) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def stand_by(store_path: str, run_id: int) -> int:
+    """Drive this one run whenever it can go on; returns what must be kept open meanwhile."""
+    import fcntl
+
+    descriptor = _open_waiting(store_path)
+    # A byte for each run: nothing is left behind, and it ends with whoever holds it.
+    fcntl.lockf(descriptor, fcntl.LOCK_SH, 1, run_id)
+    return descriptor
+
+
+def is_stood_by(store_path: str, run_id: int) -> bool:
+    """Whether somebody else living waits with a run, and drives it once it can go on."""
+    import fcntl
+
+    descriptor = _open_waiting(store_path)
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, run_id)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _open_waiting(store_path: str) -> int:
+    return os.open(f"{store_path}-waiting", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
 def log_path(store_path: str) -> str:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 _LOG_IS_LATE_SECONDS = 0.5
-_ENDS_WITHIN_SECONDS = 8.0
+_ENDS_WITHIN_SECONDS = 5.0
 
 
 class SystemClock:
@@ -55,6 +55,11 @@ class SystemClock:
 def open_store(path: str | None = None, clock: Clock | None = None) -> Store:
     """The store of the settings, or the one at a path; made when it is not there yet."""
     path = path or settings.store_path(os.environ)
+    if storable(path) != path:
+        raise UsageError(
+            f"the store {storable(path)} has a name that is no text in UTF-8: GATE_STORE=PATH "
+            "names another"
+        )
     folder = os.path.dirname(path)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -380,8 +385,13 @@ def worker(
     )
 
 
-def work_beside(slots: int, told: Callable[[Run, bool], None] | None = None) -> Callable[[], None]:
-    """Drive runs on threads of this process, with a store of their own; returns what ends that."""
+def work_beside(
+    slots: int, told: Callable[[Run, bool], None] | None = None
+) -> Callable[[], list[int]]:
+    """Drive runs on threads of this process, with a store of their own; returns what ends that.
+
+    Ending tells which runs were not let go of in time: their flows' code does not come back.
+    """
     import gc
     import threading
 
@@ -396,11 +406,16 @@ def work_beside(slots: int, told: Callable[[Run, bool], None] | None = None) -> 
     thread = threading.Thread(target=made.work, name="worker", daemon=True)
     thread.start()
 
-    def end() -> None:
+    def end() -> list[int]:
+        until = time.monotonic() + _ENDS_WITHIN_SECONDS
         made.stop()
-        driver.close()
-        thread.join()
-        made.wait_idle(_ENDS_WITHIN_SECONDS)
+        # On a thread of its own: an agent may be hard to end, and the store hard to write.
+        closing = threading.Thread(target=driver.close, name="closing", daemon=True)
+        closing.start()
+        for one in (closing, thread):
+            one.join(max(0.0, until - time.monotonic()))
+        made.wait_idle(until - time.monotonic())
         os.close(lock)
+        return made.busy()
 
     return end

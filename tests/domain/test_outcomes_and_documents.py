@@ -15,9 +15,13 @@ from humangate.domain.deadlines import start
 from humangate.domain.documents import (
     answer_document,
     ask_document,
+    call_document,
     entry_document,
     message_document,
+    run_document,
+    turn_document,
 )
+from humangate.domain.runs import FlowCall, Run, Turn
 from humangate.errors import CancelledError, NotAnsweredError, TimedOutError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -127,6 +131,21 @@ def test_the_whole_shape_of_an_ask():
     )
     page = (Path(__file__).parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
     assert all(f"`{field}`" in page for field in bare)
+
+
+@pytest.mark.proves("RUN-337", "CLI-3")
+def test_every_field_of_a_run_is_described():
+    run = run_document(Run(1, "f", "f.py", "d", "p", "/p", "person:ada", NOW, waiting_since=NOW))
+    call = call_document(FlowCall(1, "1", "run", "coder", "d", NOW))
+    turn = turn_document(Turn("t", 1, "1", 1, "coder", "claude", "s", "sent", NOW))
+    assert (run["created_at"], run["waiting_since"], run["ended_at"]) == (AT, AT, None)
+    assert (call["started_at"], turn["started_at"], turn["ended_at"]) == (AT, AT, None)
+    page = (Path(__file__).parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
+    about_runs, _, rest = page.partition("**A run**")[2].partition("**Events of a run**")
+    about_calls, _, about_turns = rest.partition("**A plan**")[0].partition("`turns`")
+    described = ((about_runs, run), (about_calls, call), (about_turns, turn))
+    for about, document in described:
+        assert [field for field in document if f"`{field}`" not in about] == []
 
 
 @pytest.mark.proves("CLI-3")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from humangate import wiring
 from humangate.cli.identity import add_identity, caller, read_text
+from humangate.cli.left_runs import tell_if_left
 from humangate.cli.screen import print_json
 from humangate.cli.values import instead, meaning, recorded
 from humangate.domain.answers import DECISIONS, Given
@@ -70,6 +71,7 @@ def run(args: argparse.Namespace) -> int:
         print(recorded(after))
         if given.scope:
             print("Not asked again: gate grants lists and revokes it.")
+        tell_if_left(store, after)
     return 0
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from humangate.doors.store import Store
 
+_MOST_DIGITS = 18
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -89,6 +91,6 @@ def _kept(text: str | None) -> Head | None:
     if text is None:
         return None
     seq, _, link = text.strip().partition(":")
-    if not seq.isdecimal() or len(link) != 64:
+    if not seq.isdecimal() or len(seq) > _MOST_DIGITS or len(link) != 64:
         raise UsageError("--head takes what gate audit head printed")
     return Head(int(seq), link)

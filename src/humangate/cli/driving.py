@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -63,12 +64,15 @@ def follow(
     # Commands do without it, but this may last for days, and flows are anybody's code.
     gc.enable()
     driver = wiring.flow_driver(store)
+    standing_by = upkeep.stand_by(store.path, number)
     try:
         with shown(number, show, from_now=from_now):
             _drive_until_ended(store, number, driver)
     except KeyboardInterrupt:
         print(f"\n{interrupted(store, number)}", file=sys.stderr)
         return runs_screen.INTERRUPTED
+    finally:
+        os.close(standing_by)
     return runs_screen.EXIT_CODES[runs_screen.find(store, number).state]
 
 

@@ -11,7 +11,7 @@ from humangate import wiring
 from humangate.cli.identity import add_identity, caller
 from humangate.cli.screen import coloured, inbox_lines, print_json, short
 from humangate.cli.values import positive
-from humangate.domain.display import age, cell
+from humangate.domain.display import age, cell, storable
 from humangate.domain.documents import ask_document
 from humangate.errors import UsageError
 from humangate.service.sweeping import sweep
@@ -47,7 +47,8 @@ def run(args: argparse.Namespace) -> int:
         # Whoever says who they are must be it, also where it makes no difference.
         caller(store, args)
     sweep(store)
-    where = None if args.project is None else project(os.path.abspath(args.project))
+    # Asks keep it as text, also where it is none.
+    where = None if args.project is None else storable(project(os.path.abspath(args.project)))
     asks = store.asks.pending(args.limit + 1, where)
     more, asks = len(asks) > args.limit, asks[: args.limit]
     if args.json:

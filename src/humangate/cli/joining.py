@@ -11,9 +11,10 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from humangate import processes, upkeep, wiring
+from humangate import processes, wiring
 from humangate.cli import foreground
 from humangate.cli.identity import add_identity, caller
+from humangate.cli.left_runs import is_driven
 from humangate.cli.screen import columns, short
 from humangate.domain.display import frame, inert_line
 from humangate.domain.outcomes import answer_text
@@ -113,7 +114,7 @@ def _tell(store: Store, joined: Joined, left: Left) -> int:
         raise left.trouble
     else:
         print(f"Recorded for {ask.id}: {short(answer_text(ask, ask.value))}")
-        goes_on = upkeep.is_worked_at(store.path)
+        goes_on = is_driven(store, running.get(store, number))
         more = "goes on" if goes_on else f"can go on: gate resume {number}"
         print(f"Run {number} {more}")
         return 0

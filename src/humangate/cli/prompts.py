@@ -11,8 +11,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from humangate.cli.editing import in_editor
+from humangate.cli.left_runs import tell_if_left
 from humangate.cli.screen import ask_lines, short
-from humangate.cli.values import instead, recorded
+from humangate.cli.values import instead, option, recorded
 from humangate.domain.answers import DECISIONS, Given
 from humangate.domain.display import inert
 from humangate.domain.rules import Scope
@@ -64,6 +65,7 @@ def prompt_for(store: Store, caller: Caller, ask: Ask) -> bool:
         print(recorded(after))
         if given.scope:
             print("Not asked again: gate grants lists and revokes it.")
+        tell_if_left(store, after)
         _forget_what_was_typed_ahead()
         return True
 
@@ -142,13 +144,12 @@ def _choice(store: Store, caller: Caller, ask: Ask) -> Any:
 
 
 def _option(ask: Ask, word: str) -> Any:
-    """A number picks from the list on the screen, where no option is itself a number."""
-    options, last = ask.question.options, len(ask.question.options) + 1
-    number = int(word) if word.isdecimal() and not any(o.isdecimal() for o in options) else 0
+    options, last = ask.question.options, str(len(ask.question.options) + 1)
+    is_last = word == last and not any(one.isdecimal() for one in options)
     names_other = word.casefold() in ("other", "other…", "other...")
-    if ask.question.other and word not in options and (names_other or number == last):
+    if ask.question.other and word not in options and (names_other or is_last):
         return {"other": ""}
-    return options[number - 1] if 0 < number < last else word
+    return option(ask, word)
 
 
 def _form(store: Store, caller: Caller, ask: Ask) -> Any:

@@ -11,6 +11,7 @@ from humangate.domain.calls import shown
 from humangate.domain.display import SHOWN_CHARACTERS, age, cell, frame, inert, inert_line
 from humangate.domain.outcomes import answer_text
 from humangate.domain.principals import TRUST
+from humangate.domain.runs import owner_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,7 +72,8 @@ def _inbox_line(ask: Ask, now: datetime, width: int) -> str:
     prompt = f"{mark}{ask.question.prompt}"
     if width < 80:
         return f"{head}{inert_line(prompt, width - 15)}"
-    blocks = inert_line(ask.origin.owner or os.path.basename(ask.origin.project), 18)
+    owner = owner_in_words(ask.origin.owner)
+    blocks = inert_line(owner or os.path.basename(ask.origin.project), 18)
     room = width - 60
     who = f"{cell(ask.origin.agent, 14)} {ask.question.kind:8}  "
     return f"{head}{who}{cell(prompt, room)}  {coloured(blocks, 'dim')}".rstrip()
@@ -109,7 +111,8 @@ def ask_lines(store: Store, ask: Ask, whole: bool = False) -> list[str]:
 
 def _where(ask: Ask, width: int) -> list[str]:
     origin = ask.origin
-    parts = [("in", origin.cwd), ("session", origin.session), ("for", origin.owner)]
+    owner = owner_in_words(origin.owner)
+    parts = [("in", origin.cwd), ("session", origin.session), ("for", owner)]
     text = "  ".join(f"{word} {inert_line(what, 200)}" for word, what in parts if what)
     return [coloured(inert_line(text, width), "dim")] if text else []
 

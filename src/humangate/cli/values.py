@@ -14,19 +14,21 @@ if TYPE_CHECKING:
     from humangate.domain.asks import Ask
     from humangate.domain.calls import Call
 
+_MOST = 1_000_000
+
 
 def positive(text: str) -> int:
-    """For argparse: a whole number above 0."""
-    if not text.isdecimal() or int(text) < 1:
-        raise ValueError
-    return int(text)
+    """For argparse: how many."""
+    if text.isdecimal() and len(text) <= len(str(_MOST)) and 1 <= int(text) <= _MOST:
+        return int(text)
+    raise UsageError(f"{text[:40]!r} is not how many: write a number from 1 to {_MOST}")
 
 
 def meaning(ask: Ask, words: list[str]) -> Any:
     """What the words mean for this kind of ask. Bad JSON stays text: it is refused, and kept."""
     question = ask.question
     if question.kind == "choice" and question.multiple:
-        return words
+        return [option(ask, word) for word in words]
     if question.kind == "form":
         try:
             return plain(json.loads(" ".join(words)))
@@ -34,7 +36,17 @@ def meaning(ask: Ask, words: list[str]) -> Any:
             return " ".join(words)
     if len(words) > 1:
         raise UsageError(f"{ask.id} takes one value: put it in quotes")
-    return words[0]
+    return option(ask, words[0]) if question.kind == "choice" else words[0]
+
+
+def option(ask: Ask, word: str) -> str:
+    """A number picks from the options as they are listed, where none is itself a number."""
+    options = ask.question.options
+    if not word.isascii() or not word.isdecimal() or any(one.isdecimal() for one in options):
+        return word
+    # As a text: it may be longer than any number.
+    numbers = {str(number): one for number, one in enumerate(options, 1)}
+    return numbers.get(word, word)
 
 
 def instead(call: Call, written: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from humangate import settings, wiring
+from humangate import settings, upkeep, wiring
 from humangate.cli.values import positive
 from humangate.domain.display import inert_line
 
@@ -36,8 +36,7 @@ def run(args: argparse.Namespace) -> int:
     _say(f"driving runs of {settings.store_path(os.environ)}, {args.slots} at once")
     os.read(reading, 1)
     _say("ending")
-    end()
-    return 0
+    return upkeep.leave(0, end())
 
 
 def _tell(run: Run, is_over: bool) -> None:

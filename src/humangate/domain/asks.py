@@ -216,9 +216,11 @@ def iso(at: datetime | None) -> str | None:
 def parse_priority(given: str | int) -> int:
     """`urgent`, `high`, `normal`, `low`, `backlog`, or 0 (most urgent) to 4."""
     text = str(given)
-    number = PRIORITIES.get(text, int(text) if text.isdecimal() else -1)
+    number = PRIORITIES.get(text, int(text) if text.isdecimal() and len(text) == 1 else -1)
     if not 0 <= number <= 4:
-        raise UsageError(f"{given!r} is no priority: write urgent, high, normal, low or backlog")
+        raise UsageError(
+            f"{text[:40]!r} is no priority: write urgent, high, normal, low or backlog"
+        )
     return number
 
 

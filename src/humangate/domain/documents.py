@@ -83,7 +83,8 @@ def token_document(token: Token) -> dict[str, Any]:
 def run_document(run: Run) -> dict[str, Any]:
     """A run; who drives it, and until when, is nobody's business."""
     document = run._asdict()
-    del document["claim"], document["owner"], document["lease_until"]
+    for name in ("claim", "owner", "lease_until", "falls"):
+        del document[name]
     times = ("created_at", "ready_at", "waiting_since", "ended_at")
     return document | {name: iso(document[name]) for name in times}
 

@@ -120,3 +120,8 @@ class Worker:
         while self._busy and self._store.monotonic() < until:
             threading.Event().wait(0.01)
         return not self._busy
+
+    def busy(self) -> list[int]:
+        """The runs that are driven."""
+        with self._lock:
+            return sorted(self._busy)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from humangate import settings, upkeep, wiring
@@ -69,12 +68,15 @@ def run(args: argparse.Namespace) -> int:
             wiring.renewed_post(store, site.url),
         )
         sender = Sender(store, post, renewed)
-        with ExitStack() as at_the_end:
-            if not args.no_worker:
-                at_the_end.callback(wiring.work_beside(_SLOTS))
-            return serve(store, site, args, sender, lambda: _say(store, site.url, args, site))
+        end = list if args.no_worker else wiring.work_beside(_SLOTS)
+        left: list[int] = []
+        try:
+            code = serve(store, site, args, sender, lambda: _say(store, site.url, args, site))
+        finally:
+            left = end()
     finally:
         os.close(lock)
+    return upkeep.leave(code, left)
 
 
 def _needs_web() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import RedirectResponse, Response
 
 from humangate.domain.forms import faults, has_hidden
+from humangate.domain.runs import run_of
 from humangate.errors import AlreadySettledError, GateError, UsageError
 from humangate.service import answering, asking, conversing
 from humangate.service.sweeping import fall_due
@@ -88,7 +89,9 @@ def _reaches(found: Ask) -> list[tuple[str, str]]:
         return []
     named = origin.session and not origin.session.endswith("/")
     reaches = [("session", "for the rest of this session")] if named else []
-    reaches += [("task", f"for the task {origin.owner}")] if origin.owner else []
+    run = run_of(origin.owner)
+    task = f"the task {origin.owner}" if run is None else f"this call of run {run}"
+    reaches += [("task", f"for {task}")] if origin.owner else []
     reaches += [("branch", f"on the branch {call.branch}")] if call.branch else []
     return [*reaches, ("hour", "for an hour"), ("times", "for a number of times")]
 

@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse
 
 from humangate.domain.asks import iso
 from humangate.domain.display import age, inert, inert_line
+from humangate.domain.runs import owner_in_words
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -59,7 +60,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"typed": _typed, "line": inert_line, "iso": iso, "clock": _clock}
-    made.filters |= {"ago": _ago, "principal": _principal}
+    made.filters |= {"ago": _ago, "principal": _principal, "owner": owner_in_words}
     return made
 
 
