@@ -26,7 +26,7 @@ STEPS = (1_000, 10_000)
 REPLAYED = 1_000
 WITHIN_SECONDS = 600.0
 """For making the runs, for the first answer after a kill, for all to wait again: each."""
-ANSWERED_WITHIN_SECONDS = 240.0
+ANSWERED_WITHIN_SECONDS = 300.0
 
 LIMIT_READY_SECONDS = 1.0
 LIMIT_P50_MILLISECONDS = 20.0
@@ -63,6 +63,7 @@ class Pace(NamedTuple):
     short_steps: float | None = None
     long_steps: float | None = None
     replayed: float | None = None
+    others_percent: float | None = None
     shortfall: str = ""
 
 
@@ -98,15 +99,19 @@ def _gather(found: Any, findings: Callable[[], Iterator[tuple[str, float]]]) -> 
 
 
 def _paces(side: Contestant) -> Iterator[tuple[str, float]]:
+    since, own = _Since(), 0.0
     for name, calls in zip(("short_steps", "long_steps"), STEPS, strict=True):
         with stores.folder() as folder:
             with started(side, folder, "steps", calls) as child:
                 yield name, calls / float(child.hear(WITHIN_SECONDS))
+                own += _cpu(child)
             if calls == REPLAYED:
                 with started(side, folder, "replay", calls) as child:
                     # Whoever replays nothing differs by chance only, to either side.
                     longer = max(0.0, float(child.hear(WITHIN_SECONDS)))
                     yield "replayed", longer / calls * 1e6
+                    own += _cpu(child)
+    yield "others_percent", since.others_percent(own)
 
 
 def _holds(side: Contestant, size: int, folder: str) -> Iterator[tuple[str, float]]:
@@ -117,7 +122,7 @@ def _holds(side: Contestant, size: int, folder: str) -> Iterator[tuple[str, floa
         if not side.answers_itself:
             teller = stack.enter_context(started(side, folder, "answer"))
             teller.hear(WITHIN_SECONDS)
-        busy, own, began = measured.busy_seconds(), time.process_time(), time.monotonic()
+        since, began = _Since(), time.monotonic()
         server = stack.enter_context(started(side, folder, "serve", size))
         teller = teller or server
         # One from the middle: where they are taken up one by one, half of them come before it.
@@ -133,9 +138,21 @@ def _holds(side: Contestant, size: int, folder: str) -> Iterator[tuple[str, floa
         yield "answers", len(late)
         yield "p50", median(late)
         yield "p99", late[max(0, int(len(late) * 0.99) - 1)]
-        own = time.process_time() - own + sum(map(_cpu, {server, teller}))
-        busy = measured.busy_seconds() - busy - own
-        yield "others_percent", busy / (time.monotonic() - began) / (os.cpu_count() or 1) * 100
+        yield "others_percent", since.others_percent(sum(map(_cpu, {server, teller})))
+
+
+class _Since:
+    """A moment, and what the machine had done by then."""
+
+    def __init__(self) -> None:
+        self._at, self._own = time.monotonic(), time.process_time()
+        self._busy = measured.busy_seconds()
+
+    def others_percent(self, measured_seconds: float) -> float:
+        """Of the whole machine, what neither this process nor those it measures used since."""
+        own = measured_seconds + time.process_time() - self._own
+        busy = measured.busy_seconds() - self._busy - own
+        return max(0.0, busy) / (time.monotonic() - self._at) / (os.cpu_count() or 1) * 100
 
 
 def _cpu(child: Child) -> float:
@@ -201,10 +218,10 @@ def _lines(sides: list[Contestant], held: list[Held], paces: list[Pace]) -> list
         units = ("MB", "", "%", "s", "ms", "ms", "%")
         rows.append((found.who, f"{found.size:,}", *_cells(found, base, Held._fields[2:9], units)))
     counts = tuple(f"{calls:,} steps one after another" for calls in STEPS)
-    pace_rows = [("engine", *counts, f"replay per call, of {REPLAYED:,}")]
+    pace_rows = [("engine", *counts, f"replay per call, of {REPLAYED:,}", "others")]
     for pace in paces:
-        units = ("/s", "/s", "µs")
-        pace_rows.append((pace.who, *_cells(pace, paces[0], Pace._fields[1:4], units)))
+        units = ("/s", "/s", "µs", "%")
+        pace_rows.append((pace.who, *_cells(pace, paces[0], Pace._fields[1:5], units)))
     versions = [f"{side.name}: {side.versions}." for side in sides if side.versions]
     return [*aligned(rows), "", *aligned(pace_rows), *([""] if versions else []), *versions]
 
