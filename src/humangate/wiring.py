@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 
 _LOG_IS_LATE_SECONDS = 0.5
+_MOST_PAPERS_BYTES = 50_000_000
 _ENDS_WITHIN_SECONDS = 5.0
 
 
@@ -321,15 +322,20 @@ class Papers:
     def __init__(self, store_path: str) -> None:
         self._folder = os.path.join(data_folder(store_path), "papers")
 
-    def path(self, run_id: int) -> str:
-        return os.path.join(self._folder, f"run-{run_id}.log")
+    def path(self, run: Run) -> str:
+        # With its time: a store that is made anew begins with run 1 again.
+        return os.path.join(self._folder, f"run-{run.id}-{run.created_at:%Y%m%dT%H%M%S}.log")
 
     def write(self, run: Run, path: str, role: str, text: str) -> None:
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         at = f"{datetime.now(UTC):%H:%M:%S}"
         lines = "".join(f"{at} {path} {role}  {line}\n" for line in text.splitlines())
-        with open(self.path(run.id), "a", encoding="utf-8", errors="replace") as file:
-            file.write(lines)
+        with open(self.path(run), "a", encoding="utf-8", errors="replace") as file:
+            left = _MOST_PAPERS_BYTES - file.tell()
+            if left > 0:
+                file.write(lines[:left])
+            if 0 < left <= len(lines):
+                file.write(f"\n{at} {path} gate  it is too much: no more is kept\n")
 
 
 def find_flow(project: str, named: str) -> tuple[str, str, str]:

@@ -347,7 +347,7 @@ def test_the_logs_hold_what_agents_said_and_the_flow_logged(world, project, star
     assert len(world.ada.gate("logs", "1", "--call", "2").out.splitlines()) == 2
     first = json.loads(world.ada.gate("logs", "1", "--json").out.splitlines()[0])
     assert first["who"] == "quick" and first["text"].endswith("\x1b[31m")
-    with open(Papers(world.path).path(1), "a") as file:
+    with open(Papers(world.path).path(world.store.runs.get(1)), "a") as file:
         file.write(f"10:00:00 3 quick  {'x' * 2_500_000}\n10:00:01 3 quick  last\n10:00:02 3 qu")
     out = world.ada.gate("logs", "1", "--call", "3").out
     assert len(out) > 2_500_000 and out.endswith("10:00:01 3 quick  last\n")

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         _drop(wiring.workspace(store), found, who)
     running.delete(store, found.id, who)
     with suppress(FileNotFoundError):
-        os.unlink(wiring.Papers(store.path).path(found.id))
+        os.unlink(wiring.Papers(store.path).path(found))
     print(f"Deleted run {found.id}")
     return 0
 

@@ -13,6 +13,7 @@ from humangate import wiring
 from humangate.cli import runs_screen
 from humangate.cli.screen import coloured, columns, print_json
 from humangate.domain.display import age, frame, inert_line
+from humangate.domain.runs import owner_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +45,7 @@ class Papers:
     """Reads what the agents of a run said, from wherever it stopped before."""
 
     def __init__(self, store: Store, run_id: int, *, from_end: bool = False) -> None:
-        self._path = wiring.Papers(store.path).path(run_id)
+        self._path = wiring.Papers(store.path).path(runs_screen.find(store, run_id))
         self._rest = b""
         self._read_bytes = 0
         if from_end and os.path.exists(self._path):
@@ -133,12 +134,19 @@ class Follower:
         return [_news_of_settled(ask) for ask in settled]
 
     def _settled_unseen(self, call: FlowCall) -> list[News]:
-        """An ask that was opened and settled since the last look, or long ago."""
-        ask = self._store.asks.get(call.ask_id) if call.ask_id else None
-        if ask is None or ask.pending or ask.id in self._asked_before:
+        """What a call asked and was answered since the last look, or long ago."""
+        if not call.ask_id and not call.asked:
             return []
-        self._asked_before.add(ask.id)
-        return [_news_of_settled(ask)]
+        owner = owner_of(call.run, call.path)
+        asked = [ask for ask in self._store.asks.of_run(call.run) if ask.origin.owner == owner]
+        # A run that was forked took along what another had asked.
+        named = self._store.asks.get(call.ask_id) if call.ask_id and not asked else None
+        news = []
+        for ask in [*asked, named] if named else asked:
+            if not ask.pending and ask.id not in self._asked_before:
+                self._asked_before.add(ask.id)
+                news.append(_news_of_settled(ask))
+        return news
 
     def _new_state(self, run: Run) -> list[News]:
         if run.state == self._state:
@@ -287,13 +295,15 @@ class LiveView:
                 self._ended.wait(max(_LOOK_EVERY_SECONDS, 5 * (time.monotonic() - began)))
 
     def _look(self) -> None:
-        news, now = self._follower.look(), self._follower.now()
+        news = self._follower.look()
         with self._writing:
             if news:
                 self._put("")
             for one in news:
                 self._show(one, self._out)
             self._out.flush()
+        now = self._follower.now()
+        with self._writing:
             self._put(now)
 
     def _put(self, text: str) -> None:

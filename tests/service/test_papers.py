@@ -1,0 +1,30 @@
+"""What agents say, kept for people who look on."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from humangate import wiring
+from humangate.domain.runs import Run
+
+MADE = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.proves("RUN-481")
+def test_papers_are_a_runs_own_and_do_not_fill_the_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(wiring, "_MOST_PAPERS_BYTES", 100)
+    papers = wiring.Papers(str(tmp_path / "gate.db"))
+    run = Run(1, "feature", "", "", "", "", "", MADE)
+    papers.write(run, "3", "coder", "hello\nworld")
+    path = papers.path(run)
+    with open(path, encoding="utf-8") as file:
+        assert [line.split(" ", 1)[1] for line in file] == ["3 coder  hello\n", "3 coder  world\n"]
+    for _ in range(3):
+        papers.write(run, "3", "coder", "x" * 1000)
+    with open(path, encoding="utf-8") as file:
+        kept = file.read()
+    assert len(kept) < 200 and kept.count("no more is kept") == 1
+    # A store that was made anew has another run 1.
+    assert papers.path(run._replace(created_at=datetime(2026, 1, 2, tzinfo=UTC))) != path
