@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 
 import pytest
@@ -37,6 +38,12 @@ def more(world, project):  # noqa: F811 - the fixture
     return project
 
 
+def complaint(process):
+    """The next line on its stderr."""
+    assert select.select([process.stderr], [], [], 30)[0], "it says nothing"
+    return process.stderr.readline()
+
+
 def stuck_at_the_gate(world, project, started):  # noqa: F811
     """Run 1, rejected by a person."""
     process = started("run", "gated", "--json")
@@ -50,14 +57,14 @@ def stuck_at_the_gate(world, project, started):  # noqa: F811
 def test_watching_drives_nothing_and_says_once_that_nobody_does(world, more, started):  # noqa: F811
     world.ada.gate("run", "simple", "--detach")
     leaving = started("watch", "1")
-    assert leaving.stderr.readline() == (
+    assert complaint(leaving) == (
         "Nobody drives runs now. Use 'gate resume 1' to drive it here, or 'gate up' or "
         "'gate worker' to drive all that are ready.\n"
     )
     leaving.send_signal(signal.SIGINT)
     assert ended(leaving)[0] == 130 and more.run(1).state == "ready"
     watching = started("watch", "1", "--json")
-    assert "Nobody drives" in watching.stderr.readline()
+    assert "Nobody drives" in complaint(watching)
     assert world.ada.gate("resume", "1").code == 0
     code, out, err = ended(watching)
     assert (code, err) == (0, "") and json.loads(out.splitlines()[-1])["state"] == "completed"
@@ -66,7 +73,7 @@ def test_watching_drives_nothing_and_says_once_that_nobody_does(world, more, sta
     watching = started("watch", "2")
     seen(watching, "▸ 2 slow")
     os.kill(driving.pid, signal.SIGKILL)
-    assert "Nobody drives runs now. Use 'gate resume 2'" in watching.stderr.readline()
+    assert "Nobody drives runs now. Use 'gate resume 2'" in complaint(watching)
     assert more.run(2).state == "running" and len(more.pids()) == 1
 
 
