@@ -193,6 +193,9 @@ def test_whom_nobody_could_reply_is_not_asked_back(world, project, started):  # 
     told = world.ada.gate("ask-back", "1", "Why?")
     assert told.code == 2 and "which cannot reply" in told.err and "gate continue 1" in told.err
     assert world.store.asks.messages(gate.id) == []
+    told = world.ada.gate("signal", "1", "--status", "FINE", "--as", "ada")
+    words = "CONTINUE, APPROVED, APPROVE, YES to go on, or STOP, REJECTED, REJECT, NO"
+    assert told.code == 2 and words in told.err
     assert "gate ask-back" not in world.ada.gate("show", "1").out
 
 

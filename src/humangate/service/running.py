@@ -217,7 +217,8 @@ def signal(store: Store, run_id: int, status: str, message: str, caller: Caller)
     caller = caller._replace(via="signal")
     if ask.question.gates:
         if given.status not in (*_YES, *_NO):
-            raise UsageError(f"{ask.id} is a gate: its status is CONTINUE or STOP")
+            yes, no = ", ".join(_YES), ", ".join(_NO)
+            raise UsageError(f"{ask.id} is a gate: its status is {yes} to go on, or {no}")
         value = "yes" if given.status in _YES else "no"
         return answering.answer(store, ask.id, caller, Given(value, message))[1]
     if ask.question.kind not in ("text", "choice"):
