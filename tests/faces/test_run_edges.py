@@ -16,9 +16,10 @@ from contextlib import suppress
 import pytest
 from bench.hot import SLOW_MODULES
 from tests.run_project import HEAD, RunProject, until
-from tests.run_records import add_run
+from tests.run_records import add_run, answer, ask_of, call
 
 from humangate import upkeep
+from humangate.cli.following import Follower
 from humangate.cli.screen import inbox_lines
 from humangate.domain.asks import Ask, Origin, make_question
 
@@ -35,7 +36,7 @@ FLOWS = {
 STAY = """
 import subprocess, sys, threading
 def stay():
-    threading.Thread(target=threading.Event().wait).start()
+    threading.Thread(target=threading.Event().wait, daemon=False).start()
     open(STAGE + "/deaf", "w").close()
     while True:
         try:
@@ -136,7 +137,10 @@ def test_numbers_that_make_no_sense_get_a_sentence(world, project):
     long, longer = "9" * 30, "9" * 5000
     head = "0" * 64
     for words in (
-        *(["list", "--limit", number] for number in (long, longer, "0", "-1", "x", "", "²", "1.5")),
+        *(
+            ["list", "--limit", number]
+            for number in (long, longer, "1000001", "0", "-1", "x", "", "²")
+        ),
         ["inbox", "--limit", long],
         ["history", "--limit", long],
         ["audit", "log", "--limit", long],
@@ -241,3 +245,15 @@ def test_what_a_run_asks_is_listed_as_blocking_the_run(world):
         ask = Ask("a-222", question, Origin("/p", owner=owner), world.store.now(), "d")
         (line,) = inbox_lines([ask], world.store.now())
         assert line.endswith(f"  {words}"), line
+
+
+@pytest.mark.proves("RUN-308")
+def test_what_was_asked_and_answered_between_two_looks_is_told(world):
+    run = add_run(world.store, [call(world.store, "1", asked=2)])
+    first, second = (ask_of(world.store, run.id, "1", prompt) for prompt in ("Which?", "Why?"))
+    for ask in (first, second):
+        answer(world.store, ask, "left")
+    follower = Follower(world.store, run.id, from_now=True)
+    told = [news.told["ask"] for news in follower.look() if news.what == "settled"]
+    assert told == [first.id, second.id]
+    assert [news for news in follower.look() if news.what == "settled"] == []
