@@ -242,6 +242,8 @@ def test_a_record_that_does_not_fit_says_why_and_what_to_do():
     assert "other arguments" in arguments and "read(), now()" in arguments
     assert "gate resume 42 --accept 3" in arguments
     assert runs.misfit(call._replace(accepted=True), "run", "coder", "other") == ""
+    gate = call._replace(name="pause", label="Go?")
+    assert "--from 3" in runs.misfit(gate, "pause", "Go?", "other")
     assert runs.described("now", "") == "now()"
 
 

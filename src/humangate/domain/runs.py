@@ -22,6 +22,7 @@ DRIVER = "gate"
 """Who drives runs, as the audit trail names it."""
 
 _LONGEST_REASON = 4_000
+_ASKING = ("pause", "ask")
 _CARRIED = "+"
 
 
@@ -370,7 +371,7 @@ def resume(
 
 
 def _must_be_acceptable(call: FlowCall) -> None:
-    if call.name in ("pause", "ask"):
+    if call.name in _ASKING:
         raise RefusedError(
             f"an answer counts for what was asked, and call {call.path} asks something else now: "
             f"gate resume {call.run} --from {call.path} asks again, in a new run"
@@ -393,7 +394,7 @@ def shared(calls: Sequence[FlowCall], path: str) -> list[FlowCall]:
     if "." in path or not path.isdecimal():
         raise UsageError(f"--from takes the number of a call, not {path!r}")
     if not any(call.path == path for call in calls):
-        raise UsageError(f"there is no call {path}; gate show lists them")
+        raise UsageError(f"there is no call {path}: gate show N --calls lists them")
     # Call 0 made the folder ready; the new run has one of its own.
     before = [call for call in calls if call.over and 0 < order(call.path)[0] < int(path)]
     used = [
@@ -426,10 +427,15 @@ def misfit(call: FlowCall, name: str, label: str, digest: str) -> str:
             f"back, or open a new run from there: gate resume {call.run} --from {call.path}"
         )
     if call.digest != digest and not call.accepted:
+        way_on = (
+            f"To ask again, in a new run: gate resume {call.run} --from {call.path}"
+            if name in _ASKING
+            else f"To keep what is recorded: gate resume {call.run} --accept {call.path}"
+        )
         return (
             f"call {call.path}, {described(name, label)}, was made with other arguments before. "
-            "Usually a file or a clock was read outside of a call: use read(), now() or step(). "
-            f"To keep what is recorded: gate resume {call.run} --accept {call.path}"
+            "Either the flow's code has changed, or a file or a clock is read outside of a call: "
+            f"use read(), now() or step(). {way_on}"
         )
     return ""
 
