@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 COVER := $(BIN)/coverage run --data-file=.coverage
 
-.PHONY: setup run test check unit unit-one unit-two lint docs pictures bench crash slow mutate lock system clean
+.PHONY: setup run test check unit unit-one unit-two unit-three lint docs pictures bench crash slow mutate lock system clean
 
 setup: .venv/ready
 
@@ -26,19 +26,22 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# In two halves at once, for most of them wait most of the time.
+# In three parts at once, for most of them wait most of the time.
 unit: setup
 	rm -f .coverage .coverage.*
-	$(MAKE) -j2 -Oline unit-one unit-two
+	$(MAKE) -j3 -Oline unit-one unit-two unit-three
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage report --include='src/humangate/domain/*' --fail-under=100
 	$(BIN)/coverage report --include='src/humangate/service/*' --fail-under=95
 
 unit-one:
-	$(COVER).one -m pytest tests/agents tests/crash tests/contract tests/journeys
+	$(COVER).one -m pytest tests/agents tests/contract tests/journeys
 
 unit-two:
-	$(COVER).two -m pytest tests/test_requirements.py tests/domain tests/faces tests/security tests/service
+	$(COVER).two -m pytest tests/test_requirements.py tests/domain tests/faces tests/service
+
+unit-three:
+	$(COVER).three -m pytest tests/crash tests/security
 
 # Programs some tests need. Where they cannot be installed, those tests skip and say so.
 system:

@@ -287,7 +287,7 @@ def test_an_answer_that_could_not_be_printed_is_not_taken(world):
         (["ask", "Q", "--secret", "--no-wait"], "needs --json"),
         (["ask", "Q", "--timeout", ""], "300, 90s"),
         (["ask", "Q", "--default", "x"], "give it a timeout"),
-        (["inbox", "--limit", "0"], "--limit"),
+        (["inbox", "--limit", "0"], "is not how many"),
         (["wait", "a-zzz", "--timeout", "x"], "300, 90s"),
         (["answer"], "id"),
         (["flarp"], "gate --help"),
