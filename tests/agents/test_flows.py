@@ -35,11 +35,11 @@ class Project:
     def _write(self, name, words):
         (self.house.project / ".gate" / name).write_text(words, encoding="utf-8")
 
-    def start(self, flow, prompt="Add login"):
+    def start(self, flow, prompt="Add login", flow_name="feature"):
         """`gate run` in a process of its own, as a person starts it."""
         self._write("flows/feature.py", flow)
         self.process = subprocess.Popen(
-            [self.house.bin / "gate", "run", "feature", prompt],
+            [self.house.bin / "gate", "run", f"feature:{flow_name}", prompt],
             env=self.house.environ, cwd=self.house.project, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
@@ -186,3 +186,53 @@ def feature(prompt):
     last = project.sent(3)
     assert all(words in last for words in ("8080", "b.example", "/login"))
     assert [call.state for call in project.calls().values() if call.name == "run"] == ["recorded"]
+
+
+SMALL = """
+from humangate import flow, pause, run, stuck
+
+SAY = {say!r}
+
+@flow
+def linear(prompt):
+    return [run(role, SAY[role]).summary for role in ("architect", "coder", "reviewer")]
+
+@flow
+def gated(prompt):
+    for role in ("architect", "coder", "test-runner"):
+        run(role, SAY[role])
+    for _ in range(2):
+        ok = pause("Approve for production deployment?")
+        if not ok:
+            return stuck(ok.reason)
+    return run("deployer", SAY["deployer"]).status
+
+@flow
+def alone(prompt):
+    result = run("autonomous-agent", SAY["autonomous-agent"], human=False)
+    if result.status == "NEEDS_HUMAN":
+        return stuck("Unexpected: " + result.reason)
+"""
+
+
+@pytest.mark.proves("S2-70", "S2-71", "S2-72", "S2-B1", "RUN-532")
+@pytest.mark.parametrize(
+    ("name", "answers", "state", "outcome"),
+    [
+        ("linear", [], "completed", ["architect is done", "coder is done", "reviewer is done"]),
+        ("gated", [["yes"], ["yes"]], "completed", "DONE"),
+        ("gated", [["yes"], ["no", "--note", "not today"]], "stuck", "not today"),
+        ("alone", [], "stuck", "Unexpected: which way?"),
+    ],
+)
+def test_small_workflows(project, name, answers, state, outcome):
+    """Two gates with the same words are two decisions."""
+    say = {role: script([report("DONE", f"{role} is done")]) for role in ROLES}
+    say["autonomous-agent"] = script([report("NEEDS_HUMAN", reason="which way?")])
+    project.start(SMALL.format(say=say), flow_name=name)
+    asked = [project.answer("Approve for production", *words).id for words in answers]
+    run, out = project.end()
+    assert run.state == state and (run.result or run.reason) == outcome, (run, out)
+    assert len(set(asked)) == len(answers)
+    ran = [call.label for call in project.calls().values() if call.name == "run"]
+    assert ("deployer" in ran) == (outcome == "DONE")
