@@ -385,6 +385,11 @@ def _again(call: FlowCall) -> FlowCall:
     )  # fmt: skip
 
 
+def heeded(call: FlowCall) -> FlowCall:
+    """Its ask is done with; the next one is another."""
+    return call._replace(state="open", ask_id="", asked=call.asked + 1)
+
+
 def shared(calls: Sequence[FlowCall], path: str) -> list[FlowCall]:
     """The records that a run forked at a call takes along.
 

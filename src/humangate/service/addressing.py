@@ -28,11 +28,6 @@ LOOK_AGAIN = timedelta(seconds=3)
 """How soon a call looks whether a person has left its session."""
 
 
-def heeded(call: FlowCall) -> FlowCall:
-    """Its ask is done with; the next one is another."""
-    return call._replace(state="open", ask_id="", asked=call.asked + 1)
-
-
 class Agent:
     """The agent of one call, whoever drives the run now."""
 
@@ -124,7 +119,7 @@ class Agent:
         call = self.call
         # That an answer is on its way, and that it is heeded, is one write.
         answers = call.state == "waiting" and turn.ask_id == call.ask_id
-        call = heeded(call) if answers else call._replace(state="open")
+        call = runs.heeded(call) if answers else call._replace(state="open")
         try:
             self.drive.begin_turn(call, turns, self.role)
         except Overtaken:

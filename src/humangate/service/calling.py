@@ -124,7 +124,7 @@ def _settle_doubt(branch: Branch, call: FlowCall, arguments: Any) -> tuple[bool,
 
 def ask_anew(branch: Branch, call: FlowCall) -> FlowCall:
     """What was answered is done with: whoever comes to this call again asks again."""
-    return branch.drive.put(call._replace(state="open", ask_id="", asked=call.asked + 1))
+    return branch.drive.put(runs.heeded(call))
 
 
 def decided_by_person(branch: Branch, call: FlowCall, request: Request) -> Any:

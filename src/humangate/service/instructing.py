@@ -28,7 +28,7 @@ from humangate.service import (
     trusting,
     waiting,
 )
-from humangate.service.addressing import LOOK_AGAIN, Agent, heeded
+from humangate.service.addressing import LOOK_AGAIN, Agent
 from humangate.service.asking import Request
 from humangate.service.calling import answer_to, decided_by_person, open_ask
 from humangate.service.journalling import (
@@ -301,7 +301,7 @@ class _Instruction:
         if ask.settled_via == SIGNALLED:
             return self._signalled(ask, words)
         if ask.settled_via == JOINED:
-            drive.put(heeded(call))
+            drive.put(runs.heeded(call))
             waiting.take(drive.store, ask, runs.owner_of(drive.run.id, self._agent.path))
             mine = [turn for turn in self._agent.turns() if turn.ask_id == ask.id and turn.signal]
             return mine[-1]
@@ -324,7 +324,7 @@ class _Instruction:
             self._agent.last_session(), "", drive.store.now(), by=ask.settled_by, ask_id=ask.id,
             ended_at=drive.store.now(), signal=jsoned(signals.to_json(given)),
         )  # fmt: skip
-        drive.put(heeded(self._agent.call), turn)
+        drive.put(runs.heeded(self._agent.call), turn)
         waiting.take(drive.store, ask, runs.owner_of(turn.run, turn.path))
         return turn
 
@@ -344,7 +344,7 @@ class _Instruction:
             permitting.retire(
                 drive.store, ask, self._agent.caller(turn), "the agent went on by itself"
             )
-            drive.put(heeded(call))
+            drive.put(runs.heeded(call))
             return turn
         # Whoever asked may have answered meanwhile.
         with suppress(AlreadySettledError):
