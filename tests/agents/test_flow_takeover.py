@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import threading
 from pathlib import Path
@@ -49,6 +50,17 @@ def _turn(process):
     return next((one.decode() for one in variables if one.startswith(b"GATE_TURN=")), "")
 
 
+def _calls(house):
+    """What claude's logs tell of the calls that it made."""
+    records = [
+        json.loads(line)
+        for log in house.home.glob(".claude/projects/*/*.jsonl")
+        for line in log.read_text(encoding="utf-8").splitlines(keepends=True)
+        if line.endswith("\n")
+    ]
+    return json.dumps([record for record in records if record["type"] == "assistant"])
+
+
 @pytest.fixture
 def onlooker():
     made = Onlooker()
@@ -75,6 +87,9 @@ def feature(prompt):
     )
     folder = Path(eventually(lambda: (run := house.store.runs.get(1)) and run.folder))
     eventually((folder / "begun").exists)
+    # Claude writes down a call that it makes unasked just after it began it; killed in between,
+    # its next turn cannot know of it.
+    eventually(lambda: "be slow" in _calls(house))
     project.process.kill()
     project.process.communicate()
     worker = subprocess.Popen(
