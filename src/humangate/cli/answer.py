@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from humangate import wiring
 from humangate.cli.identity import add_identity, caller, read_text
 from humangate.cli.left_runs import tell_if_left
-from humangate.cli.screen import print_json
-from humangate.cli.values import instead, meaning, recorded
+from humangate.cli.screen import print_json, recorded
+from humangate.cli.values import instead, meaning
 from humangate.domain.answers import DECISIONS, Given
 from humangate.domain.asks import settled_sentence
 from humangate.domain.documents import ask_document

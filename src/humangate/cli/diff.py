@@ -7,12 +7,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from humangate import wiring
-from humangate.cli.runs_screen import add_run_id, find, folder_is_gone
+from humangate.cli.runs_screen import add_run_id, find
 from humangate.cli.screen import coloured, columns, print_json
 from humangate.domain.changes import Changed, changed
 from humangate.domain.display import cell, inert, inert_line
 from humangate.errors import RefusedError
 from humangate.service.journalling import place_of
+from humangate.terminal.runs import folder_is_gone
 
 if TYPE_CHECKING:
     import argparse

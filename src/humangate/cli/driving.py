@@ -12,6 +12,7 @@ from humangate.cli.flow_output import shown
 from humangate.cli.following import show_line, show_nothing
 from humangate.cli.screen import print_json
 from humangate.service.sweeping import fall_due
+from humangate.terminal.runs import nobody_works, pending_asks
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -46,7 +47,7 @@ def _leave(store: Store, run: Run, as_json: bool) -> int:
         print(f"Run {run.id} goes on in the background: gate watch {run.id}")
     else:
         print(f"Run {run.id} is ready.")
-        print(runs_screen.nobody_works(run.id))
+        print(nobody_works(run.id))
     return 0
 
 
@@ -86,7 +87,7 @@ def _drive_until_ended(store: Store, number: int, driver: Driver) -> None:
             if is_due(run, store.now()) or any(one.id == number for one in abandoned.find()):
                 driver.drive(run)
             else:
-                for ask in runs_screen.pending_asks(store, run):
+                for ask in pending_asks(store, run):
                     fall_due(store, ask)
                 bell.wait(_patience(run, store.now()))
     finally:

@@ -14,6 +14,7 @@ from humangate.cli import runs_screen
 from humangate.cli.screen import coloured, columns, print_json
 from humangate.domain.display import age, frame, inert_line
 from humangate.domain.runs import owner_of
+from humangate.terminal.runs import how_to_answer, pending_asks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,7 +95,7 @@ class Follower:
         run = self._store.runs.get(self._run_id)
         if run is None:
             return []
-        asks = runs_screen.pending_asks(self._store, run)
+        asks = pending_asks(self._store, run)
         calls = self._store.runs.calls(run.id)
         # In the order in which they come about: an answer, what it leads to, the next question.
         return [
@@ -210,7 +211,7 @@ def _call_line(call: FlowCall) -> str:
 def _news_of_ask(run: Run, ask: Ask) -> News:
     question = ask.question
     head = coloured("⏸ ", "yellow") + coloured(_cut(f"{ask.id}  {question.prompt}", 2), "bold")
-    ways = [f"Answer: {runs_screen.how_to_answer(ask)}", "all that waits: gate inbox"]
+    ways = [f"Answer: {how_to_answer(ask)}", "all that waits: gate inbox"]
     if runs_screen.can_join(ask):
         ways.insert(1, f"with the agent: gate continue {run.id}")
     names = [*question.options, *(["Other…"] if question.other else [])]

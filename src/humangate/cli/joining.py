@@ -7,21 +7,21 @@ you look around with the last agent first; the decision is yours, with gate answ
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from typing import TYPE_CHECKING
 
 from humangate import processes, wiring
 from humangate.cli import foreground
 from humangate.cli.identity import add_identity, caller
-from humangate.cli.left_runs import is_driven
 from humangate.cli.screen import columns, short
 from humangate.domain.display import frame, inert_line
 from humangate.domain.outcomes import answer_text
 from humangate.domain.sessions import settles
-from humangate.errors import NotAnsweredError, UsageError
+from humangate.errors import NotAnsweredError
 from humangate.service import joining, running
 from humangate.service.asking import find
+from humangate.terminal import editors
+from humangate.terminal.left_runs import is_driven
 
 if TYPE_CHECKING:
     import argparse
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from humangate.service.joining import Joined, Left
 
 _PROGRAMS = {"claude": "Claude", "codex": "Codex"}
-_EDITORS = ("code", "cursor")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     foreground.must_be_a_terminal()
     store = wiring.open_store()
     who = caller(store, args)
-    editor = _editor() if args.editor else ""
+    editor = editors.find() if args.editor else ""
     ask = find(store, args.id)
     joined = joining.join(store, wiring.crew(store), ask.id, who)
     try:
@@ -79,17 +78,8 @@ def _announce(joined: Joined, *, own_folder: bool) -> None:
     sys.stdout.flush()
 
 
-def _editor() -> str:
-    named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    found = named or next((name for name in _EDITORS if shutil.which(name)), "")
-    if not found:
-        raise UsageError("--editor needs an editor: name yours in $VISUAL or $EDITOR")
-    return found
-
-
 def _edit(editor: str, folder: str) -> None:
-    words = ["/bin/sh", "-c", f'{editor} "$1"', "gate", folder]
-    ended = foreground.run(words, os.environ, folder)
+    ended = foreground.run(editors.command(editor, folder), os.environ, folder)
     if ended.code:
         print(f"gate: the editor ended with exit code {ended.code}", file=sys.stderr)
 

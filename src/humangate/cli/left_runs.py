@@ -1,35 +1,16 @@
-"""Runs that were answered and that nobody is there to drive on."""
+"""Runs that were answered here and that nobody is there to drive on."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humangate.domain.runs import run_of
+from humangate.terminal.left_runs import how_it_goes_on
 
 if TYPE_CHECKING:
     from humangate.domain.asks import Ask
-    from humangate.domain.runs import Run
     from humangate.doors.store import Store
 
 
 def tell_if_left(store: Store, ask: Ask) -> None:
-    """Say how the run goes on for which an ask was answered, where it does not by itself."""
-    number = run_of(ask.origin.owner)
-    if number is None or ask.pending:
-        return
-    run = store.runs.get(number)
-    if run and not is_driven(store, run):
-        # Imported here: most asks are of no run.
-        from humangate.cli.runs_screen import nobody_works
-
-        print(nobody_works(run.id))
-
-
-def is_driven(store: Store, run: Run) -> bool:
-    """Whether somebody is there for a run, or will be as soon as it can go on."""
-    # Imported here, too: only what is answered for a run needs them.
-    from humangate import processes, upkeep
-
-    if run.ended or (run.state == "running" and processes.lives(processes.parse(run.owner))):
-        return True
-    return upkeep.is_worked_at(store.path) or upkeep.is_stood_by(store.path, run.id)
+    if told := how_it_goes_on(store, ask):
+        print(told)

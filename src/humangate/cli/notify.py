@@ -10,10 +10,11 @@ import os
 from typing import TYPE_CHECKING
 
 from humangate import senders, settings, wiring
-from humangate.cli.screen import PRIORITY_WORDS, print_json, short
+from humangate.cli.screen import print_json, short
 from humangate.domain.asks import iso
 from humangate.errors import NotFoundError, UsageError
 from humangate.service import notifying
+from humangate.terminal.asks import PRIORITY_WORDS
 
 if TYPE_CHECKING:
     import argparse

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from humangate.cli.editing import in_editor
 from humangate.cli.left_runs import tell_if_left
-from humangate.cli.screen import ask_lines, short
-from humangate.cli.values import instead, option, recorded
+from humangate.cli.screen import ask_lines, recorded, short
+from humangate.cli.values import instead, option
 from humangate.domain.answers import DECISIONS, Given
 from humangate.domain.display import inert
 from humangate.domain.rules import Scope

@@ -16,6 +16,7 @@ from humangate.cli.identity import add_identity, caller
 from humangate.domain.display import inert
 from humangate.errors import GateError, RefusedError, UsageError
 from humangate.service import running
+from humangate.terminal.runs import folder_is_gone
 
 if TYPE_CHECKING:
     import argparse
@@ -73,7 +74,7 @@ def _fork(
         # A snapshot is as good as the folder itself, as long as git has it.
         if isinstance(error, UsageError | RefusedError) or os.path.isdir(run.root):
             raise
-        raise runs_screen.folder_is_gone(run) from None
+        raise folder_is_gone(run) from None
 
 
 def _must_have_stopped_at(run: Run, accept: str) -> None:

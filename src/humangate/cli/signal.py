@@ -8,8 +8,7 @@ from humangate import wiring
 from humangate.cli import runs_screen
 from humangate.cli.identity import add_identity, caller
 from humangate.cli.left_runs import tell_if_left
-from humangate.cli.screen import print_json
-from humangate.cli.values import recorded
+from humangate.cli.screen import print_json, recorded
 from humangate.domain.documents import ask_document
 from humangate.service import running
 

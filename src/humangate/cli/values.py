@@ -1,13 +1,11 @@
-"""Between a command line's words and an answer's value, and back."""
+"""Between a command line's words and an answer's value."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from humangate.cli.screen import short
 from humangate.domain.display import plain
-from humangate.domain.outcomes import answer_text
 from humangate.errors import UsageError
 
 if TYPE_CHECKING:
@@ -61,12 +59,3 @@ def instead(call: Call, written: str) -> dict[str, Any]:
         names = ", ".join(call.input)
         raise UsageError(f"the new input is a JSON object with everything it had: {names}")
     return {"input": whole}
-
-
-def recorded(ask: Ask) -> str:
-    """What to tell somebody whose answer was recorded."""
-    if ask.pending:
-        return f"Recorded. {ask.id} is not settled yet: it needs {ask.question.requirement}"
-    chosen = f": {short(answer_text(ask, ask.value))}" if ask.question.kind == "choice" else ""
-    edited = " as edited" if ask.question.call and ask.value else ""
-    return f"Recorded: {ask.id} is {ask.decision or 'answered'}{edited}{chosen}"

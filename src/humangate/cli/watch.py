@@ -12,6 +12,7 @@ from humangate import processes, upkeep, wiring
 from humangate.cli import driving, runs_screen
 from humangate.cli.following import LiveView, show_json, show_line
 from humangate.service.sweeping import fall_due
+from humangate.terminal.runs import nobody_works, pending_asks
 
 if TYPE_CHECKING:
     import argparse
@@ -56,9 +57,9 @@ def _look_on(store: Store, number: int, view: LiveView) -> None:
             now = store.monotonic()
             left_since = (left_since or now) if _is_left(store, found) else None
             if not told and left_since and now - left_since >= _TAKEN_WITHIN_SECONDS:
-                view.tell(runs_screen.nobody_works(number))
+                view.tell(nobody_works(number))
                 told = True
-            for ask in runs_screen.pending_asks(store, found):
+            for ask in pending_asks(store, found):
                 fall_due(store, ask)
             bell.wait(_LOOK_EVERY_SECONDS)
     finally:

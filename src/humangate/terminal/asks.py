@@ -1,0 +1,170 @@
+"""An ask as lines of a terminal, and what is said once it is answered."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from humangate.domain.calls import shown
+from humangate.domain.display import SHOWN_CHARACTERS, age, frame, inert_line
+from humangate.domain.outcomes import answer_text
+from humangate.domain.principals import TRUST
+from humangate.domain.runs import owner_in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from humangate.domain.asks import Ask
+    from humangate.doors.store import Store
+
+    Paint = Callable[[str, str], str]
+
+PRIORITY_WORDS = ("urgent", "high", "normal", "low", "backlog")
+
+
+def ask_lines(
+    store: Store, ask: Ask, width: int, paint: Paint, *, whole: bool = False
+) -> list[str]:
+    """The ask as a person needs to see it before deciding."""
+    question, now = ask.question, store.now()
+    most = None if whole else SHOWN_CHARACTERS
+    waited = age((now - ask.opened_at).total_seconds())
+    head = f"{ask.id}  {question.kind}, asked {waited} ago by {inert_line(ask.origin.agent, 40)}"
+    if ask.priority != 2:
+        head += f", {PRIORITY_WORDS[ask.priority]}"
+    if ask.confidence is not None:
+        head += f", the asker is {ask.confidence:.0%} sure"
+    lines = [paint(head, "bold"), *_where(ask, width, paint), "", *frame(question.prompt, width)]
+    lines += _options(ask, width) + _fields(ask, width) + _call(ask, width, paint)
+    if question.context is not None:
+        context = question.context
+        text = (
+            context
+            if isinstance(context, str)
+            else json.dumps(context, indent=2, ensure_ascii=False)
+        )
+        lines += ["", paint("Context", "bold"), *frame(text, width, most=most)]
+    if ask.going_on:
+        going_on = frame(ask.going_on, width, most=most)
+        lines += ["", paint("What was going on", "bold"), *going_on]
+    lines += _talk(store, ask, width, paint)
+    lines += _terms(store, ask, now, width, paint)
+    if not whole and any("more characters on" in line for line in lines):
+        lines.append(f"All of it: gate show {ask.id} --all")
+    return lines
+
+
+def _where(ask: Ask, width: int, paint: Paint) -> list[str]:
+    origin = ask.origin
+    owner = owner_in_words(origin.owner)
+    parts = [("in", origin.cwd), ("session", origin.session), ("for", owner)]
+    text = "  ".join(f"{word} {inert_line(what, 200)}" for word, what in parts if what)
+    return [paint(inert_line(text, width), "dim")] if text else []
+
+
+def _call(ask: Ask, width: int, paint: Paint) -> list[str]:
+    """The whole of what a host would do; never cut, for it is what a yes allows."""
+    call = ask.question.call
+    if call is None:
+        return []
+    head = paint(f"The call: {inert_line(call.tool, 60)}", "bold")
+    remark = ["It says", *frame(call.remark, width)] if call.remark else []
+    return ["", head, *frame(shown(call.input), width), *remark]
+
+
+def _options(ask: Ask, width: int) -> list[str]:
+    question = ask.question
+    names = [*question.options, "Other…"] if question.other else list(question.options)
+    if not names:
+        return []
+    several = "one or more of" if question.multiple else "one of"
+    lines = ["", f"Choose {several}:"]
+    for number, name in enumerate(names, 1):
+        lines += frame(f"{number}. {name}", width, bar="  │ ")
+    return lines
+
+
+def _fields(ask: Ask, width: int) -> list[str]:
+    """What a form wants to know, or its whole schema where that is not a flat list."""
+    schema = ask.question.schema
+    if schema is None:
+        return []
+    fields = schema.get("properties")
+    if not isinstance(fields, dict):
+        return ["", "The answer is JSON that fits:", *frame(json.dumps(schema), width)]
+    lines = ["", "The answer is JSON with:"]
+    for name, field in fields.items():
+        about = field if isinstance(field, dict) else {}
+        kind = about.get("enum") or about.get("type") or "anything"
+        need = "" if name in schema.get("required", ()) else ", optional"
+        told = f"{name}: {kind}{need}. {about.get('description') or about.get('title') or ''}"
+        lines.append(f"  {inert_line(told, width - 2)}")
+    return lines
+
+
+def _talk(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
+    lines: list[str] = []
+    for message in store.asks.messages(ask.id):
+        did = "the asker replied" if message.by_asker else "asked back"
+        author = paint(f"{inert_line(message.author, 60)}: {did}", "bold")
+        lines += ["", author, *frame(message.text, width)]
+    return lines
+
+
+def _terms(store: Store, ask: Ask, now: datetime, width: int, paint: Paint) -> list[str]:
+    question, clock, lines = ask.question, ask.deadlines, [""]
+    if question.requirement.personal:
+        lines += frame(f"Decided by {question.requirement}", width, bar="")
+        votes = {v.principal: v for v in store.asks.answers(ask.id) if v.decision}
+        lines += [
+            f"  {who}: {v.decision} {inert_line(v.note)}".rstrip() for who, v in votes.items()
+        ]
+    if ask.pending and clock.expires_at:
+        left = age((clock.expires_at - now).total_seconds())
+        firm = "; the asker's host enforces it" if clock.hard else ""
+        lines.append(f"Times out in {left}{firm}")
+        if question.default is not None:
+            then = f"then the answer is: {answer_text(ask, question.default)}"
+            lines += frame(then, width, bar="  │ ")
+    if question.secret:
+        lines.append("The answer is secret: given once, to the asker only")
+    if question.gates:
+        lines.append(paint(f"Trust: {TRUST}", "dim"))
+    return (
+        lines + _settlement(store, ask, width, paint) if len(lines) > 1 or not ask.pending else []
+    )
+
+
+def _settlement(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
+    if ask.pending:
+        return []
+    by = f" by {inert_line(ask.settled_by, max(20, width - 40))}" if ask.settled_by else ""
+    settling = [one for one in store.asks.answers(ask.id) if one.outcome == "settled"]
+    if settling and ask.settled_by.startswith("person:") and not settling[0].verified:
+        by += " (claimed)"
+    at = f"{ask.settled_at:%Y-%m-%d %H:%M:%S} UTC" if ask.settled_at else ""
+    word = ask.decision or ask.status.replace("_", " ")
+    colour = {"approved": "green", "rejected": "red", "answered": "green"}.get(word, "yellow")
+    via = f" via {ask.settled_via}" if by else ""
+    lines = [paint(f"{word.capitalize()}{by}{via} at {at}", colour)]
+    if ask.value is not None:
+        if ask.question.call:
+            lines.append(paint("Edited: this runs instead", "yellow"))
+        lines += frame(answer_text(ask, ask.value), width)
+    if ask.note:
+        lines += ["Note", *frame(ask.note, width)]
+    return lines
+
+
+def recorded(ask: Ask, width: int) -> str:
+    """What to tell somebody whose answer was recorded."""
+    if ask.pending:
+        return f"Recorded. {ask.id} is not settled yet: it needs {ask.question.requirement}"
+    chosen = (
+        f": {inert_line(answer_text(ask, ask.value), max(20, width - 40))}"
+        if ask.question.kind == "choice"
+        else ""
+    )
+    edited = " as edited" if ask.question.call and ask.value else ""
+    return f"Recorded: {ask.id} is {ask.decision or 'answered'}{edited}{chosen}"

@@ -1,0 +1,34 @@
+"""Runs that were answered and that nobody is there to drive on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humangate.domain.runs import run_of
+
+if TYPE_CHECKING:
+    from humangate.domain.asks import Ask
+    from humangate.domain.runs import Run
+    from humangate.doors.store import Store
+
+
+def how_it_goes_on(store: Store, ask: Ask) -> str:
+    """How the run goes on for which an ask was answered; nothing where it does by itself."""
+    number = run_of(ask.origin.owner)
+    run = None if number is None or ask.pending else store.runs.get(number)
+    if run is None or is_driven(store, run):
+        return ""
+    # Imported here: most asks are of no run.
+    from humangate.terminal.runs import nobody_works
+
+    return nobody_works(run.id)
+
+
+def is_driven(store: Store, run: Run) -> bool:
+    """Whether somebody is there for a run, or will be as soon as it can go on."""
+    # Imported here, too: only what is answered for a run needs them.
+    from humangate import processes, upkeep
+
+    if run.ended or (run.state == "running" and processes.lives(processes.parse(run.owner))):
+        return True
+    return upkeep.is_worked_at(store.path) or upkeep.is_stood_by(store.path, run.id)
