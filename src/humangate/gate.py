@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 from humangate import wiring
 from humangate.domain import deadlines
 from humangate.domain.answers import Given
-from humangate.domain.outcomes import Approval, Choice, Outcome, outcome as outcome_of
 from humangate.errors import UsageError
 from humangate.service import answering, asking, conversing, sweeping, waiting
 from humangate.service.asking import Request
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from humangate.domain.asks import Ask
+    from humangate.domain.outcomes import Approval, Choice, Outcome
     from humangate.domain.principals import Caller
     from humangate.doors.store import Store
 
@@ -115,7 +115,8 @@ class Gate:
 
     def read(self, ask: Ask) -> Outcome:
         """What an ask has come to, without recording that it was handed over."""
-        return outcome_of(ask, waiting.reveal(self.store, ask, self._tokens.get(ask.id, "")))
+        value = waiting.reveal(self.store, ask, self._tokens.get(ask.id, ""))
+        return waiting.outcome(self.store, ask, value)
 
     def take(self, ask: Ask) -> None:
         """Record that the answer was handed over."""

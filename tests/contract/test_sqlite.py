@@ -15,6 +15,7 @@ from tests.conftest import a_person
 from humangate.domain import asks
 from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
+from humangate.domain.sittings import Terms
 from humangate.errors import StoreTroubleError
 from humangate.service import answering, asking, waiting
 from humangate.service.asking import Request
@@ -38,7 +39,7 @@ def test_the_view_shows_asks_in_their_older_shape_and_words(path):
         opened(store, "approval"), opened(store, "approval"), opened(store, "choice", options=("A", "B")),
         opened(store), opened(store, expires_seconds=0.000001),
     )  # fmt: skip
-    asking.ask(store, Request("Why?", "session"), Origin(), a_person())
+    asking.ask(store, Request("Why?", "session", session=Terms()), Origin(), a_person())
     for ask, value in ((approved, "yes"), (rejected, "no"), (chosen, "B")):
         answering.answer(store, ask.id, a_person(), Given(value))
     asking.cancel(store, text.id, a_person(), "")

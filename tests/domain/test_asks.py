@@ -17,6 +17,7 @@ from humangate.domain.asks import (
     question_digest,
 )
 from humangate.domain.requirements import Requirement
+from humangate.domain.sittings import Terms
 from humangate.errors import AlreadySettledError, UsageError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -57,11 +58,15 @@ def test_a_question_that_makes_no_sense_is_refused(kind, prompt, more, sentence)
 
 
 @pytest.mark.proves("ASK-15")
-@pytest.mark.parametrize("kind", ["text", "choice", "form", "approval", "session"])
+@pytest.mark.parametrize("kind", ["text", "choice", "form", "approval"])
+@pytest.mark.parametrize("in_a_session", [False, True])
 @pytest.mark.parametrize("rule", [{"n": 2}, {"reject": 2}, {"veto": ("bob",)}])
-def test_only_gates_are_decided_by_more_than_one_person(kind, rule):
+def test_only_approvals_are_decided_by_more_than_one_person(kind, in_a_session, rule):
     more = {"choice": {"options": ("A", "B")}, "form": {"schema": {}}}.get(kind, {})
-    if kind in ("approval", "session"):
+    decided = kind == "approval"
+    if in_a_session:
+        kind, more = "session", more | {"session": Terms(kind)}
+    if decided:
         assert make_question(kind, "Q", requirement=Requirement(**rule), **more)
     else:
         with pytest.raises(UsageError, match="more than one person"):
@@ -72,7 +77,7 @@ def test_only_gates_are_decided_by_more_than_one_person(kind, rule):
 @pytest.mark.proves("ASK-9")
 def test_a_bare_ask_has_nothing_but_its_question():
     question = make_question("text", "Q")
-    nothing = (None, (), False, False, None, None, False, Requirement(), None)
+    nothing = (None, (), False, False, None, None, False, Requirement(), None, None)
     assert question == ("text", "Q", *nothing)
     assert asks.Question("text", "Q") == question
     assert Origin() == ("", "", "", "", "", "", "")
@@ -94,7 +99,8 @@ def test_the_digest_covers_all_that_is_shown_and_decided():
         base._replace(kind="text"), base._replace(prompt="q"), base._replace(context={"a": 1}),
         base._replace(options=("B", "A")), base._replace(multiple=True), base._replace(other=False),
         base._replace(schema={}), base._replace(default="A"), base._replace(secret=True),
-        base._replace(requirement=Requirement(n=2)),
+        base._replace(requirement=Requirement(n=2)), base._replace(session=Terms("choice")),
+        base._replace(session=Terms("choice", model="opus")),
     ]  # fmt: skip
     digests = {question_digest(variant, origin) for variant in [base, *variants]}
     digests |= {

@@ -83,7 +83,6 @@ def test_what_nobody_answered_has_no_value_but_its_default():
     assert outcome("text", "so", status="answered").value == "so"
     assert outcome("form", {"a": 1}, status="answered").value == {"a": 1}
     assert type(outcome("form", {"a": 1}, status="answered")) is outcomes.Form
-    assert type(outcome("session", "x", status="answered")) is outcomes.Text
     assert outcome("text", "default", status="timed_out").value == "default"
     for status, error in (
         ("timed_out", TimedOutError),
@@ -113,7 +112,7 @@ def test_the_whole_shape_of_an_ask():
     assert ask_document(ask) == {
         "id": "a-222", "kind": "choice", "prompt": "Q", "context": {"c": 1}, "going_on": "much",
         "options": ["A", "B", "Other…"], "multiple": True, "schema": None, "default": ["A"], "secret": False,
-            "call": None, "tool_use_id": "t1",
+        "answered_as": "choice", "terms": None, "call": None, "tool_use_id": "t1",
         "requirement": {"n": 1, "of": (), "veto": (), "not_author": False, "reject": 1},
         "priority": 1, "confidence": 0.5, "digest": "d" * 64, "project": "/p", "cwd": "/p/x", "agent": "coder",
         "session": "claude/1", "sponsor": "person:sue", "owner": "run:1", "opened_at": AT,

@@ -101,7 +101,7 @@ def _value(store: Store, who: Caller, ask: Ask, args: argparse.Namespace) -> Any
         return value
     if args.file:
         text = read_text(args.file)
-        words = text.splitlines() if ask.question.kind == "choice" else [text.rstrip("\n")]
+        words = text.splitlines() if ask.question.answered_as == "choice" else [text.rstrip("\n")]
     else:
         words = args.value
     return meaning(ask, words)

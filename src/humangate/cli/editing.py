@@ -39,7 +39,7 @@ def in_editor(store: Store, caller: Caller, ask: Ask, start: str = "") -> Any:
         )
     if not answer:
         return None
-    several = ask.question.kind == "choice" and ask.question.multiple
+    several = ask.question.answered_as == "choice" and ask.question.multiple
     return meaning(ask, answer.splitlines() if several else [answer])
 
 

@@ -52,7 +52,7 @@ def prompt_for(store: Store, caller: Caller, ask: Ask) -> bool:
             raise KeyboardInterrupt from None
         except InvalidAnswerError as error:
             print(f"Refused, but kept: {inert(str(error))}")
-            if ask.question.kind == "choice":
+            if ask.question.answered_as == "choice":
                 # It is kept as a refused answer; as a draft it would only be in the way.
                 answering.save_draft(store, ask.id, caller, "")
             continue
@@ -71,13 +71,13 @@ def prompt_for(store: Store, caller: Caller, ask: Ask) -> bool:
 
 
 def _prompt(store: Store, caller: Caller, ask: Ask) -> Given:
-    if ask.question.kind == "approval":
+    if ask.question.answered_as == "approval":
         return _approval(store, caller, ask)
     if ask.question.secret:
         return _secret()
-    if ask.question.kind == "choice":
+    if ask.question.answered_as == "choice":
         return Given(_choice(store, caller, ask))
-    if ask.question.kind == "form":
+    if ask.question.answered_as == "form":
         return Given(_form(store, caller, ask))
     return Given(_line(store, caller, ask, "Your answer"))
 

@@ -25,16 +25,16 @@ def positive(text: str) -> int:
 def meaning(ask: Ask, words: list[str]) -> Any:
     """What the words mean for this kind of ask. Bad JSON stays text: it is refused, and kept."""
     question = ask.question
-    if question.kind == "choice" and question.multiple:
+    if question.answered_as == "choice" and question.multiple:
         return [option(ask, word) for word in words]
-    if question.kind == "form":
+    if question.answered_as == "form":
         try:
             return plain(json.loads(" ".join(words)))
         except (ValueError, RecursionError, UsageError):
             return " ".join(words)
     if len(words) > 1:
         raise UsageError(f"{ask.id} takes one value: put it in quotes")
-    return option(ask, words[0]) if question.kind == "choice" else words[0]
+    return option(ask, words[0]) if question.answered_as == "choice" else words[0]
 
 
 def option(ask: Ask, word: str) -> str:

@@ -95,17 +95,16 @@ class Verdict(NamedTuple):
 
 def interpret(question: Question, value: Any) -> tuple[str | None, Any]:
     """Decision and value of an answer that fits, or an InvalidAnswerError."""
-    if question.kind == "approval":
+    kind = question.answered_as
+    if kind == "approval":
         if question.call and isinstance(value, dict):
             return "approved", _instead(value)
         return _decision(value), None
-    if question.kind == "choice":
+    if kind == "choice":
         return None, _choice(question, value)
-    if question.kind == "form":
+    if kind == "form":
         check_form(question.schema, value)
         return None, value
-    if question.kind == "session":
-        raise InvalidAnswerError("a session ask is settled in its session")
     if not isinstance(value, str) or not value.strip():
         raise InvalidAnswerError("the answer is text, and not empty")
     return None, value

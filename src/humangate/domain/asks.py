@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.domain.audit import Event
-from humangate.domain.deadlines import NO_DEADLINES, Deadlines, escalate, hold, remind
+from humangate.domain.deadlines import NO_DEADLINES, Deadlines, escalate, hold, remind, stay
 from humangate.domain.digests import canonical, digest
 from humangate.domain.requirements import ANYBODY, Requirement
+from humangate.domain.sittings import FAILED, VIA, Terms, make_terms
 from humangate.errors import AlreadySettledError, UsageError
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from humangate.domain.calls import Call
     from humangate.domain.principals import Caller
     from humangate.domain.rules import Rule
+    from humangate.domain.sittings import Sitting
 
 KINDS = ("approval", "choice", "text", "form", "session")
 PRIORITIES = {"urgent": 0, "high": 1, "normal": 2, "low": 3, "backlog": 4}
@@ -47,6 +49,13 @@ class Question(NamedTuple):
     requirement: Requirement = ANYBODY
     call: Call | None = None
     """The tool call that a host holds until this approval is decided."""
+    session: Terms | None = None
+    """How it is worked out, when it is a session."""
+
+    @property
+    def answered_as(self) -> str:
+        """The kind of answer that settles it: `approval`, `choice`, `text` or `form`."""
+        return self.session.answer if self.session else self.kind
 
     @property
     def gates(self) -> bool:
@@ -137,6 +146,8 @@ class Change(NamedTuple):
     message: Message | None = None
     erase_secret: bool = False
     grant: Rule | None = None
+    sitting: Sitting | None = None
+    """Somebody's stay in its session, as it is now."""
 
 
 def make_question(
@@ -150,6 +161,7 @@ def make_question(
     secret: bool = False,
     requirement: Requirement = ANYBODY,
     call: Call | None = None,
+    session: Terms | None = None,
 ) -> Question:
     """A question that makes sense, or a UsageError that says why it does not.
 
@@ -166,25 +178,38 @@ def make_question(
         )
     if len(canonical(context)) > MAX_CONTEXT_CHARACTERS:
         raise UsageError(f"the context is longer than {MAX_CONTEXT_CHARACTERS} characters")
-    if (kind == "choice") != bool(options):
+    if (kind == "session") != (session is not None):
+        raise UsageError("a session ask needs terms, and no other kind has them")
+    answer = make_terms(session).answer if session else kind
+    if (answer == "choice") != bool(options):
         raise UsageError("a choice needs options, and no other kind has them")
-    if (kind == "form") != (schema is not None):
+    if (answer == "form") != (schema is not None):
         raise UsageError("a form needs a schema, and no other kind has one")
-    if multiple and kind != "choice":
+    if multiple and answer != "choice":
         raise UsageError("only a choice can take several options")
     if secret and kind != "text":
         raise UsageError("only a text ask is secret; in a form, mark fields as writeOnly")
     if call and kind != "approval":
         raise UsageError("a tool call is held by an approval and by nothing else")
     several = requirement.n > 1 or requirement.reject > 1 or requirement.veto
-    if several and kind not in ("approval", "session"):
-        raise UsageError(f"more than one person can decide an approval, not a {kind}")
+    if several and answer != "approval":
+        raise UsageError(f"more than one person can decide an approval, not a {answer}")
     other = any(option.casefold() in _OTHER for option in options)
     options = tuple(option for option in options if option.casefold() not in _OTHER)
     if len(set(options)) < len(options) or not all(option.strip() for option in options):
         raise UsageError("the options must differ from one another, and none may be empty")
     return Question(
-        kind, prompt, context, options, multiple, other, schema, None, secret, requirement, call
+        kind,
+        prompt,
+        context,
+        options,
+        multiple,
+        other,
+        schema,
+        secret=secret,
+        requirement=requirement,
+        call=call,
+        session=session,
     )
 
 
@@ -194,9 +219,10 @@ def question_digest(question: Question, origin: Origin) -> str:
     What was going on is left out: it changes by the second, and the same question asked
     again after a crash must find its first ask.
     """
-    *shown, requirement, call = question
+    *shown, requirement, call, session = question
     held = [list(call[:-1])] if call else []
-    return digest([*shown, list(requirement), origin.project, origin.owner, *held])
+    terms = [list(session)] if session else []
+    return digest([*shown, list(requirement), origin.project, origin.owner, *held, *terms])
 
 
 def record_digest(ask: Ask) -> str:
@@ -295,17 +321,60 @@ def fall_due(ask: Ask, now: datetime) -> Change | None:
     return None
 
 
-def _expire(ask: Ask, now: datetime) -> Change:
+def _expire(ask: Ask, now: datetime, via: str = "deadline") -> Change:
     after = ask._replace(
         status="timed_out",
         value=ask.question.default,
         settled_at=now,
-        settled_via="deadline",
+        settled_via=via,
         version=ask.version + 1,
     )
-    content = {"value": ask.question.default, "via": "deadline", "at": iso(now)}
+    content = {"value": ask.question.default, "via": via, "at": iso(now)}
     event = Event("ask.timed_out", ask.id, "gate", content)
     return Change(after, (event,), wakes(ask), (Notice("settled", ask.id),))
+
+
+def sit(ask: Ask, sitting: Sitting, caller: Caller, seconds: float) -> Change:
+    """Somebody takes the session of an ask, and may stay so long."""
+    _must_be_pending(ask)
+    content = {
+        "sitting": sitting.id,
+        "session": sitting.conversation,
+        "via": caller.via,
+        "evidence": caller.evidence,
+    }
+    event = Event("session.opened", ask.id, caller.actor, content)
+    clock = stay(ask.deadlines, sitting.started_at, seconds)
+    after = ask._replace(deadlines=clock, version=ask.version + 1)
+    return Change(after, (event,), sitting=sitting)
+
+
+def at_work(ask: Ask, sitting: Sitting) -> Change:
+    """What is known of a sitting now, while it goes on."""
+    return Change(ask._replace(version=ask.version + 1), (), sitting=sitting)
+
+
+def rise(ask: Ask, sitting: Sitting, actor: str, *, given_up: bool) -> Change:
+    """The session given back. Its time may be up with it, or the last attempt has failed."""
+    content = {"sitting": sitting.id, "end": sitting.end, "trouble": sitting.trouble}
+    event = Event("session.closed", ask.id, actor, content)
+    at = sitting.ended_at
+    assert at, "a sitting that was ended has an end"
+    if not ask.pending or not (given_up or sitting.end == "time"):
+        return Change(ask._replace(version=ask.version + 1), (event,), sitting=sitting)
+    if given_up:
+        note = f"the last attempt failed: {sitting.trouble}"
+        after = _expire(ask, at, FAILED).ask._replace(status="cancelled", note=note)
+        told = {"note": note, "via": FAILED, "at": iso(at)}
+        change = Change(after, (Event("ask.cancelled", ask.id, "gate", told),))
+    else:
+        change = _expire(ask, at, VIA)
+    return change._replace(
+        events=(event, *change.events),
+        wakes=wakes(ask),
+        notices=(Notice("settled", ask.id),),
+        sitting=sitting,
+    )
 
 
 def _moved(ask: Ask, deadlines: Deadlines, notice: Notice, *events: Event) -> Change:

@@ -105,6 +105,14 @@ def hold(deadlines: Deadlines, now: datetime) -> Deadlines:
     )
 
 
+def stay(deadlines: Deadlines, now: datetime, seconds: float) -> Deadlines:
+    """Somebody came to work it out: a soft deadline leaves them so long at least."""
+    if deadlines.expires_at is None or deadlines.hard:
+        return deadlines
+    until = max(deadlines.expires_at, now + timedelta(seconds=seconds))
+    return deadlines._replace(expires_at=until)
+
+
 def parse_duration(text: str) -> float:
     """`300`, `90s`, `5m`, `2h` or `1d`, in seconds."""
     number, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS else (text, "s")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from humangate.domain.audit import Entry
     from humangate.domain.logins import Token
     from humangate.domain.runs import FlowCall, Run, Turn
+    from humangate.domain.sittings import Sitting
 
 
 def ask_document(ask: Ask) -> dict[str, Any]:
@@ -29,6 +30,8 @@ def ask_document(ask: Ask) -> dict[str, Any]:
         "schema": question.schema,
         "default": question.default,
         "secret": question.secret,
+        "answered_as": question.answered_as,
+        "terms": question.session and question.session._asdict(),
         "call": question.call and question.call._asdict(),
         "requirement": question.requirement._asdict(),
         "priority": ask.priority,
@@ -64,6 +67,11 @@ def answer_document(answer: Answer) -> dict[str, Any]:
 
 def message_document(message: Message) -> dict[str, Any]:
     return message._asdict() | {"sent_at": iso(message.sent_at)}
+
+
+def sitting_document(sitting: Sitting) -> dict[str, Any]:
+    document = sitting._asdict()
+    return document | {name: iso(document[name]) for name in ("started_at", "ended_at")}
 
 
 def entry_document(entry: Entry) -> dict[str, Any]:

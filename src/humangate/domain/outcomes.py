@@ -6,12 +6,15 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from humangate.domain.calls import shown
+from humangate.domain.sittings import FAILED, seconds_used
 from humangate.errors import CancelledError, NotAnsweredError, TimedOutError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from humangate.domain.asks import Ask
+    from humangate.domain.sittings import Sitting
 
 
 class Outcome:
@@ -93,12 +96,42 @@ class Form(Outcome):
     """JSON that fits the form's schema."""
 
 
+class Session(Outcome):
+    """What a person and an agent came to, and how long it took them."""
+
+    def __init__(self, ask: Ask, value: Any, sittings: Sequence[Sitting]) -> None:
+        super().__init__(ask, ask.decision if ask.question.answered_as == "approval" else value)
+        self.decision: str | None = ask.decision
+        """`approved` or `rejected`, where that was asked; None when nobody decided."""
+        failed = ask.status == "cancelled" and ask.settled_via == FAILED
+        words = {"answered": "completed", "timed_out": "timeout"}
+        self.outcome: str = FAILED if failed else words.get(ask.status, ask.status)
+        """`completed`, `cancelled`, `timeout` or `failed`; `pending` while nobody has decided."""
+        self.attempts = len(sittings)
+        """How often somebody opened it."""
+        self.session_id: str = next((s.conversation for s in reversed(sittings) if s.session), "")
+        """The conversation, for `resume_session`."""
+        words_said = "\n".join(one.transcript for one in sittings if one.transcript)
+        captures = ask.question.session and ask.question.session.capture_transcript
+        self.transcript: str | None = words_said if captures else None
+        now = ask.settled_at or ask.opened_at
+        self.duration_ms: int = round(seconds_used(sittings, now) * 1000) if sittings else 0
+        """How long people were in it."""
+
+    @property
+    def response(self) -> Any:
+        """The decision, option, text or form; None when there is none."""
+        if self.status != "answered" or not isinstance(self._value, dict):
+            return self._value
+        return self._value["other"] if list(self._value) == ["other"] else self._value
+
+
 _OUTCOMES: dict[str, type[Outcome]] = {"approval": Approval, "choice": Choice, "form": Form}
 
 
 def answer_text(ask: Ask, value: Any) -> str:
     """An answer's value as plain text: one option a line, a form always as JSON."""
-    if ask.question.kind == "form" or value is None:
+    if ask.question.answered_as == "form" or value is None:
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, dict) and list(value) == ["input"]:
         return shown(value["input"])
@@ -112,5 +145,7 @@ def _option_text(value: Any) -> str:
     return str(value)
 
 
-def outcome(ask: Ask, value: Any) -> Outcome:
+def outcome(ask: Ask, value: Any, sittings: Sequence[Sitting] = ()) -> Outcome:
+    if ask.question.kind == "session":
+        return Session(ask, value, sittings)
     return _OUTCOMES.get(ask.question.kind, Text)(ask, value)

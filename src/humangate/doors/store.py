@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from humangate.domain.principals import Person
     from humangate.domain.rules import Rule
     from humangate.domain.runs import Carried, FlowCall, Run, RunChange, Turn
+    from humangate.domain.sittings import Sitting
     from humangate.doors.results import Result
 
 
@@ -119,6 +120,16 @@ class Asks(Protocol):
 
     def without_events(self) -> list[str]:
         """Asks whose opening or settling no audit event tells of: nobody did that by a verb."""
+        ...
+
+    def sittings(self, ask_id: str) -> list[Sitting]:
+        """Every stay of a person in the session of an ask, oldest first."""
+        ...
+
+    def sitting(self, sitting_id: str) -> Sitting | None: ...
+
+    def holder(self, cli: str, session: str) -> Sitting | None:
+        """Whoever sits in this conversation now, whichever ask brought them there."""
         ...
 
     def woken(self) -> list[str]:

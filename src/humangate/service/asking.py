@@ -25,6 +25,7 @@ from humangate.domain.digests import token_digest
 from humangate.domain.display import inert_line, plain, storable
 from humangate.domain.forms import has_hidden
 from humangate.domain.requirements import ANYBODY, make_requirement
+from humangate.domain.sittings import Terms
 from humangate.doors.results import Done
 from humangate.errors import NotFoundError, RefusedError, UsageError
 
@@ -61,6 +62,7 @@ class Request(NamedTuple):
     escalations: tuple[Escalation, ...] = ()
     call: Call | None = None
     deferred: bool = False
+    session: Terms | None = None
 
 
 class Opened(NamedTuple):
@@ -90,6 +92,7 @@ def ask(store: Store, request: Request, origin: Origin, caller: Caller, key: str
             secret=request.secret,
             requirement=requirement,
             call=request.call and Call(*map(plain, request.call)),
+            session=request.session and Terms(*map(plain, request.session)),
         ),
         plain(request.default),
     )

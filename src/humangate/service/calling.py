@@ -12,7 +12,6 @@ from humangate.domain import runs
 from humangate.domain.asks import Origin, settled_sentence
 from humangate.domain.digests import canonical
 from humangate.domain.forms import has_hidden
-from humangate.domain.outcomes import outcome as outcome_of
 from humangate.errors import StepFailedError, UsageError
 from humangate.service import asking, permitting, sweeping, waiting
 from humangate.service.asking import Request
@@ -174,7 +173,11 @@ def ask(branch: Branch, request: Request) -> Outcome:
     if request.secret or has_hidden(request.schema):
         raise UsageError("a secret cannot stand in a journal: ask for it in a step, with gate.ask")
     name = "pause" if request.kind == "approval" else "ask"
-    call = branch.begin(name, request.prompt, jsoned(request._asdict()))
+    arguments = request._asdict()
+    if request.session is None:
+        # A journal that was begun before there were sessions still fits.
+        del arguments["session"]
+    call = branch.begin(name, request.prompt, jsoned(arguments))
     return _asked(branch, call, request)
 
 
@@ -191,7 +194,7 @@ def _asked(branch: Branch, call: FlowCall, request: Request) -> Outcome:
         branch.drive.record(call, {"ask": settled.id, "status": settled.status})
     # Also of a recorded one: somebody may have died just before.
     waiting.take(branch.drive.store, settled, runs.owner_of(call.run, call.path))
-    return outcome_of(settled, settled.value)
+    return waiting.outcome(branch.drive.store, settled, settled.value)
 
 
 def answer_to(branch: Branch, call: FlowCall, request: Request, session: str = "") -> Ask:

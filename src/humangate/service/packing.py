@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from humangate.domain import signals
-from humangate.domain.outcomes import Approval, Outcome, outcome
+from humangate.domain.outcomes import Approval, Outcome
 from humangate.domain.signals import Signal
+from humangate.service import waiting
 from humangate.service.journalling import jsoned
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def unpack(store: Store, value: Any) -> Any:
     if list(value) == [_SIGNAL]:
         return signals.from_json(value[_SIGNAL])
     if list(value) == [_ASK] and (ask := store.asks.get(value[_ASK])):
-        return outcome(ask, ask.value)
+        return waiting.outcome(store, ask, ask.value)
     inner = value[_PLAIN] if list(value) == [_PLAIN] else value
     return {name: unpack(store, one) for name, one in inner.items()}
 

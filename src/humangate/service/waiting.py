@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from humangate.domain import asks
 from humangate.domain.digests import token_digest
+from humangate.domain.outcomes import outcome as outcome_of
 from humangate.doors.results import Done
 from humangate.errors import RefusedError
 from humangate.service.asking import get
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humangate.domain.asks import Ask
+    from humangate.domain.outcomes import Outcome
     from humangate.doors.store import Store
 
 _A_DAY_SECONDS = 86400.0
@@ -100,3 +102,9 @@ def hear(store: Store, ask: Ask) -> None:
         if isinstance(store.asks.change(change, ask.version), Done):
             return
         ask = get(store, ask.id)
+
+
+def outcome(store: Store, ask: Ask, value: Any) -> Outcome:
+    """What an ask has come to, as its asker gets it."""
+    sittings = store.asks.sittings(ask.id) if ask.question.kind == "session" else ()
+    return outcome_of(ask, value, sittings)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from humangate.domain.answers import Answer
     from humangate.domain.asks import Ask, Change, Message
     from humangate.domain.audit import Event
+    from humangate.domain.sittings import Sitting
     from humangate.doors.results import Result
     from humangate.testing.store import MemoryStore
 
@@ -29,6 +30,7 @@ class MemoryAsks:
         self._keys: dict[str, str] = {}
         self._secrets: dict[str, tuple[datetime, Any]] = {}
         self._woken: list[str] = []
+        self._sittings: dict[str, Sitting] = {}
 
     def open(self, change: Change, key: str = "") -> Result:
         new = change.ask
@@ -121,6 +123,8 @@ class MemoryAsks:
             current = self._asks.get(ask.id)
             if current is None or current.version != expected_version:
                 return Conflict(current)
+            if change.sitting and self._is_held(change.sitting):
+                return Conflict(current)
             if answer:
                 if self._key_used(answer):
                     return Conflict(current)
@@ -134,6 +138,8 @@ class MemoryAsks:
             if change.erase_secret:
                 self._secrets.pop(ask.id, None)
             self._asks[ask.id] = ask
+            if change.sitting:
+                self._sittings[change.sitting.id] = change.sitting
             if change.grant:
                 self._store.rules.rules[change.grant.id] = change.grant
             for owner in change.wakes:
@@ -200,6 +206,22 @@ class MemoryAsks:
             for ask_id in old:
                 del self._secrets[ask_id]
             return len(old)
+
+    def sittings(self, ask_id: str) -> list[Sitting]:
+        return [one for one in self._sittings.values() if one.ask_id == ask_id]
+
+    def sitting(self, sitting_id: str) -> Sitting | None:
+        return self._sittings.get(sitting_id)
+
+    def holder(self, cli: str, session: str) -> Sitting | None:
+        for one in self._sittings.values():
+            if (one.cli, one.session) == (cli, session) and session and not one.ended_at:
+                return one
+        return None
+
+    def _is_held(self, wanted: Sitting) -> bool:
+        holder = self.holder(wanted.cli, wanted.session)
+        return bool(holder and holder.id != wanted.id and not wanted.ended_at)
 
     def woken(self) -> list[str]:
         return list(self._woken)

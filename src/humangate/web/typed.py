@@ -76,14 +76,14 @@ def given(ask: Ask, form: FormData) -> Given:
     """The answer that was sent, bound to what was shown."""
     what, word = typed(ask, form), field(form, "value")
     digest, key = field(form, "digest"), field(form, "key")
-    if ask.question.kind == "approval":
+    if ask.question.answered_as == "approval":
         if word == "edited" and ask.question.call:
             return Given(_instead(ask.question.call, what.edited), what.note, digest, key)
         scope = _scope(what) if word == "yes" else None
         return Given(word, what.note, digest, key, scope)
-    if ask.question.kind == "choice":
+    if ask.question.answered_as == "choice":
         return Given(_choice(ask, what), what.note, digest, key)
-    if ask.question.kind == "form":
+    if ask.question.answered_as == "form":
         return Given(what.value, what.note, digest, key)
     return Given(what.text, what.note, digest, key)
 
@@ -141,7 +141,7 @@ def _option(ask: Ask, number: str, other: str) -> Any:
 
 def draft(ask: Ask, what: Typed) -> str:
     """What is kept of a half-written answer: the same text that a terminal keeps."""
-    kind = ask.question.kind
+    kind = ask.question.answered_as
     if kind == "approval":
         return what.note
     if kind == "choice":
@@ -154,7 +154,7 @@ def draft(ask: Ask, what: Typed) -> str:
 
 def from_draft(ask: Ask, kept: str) -> Typed:
     """The fields as they were left, here or in a terminal."""
-    kind = ask.question.kind
+    kind = ask.question.answered_as
     if kind == "approval":
         return Typed(note=kept)
     if kind == "choice":

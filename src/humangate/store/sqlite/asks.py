@@ -14,6 +14,7 @@ from humangate.domain.calls import Call
 from humangate.domain.deadlines import Deadlines, Escalation
 from humangate.domain.requirements import ANYBODY, Requirement
 from humangate.domain.runs import run_of
+from humangate.domain.sittings import Sitting, Terms
 from humangate.doors.results import Conflict, Done, Result
 from humangate.store.sqlite.queries import load
 
@@ -104,12 +105,16 @@ class SqliteAsks:
                     self._db.write(_SQL["erase_secret"], (ask.id,))
                 if change.grant:
                     self._store.rules.write(change.grant)
+                if change.sitting:
+                    self._db.write(_SQL["write_sitting"], _sitting_row(change.sitting))
                 for owner in change.wakes:
                     self._wake(owner, ask.id, at)
                 self._store.record(at, change.events, change.notices)
         except _OvertakenError:
             return Conflict(self.get(ask.id))
         except apsw.ConstraintError as error:
+            if change.sitting and self.holder(change.sitting.cli, change.sitting.session):
+                return Conflict(self.get(ask.id))
             return self._key_conflict(answer, error)
         if change.erase_secret and ask.token_digest:
             self._db.checkpoint()
@@ -190,6 +195,17 @@ class SqliteAsks:
             self._db.checkpoint()
         return len(old)
 
+    def sittings(self, ask_id: str) -> list[Sitting]:
+        return [_to_sitting(row) for row in self._db.rows(_SQL["sittings_of_ask"], (ask_id,))]
+
+    def sitting(self, sitting_id: str) -> Sitting | None:
+        rows = self._db.rows(_SQL["get_sitting"], (sitting_id,))
+        return _to_sitting(rows[0]) if rows else None
+
+    def holder(self, cli: str, session: str) -> Sitting | None:
+        rows = self._db.rows(_SQL["open_sitting"], (cli, session))
+        return _to_sitting(rows[0]) if rows else None
+
     def woken(self) -> list[str]:
         return [owner for (owner,) in self._db.rows(_SQL["woken"])]
 
@@ -249,6 +265,7 @@ def _to_row(ask: Ask) -> tuple[Any, ...]:
         *_state(ask),
         json.dumps(question.call) if question.call else None,
         ask.deferred,
+        json.dumps(question.session) if question.session else None,
     )
 
 
@@ -289,6 +306,7 @@ def _to_ask(row: Any) -> Ask:
         secret=bool(row[10]),
         requirement=_to_requirement(row[11]),
         call=Call(*json.loads(row[46])) if row[46] else None,
+        session=Terms(*json.loads(row[48])) if row[48] else None,
     )
     clock = Deadlines(
         hard=bool(row[25]),
@@ -325,6 +343,16 @@ def _to_ask(row: Any) -> Ask:
         version=row[45],
         deferred=bool(row[47]),
     )
+
+
+def _sitting_row(sitting: Sitting) -> tuple[Any, ...]:
+    ended = _text(sitting.ended_at)
+    return tuple(sitting._replace(started_at=_text(sitting.started_at), ended_at=ended))  # type: ignore[arg-type]
+
+
+def _to_sitting(row: Any) -> Sitting:
+    found = Sitting(*row)
+    return found._replace(started_at=_time(row[7]), ended_at=_maybe_time(row[9]))
 
 
 def _to_requirement(text: str | None) -> Requirement:

@@ -2,7 +2,7 @@
 -- A new ask. Fails on its id or on the attachable index.
 INSERT INTO asks VALUES (
     NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
 );
 
 -- name: insert_ask_key
@@ -136,3 +136,18 @@ INSERT INTO wakes VALUES (NULL, ?, ?, ?);
 
 -- name: woken
 SELECT owner FROM wakes ORDER BY seq;
+
+-- name: write_sitting
+INSERT INTO sittings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET
+    session = excluded.session, program = excluded.program, ended_at = excluded.ended_at,
+    "end" = excluded."end", trouble = excluded.trouble, transcript = excluded.transcript;
+
+-- name: sittings_of_ask
+SELECT * FROM sittings WHERE ask_id = ? ORDER BY number;
+
+-- name: get_sitting
+SELECT * FROM sittings WHERE id = ?;
+
+-- name: open_sitting
+SELECT * FROM sittings WHERE cli = ? AND session = ? AND session <> '' AND ended_at IS NULL;

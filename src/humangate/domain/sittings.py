@@ -1,0 +1,136 @@
+"""Session asks: a person and an agent work a question out together, in the agent's own program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from humangate.domain.display import age, inert_line
+from humangate.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+ANSWERS = {"approval": "approval", "selection": "choice", "freeform": "text", "structured": "form"}
+"""The kind of answer that each kind of outcome is."""
+
+ENDS = ("left", "time", "failed", "lost", "stopped")
+FAILED = "failed"
+"""How an ask is settled whose session could not be had."""
+VIA = "session"
+GRACE_SECONDS = 60.0
+"""What somebody is given to come to an end when the time of a session is up."""
+
+_FOREVER_SECONDS = 1e9
+
+
+class Terms(NamedTuple):
+    """How a session ask is worked out."""
+
+    answer: str = "text"
+    """What comes of it: `approval`, `choice`, `text` or `form`."""
+    system_prompt: str = ""
+    model: str = "sonnet"
+    cwd: str = ""
+    """Where the session is opened; nothing: where it was asked."""
+    mcp_config: str = ""
+    """A file that names more tools for the agent."""
+    session_seconds: float | None = None
+    """How long people may stay, all their sittings together."""
+    capture_transcript: bool = False
+    resume_session: str = ""
+    """The conversation that it goes on with, as `Session.session_id` names it."""
+    max_attempts: int = 0
+    """After so many sittings that failed nobody tries again; 0: a person decides that."""
+
+
+class Sitting(NamedTuple):
+    """One person's stay in the session of an ask."""
+
+    id: str
+    """All that the session starts carries it in GATE_TURN."""
+    ask_id: str
+    number: int
+    by: str
+    cli: str
+    session: str
+    """The agent's own conversation; empty until it is known."""
+    process: str
+    """Who opened it, and waits for its end."""
+    started_at: datetime
+    program: str = ""
+    """The agent's program, once it runs."""
+    ended_at: datetime | None = None
+    end: str = ""
+    """`left`; `time`: it was up; `failed`: the program did not do it; `lost`: whoever opened it
+    died; `stopped`: the ask was settled meanwhile."""
+    trouble: str = ""
+    """Why it failed."""
+    transcript: str = ""
+
+    @property
+    def conversation(self) -> str:
+        return f"{self.cli}/{self.session}"
+
+
+def make_terms(terms: Terms) -> Terms:
+    """Terms that make sense, or a UsageError that says why they do not."""
+    if terms.answer not in ANSWERS.values():
+        kinds = ", ".join(ANSWERS)
+        raise UsageError(f"{terms.answer!r} is no outcome of a session; there are {kinds}")
+    texts = (terms.system_prompt, terms.model, terms.cwd, terms.mcp_config, terms.resume_session)
+    if not all(isinstance(text, str) for text in texts):
+        raise UsageError("system_prompt, model, cwd, mcp_config and resume_session are texts")
+    seconds, attempts = terms.session_seconds, terms.max_attempts
+    if seconds is not None and not (
+        isinstance(seconds, int | float) and 0 < seconds < _FOREVER_SECONDS
+    ):
+        raise UsageError(f"session_seconds is a number of seconds above 0, not {seconds!r}")
+    if type(attempts) is not int or attempts < 0:
+        raise UsageError(f"max_attempts is a whole number, not {attempts!r}")
+    return terms
+
+
+def seconds_used(sittings: Sequence[Sitting], now: datetime) -> float:
+    """How long people have been in the session so far; of one who died in it nobody knows."""
+    known = [one for one in sittings if one.end != "lost"]
+    return sum((((one.ended_at or now) - one.started_at).total_seconds() for one in known), 0.0)
+
+
+def seconds_left(terms: Terms, sittings: Sequence[Sitting], now: datetime) -> float | None:
+    if terms.session_seconds is None:
+        return None
+    return max(0.0, terms.session_seconds - seconds_used(sittings, now))
+
+
+def conversation(terms: Terms, sittings: Sequence[Sitting], cli: str) -> tuple[str, str] | None:
+    """(program, session) that a new sitting goes on with, if there is one."""
+    for one in reversed(sittings):
+        if one.session:
+            return one.cli, one.session
+    if not terms.resume_session:
+        return None
+    named, slash, session = terms.resume_session.partition("/")
+    return (named, session) if slash else (cli, named)
+
+
+def failures(sittings: Sequence[Sitting]) -> int:
+    return sum(one.end == FAILED for one in sittings)
+
+
+def held(holder: Sitting, orphans: Sequence[int], now: datetime) -> str:
+    """Who is in a session, and what to do about it.
+
+    `orphans` are the processes that live in it though its holder's own is gone.
+    """
+    since = f"{holder.started_at:%Y-%m-%d %H:%M:%S} UTC"
+    ago = age((now - holder.started_at).total_seconds())
+    if orphans:
+        numbers = ", ".join(map(str, orphans))
+        where = f"their gate continue is gone, but process {numbers} of it lives: end that"
+    else:
+        where = f"in process {holder.process.split('/')[1]}: wait until they leave"
+    return (
+        f"{inert_line(holder.by, 80)} has this session open since {since} ({ago} ago), {where}, "
+        f"or answer without it: gate answer {holder.ask_id}"
+    )

@@ -1,0 +1,163 @@
+"""A person's stay in the session of an ask: taking it, one at a time, and giving it back."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from humangate import processes
+from humangate.domain import asks, sittings
+from humangate.domain.asks import make_id, settled_sentence
+from humangate.domain.display import storable
+from humangate.domain.principals import must_be_a_person
+from humangate.domain.requirements import why_not
+from humangate.domain.sittings import GRACE_SECONDS, Sitting, Terms
+from humangate.doors.results import Done
+from humangate.errors import AlreadySettledError, RefusedError, TimedOutError, UsageError
+from humangate.service import asking, claiming
+from humangate.service.sweeping import fall_due
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humangate.domain.asks import Ask, Change
+    from humangate.domain.principals import Caller
+    from humangate.doors.store import Store
+
+_MAY_STAY_SECONDS = 8 * 3600.0
+"""Where nobody said how long a session may last, a deadline leaves so long to who comes."""
+
+_MOST_TRANSCRIPT_CHARACTERS = 4_000_000
+
+
+class Seated(NamedTuple):
+    """A session in a person's hands."""
+
+    ask: Ask
+    sitting: Sitting
+    terms: Terms
+    goes_on: bool
+    """There is a conversation already, and it is resumed."""
+    seconds_left: float | None
+    """Until its time is up, where it is limited."""
+
+
+def sit(store: Store, ask_id: str, caller: Caller, cli: str, session: str) -> Seated:
+    """Take the session of an ask; RefusedError says who has it.
+
+    A new conversation is with this program and has this id; one that was begun goes on.
+    """
+    must_be_a_person(caller, "opens a session")
+    while True:
+        ask = fall_due(store, asking.get(store, ask_id))
+        terms = _terms(ask, caller)
+        now, earlier = store.now(), store.asks.sittings(ask.id)
+        if earlier and not earlier[-1].ended_at:
+            _close_if_left(store, ask, earlier[-1])
+            continue
+        left = sittings.seconds_left(terms, earlier, now)
+        if left == 0:
+            raise TimedOutError(f"the time of {ask.id} is used up: gate answer {ask.id}")
+        begun = sittings.conversation(terms, earlier, cli)
+        cli, session = begun or (cli, session)
+        _must_be_free(store, ask, cli, session)
+        new = Sitting(
+            id=make_id(12, os.urandom(16), "t-"),
+            ask_id=ask.id,
+            number=len(earlier) + 1,
+            by=caller.actor,
+            cli=cli,
+            session=session,
+            process=str(processes.me()),
+            started_at=now,
+        )
+        seconds = GRACE_SECONDS + (_MAY_STAY_SECONDS if left is None else left)
+        change = asks.sit(ask, new, caller, seconds)
+        if isinstance(store.asks.change(change, ask.version), Done):
+            return Seated(change.ask, new, terms, begun is not None, left)
+
+
+def _terms(ask: Ask, caller: Caller) -> Terms:
+    question, origin = ask.question, ask.origin
+    if question.session is None:
+        raise UsageError(f"{ask.id} is no session: answer it with gate answer {ask.id}")
+    if not ask.pending:
+        raise AlreadySettledError(settled_sentence(ask))
+    if reason := why_not(question.requirement, origin.sponsor, origin.session, caller):
+        raise RefusedError(reason)
+    return question.session
+
+
+def _close_if_left(store: Store, ask: Ask, holder: Sitting) -> None:
+    """Close the sitting of somebody whose process died; what was said stays in its log."""
+    lives = processes.lives(processes.parse(holder.process))
+    orphans = [] if lives else processes.marked(("GATE_TURN", holder.id))
+    if lives or orphans:
+        raise RefusedError(sittings.held(holder, orphans, store.now()))
+    lost = holder._replace(ended_at=store.now(), end="lost")
+    store.asks.change(asks.rise(ask, lost, "gate", given_up=False), ask.version)
+
+
+def _must_be_free(store: Store, ask: Ask, cli: str, session: str) -> None:
+    """A conversation has one holder, be it through another ask or the agent of a run."""
+    if other := store.asks.holder(cli, session):
+        _close_if_left(store, asking.get(store, other.ask_id), other)
+    turn = store.runs.holder(cli, session)
+    if turn and (not turn.by or claiming.holds(turn)):
+        raise RefusedError(
+            f"run {turn.run} is at work in the conversation that {ask.id} goes on with: wait until "
+            f"it needs you, or answer without it: gate answer {ask.id}"
+        )
+
+
+def began(store: Store, sitting: Sitting, program: str) -> Sitting:
+    """The agent's program runs, as this process."""
+    after = sitting._replace(program=program)
+    _write(store, sitting.ask_id, lambda ask: asks.at_work(ask, after))
+    return after
+
+
+def rise(
+    store: Store,
+    sitting: Sitting,
+    caller: Caller,
+    end: str,
+    *,
+    trouble: str = "",
+    transcript: str = "",
+    session: str = "",
+) -> Ask:
+    """Give the session back, with how it ended; the ask as it is after that."""
+    closed = sitting._replace(
+        ended_at=store.now(),
+        end=end,
+        trouble=storable(trouble),
+        transcript=storable(transcript)[-_MOST_TRANSCRIPT_CHARACTERS:],
+        session=session or sitting.session,
+    )
+
+    def leave(ask: Ask) -> Change:
+        terms = ask.question.session
+        assert terms, "a sitting is one of a session ask"
+        earlier = [one for one in store.asks.sittings(ask.id) if one.id != sitting.id]
+        failed = sittings.failures([*earlier, closed])
+        given_up = end == sittings.FAILED and 0 < terms.max_attempts <= failed
+        return asks.rise(ask, closed, caller.actor, given_up=given_up)
+
+    return _write(store, sitting.ask_id, leave)
+
+
+def _write(store: Store, ask_id: str, step: Callable[[Ask], Change]) -> Ask:
+    while True:
+        ask = asking.get(store, ask_id)
+        change = step(ask)
+        if isinstance(store.asks.change(change, ask.version), Done):
+            return change.ask
+
+
+def fail(store: Store, ask_id: str, caller: Caller, reason: str) -> Ask:
+    """A person says that nothing will come of a session: its asker gets `failed`."""
+    must_be_a_person(caller, "gives a session up")
+    if asking.get(store, ask_id).question.kind != "session":
+        raise UsageError(f"{ask_id} is no session: gate cancel {ask_id}")
+    return asking.cancel(store, ask_id, caller._replace(via=sittings.FAILED), reason)

@@ -1,0 +1,79 @@
+-- Session asks: how each is worked out, and every stay of a person in one.
+
+ALTER TABLE asks ADD COLUMN terms TEXT;
+
+CREATE TABLE sittings (
+    id TEXT PRIMARY KEY,
+    ask_id TEXT NOT NULL REFERENCES asks (id),
+    number INTEGER NOT NULL,
+    by TEXT NOT NULL,
+    cli TEXT NOT NULL,
+    session TEXT NOT NULL,
+    process TEXT NOT NULL,
+    started_at TEXT NOT NULL,
+    program TEXT NOT NULL,
+    ended_at TEXT,
+    "end" TEXT NOT NULL CHECK ("end" IN ('', 'left', 'time', 'failed', 'lost', 'stopped')),
+    trouble TEXT NOT NULL,
+    transcript TEXT NOT NULL,
+    UNIQUE (ask_id, number)
+) STRICT;
+
+-- One person at a time in a session, and one in a conversation that several asks go on with.
+CREATE UNIQUE INDEX sittings_open ON sittings (ask_id) WHERE ended_at IS NULL;
+CREATE UNIQUE INDEX sittings_held ON sittings (cli, session)
+    WHERE ended_at IS NULL AND session <> '';
+
+DROP VIEW human_interactions;
+
+-- For programs that read the older shape of this record. There `approved` also stands for
+-- an answer that decides nothing, such as a choice; `response` tells what was answered.
+CREATE VIEW human_interactions AS
+SELECT
+    id,
+    owner AS execution_id,
+    CASE kind
+        WHEN 'approval' THEN 'confirmation'
+        WHEN 'choice' THEN 'select'
+        WHEN 'session' THEN 'interactive_session'
+        ELSE 'input'
+    END AS type,
+    prompt,
+    options,
+    CASE
+        WHEN status = 'timed_out' THEN 'timeout'
+        WHEN status = 'answered' THEN coalesce(decision, 'approved')
+        ELSE status
+    END AS status,
+    coalesce(value, json_quote(decision)) AS response,
+    opened_at AS created_at,
+    settled_at AS resolved_at,
+    CASE WHEN terms IS NOT NULL THEN json_object(
+        'systemPrompt', terms ->> '$[1]',
+        'context', json(coalesce(context, 'null')),
+        'model', terms ->> '$[2]',
+        'cwd', coalesce(nullif(terms ->> '$[3]', ''), cwd),
+        'mcpConfig', terms ->> '$[4]',
+        'timeout', CAST(round((terms ->> '$[5]') * 1000) AS INTEGER),
+        'captureTranscript', json(CASE WHEN terms ->> '$[6]' THEN 'true' ELSE 'false' END),
+        'outcomeSchema', json_object(
+            'type', CASE terms ->> '$[0]'
+                WHEN 'choice' THEN 'selection'
+                WHEN 'text' THEN 'freeform'
+                WHEN 'form' THEN 'structured'
+                ELSE 'approval'
+            END,
+            'options', json(options),
+            'schema', json(schema)
+        )
+    ) END AS session_config,
+    (
+        SELECT group_concat(transcript, char(10)) FROM sittings
+        WHERE ask_id = asks.id AND transcript <> ''
+    ) AS session_transcript,
+    (
+        SELECT CAST(round(sum(unixepoch(coalesce(ended_at, settled_at), 'subsec')
+            - unixepoch(started_at, 'subsec')) * 1000) AS INTEGER)
+        FROM sittings WHERE ask_id = asks.id AND "end" <> 'lost'
+    ) AS session_duration
+FROM asks;

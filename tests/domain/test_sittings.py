@@ -1,0 +1,168 @@
+"""Session asks: their terms, their clock, and what came of them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from humangate.domain import asks, deadlines, outcomes, sittings
+from humangate.domain.asks import Ask, Origin, make_question
+from humangate.domain.principals import Caller, person
+from humangate.domain.sittings import Sitting, Terms, make_terms
+from humangate.errors import AlreadySettledError, UsageError
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+ADA = Caller(person("ada"), False, "cli", None, {})
+OPEN = Sitting("t-1", "a-222", 1, "person:ada", "claude", "s1", "boot/7/1", NOW)
+
+
+def later(seconds):
+    return NOW + timedelta(seconds=seconds)
+
+
+def an_ask(answer="approval", terms=None, owner="", expires=None, **more):
+    terms = terms or Terms(answer)
+    question = make_question("session", "Why?", session=terms, **more)
+    clock = deadlines.start(NOW, expires)
+    return Ask("a-222", question, Origin(owner=owner), NOW, "d", deadlines=clock)
+
+
+def ended(sitting, seconds, end="left", **more):
+    return sitting._replace(ended_at=later(seconds), end=end, **more)
+
+
+@pytest.mark.proves("SES-120", "LAW-10", "S0-22")
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ({"answer": "poll"}, "approval, selection, freeform, structured"),
+        ({"model": 3}, "are texts"),
+        ({"session_seconds": 0}, "above 0"),
+        ({"session_seconds": "1"}, "above 0"),
+        ({"session_seconds": 1e9}, "above 0"),
+        ({"max_attempts": -1}, "whole number"),
+        ({"max_attempts": True}, "whole number"),
+    ],
+)
+def test_terms_that_make_no_sense_are_refused(more, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        make_terms(Terms(**more))
+
+
+@pytest.mark.proves("SES-120", "S0-18", "S0-26")
+def test_terms_that_nobody_changed():
+    assert make_terms(Terms()) == ("text", "", "sonnet", "", "", None, False, "", 0)
+    assert make_terms(Terms(session_seconds=0.5, max_attempts=2)).session_seconds == 0.5
+
+
+@pytest.mark.proves("SES-121", "S0-22", "S0-23", "S0-24")
+def test_a_session_is_answered_by_what_comes_of_it():
+    assert an_ask("approval").question.answered_as == "approval"
+    assert make_question("text", "Q").answered_as == "text"
+    with pytest.raises(UsageError, match="needs terms"):
+        make_question("session", "Q")
+    with pytest.raises(UsageError, match="no other kind has them"):
+        make_question("text", "Q", session=Terms())
+    with pytest.raises(UsageError, match="needs options"):
+        an_ask("choice")
+    with pytest.raises(UsageError, match="needs a schema"):
+        an_ask("form")
+    with pytest.raises(UsageError, match="several options"):
+        an_ask("text", multiple=True)
+
+
+@pytest.mark.proves("SES-122", "S0-B28")
+def test_who_comes_is_left_time_by_a_soft_deadline_only():
+    sat = asks.sit(an_ask(expires=60), OPEN, ADA, 3600)
+    assert sat.ask.deadlines.expires_at == later(3600) and sat.ask.version == 2
+    assert sat.events[0][:3] == ("session.opened", "a-222", "person:ada")
+    assert asks.sit(an_ask(expires=9000), OPEN, ADA, 3600).ask.deadlines.expires_at == later(9000)
+    assert asks.sit(an_ask(), OPEN, ADA, 3600).ask.deadlines.expires_at is None
+    hard = deadlines.start(NOW, 60, hard=True)
+    assert deadlines.stay(hard, NOW, 3600) == hard
+    settled = an_ask()._replace(status="answered", settled_at=NOW)
+    with pytest.raises(AlreadySettledError):
+        asks.sit(settled, OPEN, ADA, 1)
+
+
+@pytest.mark.proves("SES-123", "S0-104", "S0-111", "LAW-3")
+def test_only_time_and_the_last_failure_settle_a_session_that_is_left():
+    ask = an_ask(owner="run:1/2")
+    left = asks.rise(ask, ended(OPEN, 5), "person:ada", given_up=False)
+    assert left.ask.pending and left.ask.version == 2 and not left.wakes
+    up = asks.rise(ask, ended(OPEN, 5, "time"), "person:ada", given_up=False)
+    assert (up.ask.status, up.ask.decision, up.ask.settled_via) == ("timed_out", None, "session")
+    assert [event.kind for event in up.events] == ["session.closed", "ask.timed_out"]
+    assert up.wakes == ("run:1/2",) and up.notices[0].kind == "settled"
+    failed = ended(OPEN, 5, "failed", trouble="no claude")
+    gave = asks.rise(ask, failed, "person:ada", given_up=True)
+    assert (gave.ask.status, gave.ask.settled_via) == ("cancelled", "failed")
+    assert "no claude" in gave.ask.note and gave.events[1].kind == "ask.cancelled"
+    assert gave.wakes == ("run:1/2",) and gave.sitting == failed
+    settled = ask._replace(status="answered", settled_at=NOW)
+    late = asks.rise(settled, ended(OPEN, 5, "time"), "person:ada", given_up=True)
+    assert late.ask.status == "answered" and len(late.events) == 1
+
+
+@pytest.mark.proves("SES-124", "S0-21", "S0-B24")
+def test_time_is_counted_over_all_sittings_but_the_lost():
+    two = [ended(OPEN, 5), ended(OPEN, 900, "lost"), OPEN._replace(started_at=later(10))]
+    assert sittings.seconds_used(two, later(13)) == 8
+    assert sittings.seconds_left(Terms(), two, later(13)) is None
+    assert sittings.seconds_left(Terms(session_seconds=10), two, later(13)) == 2
+    assert sittings.seconds_left(Terms(session_seconds=5), two, later(13)) == 0
+    assert sittings.failures([ended(OPEN, 1, "failed"), ended(OPEN, 2)]) == 1
+
+
+@pytest.mark.proves("SES-125", "S0-114")
+def test_a_new_sitting_goes_on_with_the_conversation_there_is():
+    other = OPEN._replace(session="s2", cli="codex")
+    assert sittings.conversation(Terms(), [], "claude") is None
+    assert sittings.conversation(Terms(), [OPEN, other], "claude") == ("codex", "s2")
+    nothing = OPEN._replace(session="")
+    assert sittings.conversation(Terms(), [OPEN, nothing], "claude") == ("claude", "s1")
+    assert sittings.conversation(Terms(resume_session="codex/9"), [], "claude") == ("codex", "9")
+    assert sittings.conversation(Terms(resume_session="9"), [nothing], "claude") == ("claude", "9")
+
+
+@pytest.mark.proves("SES-126")
+def test_who_has_it_and_what_to_do():
+    assert "in process 7: wait" in sittings.held(OPEN, [], later(90))
+    assert "process 8, 9 of it lives" in sittings.held(OPEN, [8, 9], later(90))
+    assert "gate answer a-222" in sittings.held(OPEN, [], later(90))
+
+
+@pytest.mark.proves("S0-27", "S0-28", "S0-29", "S0-30", "S0-47", "S0-B6", "S0-B7", "S0-B25")
+@pytest.mark.parametrize(
+    ("status", "via", "decision", "word"),
+    [
+        ("answered", "cli", "approved", "completed"),
+        ("answered", "cli", "rejected", "completed"),
+        ("cancelled", "cli", None, "cancelled"),
+        ("cancelled", "failed", None, "failed"),
+        ("timed_out", "deadline", None, "timeout"),
+        ("timed_out", "session", None, "timeout"),
+        ("pending", "", None, "pending"),
+    ],
+)
+def test_what_came_of_a_session(status, via, decision, word):
+    ask = an_ask()._replace(status=status, settled_via=via, decision=decision)
+    result = outcomes.outcome(ask, None, [ended(OPEN, 3), ended(OPEN, 4)])
+    assert (result.outcome, result.decision, result.response) == (word, decision, decision)
+    assert (result.duration_ms, result.attempts, result.session_id) == (7000, 2, "claude/s1")
+    assert result.transcript is None
+    with pytest.raises(TypeError, match="neither true nor false"):
+        bool(result)
+
+
+@pytest.mark.proves("S0-29", "S0-28")
+def test_what_was_said_only_when_it_was_wanted():
+    terms = Terms("choice", capture_transcript=True)
+    ask = an_ask(terms=terms, options=("A", "Other…"))._replace(status="answered")
+    said = [ended(OPEN, 1, transcript="one"), ended(OPEN, 1), ended(OPEN, 2, transcript="two")]
+    result = outcomes.outcome(ask, {"other": "mine"}, said)
+    assert (result.transcript, result.response) == ("one\ntwo", "mine")
+    form = an_ask("form", schema={})._replace(status="answered")
+    nobody = outcomes.outcome(form, {"a": 1})
+    assert (nobody.response, nobody.duration_ms, nobody.session_id) == ({"a": 1}, 0, "")

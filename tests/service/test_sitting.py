@@ -1,0 +1,214 @@
+"""Taking the session of an ask and giving it back, on every store."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from humangate import processes
+from humangate.domain.answers import Given
+from humangate.domain.asks import Origin
+from humangate.domain.principals import Caller, Sighting, person
+from humangate.domain.sittings import Terms
+from humangate.errors import (
+    AgentRefusedError,
+    AlreadySettledError,
+    RefusedError,
+    TimedOutError,
+    UsageError,
+)
+from humangate.service import answering, asking, enrolling, sitting, sweeping, waiting
+from humangate.service.asking import Request
+from humangate.testing import FakeClock, MemoryStore
+from humangate.wiring import open_throwaway_store
+
+ADA, BOB = (Caller(person(name), False, "cli", None, {}) for name in ("ada", "bob"))
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request, tmp_path):
+    clock = FakeClock()
+    if request.param == "memory":
+        yield MemoryStore(clock)
+        return
+    made = open_throwaway_store(str(tmp_path / "gate.db"), clock)
+    made.clock = clock
+    yield made
+    made.close()
+
+
+def asked(store, terms=None, **more):
+    request = Request("Is the schema good?", "session", session=terms or Terms("approval"), **more)
+    return asking.ask(store, request, Origin(cwd="/p"), ADA).ask
+
+
+def sit(store, ask, who=ADA, session="s1"):
+    return sitting.sit(store, ask.id, who, "claude", session)
+
+
+def result(store, ask):
+    found = asking.get(store, ask.id)
+    return waiting.outcome(store, found, found.value)
+
+
+@pytest.mark.proves("SES-127", "S0-106", "S0-108", "S0-B27", "LAW-2")
+def test_one_person_at_a_time_has_the_session(store):
+    ask = asked(store)
+    seated = sit(store, ask)
+    assert (seated.goes_on, seated.seconds_left, seated.sitting.number) == (False, None, 1)
+    with pytest.raises(RefusedError, match="person:ada has this session open"):
+        sit(store, ask, BOB, "s2")
+    began = sitting.began(store, seated.sitting, "boot/9/1")
+    assert store.asks.sitting(began.id) == began and began.program == "boot/9/1"
+    assert sitting.rise(store, began, ADA, "left").pending
+    again = sit(store, ask, BOB, "s2")
+    assert (again.goes_on, again.sitting.session, again.sitting.number) == (True, "s1", 2)
+    kept = store.asks.sittings(ask.id)
+    assert [(one.by, one.end) for one in kept] == [("person:ada", "left"), ("person:bob", "")]
+    kinds = [entry.event.kind for entry in store.audit.entries()]
+    assert kinds == ["ask.opened", "session.opened", "session.closed", "session.opened"]
+
+
+@pytest.mark.proves("SES-128", "S0-B23")
+def test_the_session_of_who_died_is_free_again_once_all_of_it_is_gone(store):
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    dead = str(processes.identify(child.pid))
+    child.communicate(b"\n")
+    ask = asked(store)
+    seated = sit(store, ask)
+    gone = seated.sitting._replace(process=dead)
+    sitting.began(store, gone, "")
+    if isinstance(store, MemoryStore):
+        held = gone
+    else:
+        # Who opened it is written once; here it is somebody else's.
+        with store.transaction():
+            store.connection.write("UPDATE sittings SET process = ?", (dead,))
+        held = store.asks.sittings(ask.id)[0]
+    assert held.process == dead
+    orphan = subprocess.Popen(
+        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env={"GATE_TURN": held.id}
+    )
+    try:
+        with pytest.raises(RefusedError, match=f"process {orphan.pid} of it lives"):
+            sit(store, ask, BOB)
+    finally:
+        orphan.communicate(b"\n")
+    again = sit(store, ask, BOB)
+    assert again.goes_on and [s.end for s in store.asks.sittings(ask.id)] == ["lost", ""]
+
+
+@pytest.mark.proves("SES-129", "S0-114", "LAW-2")
+def test_a_conversation_has_one_holder_whichever_ask_brought_them(store):
+    first = asked(store)
+    held = sit(store, first)
+    second = asked(store, Terms("text", resume_session="claude/s1"))
+    with pytest.raises(RefusedError, match=f"gate answer {first.id}"):
+        sit(store, second)
+    sitting.rise(store, held.sitting, ADA, "left")
+    assert sit(store, second, session="s9").sitting.session == "s1"
+
+
+@pytest.mark.proves("SES-130", "S0-111", "S0-104")
+def test_time_that_is_up_settles_it_and_never_approves(store):
+    ask = asked(store, Terms("approval", session_seconds=100))
+    first = sit(store, ask)
+    store.clock.advance(40)
+    sitting.rise(store, first.sitting, ADA, "left")
+    second = sit(store, ask)
+    assert second.seconds_left == 60
+    store.clock.advance(60)
+    after = sitting.rise(store, second.sitting, ADA, "time", transcript="so far")
+    assert (after.status, after.decision) == ("timed_out", None)
+    assert (result(store, ask).outcome, result(store, ask).duration_ms) == ("timeout", 100_000)
+    with pytest.raises(AlreadySettledError):
+        sit(store, ask)
+
+
+@pytest.mark.proves("SES-130")
+def test_whose_time_is_used_up_can_still_answer(store):
+    ask = asked(store, Terms("approval", session_seconds=10))
+    seated = sit(store, ask)
+    store.clock.advance(11)
+    sitting.rise(store, seated.sitting, ADA, "left")
+    with pytest.raises(TimedOutError, match=f"gate answer {ask.id}"):
+        sit(store, ask)
+    answering.answer(store, ask.id, ADA, Given("no"))
+    assert (result(store, ask).outcome, result(store, ask).response) == ("completed", "rejected")
+
+
+@pytest.mark.proves("SES-122", "S0-B28", "LAW-1")
+def test_a_deadline_waits_for_who_is_there_and_settles_when_nobody_comes(store):
+    alone = asked(store, expires_seconds=60)
+    ask = asked(store, Terms("text", session_seconds=600), expires_seconds=60)
+    seated = sit(store, ask)
+    store.clock.advance(300)
+    sweeping.sweep(store)
+    assert result(store, alone).outcome == "timeout"
+    assert result(store, ask).outcome == "pending"
+    sitting.rise(store, seated.sitting, ADA, "left")
+    store.clock.advance(700)
+    sweeping.sweep(store)
+    assert result(store, ask).outcome == "timeout"
+
+
+@pytest.mark.proves("SES-131", "S0-B25")
+def test_failed_attempts_are_kept_and_the_last_one_settles(store):
+    ask = asked(store, Terms("text", max_attempts=2))
+    first = sitting.rise(store, sit(store, ask).sitting, ADA, "failed", trouble="no claude\x00")
+    assert first.pending
+    after = sitting.rise(store, sit(store, ask).sitting, BOB, "failed", trouble="no login")
+    assert after.status == "cancelled"
+    assert (result(store, ask).outcome, result(store, ask).attempts) == ("failed", 2)
+    assert [one.trouble for one in store.asks.sittings(ask.id)] == ["no claude\ufffd", "no login"]
+
+
+@pytest.mark.proves("SES-131", "S0-B26", "LAW-3")
+def test_a_person_closes_it_as_failed(store):
+    ask = asked(store)
+    agent = ADA._replace(agent=Sighting("claude", "s", "CLAUDECODE is set"))
+    with pytest.raises(AgentRefusedError):
+        sitting.fail(store, ask.id, agent, "it will not work")
+    sitting.fail(store, ask.id, ADA, "it will not work")
+    assert (result(store, ask).outcome, result(store, ask).note) == ("failed", "it will not work")
+    text = asking.ask(store, Request("Why?"), Origin(), ADA).ask
+    with pytest.raises(UsageError, match="is no session"):
+        sitting.fail(store, text.id, ADA, "")
+
+
+@pytest.mark.proves("SES-132", "LAW-3", "S0-B34")
+def test_who_may_not_decide_may_not_sit(store):
+    ask = asked(store)
+    agent = ADA._replace(agent=Sighting("claude", "s", "CLAUDECODE is set"))
+    with pytest.raises(AgentRefusedError, match="opens a session"):
+        sit(store, ask, agent)
+    text = asking.ask(store, Request("Why?"), Origin(), ADA).ask
+    with pytest.raises(UsageError, match="is no session"):
+        sit(store, text)
+
+
+@pytest.mark.proves("SES-133", "S0-115", "S0-B34")
+def test_participants_come_in_turn_and_all_of_them_decide(store):
+    for name in ("ada", "bob"):
+        enrolling.add(store, ADA, name)
+    ada, bob = ADA._replace(verified=True), BOB._replace(verified=True)
+    ask = asked(store, requirement={"all": ["ada", "bob"]})
+    with pytest.raises(RefusedError, match="personal token"):
+        sit(store, ask)
+    for who, pending in ((ada, True), (bob, False)):
+        seated = sit(store, ask, who)
+        sitting.rise(store, seated.sitting, who, "left")
+        after = answering.answer(store, ask.id, who, Given("yes"))[1]
+        assert after.pending == pending
+    assert (result(store, ask).response, result(store, ask).attempts) == ("approved", 2)
+
+
+@pytest.mark.proves("SES-134")
+def test_a_session_that_is_settled_elsewhere_can_be_left(store):
+    ask = asked(store)
+    seated = sit(store, ask)
+    answering.answer(store, ask.id, BOB, Given("yes"))
+    after = sitting.rise(store, seated.sitting, ADA, "stopped")
+    assert (after.status, after.settled_by) == ("answered", "person:bob")
