@@ -40,18 +40,19 @@ def environ(run_id: int, turn_id: str, folder: str, role: str) -> dict[str, str]
 
 def write_context(folder: str, words: str) -> None:
     """What was said in the run so far; a new file in the old one's place, never through a link."""
-    with _opened(folder, _PAPERS) as papers:
+    with _opened(folder, _PAPERS) as papers, _opened(folder, _PAPERS, _SIGNALS) as drafts:
         # Papers are no part of anybody's commits.
-        _write(papers, ".gitignore", "*\n")
-        _write(papers, os.path.basename(CONTEXT), words)
+        _write(papers, drafts, ".gitignore", "*\n")
+        _write(papers, drafts, os.path.basename(CONTEXT), words)
 
 
-def _write(folder: int, name: str, words: str) -> None:
+def _write(folder: int, drafts: int, name: str, words: str) -> None:
+    """Written beside, among what is named by chance: somebody killed here leaves it there."""
     new = f"{name}-{os.urandom(6).hex()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(new, flags, 0o644, dir_fd=folder), "w", encoding="utf-8") as file:
+    with os.fdopen(os.open(new, flags, 0o644, dir_fd=drafts), "w", encoding="utf-8") as file:
         file.write(words)
-    os.rename(new, name, src_dir_fd=folder, dst_dir_fd=folder)
+    os.rename(new, name, src_dir_fd=drafts, dst_dir_fd=folder)
 
 
 def text(folder: str, role: str, turn_id: str) -> str | None:
