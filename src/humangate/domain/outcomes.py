@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from humangate.domain.asks import Ask, Origin, Question
 from humangate.domain.calls import shown
 from humangate.domain.sittings import FAILED, seconds_used
 from humangate.errors import CancelledError, NotAnsweredError, TimedOutError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Sequence
 
-    from humangate.domain.asks import Ask
     from humangate.domain.sittings import Sitting
+
+_NOT_ASKED = Ask("", Question("approval", ""), Origin(), datetime.min.replace(tzinfo=UTC), "")
 
 
 class Outcome:
@@ -50,9 +52,12 @@ class Outcome:
 
 
 class Approval(Outcome):
-    """True when, and only when, a person approved."""
+    """True when, and only when, a person approved.
 
-    def __init__(self, ask: Ask, _: Any) -> None:
+    Of no ask at all it is what a session is to end with: `outcome=Approval()`.
+    """
+
+    def __init__(self, ask: Ask = _NOT_ASKED, _: Any = None) -> None:
         super().__init__(ask, ask.decision)
         self.decision: str | None = ask.decision
         """`approved`, `rejected`, or None when nobody decided."""
@@ -76,10 +81,7 @@ class Choice(Outcome):
 
     @property
     def value(self) -> Any:
-        chosen = super().value
-        if isinstance(chosen, list):
-            return [one["other"] if isinstance(one, dict) else one for one in chosen]
-        return chosen["other"] if isinstance(chosen, dict) else chosen
+        return _in_words(super().value)
 
     @property
     def is_other(self) -> bool:
@@ -100,12 +102,15 @@ class Session(Outcome):
     """What a person and an agent came to, and how long it took them."""
 
     def __init__(self, ask: Ask, value: Any, sittings: Sequence[Sitting]) -> None:
-        super().__init__(ask, ask.decision if ask.question.answered_as == "approval" else value)
+        kind = ask.question.answered_as
+        words = _in_words(value) if kind == "choice" else value
+        super().__init__(ask, ask.decision if kind == "approval" else words)
+        self._shape: Callable[[Any], Any] | None = None
         self.decision: str | None = ask.decision
         """`approved` or `rejected`, where that was asked; None when nobody decided."""
         failed = ask.status == "cancelled" and ask.settled_via == FAILED
-        words = {"answered": "completed", "timed_out": "timeout"}
-        self.outcome: str = FAILED if failed else words.get(ask.status, ask.status)
+        names = {"answered": "completed", "timed_out": "timeout"}
+        self.outcome: str = FAILED if failed else names.get(ask.status, ask.status)
         """`completed`, `cancelled`, `timeout` or `failed`; `pending` while nobody has decided."""
         self.attempts = len(sittings)
         """How often somebody opened it."""
@@ -120,10 +125,25 @@ class Session(Outcome):
 
     @property
     def response(self) -> Any:
-        """The decision, option, text or form; None when there is none."""
-        if self.status != "answered" or not isinstance(self._value, dict):
+        """The decision, option, text or form as its asker wants it; None when there is none.
+
+        An InvalidAnswerError when the asker's own class refuses it; `value` is what was answered.
+        """
+        if self._value is None or self._shape is None:
             return self._value
-        return self._value["other"] if list(self._value) == ["other"] else self._value
+        return self._shape(self._value)
+
+    def shaped(self, shape: Callable[[Any], Any]) -> Session:
+        """The same, with a response of the shape that was wanted."""
+        self._shape = shape
+        return self
+
+
+def _in_words(chosen: Any) -> Any:
+    """What was chosen, with what people wrote of their own as plain text."""
+    if isinstance(chosen, list):
+        return [_in_words(one) for one in chosen]
+    return chosen["other"] if isinstance(chosen, dict) else chosen
 
 
 _OUTCOMES: dict[str, type[Outcome]] = {"approval": Approval, "choice": Choice, "form": Form}

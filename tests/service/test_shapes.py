@@ -1,0 +1,366 @@
+"""Shapes: what an asker wants to get back, as a form for people and as a value for the asker."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+from collections import namedtuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum, IntEnum
+from typing import (  # noqa: UP035 - old spellings are shapes too
+    Annotated,
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    NewType,
+    NotRequired,
+    Optional,
+    Required,
+    Tuple,
+    TypedDict,
+    TypeVar,
+    Union,
+)
+
+import pydantic
+import pytest
+import typing_extensions
+from hypothesis import given, strategies as st
+
+from humangate.domain.forms import check_form, check_schema
+from humangate.domain.outcomes import Approval
+from humangate.errors import InvalidAnswerError, UsageError
+from humangate.shapes import Freeform, Selection, Structured, schema_of, shaped, wish
+
+T = TypeVar("T")
+Euros = NewType("Euros", int)
+Alias = typing_extensions.TypeAliasType("Alias", int | str)
+Pair = namedtuple("Pair", "a b")  # noqa: PYI024 - likewise
+Circle = NewType("Circle", list)
+Circle.__supertype__ = list[Circle]
+
+
+class Severity(Enum):
+    LOW = "low"
+    HIGH = "high"
+
+
+class Level(IntEnum):
+    ONE = 1
+    TWO = 2
+
+
+class Colour(Enum):
+    NONE = None
+    RGB = (1, 2)
+
+
+@dataclass
+class Finding:
+    file: str
+    line: int = 1
+    severity: Severity = Severity.LOW
+
+
+@dataclass(frozen=True)
+class Review:
+    approved: bool
+    notes: str = field(metadata={"description": "what you saw"})
+    score: float = 0.5
+    findings: list[Finding] = field(default_factory=list)
+    worst: Finding | None = None
+    seen_at: str = field(default="now", init=False)
+
+
+class Step(TypedDict):
+    name: str
+    done: NotRequired[bool]
+
+
+class Plan(Step, total=False):
+    cost: Required[Euros]
+    tags: Annotated[set[str], 7, "one word each"]
+
+
+class Point(NamedTuple):
+    x: int
+    y: int = 0
+
+
+@dataclass
+class Node:
+    name: str
+    children: list[Node] = field(default_factory=list)
+
+
+@dataclass
+class Tree:
+    root: Node
+    other: Node | None = None
+
+
+@dataclass
+class Picky:
+    age: int
+
+    def __post_init__(self):
+        if self.age < 18:
+            raise ValueError("too young")
+
+
+class Owner(pydantic.BaseModel):
+    name: str
+    at: datetime | None = None
+
+
+class Strict(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(strict=True)
+    kind: Literal["strict"]
+    owner: Owner
+    others: dict[str, Owner] = {}
+    words: set[str] = set()
+    pair: tuple[Owner, int] | None = None
+
+
+class Open(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="allow")
+    name: str = "x"
+
+
+class Unsaid(pydantic.BaseModel):
+    call: type
+
+
+@dataclass
+class Mixed:
+    owner: Owner
+    strict: Strict | None = None
+
+
+CASES = [
+    (str, "a", "a"),
+    (int, 1.0, 1),
+    (float, 2, 2.0),
+    (bool, True, True),
+    (None, None, None),
+    (Any, {"a": [1]}, {"a": [1]}),
+    (Euros, 3, 3),
+    (Alias, "x", "x"),
+    (list, [1, "a"], [1, "a"]),
+    (Sequence[int], [1], [1]),
+    (set[int], [1, 2], {1, 2}),
+    (frozenset[str], ["a"], frozenset({"a"})),
+    (tuple, [1, "a"], (1, "a")),
+    (Tuple, [1, "a"], (1, "a")),  # noqa: UP006 - likewise
+    (tuple[()], [], ()),
+    (tuple[int, Point], [1, {"x": 2}], (1, Point(2))),
+    (tuple[Point, ...], [{"x": 2}, {"x": 3, "y": 4}], (Point(2), Point(3, 4))),
+    (dict, {"a": 1}, {"a": 1}),
+    (Mapping[str, Point], {"a": {"x": 1}}, {"a": Point(1)}),
+    (Literal["a", 1, None], 1.0, 1),  # noqa: PYI061 - likewise
+    (Literal[True, 1], 1, 1),
+    (Literal[Severity.HIGH], "high", Severity.HIGH),
+    (Severity, "low", Severity.LOW),
+    (Level, 2.0, Level.TWO),
+    (Optional[int], None, None),  # noqa: UP045 - likewise
+    (Union[int, str], "1", "1"),  # noqa: UP007 - likewise
+    (bool | int, 1, 1),
+    (Point | Finding, {"file": "a.py"}, Finding("a.py")),
+    (Pair, {"a": 1, "b": "x"}, Pair(1, "x")),
+    (Plan, {"name": "a", "cost": 1, "tags": ["x"]}, {"name": "a", "cost": 1, "tags": {"x"}}),
+    (Tree, {"root": {"name": "a", "children": [{"name": "b"}]}}, Tree(Node("a", [Node("b")]))),
+    (Owner, {"name": "Ada", "at": "2026-01-01T00:00:00Z"}, Owner(name="Ada", at="2026-01-01T00:00:00Z")),
+    (
+        Strict,
+        {"kind": "strict", "owner": {"name": "Ada"}, "words": ["a"], "pair": [{"name": "Bob"}, 1]},
+        Strict(kind="strict", owner=Owner(name="Ada"), words={"a"}, pair=(Owner(name="Bob"), 1)),
+    ),
+    (Mixed, {"owner": {"name": "Ada"}}, Mixed(Owner(name="Ada"))),
+    (list[Open], [{"name": "a", "more": 1}], [Open(name="a", more=1)]),
+]  # fmt: skip
+
+
+@pytest.mark.proves("SES-20", "S0-24", "S0-105")
+@pytest.mark.parametrize(("shape", "value", "wanted"), CASES, ids=lambda one: str(one)[:30])
+def test_what_fits_the_form_becomes_the_value(shape, value, wanted):
+    schema = json.loads(json.dumps(schema_of(shape)))
+    check_schema(schema)
+    check_form(schema, value)
+    made = shaped(shape, value)
+    assert made == wanted and type(made) is type(wanted)
+
+
+@pytest.mark.proves("SES-20", "S0-32", "S0-B10", "S0-B18")
+def test_a_dataclass_says_which_fields_there_are_and_comes_back():
+    schema = schema_of(Review)
+    assert schema["required"] == ["approved", "notes"]
+    assert list(schema["properties"]) == ["approved", "notes", "score", "findings", "worst"]
+    assert schema["properties"]["notes"] == {"type": "string", "description": "what you saw"}
+    assert schema["properties"]["score"] == {"type": "number", "default": 0.5}
+    finding = schema["properties"]["findings"]["items"]
+    assert finding["properties"]["severity"] == {"enum": ["low", "high"], "default": "low"}
+    assert not schema["additionalProperties"] and not finding["additionalProperties"]
+    given = {"approved": False, "notes": "leaks", "worst": {"file": "a.py", "severity": "high"}}
+    worst = Finding("a.py", 1, Severity.HIGH)
+    assert shaped(Review, given) == Review(False, "leaks", worst=worst)
+
+
+@pytest.mark.proves("SES-20")
+def test_a_typed_dict_tells_what_may_be_left_out():
+    schema = schema_of(Plan)
+    assert sorted(schema["required"]) == ["cost", "name"]
+    assert schema["properties"]["tags"]["description"] == "one word each"
+    assert schema["properties"]["tags"]["uniqueItems"] and not schema["additionalProperties"]
+
+
+@pytest.mark.proves("SES-20")
+def test_classes_that_lead_back_to_themselves_are_shared():
+    assert schema_of(Node)["$ref"] == "#/$defs/Node"
+    twin = dataclasses.make_dataclass("Node", [("name", str)])
+    twin.__annotations__["next"] = twin | None
+    twin = dataclass(twin)
+    both = dataclasses.make_dataclass("Both", [("one", Node), ("two", twin)])
+    schema = schema_of(both)
+    assert sorted(schema["$defs"]) == ["Node", "Node_"]
+    check_form(
+        schema, {"one": {"name": "a"}, "two": {"name": "b", "next": {"name": "c", "next": None}}}
+    )
+    with pytest.raises(InvalidAnswerError):
+        check_form(schema, {"one": {"name": "a"}, "two": {"name": "b"}})
+
+
+@pytest.mark.proves("SES-21")
+def test_a_pydantic_model_takes_nothing_but_its_fields_unless_it_says_so():
+    schema = schema_of(Strict)
+    assert schema["additionalProperties"] is False
+    assert {one["additionalProperties"] for one in schema["$defs"].values()} == {False}
+    assert schema_of(Open)["additionalProperties"] is True
+    with pytest.raises(InvalidAnswerError, match="more"):
+        shaped(Mixed, {"owner": {"name": "Ada", "more": 1}})
+
+
+@pytest.mark.proves("SES-21")
+def test_what_a_class_itself_refuses_is_told_as_an_invalid_answer():
+    with pytest.raises(InvalidAnswerError, match="becomes no Picky: too young"):
+        shaped(Picky, {"age": 3})
+    with pytest.raises(InvalidAnswerError, match=r"becomes no Owner.*(?s:.)*at"):
+        shaped(Owner, {"name": "Ada", "at": "soon"})
+    with pytest.raises(InvalidAnswerError, match="becomes no float"):
+        shaped(float, 10**400)
+    with pytest.raises(InvalidAnswerError, match="does not fit"):
+        shaped(Finding, {"file": 3})
+
+
+def hidden_names():
+    class Inner(NamedTuple):
+        x: int
+
+    @dataclass
+    class Outer:
+        inner: Inner
+
+    return Outer
+
+
+@dataclass
+class Box(Generic[T]):
+    inside: T
+
+
+@dataclass
+class Needs:
+    other: dataclasses.InitVar[int]
+
+
+@pytest.mark.proves("SES-22", "LAW-10")
+@pytest.mark.parametrize(
+    ("shape", "sentence"),
+    [
+        (datetime, "datetime has no JSON Schema: build it of str"),
+        (dict[int, str], "keys of a JSON object are texts"),
+        (Literal[b"x"], "JSON has no word for b'x'"),
+        (Colour, r"Colour: JSON has no word for \(1, 2\)"),
+        (Box, "~T has no JSON Schema"),
+        (Box[int], "has no JSON Schema"),
+        (Review(True, ""), "has no JSON Schema"),
+        ("Review", "Review has no JSON Schema"),
+        (hidden_names(), "Inner.*is not defined.*at the top"),
+        (Needs, "Needs has an InitVar"),
+        (Circle, "leads back to itself"),
+        (Unsaid, "Unsaid has no JSON Schema"),
+    ],
+)
+def test_what_json_schema_cannot_say_is_refused_at_once(shape, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        schema_of(shape)
+
+
+@pytest.mark.proves("SES-22", "S0-24")
+def test_a_json_schema_is_taken_as_it_is():
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    assert schema_of(schema) is schema and shaped(schema, {"n": 1.0}) == {"n": 1.0}
+
+
+@pytest.mark.proves("SES-20")
+@given(value=st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+))  # fmt: skip
+def test_what_does_not_fit_a_form_becomes_nothing_else(value):
+    try:
+        check_form(schema_of(Review), value)
+        fits = True
+    except InvalidAnswerError:
+        fits = False
+    try:
+        assert isinstance(shaped(Review, value), Review) and fits
+    except InvalidAnswerError:
+        assert not fits
+
+
+@pytest.mark.proves("SES-23", "S0-22", "S0-23", "S0-78")
+def test_an_outcome_is_an_approval_a_selection_a_text_or_a_structure():
+    assert wish(None).answered_as == wish(Freeform()).answered_as == "text"
+    assert wish(Approval()).answered_as == "approval"
+    chosen = wish(Selection(["Red", "Blue"], multiple=True))
+    assert (chosen.answered_as, chosen.options, chosen.multiple) == (
+        "choice",
+        ("Red", "Blue"),
+        True,
+    )
+    form = wish(Structured(Review))
+    assert (form.answered_as, form.schema) == ("form", schema_of(Review))
+    assert form.granted({"approved": True, "notes": ""}) == Review(True, "")
+    assert chosen.granted(["Red"]) == ["Red"]
+
+
+@pytest.mark.proves("SES-23", "LAW-10")
+@pytest.mark.parametrize(
+    "outcome", [Approval, Review, "approval", {"type": "object"}, Selection("AB")]
+)
+def test_what_is_no_outcome_is_told_which_there_are(outcome):
+    with pytest.raises(UsageError, match=r"Approval\(\), Selection|options are a list"):
+        wish(outcome)
+
+
+@pytest.mark.proves("SES-23", "LAW-3")
+def test_an_approval_that_nobody_was_asked_for_is_no_approval():
+    assert not Approval() and Approval().decision is None and Approval().status == "pending"
+
+
+@pytest.mark.proves("SES-21")
+def test_nobody_pays_for_pydantic_who_has_no_model_of_it():
+    program = (
+        "import sys; from humangate.shapes import schema_of; schema_of(list[int]);"
+        "print([n for n in ('pydantic', 'dataclasses') if n in sys.modules])"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert "pydantic" not in ran.stdout
