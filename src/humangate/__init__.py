@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from humangate.flows import (
         ask,
+        ask_interactive,
         context,
         flow,
         log,
@@ -44,8 +45,8 @@ if TYPE_CHECKING:
     from humangate.gate import Gate
 
 _FLOWS = (
-    *("ask", "context", "flow", "log", "now", "parallel", "pause", "random", "read", "run"),
-    *("sleep", "step", "stuck"),
+    *("ask", "ask_interactive", "context", "flow", "log", "now", "parallel", "pause", "random"),
+    *("read", "run", "sleep", "step", "stuck"),
 )
 # Given lazily: whoever imports humangate to ask one thing pays for that thing only.
 _HOMES = {
@@ -84,6 +85,7 @@ __all__ = [
     "TimedOutError",
     "UsageError",
     "ask",
+    "ask_interactive",
     "context",
     "flow",
     "log",

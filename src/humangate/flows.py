@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Unpack
 
-    from humangate.domain.outcomes import Approval, Outcome
+    from humangate.domain.outcomes import Approval, Outcome, Session
     from humangate.domain.signals import Signal
     from humangate.gate import AskOptions
+    from humangate.interactive import InteractiveOptions
     from humangate.service.journalling import Branch
 
 _T = TypeVar("_T")
@@ -114,6 +115,19 @@ def ask(
     kind = "choice" if options and kind == "text" else kind
     request = Request(prompt, kind, tuple(options), **_request(more))
     return _made("ask", calling.ask, request)
+
+
+def ask_interactive(prompt: str, **options: Unpack[InteractiveOptions]) -> Session:
+    """A question that a person works out with an agent, in the agent's own program.
+
+    What came of it, whatever that is: `.outcome` says, and `.response` is what `outcome=` asked for.
+    """
+    # Imported here: most flows open no sessions.
+    from humangate import interactive
+
+    request, wanted = interactive.request(prompt, options)
+    result = cast("Session", _made("ask_interactive", calling.ask, request))
+    return result.shaped(wanted.granted)
 
 
 def _request(more: Any) -> dict[str, Any]:

@@ -32,9 +32,9 @@ class Terms(NamedTuple):
     system_prompt: str = ""
     model: str = "sonnet"
     cwd: str = ""
-    """Where the session is opened; nothing: where it was asked."""
+    """Where the session is opened, seen from where it was asked; nothing: there."""
     mcp_config: str = ""
-    """A file that names more tools for the agent."""
+    """A file that names more tools for the agent, seen from where it was asked."""
     session_seconds: float | None = None
     """How long people may stay, all their sittings together."""
     capture_transcript: bool = False

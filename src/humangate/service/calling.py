@@ -172,7 +172,8 @@ def ask(branch: Branch, request: Request) -> Outcome:
     """A question to a person, of any kind."""
     if request.secret or has_hidden(request.schema):
         raise UsageError("a secret cannot stand in a journal: ask for it in a step, with gate.ask")
-    name = "pause" if request.kind == "approval" else "ask"
+    answer = request.session.answer if request.session else request.kind
+    name = "pause" if answer == "approval" else "ask"
     arguments = request._asdict()
     if request.session is None:
         # A journal that was begun before there were sessions still fits.
@@ -239,7 +240,8 @@ def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = ""
 
 def _heeded(branch: Branch, call: FlowCall, ask: Ask) -> Ask:  # noqa: RET503 - halt never returns
     """An ask that was answered; what a timeout does is the flow's own word."""
-    if ask.status == "answered":
+    # What became of a session is its flow's to look at.
+    if ask.status == "answered" or ask.question.kind == "session":
         return ask
     if ask.status == "timed_out":
         terms = branch.drive.terms

@@ -41,6 +41,15 @@ class Seated(NamedTuple):
     seconds_left: float | None
     """Until its time is up, where it is limited."""
 
+    @property
+    def cwd(self) -> str:
+        return os.path.join(self.ask.origin.cwd, self.terms.cwd)
+
+    @property
+    def mcp_config(self) -> str:
+        named = self.terms.mcp_config
+        return os.path.join(self.ask.origin.cwd, named) if named else ""
+
 
 def sit(store: Store, ask_id: str, caller: Caller, cli: str, session: str) -> Seated:
     """Take the session of an ask; RefusedError says who has it.

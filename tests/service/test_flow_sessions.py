@@ -1,0 +1,148 @@
+"""Session asks in flows: they park, and what came of them is recorded."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from tests.conftest import a_person
+from tests.flow_harness import each_house, house, real_house
+
+from humangate import Approval, UsageError, ask_interactive, flow
+from humangate.domain.sittings import Terms
+from humangate.service import asking, running, sitting
+from humangate.shapes import Selection, Structured
+
+__all__ = ["each_house", "house", "real_house"]
+
+
+@dataclasses.dataclass
+class Review:
+    approved: bool
+    notes: str = ""
+
+
+@flow
+def reviewed(prompt):
+    result = ask_interactive(
+        "Is this safe?",
+        context={"findings": ["a", "b"]},
+        system_prompt="You help a security engineer.",
+        outcome=Structured(Review),
+        capture_transcript=True,
+        session_seconds=600,
+    )
+    if result.outcome != "completed":
+        return [result.outcome, result.response, result.note]
+    return [type(result.response).__name__, result.response.notes, result.transcript]
+
+
+@flow
+def gated(prompt):
+    result = ask_interactive("May it go out?", outcome=Approval())
+    return [result.outcome, result.response]
+
+
+def only_ask(house):
+    return asking.only_ask(house.store, house.run_id)
+
+
+@pytest.mark.proves(
+    "SES-135", "S0-3", "S0-13", "S0-17", "S0-32", "S0-90", "S0-92", "S0-B9", "S0-B10"
+)
+def test_a_flow_waits_for_a_session_and_gets_the_typed_value(each_house):
+    house = each_house
+    assert house.go(reviewed).state == "waiting_human"
+    ask = only_ask(house)
+    terms = Terms(
+        "form", "You help a security engineer.", session_seconds=600, capture_transcript=True
+    )
+    assert (ask.question.kind, ask.question.session) == ("session", terms)
+    assert ask.question.context == {"findings": ["a", "b"]}
+    assert (ask.origin.cwd, ask.deadlines.expires_at is not None) == (house.folder, True)
+    seated = sitting.sit(house.store, ask.id, a_person("ada"), "claude", "s1")
+    sitting.rise(house.store, seated.sitting, a_person("ada"), "left", transcript="ada: fine")
+    over = house.answered({"approved": True, "notes": "rename it"})
+    assert (over.state, over.result) == ("completed", ["Review", "rename it", "ada: fine"])
+    assert house.calls()["1"].name == "ask"
+
+
+@pytest.mark.proves("SES-136", "S0-27", "S0-B7", "S0-B26")
+def test_whatever_becomes_of_a_session_the_flow_is_told(house):
+    house.go(reviewed)
+    sitting.fail(house.store, only_ask(house).id, a_person("ada"), "no terminal anywhere")
+    assert house.drive().result == ["failed", None, "no terminal anywhere"]
+    house.go(reviewed)
+    asking.cancel(house.store, only_ask(house).id, a_person("ada"), "not needed")
+    assert house.drive().result == ["cancelled", None, "not needed"]
+    house.go(reviewed)
+    seated = sitting.sit(house.store, only_ask(house).id, a_person("ada"), "claude", "s1")
+    sitting.rise(house.store, seated.sitting, a_person("ada"), "time")
+    assert house.drive().result == ["timeout", None, ""]
+    house.go(reviewed)
+    house.clock.advance(90_000)
+    assert house.drive().result == ["timeout", None, ""]
+
+
+@pytest.mark.proves("SES-137", "LAW-3", "S0-31", "S0-B6")
+def test_an_approval_in_a_session_is_a_gate(house):
+    house.go(gated)
+    assert house.answered("no").result == ["completed", "rejected"]
+    assert house.calls()["1"].name == "pause"
+    house.go(gated)
+    assert house.answered("yes").result == ["completed", "approved"]
+
+
+@pytest.mark.proves("SES-138")
+def test_a_session_of_a_run_that_was_stopped_is_asked_anew(house):
+    house.go(gated)
+    first = only_ask(house)
+    house.stop()
+    assert asking.get(house.store, first.id).status == "cancelled"
+    running.resume(house.store, house.run_id, a_person("ada"))
+    house.drive()
+    assert only_ask(house).id != first.id
+    assert house.answered("yes").result == ["completed", "approved"]
+
+
+@pytest.mark.proves("SES-139", "LAW-10", "S0-115")
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"timeout": 5}, "takes no timeout"),
+        ({"outcome": "approve"}, "outcome is Approval"),
+        ({"outcome": Selection("abc")}, "list of texts"),
+        ({"participants": "ada"}, "participants is a list"),
+        ({"notify": "ada"}, "notify is a list"),
+        ({"session_seconds": -1}, "above 0"),
+        ({"participants": ["ada"], "outcome": Approval()}, "gate person add"),
+    ],
+)
+def test_what_makes_no_sense_is_said_at_once(house, options, sentence):
+    @flow
+    def wrong(prompt):
+        return ask_interactive("Q", **options).outcome
+
+    run = house.go(wrong)
+    assert run.state == "failed" and sentence in run.reason + run.error
+
+
+@pytest.mark.proves("SES-139", "S0-116", "S0-113", "S0-B29")
+def test_who_is_to_be_told_and_where_it_opens(house):
+    @flow
+    def told(prompt):
+        return ask_interactive("Q", notify=["ada"], cwd="sub", mcp_config="tools.json").response
+
+    house.go(told)
+    ask = only_ask(house)
+    assert [step.who for step in ask.deadlines.escalations] == ["ada"]
+    seated = sitting.sit(house.store, ask.id, a_person("ada"), "claude", "s1")
+    assert (seated.cwd, seated.mcp_config) == (f"{house.folder}/sub", f"{house.folder}/tools.json")
+    sitting.rise(house.store, seated.sitting, a_person("ada"), "left")
+    assert house.answered("so").result == "so"
+
+
+@pytest.mark.proves("SES-139")
+def test_outside_of_a_flow_it_says_so():
+    with pytest.raises(UsageError, match="inside a flow only"):
+        ask_interactive("Q")
