@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from humangate.aio import AsyncGate
     from humangate.domain.asks import Ask
-    from humangate.domain.outcomes import Approval, Choice, Form, Outcome, Text
+    from humangate.domain.outcomes import Approval, Choice, Form, Outcome, Session, Text
     from humangate.errors import (
         AgentRefusedError,
         AlreadySettledError,
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
         stuck,
     )
     from humangate.gate import Gate
+    from humangate.human import Human
+    from humangate.shapes import Freeform, Selection, Structured
 
 _FLOWS = (
     *("ask", "ask_interactive", "context", "flow", "log", "now", "parallel", "pause", "random"),
@@ -56,8 +58,13 @@ _HOMES = {
     "AsyncGate": "humangate.aio",
     "Choice": "humangate.domain.outcomes",
     "Form": "humangate.domain.outcomes",
+    "Freeform": "humangate.shapes",
     "Gate": "humangate.gate",
+    "Human": "humangate.human",
     "Outcome": "humangate.domain.outcomes",
+    "Selection": "humangate.shapes",
+    "Session": "humangate.domain.outcomes",
+    "Structured": "humangate.shapes",
     "Text": "humangate.domain.outcomes",
 }
 
@@ -71,16 +78,21 @@ __all__ = [
     "CancelledError",
     "Choice",
     "Form",
+    "Freeform",
     "Gate",
     "GateError",
+    "Human",
     "InvalidAnswerError",
     "MissingAgentError",
     "NotAnsweredError",
     "NotFoundError",
     "Outcome",
     "RefusedError",
+    "Selection",
+    "Session",
     "StepFailedError",
     "StoreTroubleError",
+    "Structured",
     "Text",
     "TimedOutError",
     "UsageError",

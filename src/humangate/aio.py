@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from humangate import gate
 from humangate.errors import UsageError
+from humangate.human import Human, session
 from humangate.service import waiting
 from humangate.service.publishing import Publisher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Self
+    from typing import Self, Unpack
 
     from humangate.domain.asks import Ask
-    from humangate.domain.outcomes import Approval, Choice, Outcome
+    from humangate.domain.outcomes import Approval, Choice, Outcome, Session
     from humangate.doors.store import Store
+    from humangate.interactive import InteractiveOptions
+    from humangate.service.sitting import Seated
 
 
 class AsyncGate:
@@ -26,7 +30,7 @@ class AsyncGate:
     def __init__(
         self, store: Store | str | None = None, *, agent: str = "", token: str = ""
     ) -> None:
-        self._gate = gate.Gate(store, agent=agent, token=token)
+        self.gate = gate.Gate(store, agent=agent, token=token)
         self._waiters: dict[str, set[asyncio.Event]] = {}
         self._publisher: Publisher | None = None
         self._failure: BaseException | None = None
@@ -59,7 +63,7 @@ class AsyncGate:
                 loop.call_soon_threadsafe(callback, argument)
 
         self._publisher = Publisher(
-            self._gate.store,
+            self.gate.store,
             publish=lambda ids: tell(self._wake, ids),
             fail=lambda error: tell(self._fail, error),
         )
@@ -88,7 +92,7 @@ class AsyncGate:
     async def open(
         self, prompt: str, kind: str = "text", *, options: Sequence[str] = (), **more: Any
     ) -> str:
-        return await asyncio.to_thread(self._gate.open, prompt, kind, options=options, **more)
+        return await asyncio.to_thread(self.gate.open, prompt, kind, options=options, **more)
 
     async def wait(self, ask_id: str) -> Outcome:
         """Await an ask that was opened before."""
@@ -101,9 +105,7 @@ class AsyncGate:
                 changed.clear()
                 if self._failure:
                     raise self._failure
-                ask = await asyncio.to_thread(
-                    waiting.wait, self._gate.store, ask_id, 0, hears=False
-                )
+                ask = await asyncio.to_thread(waiting.wait, self.gate.store, ask_id, 0, hears=False)
                 if not ask.pending:
                     return await self._hand_over(ask)
                 await changed.wait()
@@ -113,18 +115,81 @@ class AsyncGate:
                 self._waiters.pop(ask_id, None)
 
     async def _hand_over(self, ask: Ask) -> Outcome:
-        outcome = await asyncio.to_thread(self._gate.read, ask)
+        outcome = await asyncio.to_thread(self.gate.read, ask)
         # Not awaited: whoever is cancelled here must not have taken what they never got.
-        taking = asyncio.get_running_loop().run_in_executor(None, self._gate.take, ask)
+        taking = asyncio.get_running_loop().run_in_executor(None, self.gate.take, ask)
         self._taking.add(taking)
         taking.add_done_callback(self._taking.discard)
         return outcome
 
+    @cached_property
+    def human(self) -> AsyncHuman:
+        """The handle for sessions, and for asking one thing at a time; see docs/sessions.md."""
+        return AsyncHuman(self)
+
     async def answer(self, ask_id: str, value: Any, **more: Any) -> Ask:
-        return await asyncio.to_thread(self._gate.answer, ask_id, value, **more)
+        return await asyncio.to_thread(self.gate.answer, ask_id, value, **more)
 
     async def cancel(self, ask_id: str, reason: str = "") -> Ask:
-        return await asyncio.to_thread(self._gate.cancel, ask_id, reason)
+        return await asyncio.to_thread(self.gate.cancel, ask_id, reason)
 
     async def pending(self, project: str | None = None, limit: int = 100) -> list[Ask]:
-        return await asyncio.to_thread(self._gate.pending, project, limit)
+        return await asyncio.to_thread(self.gate.pending, project, limit)
+
+
+class AsyncHuman:
+    """The async twin of `Human`, beside whose waits there is no thread either."""
+
+    def __init__(self, inbox: AsyncGate) -> None:
+        self._inbox = inbox
+        self._human = Human(inbox.gate)
+
+    @property
+    def status(self) -> str:
+        """`idle`, `pending` or `resolved`, of what was asked last."""
+        return self._human.status
+
+    @property
+    def session_id(self) -> str | None:
+        return self._human.session_id
+
+    async def ask(self, prompt: str, options: Sequence[str] = (), **more: Any) -> Outcome:
+        ask_id = await asyncio.to_thread(self._human.open, prompt, options, **more)
+        return await self._inbox.wait(ask_id)
+
+    async def ask_interactive(self, prompt: str, **options: Unpack[InteractiveOptions]) -> Session:
+        """What a person and an agent come to."""
+        ask_id, wanted = await asyncio.to_thread(self._human.open_interactive, prompt, options)
+        # A thread only while somebody at this terminal is in the session.
+        await asyncio.to_thread(self._human.sit_here, ask_id)
+        return session(await self._inbox.wait(ask_id), wanted)
+
+    async def wait(self, ask_id: str, outcome: object = None) -> Session:
+        """Of a session that was asked for before, also by a process that has died since."""
+        wanted = await asyncio.to_thread(self._human.wanted, ask_id, outcome)
+        return session(await self._inbox.wait(ask_id), wanted)
+
+    async def cancel(self, reason: str = "") -> Ask:
+        return await asyncio.to_thread(self._human.cancel, reason)
+
+    async def request_interactive(
+        self, prompt: str, config: InteractiveOptions | None = None
+    ) -> str:
+        return await asyncio.to_thread(self._human.request_interactive, prompt, config)
+
+    async def list_pending(self, kind: str | None = None) -> list[Ask]:
+        return await asyncio.to_thread(self._human.list_pending, kind)
+
+    async def claim(self, ask_id: str, cli: str = "", session: str = "") -> Seated:
+        return await asyncio.to_thread(self._human.claim, ask_id, cli, session)
+
+    async def complete_interactive(
+        self,
+        ask_id: str,
+        outcome: str,
+        response: Any = None,
+        transcript: str | None = None,
+        duration_ms: float | None = None,
+    ) -> Ask:
+        given = (ask_id, outcome, response, transcript, duration_ms)
+        return await asyncio.to_thread(self._human.complete_interactive, *given)

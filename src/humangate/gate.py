@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from humangate import wiring
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from humangate.domain.outcomes import Approval, Choice, Outcome
     from humangate.domain.principals import Caller
     from humangate.doors.store import Store
+    from humangate.human import Human
 
     class AskOptions(TypedDict, total=False):
         """What every kind of ask may carry; see docs/python.md."""
@@ -47,11 +49,19 @@ class Gate:
     ) -> None:
         """`agent` is the name people see; `token` is the personal token to answer with."""
         self._agent = agent
-        self._token = token
+        self.token = token
         self._tokens: dict[str, str] = {}
         self.store: Store = (
             wiring.open_store(store) if store is None or isinstance(store, str) else store
         )
+
+    @cached_property
+    def human(self) -> Human:
+        """The handle for sessions, and for asking one thing at a time; see docs/sessions.md."""
+        # Imported here: most programs open no sessions.
+        from humangate.human import Human
+
+        return Human(self)
 
     def ask(
         self,
@@ -86,8 +96,11 @@ class Gate:
         steps = tuple(deadlines.Escalation(*step) for step in more.pop("escalations", ()))
         if isinstance(options, str):
             raise UsageError("options are a list of texts, not one text")
-        request = Request(prompt, kind, tuple(options), escalations=steps, **more)
-        caller = self._caller()
+        return self.send(Request(prompt, kind, tuple(options), escalations=steps, **more), owner)
+
+    def send(self, request: Request, owner: str = "") -> str:
+        """Open an ask as it was put together; returns the id."""
+        caller = self.caller()
         origin = wiring.origin(caller, self._agent, owner)
         opened = asking.ask(self.store, request, origin, caller)
         if opened.token:
@@ -120,12 +133,12 @@ class Gate:
 
     def take(self, ask: Ask) -> None:
         """Record that the answer was handed over."""
-        waiting.take(self.store, ask, self._caller().actor)
+        waiting.take(self.store, ask, self.caller().actor)
 
     def _reply(self, ask: Ask, reply: Callable[[str], str]) -> None:
         messages = [m for m in self.store.asks.messages(ask.id) if not m.by_asker]
         for message in messages[ask.heard : ask.asked_back]:
-            conversing.reply(self.store, ask.id, self._caller(), reply(message.text))
+            conversing.reply(self.store, ask.id, self.caller(), reply(message.text))
         waiting.hear(self.store, ask)
 
     def answer(
@@ -133,16 +146,17 @@ class Gate:
     ) -> Ask:
         """Answer an ask; returns it as it is after that, settled or still short of votes."""
         given = Given(value, note, digest, key)
-        return answering.answer(self.store, ask_id, self._caller(), given)[1]
+        return answering.answer(self.store, ask_id, self.caller(), given)[1]
 
     def cancel(self, ask_id: str, reason: str = "") -> Ask:
         """Withdraw an ask."""
-        return asking.cancel(self.store, ask_id, self._caller(), reason)
+        return asking.cancel(self.store, ask_id, self.caller(), reason)
 
     def pending(self, project: str | None = None, limit: int = 100) -> list[Ask]:
         """What is waiting: most urgent first, then oldest."""
         sweeping.sweep(self.store)
         return self.store.asks.pending(limit, project)
 
-    def _caller(self) -> Caller:
-        return wiring.caller(self.store, "python", self._token)
+    def caller(self) -> Caller:
+        """Whoever runs this program."""
+        return wiring.caller(self.store, "python", self.token)

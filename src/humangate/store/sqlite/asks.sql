@@ -140,8 +140,9 @@ SELECT owner FROM wakes ORDER BY seq;
 -- name: write_sitting
 INSERT INTO sittings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET
-    session = excluded.session, program = excluded.program, ended_at = excluded.ended_at,
-    "end" = excluded."end", trouble = excluded.trouble, transcript = excluded.transcript;
+    session = excluded.session, started_at = excluded.started_at, program = excluded.program,
+    ended_at = excluded.ended_at, "end" = excluded."end", trouble = excluded.trouble,
+    transcript = excluded.transcript;
 
 -- name: sittings_of_ask
 SELECT * FROM sittings WHERE ask_id = ? ORDER BY number;
