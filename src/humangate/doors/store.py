@@ -7,194 +7,21 @@ on and answers `Done` or `Conflict`, and the service decides again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from humangate.domain.answers import Answer
-    from humangate.domain.asks import Ask, Change, Message, Notice
+    from humangate.domain.asks import Notice
     from humangate.domain.audit import Entry, Event, Head
     from humangate.domain.letters import Delivery, Posted
     from humangate.domain.logins import Login, Token
     from humangate.domain.notes import Note
     from humangate.domain.principals import Person
     from humangate.domain.rules import Rule
-    from humangate.domain.runs import Carried, FlowCall, Run, RunChange, Turn
-    from humangate.domain.sittings import Sitting
-    from humangate.doors.results import Result
-
-
-class Asks(Protocol):
-    """Asks, with the answers, messages, drafts and secrets that belong to them."""
-
-    def open(self, change: Change, key: str = "") -> Result:
-        """Write a new ask.
-
-        Conflict when the id is taken (current is None), or when an ask was opened under the
-        same key (current), or when the same session already has an ask with this digest that is pending or answered and not taken (current), or,
-        for a deferred ask, has another deferred one (current).
-        """
-        ...
-
-    def get(self, ask_id: str) -> Ask | None: ...
-
-    def matching(self, prefix: str, limit: int) -> list[str]:
-        """Ids that begin with this, for reading only."""
-        ...
-
-    def count(self) -> int:
-        """How many asks there have been, or a little more; it decides the length of ids."""
-        ...
-
-    def pending(self, limit: int, project: str | None = None) -> list[Ask]:
-        """The first page of the inbox: most urgent first, then oldest."""
-        ...
-
-    def pending_of_session(self, session: str) -> list[Ask]:
-        """What this agent session (CLI/SESSION) waits for, oldest first."""
-        ...
-
-    def pending_of_run(self, run_id: int) -> list[Ask]:
-        """What the calls of a run wait for, oldest first."""
-        ...
-
-    def of_run(self, run_id: int) -> list[Ask]:
-        """All that the calls of a run ever asked, oldest first."""
-        ...
-
-    def settled(self, limit: int, search: str = "") -> list[Ask]:
-        """The newest settled asks, optionally only those whose prompt or note holds a text."""
-        ...
-
-    def due(self, now: datetime, limit: int) -> list[Ask]:
-        """Pending asks for which a deadline, reminder or escalation has come."""
-        ...
-
-    def change(
-        self,
-        change: Change,
-        expected_version: int,
-        answer: Answer | None = None,
-        secret: Any = None,
-    ) -> Result:
-        """Write a step of an ask's life with all that belongs to it, if nobody was faster."""
-        ...
-
-    def keep_answer(self, answer: Answer, events: Sequence[Event]) -> Result:
-        """Keep a refused answer. Conflict when its key is already used on this ask."""
-        ...
-
-    def answers(self, ask_id: str) -> list[Answer]:
-        """All answers to an ask, refused ones too, in the order they came."""
-        ...
-
-    def answer_with_key(self, ask_id: str, principal: str, key: str) -> Answer | None: ...
-
-    def messages(self, ask_id: str) -> list[Message]: ...
-
-    def save_draft(self, ask: Ask, expected_version: int, principal: str, text: str) -> Result:
-        """Keep a half-written answer, with the deadline it moved. Not audited."""
-        ...
-
-    def draft(self, ask_id: str, principal: str) -> str:
-        """The draft of this person, or nothing."""
-        ...
-
-    def drafting(self, since: datetime) -> list[tuple[str, str]]:
-        """(ask, principal) of every draft of a pending ask that was saved since then."""
-        ...
-
-    def waiting_counts(self) -> list[tuple[str, int]]:
-        """How many asks wait in each project, most first."""
-        ...
-
-    def secret(self, ask_id: str) -> Any:
-        """The secret answer in clear; None when it was taken or has been erased."""
-        ...
-
-    def erase_secrets(self, before: datetime) -> int:
-        """Erase secrets kept since before then; says how many."""
-        ...
-
-    def without_events(self) -> list[str]:
-        """Asks whose opening or settling no audit event tells of: nobody did that by a verb."""
-        ...
-
-    def sittings(self, ask_id: str) -> list[Sitting]:
-        """Every stay of a person in the session of an ask, oldest first."""
-        ...
-
-    def sitting(self, sitting_id: str) -> Sitting | None: ...
-
-    def holder(self, cli: str, session: str) -> Sitting | None:
-        """Whoever sits in this conversation now, whichever ask brought them there."""
-        ...
-
-    def woken(self) -> list[str]:
-        """Owners other than runs that became ready, oldest first."""
-        ...
-
-
-class Runs(Protocol):
-    """Runs of flows, with their calls and turns."""
-
-    def add(self, run: Run, events: Sequence[Event], carried: Carried) -> Run:
-        """Write a new run, with what it takes along; returns it with its number."""
-        ...
-
-    def get(self, run_id: int) -> Run | None: ...
-
-    def newest(self, limit: int, *, active: bool = False) -> list[Run]:
-        """The newest first; active: only those that have not ended."""
-        ...
-
-    def ready(self, limit: int) -> list[int]:
-        """Runs that somebody should drive now, those that waited longest first."""
-        ...
-
-    def next_ready_at(self) -> datetime | None:
-        """When the next sleeping run wakes."""
-        ...
-
-    def running(self) -> list[Run]:
-        """Runs in somebody's hands."""
-        ...
-
-    def change(self, change: RunChange, expected: Run) -> bool:
-        """Write a step of a run's life, if its claim and state are still the expected ones.
-
-        A run that is to wait for people becomes ready instead when one of its asks was
-        settled meanwhile. False also when a turn opens in a session that somebody holds.
-        """
-        ...
-
-    def extend(self, run: Run, until: datetime) -> bool:
-        """Keep the claim for longer; False when it was lost."""
-        ...
-
-    def calls(self, run_id: int) -> list[FlowCall]:
-        """In the order of their paths."""
-        ...
-
-    def turns(self, run_id: int) -> list[Turn]:
-        """In the order they began."""
-        ...
-
-    def turn(self, turn_id: str) -> Turn | None: ...
-
-    def holder(self, cli: str, session: str) -> Turn | None:
-        """The open turn of an agent session: whoever holds it now."""
-        ...
-
-    def offer(self, turn_id: str, signal: Any) -> bool:
-        """Keep what an agent signals while it works; False when its turn is over."""
-        ...
-
-    def delete(self, run: Run, events: Sequence[Event]) -> bool:
-        """Forget an ended run; the audit trail keeps what it tells of it."""
-        ...
+    from humangate.doors.asks import Asks
+    from humangate.doors.runs import Runs
 
 
 class People(Protocol):
