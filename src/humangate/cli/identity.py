@@ -35,6 +35,12 @@ def caller(store: Store, args: argparse.Namespace) -> Caller:
     return who
 
 
+def again(args: argparse.Namespace) -> list[str]:
+    """The same options, for a command that is started for the same person."""
+    words = ["--as", args.as_name] if args.as_name else []
+    return [*words, "--token-file", args.token_file] if args.token_file else words
+
+
 def _token(args: argparse.Namespace) -> str:
     if args.token_file:
         return read_text(args.token_file).strip()

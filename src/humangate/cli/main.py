@@ -17,6 +17,7 @@ COMMANDS = {
     "ask-back": "send the asker a message without settling",
     "reply": "reply to what a person asked back",
     "inbox": "list what is waiting, or answer one after the other",
+    "tui": "runs and asks on one screen: look, answer, continue, stop",
     "show": "show one ask with everything around it",
     "wait": "wait for an ask that was opened before",
     "cancel": "withdraw an ask",
@@ -89,7 +90,7 @@ def program() -> int:
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     words = [_readable(word) for word in (sys.argv[1:] if argv is None else argv)]
-    name = words[0] if words else "inbox"
+    name = words[0] if words else ""
     as_json = "--json" in words
     if sys.stdout is None:
         # An answer printed to nobody would count as handed over.
@@ -103,6 +104,7 @@ def main(argv: list[str] | None = None) -> int:
             return 0
         if name == "--version":
             return _version()
+        name = name or _front()
         if name not in COMMANDS:
             raise UsageError(f"there is no command {name!r}; gate --help lists them")
         parser = parser_of(name, helping="-h" in words or "--help" in words)
@@ -123,6 +125,16 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(file=sys.stderr)
         return _INTERRUPTED
+
+
+def _front() -> str:
+    """What bare `gate` opens. Whoever reads it through a pipe gets the inbox at once."""
+    if not sys.stdout.isatty():
+        return "inbox"
+    # Imported here: no other command needs to know.
+    from humangate.cli.tui import is_wanted
+
+    return "tui" if is_wanted() else "inbox"
 
 
 def parser_of(name: str, helping: bool = False) -> argparse.ArgumentParser:
@@ -161,7 +173,7 @@ def _overview() -> argparse.ArgumentParser:
         prog="gate",
         usage="gate [COMMAND] [--help]",
         description="Coding agents stop and ask; you answer; the work goes on where it stopped.\n"
-        "Without a command, gate shows what is waiting.",
+        "Without a command, gate shows what is waiting; in a terminal, where there are runs, by gate tui.",
         epilog=f"commands:\n{commands}\n\n{EXIT_CODES}",
         formatter_class=_formatter(),
     )

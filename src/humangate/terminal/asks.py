@@ -130,7 +130,10 @@ def _terms(store: Store, ask: Ask, now: datetime, width: int, paint: Paint) -> l
     if question.secret:
         lines.append("The answer is secret: given once, to the asker only")
     if question.gates:
-        lines.append(paint(f"Trust: {TRUST}", "dim"))
+        # Imported here: most asks are no gates, and commands that list them load this, too.
+        from textwrap import wrap
+
+        lines += [paint(line, "dim") for line in wrap(f"Trust: {TRUST}", width)]
     return (
         lines + _settlement(store, ask, width, paint) if len(lines) > 1 or not ask.pending else []
     )
