@@ -48,7 +48,21 @@ SETTINGS = (
         "",
         "A command that is run when something waits (notifications.md).",
     ),
+    Setting(
+        "session_cli",
+        "GATE_SESSION_CLI",
+        "claude",
+        "The program in which a session is opened: claude, codex, or command.",
+    ),
+    Setting(
+        "session_command",
+        "GATE_SESSION_COMMAND",
+        "",
+        "The command that `command` opens; {prompt_file} in it, and GATE_PROMPT_FILE, "
+        "name the file with the question.",
+    ),
 )
+SESSION_CLIS = ("claude", "codex", "command")
 _ROADS = "notify"
 
 
@@ -123,6 +137,25 @@ def agent_wait_seconds(environ: Mapping[str, str]) -> float:
     if not 0 < seconds < 1e9:
         raise UsageError(f"agent_wait_seconds ({value.source}) is a number of seconds above 0")
     return seconds
+
+
+def session_cli(environ: Mapping[str, str]) -> str:
+    value = read_settings(environ)["session_cli"]
+    if value.text not in SESSION_CLIS:
+        raise UsageError(f"session_cli ({value.source}) is one of {', '.join(SESSION_CLIS)}")
+    return value.text
+
+
+def session_command(environ: Mapping[str, str]) -> list[str]:
+    """The words of the command that opens a session; none when it is not set."""
+    # Imported here: it is for those who open a session only.
+    import shlex
+
+    value = read_settings(environ)["session_command"]
+    try:
+        return shlex.split(value.text)
+    except ValueError as error:
+        raise UsageError(f"session_command ({value.source}) is no command: {error}") from None
 
 
 def inbox_url(environ: Mapping[str, str]) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from humangate.domain.steps import Step
     from humangate.doors.channel import Channel
     from humangate.doors.clock import Clock
-    from humangate.doors.driver import Driver
+    from humangate.doors.driver import Driver, Host
     from humangate.doors.store import Store
     from humangate.doors.workspace import Workspace
     from humangate.engines.local import Worker
@@ -307,6 +307,22 @@ def _driver(role: Role, work: Callable[..., Any] | None) -> Driver:
     from humangate.drivers.claude import ClaudeDriver
 
     return ClaudeDriver()
+
+
+def host(cli: str) -> Host:
+    """The program in which a person and an agent talk."""
+    from humangate.drivers import hosts
+
+    if cli == "command":
+        if not (words := settings.session_command(os.environ)):
+            raise UsageError("session_command is not set: it says which command is opened")
+        return hosts.CommandHost(words)
+    return hosts.CodexHost() if cli == "codex" else hosts.ClaudeHost()
+
+
+def session_papers(store_path: str, ask_id: str) -> str:
+    """Where the files of a session ask are kept: beside the store, for the user alone."""
+    return os.path.join(f"{os.path.abspath(store_path)}-sessions", ask_id)
 
 
 def agent_environ(told: Mapping[str, str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import termios
+import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,13 +16,14 @@ from humangate import processes
 from humangate.errors import MissingAgentError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _LEAVE_SECONDS = 5
-# A program that was killed could not put the screen back: normal buffer, no mouse, no pasting
-# marks, no keyboard protocol, a cursor, plain colours.
+# A program that was killed could not put the screen back: normal buffer, no mouse, no news of
+# focus, colours or pasting, no keyboard protocol, a cursor, plain colours, no title.
+_MODES = (1047, 1000, 1002, 1003, 1006, 1007, 1016, 1004, 2004, 2026, 2031)
 _PLAIN_SCREEN = (
-    "\x1b[?1047l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[<u\x1b[?25h\x1b[0m\r\n"
+    "".join(f"\x1b[?{mode}l" for mode in _MODES) + "\x1b[<u\x1b[>4m\x1b[?25h\x1b[0m\x1b]0;\a\r\n"
 )
 
 
@@ -31,6 +33,37 @@ class Ended(NamedTuple):
     code: int
     """Negative: the signal that ended it."""
     process: processes.Identity
+    why: str = ""
+    """What `Program.end` was called with, if that ended it."""
+    told: int = 0
+    """The signal by which this process was told to end meanwhile, and passed on."""
+
+
+class Program:
+    """A program in the foreground, for whoever looks after it on another thread."""
+
+    def __init__(self, process: processes.Identity) -> None:
+        self.process = process
+        self.why = ""
+        self._main = threading.get_ident()
+        self._over = threading.Event()
+        self._lock = threading.Lock()
+
+    @property
+    def over(self) -> bool:
+        return self._over.is_set()
+
+    def end(self, why: str) -> None:
+        """Have it ended: it is asked, and must after some seconds."""
+        with self._lock:
+            if not self.over:
+                self.why = why
+                # The thread that waits for it passes this on.
+                signal.pthread_kill(self._main, signal.SIGTERM)
+
+    def is_over(self) -> None:
+        with self._lock:
+            self._over.set()
 
 
 def must_be_a_terminal() -> None:
@@ -41,11 +74,16 @@ def must_be_a_terminal() -> None:
         )
 
 
-def run(words: Sequence[str], environ: Mapping[str, str], cwd: str) -> Ended:
+def run(
+    words: Sequence[str],
+    environ: Mapping[str, str],
+    cwd: str,
+    beside: Callable[[Program], None] | None = None,
+) -> Ended:
     """Run a program in the foreground of this terminal, until it ends.
 
     It is a job of its own, as a shell would start it: Ctrl+C and resizing reach it alone, and
-    Ctrl+Z stops both until the shell brings them back.
+    Ctrl+Z stops both until the shell brings them back. `beside` looks after it meanwhile.
     """
     # When this process is killed, the program is told that its terminal is gone.
     guard = shutil.which("setpriv")
@@ -66,13 +104,24 @@ def run(words: Sequence[str], environ: Mapping[str, str], cwd: str) -> Ended:
             raise MissingAgentError(f"{name} cannot be started: {error.strerror}") from None
         found = processes.identify(process.pid)
         assert found, "a child keeps its number until it was asked how it ended"
-        with _forwarded(process.pid):
+        program = Program(found)
+        with _forwarded(process.pid) as told:
+            if beside:
+                _start_beside(beside, program)
             code = _wait(process.pid, terminal, before)
+            program.is_over()
         process.returncode = code
-    if code < 0:
+    if code:
         sys.stdout.write(_PLAIN_SCREEN)
         sys.stdout.flush()
-    return Ended(code, found)
+    return Ended(code, found, program.why, 0 if program.why or not told else told[0])
+
+
+def _start_beside(beside: Callable[[Program], None], program: Program) -> None:
+    # Signals are for the thread that waits: what another took would wake nobody.
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    threading.Thread(target=beside, args=(program,), daemon=True).start()
+    signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
 @contextmanager
@@ -99,10 +148,15 @@ def _step_forward(terminal: int, group: int) -> None:
 
 
 @contextmanager
-def _forwarded(group: int) -> Iterator[None]:
-    """Who ends this process ends the program; first it is asked, then it must."""
+def _forwarded(group: int) -> Iterator[list[int]]:
+    """Who ends this process ends the program; first it is asked, then it must.
+
+    Yields the signals that were passed on.
+    """
+    told: list[int] = []
 
     def ask(number: int, _: Any) -> None:
+        told.append(number)
         with suppress(ProcessLookupError):
             os.killpg(group, number)
             os.killpg(group, signal.SIGCONT)
@@ -116,7 +170,7 @@ def _forwarded(group: int) -> Iterator[None]:
     before = {number: signal.signal(number, ask) for number in asked}
     before[signal.SIGALRM] = signal.signal(signal.SIGALRM, must)
     try:
-        yield
+        yield told
     finally:
         signal.alarm(0)
         for number, handler in before.items():

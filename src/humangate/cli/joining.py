@@ -1,7 +1,8 @@
 """Open the agent's own session in this terminal, and go on with the run after leaving it.
 
 The run goes on when the agent has signalled anything but NEEDS_HUMAN in the session. At a gate
-you look around with the last agent first; the decision is yours, with gate answer.
+you look around with the last agent first; the decision is yours, with gate answer. A session
+ask is worked out in a session of its own, and decided here after leaving it.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from humangate.cli.screen import columns, short
 from humangate.domain.display import frame, inert_line
 from humangate.domain.outcomes import answer_text
 from humangate.domain.sessions import settles
-from humangate.errors import NotAnsweredError
+from humangate.errors import NotAnsweredError, UsageError
 from humangate.service import joining, running
 from humangate.service.asking import find
+from humangate.settings import SESSION_CLIS
 from humangate.terminal import editors
 from humangate.terminal.left_runs import is_driven
 
@@ -34,7 +36,15 @@ _PROGRAMS = {"claude": "Claude", "codex": "Codex"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", help="the number of the run, or the whole id of its ask")
+    parser.add_argument("id", help="the number of the run, or the whole id of an ask")
+    parser.add_argument(
+        "--with",
+        dest="cli",
+        default="",
+        choices=SESSION_CLIS,
+        metavar="CLI",
+        help="the program of a session ask: claude, codex or command (session_cli of the settings)",
+    )
     parser.add_argument(
         "--editor",
         action="store_true",
@@ -49,6 +59,15 @@ def run(args: argparse.Namespace) -> int:
     who = caller(store, args)
     editor = editors.find() if args.editor else ""
     ask = find(store, args.id)
+    if ask.question.kind == "session":
+        # Imported here: most sessions are those of runs.
+        from humangate.cli import sitting
+
+        if editor:
+            raise UsageError("--editor opens the folder of a run; a session ask has none")
+        return sitting.run(store, who, ask, args.cli)
+    if args.cli:
+        raise UsageError(f"--with is for session asks; {ask.id} belongs to an agent of its own")
     joined = joining.join(store, wiring.crew(store), ask.id, who)
     try:
         _announce(joined, own_folder=bool(running.get(store, joined.turn.run).branch))

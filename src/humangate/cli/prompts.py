@@ -21,6 +21,8 @@ from humangate.errors import GateError, InvalidAnswerError, UsageError
 from humangate.service import answering
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from humangate.domain.asks import Ask
     from humangate.domain.calls import Call
     from humangate.domain.principals import Caller
@@ -33,12 +35,13 @@ class NotYet(Exception):  # noqa: N818 - leaving is no error
     """The person left without answering; what they typed is kept as a draft."""
 
 
-def prompt_for(store: Store, caller: Caller, ask: Ask) -> bool:
+def prompt_for(store: Store, caller: Caller, ask: Ask, above: Sequence[str] = ()) -> bool:
     """Show an ask and prompt until it is answered; False when the person left it for later.
 
-    Ctrl+C and Ctrl+D go on as KeyboardInterrupt: the person wants to stop altogether.
+    The lines `above` stand between the ask and the prompt. Ctrl+C and Ctrl+D go on as
+    KeyboardInterrupt: the person wants to stop altogether.
     """
-    print("\n".join([*ask_lines(store, ask), ""]))
+    print("\n".join([*ask_lines(store, ask), "", *above]))
     while True:
         try:
             given = _prompt(store, caller, ask)

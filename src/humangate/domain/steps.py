@@ -14,7 +14,7 @@ class Step(NamedTuple):
     """One thing that the log tells."""
 
     kind: str
-    """`prompt`, `words`, `call` or `result`."""
+    """`prompt`, `words`, `trouble` (of the agent's service), `call` or `result`."""
     text: str
     tool: str = ""
     input: dict[str, Any] | None = None

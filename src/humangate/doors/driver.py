@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
 
+    from humangate.domain.proposals import Said
     from humangate.domain.roles import Role
 
 
@@ -87,4 +89,59 @@ class Driver(Protocol):
 
     def join(self, order: Order) -> list[str]:
         """The words that open this session for a person in a terminal, signalling included."""
+        ...
+
+
+class Opening(NamedTuple):
+    """What an agent's own screen is opened with, for a person who works a question out there."""
+
+    mark: str
+    """Carried as GATE_TURN by everything that it starts."""
+    session: str
+    """The conversation; empty where the program itself chooses its id."""
+    fresh: bool
+    """The conversation is ours: where there is none yet, it is begun."""
+    prompt: str
+    """The first words; empty where they were said already."""
+    prompt_file: str
+    system_file: str
+    """Empty where nothing is said about how the agent should behave."""
+    papers: str
+    """The folder of these files."""
+    model: str
+    cwd: str
+    mcp_config: str
+    environ: Mapping[str, str]
+    project: str
+
+
+class Talk(NamedTuple):
+    """What was said in a session."""
+
+    said: Sequence[Said] = ()
+    trouble: str = ""
+    """What its program complained of last, where the agent has not said a word."""
+
+
+class Host(Protocol):
+    """A program with a screen of its own, in which a person and an agent talk."""
+
+    def new_session(self) -> str:
+        """The id of a conversation to be, or nothing where the program itself chooses it."""
+        ...
+
+    def open_session(self, opening: Opening) -> list[str]:
+        """The words that open it in a terminal. MissingAgentError when it is not there."""
+        ...
+
+    def found_session(self, mark: str, since: datetime) -> str:
+        """The conversation, begun since then, whose first words hold this mark; or nothing."""
+        ...
+
+    def was_told(self, session: str, mark: str) -> bool:
+        """Whether the words that hold this mark were said in the conversation."""
+        ...
+
+    def talk(self, session: str, since: datetime) -> Talk | None:
+        """What was said since then; None where the program keeps no log that can be read."""
         ...

@@ -64,21 +64,22 @@ class CodexDriver:
                 return _Turn(agent, order, events).run()
 
     def join(self, order: Order) -> list[str]:
+        resumed = [order.session] if order.session else []
         # A daemon would hold the session beyond the person's terminal.
-        words = [*_command(order, "resume"), "--disable", "daemon_auto_start"]
+        words = [*_command(order, *["resume" for _ in resumed]), "--disable", "daemon_auto_start"]
         words += ["--ask-for-approval", _POLICY, *_settings(order)]
         words += ["--model", model] if (model := _model(order)) else []
-        return [*words, order.session]
+        return [*words, *resumed]
 
 
-def _command(order: Order, subcommand: str) -> list[str]:
+def _command(order: Order, *subcommand: str) -> list[str]:
     for word in order.role.arguments:
         if any(never in word for never in _NEVER):
             raise UsageError(
                 f"{word} in a role's arguments would let the agent do everything unasked: "
                 "take it out; what the agent may do is decided in the inbox"
             )
-    return [launching.program("codex", order, _REMEDY), subcommand, *order.role.arguments]
+    return [launching.program("codex", order, _REMEDY), *subcommand, *order.role.arguments]
 
 
 def _model(order: Order) -> str:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _MOST_BYTES = 1_000_000
+# What claude itself puts in a person's mouth: output of their commands, and that they pressed Esc.
+_NOT_TYPED = ("<bash-", "<command-", "<local-command-", "[Request interrupted by user")
 
 
 def find(cli: str, session: str, environ: Mapping[str, str]) -> str:
@@ -48,11 +50,21 @@ def _newest(folder: str, ending: str, depth: int) -> str:
     return ""
 
 
-def read(cli: str, path: str) -> list[Step]:
+def of_codex(environ: Mapping[str, str], most: int) -> list[str]:
+    """The newest logs of codex: their names begin with when they were begun."""
+    # Imported here: hooks look at logs all the time, and never at all of them.
+    import glob
+
+    base = glob.escape(environ.get("CODEX_HOME") or os.path.expanduser("~/.codex"))
+    found = glob.glob(os.path.join(base, "sessions", "*", "*", "*", "rollout-*.jsonl"))
+    return sorted(found, reverse=True)[:most]
+
+
+def read(cli: str, path: str, most_bytes: int = _MOST_BYTES) -> list[Step]:
     """The steps at the end of a log, oldest first."""
     steps = _claude if cli == "claude" else _codex
     found: list[Step] = []
-    for line in _last_lines(path):
+    for line in _last_lines(path, most_bytes):
         try:
             found += [step for step in steps(json.loads(line)) if _is_sound(step)]
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -66,7 +78,7 @@ def _is_sound(step: Step) -> bool:
     return all(isinstance(text, str) for text in texts) and isinstance(step.input, dict | None)
 
 
-def _last_lines(path: str) -> list[bytes]:
+def _last_lines(path: str, most_bytes: int) -> list[bytes]:
     try:
         # Without blocking: a pipe in the log's place must not hold the asker up.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -76,9 +88,9 @@ def _last_lines(path: str) -> list[bytes]:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return []
         size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - _MOST_BYTES))
-        lines = file.read(_MOST_BYTES).split(b"\n")
-    return lines[1:] if size > _MOST_BYTES else lines
+        file.seek(max(0, size - most_bytes))
+        lines = file.read(most_bytes).split(b"\n")
+    return lines[1:] if size > most_bytes else lines
 
 
 def _claude(record: Any) -> Iterator[Step]:
@@ -92,7 +104,11 @@ def _claude(record: Any) -> Iterator[Step]:
     content = record["message"]["content"]
     blocks: Any = [{"type": "text", "text": content}] if isinstance(content, str) else content
     speaker = "prompt" if record["type"] == "user" else "words"
+    # What its service refused stands there as if the agent had said it.
+    speaker = "trouble" if record.get("isApiErrorMessage") else speaker
     for block in blocks:
+        if block["type"] == "text" and speaker == "prompt" and block["text"].startswith(_NOT_TYPED):
+            continue
         if block["type"] == "text":
             yield Step(speaker, block["text"], at=at)
         elif block["type"] == "tool_use":

@@ -1,0 +1,264 @@
+"""Working a session ask out in an agent's own screen, and deciding it after leaving."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from math import ceil
+from typing import TYPE_CHECKING, NamedTuple
+
+from humangate import processes, settings, wiring
+from humangate.cli import foreground, prompts
+from humangate.cli.attending import STOPPED, TIME, Attendant
+from humangate.cli.screen import columns, recorded
+from humangate.domain import briefs, proposals
+from humangate.domain.asks import settled_sentence
+from humangate.domain.display import frame, inert_line
+from humangate.domain.explaining import redact
+from humangate.domain.proposals import PERSON
+from humangate.domain.sittings import FAILED, GRACE_SECONDS, VIA
+from humangate.doors.driver import Opening
+from humangate.errors import (
+    AlreadySettledError,
+    CancelledError,
+    GateError,
+    NotAnsweredError,
+    TimedOutError,
+)
+from humangate.service import answering
+from humangate.service.asking import get
+from humangate.service.sitting import rise, sit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from humangate.cli.foreground import Ended
+    from humangate.domain.asks import Ask
+    from humangate.domain.principals import Caller
+    from humangate.domain.proposals import Proposal
+    from humangate.domain.sittings import Sitting
+    from humangate.doors.driver import Host, Talk
+    from humangate.doors.store import Store
+    from humangate.service.sitting import Seated
+
+_PROGRAMS = {"claude": "Claude", "codex": "Codex"}
+_SOON_SECONDS = 3.0
+_MOST_TRANSCRIPT_CHARACTERS = 1_000_000
+
+
+class _Left(NamedTuple):
+    """What came of a sitting."""
+
+    ask: Ask
+    sitting: Sitting
+    told_to_end: bool
+
+
+def run(store: Store, who: Caller, ask: Ask, wanted: str) -> int:
+    """Open the session of an ask here, and have it decided afterwards; the exit code."""
+    who = who._replace(via=VIA)
+    cli = wanted or settings.session_cli(os.environ)
+    host = wiring.host(cli)
+    seated = sit(store, ask.id, who, cli, host.new_session())
+    if seated.sitting.cli != cli:
+        host = wiring.host(seated.sitting.cli)
+    left = _talked(store, who, host, seated)
+    ask = left.ask
+    if not ask.pending:
+        return _tell_settled(ask, left.sitting)
+    if left.sitting.end == FAILED:
+        print(f"{ask.id} is still waiting. Try again: gate continue {ask.id}")
+        print(f"Or answer without a session: gate answer {ask.id}")
+        raise GateError(left.sitting.trouble)
+    if left.told_to_end:
+        print(f"Not answered; {ask.id} is still waiting.")
+        return NotAnsweredError.exit_code
+    return _decide(store, who, ask, host)
+
+
+def _talked(store: Store, who: Caller, host: Host, seated: Seated) -> _Left:
+    """The session from its opening to its end, which is recorded whatever happens."""
+    sitting, end, trouble, told = seated.sitting, "left", "", False
+    ended: Ended | None = None
+    began = store.monotonic()
+    try:
+        opening = _opening(store, host, seated)
+        words = host.open_session(opening)
+        _announce(seated, opening)
+        beside = Attendant(store, sitting, who, seated.seconds_left, GRACE_SECONDS)
+        ended = foreground.run(
+            words, wiring.agent_environ(opening.environ), opening.cwd, beside.attend
+        )
+        told = bool(ended.told)
+        # What the session leaves running would work on in it, beside the next who opens it.
+        processes.end(ended.process, ("GATE_TURN", sitting.id))
+    except GateError as error:
+        end, trouble = FAILED, str(error)
+    finally:
+        session = sitting.session or host.found_session(
+            briefs.mark(sitting.ask_id), sitting.started_at
+        )
+        talk = _talk(store, host, session, sitting.ask_id, sitting.started_at)
+        if ended:
+            end, trouble = _end(ended, talk, store.monotonic() - began, sitting.cli)
+        transcript = _transcript(talk) if seated.terms.capture_transcript else ""
+        ask = rise(
+            store, sitting, who, end, trouble=trouble, transcript=transcript, session=session
+        )
+    return _Left(ask, sitting._replace(end=end, trouble=trouble, session=session), told)
+
+
+def _opening(store: Store, host: Host, seated: Seated) -> Opening:
+    ask, sitting, terms = seated.ask, seated.sitting, seated.terms
+    cwd = terms.cwd or ask.origin.cwd or os.getcwd()
+    if not os.path.isdir(cwd):
+        raise GateError(f"there is no folder {cwd} to open the session in")
+    first = store.asks.sittings(ask.id)[0].started_at
+    mark = briefs.mark(ask.id)
+    session = sitting.session or host.found_session(mark, first)
+    papers = _write_papers(store, seated)
+    prompt_file = os.path.join(papers, briefs.PROMPT_FILE)
+    was_told = bool(session) and host.was_told(session, mark)
+    return Opening(
+        mark=sitting.id,
+        session=session,
+        fresh=not terms.resume_session,
+        prompt="" if was_told else _first_words(store, ask.id),
+        prompt_file=prompt_file,
+        system_file=os.path.join(papers, "system.md") if terms.system_prompt else "",
+        papers=papers,
+        model=terms.model,
+        cwd=cwd,
+        mcp_config=os.path.join(cwd, terms.mcp_config) if terms.mcp_config else "",
+        environ={"GATE_TURN": sitting.id, "GATE_SITTING": sitting.id, "GATE_ASK": ask.id},
+        project=ask.origin.project or cwd,
+    )
+
+
+def _first_words(store: Store, ask_id: str) -> str:
+    papers = wiring.session_papers(store.path, ask_id)
+    return briefs.first_words(ask_id, os.path.join(papers, briefs.PROMPT_FILE))
+
+
+def _talk(store: Store, host: Host, session: str, ask_id: str, since: datetime) -> Talk | None:
+    """What was said by the two; the first words are ours, though they stand there as the person's."""
+    talk, ours = host.talk(session, since), _first_words(store, ask_id)
+    return talk and talk._replace(said=[one for one in talk.said if one.text != ours])
+
+
+def _write_papers(store: Store, seated: Seated) -> str:
+    ask = seated.ask
+    folder = wiring.session_papers(store.path, ask.id)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    os.chmod(os.path.dirname(folder), 0o700)
+    brief = briefs.brief(ask.question, folder)
+    texts = {briefs.PROMPT_FILE: brief.prompt, "system.md": seated.terms.system_prompt}
+    texts |= {brief.context_file: brief.context} if brief.context_file else {}
+    for name, text in texts.items():
+        # Anew each time: the agent of an earlier sitting may have written there.
+        path = os.path.join(folder, name)
+        draft = f"{path}.{seated.sitting.id}"
+        with open(draft, "x", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+        os.replace(draft, path)
+    return folder
+
+
+def _announce(seated: Seated, opening: Opening) -> None:
+    cli = seated.sitting.cli
+    again = ", where it was left" if not opening.prompt else ""
+    print(f"Opening {_PROGRAMS.get(cli, 'your')} session for: {seated.ask.id}{again}")
+    first, *more = frame(seated.ask.question.prompt, columns() - 10, bar="")
+    print("\n".join([f"Question: {first}", *(f"          {line}" for line in more)]))
+    for name, text in (("Folder", opening.cwd), ("More tools", opening.mcp_config)):
+        if text and (name != "Folder" or not _is_here(text)):
+            print(f"{name}: {inert_line(text, columns() - 14)}")
+    if cli == "claude" and not _is_here(opening.cwd):
+        print("It may first ask whether you trust this folder: its default is No.")
+    if seated.seconds_left is not None:
+        print(f"You have {_in_words(seated.seconds_left)}; a bell rings when that is over.")
+    print("It takes this terminal over; leave it as you always do, and you decide here.")
+    sys.stdout.flush()
+
+
+def _is_here(folder: str) -> bool:
+    return os.path.realpath(folder) == os.path.realpath(os.getcwd())
+
+
+def _in_words(seconds: float) -> str:
+    return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{ceil(seconds)} seconds"
+
+
+def _end(ended: Ended, talk: Talk | None, seconds: float, cli: str) -> tuple[str, str]:
+    """How the sitting ended, and why if it failed."""
+    if ended.why or ended.told:
+        return ended.why or "left", ""
+    said = bool(talk.said) if talk else seconds > _SOON_SECONDS
+    if talk and talk.trouble:
+        return FAILED, f"{cli} could not talk: {talk.trouble}"
+    if ended.code < 0:
+        return FAILED, f"{cli} was ended by signal {-ended.code}"
+    if ended.code and not said:
+        return FAILED, f"{cli} ended with exit code {ended.code} before anything was said"
+    return "left", ""
+
+
+def _transcript(talk: Talk | None) -> str:
+    if talk is None:
+        return ""
+    lines = [f"{one.speaker}: {one.text}" for one in talk.said]
+    return redact("\n\n".join(lines)[-_MOST_TRANSCRIPT_CHARACTERS:])
+
+
+def _tell_settled(ask: Ask, sitting: Sitting) -> int:
+    """What became of an ask that was settled while somebody sat in its session."""
+    if ask.settled_via == VIA and ask.settled_by == sitting.by and ask.status == "answered":
+        print(recorded(ask))
+        return 0
+    sentence = settled_sentence(ask)
+    if sitting.end == TIME:
+        raise TimedOutError(f"the time of the session was up: {sentence}")
+    if sitting.end == STOPPED:
+        sentence = f"the session was ended, for {sentence}"
+    errors = {"timed_out": TimedOutError, "cancelled": CancelledError}
+    raise errors.get(ask.status, AlreadySettledError)(sentence)
+
+
+def _decide(store: Store, who: Caller, ask: Ask, host: Host) -> int:
+    ask = get(store, ask.id)
+    proposal = _proposal(store, ask, host)
+    if proposal and ask.question.answered_as == "form" and not answering.draft(store, ask.id, who):
+        answering.save_draft(store, ask.id, who, json.dumps(proposal.value))
+    done = prompts.prompt_for(store, who, ask, above=_quoted(proposal))
+    return 0 if done else NotAnsweredError.exit_code
+
+
+def _proposal(store: Store, ask: Ask, host: Host) -> Proposal | None:
+    """What the conversation suggests, from all sittings of the ask."""
+    sittings = store.asks.sittings(ask.id)
+    session = next((one.session for one in reversed(sittings) if one.session), "")
+    talk = _talk(store, host, session, ask.id, sittings[0].started_at)
+    if talk is None:
+        return None
+    question = ask.question
+    papers = wiring.session_papers(store.path, ask.id)
+    return proposals.propose(
+        talk.said,
+        question.answered_as,
+        question.options,
+        question.multiple,
+        question.schema,
+        briefs.injected(question, papers, _first_words(store, ask.id)),
+    )
+
+
+def _quoted(proposal: Proposal | None) -> Sequence[str]:
+    if proposal is None:
+        return ()
+    whose = "your own words" if proposal.speaker == PERSON else "the agent's words"
+    value = proposal.value if isinstance(proposal.value, str) else json.dumps(proposal.value)
+    said = inert_line(value, max(20, columns() - 60))
+    head = f"The session suggests, by {whose}: {said}"
+    return (head, *frame(proposal.quote, columns()), "Only what you type here counts.", "")

@@ -1,0 +1,295 @@
+"""Session asks in claude's own screen: talked over, left, killed, timed out, and decided by a person."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+import shlex
+import signal
+import sys
+
+import pytest
+from tests.agents.conftest import eventually
+from tests.agents.test_joining_claude import press, trust
+from tests.conftest import a_person
+from tests.joinable import Screen
+
+from humangate.domain.asks import Origin
+from humangate.domain.sittings import Terms
+from humangate.integrations.scripted_model import script, text, tool
+from humangate.service import asking, waiting
+from humangate.service.asking import Request
+
+# What `gate` is, with less patience.
+HASTY = """
+import sys
+from humangate.cli import main, sitting
+sitting.GRACE_SECONDS = 2
+sys.exit(main.program())
+"""
+ASKED = "perl -e 'print 6*7'"
+NO_SCRIPT = "● there is no script in this prompt"
+
+
+class Desk:
+    """Session asks, and ada's terminal in which claude opens."""
+
+    def __init__(self, house, terminal):
+        self.house, self.terminal, self.store = house, terminal, house.store
+        self.put(shlex.join([*house.network.prefix, house.programs.claude]))
+        house.claude_settings.unlink()
+        (house.folder / "hasty.py").write_text(HASTY, encoding="utf-8")
+
+    def put(self, command):
+        """What is found as claude."""
+        program = self.house.bin / "claude"
+        program.write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
+        program.chmod(0o755)
+
+    def ask(self, terms=None, prompt="Is the schema good?", cwd="", **more):
+        request = Request(prompt, "session", session=terms or Terms("approval"), **more)
+        folder = str(cwd or self.house.project)
+        origin = Origin(cwd=folder, project=folder)
+        return asking.ask(self.store, request, origin, a_person("root")).ask
+
+    def open(self, ask, *words, hasty=False):
+        """`gate continue` in ada's terminal, until it says what it opens."""
+        gate = (
+            [sys.executable, self.house.folder / "hasty.py"] if hasty else [self.house.bin / "gate"]
+        )
+        token = f"GATE_TOKEN={self.house.tokens['ada']}"
+        command = [*words, token, *gate, "continue", ask.id, "--as", "ada"]
+        self.terminal._start(["/usr/bin/env", *command])
+        self.terminal.until(f"for: {ask.id}", 40)
+
+    def harness(self):
+        """The process of the sitting that is open."""
+        (found,) = self.house.processes("continue", "--as", "ada")
+        return found
+
+    def say(self, words, until):
+        self.terminal.type(words)
+        self.terminal.until(words[-20:])
+        press(self.terminal, "Enter", lambda: until in self.terminal.screen())
+
+    def leave(self, then="not yet): "):
+        """Leave claude or codex; what is pressed too often meanwhile reaches no prompt of ours."""
+        programs = self.house.programs
+        self.terminal.type("/exit")
+        self.terminal.until("/exit")
+        press(self.terminal, "Enter", lambda: not any(map(self.house.processes, programs)))
+        self.terminal.until(then)
+
+    def ended(self, seconds=20):
+        """The exit code of `gate continue`."""
+        screen = self.terminal.until("\nended ", seconds)
+        return int(screen.rpartition("\nended ")[2].split()[0])
+
+    def flags(self):
+        """What the terminal is set to: another screen, the mouse, no cursor."""
+        names = "alternate_on mouse_any_flag mouse_sgr_flag cursor_flag keypad_flag"
+        told = " ".join(f"#{{{name}}}" for name in names.split())
+        return self.terminal.tmux("display-message", "-p", told).split()
+
+    def log(self, ask):
+        """What user and agent said, as claude wrote it down."""
+        session = self.store.asks.sittings(ask.id)[0].session
+        paths = glob.glob(f"{self.house.home}/.claude/projects/*/{session}.jsonl")
+        if not paths:
+            return []
+        with open(paths[0], encoding="utf-8") as file:
+            records = [json.loads(line) for line in file if line.endswith("\n")]
+        kinds = ("user", "assistant")
+        return [json.dumps(one["message"]) for one in records if one["type"] in kinds]
+
+    def ends(self, ask):
+        return [one.end for one in self.store.asks.sittings(ask.id)]
+
+    def outcome(self, ask):
+        found = asking.get(self.store, ask.id)
+        return waiting.outcome(self.store, found, found.value)
+
+    def keep(self, name):
+        """The text of the pane, for people who want to see it."""
+        folder = self.house.folder / "artefacts"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.txt").write_text(self.terminal.screen(), encoding="utf-8")
+
+
+PLAIN = ["0", "0", "0", "1", "0"]
+
+
+@pytest.fixture
+def desk(house, terminal):
+    return Desk(house, terminal)
+
+
+@pytest.mark.proves("SES-70", "S0-8", "S0-9", "S0-57", "S0-59", "S0-60", "S0-61", "S0-69")
+@pytest.mark.proves("S0-100", "S0-101", "S0-102", "S0-107", "S0-108", "S0-B14", "S0-B30", "LAW-3")
+def test_a_question_is_worked_out_in_claudes_own_screen(desk, terminal):
+    """A prompt like an option, 1 MB of context, a permission, keys, resizing, leaving, deciding."""
+    terms = Terms("approval", system_prompt="Be a careful reviewer.", capture_transcript=True)
+    context = {"rows": ["x" * 70] * 15_000}
+    ask = desk.ask(terms, "--dangerously good schema?", context=context)
+    desk.open(ask)
+    terminal.until(NO_SCRIPT, 40)
+    folder = f"{desk.house.path}-sessions/{ask.id}"
+    steps = [
+        tool("Read", file_path=f"{folder}/prompt.md"),
+        tool("Bash", command=ASKED, description="count"),
+        text("It counted {{result}}. I would say: APPROVED. password=hunter2hunter2"),
+        text("Decision: APPROVED"),
+    ]
+    terminal.tmux("resize-window", "-x", "100", "-y", "40")
+    desk.say(f"Look at it. {script(steps)}", "Do you want to proceed?")
+    desk.keep("permission")
+    press(terminal, "1", lambda: "It counted 42" in terminal.screen())
+    terminal.type("never mind")
+    terminal.until("never mind")
+    press(terminal, "C-c", lambda: "never mind" not in terminal.screen())
+    desk.say("I approve this.", "● Decision: APPROVED")
+    assert desk.store.asks.get(ask.id).pending, "words decide nothing"
+    desk.keep("talk")
+    desk.leave()
+    desk.keep("decision")
+    assert desk.flags() == PLAIN
+    assert re.search("The session suggests, by .* words: approved", terminal.screen())
+    terminal.type("yes", "Enter")
+    terminal.until("Note (optional): ")
+    terminal.type("", "Enter")
+    assert desk.ended() == 0
+    desk.keep("end")
+    came = desk.outcome(ask)
+    assert (came.outcome, came.decision, came.attempts) == ("completed", "approved", 1)
+    assert "I approve this." in came.transcript and "‹hidden›" in came.transcript
+    assert "hunter2" not in came.transcript and "prompt.md first" not in came.transcript
+    requests = [one for one in desk.house.model.requests if "messages" in one]
+    first, read = requests[0], json.dumps(requests[-1]["messages"])
+    assert "Be a careful reviewer." in json.dumps(first["system"]) and "sonnet" in first["model"]
+    assert f"Please read {folder}/prompt.md first" in json.dumps(first["messages"])
+    assert "--dangerously good schema?" in read and f"{folder}/context.json" in read
+    assert len(read) < 200_000, "a megabyte of context is read as it is needed"
+
+
+@pytest.mark.proves("SES-71", "S0-117", "S0-B25", "LAW-1")
+def test_killed_at_any_stage_the_conversation_goes_on(desk, terminal, tmp_path):
+    ask = desk.ask()
+    desk.open(ask)
+    os.kill(desk.harness(), signal.SIGKILL)
+    eventually(lambda: not desk.house.processes(desk.house.programs.claude))
+    desk.open(ask)
+    terminal.until(NO_SCRIPT, 40)
+    bob = Screen(desk.house.bob, "continue", ask.id, "--as", "bob", PATH=desk.house.environ["PATH"])
+    assert bob.end() == 7 and "person:ada has this session open" in bob.seen
+    bob.close()
+    desk.say(f"Go on. {script([text('One.'), text('Two.'), text('Three.')])}", "● One.")
+    eventually(lambda: any("One." in said for said in desk.log(ask)[3:]))
+    os.kill(desk.harness(), signal.SIGKILL)
+    eventually(lambda: not desk.house.processes(desk.house.programs.claude))
+    desk.open(ask)
+    assert "where it was left" in terminal.screen()
+    terminal.until("● One.", 40)
+    desk.say("and then?", "● Two.")
+    (program,) = desk.house.processes(desk.house.programs.claude)
+    os.kill(program, signal.SIGKILL)
+    assert desk.ended() == 1 and "claude was ended by signal 9" in terminal.screen()
+    assert desk.flags() == PLAIN
+    desk.open(ask)
+    terminal.until("● Two.", 40)
+    desk.leave()
+    os.kill(desk.harness(), signal.SIGKILL)
+    terminal.until("ended 137")
+    desk.open(ask)
+    terminal.until("● Two.", 40)
+    desk.say("the end", "● Three.")
+    desk.leave()
+    terminal.type("no", "Enter")
+    terminal.until("Reason (optional): ")
+    terminal.type("not like this", "Enter")
+    assert desk.ended() == 0
+    assert desk.ends(ask) == ["lost", "lost", "failed", "left", "left"]
+    assert len({one.session for one in desk.store.asks.sittings(ask.id)}) == 1
+    said = desk.log(ask)
+    assert sum("prompt.md first" in one for one in said) == 1, "the question was asked once"
+    assert desk.outcome(ask).decision == "rejected"
+
+
+@pytest.mark.proves("SES-72", "S0-63", "S0-104", "S0-111")
+def test_when_time_runs_out_claude_is_ended_politely(desk, terminal):
+    ask = desk.ask(Terms("approval", session_seconds=5, capture_transcript=True))
+    desk.open(ask, hasty=True)
+    terminal.until(NO_SCRIPT, 40)
+    titled = "#{pane_title} #{window_bell_flag}"
+    eventually(lambda: "Time is up" in terminal.tmux("display-message", "-p", titled))
+    desk.keep("time")
+    assert "No response" not in terminal.screen() and desk.house.processes(
+        desk.house.programs.claude
+    )
+    assert desk.ended() == 3 and "the time of the session was up" in terminal.screen()
+    assert desk.flags() == PLAIN and desk.ends(ask) == ["time"]
+    came = desk.outcome(ask)
+    assert (came.outcome, came.decision) == ("timeout", None)
+    assert "there is no script in this prompt" in came.transcript, "what was said is kept"
+
+
+@pytest.mark.proves("SES-73", "S0-B25")
+def test_claude_without_a_login_or_missing_or_broken_is_a_failed_attempt(desk, terminal):
+    ask = desk.ask(Terms("approval", max_attempts=3))
+    desk.open(ask, "-u", "ANTHROPIC_API_KEY")
+    terminal.until("Not logged in", 40)
+    desk.leave("ended 1")
+    assert "claude could not talk: Not logged in" in terminal.screen()
+    assert f"Try again: gate continue {ask.id}" in terminal.screen()
+    desk.put("sh -c 'echo broken; exit 3'")
+    desk.open(ask)
+    assert desk.ended() == 1 and "exit code 3 before anything was said" in terminal.screen()
+    assert asking.get(desk.store, ask.id).pending
+    (desk.house.bin / "claude").unlink()
+    token = f"GATE_TOKEN={desk.house.tokens['ada']}"
+    terminal._start(
+        ["/usr/bin/env", token, desk.house.bin / "gate", "continue", ask.id, "--as", "ada"]
+    )
+    assert desk.ended() == 4 and "the last attempt failed: claude is not found" in terminal.screen()
+    assert desk.outcome(ask).outcome == "failed" and desk.ends(ask) == ["failed"] * 3
+
+
+@pytest.mark.proves("SES-74", "S0-103", "S0-B29")
+def test_in_a_folder_that_is_new_to_claude_its_question_is_announced(desk, terminal, tmp_path):
+    worktree = tmp_path / "worktree"
+    worktree.mkdir()
+    ask = desk.ask(Terms("text"), cwd=worktree)
+    desk.open(ask)
+    assert "whether you trust this folder: its default is No" in terminal.screen()
+    trust(terminal)
+    terminal.until(NO_SCRIPT, 40)
+    assert str(worktree) in terminal.screen(), "where it was asked, not where ada stands"
+    desk.leave()
+    terminal.type("Use it.", "Enter")
+    assert desk.ended() == 0 and desk.outcome(ask).response == "Use it."
+
+
+@pytest.mark.proves("SES-76", "S0-B15")
+def test_another_ask_goes_on_with_a_conversation_that_is_named(desk, terminal):
+    ask = desk.ask(Terms("text"))
+    desk.open(ask)
+    terminal.until(NO_SCRIPT, 40)
+    desk.say(f"Go on. {script([text('One.'), text('Decision: REJECTED')])}", "● One.")
+    desk.leave()
+    terminal.type("so far", "Enter")
+    assert desk.ended() == 0
+    first = desk.outcome(ask)
+    again = desk.ask(Terms("approval", resume_session=first.session_id), "And now?")
+    desk.open(again)
+    terminal.until("● Decision: REJECTED", 40)
+    assert "● One." in terminal.screen(), "all that was said before is there"
+    desk.leave()
+    assert "The session suggests, by the agent's words: rejected" in terminal.screen()
+    terminal.type("no", "Enter")
+    terminal.until("Reason (optional): ")
+    terminal.type("", "Enter")
+    assert desk.ended() == 0
+    came = desk.outcome(again)
+    assert (came.decision, came.session_id) == ("rejected", first.session_id)
+    assert came.transcript is None, "what was said is read, and not kept"

@@ -1,0 +1,401 @@
+"""`gate continue` on a session ask: a program of the user's own in a terminal, and the decision after it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from tests.conftest import a_person
+from tests.joinable import Desk as RunDesk, Screen
+
+from humangate import processes, wiring
+from humangate.domain.answers import Given
+from humangate.domain.asks import Origin
+from humangate.domain.sittings import GRACE_SECONDS, Terms
+from humangate.service import answering, asking, waiting
+from humangate.service.asking import Request
+
+# Obeys one word a line, and writes down what stood around it.
+TALK = """
+import json, os, signal, sys
+names = ("GATE_TURN", "GATE_SITTING", "GATE_ASK", "GATE_SESSION", "GATE_PROMPT_FILE", "GATE_TOKEN", "AI_AGENT")
+seen = {name: os.environ.get(name) for name in names} | {"words": sys.argv[1:], "cwd": os.getcwd()}
+open(os.path.join(os.path.dirname(__file__), "talk.json"), "w").write(json.dumps(seen))
+signal.signal(signal.SIGINT, lambda *_: print("interrupted", flush=True))
+signal.signal(signal.SIGWINCH, lambda *_: print("resized", os.get_terminal_size(0).columns, flush=True))
+print("at your service", os.getpid(), flush=True)
+while line := sys.stdin.readline():
+    word = line.strip()
+    if word == "exit":
+        sys.exit(0)
+    elif word == "fail":
+        sys.exit(3)
+    elif word == "crash":
+        import tty
+        tty.setraw(0)
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif word == "stay":
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        print("staying", flush=True)
+"""
+# What `gate` is, with less patience.
+HASTY = """
+import sys
+from humangate.cli import foreground, main, sitting
+sitting.GRACE_SECONDS, foreground._LEAVE_SECONDS = 0.6, 1
+sys.exit(main.program())
+"""
+# A program whose talk can be read, and said this at last.
+TALKATIVE = """
+import sys
+from humangate import wiring
+from humangate.cli import main
+from humangate.domain.proposals import Said
+from humangate.doors.driver import Talk
+from humangate.drivers.hosts import CommandHost
+said = [Said("person", "8080, please"), Said("agent", '```json\\n{"port": 8080}\\n```')]
+CommandHost.talk = lambda *_: Talk(said)
+sys.exit(main.program())
+"""
+SCHEMA = {"type": "object", "properties": {"port": {"type": "integer"}}, "required": ["port"]}
+FLOW = """
+from humangate import ask_interactive, flow
+@flow
+def feature(prompt):
+    return ask_interactive("Which way?").outcome
+"""
+
+
+class Desk:
+    """Session asks of a program, and the command that opens them."""
+
+    def __init__(self, world):
+        self.world, self.store = world, world.store
+        self.project = world.ada.folder
+        self.flows = RunDesk(world)
+        (self.project / "talk.py").write_text(TALK, encoding="utf-8")
+        command = f"{sys.executable} -u {self.project}/talk.py --read={{prompt_file}}"
+        self.environ = {"GATE_SESSION_COMMAND": command, "GATE_SESSION_CLI": "command"}
+
+    def ask(self, terms=None, prompt="Is the schema good?", origin=None, **more):
+        request = Request(prompt, "session", session=terms or Terms("approval"), **more)
+        origin = origin or Origin(cwd=str(self.project), project=str(self.project))
+        return asking.ask(self.store, request, origin, a_person("root")).ask
+
+    def opened(self, ask, shell=None, *words, gate="", **environ):
+        """`gate continue` in a terminal of somebody's; `gate` may be another program."""
+        shell = shell or self.world.ada
+        words = ("continue", ask.id, "--as", shell.name, *words)
+        (self.project / "gate.py").write_text(gate, encoding="utf-8")
+        program = [sys.executable, str(self.project / "gate.py"), *words] if gate else None
+        return Screen(shell, *words, program=program, **self.environ | environ)
+
+    def caller_of(self, name):
+        return wiring.caller(self.store, "cli", self.world.tokens[name], name)
+
+    def around(self):
+        return json.loads((self.project / "talk.json").read_text(encoding="utf-8"))
+
+    def sittings(self, ask):
+        return [(one.by, one.end) for one in self.store.asks.sittings(ask.id)]
+
+    def outcome(self, ask):
+        found = asking.get(self.store, ask.id)
+        return waiting.outcome(self.store, found, found.value)
+
+
+@pytest.fixture
+def desk(world):
+    return Desk(world)
+
+
+@pytest.fixture
+def opened(desk):
+    screens = []
+
+    def keep(*args, **more):
+        screens.append(desk.opened(*args, **more))
+        return screens[-1]
+
+    yield keep
+    for one in screens:
+        one.close()
+
+
+def eventually(true, seconds=20):
+    until = time.monotonic() + seconds
+    while not (found := true()):
+        assert time.monotonic() < until, "it never came true"
+        threading.Event().wait(0.02)
+    return found
+
+
+def pid_in(screen):
+    after = screen.until("at your service ")
+    screen.until("\n", after=after)
+    return int(screen.seen[after:].split()[0])
+
+
+def decide(screen, word, prompt="yes or no (Enter: not yet): "):
+    screen.until(prompt)
+    screen.type(f"{word}\n")
+
+
+@pytest.mark.proves("SES-50", "S0-57", "S0-61", "S0-65", "S0-69", "S0-107", "S0-108", "S0-118")
+@pytest.mark.proves("S0-62", "S0-119", "LAW-3")
+def test_a_session_is_worked_out_in_the_terminal_and_decided_after_it(desk, opened):
+    ask = desk.ask()
+    waiter = desk.world.plain.start("wait", ask.id)
+    ada = opened(ask)
+    pid_in(ada)
+    announced = ada.seen.splitlines()
+    assert announced[0] == f"Opening your session for: {ask.id}"
+    assert announced[1] == "Question: Is the schema good?"
+    assert "leave it as you always do" in announced[-2]
+    (sitting,) = desk.store.asks.sittings(ask.id)
+    program = processes.parse(eventually(lambda: desk.store.asks.sitting(sitting.id).program))
+    assert processes.lives(program)
+    around = desk.around()
+    assert around["GATE_TURN"] == around["GATE_SITTING"] == sitting.id
+    assert (around["GATE_ASK"], around["cwd"]) == (ask.id, str(desk.project))
+    assert around["AI_AGENT"] == around["GATE_SESSION"] == sitting.session
+    assert around["GATE_TOKEN"] is None, "whoever has the token decides"
+    ada.type("exit\n")
+    ada.until("yes or no (Enter: not yet): ")
+    assert desk.store.asks.get(ask.id).pending, "nothing is decided by leaving"
+    decide(ada, "yes")
+    ada.until("Note (optional): ")
+    ada.type("\n")
+    assert ada.end() == 0, ada.seen
+    settled = desk.store.asks.get(ask.id)
+    assert (settled.decision, settled.settled_by) == ("approved", "person:ada")
+    assert settled.settled_via == "session" and desk.sittings(ask) == [("person:ada", "left")]
+    came = desk.outcome(ask)
+    assert (came.outcome, came.response, came.attempts) == ("completed", "approved", 1)
+    assert came.transcript is None and came.duration_ms > 0
+    out, _ = waiter.communicate(timeout=20)
+    assert (waiter.returncode, out) == (0, "approved\n")
+
+
+@pytest.mark.proves("SES-51", "S0-60", "S0-66", "S0-67", "S0-101", "S0-B30")
+def test_the_agent_finds_question_and_context_in_a_file(desk, opened):
+    context = {"diff": "+x\n" * 350_000, "fence": "```"}
+    ask = desk.ask(
+        prompt="--help me\nwith this", context=context, terms=Terms(system_prompt="Be kind.")
+    )
+    ada = opened(ask)
+    pid_in(ada)
+    path = Path(desk.around()["GATE_PROMPT_FILE"])
+    assert desk.around()["words"] == [f"--read={path}"]
+    assert str(path.parent) == f"{desk.world.path}-sessions/{ask.id}"
+    modes = [folder.stat().st_mode & 0o777 for folder in path.parents[:2]]
+    assert modes == [0o700, 0o700]
+    assert path.read_text().startswith("--help me\nwith this\n\n## Context\n")
+    assert json.loads((path.parent / "context.json").read_text()) == context
+    assert (path.parent / "system.md").read_text() == "Be kind."
+    ada.type("exit\n")
+    decide(ada, "as it is", "Your answer (Enter: not yet): ")
+    assert ada.end() == 0 and desk.outcome(ask).response == "as it is"
+
+
+@pytest.mark.proves("SES-52", "S0-106", "S0-117")
+def test_not_yet_keeps_it_waiting_and_whoever_comes_goes_on_there(desk, opened):
+    ask = desk.ask(Terms("choice"), options=("Left", "Right"))
+    ada = opened(ask)
+    pid_in(ada)
+    first = desk.around()["GATE_SESSION"]
+    bob = opened(ask, desk.world.bob)
+    assert bob.end() == 7 and "person:ada has this session open since" in bob.seen
+    ada.type("exit\n")
+    decide(ada, "", "a number or a name (Enter: not yet): ")
+    assert ada.end() == 11 and f"Not answered; {ask.id} is still waiting." in ada.seen
+    bob = opened(ask, desk.world.bob)
+    pid_in(bob)
+    assert desk.around()["GATE_SESSION"] == first
+    bob.type("exit\n")
+    decide(bob, "2", "a number or a name (Enter: not yet): ")
+    assert bob.end() == 0 and desk.outcome(ask).response == "Right"
+    assert desk.sittings(ask) == [("person:ada", "left"), ("person:bob", "left")]
+
+
+@pytest.mark.proves("SES-53", "S0-B25")
+@pytest.mark.parametrize(
+    ("environ", "words"),
+    [
+        ({"GATE_SESSION_COMMAND": "not-there {prompt_file}"}, "not-there is not found in"),
+        ({"GATE_SESSION_COMMAND": "/bin/false"}, "ended with exit code 1 before anything was said"),
+        ({"GATE_SESSION_COMMAND": "sh -c 'kill -9 $$'"}, "was ended by signal 9"),
+    ],
+    ids=["missing", "fails", "killed"],
+)
+def test_a_failed_attempt_is_recorded_and_the_ask_stays(desk, opened, environ, words):
+    ask = desk.ask(Terms("approval", max_attempts=2))
+    ada = opened(ask, **environ)
+    assert ada.end() == 1 and words in ada.seen
+    assert f"Try again: gate continue {ask.id}" in ada.seen
+    assert desk.sittings(ask) == [("person:ada", "failed")]
+    assert words in desk.store.asks.sittings(ask.id)[0].trouble
+    assert desk.store.asks.get(ask.id).pending and desk.outcome(ask).decision is None
+    ada = opened(ask, **environ)
+    assert ada.end() == 4, "that was the last attempt"
+    assert desk.outcome(ask).outcome == "failed"
+
+
+@pytest.mark.proves("SES-54", "S0-63", "S0-104", "S0-111")
+@pytest.mark.parametrize("stays", [False, True], ids=["polite", "forced"])
+def test_when_its_time_is_up_it_warns_and_then_ends(desk, opened, stays):
+    ask = desk.ask(Terms("approval", session_seconds=0.5))
+    ada = opened(ask, gate=HASTY)
+    before = ada.modes()
+    program = pid_in(ada)
+    assert "You have 1 seconds; a bell rings" in ada.seen
+    if stays:
+        ada.type("stay\n")
+    ada.until("\a\x1b]0;Time is up: this session ends in 1 seconds\a")
+    assert processes.identify(program), "there is some grace"
+    assert GRACE_SECONDS == 60
+    assert ada.end() == 3 and f"{ask.id} timed out at" in ada.seen
+    assert processes.identify(program) is None and ada.modes() == before
+    assert desk.sittings(ask) == [("person:ada", "time")]
+    came = desk.outcome(ask)
+    assert (came.outcome, came.decision, came.response) == ("timeout", None, None)
+    (note,) = desk.store.notes.newest(9)
+    assert f"{ask.id}: the time of this session is up" in note.text
+    later = opened(ask)
+    assert later.end() == 6
+
+
+@pytest.mark.proves("SES-55")
+def test_it_ends_when_somebody_settles_the_ask_elsewhere(desk, opened):
+    ask = desk.ask()
+    ada = opened(ask)
+    program = pid_in(ada)
+    answering.answer(desk.store, ask.id, desk.caller_of("bob"), Given("no"))
+    assert ada.end() == 6
+    assert f"the session was ended, for {ask.id} was already answered by person:bob" in ada.seen
+    assert processes.identify(program) is None
+    assert desk.sittings(ask) == [("person:ada", "stopped")]
+
+
+@pytest.mark.proves("SES-56", "S0-57")
+def test_it_says_that_the_run_was_stopped(desk, opened):
+    run = desk.flows.run(flow=FLOW)
+    (ask,) = desk.store.asks.pending_of_run(run.id)
+    ada = opened(ask)
+    pid_in(ada)
+    told = desk.world.bob.gate("stop", str(run.id), "--reason", "wrong branch", "--as", "bob")
+    assert told.code == 0, told.err
+    assert ada.end() == 4 and f"run {run.id} was stopped: wrong branch" in ada.seen
+    assert desk.sittings(ask) == [("person:ada", "stopped")]
+
+
+@pytest.mark.proves("SES-57", "S0-69")
+def test_keys_and_resizing_reach_the_session_and_a_kill_leaves_the_terminal_as_it_was(desk, opened):
+    ask = desk.ask()
+    ada = opened(ask)
+    before = ada.modes()
+    pid_in(ada)
+    ada.type("\x03")
+    ada.until("interrupted")
+    ada.resize(77)
+    ada.until("resized 77")
+    ada.type("crash\n")
+    assert ada.end() == 1 and "was ended by signal 9" in ada.seen
+    assert ada.modes() == before and "\x1b[?1004l" in ada.seen and "\x1b[?25h" in ada.seen
+
+
+@pytest.mark.proves("SES-58", "S0-117", "LAW-1")
+def test_killed_in_the_talk_it_is_free_again_and_goes_on(desk, opened):
+    ask = desk.ask()
+    ada = opened(ask)
+    program = pid_in(ada)
+    first = desk.around()["GATE_SESSION"]
+    os.kill(ada.pid, signal.SIGKILL)
+    assert ada.end() == -9
+    eventually(lambda: processes.identify(program) is None)
+    assert desk.sittings(ask) == [("person:ada", "")], "nobody was left to say so"
+    bob = opened(ask, desk.world.bob)
+    pid_in(bob)
+    assert desk.around()["GATE_SESSION"] == first
+    assert desk.sittings(ask) == [("person:ada", "lost"), ("person:bob", "")]
+    bob.type("exit\n")
+    bob.until("yes or no")
+    os.kill(bob.pid, signal.SIGKILL)
+    assert bob.end() == -9 and desk.sittings(ask)[1] == ("person:bob", "left")
+    ada = opened(ask)
+    pid_in(ada)
+    ada.type("exit\n")
+    decide(ada, "no")
+    ada.until("Reason (optional): ")
+    ada.type("too wide\n")
+    assert ada.end() == 0 and desk.store.asks.get(ask.id).note == "too wide"
+
+
+@pytest.mark.proves("SES-59")
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_told_to_end_it_leaves_the_session_and_asks_nothing(desk, opened, number):
+    ask = desk.ask()
+    ada = opened(ask)
+    program = pid_in(ada)
+    os.kill(ada.pid, number)
+    assert ada.end() == 11, ada.seen
+    assert processes.identify(program) is None
+    assert desk.sittings(ask) == [("person:ada", "left")] and desk.store.asks.get(ask.id).pending
+
+
+@pytest.mark.proves("SES-60")
+def test_what_cannot_be_opened_is_said_before_anybody_sits(desk, opened):
+    ask, plain = desk.ask(), desk.world.get(desk.world.ask("Why?"))
+    told = desk.world.ada.gate("continue", ask.id, "--as", "ada")
+    assert told.code == 2 and "there is no terminal here" in told.err
+    for words, environ, code, said in (
+        (("--editor",), {"EDITOR": "true"}, 2, "a session ask has none"),
+        ((), {"GATE_SESSION_CLI": "vi"}, 2, "session_cli (GATE_SESSION_CLI) is one of claude,"),
+        ((), {"GATE_SESSION_COMMAND": ""}, 2, "session_command is not set"),
+        ((), {"GATE_SESSION_COMMAND": "a 'b"}, 2, "is no command: No closing quotation"),
+    ):
+        ada = opened(ask, None, *words, **environ)
+        assert ada.end() == code and said in ada.seen
+    ada = opened(plain, None, "--with", "claude")
+    assert ada.end() == 2 and "--with is for session asks" in ada.seen
+    assert desk.sittings(ask) == []
+    gone = desk.ask(Terms("approval", cwd="/nowhere"))
+    ada = opened(gone)
+    assert ada.end() == 1 and "there is no folder /nowhere" in ada.seen
+    assert desk.sittings(gone) == [("person:ada", "failed")]
+
+
+@pytest.mark.proves("SES-61", "S0-64", "S0-105")
+def test_a_form_begins_with_what_was_proposed_and_the_person_sends_it(desk, opened):
+    ask = desk.ask(Terms("form", capture_transcript=True), schema=SCHEMA)
+    ada = opened(ask, gate=TALKATIVE)
+    pid_in(ada)
+    ada.type("exit\n")
+    ada.until("port (integer): ")
+    assert 'The session suggests, by the agent\'s words: {"port": 8080}\n│ ' in ada.seen
+    assert "Only what you type here counts." in ada.seen and desk.store.asks.get(ask.id).pending
+    ada.until("port (integer): 8080")
+    ada.type("\x7f1\n")
+    assert ada.end() == 0, ada.seen
+    came = desk.outcome(ask)
+    assert came.response == {"port": 8081}
+    assert came.transcript.startswith("person: 8080, please\n\nagent: ```json")
+
+
+@pytest.mark.proves("SES-61", "LAW-6")
+def test_a_draft_of_the_persons_own_goes_before_what_was_proposed(desk, opened):
+    ask = desk.ask(Terms("form"), schema=SCHEMA)
+    answering.save_draft(desk.store, ask.id, desk.caller_of("ada"), '{"port": 9}')
+    ada = opened(ask, gate=TALKATIVE)
+    pid_in(ada)
+    ada.type("exit\n")
+    ada.until("port (integer): 9")
+    ada.type("\n")
+    assert ada.end() == 0 and desk.outcome(ask).response == {"port": 9}
