@@ -102,7 +102,7 @@ def test_a_signal_given_in_the_session_ends_the_wait(world, desk, screens):
     assert all(event.actor == "person:ada" for event in told if event.kind[:8] == "session.")
 
 
-@pytest.mark.proves("RUN-356", "S2-B17", "S2-63", "S2-64")
+@pytest.mark.proves("RUN-356", "S2-B8", "S2-B17", "S2-63", "S2-64")
 def test_leaving_without_a_signal_keeps_the_run_waiting(world, desk, screens):
     run = desk.run(NEEDS, DONE)
     ada = screens(Screen.joining(world.ada, run.id))

@@ -94,6 +94,8 @@ class AnswerScreen(Following):
         self.desk.word.text = ""
         if self._saved and not needs_prompts(self._ask.question):
             say(self.app, self.desk, "Your draft from last time is filled in.")
+        for area in self._fields.query(TextArea):
+            area.move_cursor(area.document.end)
         for field in self._fields.query("Input, TextArea, OptionList"):
             field.focus()
             return
@@ -108,7 +110,7 @@ class AnswerScreen(Following):
         if needs_prompts(self._ask.question):
             keys, more = [("Enter", f"gate {self._verb}")], []
         elif kind == "approval":
-            keys = [("Enter", "Next, then send")]
+            keys = [("Enter", "Next, send")]
         elif kind == "choice" and not several:
             keys = [("↑↓ Enter", "Pick and send")]
         else:
@@ -143,7 +145,7 @@ class AnswerScreen(Following):
         elif event.value.strip().lower() in DECISIONS:
             self._fields.query_one("#words").focus()
         else:
-            self.show_trouble(_UNDECIDED)
+            self._refuse(_UNDECIDED)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         if event.option_index < len(self._ask.question.options):
@@ -165,13 +167,13 @@ class AnswerScreen(Following):
             if decision.lower() in DECISIONS:
                 self._send(decision, words.strip())
             else:
-                self.show_trouble(_UNDECIDED)
+                self._refuse(_UNDECIDED)
         elif question.multiple:
             picked = sorted(self._fields.query_one(SelectionList[int]).selected)
             chosen: list[Any] = [question.options[index] for index in picked]
             self._send([*chosen, {"other": words}] if words.strip() else chosen)
         elif not words.strip():
-            self.show_trouble("Nothing is written yet; Esc leaves it for later.")
+            self._refuse("Nothing is written yet; Esc leaves it for later.")
         else:
             self._send(words if question.kind == "text" else {"other": words})
 
@@ -182,13 +184,16 @@ class AnswerScreen(Following):
             _, after = answering.answer(store, self._ask.id, self.desk.who, given)
             left = how_it_goes_on(store, after)
         except InvalidAnswerError as error:
-            self.show_trouble(f"Refused, but kept: {error}")
+            self._refuse(f"Refused, but kept: {error}")
         except GateError as error:
-            self.show_trouble(str(error))
+            self._refuse(str(error))
         else:
             self._saved = self._words()
             say(self.app, self.desk, f"{recorded(after, self.room)}\n{left}".rstrip())
             self.dismiss()
+
+    def _refuse(self, sentence: str) -> None:
+        say(self.app, self.desk, sentence, trouble=True)
 
     def action_prompts(self) -> None:
         self.keep()

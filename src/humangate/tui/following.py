@@ -35,7 +35,10 @@ def painted(lines: Iterable[str]) -> Text:
 
 
 def say(app: App[Any], desk: Desk, text: str, *, trouble: bool = False) -> None:
-    """Tell somebody what came of what they did, on whatever screen they are then."""
+    """Tell somebody what came of what they did, on whatever screen they are then.
+
+    Good news fade; why something was not done stays until something else is said.
+    """
     desk.word.text, desk.word.trouble = inert(text), trouble
 
     def show() -> None:
@@ -49,7 +52,8 @@ def say(app: App[Any], desk: Desk, text: str, *, trouble: bool = False) -> None:
             show()
 
     show()
-    app.set_timer(_SAID_SECONDS, fade)
+    if not trouble:
+        app.set_timer(_SAID_SECONDS, fade)
 
 
 class Following(Screen[None]):

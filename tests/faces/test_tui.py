@@ -1,0 +1,516 @@
+"""`gate tui`, played on a real store without a terminal; in a terminal: journeys/test_tui_terminal.py."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import timedelta
+
+import pytest
+from tests.conftest import a_person, an_agent
+from tests.run_records import add_run, answer, ask_of, call, turn
+from textual.events import Paste
+from textual.widgets import Input, OptionList
+
+from humangate.cli.main import main
+from humangate.domain.asks import Origin
+from humangate.domain.runs import STATES
+from humangate.errors import StoreTroubleError
+from humangate.service import answering, asking, enrolling, running
+from humangate.service.asking import Request
+from humangate.store.sqlite.bell import ring
+from humangate.tui import answering as answering_screen, detail, telling
+from humangate.tui.app import GateApp
+from humangate.wiring import open_throwaway_store
+
+EVIL = "[red]\x1b[31mOdd[/red] \u202eway?"
+
+
+@pytest.fixture
+def store(tmp_path):
+    made = open_throwaway_store(str(tmp_path / "gate.db"))
+    yield made
+    made.close()
+
+
+class Play:
+    """A person in front of the screen."""
+
+    def __init__(self, app, pilot):
+        self.app, self.pilot = app, pilot
+
+    def seen(self):
+        strips = self.app.screen._compositor.render_strips()
+        return "\n".join("".join(part.text for part in strip).rstrip() for strip in strips)
+
+    async def until(self, *texts, gone=""):
+        """Look until all of it is there. There is nothing to wait on but the screen itself."""
+        until = time.monotonic() + 10
+        while not all(text in self.seen() for text in texts) or (gone and gone in self.seen()):
+            assert time.monotonic() < until, f"{texts!r} never appeared on:\n{self.seen()}"
+            await self.pilot.pause(0.02)
+        return self.seen()
+
+    async def press(self, *keys):
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def type(self, text, *keys):
+        """All of it at once, which is what the fields see of fast fingers, too."""
+        self.app.post_message(Paste(text))
+        await self.press(*keys)
+
+
+def play(store, acts, size=(80, 24), who=None):
+    """Open the TUI and act in it."""
+    app = GateApp(store, who or a_person())
+
+    async def go():
+        async with app.run_test(size=size) as pilot:
+            played = Play(app, pilot)
+            await played.until("[q] Quit")
+            await acts(played)
+
+    try:
+        asyncio.run(go())
+    finally:
+        app.publisher._stopped.set()
+        ring(f"{store.path}-bell")
+        app.publisher.stop()
+
+
+def waiting_run(store, prompt="OAuth or API keys?", kind="text", **more):
+    """A run whose coder has waited for ten minutes, and its ask."""
+    now = store.now()
+    calls = [
+        call(store, "0", "setup", "", ago=901, took=1),
+        call(store, "1", label="architect", ago=900, took=135, value={"status": "DONE"}),
+        call(store, "2", label="coder", state="waiting", ago=725),
+    ]
+    needs = {"status": "NEEDS_HUMAN", "question": prompt}
+    run = add_run(
+        store, calls, [turn(store, "2", ago=725, signal=needs)], state="waiting_human",
+        agent="coder", waiting_since=now - timedelta(minutes=10),
+    )  # fmt: skip
+    return run, ask_of(store, run.id, "2", prompt, kind, **more)
+
+
+def lone_ask(store, prompt, kind="text", **more):
+    origin = Origin("/p", "/p", "migrator")
+    return asking.ask(store, Request(prompt, kind, **more), origin, a_person("x")).ask
+
+
+@pytest.mark.proves("S2-54", "S2-55", "S2-56", "S2-B23", "RUN-540")
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+def test_the_list_shows_every_run_and_what_it_waits_for(store, size):
+    assert set(telling.STATES) == set(STATES)
+    for state in ("completed", "stuck", "failed", "running", "ready"):
+        add_run(store, state=state)
+    waiting_run(store)
+    lone_ask(store, "Which database?")
+
+    async def look(played):
+        seen = await played.until("Which database?")
+        lines = seen.splitlines()
+        assert lines[0].startswith("╭─ Runs ─") and len(lines[0]) == size[0]
+        assert lines[1].split() == ["│", "ID", "FLOW", "STATUS", "WAITING", "FOR", "│"]
+        words = [" ".join(line.strip("│ ").split()) for line in lines[2:8]]
+        assert words == [
+            "6 feature ⏸ waiting OAuth or API keys?",
+            "5 feature ○ ready -",
+            "4 feature ● running -",
+            "3 feature ✗ failed -",
+            "2 feature ■ stuck -",
+            "1 feature ✓ completed -",
+        ]
+        for part in ("Asks of no run", "migrator", "[↑↓] Navigate  [Enter] Details  [c] Continue"):
+            assert part in seen
+        assert lines[-1].rstrip().endswith("[q] Quit") and len(lines) == size[1]
+        await played.press("down", "enter")
+        await played.until("Run 5: feature", "Status: ○ Ready", "Nobody drives runs now")
+        await played.press("escape", "q")
+        assert not played.app.is_running or played.app._exit
+
+    play(store, look, size)
+
+
+@pytest.mark.proves("RUN-540")
+def test_without_runs_it_says_how_one_is_started(store):
+    async def look(played):
+        await played.until("There are no runs yet. One is started with: gate run FLOW PROMPT")
+        await played.press("enter", "c", "a")
+        lone_ask(store, "Which database?")
+        await played.until("Which database?")
+        await played.press("c")
+        await played.until("belongs to no run: answer it with gate answer")
+
+    play(store, look)
+
+
+@pytest.mark.proves("S2-57", "S2-58", "S2-59")
+def test_the_detail_tells_why_a_run_waits_and_how_far_it_came(store):
+    waiting_run(store)
+
+    async def look(played):
+        await played.press("enter")
+        seen = await played.until("Run 1: feature")
+        for line in (
+            "Status: ⏸ Waiting for human",
+            "Agent: coder",
+            "Reason: OAuth or API keys?",
+            "Waiting: 10 minutes",
+            "#1 architect ✓ 2m 15s",
+            "#2 coder ⏸ waiting (12m)",
+            "[c] Continue (open Claude)  [s] Stop  [o] Open editor  [a] Answer",
+        ):
+            assert line in seen
+        assert "setup" not in seen
+        running.stop(store, 1, a_person(), "enough")
+        await played.until("Status: ■ Stuck", "Reason: enough", gone="[s] Stop")
+
+    play(store, look)
+
+
+@pytest.mark.proves("RUN-541", "LAW-6")
+def test_a_text_is_answered_in_place_and_what_is_not_sent_is_kept(store):
+    _, ask = waiting_run(store)
+
+    async def act(played):
+        await played.press("a")
+        await played.until(f"{ask.id}: text", "│ OAuth or API keys?", "[Ctrl+S] Send")
+        await played.press("ctrl+s")
+        await played.until("Nothing is written yet")
+        await played.type("OAuth", "escape")
+        await played.until(f"Not answered; {ask.id} is still waiting. What you typed is kept.")
+        assert answering.draft(store, ask.id, a_person()) == "OAuth"
+        await played.press("a")
+        await played.until("Your draft from last time is filled in.")
+        await played.press("enter")
+        await played.type("[b]PKCE", "ctrl+s")
+        await played.until(f"Recorded: {ask.id} is answered", "Nobody drives runs now", "○ ready")
+
+    play(store, act)
+    settled = store.asks.get(ask.id)
+    assert (settled.value, settled.settled_by) == ("OAuth\n[b]PKCE", "person:ada")
+    assert store.runs.get(1).state == "ready"
+
+
+@pytest.mark.proves("RUN-541", "LAW-6")
+def test_what_is_typed_is_saved_meanwhile_and_when_somebody_leaves_altogether(store):
+    _, ask = waiting_run(store)
+    saved = []
+
+    async def act(played):
+        await played.press("a")
+        await played.type("OAu")
+        until = time.monotonic() + 10
+        while not saved and time.monotonic() < until:
+            saved.extend(filter(None, [answering.draft(store, ask.id, a_person())]))
+            await played.pilot.pause(0.05)
+        await played.type("th", "ctrl+c")
+
+    play(store, act)
+    assert saved == ["OAu"] and answering.draft(store, ask.id, a_person()) == "OAuth"
+
+
+@pytest.mark.proves("RUN-542", "LAW-3")
+def test_an_approval_is_typed_each_time_and_enter_is_not_yet(store):
+    _, ask = waiting_run(store, "Deploy?", "approval")
+    pending = lambda: store.asks.get(ask.id).pending  # noqa: E731 - read twice
+
+    async def act(played):
+        await played.press("a")
+        await played.until("approve or reject", "Trust: L0")
+        await played.press("enter")
+        await played.until("still waiting", "Runs")
+        await played.press("a", "ctrl+s")
+        await played.until("An approval is decided by approve or reject")
+        await played.type("sure, go on", "enter", "ctrl+s")
+        assert pending()
+        played.app.screen.query_one("#decision", Input).value = ""
+        await played.press("tab")
+        await played.type("looks good", "enter")
+        assert pending(), "a note alone decides nothing"
+        await played.press("shift+tab")
+        await played.type("Approve", "enter")
+        assert pending() and played.app.focused.id == "words"
+        await played.press("enter")
+        await played.until(f"Recorded: {ask.id} is approved")
+
+    play(store, act)
+    settled = store.asks.get(ask.id)
+    assert (settled.decision, settled.note) == ("approved", "looks good")
+
+
+@pytest.mark.proves("RUN-543", "LAW-3")
+def test_an_approval_from_an_agents_surroundings_is_refused_with_its_sentence(store):
+    _, ask = waiting_run(store, "Deploy?", "approval")
+
+    async def act(played):
+        await played.press("a")
+        await played.type("approve", "enter", "enter")
+        await played.until("only a person decides", "CLAUDECODE")
+
+    play(store, act, who=an_agent())
+    assert store.asks.get(ask.id).pending
+
+
+@pytest.mark.proves("RUN-544")
+def test_a_choice_is_picked_and_nothing_is_picked_beforehand(store):
+    options = ("PostgreSQL", "[b]SQLite", "Other…")
+    first, second, third = (
+        lone_ask(store, f"Which database {n}?", "choice", options=options, multiple=n == 3)
+        for n in (1, 2, 3)
+    )
+
+    async def act(played):
+        await played.press("enter")
+        await played.until(f"{first.id}: choice")
+        await played.press("enter")
+        assert store.asks.get(first.id).pending, "Enter alone chooses nothing"
+        assert played.app.screen.query_one(OptionList).highlighted is None
+        await played.press("down", "down", "enter")
+        await played.until(f"Recorded: {first.id} is answered: [b]SQLite")
+        await played.press("enter")
+        await played.until(f"{second.id}: choice")
+        await played.press("up", "enter")
+        await played.type("MariaDB", "enter")
+        await played.until(f"Recorded: {second.id} is answered: MariaDB")
+        await played.press("enter")
+        await played.until(f"{third.id}: choice", "[Ctrl+S] Send")
+        await played.press("space", "down", "space", "tab")
+        await played.type("DuckDB", "ctrl+s")
+        await played.until(f"Recorded: {third.id} is answered")
+
+    play(store, act)
+    values = [store.asks.get(one.id).value for one in (first, second, third)]
+    several = ["PostgreSQL", "[b]SQLite", {"other": "DuckDB"}]
+    assert values == ["[b]SQLite", {"other": "MariaDB"}, several]
+
+
+@pytest.mark.proves("RUN-545")
+def test_what_needs_more_than_fields_is_handed_to_gate_answer(store, monkeypatch):
+    enrolling.add(store, a_person("root"), "ada")
+    enrolling.add(store, a_person("root"), "bob")
+    both = {"all": ["ada", "bob"]}
+    asks = [
+        lone_ask(store, "Token?", secret=True),
+        lone_ask(store, "Fields?", "form", schema={"properties": {"n": {"type": "integer"}}}),
+        lone_ask(store, "Both?", "approval", requirement=both),
+    ]
+    handed = []
+    monkeypatch.setattr(answering_screen, "hand_over", lambda _, __, words: handed.append(words))
+
+    async def act(played):
+        for ask in asks:
+            await played.press("enter")
+            await played.until(f"{ask.id}: {ask.question.kind}", "by gate answer")
+            await played.press("enter")
+            await played.until("Asks of no run")
+            await played.press("down")
+        await played.press("enter", "ctrl+t")
+
+    play(store, act)
+    assert [words[1:] for words in handed[:3]] == [
+        ["-P", "-m", "humangate", "answer", ask.id] for ask in asks
+    ]
+
+
+@pytest.mark.proves("RUN-546")
+def test_the_screen_follows_the_store(store):
+    run, ask = waiting_run(store)
+    other = lone_ask(store, "Which database?")
+
+    async def act(played):
+        answer(store, other, "SQLite")
+        await played.until("⏸ waiting", gone="Which database?")
+        await played.press("a")
+        await played.type("API keys")
+        answer(store, ask, "OAuth", who="bob")
+        await played.until(f"{ask.id} was already answered by person:bob")
+        await played.press("ctrl+s")
+        await played.until(f"{ask.id} was already answered by person:bob")
+        await played.press("escape")
+        await played.until("○ ready")
+        running.delete(store, running.stop(store, run.id, a_person(), "x").id, a_person())
+        await played.until("There are no runs yet")
+
+    play(store, act)
+    late = [one for one in store.asks.answers(ask.id) if one.outcome == "late"]
+    assert [one.value for one in late] == ["API keys"], "and it is kept"
+
+
+@pytest.mark.proves("RUN-547", "S2-50")
+def test_a_run_is_stopped_for_a_typed_reason_only(store):
+    run, ask = waiting_run(store)
+
+    async def act(played):
+        await played.press("enter", "s")
+        await played.until("Stop Run 1", "Its agents are ended and its asks withdrawn")
+        await played.press("enter")
+        await played.until("A run is stopped for a reason")
+        await played.press("escape", "s")
+        assert store.runs.get(run.id).state == "waiting_human"
+        await played.type("wrong branch", "enter")
+        await played.until("Run 1 marked as stuck: wrong branch", "Status: ■ Stuck")
+        await played.press("s")
+        await played.type("again", "enter")
+        await played.until("run 1 has ended already (stuck)")
+
+    play(store, act)
+    assert store.asks.get(ask.id).status == "cancelled"
+
+
+@pytest.mark.proves("S2-B13", "S2-58")
+def test_the_editor_key_opens_the_runs_folder_once_and_only_there(store, monkeypatch, tmp_path):
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    waiting_run(store)
+    add_run(store, state="completed", folder=str(folder))
+    opened = []
+    monkeypatch.setattr(detail, "hand_over", lambda _, __, words, cwd: opened.append((words, cwd)))
+    monkeypatch.setenv("VISUAL", "code --wait")
+
+    async def act(played):
+        await played.press("o")
+        assert opened == []
+        await played.press("down", "enter", "o")
+        await played.until("Run 2: feature")
+        assert opened == [(["/bin/sh", "-c", 'code --wait "$1"', "gate", str(folder)], str(folder))]
+        folder.rmdir()
+        await played.press("o")
+        await played.until("the folder of run 2 was removed")
+        monkeypatch.delenv("VISUAL")
+        monkeypatch.setenv("PATH", "/nowhere")
+        monkeypatch.delenv("EDITOR", raising=False)
+        await played.press("o")
+        await played.until("name yours in $VISUAL or $EDITOR")
+        assert len(opened) == 1
+
+    play(store, act)
+
+
+@pytest.mark.proves("RUN-548", "LAW-8")
+def test_what_agents_write_is_neither_markup_nor_a_command(store):
+    _, ask = waiting_run(store, EVIL, going_on=EVIL, context=EVIL)
+    add_run(store, flow="[link]\x1b]0;x", state="failed", reason=EVIL, error=EVIL)
+    lone_ask(store, EVIL, "choice", options=(EVIL, "b"))
+    inert = "[red]␛[31mOdd[/red] ‹U+202E›way?"
+
+    async def act(played):
+        seen = await played.until(inert, "[link]␛]0;x")
+        assert seen.count(inert) == 2
+        await played.press("enter")
+        await played.until(f"Reason: {inert}")
+        await played.press("a")
+        seen = await played.until(f"{ask.id}: text")
+        assert seen.count(f"│ {inert}") == 3
+        await played.press("escape", "escape", "tab", "enter")
+        await played.until("choice", f"1. {inert}")
+        assert played.seen().count(inert) == 3
+        await played.press("escape", "shift+tab", "down", "enter")
+        seen = await played.until("Run 2: [link]␛]0;x", f"Reason: {inert}")
+        assert "\x1b" not in seen and "\u202e" not in seen
+
+    play(store, act)
+
+
+@pytest.mark.proves("RUN-549", "LAW-10")
+def test_a_store_that_gives_trouble_is_told_in_a_sentence_until_it_is_well_again(
+    store, monkeypatch
+):
+    _, ask = waiting_run(store)
+
+    async def act(played):
+        def trouble(*_, **__):
+            raise StoreTroubleError("the store gives trouble: look at the disk")
+
+        with monkeypatch.context() as away:
+            for name in ("newest", "get"):
+                away.setattr(store.runs, name, trouble)
+            played.app.on_changed()
+            await played.until("the store gives trouble: look at the disk", "OAuth or API keys?")
+            await played.press("c", "a", "enter")
+            await played.until("the store gives trouble")
+        await played.press("escape")
+        played.app.on_changed()
+        await played.until("[q] Quit")
+        await played.press("a")
+        await played.type("OAuth")
+        with monkeypatch.context() as away:
+            away.setattr(store.asks, "change", trouble)
+            away.setattr(store.asks, "save_draft", trouble)
+            await played.press("ctrl+s")
+            await played.until("the store gives trouble", "OAuth")
+        await played.press("ctrl+s")
+        await played.until(f"Recorded: {ask.id}")
+
+    play(store, act)
+
+
+@pytest.mark.proves("RUN-550")
+def test_of_several_asks_of_one_run_the_person_picks_one(store):
+    run, first = waiting_run(store)
+    second = ask_of(store, run.id, "2", "Which colour?")
+
+    async def act(played):
+        await played.press("a")
+        await played.until("Run 1 waits for several answers")
+        await played.press("escape", "a", "down", "enter")
+        await played.until(f"{second.id}: text")
+        await played.type("blue", "ctrl+s")
+        await played.until(f"Recorded: {second.id}", "OAuth or API keys?")
+
+    play(store, act)
+    assert store.asks.get(first.id).pending and store.asks.get(second.id).value == "blue"
+
+
+@pytest.mark.proves("RUN-551")
+def test_a_run_without_a_session_says_so_instead_of_opening_one(store):
+    run = add_run(
+        store, [call(store, "1", "pause", "Ship?", state="waiting")], state="waiting_human"
+    )
+    ask_of(store, run.id, "1", "Ship?", "approval")
+    add_run(store, state="running")
+
+    async def act(played):
+        await played.press("c")
+        await played.until("Run 2 waits for nobody.")
+        await played.press("down", "c")
+        await played.until("there is no session to open in run 1")
+        await played.press("enter")
+        await played.until("Agent: -", gone="[c] Continue")
+
+    play(store, act)
+
+
+@pytest.mark.proves("RUN-552", "LAW-10")
+def test_it_needs_a_terminal_and_textual_and_says_so(world, monkeypatch, capsys):
+    ran = world.plain.gate("tui")
+    assert ran.code == 2 and "there is no terminal here: gate list and gate inbox" in ran.err
+    monkeypatch.setenv("GATE_STORE", world.path)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert main(["tui"]) == 2
+    assert "pip install 'humangate[tui]'" in capsys.readouterr().err
+
+
+@pytest.mark.proves("RUN-553", "S2-P1")
+def test_bare_gate_is_the_inbox_where_nobody_could_see_more(world, monkeypatch, capsys):
+    add_run(world.store, state="running")
+    assert "Nothing is waiting" in world.plain.gate().out, "through a pipe"
+    monkeypatch.setenv("GATE_STORE", world.path)
+    monkeypatch.setenv("TERM", "xterm")
+    for stream in ("stdin", "stdout"):
+        monkeypatch.setattr(f"sys.{stream}.isatty", lambda: True)
+    with monkeypatch.context() as without:
+        without.setattr("importlib.util.find_spec", lambda _: None)
+        assert main([]) == 0 and "Nothing is waiting" in capsys.readouterr().out
+    monkeypatch.setenv("TERM", "dumb")
+    assert main([]) == 0 and "Nothing is waiting" in capsys.readouterr().out
+
+
+@pytest.mark.proves("RUN-554")
+def test_how_long_something_lasted_has_two_units():
+    spoken = {0.4: "0s", 59: "59s", 60: "1m", 135: "2m 15s", 3600: "1h", 11100: "3h 5m"}
+    assert {seconds: telling.lasted(seconds) for seconds in spoken} == spoken
+    assert telling.lasted(90000) == "1d 1h"

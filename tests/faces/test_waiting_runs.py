@@ -1,0 +1,55 @@
+"""What people learn of a run that waits: by their roads, and from its record."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+from tests.joinable import Desk
+from tests.run_project import RunProject, until
+
+from humangate.wiring import open_store
+
+
+@pytest.mark.proves("S2-76")
+def test_a_run_that_waits_tells_people_by_their_roads(world):
+    RunProject(world)
+    # Their own: from a throwaway store nobody is told anything.
+    path, told = str(world.folder / "own" / "gate.db"), world.folder / "told"
+    road = f'echo "$GATE_KIND $GATE_ASK_ID $GATE_TITLE" >> {told}'
+    driving = world.plain.start("run", "gated", GATE_STORE=path, GATE_NOTIFY_CMD=road)
+    try:
+        until(lambda: told.exists() and told.read_text().endswith("\n"))
+    finally:
+        driving.kill()
+        driving.communicate()
+    with closing(open_store(path)) as store:
+        (ask,) = store.asks.pending_of_run(1)
+    assert told.read_text().startswith(f"opened {ask.id} ") and "asker" in told.read_text()
+
+
+@pytest.mark.proves("S2-3")
+def test_the_record_of_a_waiting_call_tells_what_was_tried_why_it_is_stuck_and_what_is_needed(
+    world,
+):
+    tried, why, needed = "tried OAuth twice", "its tests fail", "OAuth or API keys?"
+    signal = {"status": "NEEDS_HUMAN", "summary": tried, "reason": why, "question": needed}
+    run = Desk(world).run(signal)
+    status = world.ada.gate("status", str(run.id)).out
+    assert f"Reason: {needed}" in status and "⏸ 1  run coder  waiting" in status
+    ask = world.ada.gate("show", str(run.id)).out
+    assert f"│ {needed}" in ask and f"│ {tried}" in ask
+    record = world.ada.gate("show", str(run.id), "--call", "1").out
+    assert all(words in record for words in (tried, why, needed, "Add login"))
+
+
+@pytest.mark.proves("S2-B23")
+def test_a_run_is_ready_before_it_runs_and_stuck_after_it_was_killed(world):
+    RunProject(world)
+    assert world.ada.gate("run", "simple", "--detach").code == 0
+    assert world.store.runs.get(1).state == "ready" and " ready " in world.ada.gate("list").out
+    killed = world.ada.gate("kill", "1", "--reason", "not now")
+    assert killed.out == "Run 1 marked as stuck: not now\n"
+    assert world.store.runs.get(1).state == "stuck" and " stuck " in world.ada.gate("list").out
+    assert world.ada.gate("resume", "1").code == 0
+    assert world.store.runs.get(1).state == "completed"

@@ -1,0 +1,120 @@
+"""`gate tui` in a real terminal: runs go on from it, sessions take the terminal over and give it back."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+import pytest
+from tests.joinable import Desk
+from tests.run_project import RunProject, until
+from tests.run_records import add_run
+
+NEEDS = {"status": "NEEDS_HUMAN", "reason": "two ways", "question": "Which way?"}
+
+
+def open_tui(terminal, *words, columns=80, rows=24):
+    terminal.name += "+"
+    gate = shlex.join([sys.executable, "-m", "humangate", *words])
+    shown = f"{gate}; echo exit code $?; exec cat"
+    terminal.tmux("new-session", "-d", "-x", str(columns), "-y", str(rows), shown)
+
+
+@pytest.mark.proves("S2-54", "S2-56", "RUN-541", "S2-36")
+def test_a_run_is_answered_on_the_screen_and_goes_on(world, terminal):
+    project = RunProject(world)
+    driving = world.ada.start("run", "gated", "Add login")
+    try:
+        first = project.ask(1)
+        open_tui(terminal, "tui", "--as", "ada")
+        terminal.until("⏸ waiting")
+        terminal.type("", "Enter")
+        terminal.until("Run 1: gated")
+        seen = terminal.until("#1 asker ⏸ waiting")
+        assert "Status: ⏸ Waiting for human" in seen and "Reason: Which ␛[1mway?" in seen
+        terminal.type("", "a")
+        terminal.until(f"{first.id}: text")
+        terminal.type("left, past the old mill")
+        terminal.until("past the old mill")
+        terminal.type("", "C-s")
+        terminal.until(f"Recorded: {first.id} is answered")
+        gate = until(lambda: (found := project.ask(1)).id != first.id and found)
+        terminal.until("Reason: Deploy?")
+        terminal.type("", "a")
+        terminal.until(f"{gate.id}: approval")
+        terminal.type("approve", "Enter")
+        terminal.type("", "Enter")
+        terminal.until("Status: ✓ Completed")
+        terminal.until("Result: deployed")
+        terminal.tmux("resize-window", "-x", "200", "-y", "50")
+        terminal.until(f"╭─ Run 1: gated {'─' * 180}")
+        terminal.tmux("resize-window", "-x", "60", "-y", "15")
+        terminal.until(f"╭─ Run 1: gated {'─' * 43}╮")
+        terminal.type("", "q")
+        terminal.until("exit code 0")
+        assert driving.wait(20) == 0
+    finally:
+        driving.kill()
+        driving.communicate()
+    settled = world.get(first.id)
+    assert (settled.value, settled.settled_by) == ("left, past the old mill", "person:ada")
+
+
+@pytest.mark.proves("S2-1", "S2-60", "S2-61", "RUN-555")
+def test_the_session_takes_the_terminal_over_and_the_tui_comes_back(world, terminal):
+    desk = Desk(world)
+    run = desk.run(NEEDS)
+    (asked,) = desk.store.asks.pending_of_run(run.id)
+    open_tui(terminal, "tui", "--as", "ada")
+    terminal.until("⏸ waiting")
+    terminal.type("", "c")
+    seen = terminal.until("at your service")
+    assert "Opening agent's session for: coder\nReason: Which way?" in seen
+    terminal.type("", "C-c")
+    terminal.until("interrupted")
+    terminal.tmux("resize-window", "-x", "100", "-y", "30")
+    terminal.until("resized 100")
+    terminal.type("exit", "Enter")
+    terminal.until("The agent gave no new signal: run 1 keeps waiting")
+    terminal.until("Enter brings you back.")
+    terminal.type("", "Enter")
+    terminal.until(f"╭─ Runs {'─' * 90}")
+    assert desk.store.asks.get(asked.id).pending
+    terminal.type("", "Enter")
+    terminal.until("[c] Continue (open session)  [s] Stop  [o] Open editor  [a] Answer")
+    terminal.type("", "c")
+    terminal.until("at your service")
+    terminal.type("DONE", "Enter")
+    terminal.until("signalled DONE")
+    terminal.type("exit", "Enter")
+    terminal.until("Status: ○ Ready")
+    terminal.type("", "C-c")
+    terminal.until("exit code 0")
+    assert desk.store.asks.get(asked.id).settled_via == "session"
+
+
+@pytest.mark.proves("RUN-555")
+def test_a_session_that_cannot_be_opened_says_why_and_the_tui_comes_back(world, terminal):
+    desk = Desk(world, join=None)
+    desk.run(NEEDS)
+    open_tui(terminal, "tui", "--as", "ada")
+    terminal.until("⏸ waiting")
+    terminal.type("", "c")
+    seen = terminal.until("Enter brings you back.")
+    assert "gate: " in seen and "Traceback" not in seen
+    terminal.type("", "Enter")
+    terminal.until("╭─ Runs ─")
+    terminal.type("", "q")
+    terminal.until("exit code 0")
+
+
+@pytest.mark.proves("S2-P1", "RUN-553")
+def test_bare_gate_opens_it_where_there_are_runs(world, terminal):
+    open_tui(terminal)
+    terminal.until("Nothing is waiting")
+    terminal.kill()
+    add_run(world.store, state="running", agent="coder")
+    open_tui(terminal)
+    terminal.until("● running")
+    terminal.type("", "q")
+    terminal.until("exit code 0")
