@@ -9,6 +9,7 @@ from humangate.cli.identity import add_identity, caller
 from humangate.cli.screen import print_json
 from humangate.domain.documents import ask_document
 from humangate.service.asking import cancel, find
+from humangate.service.sitting import fail
 
 if TYPE_CHECKING:
     import argparse
@@ -17,15 +18,21 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", help="the whole id, or the number of the run that waits")
     parser.add_argument("--reason", default="", metavar="TEXT", help="why, for whoever waits")
+    parser.add_argument(
+        "--failed",
+        action="store_true",
+        help="of a session that cannot be had: its asker gets `failed`, not `cancelled`",
+    )
     add_identity(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
 
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
-    ask = cancel(store, find(store, args.id).id, caller(store, args), args.reason)
+    end = fail if args.failed else cancel
+    ask = end(store, find(store, args.id).id, caller(store, args), args.reason)
     if args.json:
         print_json(ask_document(ask))
     else:
-        print(f"Cancelled {ask.id}")
+        print(f"{'Closed as failed:' if args.failed else 'Cancelled'} {ask.id}")
     return 0

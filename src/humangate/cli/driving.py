@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import select
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from humangate.service.driving import Driver
 
 _LOOK_EVERY_SECONDS = 1.0
+_QUESTION_FIRST_SECONDS = 0.5
 
 
 def go_on(store: Store, run: Run, *, detach: bool, as_json: bool, from_now: bool) -> int:
@@ -67,8 +70,13 @@ def follow(
     driver = wiring.flow_driver(store)
     standing_by = upkeep.stand_by(store.path, number)
     try:
-        with shown(number, show, from_now=from_now):
-            _drive_until_ended(store, number, driver)
+        while True:
+            with shown(number, show, from_now=from_now):
+                session = _drive_until_ended(store, number, driver, at_hand=show is show_line)
+            if not session:
+                break
+            _open_here(session)
+            from_now = True
     except KeyboardInterrupt:
         print(f"\n{interrupted(store, number)}", file=sys.stderr)
         return runs_screen.INTERRUPTED
@@ -77,8 +85,11 @@ def follow(
     return runs_screen.EXIT_CODES[runs_screen.find(store, number).state]
 
 
-def _drive_until_ended(store: Store, number: int, driver: Driver) -> None:
+def _drive_until_ended(store: Store, number: int, driver: Driver, *, at_hand: bool) -> str:
+    """Or until the person at this terminal wants to open a session that waits: its ask."""
     from humangate.service.claiming import Abandoned
+
+    door = _Door(store) if at_hand and sys.stdin.isatty() and sys.stdout.isatty() else None
 
     abandoned = Abandoned(store, driver.is_driving)
     bell = store.bell()
@@ -87,11 +98,47 @@ def _drive_until_ended(store: Store, number: int, driver: Driver) -> None:
             if is_due(run, store.now()) or any(one.id == number for one in abandoned.find()):
                 driver.drive(run)
             else:
-                for ask in pending_asks(store, run):
-                    fall_due(store, ask)
+                asks = [fall_due(store, ask) for ask in pending_asks(store, run)]
+                sessions = [ask.id for ask in asks if ask.pending and ask.question.session]
+                if door and sessions and door.is_opened(sessions[0]):
+                    return sessions[0]
                 bell.wait(_patience(run, store.now()))
+        return ""
     finally:
         bell.close()
+
+
+class _Door:
+    """Tells the person at this terminal of a session that waits, and whether they want it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._seen: dict[str, float] = {}
+        self._told: set[str] = set()
+
+    def is_opened(self, ask_id: str) -> bool:
+        now = self._store.monotonic()
+        # Not before the question itself stands there.
+        if now - self._seen.setdefault(ask_id, now) < _QUESTION_FIRST_SECONDS:
+            return False
+        if ask_id not in self._told:
+            self._told.add(ask_id)
+            print(f"Enter opens the session of {ask_id} here.")
+        waiting, _, _ = select.select([sys.stdin], [], [], 0)
+        return bool(waiting) and bool(sys.stdin.readline())
+
+
+def _open_here(ask_id: str) -> None:
+    # Imported here: most runs open no session.
+    import subprocess
+
+    # Ctrl+C is for whoever has the screen; the program that is started hears it again.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        words = [sys.executable, "-P", "-m", "humangate", "continue", ask_id]
+        subprocess.run(words, check=False)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def is_due(run: Run, now: datetime) -> bool:

@@ -249,12 +249,16 @@ def _typed(store: Store, caller: Caller, ask: Ask, label: str, begin: str | None
                 answering.save_draft(store, ask.id, caller, text)
                 saved = text
 
+    leaving = False
+
     def keep(number: int, _: object) -> None:
+        nonlocal leaving
         # This runs while readline waits, when its buffer still holds the line; an empty
         # one means that the terminal is gone, and must not replace what was saved.
         if text := readline.get_line_buffer().strip():
             save(text)
         if number != signal.SIGALRM:
+            leaving = True
             raise KeyboardInterrupt
 
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
@@ -262,6 +266,11 @@ def _typed(store: Store, caller: Caller, ask: Ask, label: str, begin: str | None
     signal.setitimer(signal.ITIMER_REAL, _SAVE_EVERY_SECONDS, _SAVE_EVERY_SECONDS)
     try:
         typed = _input(label, draft)
+    except SystemError:
+        # input() lets a second signal in while the first one's interrupt is on its way.
+        if leaving:
+            raise KeyboardInterrupt from None
+        raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before.items():

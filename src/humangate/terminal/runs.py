@@ -158,6 +158,8 @@ def turn_of(store: Store, run: Run, asks: list[Ask]) -> Turn | None:
 
 def how_to_answer(ask: Ask) -> str:
     """The command that answers an ask, with a hint of what it takes."""
+    if ask.question.session:
+        return f"gate continue {ask.id}"
     takes = {"approval": "yes|no", "choice": _an_option(ask), "text": "TEXT"}
     return f"gate answer {ask.id} {takes.get(ask.question.kind, '')}".rstrip()
 

@@ -1,0 +1,64 @@
+"""Session asks around the commands of runs: opened where the run is driven, or given up."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.faces.test_sessions_terminal import FLOW, Desk, pid_in
+from tests.joinable import Screen
+
+
+@pytest.fixture
+def desk(world):
+    made = Desk(world)
+    (made.project / ".gate" / "flows" / "feature.py").write_text(FLOW, encoding="utf-8")
+    return made
+
+
+@pytest.mark.proves("SES-140", "S0-3")
+def test_whoever_runs_a_flow_at_a_terminal_opens_its_session_there(desk):
+    ada = Screen(desk.world.ada, "run", "feature", "x", "--in-place", **desk.environ)
+    try:
+        asked = ada.until("gate continue a-")
+        ada.until("Enter opens the session of a-", after=asked)
+        ada.type("\n")
+        pid_in(ada)
+        ada.type("exit\n")
+        # Not yet: it is offered again, with the run still waiting.
+        left = ada.until("Your answer (Enter: not yet): ")
+        ada.type("\n")
+        again = ada.until("Enter opens the session of a-", after=left)
+        ada.type("\n")
+        ada.until("at your service", after=again)
+        ada.type("exit\n")
+        ada.until("Your answer (Enter: not yet): ", after=again)
+        # Ctrl+C is for the prompt that has the screen, not for the run.
+        ada.type("to the left")
+        ada.until("to the left", after=again)
+        ada.type("\x03")
+        third = ada.until("What you typed is kept", after=again)
+        ada.until("Enter opens the session of a-", after=third)
+        assert desk.store.runs.get(1).state == "waiting_human"
+        ada.type("\n")
+        ada.until("at your service", after=third)
+        ada.type("exit\n")
+        ada.until("to the left", after=third)
+        ada.type("\n")
+        assert ada.end() == 0, ada.seen
+        assert desk.store.runs.get(1).result == "completed"
+        (ask,) = desk.store.asks.of_run(1)
+        assert (ask.value, len(desk.store.asks.sittings(ask.id))) == ("to the left", 3)
+    finally:
+        ada.close()
+
+
+@pytest.mark.proves("SES-131", "S0-B25", "CLI-3")
+def test_a_session_that_cannot_be_had_is_closed_as_failed(desk):
+    ask = desk.ask()
+    gave_up = desk.world.ada.gate("cancel", ask.id, "--failed", "--reason", "no laptop", "--json")
+    assert gave_up.code == 0 and json.loads(gave_up.out)["settled_via"] == "failed"
+    assert (desk.outcome(ask).outcome, desk.outcome(ask).note) == ("failed", "no laptop")
+    text = desk.world.ada.gate("ask", "Why?", "--no-wait").out.split()[0]
+    refused = desk.world.ada.gate("cancel", text, "--failed")
+    assert refused.code == 2 and "is no session" in refused.err
