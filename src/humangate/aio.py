@@ -183,6 +183,9 @@ class AsyncHuman:
     async def claim(self, ask_id: str, cli: str = "", session: str = "") -> Seated:
         return await asyncio.to_thread(self._human.claim, ask_id, cli, session)
 
+    async def release(self, ask_id: str) -> None:
+        await asyncio.to_thread(self._human.release, ask_id)
+
     async def complete_interactive(
         self,
         ask_id: str,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from humangate import interactive
@@ -181,6 +180,12 @@ class Human:
         self._seats[ask_id] = seat
         return seat
 
+    def release(self, ask_id: str) -> None:
+        """Give a session back undecided; it goes on waiting."""
+        if ask_id not in self._seats:
+            raise UsageError(f"the session of {ask_id} was not claimed here")
+        self._rise(self._seats[ask_id], self._inbox.caller(), "left")
+
     def complete_interactive(
         self,
         ask_id: str,
@@ -224,17 +229,20 @@ class Human:
         seat: Seated,
         caller: Caller,
         end: str,
-        response: Any,
-        transcript: str | None,
-        duration_ms: float | None,
+        response: Any = None,
+        transcript: str | None = None,
+        duration_ms: float | None = None,
     ) -> None:
-        store, sat = self._inbox.store, seat.sitting
-        if duration_ms is not None:
-            sat = sat._replace(started_at=store.now() - timedelta(milliseconds=duration_ms))
-        trouble = str(response or "no reason given") if end == FAILED else ""
-        said = transcript if transcript and seat.terms.capture_transcript else ""
-        sitting.rise(store, sat, caller, end, trouble=trouble, transcript=said)
-        del self._seats[sat.ask_id]
+        sitting.rise(
+            self._inbox.store,
+            seat.sitting,
+            caller,
+            end,
+            trouble=str(response or "no reason given") if end == FAILED else "",
+            transcript=transcript if transcript and seat.terms.capture_transcript else "",
+            seconds=None if duration_ms is None else duration_ms / 1000,
+        )
+        del self._seats[seat.ask.id]
 
     def _must_fit(self, ask: Ask, response: Any, caller: Caller) -> None:
         try:

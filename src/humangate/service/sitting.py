@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate import processes
@@ -135,10 +136,16 @@ def rise(
     trouble: str = "",
     transcript: str = "",
     session: str = "",
+    seconds: float | None = None,
 ) -> Ask:
-    """Give the session back, with how it ended; the ask as it is after that."""
+    """Give the session back, with how it ended; the ask as it is after that.
+
+    `seconds` is how long it was, where whoever had it measured that.
+    """
+    now = store.now()
     closed = sitting._replace(
-        ended_at=store.now(),
+        started_at=sitting.started_at if seconds is None else now - timedelta(seconds=seconds),
+        ended_at=now,
         end=end,
         trouble=storable(trouble),
         transcript=storable(transcript)[-_MOST_TRANSCRIPT_CHARACTERS:],

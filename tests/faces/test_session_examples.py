@@ -1,0 +1,236 @@
+"""The examples of docs/sessions.md and the example harness, and sessions opened where the asker sits."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import time
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from tests.conftest import a_person
+from tests.joinable import Screen
+
+from humangate import Approval, Gate, Selection, surroundings
+from humangate.domain.answers import Given
+from humangate.service import answering, asking
+from humangate.wiring import open_throwaway_store
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "sessions.md").read_text(encoding="utf-8")
+HARNESS = ROOT / "examples" / "session_harness.py"
+
+# Reads the paper that it is told of, and obeys one word a line.
+PROGRAM = """#!{python}
+import os, re, sys
+from pathlib import Path
+words = sys.argv[-1]
+paper = os.environ.get("GATE_PROMPT_FILE") or re.search(r"Read (.*?): ", words)[1]
+print("read:", Path(paper).read_text(), flush=True)
+print("options:", sys.argv[1:-1], "in", os.getcwd(), "marked", os.environ["GATE_TURN"][:2], flush=True)
+for line in sys.stdin:
+    if line.strip() == "exit":
+        sys.exit(0)
+    if line.strip() == "fail":
+        sys.exit(3)
+"""
+ASKER = """
+import sys
+from humangate import Gate, Structured
+from typing import NamedTuple
+
+class Verdict(NamedTuple):
+    ready: bool
+
+gate = Gate(token=sys.argv[1])
+try:
+    result = gate.human.ask_interactive("Is it ready?", outcome=Structured(Verdict))
+    print("ASKER GOT", result.outcome, result.response, result.settled_via, result.attempts)
+except KeyboardInterrupt:
+    print("ASKER LEFT", gate.human.status)
+"""
+
+
+class Answering(threading.Thread):
+    """Somebody who answers whatever is asked, until they are told to go."""
+
+    def __init__(self, path, values):
+        super().__init__(daemon=True)
+        self.path, self.values, self.over = path, values, threading.Event()
+
+    def run(self):
+        store = open_throwaway_store(self.path)
+        while not self.over.wait(0.01):
+            for ask in store.asks.pending(10):
+                value = self.values.get(ask.question.prompt.split()[0])
+                if value is not None:
+                    person = a_person("ada", verified=True)
+                    answering.answer(store, ask.id, person, Given(value))
+        store.close()
+
+
+@pytest.mark.proves(
+    *("SES-42", "S0-31", "S0-32", "S0-33", "S0-86", "S0-87", "S0-88", "S0-B17", "S0-B32"),
+)
+def test_the_examples_of_the_page_do_what_it_says(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("GATE_STORE", str(tmp_path / "gate.db"))
+    monkeypatch.setattr(surroundings, "ancestors", list)
+    values = {
+        "Please": "yes",
+        "Is": {"approved": False, "severity": "high", "notes": "it is real"},
+        "Deploy": "No",
+        "Merge": "no",
+    }
+    somebody = Answering(str(tmp_path / "gate.db"), values)
+    somebody.start()
+    page = ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", page)
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    for block in blocks:
+        exec(compile(block, "docs/sessions.md", "exec", dont_inherit=True), vars(page))
+    somebody.over.set()
+    somebody.join(10)
+    said = capsys.readouterr().out.splitlines()
+    assert said[:3] == ["migrate", "it is real says person:ada", "No"]
+    assert said[3].startswith("sonnet") and len(blocks) == 6
+    store = open_throwaway_store(str(tmp_path / "gate.db"))
+    assert store.asks.pending(10) == []
+    prompts = {one.question.prompt: one.value for one in store.asks.settled(10)}
+    assert prompts["Why does the build fail?"] == "the cache was stale"
+    store.close()
+
+
+def program(folder, name="my-agent"):
+    path = folder / name
+    path.write_text(PROGRAM.format(python=sys.executable), encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def screens():
+    made = []
+    yield made
+    for one in made:
+        one.close()
+
+
+def harness(world, screens, *words):
+    command = [sys.executable, str(HARNESS), "--once", *map(str, words)]
+    screens.append(Screen(world.ada, program=command, GATE_TOKEN=world.tokens["ada"]))
+    return screens[-1]
+
+
+@pytest.mark.proves("SES-43", "S0-85", "S0-58", "S0-61", "S0-62", "S0-66", "S0-106", "S0-B27")
+def test_the_example_harness_opens_what_waits_and_completes_it(world, tmp_path, screens):
+    human = Gate(world.store, token=world.tokens["bob"]).human
+    plain = Gate(world.store).open("Not for it?")
+    config = {"outcome": Approval(), "context": {"files": ["a.sql"]}, "cwd": str(tmp_path)}
+    ask_id = human.request_interactive("- Is the schema good?", config)
+    screen = harness(world, screens, program(tmp_path), "--fast")
+    screen.until("Opening my-agent for")
+    screen.until("marked t-")
+    shown = screen.seen
+    assert "read: - Is the schema good?" in shown and '"a.sql"' in shown
+    assert f"options: ['--fast'] in {tmp_path}" in shown
+    screen.type("exit\n")
+    screen.until("approved or rejected (Enter: not yet): ")
+    screen.type("perhaps\n")
+    after = screen.until("Not taken: an approval is decided by yes or no")
+    screen.until("not yet): ", after=after)
+    screen.type("rejected\n")
+    assert screen.end() == 0
+    result = human.wait(ask_id)
+    assert (result.outcome, result.response, result.settled_by) == (
+        "completed",
+        "rejected",
+        "person:ada",
+    )
+    assert result.duration_ms > 0 and asking.get(world.store, plain).pending
+
+
+@pytest.mark.proves("SES-43", "S0-B25", "S0-21", "S0-27")
+def test_the_example_harness_tells_what_became_of_it(world, tmp_path, screens):
+    human = Gate(world.store, token=world.tokens["bob"]).human
+    ask_id = human.request_interactive("Q?", {"outcome": Selection(["A", "B"])})
+    gone = harness(world, screens, tmp_path / "nothing-here")
+    gone.until("failed")
+    assert gone.end() == 0
+    screen = harness(world, screens, program(tmp_path))
+    screen.until("marked t-")
+    screen.type("fail\n")
+    screen.until("failed exit code 3")
+    screen = harness(world, screens, program(tmp_path))
+    screen.until("marked t-")
+    screen.type("exit\n")
+    screen.until("'A' or 'B' (Enter: not yet): ")
+    screen.type("\n")
+    screen.until("keeps waiting")
+    assert [one.end for one in world.store.asks.sittings(ask_id)] == ["failed", "failed", "left"]
+    assert asking.get(world.store, ask_id).pending
+    held = human.claim(ask_id)
+    assert held.sitting.number == 4
+    harness(world, screens, program(tmp_path)).until("is left alone: person:bob has this session")
+    human.complete_interactive(ask_id, "cancelled")
+    short = human.request_interactive("Q?", {"session_seconds": 0.5})
+    harness(world, screens, program(tmp_path)).until("timeout its time is up")
+    assert human.wait(short).outcome == "timeout"
+
+
+def asker(world, tmp_path, screens):
+    """A program that asks, at somebody's terminal."""
+    (tmp_path / "asker.py").write_text(ASKER, encoding="utf-8")
+    command = [sys.executable, str(tmp_path / "asker.py"), world.tokens["ada"]]
+    told = {"GATE_SESSION_CLI": "command", "GATE_SESSION_COMMAND": str(program(tmp_path))}
+    screens.append(Screen(world.plain, program=command, **told))
+    return screens[-1]
+
+
+def the_ask(world):
+    (ask,) = world.store.asks.pending(10)
+    return ask
+
+
+@pytest.mark.proves("SES-44", "S0-90", "S0-107", "S0-B18")
+def test_whoever_sits_at_the_asker_finds_the_session_opened_there(world, tmp_path, screens):
+    screen = asker(world, tmp_path, screens)
+    screen.until("marked t-")
+    assert "read: Is it ready?" in screen.seen.replace("# ", "")
+    screen.type("exit\n")
+    screen.until("ready (boolean)")
+    screen.type("yes\n")
+    screen.until("ASKER GOT completed Verdict(ready=True) session 1")
+    assert screen.end() == 0
+
+
+@pytest.mark.proves("SES-44", "LAW-1")
+def test_who_leaves_it_undecided_is_waited_for_from_anywhere(world, tmp_path, screens):
+    screen = asker(world, tmp_path, screens)
+    screen.until("marked t-")
+    screen.type("exit\n")
+    screen.until("ready (boolean)")
+    screen.type("\x04")
+    screen.until("still waiting")
+    assert world.bob.gate("answer", the_ask(world).id, '{"ready": false}').code == 0
+    screen.until("ASKER GOT completed Verdict(ready=False) cli 1")
+    assert screen.end() == 0
+
+
+@pytest.mark.proves("SES-44", "LAW-1")
+def test_ctrl_c_at_the_decision_stops_the_asker_and_not_the_ask(world, tmp_path, screens):
+    screen = asker(world, tmp_path, screens)
+    screen.until("marked t-")
+    screen.type("exit\n")
+    screen.until("ready (boolean)")
+    # What comes while readline is about to wait is heard only with the next key (CPython).
+    screen.type("\x03")
+    until = time.monotonic() + 2
+    while "Not answered" not in screen.seen and time.monotonic() < until:
+        screen.read(0.1)
+    if "Not answered" not in screen.seen:
+        screen.type("\x03")
+    screen.until("ASKER LEFT pending")
+    assert screen.end() == 0 and "Traceback" not in screen.seen
+    assert the_ask(world).pending
