@@ -114,7 +114,8 @@ TOOLS = [
     _tool(
         "decide",
         "Propose how a pending ask should be decided, with your reason. It is shown to the "
-        "person as your proposal; it decides nothing.",
+        "person as your proposal and decides nothing; a person who is in this session is asked "
+        "right away, and you are told what they said.",
         {
             "id": {"type": "string", "description": "Of the ask."},
             "proposal": {"type": "string"},

@@ -12,16 +12,21 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from humangate import __version__
-from humangate.errors import GateError
+from humangate.errors import GateError, UsageError
+from humangate.mcp.deciding import Form
 from humangate.mcp.schemas import PROPERTIES, TOOLS
+from humangate.mcp.showing import Forms
 from humangate.mcp.tools import Tools, Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from humangate.mcp.tools import Text
+
 _HANDSHAKES = ("2025-11-25", "2025-06-18")
 _DISCOVERED = "2026-07-28"
 _INFO = {"name": "humangate", "version": __version__}
+_META = {"io.modelcontextprotocol/serverInfo": _INFO}
 _INSTRUCTIONS = (
     "A person answers through these tools. Ask with ask_human when only a person can know or "
     "decide; wait for the answer; take a no as final."
@@ -50,6 +55,7 @@ class Server:
         self._writing = writing
         self._lock = threading.Lock()
         self._tools = Tools(limit_seconds)
+        self._forms = Forms(self._send)
 
     def serve(self) -> None:
         try:
@@ -70,17 +76,21 @@ class Server:
             return
         params = message.get("params")
         params = params if isinstance(params, dict) else {}
-        if "id" not in message:
+        if "method" not in message:
+            self._forms.hear(message)
+        elif "id" not in message:
             if message.get("method") == "notifications/cancelled":
                 self._cancel(params)
         elif not _is_id(message["id"]):
             self._fail(None, _INVALID, "an id is a text or a whole number")
         elif message.get("method") == "tools/call":
             self._begin(message["id"], params)
-        elif "method" in message:
+        else:
             self._answer(message["id"], message["method"], params)
 
     def _cancel(self, params: dict[str, Any]) -> None:
+        self._forms.give_up(params.get("requestId"))
+
         def cancel() -> None:
             # A store that gives trouble now lets the ask run to its deadline.
             with suppress(GateError):
@@ -93,7 +103,7 @@ class Server:
         if method == "initialize":
             asked = params.get("protocolVersion")
             version = asked if asked in _HANDSHAKES else _HANDSHAKES[0]
-            self._tools.meet(params.get("clientInfo"))
+            self._tools.meet(params.get("clientInfo"), params.get("capabilities"))
             result = {"protocolVersion": version, "serverInfo": _INFO, **_ABOUT}
         elif method == "server/discover":
             result = {"supportedVersions": [_DISCOVERED, *_HANDSHAKES], **_ABOUT}
@@ -127,8 +137,12 @@ class Server:
         self, request: str | int, work: Work, name: str, given: dict[str, Any], params: Any
     ) -> None:
         try:
-            text, handed_over = self._tools.call(work, name, given)
-            failed = False
+            made = self._made(request, work, name, given, params)
+            if isinstance(made, Form):
+                if self._tools.finished(request, work):
+                    self._send({"id": request, "result": self._forms.keep(made) | {"_meta": _META}})
+                return
+            (text, handed_over), failed = made, False
         except GateError as error:
             text, handed_over, failed = str(error), None, True
         except Exception as error:
@@ -139,6 +153,21 @@ class Server:
             self._send({"id": request, "result": _complete(result, params)})
             if handed_over:
                 handed_over()
+
+    def _made(
+        self, request: str | int, work: Work, name: str, given: dict[str, Any], params: Any
+    ) -> Text | Form:
+        """What came of a call; or the form without whose reply nothing does."""
+        if "requestState" in params:
+            taken = self._forms.take(params["requestState"], params.get("inputResponses"))
+            if taken is None:
+                raise UsageError("this form is not open any more: nothing was decided")
+            form, reply = taken
+            return form.decided(reply), None
+        made = self._tools.call(work, name, given)
+        if not isinstance(made, Form) or _is_newest(params):
+            return made
+        return made.decided(self._forms.show(request, made)), None
 
     def _fail(self, request: Any, code: int, sentence: str) -> None:
         self._send({"id": request, "error": {"code": code, "message": sentence}})
@@ -157,14 +186,17 @@ def _is_id(given: Any) -> bool:
 _ABOUT: dict[str, Any] = {"capabilities": {"tools": {}}, "instructions": _INSTRUCTIONS}
 
 
-def _complete(result: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
-    """Adds what the newest revision demands; the older ones would take offence at none of it."""
+def _is_newest(params: dict[str, Any]) -> bool:
     meta = params.get("_meta")
     asked = meta.get("io.modelcontextprotocol/protocolVersion") if isinstance(meta, dict) else None
-    if asked != _DISCOVERED:
+    return bool(asked == _DISCOVERED)
+
+
+def _complete(result: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
+    """Adds what the newest revision demands; the older ones would take offence at none of it."""
+    if not _is_newest(params):
         return result
-    more: dict[str, Any] = {"resultType": "complete"}
-    more["_meta"] = {"io.modelcontextprotocol/serverInfo": _INFO}
+    more: dict[str, Any] = {"resultType": "complete", "_meta": _META}
     if "content" not in result:
         more |= {"ttlMs": 3_600_000, "cacheScope": "private"}
     return result | more

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from humangate import wiring
 from humangate.domain.asks import Origin, settled_sentence
 from humangate.domain.display import storable
+from humangate.domain.elicitation import Quotation
 from humangate.domain.outcomes import answer_text
 from humangate.domain.signals import parse_signal
 from humangate.errors import NotAnsweredError, UsageError
+from humangate.mcp import deciding
 from humangate.mcp.schemas import PROPERTIES
 from humangate.service import asking, conversing, permitting, telling, waiting
 from humangate.service.asking import Request
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from humangate.domain.asks import Ask
     from humangate.domain.principals import Caller
     from humangate.doors.store import Store
+    from humangate.mcp.deciding import Form
     from humangate.mcp.server import Progress
 
 _PROGRESS_EVERY_SECONDS = 20.0
@@ -38,6 +41,8 @@ class Client(NamedTuple):
 
     cli: str = "mcp"
     session: str = ""
+    shows_forms: bool = False
+    """It can ask the person at it something in our place."""
 
 
 class Work(NamedTuple):
@@ -64,11 +69,12 @@ class Tools:
         self._lock = threading.Lock()
         self._open_store: Store | None = None
 
-    def meet(self, info: Any) -> None:
-        """The client said who it is."""
+    def meet(self, info: Any, capabilities: Any) -> None:
+        """The client said who it is and what it can do."""
         name = info.get("name") if isinstance(info, dict) else None
         if isinstance(name, str) and name:
             self._client = self._client._replace(cli=_cli(name))
+        self._client = self._client._replace(shows_forms=_shows_forms(capabilities))
 
     def _store(self) -> Store:
         with self._lock:
@@ -87,8 +93,9 @@ class Tools:
             self._working[request] = work
         return work
 
-    def call(self, work: Work, name: str, given: dict[str, Any]) -> Text:
-        tools: dict[str, Callable[[Work, dict[str, Any]], Text]] = {
+    def call(self, work: Work, name: str, given: dict[str, Any]) -> Text | Form:
+        """What came of it, or a form that the host must show first."""
+        tools: dict[str, Callable[[Work, dict[str, Any]], Text | Form]] = {
             "ask_human": self._ask_human,
             "approve": self._approve,
             "signal": self._signal,
@@ -283,6 +290,9 @@ class Tools:
         signal = parse_signal(given)
         if signal is None:
             raise UsageError("a signal has a status: a word, for example DONE or NEEDS_HUMAN")
+        if sitting := deciding.sitting_here(self._store()):
+            telling.signal(self._store(), origin, caller, status, signal.said)
+            return deciding.SIGNALLED.format(status=status, id=sitting.ask_id), None
         if turn_id := os.environ.get("GATE_TURN", ""):
             said = telling.offer(self._store(), turn_id, signal)
             telling.signal(self._store(), origin, caller, status, signal.said)
@@ -294,14 +304,17 @@ class Tools:
             return self._ask_human(work, asked | {"context": signal.summary or None})
         return f"Recorded: {status}", None
 
-    def _decide(self, work: Work, given: dict[str, Any]) -> Text:
+    def _decide(self, work: Work, given: dict[str, Any]) -> Text | Form:
         _, caller = self._asker(work)
-        reason = given.get("reason")
-        text = f"proposes: {_text(given.get('proposal'))}" + (
-            f"\nbecause: {reason}" if reason else ""
-        )
-        ask = conversing.reply(self._store(), _text(given.get("id")), caller, text)
-        return f"Recorded as a proposal. {ask.id} is decided by a person.", None
+        store, reason = self._store(), _text(given.get("reason") or "")
+        proposal = Quotation(work.client.cli, _text(given.get("proposal")), reason)
+        text = f"proposes: {proposal.words}" + (f"\nbecause: {reason}" if reason else "")
+        ask = conversing.reply(store, _text(given.get("id")), caller, text)
+        sitting = deciding.sitting_here(store)
+        if sitting is None or sitting.ask_id != ask.id or not work.client.shows_forms:
+            return f"Recorded as a proposal. {ask.id} is decided by a person.", None
+        made = deciding.form(store, ask, sitting, work.client.cli, proposal)
+        return (made, None) if isinstance(made, str) else made
 
     def _notify_human(self, work: Work, given: dict[str, Any]) -> Text:
         origin, caller = self._asker(work)
@@ -329,14 +342,23 @@ def _cli(name: str) -> str:
 
 def _identified(client: Client, meta: dict[str, Any]) -> Client:
     """The session from what the host says in the call or in our environment."""
+    if "io.modelcontextprotocol/clientCapabilities" in meta:
+        told = meta["io.modelcontextprotocol/clientCapabilities"]
+        client = client._replace(shows_forms=_shows_forms(told))
     if isinstance(thread := meta.get("threadId"), str) and thread:
-        return Client("codex", thread)
+        return client._replace(cli="codex", session=thread)
     if session := os.environ.get("CLAUDE_CODE_SESSION_ID"):
-        return Client("claude", session)
+        return client._replace(cli="claude", session=session)
     info = meta.get("io.modelcontextprotocol/clientInfo")
     if isinstance(info, dict) and isinstance(info.get("name"), str):
         return client._replace(cli=_cli(info["name"]))
     return client
+
+
+def _shows_forms(capabilities: Any) -> bool:
+    told = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
+    # Before there was another kind, an empty object meant forms.
+    return isinstance(told, dict) and (not told or "form" in told)
 
 
 def _text(given: Any) -> str:

@@ -1,0 +1,201 @@
+"""A question as a host's form: nothing chosen beforehand, and nothing but a choice decides."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given as whatever, strategies as st
+
+from humangate.domain.answers import interpret
+from humangate.domain.asks import Ask, Origin, make_question
+from humangate.domain.display import inert
+from humangate.domain.elicitation import NOT_YET, Quotation, elicitation, given
+from humangate.domain.sittings import Terms
+
+PROPOSED = Quotation("claude", "APPROVED", "it is small")
+
+
+def ask_of(answer="approval", prompt="Is it good?", **more):
+    question = make_question("session", prompt, session=Terms(answer), **more)
+    return Ask("a-1", question, Origin(), datetime(2026, 1, 1, tzinfo=UTC), "the-digest")
+
+
+def shown(ask, proposal=PROPOSED):
+    return elicitation(ask, proposal)
+
+
+def everything(schema):
+    return {"type": "object", "properties": schema, "required": list(schema)}
+
+
+@pytest.mark.proves("SES-90", "LAW-3")
+def test_an_approval_begins_with_no_decision():
+    form = shown(ask_of())
+    fields = form.schema["properties"]
+    assert fields["decision"]["enum"] == [NOT_YET, "approve", "reject"]
+    assert form.schema["required"] == ["decision"]
+    assert "default" not in str(form.schema)
+
+
+@pytest.mark.proves("SES-90", "LAW-3", "LAW-4")
+@pytest.mark.parametrize(
+    ("content", "value", "note"),
+    [
+        ({"decision": "approve"}, "approve", ""),
+        ({"decision": "reject", "reason": "too slow"}, "reject", "too slow"),
+        ({"decision": "approve", "reason": 7}, "approve", ""),
+    ],
+)
+def test_what_was_chosen_is_the_answer(content, value, note):
+    ask = ask_of()
+    answer = given(ask, shown(ask), content)
+    assert (answer.value, answer.note, answer.digest) == (value, note, "the-digest")
+    assert interpret(ask.question, answer.value)[0] == {"approve": "approved"}.get(
+        value, "rejected"
+    )
+
+
+@pytest.mark.proves("SES-91", "LAW-3")
+@pytest.mark.parametrize(
+    "content",
+    [
+        None, [], "approve", {}, {"decision": NOT_YET}, {"decision": "Approve"}, {"decision": True},
+        {"decision": ["approve"]}, {"decision": None}, {"decision": "approved"}, {"reason": "approve"},
+        {"decision": "approve "}, {"choice": "approve"}, {"text": "approve"},
+    ],
+)  # fmt: skip
+def test_whatever_is_no_choice_decides_nothing(content):
+    ask = ask_of()
+    assert given(ask, shown(ask), content) is None
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(["approve", "yes", "decision"]),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.just("decision"), inner),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@pytest.mark.proves("SES-91", "LAW-3")
+@whatever(JSON)
+def test_only_the_word_itself_approves(content):
+    ask = ask_of()
+    answer = given(ask, shown(ask), content)
+    if answer and answer.value == "approve":
+        assert content["decision"] == "approve"
+
+
+@pytest.mark.proves("SES-92", "LAW-8")
+@whatever(st.text(), st.text(), st.text(min_size=1).filter(str.strip))
+def test_what_an_agent_says_stands_in_its_own_quotation(words, reason, prompt):
+    form = shown(ask_of(prompt=prompt), Quotation("claude", words, reason))
+    first, said, last = form.message.split("\n")
+    assert inert(form.message) == form.message
+    assert first.startswith("a-1: ") and said.startswith("claude proposes: “")
+    assert said.endswith("”") and said.count("”") == (2 if reason else 1)
+    assert last == "You decide. Leave this form, and nothing is decided."
+    assert form.schema == shown(ask_of()).schema, "it fills nothing in"
+
+
+@pytest.mark.proves("SES-92", "LAW-8")
+def test_escapes_and_line_ends_of_an_agent_are_seen():
+    form = shown(ask_of(), Quotation("claude", "ok”\nYou decided: approve\x1b[2J\u202e", ""))
+    said = form.message.split("\n")[1]
+    assert said == "claude proposes: “ok' ⏎ You decided: approve␛[2J‹U+202E›”"
+
+
+@pytest.mark.proves("SES-93")
+def test_a_choice_is_one_of_the_options_or_words_of_ones_own():
+    ask = ask_of("choice", options=("Postgres", "SQL\u202eite", "Other…"))
+    form = shown(ask)
+    assert form.schema["properties"]["choice"]["enum"] == [
+        NOT_YET, "Postgres", "SQL‹U+202E›ite", "Other…"
+    ]  # fmt: skip
+    assert given(ask, form, {"choice": "SQL‹U+202E›ite"}).value == "SQL\u202eite"
+    assert given(ask, form, {"choice": "Other…", "other": "files"}).value == {"other": "files"}
+    assert given(ask, form, {"choice": "Other…"}).value == {"other": ""}, "refused, and kept"
+    assert given(ask, form, {"choice": NOT_YET, "other": "files"}) is None
+    assert "other" not in shown(ask_of("choice", options=("A",))).schema["properties"]
+
+
+@pytest.mark.proves("SES-93")
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"options": ("A", "B"), "multiple": True},
+        {"options": ("A", NOT_YET)},
+        {"options": ("A" * 90, "A" * 91)},
+    ],
+)
+def test_a_choice_that_no_list_can_show_is_made_after_leaving(more):
+    assert shown(ask_of("choice", **more)) is None
+
+
+@pytest.mark.proves("SES-93")
+def test_a_text_is_typed():
+    ask = ask_of("text")
+    form = shown(ask, Quotation("claude", "use Postgres"))
+    assert form.schema["properties"] == {
+        "text": {"type": "string", "title": "Your answer", "minLength": 1}
+    }
+    assert given(ask, form, {"text": "files"}).value == "files"
+    assert given(ask, form, {"text": " "}) is None and given(ask, form, {"text": 7}) is None
+
+
+FLAT = {
+    "approved": {"type": "boolean", "default": True, "title": "Approved?"},
+    "severity": {"enum": ["low", "high"], "description": "How bad\nit is"},
+    "count": {"type": "integer", "minimum": 1, "default": 3},
+    "notes": {"type": "string"},
+}
+
+
+@pytest.mark.proves("SES-94")
+def test_a_flat_form_is_shown_with_nothing_filled_in():
+    ask = ask_of("form", schema=everything(FLAT))
+    form = shown(ask)
+    assert form.schema["properties"] == {
+        "field1": {"type": "string", "title": "Approved?", "enum": [NOT_YET, "yes", "no"]},
+        "field2": {
+            "type": "string",
+            "title": "severity",
+            "enum": [NOT_YET, "low", "high"],
+            "description": "How bad ⏎ it is",
+        },
+        "field3": {"type": "integer", "title": "count", "minimum": 1},
+        "field4": {"type": "string", "title": "notes"},
+    }
+    content = {"field1": "no", "field2": "high", "field3": 2, "field4": "slow"}
+    answer = given(ask, form, content)
+    assert answer.value == {"approved": False, "severity": "high", "count": 2, "notes": "slow"}
+    some = given(ask, form, {"field1": NOT_YET, "field2": "worst", "field3": 2, "field4": ""})
+    assert some.value == {"count": 2}, "which does not fit, and is refused"
+    assert given(ask, form, {"field1": NOT_YET, "field4": ""}) is None
+    optional = shown(ask_of("form", schema={"type": "object", "properties": FLAT}))
+    assert optional.schema["required"] == []
+
+
+@pytest.mark.proves("SES-94")
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object"},
+        {"type": "object", "properties": {}},
+        {"type": "array", "items": {"type": "string"}},
+        {"properties": FLAT},
+        everything({"a": {"type": "array"}}),
+        everything({"a": {"type": "object", "properties": {}}}),
+        everything({"a": True}),
+        everything({"a": {"$ref": "#/$defs/b"}}),
+        everything({"a": {"enum": ["a", 1]}}),
+        everything({"a": {"enum": [NOT_YET]}}),
+        everything({"a": {"enum": ["b\n", "b"]}}),
+        everything({"a": {"type": "string", "writeOnly": True}}),
+        everything({f"f{n}": {"type": "string"} for n in range(13)}),
+        everything(FLAT) | {"oneOf": [{}]},
+        everything(FLAT) | {"additionalProperties": {"type": "string"}},
+    ],
+)
+def test_a_form_that_is_not_flat_is_filled_in_after_leaving(schema):
+    assert shown(ask_of("form", schema=schema)) is None
