@@ -45,8 +45,8 @@ def _no_json(constant: str) -> None:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_json)
-_QUOTED_LINE = re.compile(r"^[ \t]*+[>│].*", re.MULTILINE)
-_PART_OF_MORE = re.compile(r"\s*+[,\]}]")
+QUOTED_LINE = re.compile(r"^[ \t]*+[>│].*", re.MULTILINE)
+PART_OF_MORE = re.compile(r"\s*+[,\]}]")
 # What may come next, by what is open and what came last.
 _KEY, _KEY_OR_END = ("text",), ("text", "}")
 _VALUE = ("text", "word", "{", "[")
@@ -132,7 +132,7 @@ def from_json(kept: Mapping[str, Any]) -> Signal:
 
 def explicit(offered: Mapping[str, Any] | None, file_text: str | None) -> Signal | None:
     """What an agent gave by the tool or, else, by the file."""
-    return parse_signal(offered) or parse_signal(_whole_json(file_text or ""))
+    return parse_signal(offered) or parse_signal(whole_json(file_text or ""))
 
 
 def judge(
@@ -177,51 +177,50 @@ def last_json(text: str) -> dict[str, Any] | None:
 
 
 def _last_first(text: str) -> Iterator[dict[str, Any]]:
-    text = _QUOTED_LINE.sub("", text)
-    for start, end in reversed(list(_objects(text))):
-        if (
-            not _PART_OF_MORE.match(text, end)
-            and (found := _whole_json(text[start:end])) is not None
-        ):
+    text = QUOTED_LINE.sub("", text)
+    for start, end in reversed(list(spans(text))):
+        if not PART_OF_MORE.match(text, end) and (found := whole_json(text[start:end])) is not None:
             yield found
 
 
-def _whole_json(text: str) -> Any:
+def whole_json(text: str) -> Any:
+    """The JSON value that a text is; None: it is null, or none at all."""
     try:
         return _DECODER.decode(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError):
         return None
 
 
-def _objects(text: str) -> Iterator[tuple[int, int]]:
-    """Where complete objects begin and end, each outside of all others.
+def spans(text: str, openings: str = "{") -> Iterator[tuple[int, int]]:
+    """Where complete objects begin and end, each outside of all others; with `{[` also arrays.
 
     A brace that an attempt has passed needs none of its own: it would fail at the same place. What
     the attempt took for the inside of a string is looked at again, and what is a string then
     was none before; so no place is looked at more than twice, however hostile the text is.
     """
     passed: set[int] = set()
-    start = text.find("{")
-    while start >= 0:
-        end = -1 if start in passed else _object_end(text, start, passed)
+    opening = re.compile(f"[{re.escape(openings)}]")
+    found = opening.search(text)
+    while found:
+        start = found.start()
+        end = -1 if start in passed else _end(text, start, passed)
         if end > 0:
             yield start, end
-        start = text.find("{", max(end, start + 1))
+        found = opening.search(text, max(end, start + 1))
 
 
-def _object_end(text: str, start: int, passed: set[int]) -> int:
-    """Where the object ends that begins here, or -1; opened braces are noted in `passed`."""
+def _end(text: str, start: int, passed: set[int]) -> int:
+    """Where the value ends that begins here, or -1; what is opened is noted in `passed`."""
     opened: list[str] = []
     at = start
-    wanted: tuple[str, ...] = ("{",)
+    wanted: tuple[str, ...] = (text[start],)
     while token := _TOKEN.match(text, at):
         kind = token["mark"] or str(token.lastgroup)
         if kind not in wanted:
             return -1
         at = token.end()
         if kind in ("{", "["):
-            if kind == "{":
-                passed.add(at - 1)
+            passed.add(at - 1)
             opened.append(kind)
             wanted = _KEY_OR_END if kind == "{" else (*_VALUE, "]")
         elif kind in ("}", "]"):

@@ -1,0 +1,554 @@
+"""Proposals: what the end of a conversation suggests, and all that must never pass for an approval."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import assume, given, strategies as st
+
+from humangate.domain.proposals import AGENT, PERSON, Proposal, Said, propose
+from humangate.domain.tongues import TONGUES
+
+HERE = Path(__file__).parent
+_ESCAPE = re.compile(r"\\(?:([ntr])|x(..)|u(.{4})|U(.{8}))")
+_SHORT = {"n": "\n", "t": "\t", "r": "\r"}
+CHOICE = ("staging", "production", "production-eu")
+NOTES = {
+    "type": "object",
+    "properties": {"approved": {"type": "boolean"}, "notes": {"type": "string"}},
+    "required": ["approved"],
+    "additionalProperties": False,
+}
+
+
+class Ending(NamedTuple):
+    kind: str
+    language: str
+    written: str
+
+    def talk(self) -> tuple[list[Said], list[str]]:
+        """The conversation, and what in it is ours."""
+        said, ours = [], []
+        for message in self.written.split(" // "):
+            speaker, colon, text = message.partition(": ")
+            if colon and speaker == "ours":
+                ours.append(_unescaped(text))
+            elif colon and speaker == "agent":
+                said.append(Said(AGENT, _unescaped(text)))
+            else:
+                said.append(Said(PERSON, _unescaped(message)))
+        return said, ours
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(
+        lambda found: _SHORT.get(found[1] or "") or chr(int(found[2] or found[3] or found[4], 16)), text
+    )  # fmt: skip
+
+
+def endings(name: str) -> Iterator[Ending]:
+    kind = ""
+    for line in (HERE / name).read_text(encoding="utf-8").splitlines():
+        if line.startswith("== "):
+            kind = line[3:]
+        elif line and not line.startswith("#"):
+            yield Ending(kind, *line.split("  ", 1))
+
+
+HOSTILE = list(endings("hostile_endings.txt"))
+PLAIN = list(endings("plain_endings.txt"))
+APPROVALS = [
+    ending.written.removesuffix(" => approved")
+    for ending in PLAIN
+    if ending.written.endswith(" => approved") and " // " not in ending.written
+]
+
+
+def person(*texts: str) -> list[Said]:
+    return [Said(PERSON, text) for text in texts]
+
+
+def value(said: list[Said], answered_as: str = "approval", *more: Any, **named: Any) -> Any:
+    found = propose(said, answered_as, *more, **named)
+    return found.value if found else None
+
+
+def block(written: str, schema: Any = NOTES, *injected: str) -> Any:
+    return value([Said(AGENT, written)], "form", schema=schema, injected=injected)
+
+
+@pytest.mark.proves("SES-1")
+def test_no_hostile_ending_is_proposed_as_an_approval():
+    assert len(HOSTILE) >= 400 and len({ending.language for ending in HOSTILE}) >= 8
+    assert len({ending.written for ending in HOSTILE}) == len(HOSTILE)
+    taken = []
+    for ending in HOSTILE:
+        said, ours = ending.talk()
+        if value(said, injected=ours) == "approved":
+            taken.append(ending)
+    assert taken == []
+
+
+@pytest.mark.proves("SES-1")
+def test_no_hostile_ending_is_an_approval_after_other_talk_either():
+    before = [Said(PERSON, "Show me the diff."), Said(AGENT, "Here it is."), Said(PERSON, "Good.")]
+    for ending in HOSTILE:
+        said, ours = ending.talk()
+        assert value([*before, *said], injected=ours) != "approved", ending
+
+
+@pytest.mark.proves("SES-2", "S0-70", "S0-72", "S0-73", "S0-76", "S0-78")
+def test_every_plain_ending_is_proposed_as_it_is_meant():
+    assert len(PLAIN) >= 100
+    wrong = []
+    for ending in PLAIN:
+        kind, _, more = ending.kind.partition(" ")
+        talk, _, wanted = ending.written.rpartition(" => ")
+        speaker = AGENT if wanted.endswith(" (agent)") else PERSON
+        wanted = wanted.removesuffix(" (agent)")
+        schema = json.loads(more) if kind == "form" else None
+        found = propose(
+            ending._replace(written=talk).talk()[0],
+            "choice" if kind == "choices" else kind,
+            tuple(more.split(" | ")) if kind.startswith("choice") else (),
+            multiple=kind == "choices",
+            schema=schema,
+        )
+        right = json.loads(wanted) if kind in ("form", "choices") else wanted
+        if found is None or (found.value, found.speaker) != (right, speaker):
+            wrong.append((ending, found))
+    assert wrong == []
+    decided = Counter(ending.written.rpartition(" => ")[2] for ending in PLAIN)
+    assert decided["approved"] > 50 and decided["rejected"] > 40
+
+
+@pytest.mark.proves("S0-B1")
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("not APPROVED", "rejected"),
+        ("REJECTED - cannot be approved as is", "rejected"),
+        ("I am not proceeding", "rejected"),
+        ("Before proceeding, fix the index", None),
+        ("I don't think I approve of this", "rejected"),
+    ],
+)
+def test_a_rejection_that_mentions_approval_is_no_approval(said, meant):
+    assert value(person(said)) == meant
+
+
+@pytest.mark.proves("S0-B2", "S0-74")
+def test_our_own_instruction_decides_nothing():
+    prompt = (
+        "Review it.\n\nWhen ready to conclude, please state your decision: APPROVED or REJECTED"
+    )
+    for speaker in (PERSON, AGENT):
+        for shown in (prompt, f"> {prompt}", f"```\n{prompt}\n```", prompt.upper(), prompt * 2):
+            assert propose([Said(speaker, shown)], "approval", injected=(prompt,)) is None
+    left_at_once = [Said(PERSON, prompt), Said(AGENT, "What shall we look at first?")]
+    assert propose(left_at_once, "approval", injected=(prompt,)) is None
+    assert value([*left_at_once, *person("APPROVED")], injected=(prompt,)) == "approved"
+    agreed = [Said(PERSON, prompt), Said(AGENT, "Decision: APPROVED")]
+    assert propose(agreed, "approval", injected=(prompt,)).speaker == AGENT
+
+
+@pytest.mark.proves("S0-B2")
+def test_a_short_prompt_of_ours_does_not_swallow_what_people_say():
+    assert value(person("I approve."), injected=("Approve?",)) == "approved"
+    assert value(person("Approved"), injected=("approved", "")) is None
+
+
+@pytest.mark.proves("S0-B3", "S0-73")
+def test_a_later_rejection_outweighs_an_earlier_approval():
+    said = [*person("approved in principle"), Said(AGENT, "Noted."), *person("REJECTED")]
+    assert propose(said, "approval") == Proposal("rejected", PERSON, "REJECTED")
+    assert value(person("APPROVED", "REJECTED")) == "rejected"
+    assert value(person("REJECTED", "APPROVED")) == "approved"
+
+
+@pytest.mark.proves("S0-B4")
+@pytest.mark.parametrize("apostrophe", "'’ʼ′")
+def test_negations_are_seen_with_any_apostrophe(apostrophe):
+    for said in ("No, don't proceed", "I don't approve.", "I won't approve", "Je n'approuve pas."):
+        assert value(person(said.replace("'", apostrophe))) == "rejected"
+    for said in ("DISAPPROVED", "I do not approve"):
+        assert value(person(said)) == "rejected"
+    assert value(person("LGTM, ship it")) == "approved"
+
+
+@pytest.mark.proves("S0-B5", "SES-3")
+def test_the_agent_never_speaks_for_the_person():
+    decided = Said(AGENT, "Decision: APPROVED")
+    assert propose([decided], "approval") == Proposal("approved", AGENT, "Decision: APPROVED")
+    assert propose([*person("REJECTED"), decided], "approval").speaker == PERSON
+    long_ago = [*person("REJECTED", "ok", "thanks"), decided, decided, decided]
+    assert propose(long_ago, "approval") is None
+    for undecided in ("wait", "Show me more.", "why?"):
+        assert propose([*person(undecided), decided], "approval") is None
+        assert propose([decided, *person(undecided)], "approval") is None
+    assert propose([decided, *person("I reject.")], "approval").value == "rejected"
+    both = [*person("APPROVED"), decided]
+    assert propose(both, "approval") == Proposal("approved", PERSON, "APPROVED")
+
+
+@pytest.mark.proves("S0-B11", "S0-78")
+def test_every_kind_of_outcome_is_read_in_its_own_way():
+    said = person('Decision: staging\n{"approved": true}')
+    assert value(said) is None
+    assert value(said, "choice", CHOICE) is None
+    assert value(said, "form", schema=NOTES) == {"approved": True}
+    assert value(said, "text") == 'staging\n{"approved": true}'
+    assert value(person("Decision: staging"), "choice", CHOICE) == "staging"
+    assert value(person("Decision: approved"), "form", schema=NOTES) is None
+
+
+@pytest.mark.proves("S0-B12")
+def test_the_context_that_we_gave_is_no_decision():
+    context = json.dumps(
+        {"proposal": {"approved": True, "notes": "x"}, "tags": [], "n": 1}, indent=2
+    )
+    prompt = f"Decide.\n\n## Context\n```json\n{context}\n```"
+    example = '```json\n{"approved": true}\n```'
+    for schema in (NOTES, {"type": "object"}, {}):
+        assert block(f"I see.\n```json\n{context}\n```", schema, prompt) is None
+        assert block(prompt, schema, prompt) is None
+        assert block('It says {"notes":"x",  "approved":true}', schema, prompt) is None
+        assert block('{"decision": {"notes": "x", "approved": true}}', schema, prompt) is None
+        assert block('{"approved": true}', schema, example) is None
+    assert block('{"approved": true, "notes": "y"}', NOTES, prompt) == {
+        "approved": True,
+        "notes": "y",
+    }
+    assert block('{"decision": []}', {"type": "array"}, prompt) == []
+
+
+@pytest.mark.proves("S0-B13", "S0-76")
+@pytest.mark.parametrize(
+    ("written", "schema", "meant"),
+    [
+        ('```json\r\n{"approved": true}\r\n```', NOTES, {"approved": True}),
+        ('  ```JSON\n  {\n  "approved": true}\n  ```', NOTES, {"approved": True}),
+        ('1. ```json\n   {"approved": true}\n   ```\nend', NOTES, {"approved": True}),
+        ('~~~~json title\n{"approved": true}\n~~~~', NOTES, {"approved": True}),
+        ('```json\n{"approved": true}', NOTES, {"approved": True}),
+        ("```json\n[1, 2]\n```", {"type": "array"}, [1, 2]),
+        ("As in [1].\n[1, 2]\nSee [3].", {"type": "array"}, [1, 2]),
+        ('It is ["a"].', {"type": "array"}, ["a"]),
+        (
+            '```json\n{"approved": true, "notes": "```json\\n{}\\n```"}\n```',
+            NOTES,
+            {"approved": True, "notes": "```json\n{}\n```"},
+        ),
+        ('{"decision": "x"}', {"properties": {"decision": {}}}, {"decision": "x"}),
+        ('{"decision": "x"}', {"required": ["decision"]}, {"decision": "x"}),
+        ('{"decision": null}', {"properties": {"decision": {}}}, {"decision": None}),
+        (
+            '{"decision": "x"}',
+            {"$ref": "#/$defs/d", "$defs": {"d": {"anyOf": [{"required": ["decision"]}, True]}}},
+            {"decision": "x"},
+        ),
+        ('{"decision": {"approved": true}, "why": "x"}', NOTES, {"approved": True}),
+        ('{"decision": null}', {}, None),
+        ('{"decision": null}', {"type": ["object", "null"]}, None),
+        ("```json\nnull\n```", {}, None),
+        ('```python\nx = {"approved": true}\n```', NOTES, None),
+        ('> {"approved": true}', NOTES, None),
+    ],
+)  # fmt: skip
+def test_blocks_are_read_however_they_are_set(written, schema, meant):
+    assert block(written, schema) == meant
+
+
+@pytest.mark.proves("SES-7", "S0-77")
+@pytest.mark.parametrize(
+    "newer",
+    [
+        '{"approved": "perhaps"}',
+        '{"approved": true,}',
+        '{"approved": true',
+        '[{"approved": true}]',
+        '```json\n{"approved": yes}\n```',
+        "```json\n```",
+        '{"decision": null}',
+        '{"approved": true}, {',
+        '{"approved": NaN}',
+        f'{{"approved": {"[" * 200}{"]" * 200}}}',
+        f'```json\n{{"approved": true, "notes": {"[" * 150}{"]" * 150}}}\n```',
+    ],
+)  # fmt: skip
+def test_a_newer_block_that_does_not_fit_hides_the_older_ones(newer):
+    older = '```json\n{"approved": true}\n```'
+    assert block(f"{older}\n{newer}") is None
+    assert value([Said(AGENT, older), Said(AGENT, newer)], "form", schema=NOTES) is None
+    assert block(f"{newer}\n{older}") == {"approved": True}
+
+
+@pytest.mark.proves("S0-77")
+def test_without_a_fitting_block_nothing_is_proposed():
+    for written in ("", "fine by me", '{"notes": "x"}', "[1]", "{", "approved: true"):
+        assert block(written) is None
+    assert block('{"a": 1}', "no schema") is None
+    assert block('{"decision": 1}', {"$ref": "#"}) is None
+
+
+@pytest.mark.proves("SES-4")
+def test_a_form_that_the_person_objects_to_is_not_proposed():
+    given_ = Said(AGENT, '{"approved": true}')
+    for said in ("No.", "Change the notes first.", "Is that so?", "REJECTED"):
+        assert value([given_, *person(said)], "form", schema=NOTES) is None
+    for said in ("Yes, thanks.", "Approved", "That looks right."):
+        assert value([given_, *person(said)], "form", schema=NOTES) == {"approved": True}
+    noted = [given_, Said(AGENT, "I will not write anything else.")]
+    assert value(noted, "form", schema=NOTES) == {"approved": True}
+
+
+@pytest.mark.proves("S0-71")
+def test_only_the_last_three_messages_are_searched():
+    def after(*said: Said) -> list[Said]:
+        return [*said, *[Said(AGENT, "Noted.")] * 2]
+
+    for speaker in (PERSON, AGENT):
+        for kind, written in (("approval", "APPROVED"), ("approval", "REJECTED"),
+                              ("choice", "Decision: staging"), ("form", '{"approved": true}')):  # fmt: skip
+            said = after(Said(speaker, written))
+            assert propose(said, kind, CHOICE, schema=NOTES).speaker == speaker
+            assert propose([*said, Said(AGENT, "Noted.")], kind, CHOICE, schema=NOTES) is None
+    assert value([*person("Take care."), *[Said(AGENT, "Thanks.")] * 3], "text") is None
+
+
+@pytest.mark.proves("S0-74")
+def test_without_a_plain_decision_nothing_is_proposed():
+    for said in (
+        [],
+        person(""),
+        person("yes"),
+        person("Let me think."),
+        person("\n\n"),
+        person("…"),
+    ):
+        assert propose(said, "approval") is None
+        assert propose(said, "choice", CHOICE) is None
+    assert propose(person(" \n"), "text") is None
+
+
+@pytest.mark.proves("SES-4")
+def test_an_approval_does_not_outlive_what_is_said_later():
+    for later in (Said(PERSON, "ok"), Said(PERSON, "hmm"), Said(AGENT, "Still approved?"),
+                  Said(AGENT, "It dropped a table."), Said(AGENT, "I would wait.")):  # fmt: skip
+        assert propose([*person("APPROVED"), later], "approval") is None
+    assert value([*person("APPROVED"), Said(AGENT, "Noted, thanks.")]) == "approved"
+    assert value(person("APPROVED", " /exit\n")) == "approved"
+    assert value([*person("APPROVED"), Said(AGENT, "REJECTED")]) == "rejected"
+
+
+@pytest.mark.proves("SES-6")
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("production-eu", "production-eu"),
+        ("Production", "production"),
+        ("production-eu is near. Decision: production-eu", "production-eu"),
+        ("Good for staging. Decision: production", None),
+        ("production-us", None),
+        ("pre-production", None),
+        ("not staging", None),
+        ("staging, not production", None),
+        ("staging or production", None),
+        ("staging, production", None),
+        ("staging?", None),
+        ("staging if it is free", None),
+        ("She said staging", None),
+        ("It is not free. staging", None),
+        ("stag\u200bing", None),
+        ("stag\u0456ng", None),
+        ("> staging", None),
+        ("```\nstaging\n```", None),
+        ("Anything but staging", None),
+        ("x" * 30_000 + ". staging", None),
+        ("Output of the job\nstaging", None),
+        ("It is free now.\nstaging", "staging"),
+    ],
+)
+def test_one_option_is_chosen_when_it_alone_is_named(written, meant):
+    assert value(person(written), "choice", CHOICE) == meant
+
+
+@pytest.mark.proves("SES-6")
+def test_options_are_known_whatever_their_names_are():
+    options = ("No", "no way", "Why not?", "St. Gallen", "a", "A", "If it rains, wait", "take that")
+    for option in options:
+        assert value(person(option), "choice", options) == option
+        assert value(person(f"Decision: {option}"), "choice", options) == option
+    assert value(person("No, St. Gallen"), "choice", options) is None
+    assert value(person("rejected"), "choice", ("approved", "rejected")) == "rejected"
+    chosen = [*person("rejected"), Said(AGENT, "Noted."), *person("approved")]
+    assert value(chosen, "choice", ("approved", "rejected")) == "approved"
+    assert value(person("x"), "choice", ("!", "x y")) is None
+
+
+@pytest.mark.proves("SES-3", "SES-6")
+def test_a_choice_of_the_agent_counts_only_beside_the_persons():
+    pick = Said(AGENT, "Decision: production")
+    assert propose([pick], "choice", CHOICE).speaker == AGENT
+    assert value([*person("staging"), pick], "choice", CHOICE) is None
+    assert propose([*person("production"), pick], "choice", CHOICE).speaker == PERSON
+    assert value([*person("Not production!"), pick], "choice", CHOICE) is None
+    assert value([pick, *person("hm")], "choice", CHOICE) is None
+    assert value([*person("staging"), Said(AGENT, "It is not free.")], "choice", CHOICE) is None
+
+
+@pytest.mark.proves("SES-6")
+def test_several_options_are_chosen_only_by_name():
+    options = ("lint", "docs", "docs, all")
+    for written, meant in {
+        "docs and lint": ["lint", "docs"],
+        "docs, all, and lint": ["lint", "docs, all"],
+        "lint, lint": ["lint"],
+        "lint, tests": None,
+        "lint without docs": None,
+        "all": None,
+    }.items():
+        assert value(person(written), "choice", options, multiple=True) == meant
+
+
+@pytest.mark.proves("S0-78")
+def test_a_text_is_what_was_called_the_decision_or_the_newest_message():
+    summary = Said(AGENT, "We agreed.\n\n**Decision:** keep both\ntables")
+    assert propose([summary, *person("Thanks. Good.")], "text").value == "keep both\ntables"
+    assert propose([summary, *person("Keep one.")], "text") == Proposal(
+        "Keep one.", PERSON, "Keep one."
+    )
+    empty = Said(AGENT, "Nothing yet.\nDecision:")
+    assert propose([empty], "text").value == "Nothing yet.\nDecision:"
+    ours = "What do you make of all this, in a few words?"
+    assert propose(person(ours), "text", injected=(ours,)) is None
+    assert propose(person(f"{ours}\nKeep."), "text", injected=(ours,)).value == "?\nKeep."
+
+
+@pytest.mark.proves("SES-9")
+def test_a_quote_is_short_and_keeps_its_end():
+    long = propose(person("x" * 1_000 + " end"), "text")
+    assert len(long.value) == 1_004
+    assert len(long.quote) == 300 and long.quote.startswith("…x") and long.quote.endswith(" end")
+    assert propose(person("It reads well. I approve."), "approval") is None
+    assert propose(person("All good. I approve."), "approval").quote == "I approve."
+
+
+@pytest.mark.proves("SES-5")
+@given(st.sampled_from(APPROVALS), st.data())
+def test_a_hidden_letter_anywhere_spoils_an_approval(approval, data):
+    hidden = data.draw(
+        st.sampled_from("\u200b\u200d\u2060\u202e\u2066\u00ad\ufeff\x1b\x08\u0336\u034f\u3164")
+    )
+    at = data.draw(st.integers(0, len(approval)))
+    assert value(person(approval[:at] + hidden + approval[at:])) != "approved"
+
+
+@pytest.mark.proves("SES-5")
+@given(st.sampled_from([text for text in APPROVALS if text.isascii()]), st.data())
+def test_a_look_alike_letter_anywhere_spoils_an_approval(approval, data):
+    alike = {
+        "a": "а",
+        "e": "е",
+        "o": "о",
+        "p": "р",
+        "c": "с",
+        "A": "Α",
+        "E": "Ε",
+        "O": "О",
+        "P": "Ρ",
+        "I": "І",
+    }
+    places = [at for at, letter in enumerate(approval) if letter in alike]
+    assume(places)
+    at = data.draw(st.sampled_from(places))
+    masked = approval[:at] + alike[approval[at]] + approval[at + 1 :]
+    assert value(person(masked)) != "approved"
+
+
+@pytest.mark.proves("S0-B4", "SES-1")
+@given(
+    st.sampled_from(APPROVALS),
+    st.sampled_from(["not ", "Not: ", "never ", "nicht ", "ne pas ", "no ", "non ", "não ", "не ", "不", "no. ",
+                     "if so, ", "She said ", "maybe ", "It is broken. "]),
+    st.sampled_from(["", " not", " - not!", " if it works", ", maybe", "?", " ?", "...", " nicht", " pas", " /s",
+                     ". Wait.", "\nnot", " 🙄", " or REJECTED"]),
+)  # fmt: skip
+def test_a_negation_or_doubt_put_before_or_after_spoils_an_approval(approval, before, after):
+    assert value(person(before + approval)) != "approved"
+    if after:
+        assert value(person(approval + after)) != "approved"
+        assert value(person(before + approval + after)) != "approved"
+
+
+@pytest.mark.proves("SES-1")
+@given(
+    st.sampled_from(APPROVALS),
+    st.sampled_from(['""', "“”", "«»", "„“", "「」", "''", "‘’", "``", "()", "[]", "<>", ("```\n", "\n```"),
+                     ("~~", "~~"), ("> ", ""), ("    ", ""), ("\t", ""), ("<del>", "</del>"), ("| ", " |"),
+                     ("$ echo ", ""), ("Output:\n", "")]),
+)  # fmt: skip
+def test_what_is_quoted_or_shown_is_no_approval(approval, marks):
+    before, after = marks
+    assert value(person(before + approval + after)) != "approved"
+
+
+@pytest.mark.proves("S0-B2", "S0-B12")
+@given(
+    st.sampled_from([*APPROVALS, *(ending.written for ending in PLAIN)]) | st.text(min_size=1),
+    st.sampled_from(["approval", "choice", "form", "text"]),
+    st.sampled_from(["{}", "> {}", "```\n{}\n```", "“{}”", " {} \n", "**{}**"]),
+    st.sampled_from([PERSON, AGENT]),
+)
+def test_whatever_we_put_in_is_no_outcome_when_it_is_repeated(text, kind, setting, speaker):
+    assume(any(map(str.isalnum, text)))
+    said = [Said(speaker, setting.format(text))]
+    assert propose(said, kind, CHOICE, schema={}, injected=("Hello.", text)) is None
+
+
+@pytest.mark.proves("SES-1", "S0-B5")
+@given(st.lists(st.builds(Said, st.sampled_from([PERSON, AGENT]),
+                          st.sampled_from([*APPROVALS, "REJECTED", "ok", "wait", "Noted."]) | st.text(max_size=30)),
+                max_size=6))  # fmt: skip
+def test_an_approval_is_proposed_only_where_the_persons_last_word_allows_it(said):
+    found = propose(said, "approval")
+    if found and found.value == "approved":
+        last = next((one for one in reversed(said) if one.speaker == PERSON), None)
+        assert last is None or last.text not in ("REJECTED", "wait")
+        assert any(found.quote in one.text.replace("’", "'") for one in said)
+
+
+@pytest.mark.proves("SES-1")
+@given(st.text())
+def test_any_text_can_be_read(text):
+    for kind in ("approval", "choice", "form", "text"):
+        propose(
+            [Said(PERSON, text)], kind, ("a", text), multiple=True, schema={}, injected=(text[:3],)
+        )
+
+
+@pytest.mark.proves("SES-8")
+@pytest.mark.parametrize(
+    "piece",
+    ["not approved ", "a", "{", '{"a":', "[", "```\n", "`", "bien ", "> \n", "    ", "n't", "'", "staging, ",
+     "ok. ", "é", "批准", "~~", "Decision: ", "**", "1, ", "\t", "i approve "],
+)  # fmt: skip
+def test_a_conversation_is_read_in_no_time_however_hostile_it_is(piece):
+    long = piece * (60_000 // len(piece))
+    started = time.monotonic()
+    for kind in ("approval", "choice", "form", "text"):
+        propose([Said(AGENT, long), Said(PERSON, long)], kind, CHOICE, multiple=True, schema={}, injected=(long[:9_000],))  # fmt: skip
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.proves("SES-2")
+def test_every_language_has_words_for_yes_and_no():
+    spoken = {ending.language for ending in PLAIN}
+    assert len(spoken) >= 8 and spoken <= TONGUES.keys()
