@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import a_person
 from tests.joinable import Screen
 
-from humangate import Approval, Gate, Selection, surroundings
+from humangate import Approval, Gate, Selection, human, surroundings
 from humangate.domain.answers import Given
 from humangate.service import answering, asking
 from humangate.wiring import open_throwaway_store
@@ -46,8 +46,9 @@ class Verdict(NamedTuple):
 
 gate = Gate(token=sys.argv[1])
 try:
-    result = gate.human.ask_interactive("Is it ready?", outcome=Structured(Verdict))
-    print("ASKER GOT", result.outcome, result.response, result.settled_via, result.attempts)
+    for prompt in sys.argv[2:]:
+        result = gate.human.ask_interactive(prompt, outcome=Structured(Verdict))
+        print("ASKER GOT", result.response, result.settled_by, result.settled_via, result.attempts)
 except KeyboardInterrupt:
     print("ASKER LEFT", gate.human.status)
 """
@@ -125,10 +126,10 @@ def harness(world, screens, *words):
 
 @pytest.mark.proves("SES-43", "S0-85", "S0-58", "S0-61", "S0-62", "S0-66", "S0-106", "S0-B27")
 def test_the_example_harness_opens_what_waits_and_completes_it(world, tmp_path, screens):
-    human = Gate(world.store, token=world.tokens["bob"]).human
+    bob = Gate(world.store, token=world.tokens["bob"]).human
     plain = Gate(world.store).open("Not for it?")
     config = {"outcome": Approval(), "context": {"files": ["a.sql"]}, "cwd": str(tmp_path)}
-    ask_id = human.request_interactive("- Is the schema good?", config)
+    ask_id = bob.request_interactive("- Is the schema good?", config)
     screen = harness(world, screens, program(tmp_path), "--fast")
     screen.until("Opening my-agent for")
     screen.until("marked t-")
@@ -142,7 +143,7 @@ def test_the_example_harness_opens_what_waits_and_completes_it(world, tmp_path, 
     screen.until("not yet): ", after=after)
     screen.type("rejected\n")
     assert screen.end() == 0
-    result = human.wait(ask_id)
+    result = bob.wait(ask_id)
     assert (result.outcome, result.response, result.settled_by) == (
         "completed",
         "rejected",
@@ -153,8 +154,8 @@ def test_the_example_harness_opens_what_waits_and_completes_it(world, tmp_path, 
 
 @pytest.mark.proves("SES-43", "S0-B25", "S0-21", "S0-27")
 def test_the_example_harness_tells_what_became_of_it(world, tmp_path, screens):
-    human = Gate(world.store, token=world.tokens["bob"]).human
-    ask_id = human.request_interactive("Q?", {"outcome": Selection(["A", "B"])})
+    bob = Gate(world.store, token=world.tokens["bob"]).human
+    ask_id = bob.request_interactive("Q?", {"outcome": Selection(["A", "B"])})
     gone = harness(world, screens, tmp_path / "nothing-here")
     gone.until("failed")
     assert gone.end() == 0
@@ -170,21 +171,22 @@ def test_the_example_harness_tells_what_became_of_it(world, tmp_path, screens):
     screen.until("keeps waiting")
     assert [one.end for one in world.store.asks.sittings(ask_id)] == ["failed", "failed", "left"]
     assert asking.get(world.store, ask_id).pending
-    held = human.claim(ask_id)
+    held = bob.claim(ask_id)
     assert held.sitting.number == 4
     harness(world, screens, program(tmp_path)).until("is left alone: person:bob has this session")
-    human.complete_interactive(ask_id, "cancelled")
-    short = human.request_interactive("Q?", {"session_seconds": 0.5})
+    bob.complete_interactive(ask_id, "cancelled")
+    short = bob.request_interactive("Q?", {"session_seconds": 0.5})
     harness(world, screens, program(tmp_path)).until("timeout its time is up")
-    assert human.wait(short).outcome == "timeout"
+    assert bob.wait(short).outcome == "timeout"
 
 
-def asker(world, tmp_path, screens):
+def asker(world, tmp_path, screens, *prompts, **around):
     """A program that asks, at somebody's terminal."""
     (tmp_path / "asker.py").write_text(ASKER, encoding="utf-8")
-    command = [sys.executable, str(tmp_path / "asker.py"), world.tokens["ada"]]
+    prompts = prompts or ["Is it ready?"]
+    command = [sys.executable, str(tmp_path / "asker.py"), world.tokens["ada"], *prompts]
     told = {"GATE_SESSION_CLI": "command", "GATE_SESSION_COMMAND": str(program(tmp_path))}
-    screens.append(Screen(world.plain, program=command, **told))
+    screens.append(Screen(world.plain, program=command, **told | around))
     return screens[-1]
 
 
@@ -195,13 +197,16 @@ def the_ask(world):
 
 @pytest.mark.proves("SES-44", "S0-90", "S0-107", "S0-B18")
 def test_whoever_sits_at_the_asker_finds_the_session_opened_there(world, tmp_path, screens):
-    screen = asker(world, tmp_path, screens)
-    screen.until("marked t-")
-    assert "read: Is it ready?" in screen.seen.replace("# ", "")
-    screen.type("exit\n")
-    screen.until("ready (boolean)")
-    screen.type("yes\n")
-    screen.until("ASKER GOT completed Verdict(ready=True) session 1")
+    screen = asker(world, tmp_path, screens, "Is it ready?", "And now?")
+    after = 0
+    for prompt, word, answer in (("Is it ready?", "yes", True), ("And now?", "no", False)):
+        after = screen.until(f"read: {prompt}", after=after)
+        after = screen.until("marked t-", after=after)
+        screen.type("exit\n")
+        after = screen.until("ready (boolean)", after=after)
+        screen.type(f"{word}\n")
+        got = f"ASKER GOT Verdict(ready={answer}) person:ada session 1"
+        after = screen.until(got, after=after)
     assert screen.end() == 0
 
 
@@ -214,8 +219,30 @@ def test_who_leaves_it_undecided_is_waited_for_from_anywhere(world, tmp_path, sc
     screen.type("\x04")
     screen.until("still waiting")
     assert world.bob.gate("answer", the_ask(world).id, '{"ready": false}').code == 0
-    screen.until("ASKER GOT completed Verdict(ready=False) cli 1")
+    screen.until("ASKER GOT Verdict(ready=False) person:bob cli 1")
     assert screen.end() == 0
+
+
+@pytest.mark.proves("SES-44", "LAW-3")
+def test_no_session_is_opened_where_an_agent_sits(world, tmp_path, screens):
+    screen = asker(world, tmp_path, screens, CLAUDECODE="1")
+    until = time.monotonic() + 20
+    while not world.store.asks.pending(10):
+        assert time.monotonic() < until, screen.seen
+        screen.read(0.02)
+    assert world.bob.gate("answer", the_ask(world).id, '{"ready": false}').code == 0
+    screen.until("ASKER GOT Verdict(ready=False) person:bob cli 0")
+    # Not even tried: whatever `gate continue` would say is not there.
+    assert screen.end() == 0 and screen.seen.startswith("ASKER GOT")
+
+
+@pytest.mark.proves("SES-44", "S0-112")
+def test_a_terminal_has_one_session_at_a_time(world, monkeypatch):
+    handle = Gate(world.store).human
+    monkeypatch.setattr(handle, "_is_attended", lambda: True)
+    # Whoever has the terminal would have it for ever, were it taken again.
+    with human._terminal:
+        handle.sit_here("a-222")
 
 
 @pytest.mark.proves("SES-44", "LAW-1")
