@@ -199,3 +199,20 @@ def test_a_flat_form_is_shown_with_nothing_filled_in():
 )
 def test_a_form_that_is_not_flat_is_filled_in_after_leaving(schema):
     assert shown(ask_of("form", schema=schema)) is None
+
+
+@pytest.mark.proves("SES-93", "SES-94")
+def test_where_no_text_can_be_left_empty_there_is_none_that_may_be():
+    form = elicitation(ask_of(), PROPOSED, skips=False)
+    assert list(form.schema["properties"]) == ["decision"]
+    assert given(ask_of(), form, {"decision": "reject"}).value == "reject"
+    flat = everything(FLAT)
+    asks = {
+        "all needed": ask_of("form", schema=flat),
+        "lists may be left": ask_of("form", schema=flat | {"required": ["count", "notes"]}),
+        "text may be left": ask_of("form", schema=flat | {"required": ["count"]}),
+        "other": ask_of("choice", options=("A", "Other…")),
+        "no other": ask_of("choice", options=("A", "B")),
+    }
+    shown_there = [name for name, ask in asks.items() if elicitation(ask, PROPOSED, skips=False)]
+    assert shown_there == ["all needed", "lists may be left", "no other"]

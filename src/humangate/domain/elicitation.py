@@ -49,19 +49,24 @@ class Elicitation(NamedTuple):
     """What the fields of a form are called in its answer."""
 
 
-def elicitation(ask: Ask, proposal: Quotation) -> Elicitation | None:
-    """The form for an ask; None where its answer does not fit into one."""
+def elicitation(ask: Ask, proposal: Quotation, *, skips: bool = True) -> Elicitation | None:
+    """The form for an ask; None where its answer does not fit into one.
+
+    `skips`: the host lets people go past a text that they need not fill in.
+    """
     message, question = _message(ask, proposal), ask.question
     if question.answered_as == "approval":
         decide = {"approve": "approve", "reject": "reject"}
-        fields = {"decision": _listed("Your decision", decide), "reason": _text("Reason")}
+        fields = {"decision": _listed("Your decision", decide)}
+        if skips:
+            fields["reason"] = _text("Reason")
         return Elicitation(message, _object(fields, ["decision"]), {"decision": decide}, {})
     if question.answered_as == "choice":
-        return _choice(ask, message)
+        return None if question.other and not skips else _choice(ask, message)
     if question.answered_as == "text":
         answer = _text("Your answer") | {"minLength": 1}
         return Elicitation(message, _object({"text": answer}, ["text"]), {}, {})
-    return _form(question.schema or {}, message)
+    return _form(question.schema or {}, message, skips=skips)
 
 
 def _message(ask: Ask, proposal: Quotation) -> str:
@@ -92,7 +97,7 @@ def _choice(ask: Ask, message: str) -> Elicitation | None:
     return Elicitation(message, _object(fields, ["choice"]), {"choice": options}, {})
 
 
-def _form(schema: Mapping[str, Any], message: str) -> Elicitation | None:
+def _form(schema: Mapping[str, Any], message: str, *, skips: bool) -> Elicitation | None:
     properties, required = schema.get("properties"), schema.get("required", [])
     if not isinstance(properties, dict) or not 0 < len(properties) <= _MOST_FIELDS:
         return None
@@ -104,7 +109,7 @@ def _form(schema: Mapping[str, Any], message: str) -> Elicitation | None:
     for number, (name, about) in enumerate(properties.items(), 1):
         key = f"field{number}"
         labels = _labels(about)
-        if labels is None:
+        if labels is None or not (labels or skips or name in required):
             return None
         title = _label(str(about.get("title") or name))
         fields[key] = _listed(title, labels) if labels else _plain(title, about)

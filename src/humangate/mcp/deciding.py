@@ -54,7 +54,8 @@ def sitting_here(store: Store) -> Sitting | None:
 
 def form(store: Store, ask: Ask, sitting: Sitting, client: str, proposal: Quotation) -> Form | str:
     """The form for the ask of a sitting, or why there is none."""
-    shown = elicitation(ask, proposal)
+    # In codex, Enter does not leave a text that is empty.
+    shown = elicitation(ask, proposal, skips=sitting.cli != "codex")
     if shown is None or not _is_persons_own(store, sitting):
         return _AFTERWARDS.format(id=ask.id)
     params = {"mode": "form", "message": shown.message, "requestedSchema": shown.schema}
