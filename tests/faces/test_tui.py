@@ -33,6 +33,12 @@ def store(tmp_path):
     made.close()
 
 
+@pytest.fixture(autouse=True)
+def no_tick(monkeypatch):
+    """Whatever changes on the screen must be told by the store or the terminal."""
+    monkeypatch.setattr("humangate.tui.app._TICK_SECONDS", 1000.0)
+
+
 class Play:
     """A person in front of the screen."""
 
@@ -128,7 +134,10 @@ def test_the_list_shows_every_run_and_what_it_waits_for(store, size):
         assert lines[-1].rstrip().endswith("[q] Quit") and len(lines) == size[1]
         await played.press("down", "enter")
         await played.until("Run 5: feature", "Status: ○ Ready", "Nobody drives runs now")
-        await played.press("escape", "q")
+        await played.press("escape")
+        await played.pilot.resize_terminal(45, 20)
+        await played.until("⏸ waiting    OAuth or API k… │")
+        await played.press("q")
         assert not played.app.is_running or played.app._exit
 
     play(store, look, size)
