@@ -153,9 +153,13 @@ def session_command(environ: Mapping[str, str]) -> list[str]:
 
     value = read_settings(environ)["session_command"]
     try:
-        return shlex.split(value.text)
+        words = shlex.split(value.text)
     except ValueError as error:
         raise UsageError(f"session_command ({value.source}) is no command: {error}") from None
+    # It is opened in folders that others write to.
+    if words and os.sep in words[0] and not os.path.isabs(words[0]):
+        raise UsageError(f"session_command ({value.source}) begins with a name or a whole path")
+    return words
 
 
 def inbox_url(environ: Mapping[str, str]) -> str:

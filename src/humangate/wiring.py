@@ -317,6 +317,8 @@ def host(cli: str) -> Host:
         if not (words := settings.session_command(os.environ)):
             raise UsageError("session_command is not set: it says which command is opened")
         return hosts.CommandHost(words)
+    if cli not in settings.SESSION_CLIS:
+        raise UsageError(f"no session can be opened in {cli}: gate answer takes the answer, too")
     return hosts.CodexHost() if cli == "codex" else hosts.ClaudeHost()
 
 

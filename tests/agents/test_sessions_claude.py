@@ -54,14 +54,16 @@ class Desk:
         origin = Origin(cwd=folder, project=folder)
         return asking.ask(self.store, request, origin, a_person("root")).ask
 
-    def open(self, ask, *words, hasty=False):
-        """`gate continue` in ada's terminal, until it says what it opens."""
-        gate = (
-            [sys.executable, self.house.folder / "hasty.py"] if hasty else [self.house.bin / "gate"]
-        )
+    def start(self, ask, *words, hasty=False):
+        """`gate continue` in ada's terminal."""
+        name = "hasty.py" if hasty else "bin/gate"
         token = f"GATE_TOKEN={self.house.tokens['ada']}"
-        command = [*words, token, *gate, "continue", ask.id, "--as", "ada"]
-        self.terminal._start(["/usr/bin/env", *command])
+        gate = [sys.executable, self.house.folder / name, "continue", ask.id, "--as", "ada"]
+        self.terminal._start(["/usr/bin/env", *words, token, *gate])
+
+    def open(self, ask, *words, hasty=False):
+        """The same, until it says what it opens."""
+        self.start(ask, *words, hasty=hasty)
         self.terminal.until(f"for: {ask.id}", 40)
 
     def harness(self):
@@ -103,6 +105,11 @@ class Desk:
             records = [json.loads(line) for line in file if line.endswith("\n")]
         kinds = ("user", "assistant")
         return [json.dumps(one["message"]) for one in records if one["type"] in kinds]
+
+    def until_logged(self, ask, words):
+        """Claude shows what it says before it writes it down."""
+        said = f'"text": "{words}"'
+        eventually(lambda: any(said in one for one in self.log(ask)))
 
     def ends(self, ask):
         return [one.end for one in self.store.asks.sittings(ask.id)]
@@ -185,13 +192,14 @@ def test_killed_at_any_stage_the_conversation_goes_on(desk, terminal, tmp_path):
     assert bob.end() == 7 and "person:ada has this session open" in bob.seen
     bob.close()
     desk.say(f"Go on. {script([text('One.'), text('Two.'), text('Three.')])}", "● One.")
-    eventually(lambda: any("One." in said for said in desk.log(ask)[3:]))
+    desk.until_logged(ask, "One.")
     os.kill(desk.harness(), signal.SIGKILL)
     eventually(lambda: not desk.house.processes(desk.house.programs.claude))
     desk.open(ask)
     assert "where it was left" in terminal.screen()
     terminal.until("● One.", 40)
     desk.say("and then?", "● Two.")
+    desk.until_logged(ask, "Two.")
     (program,) = desk.house.processes(desk.house.programs.claude)
     os.kill(program, signal.SIGKILL)
     assert desk.ended() == 1 and "claude was ended by signal 9" in terminal.screen()
@@ -247,10 +255,7 @@ def test_claude_without_a_login_or_missing_or_broken_is_a_failed_attempt(desk, t
     assert desk.ended() == 1 and "exit code 3 before anything was said" in terminal.screen()
     assert asking.get(desk.store, ask.id).pending
     (desk.house.bin / "claude").unlink()
-    token = f"GATE_TOKEN={desk.house.tokens['ada']}"
-    terminal._start(
-        ["/usr/bin/env", token, desk.house.bin / "gate", "continue", ask.id, "--as", "ada"]
-    )
+    desk.start(ask)
     assert desk.ended() == 4 and "the last attempt failed: claude is not found" in terminal.screen()
     assert desk.outcome(ask).outcome == "failed" and desk.ends(ask) == ["failed"] * 3
 
@@ -293,3 +298,6 @@ def test_another_ask_goes_on_with_a_conversation_that_is_named(desk, terminal):
     came = desk.outcome(again)
     assert (came.decision, came.session_id) == ("rejected", first.session_id)
     assert came.transcript is None, "what was said is read, and not kept"
+    lost = desk.ask(Terms("approval", resume_session="claude/0b1c1f2e-0000-4000-8000-000000000001"))
+    desk.start(lost)
+    assert desk.ended() == 1 and "there is no conversation 0b1c1f2e" in terminal.screen()

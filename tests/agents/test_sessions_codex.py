@@ -48,6 +48,7 @@ def test_a_question_is_worked_out_in_codexs_own_screen(desk, terminal):
     terminal.until(">>script")
     press(terminal, "Enter", lambda: "• One." in terminal.screen())
     desk.keep("codex")
+    eventually(lambda: '"text":"One."' in logs(desk)[0].read_text("utf-8"))
     (program,) = desk.house.processes(desk.house.programs.codex)
     os.kill(program, signal.SIGTERM)
     assert desk.ended() == 1 and "codex was ended by signal 15" in terminal.screen()

@@ -244,7 +244,7 @@ def test_a_failed_attempt_is_recorded_and_the_ask_stays(desk, opened, environ, w
     assert words in desk.store.asks.sittings(ask.id)[0].trouble
     assert desk.store.asks.get(ask.id).pending and desk.outcome(ask).decision is None
     ada = opened(ask, **environ)
-    assert ada.end() == 4, "that was the last attempt"
+    assert ada.end() == 4 and f"{ask.id} has failed: the last attempt" in ada.seen
     assert desk.outcome(ask).outcome == "failed"
 
 
@@ -338,6 +338,22 @@ def test_killed_in_the_talk_it_is_free_again_and_goes_on(desk, opened):
     assert ada.end() == 0 and desk.store.asks.get(ask.id).note == "too wide"
 
 
+@pytest.mark.proves("SES-58")
+def test_killed_under_a_shell_that_lives_on_the_program_ends_too(desk):
+    ask = desk.ask()
+    shell = Screen.shell(desk.world.ada, **desk.environ)
+    try:
+        shell.until("$ ")
+        shell.line("continue", ask.id, "--as", "ada")
+        program = pid_in(shell)
+        (sitting,) = desk.store.asks.sittings(ask.id)
+        os.kill(processes.parse(sitting.process).pid, signal.SIGKILL)
+        shell.until("Killed")
+        eventually(lambda: processes.identify(program) is None)
+    finally:
+        shell.close()
+
+
 @pytest.mark.proves("SES-59")
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
 def test_told_to_end_it_leaves_the_session_and_asks_nothing(desk, opened, number):
@@ -360,12 +376,16 @@ def test_what_cannot_be_opened_is_said_before_anybody_sits(desk, opened):
         ((), {"GATE_SESSION_CLI": "vi"}, 2, "session_cli (GATE_SESSION_CLI) is one of claude,"),
         ((), {"GATE_SESSION_COMMAND": ""}, 2, "session_command is not set"),
         ((), {"GATE_SESSION_COMMAND": "a 'b"}, 2, "is no command: No closing quotation"),
+        ((), {"GATE_SESSION_COMMAND": "./talk"}, 2, "begins with a name or a whole path"),
     ):
         ada = opened(ask, None, *words, **environ)
         assert ada.end() == code and said in ada.seen
     ada = opened(plain, None, "--with", "claude")
     assert ada.end() == 2 and "--with is for session asks" in ada.seen
     assert desk.sittings(ask) == []
+    elsewhere = desk.ask(Terms("approval", resume_session="gemini/s1"))
+    ada = opened(elsewhere)
+    assert ada.end() == 2 and "no session can be opened in gemini" in ada.seen
     gone = desk.ask(Terms("approval", cwd="/nowhere"))
     ada = opened(gone)
     assert ada.end() == 1 and "there is no folder /nowhere" in ada.seen

@@ -17,7 +17,7 @@ from humangate.domain.asks import settled_sentence
 from humangate.domain.display import frame, inert_line
 from humangate.domain.explaining import redact
 from humangate.domain.proposals import PERSON
-from humangate.domain.sittings import FAILED, GRACE_SECONDS, VIA
+from humangate.domain.sittings import FAILED, GRACE_SECONDS, VIA, conversation
 from humangate.doors.driver import Opening
 from humangate.errors import (
     AlreadySettledError,
@@ -26,7 +26,6 @@ from humangate.errors import (
     NotAnsweredError,
     TimedOutError,
 )
-from humangate.service import answering
 from humangate.service.asking import get
 from humangate.service.sitting import rise, sit
 
@@ -59,10 +58,11 @@ class _Left(NamedTuple):
 def run(store: Store, who: Caller, ask: Ask, wanted: str) -> int:
     """Open the session of an ask here, and have it decided afterwards; the exit code."""
     who = who._replace(via=VIA)
-    cli = wanted or settings.session_cli(os.environ)
+    cli = _cli(store, ask, wanted)
     host = wiring.host(cli)
     seated = sit(store, ask.id, who, cli, host.new_session())
     if seated.sitting.cli != cli:
+        # Somebody began it with another program just now.
         host = wiring.host(seated.sitting.cli)
     left = _talked(store, who, host, seated)
     ask = left.ask
@@ -76,6 +76,14 @@ def run(store: Store, who: Caller, ask: Ask, wanted: str) -> int:
         print(f"Not answered; {ask.id} is still waiting.")
         return NotAnsweredError.exit_code
     return _decide(store, who, ask, host)
+
+
+def _cli(store: Store, ask: Ask, wanted: str) -> str:
+    """The program that a conversation was begun with, or that is wanted for a new one."""
+    assert ask.question.session, "it is a session ask"
+    cli = wanted or settings.session_cli(os.environ)
+    begun = conversation(ask.question.session, store.asks.sittings(ask.id), cli)
+    return begun[0] if begun else cli
 
 
 def _talked(store: Store, who: Caller, host: Host, seated: Seated) -> _Left:
@@ -218,8 +226,10 @@ def _tell_settled(ask: Ask, sitting: Sitting) -> int:
         print(recorded(ask))
         return 0
     sentence = settled_sentence(ask)
-    if sitting.end == TIME:
-        raise TimedOutError(f"the time of the session was up: {sentence}")
+    if ask.settled_via == FAILED:
+        sentence = f"{ask.id} has failed: {ask.note}"
+    if sitting.end == TIME and ask.status == "timed_out":
+        sentence = f"the time of the session was up: {sentence}"
     if sitting.end == STOPPED:
         sentence = f"the session was ended, for {sentence}"
     errors = {"timed_out": TimedOutError, "cancelled": CancelledError}
@@ -229,9 +239,8 @@ def _tell_settled(ask: Ask, sitting: Sitting) -> int:
 def _decide(store: Store, who: Caller, ask: Ask, host: Host) -> int:
     ask = get(store, ask.id)
     proposal = _proposal(store, ask, host)
-    if proposal and ask.question.answered_as == "form" and not answering.draft(store, ask.id, who):
-        answering.save_draft(store, ask.id, who, json.dumps(proposal.value))
-    done = prompts.prompt_for(store, who, ask, above=_quoted(proposal))
+    proposed = proposal and proposal.value
+    done = prompts.prompt_for(store, who, ask, above=_quoted(proposal), proposed=proposed)
     return 0 if done else NotAnsweredError.exit_code
 
 
