@@ -125,7 +125,7 @@ class Harness:
         return self.agents[role]
 
     def start(self, work: Any, prompt: str = "Add login", **wish: Any) -> Run:
-        self.flow = work if isinstance(work, flows.Flow) else flows.flow(work)
+        self.flow = work if hasattr(work, "humangate_flow") else flows.flow(work)
         named = {"in_place": True} | wish
         wanted = running.Wish("feature", "feature.py", self.source, prompt, self.folder, **named)
         made, _ = running.start(self.store, self.folders, wanted, a_person("ada"))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         StepFailedError,
         StoreTroubleError,
         TimedOutError,
+        UnfinishedError,
         UsageError,
     )
     from humangate.flows import (
@@ -43,7 +44,9 @@ if TYPE_CHECKING:
         stuck,
     )
     from humangate.gate import Gate
+    from humangate.handlers import cli_prompt
     from humangate.human import Human
+    from humangate.phases import HumanInput, Phase, Workflow
     from humangate.shapes import Freeform, Selection, Structured
 
 _FLOWS = (
@@ -61,11 +64,15 @@ _HOMES = {
     "Freeform": "humangate.shapes",
     "Gate": "humangate.gate",
     "Human": "humangate.human",
+    "HumanInput": "humangate.phases",
     "Outcome": "humangate.domain.outcomes",
+    "Phase": "humangate.phases",
     "Selection": "humangate.shapes",
     "Session": "humangate.domain.outcomes",
     "Structured": "humangate.shapes",
     "Text": "humangate.domain.outcomes",
+    "Workflow": "humangate.phases",
+    "cli_prompt": "humangate.handlers",
 }
 
 __all__ = [
@@ -82,11 +89,13 @@ __all__ = [
     "Gate",
     "GateError",
     "Human",
+    "HumanInput",
     "InvalidAnswerError",
     "MissingAgentError",
     "NotAnsweredError",
     "NotFoundError",
     "Outcome",
+    "Phase",
     "RefusedError",
     "Selection",
     "Session",
@@ -95,9 +104,12 @@ __all__ = [
     "Structured",
     "Text",
     "TimedOutError",
+    "UnfinishedError",
     "UsageError",
+    "Workflow",
     "ask",
     "ask_interactive",
+    "cli_prompt",
     "context",
     "flow",
     "log",

@@ -14,6 +14,7 @@ GateError                     1   something unexpected
 ├── MissingAgentError         1   an agent's program is not there
 ├── StepFailedError           1   a call of a flow failed
 │   └── BranchFailedError     1   a branch of a parallel call failed
+├── UnfinishedError          13   a workflow's run is stuck or failed
 └── StoreTroubleError         8   the store cannot be read or written
 
 An error's text is written for the person who reads it: what is wrong, then what to do.
@@ -103,6 +104,16 @@ class BranchFailedError(StepFailedError):
     def __init__(self, message: str, path: str, outcomes: list[Any]) -> None:
         super().__init__("BranchFailedError", message, path)
         self.outcomes = outcomes
+
+
+class UnfinishedError(GateError):
+    """A workflow came to no result: its run is stuck or failed."""
+
+    exit_code = 13
+
+    def __init__(self, message: str, run_id: int) -> None:
+        super().__init__(message)
+        self.run_id = run_id
 
 
 class StoreTroubleError(GateError):

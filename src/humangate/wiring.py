@@ -249,11 +249,14 @@ def workspace(store: Store) -> Workspace:
     return GitWorkspace(data_folder(store.path))
 
 
-def flow_driver(store: Store) -> FlowDriver:
-    """Drives the runs of a store in this process."""
+def flow_driver(
+    store: Store, load: Callable[[Run], tuple[Callable[[str], Any], Terms, str]] | None = None
+) -> FlowDriver:
+    """Drives the runs of a store in this process; `load` has their code, otherwise it is in files."""
     from humangate.service.driving import Driver as FlowDriver
 
-    return FlowDriver(store, crew(store))
+    made = crew(store)
+    return FlowDriver(store, made._replace(load=load) if load else made)
 
 
 def seen(project: str, source: str) -> dict[str, str]:
@@ -279,7 +282,8 @@ def crew(store: Store) -> Crew:
         tool_call=call,
         going_on=going_on,
         caller=surroundings.caller(os.environ, "flow")._replace(principal=DRIVER, agent=None),
-        said=Papers(store.path).write,
+        # A store in memory has no folder beside it.
+        said=Papers(store.path).write if store.path else lambda *_: None,
     )
 
 
@@ -371,6 +375,22 @@ def flows(project: str) -> list[Listed]:
     from humangate.workspaces import flow_listing
 
     return flow_listing.listed(project)
+
+
+def flow_object(project: str, named: str) -> Any:
+    """The flow that is meant by a name or path, loaded."""
+    from humangate.workspaces import flow_files
+
+    path = flow_files.find(project, named)
+    module = flow_files.load(path, *flow_files.read(path))
+    return flow_files.choose(module, flow_files.parted(named)[1])[1]
+
+
+def flow_digest(path: str) -> str:
+    """Of a flow file, as runs record it."""
+    from humangate.workspaces import flow_files
+
+    return flow_files.read(path)[1]
 
 
 def flow_source(project: str, named: str) -> tuple[str, str]:

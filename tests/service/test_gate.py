@@ -216,10 +216,10 @@ def test_what_makes_no_sense_is_refused_at_once(store, tmp_path, more):
 def test_the_public_names_are_pinned():
     assert sorted(humangate.__all__) == [
         "AgentRefusedError", "AlreadySettledError", "Approval", "Ask", "AsyncGate", "BranchFailedError",
-        "CancelledError", "Choice", "Form", "Freeform", "Gate", "GateError", "Human", "InvalidAnswerError",
-        "MissingAgentError", "NotAnsweredError", "NotFoundError", "Outcome", "RefusedError", "Selection",
-        "Session", "StepFailedError", "StoreTroubleError", "Structured", "Text", "TimedOutError", "UsageError",
-        "ask", "ask_interactive", "context", "flow", "log", "now", "parallel", "pause", "random", "read", "run", "sleep",
+        "CancelledError", "Choice", "Form", "Freeform", "Gate", "GateError", "Human", "HumanInput", "InvalidAnswerError",
+        "MissingAgentError", "NotAnsweredError", "NotFoundError", "Outcome", "Phase", "RefusedError", "Selection",
+        "Session", "StepFailedError", "StoreTroubleError", "Structured", "Text", "TimedOutError", "UnfinishedError", "UsageError", "Workflow",
+        "ask", "ask_interactive", "cli_prompt", "context", "flow", "log", "now", "parallel", "pause", "random", "read", "run", "sleep",
         "step", "stuck",
     ]  # fmt: skip
     for name in humangate.__all__:

@@ -87,7 +87,7 @@ def follow(
 
 def _drive_until_ended(store: Store, number: int, driver: Driver, *, at_hand: bool) -> str:
     """Or until the person at this terminal wants to open a session that waits: its ask."""
-    from humangate.service.claiming import Abandoned
+    from humangate.service.claiming import Abandoned, is_due
 
     door = _Door(store) if at_hand and sys.stdin.isatty() and sys.stdout.isatty() else None
 
@@ -139,13 +139,6 @@ def _open_here(ask_id: str) -> None:
         subprocess.run(words, check=False)
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def is_due(run: Run, now: datetime) -> bool:
-    """Whether it can go on at once."""
-    if run.state == "ready":
-        return run.ready_at is None or run.ready_at <= now
-    return run.state == "waiting_human" and run.ready_at is not None and run.ready_at <= now
 
 
 def _patience(run: Run, now: datetime) -> float:

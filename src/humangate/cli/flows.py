@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from humangate import surroundings, wiring
+from humangate.cli.flow_output import set_aside
 from humangate.cli.screen import columns, print_json, say
 from humangate.domain.display import cell, inert_line
 from humangate.errors import UsageError
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("verb", nargs="?", choices=["list", "show"], default="list")
     parser.add_argument("name", nargs="?", default="", help="of the flow to show, or its path")
+    picture = parser.add_mutually_exclusive_group()
+    picture.add_argument("--mermaid", action="store_true", help="draw a workflow, for Mermaid")
+    picture.add_argument("--svg", action="store_true", help="draw a workflow as a picture")
     parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md)")
 
 
@@ -25,6 +29,8 @@ def run(args: argparse.Namespace) -> int:
     project = surroundings.project(os.getcwd())
     if (args.verb == "show") != bool(args.name):
         raise UsageError("gate flows lists them; gate flows show NAME shows one")
+    if args.mermaid or args.svg:
+        return _draw(project, args)
     return _show(project, args) if args.name else _list(project, args)
 
 
@@ -34,10 +40,12 @@ def _list(project: str, args: argparse.Namespace) -> int:
         print_json([one._asdict() for one in flows])
         return 0
     if not flows:
-        print("There are no flows here: a flow is a file in .gate/flows/, with @flow in it")
+        print(
+            "There are no flows here: a flow is a file in .gate/flows/, with @flow or Workflow in it"
+        )
     wide = max((len(one.name) for one in flows), default=0)
     for one in flows:
-        nothing = "(it cannot be read)" if one.trouble else "(no @flow in it)"
+        nothing = "(it cannot be read)" if one.trouble else "(no @flow or Workflow in it)"
         about = one.about if one.flows else one.about or nothing
         print(f"{cell(one.name, wide)}  {inert_line(about, columns() - wide - 2)}".rstrip())
         for flow in one.flows if len(one.flows) > 1 else ():
@@ -55,4 +63,16 @@ def _show(project: str, args: argparse.Namespace) -> int:
     else:
         print(f"# {inert_line(path)}")
         say(source.rstrip("\n"))
+    return 0
+
+
+def _draw(project: str, args: argparse.Namespace) -> int:
+    if not args.name or args.json:
+        raise UsageError("a picture is of one workflow: gate flows show NAME --mermaid or --svg")
+    # Its file is run to find what is in it, and may print.
+    with set_aside():
+        drawn = wiring.flow_object(project, args.name)
+    if not hasattr(drawn, "mermaid"):
+        raise UsageError(f"{args.name} is plain Python: only a Workflow of phases can be drawn")
+    print(drawn.svg() if args.svg else drawn.mermaid())
     return 0

@@ -33,6 +33,13 @@ def claim(store: Store, run: Run) -> Run | None:
     return change.run if store.runs.change(change, run) else None
 
 
+def is_due(run: Run, now: datetime) -> bool:
+    """Whether it can go on at once."""
+    if run.state == "ready":
+        return run.ready_at is None or run.ready_at <= now
+    return run.state == "waiting_human" and run.ready_at is not None and run.ready_at <= now
+
+
 def _is_left(run: Run, now: datetime) -> bool:
     late = run.lease_until is None or run.lease_until <= now
     return late or not processes.lives(processes.parse(run.owner))

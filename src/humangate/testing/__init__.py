@@ -6,8 +6,9 @@ assert Gate(store).approve("Deploy to production?")
 """
 
 from humangate.testing.agents import ScriptedAgent
+from humangate.testing.approving import auto_approve
 from humangate.testing.clock import FakeClock
 from humangate.testing.person import ScriptedPerson
 from humangate.testing.store import MemoryStore
 
-__all__ = ["FakeClock", "MemoryStore", "ScriptedAgent", "ScriptedPerson"]
+__all__ = ["FakeClock", "MemoryStore", "ScriptedAgent", "ScriptedPerson", "auto_approve"]

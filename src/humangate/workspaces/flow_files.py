@@ -202,7 +202,9 @@ def choose(module: ModuleType, wanted: str = "") -> tuple[str, Any]:
         if name in flows:
             return name, flows[name]
         if not flows:
-            raise UsageError(f"{path} holds no flow: write @flow above a function")
+            raise UsageError(
+                f"{path} holds no flow: write @flow above a function, or make a Workflow(…)"
+            )
         several = ", ".join(flows)
         raise UsageError(f"{path} holds {several}: say which, as {path}:{next(iter(flows))}")
     return next(iter(flows.items()))

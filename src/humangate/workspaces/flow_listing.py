@@ -14,7 +14,7 @@ class Listed(NamedTuple):
     name: str
     path: str
     flows: tuple[str, ...] = ()
-    """The functions in it that are flows."""
+    """The functions and workflows in it that can be run."""
     about: str = ""
     """The first line of what it says about itself."""
     trouble: str = ""
@@ -37,22 +37,34 @@ def _described(name: str, path: str) -> Listed:
         line = getattr(error, "lineno", None)
         where = f"{path}, line {line}" if line else path
         return Listed(name, path, trouble=f"{where}: {type(error).__name__}: {error}")
-    flows = [
-        node
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef) and any(map(_is_flow, node.decorator_list))
+    flows = {named: node for node in tree.body for named in _flows_of(node)}
+    own = flows.get(name.replace("-", "_")) or next(iter(flows.values()), None)
+    texts = [
+        ast.get_docstring(own) if isinstance(own, ast.FunctionDef) else None,
+        ast.get_docstring(tree),
     ]
-    own = [node for node in flows if node.name == name.replace("-", "_")] or flows
-    texts = [*map(ast.get_docstring, own[:1]), ast.get_docstring(tree)]
     about = next((text.strip().splitlines()[0] for text in texts if text and text.strip()), "")
-    return Listed(name, path, tuple(node.name for node in flows), about)
+    return Listed(name, path, tuple(flows), about)
 
 
-def _is_flow(decorator: object) -> bool:
-    """`@flow`, `@flow(…)`, `@humangate.flow`, `@humangate.flow(…)`."""
+def _flows_of(node: object) -> list[str]:
+    """The names under which a statement defines flows."""
     import ast
 
-    named = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return (isinstance(named, ast.Name) and named.id == "flow") or (
-        isinstance(named, ast.Attribute) and named.attr == "flow"
+    if isinstance(node, ast.FunctionDef):
+        return [node.name] if any(_is(one, "flow") for one in node.decorator_list) else []
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        made = isinstance(node.value, ast.Call) and _is(node.value, "Workflow")
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return [one.id for one in targets if made and isinstance(one, ast.Name)]
+    return []
+
+
+def _is(used: object, word: str) -> bool:
+    """`flow`, `flow(…)`, `humangate.flow`, `humangate.flow(…)`."""
+    import ast
+
+    named = used.func if isinstance(used, ast.Call) else used
+    return (isinstance(named, ast.Name) and named.id == word) or (
+        isinstance(named, ast.Attribute) and named.attr == word
     )

@@ -1,0 +1,127 @@
+"""Handlers: who answers what a workflow asks while a program runs it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from humangate import wiring
+from humangate.domain.answers import DECISIONS, Given
+from humangate.domain.display import frame, inert_line
+from humangate.domain.phase_records import offered
+from humangate.domain.phases import accepts
+from humangate.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
+    from humangate.domain.asks import Ask
+    from humangate.domain.principals import Caller
+    from humangate.doors.store import Store
+
+_OTHER = ("other…", "other...", "other")
+_COLUMNS = 100
+
+
+class Reply(NamedTuple):
+    """An answer with what a handler has to say beside it."""
+
+    value: bool | str
+    reason: str = ""
+    other: bool = False
+    """The value is the person's own words, where the options offer `Other…`."""
+
+
+class HumanInputHandler(Protocol):
+    """Answers for the person who runs the program. Its methods may be async.
+
+    What it returns is judged like every answer; when it raises, the ask stays in the inbox.
+    Under `ask_id` the same is answered by `gate answer` or in the web inbox, which may be faster.
+    """
+
+    def approval(self, prompt: str, ask_id: str) -> bool | Reply | Awaitable[bool | Reply]: ...
+
+    def choice(
+        self, prompt: str, options: Sequence[str], ask_id: str
+    ) -> str | Reply | Awaitable[str | Reply]: ...
+
+
+def check(handler: Any) -> None:
+    """A UsageError when it cannot be one."""
+    for name, takes in (("approval", "prompt, ask_id"), ("choice", "prompt, options, ask_id")):
+        verb = getattr(handler, name, None)
+        if not callable(verb) or not accepts(verb, takes.count(",") + 1):
+            raise UsageError(f"a handler for human_input has a method {name}({takes})")
+
+
+def caller(handler: Any, store: Store) -> Caller:
+    """Who answers: whoever runs this program, unless the handler is for tests."""
+    own = getattr(handler, "caller_in", None)
+    made: Caller = own(store) if own else wiring.caller(store, getattr(handler, "via", "handler"))
+    return made
+
+
+def asked(handler: HumanInputHandler, ask: Ask) -> Any:
+    """What the handler says, or promises to say."""
+    if ask.question.kind == "approval":
+        return handler.approval(ask.question.prompt, ask.id)
+    return handler.choice(ask.question.prompt, offered(ask), ask.id)
+
+
+def given(ask: Ask, reply: Any) -> Given:
+    """As an answer to exactly what was shown."""
+    told = reply if isinstance(reply, Reply) else Reply(reply)
+    value = {"other": told.value} if told.other else told.value
+    return Given(value, told.reason, ask.digest)
+
+
+def cli_prompt() -> HumanInputHandler:
+    """Asks whoever is at the terminal; what is no answer is asked again, and Ctrl+D is not yet."""
+    return _Terminal()
+
+
+class _Terminal:
+    via = "cli_prompt"
+
+    def approval(self, prompt: str, ask_id: str) -> Reply:
+        _show(prompt, ask_id)
+        while (decision := DECISIONS.get(_typed("yes or no: ").lower())) is None:
+            print("That is neither yes nor no. Ctrl+D leaves it for later.")
+        if decision == "approved":
+            return Reply(True)
+        return Reply(False, _typed("Reason (optional): "))
+
+    def choice(self, prompt: str, options: Sequence[str], ask_id: str) -> Reply:
+        _show(prompt, ask_id)
+        for number, option in enumerate(options, 1):
+            print(f"  {number}) {inert_line(option, _COLUMNS)}")
+        while (chosen := _chosen(_typed("A number or a name: "), options)) is None:
+            print("That is none of them. Ctrl+D leaves it for later.")
+        if chosen.casefold() not in _OTHER:
+            return Reply(chosen)
+        while not (words := _typed("In your words: ")):
+            print("Other… needs words of your own.")
+        return Reply(words, other=True)
+
+
+def _show(prompt: str, ask_id: str) -> None:
+    print("\n".join(["", *frame(prompt, _COLUMNS), f"({ask_id})"]))
+    if sys.stdin.isatty():
+        # A pasted or hasty line must not answer what is not on the screen yet.
+        import termios
+
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
+def _typed(label: str) -> str:
+    return input(label).strip()
+
+
+def _chosen(word: str, options: Sequence[str]) -> str | None:
+    alike = [one for one in options if one.casefold() == word.casefold()]
+    if word in options or len(alike) == 1:
+        return word if word in options else alike[0]
+    # By its number only where no name could be meant.
+    if word.isdecimal() and not any(one.isdecimal() for one in options):
+        return options[int(word) - 1] if 0 < int(word) <= len(options) else None
+    return None

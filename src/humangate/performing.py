@@ -1,0 +1,221 @@
+"""A program's own run of a workflow: driven here until it ends, with a handler for what it asks."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from contextlib import closing, suppress
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from humangate import handlers, surroundings, wiring
+from humangate.domain.display import inert_line
+from humangate.domain.phase_records import PhaseEvent, events
+from humangate.errors import AlreadySettledError, GateError, UnfinishedError, UsageError
+from humangate.service import answering, running
+from humangate.service.claiming import Abandoned, is_due
+from humangate.service.running import Wish
+from humangate.service.sweeping import fall_due
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from humangate.domain.asks import Ask
+    from humangate.domain.runs import Run
+    from humangate.doors.store import Store
+    from humangate.handlers import HumanInputHandler
+    from humangate.service.journalling import Terms
+
+    Observer = Callable[[PhaseEvent], object]
+
+STARTED, ENDED = "workflow:started", "workflow:ended"
+_LOOK_EVERY_SECONDS = 1.0
+_A_DAY_SECONDS = 86_400.0
+
+watching: ContextVar[Observer] = ContextVar("watching")
+"""Who is told of what happens in the run that this thread drives."""
+
+
+class Part(NamedTuple):
+    """What a program wants to see performed."""
+
+    flow: str
+    """Its name in its file."""
+    source: str
+    """The file in which whoever takes the run over finds it; nothing in a store in memory."""
+    work: Callable[[str], Any]
+    terms: Terms
+    in_place: bool
+
+
+class Performance:
+    """One run, from its beginning to its end."""
+
+    def __init__(
+        self,
+        part: Part,
+        store: Store | str | None,
+        handler: HumanInputHandler | None,
+        observer: Observer | None,
+    ) -> None:
+        self._part, self._handler, self._observer = part, handler, observer
+        self._is_ours = store is None or isinstance(store, str)
+        self.store: Store = (
+            wiring.open_store(store) if store is None or isinstance(store, str) else store
+        )
+        self._told: set[tuple[str, str, str]] = set()
+        self._handed: set[str] = set()
+        self.stopped = threading.Event()
+        """Set from elsewhere: nothing more is begun, and the run stays as it is then."""
+        try:
+            if handler is not None:
+                handlers.check(handler)
+                handlers.caller(handler, self.store)
+            _must_be_found_again(part, self.store)
+            self._digest = wiring.flow_digest(part.source) if part.source else ""
+        except BaseException:
+            self._leave()
+            raise
+
+    def perform(self, prompt: str, settle: Callable[[Awaitable[Any]], Any]) -> Run:
+        """Start the run and stay with it until it ends; `settle` waits for what a handler awaits."""
+        driver = wiring.flow_driver(self.store, self._load)
+        try:
+            run = self._start(prompt)
+            self._tell(PhaseEvent(STARTED, "", run.created_at, {"run": run.id}))
+            try:
+                run = self._stay(run.id, settle, driver)
+            except KeyboardInterrupt:
+                self._say(f"run {run.id} is left as it is: gate status {run.id}")
+                raise
+            if run.ended:
+                told = {"state": run.state, "reason": run.reason, "result": run.result}
+                at = run.ended_at or self.store.now()
+                self._tell(PhaseEvent(ENDED, "", at, {"run": run.id, **told}))
+            return run
+        finally:
+            driver.close()
+            self._leave()
+
+    def _leave(self) -> None:
+        if self._is_ours:
+            self.store.close()
+
+    def _load(self, _: Run) -> tuple[Callable[[str], Any], Terms, str]:
+        return self._part.work, self._part.terms, self._digest
+
+    def _start(self, prompt: str) -> Run:
+        part, project = self._part, surroundings.project(os.getcwd())
+        seen = wiring.seen(project, part.source) if part.in_place and part.source else None
+        wish = Wish(
+            part.flow, part.source, self._digest, prompt, project, in_place=part.in_place, seen=seen
+        )
+        caller = wiring.caller(self.store, "python")
+        run, place = running.start(self.store, wiring.workspace(self.store), wish, caller)
+        for remark in place.remarks:
+            self._say(remark)
+        return run
+
+    def _stay(self, run_id: int, settle: Callable[[Awaitable[Any]], Any], driver: Any) -> Run:
+        abandoned = Abandoned(self.store, driver.is_driving)
+        with closing(self.store.bell()) as bell:
+            while not (run := running.get(self.store, run_id)).ended and not self.stopped.is_set():
+                left = any(one.id == run_id for one in abandoned.find())
+                if left or is_due(run, self.store.now()):
+                    token = watching.set(self._tell)
+                    try:
+                        driver.drive(run)
+                    finally:
+                        watching.reset(token)
+                elif ask := self._next_ask(run):
+                    self._hand_over(ask, settle)
+                else:
+                    bell.wait(self._patience(run))
+                self._tell_missed(run_id)
+        return run
+
+    def _next_ask(self, run: Run) -> Ask | None:
+        """What a phase asks and the handler has not seen; what others ask is not its business."""
+        for ask in self._asks(run):
+            if ask.id not in self._handed and fall_due(self.store, ask).pending:
+                self._handed.add(ask.id)
+                if self._handler and self._is_of_a_phase(run, ask):
+                    return ask
+                self._say(f"{_waits(ask)}: {inert_line(ask.question.prompt, 80)}")
+        return None
+
+    def _asks(self, run: Run) -> list[Ask]:
+        return self.store.asks.pending_of_run(run.id)
+
+    def _is_of_a_phase(self, run: Run, ask: Ask) -> bool:
+        calls = self.store.runs.calls(run.id)
+        return any(call.ask_id == ask.id and call.name in ("pause", "ask") for call in calls)
+
+    def _hand_over(self, ask: Ask, settle: Callable[[Awaitable[Any]], Any]) -> None:
+        """Let the handler answer; whatever goes wrong, the ask is still in the inbox."""
+        handler = self._handler
+        assert handler, "only asks for a handler are handed over"
+        try:
+            reply = handlers.asked(handler, ask)
+            if hasattr(reply, "__await__"):
+                reply = settle(reply)
+            given = handlers.given(ask, reply)
+            answering.answer(self.store, ask.id, handlers.caller(handler, self.store), given)
+        except AlreadySettledError as error:
+            self._say(str(error))
+        except GateError as error:
+            self._say(f"{error}. {_waits(ask)}")
+        except Exception as error:
+            # A handler is anybody's code, and must not take the answer of others away.
+            self._say(f"the handler raised {type(error).__name__}: {error}. {_waits(ask)}")
+
+    def _patience(self, run: Run) -> float:
+        """How long nothing can happen that rings no bell."""
+        if run.state == "running":
+            return _LOOK_EVERY_SECONDS
+        times = [ask.deadlines.due_at for ask in self._asks(run)]
+        due = [at for at in (*times, run.ready_at) if at]
+        left = [(at - self.store.now()).total_seconds() for at in due]
+        return max(0.005, min(left, default=_A_DAY_SECONDS))
+
+    def _tell_missed(self, run_id: int) -> None:
+        """What happened while somebody else drove the run."""
+        if self._observer:
+            calls = self.store.runs.calls(run_id)
+            asks = {ask.id: ask for ask in self.store.asks.of_run(run_id)}
+            for event in events(calls, asks):
+                self._tell(event)
+
+    def _tell(self, event: PhaseEvent) -> None:
+        if self._observer is None or event.key in self._told:
+            return
+        self._told.add(event.key)
+        try:
+            self._observer(event)
+        except Exception as error:
+            self._say(f"the observer raised {type(error).__name__}: {error}")
+
+    def _say(self, words: str) -> None:
+        if not self.stopped.is_set():
+            with suppress(OSError):
+                print(f"gate: {inert_line(words)}", file=sys.stderr, flush=True)
+
+
+def _must_be_found_again(part: Part, store: Store) -> None:
+    if not part.source and store.path:
+        raise UsageError(
+            "a workflow that is run must stand at the top of a Python file, under a name of its own: "
+            "whoever takes its run over after a crash looks for it there"
+        )
+
+
+def _waits(ask: Ask) -> str:
+    return f"{ask.id} waits in the inbox (gate answer {ask.id})"
+
+
+def must_be_completed(run: Run) -> None:
+    if run.state == "completed":
+        return
+    way = f"gate resume {run.id}" if run.ended else f"gate status {run.id}"
+    raise UnfinishedError(f"run {run.id} is {run.state}: {run.reason}. Go on with: {way}", run.id)
