@@ -47,6 +47,8 @@ class Part(NamedTuple):
     work: Callable[[str], Any]
     terms: Terms
     in_place: bool
+    has_roles: bool
+    """Agents that could edit its file, if they work in place."""
 
 
 class Performance:
@@ -107,7 +109,8 @@ class Performance:
 
     def _start(self, prompt: str) -> Run:
         part, project = self._part, surroundings.project(os.getcwd())
-        seen = wiring.seen(project, part.source) if part.in_place and part.source else None
+        watched = part.in_place and part.has_roles and part.source
+        seen = wiring.seen(project, part.source) if watched else None
         wish = Wish(
             part.flow, part.source, self._digest, prompt, project, in_place=part.in_place, seen=seen
         )
@@ -138,7 +141,7 @@ class Performance:
     def _next_ask(self, run: Run) -> Ask | None:
         """What a phase asks and the handler has not seen; what others ask is not its business."""
         for ask in self._asks(run):
-            if ask.id not in self._handed and fall_due(self.store, ask).pending:
+            if fall_due(self.store, ask).pending and ask.id not in self._handed:
                 self._handed.add(ask.id)
                 if self._handler and self._is_of_a_phase(run, ask):
                     return ask

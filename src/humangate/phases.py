@@ -221,13 +221,8 @@ class Workflow:
             )
         roles = any(isinstance(phase.agent, str) for phase in self.phases)
         flow, source = self._place()
-        part = Part(
-            flow,
-            source,
-            self.work,
-            self.terms,
-            in_place=not roles if in_place is None else in_place,
-        )
+        here = not roles if in_place is None else in_place
+        part = Part(flow, source, self.work, self.terms, in_place=here, has_roles=roles)
         return Performance(part, store, handler, observer)
 
     def _place(self) -> tuple[str, str]:

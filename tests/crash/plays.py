@@ -41,9 +41,23 @@ RESULT = [
     DANGEROUS, "at 7, time 1", "finish-it is done",
 ]  # fmt: skip
 LEDGER = {"main": ["prepare", DANGEROUS], "left": ["measure"], "right": ["paint"]}
+NOTES = ["finish-it is done", "write", "publish"]
+ANSWERS = [["research", "yes", "at 3, time 1"], ["write", "yes", "at 6, time 1"]]
 _ROLE = '---\ncommand: ["./agent.sh"]\n---\nYou are the {role}.\n'
 _LOOK_EVERY_SECONDS = 0.005
 _PATIENCE_SECONDS = 60.0
+
+
+class Piece(NamedTuple):
+    """What is performed, and what must come of it."""
+
+    file: str
+    result: Any
+    ledger: dict[str, list[str]]
+
+
+CHAOS = Piece("chaos", RESULT, LEDGER)
+ARTICLE = Piece("article", ["publish", NOTES, "publish", ANSWERS], {"main": ["write", "publish"]})
 
 
 class Point(NamedTuple):
@@ -164,9 +178,9 @@ def is_doubt(ask: Ask) -> bool:
 class Play:
     """One run, driven by a process until that is struck, and then by the next."""
 
-    def __init__(self, nursery: Nursery, folder: Path) -> None:
-        self._nursery = nursery
-        self.stage = Stage(folder, str(folder / "store" / "gate.db"))
+    def __init__(self, nursery: Nursery, folder: Path, piece: Piece = CHAOS) -> None:
+        self._nursery, self._piece = nursery, piece
+        self.stage = Stage(folder, str(folder / "store" / "gate.db"), piece.file)
         self._overtaken: list[Child] = []
         self.struck: list[str] = []
         self.passed = 0
@@ -236,15 +250,24 @@ class Play:
     def _outcome(self, store: Store, run_id: int) -> dict[str, Any]:
         run = get_run(store, run_id)
         calls = {call.path: call for call in store.runs.calls(run_id)}
-        wrong = [*violations(store, self.stage, run_id), *damage(self.stage.path)]
+        wrong = [*violations(store, self.stage, run_id, self._piece), *damage(self.stage.path)]
         return {
-            "run": [run.state, run.reason, run.error, run.result],
+            "run": [run.state, run.reason, run.error, _result(run)],
             "calls": {path: _steady(store, call) for path, call in calls.items()},
             "asks": sorted(str(_told(ask)) for ask in all_asks(store) if not is_doubt(ask)),
             "ledger": _counted(self.stage, calls),
             "tree": self.stage.tree(),
             "wrong": wrong,
         }
+
+
+def _result(run: Run) -> Any:
+    """What came of a run; of a workflow without ids, times and claims."""
+    told = run.result
+    if not isinstance(told, dict):
+        return told
+    answers = [[one["phase"], one["value"], one["reason"]] for one in told["history"]]
+    return [told["phase"], told["state"]["notes"], told["output"]["did"], answers]
 
 
 def get_run(store: Store, run_id: int) -> Run:
@@ -300,13 +323,13 @@ def _counted(stage: Stage, calls: dict[str, FlowCall]) -> dict[str, list[str]]:
     return dict(lines)
 
 
-def violations(store: Store, stage: Stage, run_id: int) -> Iterator[str]:
+def violations(store: Store, stage: Stage, run_id: int, piece: Piece = CHAOS) -> Iterator[str]:
     """What must never be, however often a run was interrupted."""
     yield from stage.violations()
     run, calls = get_run(store, run_id), {call.path: call for call in store.runs.calls(run_id)}
-    if (run.state, run.result) != ("completed", RESULT):
+    if (run.state, _result(run)) != ("completed", piece.result):
         yield f"it is {run.state} ({run.reason}) with {run.result}"
-    if _counted(stage, calls) != LEDGER:
+    if _counted(stage, calls) != piece.ledger:
         yield f"the ledger is {stage.effects()}"
     yield from (f"it asks {ask.id} and has ended" for ask in store.asks.pending_of_run(run_id))
     yield from (f"turn {turn.id} is open" for turn in store.runs.turns(run_id) if not turn.ended_at)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from nursery import Nursery
-from plays import STOP, Play, Point
+from plays import ARTICLE, CHAOS, STOP, Piece, Play, Point
 from points import differences
 from telling import tell
 
@@ -21,8 +21,8 @@ DEEP = 8
 class Theatre:
     """Performs the same run again and again, and compares what came of it."""
 
-    def __init__(self, nursery: Nursery, folder: Path) -> None:
-        self._nursery, self._folder = nursery, folder
+    def __init__(self, nursery: Nursery, folder: Path, piece: Piece = CHAOS) -> None:
+        self._nursery, self._folder, self._piece = nursery, folder, piece
         self._numbers = count()
         first = self._play()
         self._undisturbed = first.perform()
@@ -30,7 +30,7 @@ class Theatre:
         assert self._undisturbed["wrong"] == []
 
     def _play(self) -> Play:
-        return Play(self._nursery, self._folder / str(next(self._numbers)))
+        return Play(self._nursery, self._folder / str(next(self._numbers)), self._piece)
 
     def perform(self, *struck: Point) -> tuple[int, str]:
         """How many were struck, and how the outcome differs from that of the undisturbed run."""
@@ -84,3 +84,19 @@ def test_whoever_is_stopped_for_longer_than_its_lease_spoils_nothing(theatre, wh
     tell(capsys, f"{theatre.points} points, {hit} of {len(points)} stopped and overtaken")
     assert wrong == []
     assert hit >= len(points) - 2
+
+
+@pytest.mark.proves("PHASE-30", "S1-12", "S1-B13", "S1-P3", "S1-P4", "LAW-5")
+def test_a_kill_at_any_point_of_a_workflow_of_phases_changes_nothing(
+    tmp_path_factory, whole, capsys
+):
+    with Nursery("flow_jobs.py") as nursery:
+        theatre = Theatre(nursery, tmp_path_factory.mktemp("article"), ARTICLE)
+        points = range(1, theatre.points + 1)
+        hit, wrong = theatre.perform_all([(Point(number),) for number in points])
+        tell(capsys, f"{theatre.points} points, {hit} of {len(points)} killed")
+        assert wrong == []
+        assert hit == len(points)
+        stops = [(Point(number, STOP),) for number in points[:: 1 if whole else 9]]
+        _, wrong = theatre.perform_all(stops)
+        assert wrong == []

@@ -1,0 +1,996 @@
+"""Whole workflows of phases, as their users write them: by the inbox, by handlers, in memory and on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import threading
+from dataclasses import dataclass, field
+
+import pytest
+from tests.conftest import a_person, an_agent
+from tests.flow_harness import done, each_house, house, needs, real_house
+from tests.run_project import until
+
+from humangate import Gate, HumanInput, Phase, UnfinishedError, UsageError, Workflow, cli_prompt
+from humangate.domain.answers import Given
+from humangate.errors import GateError, RefusedError
+from humangate.journeys import MOST_ROUNDS
+from humangate.phases import Reply
+from humangate.service import answering, running
+from humangate.testing import FakeClock, MemoryStore, ScriptedPerson, auto_approve
+from humangate.wiring import flow_digest, open_store, open_throwaway_store
+
+__all__ = ["each_house", "house", "real_house"]
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request, tmp_path, monkeypatch):
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    if request.param == "memory":
+        yield MemoryStore()
+        return
+    made = open_throwaway_store(str(tmp_path / "gate.db"), FakeClock())
+    yield made
+    made.close()
+
+
+class Script:
+    """A handler that says what is written, and keeps what it was asked."""
+
+    def __init__(self, *replies):
+        self._replies = list(replies)
+        self.asked = []
+
+    def approval(self, prompt, ask_id):
+        self.asked.append((prompt, ask_id))
+        return self._replies.pop(0)
+
+    def choice(self, prompt, options, ask_id):
+        self.asked.append((prompt, tuple(options), ask_id))
+        return self._replies.pop(0)
+
+
+class AsyncScript(Script):
+    async def approval(self, prompt, ask_id):
+        await asyncio.sleep(0)
+        return super().approval(prompt, ask_id)
+
+    async def choice(self, prompt, options, ask_id):
+        await asyncio.sleep(0)
+        return super().choice(prompt, options, ask_id)
+
+
+# The documented examples
+
+
+@dataclass
+class Plan:
+    goal: str = ""
+    plan: list[str] = field(default_factory=list)
+
+
+def with_goal(state, given):
+    state.goal = given
+
+
+def planner(state):
+    said = [one.reason for one in state.history if one.reason]
+    return {"plan": [f"build {state.goal}", *said]}
+
+
+def planned(state, output):
+    return Plan(state.goal, output["plan"])
+
+
+def executor(state):
+    return {"built": state.plan}
+
+
+checkpoint = Workflow(
+    "checkpoint",
+    Plan,
+    with_goal,
+    [
+        Phase(
+            agent=planner,
+            update=planned,
+            human=HumanInput(lambda s: "Approve plan?\n" + "\n".join(s.plan), "approval"),
+            next=lambda s, _: "execute" if s.approved else "planner",
+        ),
+        Phase("execute", agent=executor, terminal=True),
+    ],
+)
+
+
+@pytest.mark.proves(
+    "S1-10", "S1-29", "S1-16", "S1-26", "S1-63", "S1-68", "S1-B7", "S1-15", "PHASE-10"
+)
+def test_a_plan_is_approved_every_time_it_was_made(each_house):
+    house = each_house
+    waiting = house.go(checkpoint, "a login")
+    assert (waiting.state, waiting.reason) == ("waiting_human", "Approve plan?\nbuild a login")
+    again = house.answered("no", "with tests")
+    assert again.reason == "Approve plan?\nbuild a login\nwith tests"
+    over = house.answered("yes")
+    assert over.state == "completed"
+    assert over.result["output"] == {"built": ["build a login", "with tests"]}
+    assert over.result["state"] == {"goal": "a login", "plan": ["build a login", "with tests"]}
+    told = [(one["phase"], one["approved"], one["reason"]) for one in over.result["history"]]
+    assert told == [("planner", False, "with tests"), ("planner", True, "")]
+
+
+@pytest.mark.proves("S1-10", "S1-29", "S1-35", "S1-37", "S1-40", "S1-B16", "S1-66", "PHASE-11")
+@pytest.mark.parametrize("kind", [Script, AsyncScript])
+def test_a_handler_answers_while_the_program_runs_it(store, kind):
+    handler = kind(Reply(False, "with tests"), True)
+    result = checkpoint.run("a login", handler, store=store)
+    assert result.state == Plan("a login", ["build a login", "with tests"])
+    assert (result.phase, result.approved) == ("execute", None)
+    prompts, ids = zip(*handler.asked, strict=True)
+    assert prompts == ("Approve plan?\nbuild a login", "Approve plan?\nbuild a login\nwith tests")
+    assert [one["id"] for one in result.history] == list(ids) and len(set(ids)) == 2
+    asks = [store.asks.get(one) for one in ids]
+    assert [(ask.decision, ask.note, ask.settled_via) for ask in asks] == [
+        ("rejected", "with tests", "handler"), ("approved", "", "handler"),
+    ]  # fmt: skip
+
+
+@dataclass
+class Label:
+    label: str
+    confidence: float
+
+
+classify = Workflow(
+    "classify",
+    {"text": ""},
+    lambda _, given: {"text": given},
+    [
+        Phase(
+            "classify",
+            agent=lambda s: Label("spam", 0.9 if "win" in s.text else 0.5),
+            returns=Label,
+            human=lambda _, output: (
+                HumanInput(f'Verify: "{output.label}"?', "approval") if output.confidence < 0.8 else None
+            ),
+            terminal=True,
+        )
+    ],
+)  # fmt: skip
+
+
+@pytest.mark.proves("S1-13", "S1-30", "S1-23", "S1-50", "S1-67", "S1-B10", "S1-25")
+def test_only_what_is_doubtful_is_asked_and_the_answer_is_part_of_the_result(each_house):
+    house = each_house
+    sure = house.go(classify, "win now")
+    assert (sure.state, sure.result["approved"], house.store.asks.count()) == ("completed", None, 0)
+    house.go(classify, "hello")
+    assert house.ask().question.prompt == 'Verify: "spam"?'
+    over = house.answered("no", "it is a friend")
+    assert (over.result["approved"], over.result["history"][0]["reason"]) == (
+        False,
+        "it is a friend",
+    )
+    assert over.result["output"] == {"label": "spam", "confidence": 0.5}
+
+
+@pytest.mark.proves("S1-13", "S1-30", "S1-B10", "S1-67")
+def test_only_what_is_doubtful_reaches_the_handler(store):
+    handler = Script(False)
+    assert classify.run("win now", handler, store=store).approved is None
+    assert handler.asked == []
+    assert classify.run("hello", handler, store=store).approved is False
+
+
+@dataclass
+class Review:
+    approved: bool
+    needs_human: bool = False
+    human_prompt: str = ""
+    human_options: list[str] = field(default_factory=list)
+
+
+def reviewer(state):
+    if len(state.history) >= 2:
+        return Review(approved=True)
+    return Review(
+        approved=False,
+        needs_human=True,
+        human_prompt="What now?",
+        human_options=["Redesign", "Fix"],
+    )
+
+
+def after_review(state, output):
+    if output.approved:
+        return "done"
+    if state.human_response and state.human_response.value == "Redesign":
+        return "planner"
+    return "coder"
+
+
+dynamic = Workflow(
+    "dynamic",
+    phases=[
+        Phase("planner", agent=lambda _: "planned", next="coder"),
+        Phase("coder", agent=lambda _: "coded", next="reviewer"),
+        Phase(
+            agent=reviewer,
+            returns=Review,
+            human=lambda _, output: (
+                HumanInput(output.human_prompt, "choice", output.human_options)
+                if output.needs_human
+                else None
+            ),
+            next=after_review,
+        ),
+        Phase("done", agent=lambda _: "done", terminal=True),
+    ],
+)
+
+
+def phases_of(calls):
+    return [call.label.removeprefix("phase ") for call in calls if call.label.startswith("phase ")]
+
+
+@pytest.mark.proves("S1-11", "S1-31", "S1-32", "S1-B3", "S1-B24")
+def test_an_agent_that_needs_help_says_what_is_asked(each_house):
+    house = each_house
+    house.go(dynamic)
+    assert house.ask().question.options == ("Redesign", "Fix")
+    house.answered("Redesign")
+    over = house.answered("Fix")
+    assert over.state == "completed"
+    assert phases_of(house.calls().values()) == [
+        "planner", "coder", "reviewer", "planner", "coder", "reviewer", "coder", "reviewer", "done",
+    ]  # fmt: skip
+
+
+@pytest.mark.proves("S1-11", "S1-31", "S1-32", "S1-36", "S1-19")
+def test_the_handler_is_given_what_the_agent_proposes(store):
+    handler = Script("Redesign", "Fix")
+    result = dynamic.run("go", handler, store=store)
+    assert [one[:2] for one in handler.asked] == [("What now?", ("Redesign", "Fix"))] * 2
+    assert [one["value"] for one in result.history] == ["Redesign", "Fix"]
+
+
+def worker(name):
+    return Phase(name, agent=lambda _: name, terminal=True)
+
+
+branching = Workflow(
+    "branching",
+    phases=[
+        Phase(
+            "planner",
+            agent=lambda _: "a plan",
+            human=HumanInput(
+                "Choose approach:", "choice", ["Fast", "Thorough", "Custom", "Other…"]
+            ),
+            next={"Fast": "fast_path", "Thorough": "thorough_path", "Custom": "custom_path"},
+            otherwise="custom_path",
+        ),
+        worker("fast_path"),
+        worker("thorough_path"),
+        worker("custom_path"),
+    ],
+)
+WAYS = [
+    ("Fast", "fast_path"), ("Thorough", "thorough_path"), ("Custom", "custom_path"),
+    ({"other": "my own way"}, "custom_path"),
+]  # fmt: skip
+
+
+@pytest.mark.proves("S1-14", "S1-33", "S1-20", "S1-B6", "S1-17")
+@pytest.mark.parametrize(("answer", "path"), WAYS)
+def test_the_chosen_option_picks_the_path(each_house, answer, path):
+    house = each_house
+    house.go(branching)
+    over = house.answered(answer)
+    assert (over.result["phase"], over.result["output"]) == (path, path)
+    told = over.result["history"][0]
+    own = isinstance(answer, dict)
+    assert (told["value"], told["is_other"]) == ("my own way" if own else answer, own)
+
+
+@pytest.mark.proves("S1-14", "S1-33", "S1-20", "S1-B6", "S1-36")
+@pytest.mark.parametrize(("answer", "path"), WAYS)
+def test_the_handlers_option_picks_the_path(store, answer, path):
+    handler = Script(Reply(answer["other"], other=True) if isinstance(answer, dict) else answer)
+    assert branching.run("go", handler, store=store).phase == path
+    assert handler.asked[0][1] == ("Fast", "Thorough", "Custom", "Other…")
+
+
+build = Workflow(
+    "build",
+    phases=[
+        Phase(
+            "what",
+            human=HumanInput("What do you want to build?", "choice", ["App", "API", "Library"]),
+            next="planner",
+        ),
+        Phase("planner", agent=lambda s: f"plan of an {s.answer_of('what').value}", next="execute"),
+        Phase("execute", agent=lambda s: [s.approved, s.human_response], terminal=True),
+    ],
+)
+
+
+@pytest.mark.proves("S1-34", "S1-22", "S1-B2", "S1-B11")
+def test_a_phase_without_agent_asks_and_hands_over(each_house):
+    house = each_house
+    house.go(build)
+    over = house.answered("API")
+    assert over.result["output"] == [None, None]
+    assert house.calls()["4"].value == "plan of an API"
+
+
+@pytest.mark.proves("S1-34", "S1-22", "S1-B11")
+def test_a_human_function_without_agent_gets_no_output(store):
+    seen = []
+    alone = Workflow("alone", phases=[
+        Phase("ask", human=lambda _, output: seen.append(output) or HumanInput("?", "approval"), terminal=True),
+    ])  # fmt: skip
+    if not store.path:
+        assert alone.run("go", Script(True), store=store).approved is True
+        assert set(seen) == {None}
+    assert build.run("go", Script("App"), store=store).history[0]["value"] == "App"
+
+
+article = Workflow(
+    "article",
+    phases=[
+        Phase(
+            "research",
+            agent=lambda _: "facts",
+            human=HumanInput("Enough research?", "approval"),
+            next={"yes": "write", "no": "research"},
+        ),
+        Phase(
+            "write",
+            agent=lambda s: f"draft {len(s.history)}",
+            human=HumanInput("Publish?", "approval"),
+            next={"yes": "publish", "no": "write"},
+        ),
+        Phase("publish", agent=lambda s: [one.value for one in s.history], terminal=True),
+    ],
+)
+
+
+@pytest.mark.proves("S1-12", "S1-B4", "S1-B19", "S1-B24", "S1-65", "S1-64")
+def test_two_approvals_stand_before_what_is_published(each_house):
+    house = each_house
+    house.go(article)
+    first = house.ask().id
+    house.answered("yes")
+    assert house.ask("Publish?").id != first
+    with pytest.raises(GateError, match="already answered"):
+        answering.answer(house.store, first, a_person("bob"), Given("no"))
+    house.answered("no", "too long")
+    over = house.answered("yes")
+    assert over.result["output"] == ["yes", "no", "yes"]
+    told = [(one["phase"], one["approved"]) for one in over.result["history"]]
+    assert told == [("research", True), ("write", False), ("write", True)]
+
+
+@pytest.mark.proves("S1-12", "S1-15", "S1-B7")
+def test_a_handler_leads_through_both_approvals_and_a_revision(store):
+    result = article.run("go", Script(True, Reply(False, "too long"), True), store=store)
+    assert result.output == ["yes", "no", "yes"]
+    assert [one["reason"] for one in result.history] == ["", "too long", ""]
+
+
+# Roles
+
+
+@pytest.mark.proves("PHASE-12", "S1-B7", "S1-P1")
+def test_roles_work_in_phases_and_hear_why_they_were_rejected(house):
+    coder = house.agent("coder", done("first try"), done("second try"))
+    flow = Workflow("roles", {"n": 0}, phases=[
+        Phase(
+            agent="coder", prompt=lambda s: f"Round {s.n}", update=lambda s, _: {"n": s["n"] + 1},
+            human=lambda _, signal: HumanInput(f"{signal.summary}: fine?", "approval"),
+            next=lambda s, _: "end" if s.approved else "coder",
+        ),
+        Phase("end", agent=lambda s: s.n, terminal=True),
+    ])  # fmt: skip
+    assert house.go(flow, "Add login").reason == "first try: fine?"
+    assert "Round 0" in coder.sent[0] and "Add login" in coder.sent[0]
+    house.answered("no", "no tests")
+    assert "Round 1" in coder.sent[1] and "no tests" in coder.sent[1]
+    assert house.answered("yes").result["output"] == 2
+
+
+@pytest.mark.proves("PHASE-12", "S1-11")
+def test_a_role_may_need_a_person_in_the_middle_of_its_phase(house):
+    house.agent(
+        "coder", needs("Which flow?"), {"status": "DONE", "value": {"label": "x", "confidence": 1}}
+    )
+    flow = Workflow("asks", phases=[Phase(agent="coder", returns=Label, update=lambda s, o: {"label": o.label}, terminal=True)])  # fmt: skip
+    assert house.go(flow).reason == "Which flow?"
+    over = house.answered("PKCE")
+    assert over.result["state"] == {"label": "x"} and over.result["history"] == []
+
+
+@pytest.mark.proves("PHASE-13")
+@pytest.mark.parametrize("status", ["ERROR", "BLOCKED"])
+def test_an_agent_that_cannot_go_on_stops_the_workflow(house, status):
+    house.agent("coder", {"status": status, "reason": "no key"})
+    flow = Workflow("stops", phases=[Phase(agent="coder", next="end"), worker("end")])
+    over = house.go(flow)
+    assert (over.state, over.reason) == ("stuck", f"phase 'coder': coder reported {status}: no key")
+
+
+@pytest.mark.proves("PHASE-14", "S1-B17", "S1-P1")
+def test_a_phase_works_on_each_item_and_the_person_sees_all_outputs(each_house):
+    house = each_house
+    flow = Workflow(
+        "each",
+        {"files": ["a", "b", "c"], "seen": []},
+        phases=[
+            Phase(
+                "check",
+                agent=lambda _, item: {"file": item},
+                for_each=lambda s: s.files,
+                limit=2,
+                update=lambda s, outputs: {**s, "seen": [one["file"] for one in outputs]},
+                human=lambda _, outputs: HumanInput(f"{len(outputs)} files?", "approval"),
+                next="nothing",
+            ),
+            Phase("nothing", agent=lambda _, item: item, for_each=lambda _: [], next="end"),
+            Phase("end", agent=lambda s: s.seen, terminal=True),
+        ],
+    )
+    assert house.go(flow).reason == "3 files?"
+    assert house.answered("yes").result["output"] == ["a", "b", "c"]
+
+
+@pytest.mark.proves("PHASE-14", "PHASE-13")
+def test_roles_work_on_each_item_with_prompts_of_their_own(house):
+    coder = house.agent("coder", lambda order, _: {"status": "BLOCKED" if "bad" in order.text else "DONE", "summary": "x"})  # fmt: skip
+    flow = Workflow("each", {"files": ["a", "b"]}, phases=[
+        Phase(agent="coder", prompt=lambda _, item: f"file {item}", for_each=lambda s: s.files,
+              update=lambda s, outputs: {"files": [one.summary for one in outputs]}, next="again"),
+        Phase("again", agent="coder", prompt=lambda _, item: f"bad {item}", for_each=lambda s: s.files, next="end"),
+        worker("end"),
+    ])  # fmt: skip
+    over = house.go(flow)
+    assert (over.state, over.reason) == ("stuck", "phase 'again': coder reported BLOCKED: x")
+    assert {"file a", "file b"} <= {word for text in coder.sent for word in ("file a", "file b") if word in text}  # fmt: skip
+
+
+@pytest.mark.proves("PHASE-15", "S1-P1")
+def test_a_phase_works_until_it_is_done(house):
+    flow = Workflow("until", {"n": 0}, phases=[
+        Phase("count", agent=lambda s: s.n + 1, update=lambda _, output: {"n": output},
+              until=lambda s, output: s.n == output == 3, terminal=True),
+    ])  # fmt: skip
+    over = house.go(flow)
+    assert over.result["state"] == {"n": 3}
+    assert [call.name for call in house.calls().values()] == ["log", "step", "step", "step"]
+
+
+@pytest.mark.proves("PHASE-15")
+def test_what_never_ends_is_stopped(house, monkeypatch):
+    monkeypatch.setattr("humangate.journeys.MOST_ROUNDS", 5)
+    assert MOST_ROUNDS == 1000
+    never = Workflow("never", phases=[Phase("a", agent=lambda _: 1, until=lambda _s, _o: False, terminal=True)])  # fmt: skip
+    assert house.go(never).reason == "phase 'a' worked 5 times, and until= was never true"
+    round_ = Workflow("round", phases=[Phase("a", human=lambda _s, _o: None, next=lambda _s, _o: "a"), worker("b")])  # fmt: skip
+    assert house.go(round_).reason == "went through 5 phases, and none of them was terminal"
+
+
+# What is checked when it is built, and when it runs
+
+
+class Strange:
+    pass
+
+
+@dataclass
+class Taken:
+    approved: bool = False
+
+
+@pytest.mark.proves("PHASE-16", "S1-B3", "S1-B8")
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"name": ""}, "a workflow needs a name"),
+        ({"human_timeout": 0}, "human_timeout is a number of seconds above 0"),
+        ({"state": Strange()}, "is a dict, dataclass, NamedTuple or pydantic model"),
+        ({"state": {"x": object()}}, "JSON has no word for"),
+        ({"state": Taken}, "has a field 'approved', which is the name of what people answer"),
+        ({"state": {"history": []}}, "has a field 'history'"),
+        ({"start": lambda _: None}, "the start= of 'w' is a function of (state, input)"),
+        ({"phases": []}, "at least one phase"),
+        ({"phases": [Phase("a", agent="x", returns=complex, terminal=True)]}, "phase 'a' has a returns="),
+    ],
+)  # fmt: skip
+def test_a_workflow_that_makes_no_sense_cannot_be_built(wrong, words):
+    given = {"name": "w", "phases": [worker("end")]} | wrong
+    with pytest.raises(UsageError) as refused:
+        Workflow(**given)
+    assert words in str(refused.value)
+
+
+def broken(*_):
+    return {}["x"]
+
+
+@pytest.mark.proves("PHASE-17", "S1-B15", "S1-B5")
+@pytest.mark.parametrize(
+    ("phase", "words"),
+    [
+        (Phase("a", agent="coder", prompt=broken, terminal=True), "phase 'a': prompt raised KeyError"),
+        (Phase("a", agent=len, for_each=broken, terminal=True), "phase 'a': for_each raised KeyError"),
+        (Phase("a", agent=lambda _: 1, update=broken, terminal=True), "phase 'a': update raised KeyError"),
+        (Phase("a", agent=lambda _: 1, update=lambda _s, _o: 3, terminal=True), "phase 'a': update returned 3 and not a Plan"),
+        (Phase("a", agent=lambda _: 1, update=lambda _s, _o: Plan(3), terminal=True), "what phase 'a': update made of the state does not fit Plan"),
+        (Phase("a", agent=lambda _: 1, until=broken, terminal=True), "phase 'a': until raised KeyError"),
+        (Phase("a", human=broken, terminal=True), "phase 'a': human raised KeyError"),
+        (Phase("a", human=lambda _s, _o: True, terminal=True), "phase 'a': human returned True, no HumanInput"),
+        (Phase("a", human=HumanInput(broken, "approval"), terminal=True), "phase 'a': human's prompt raised KeyError"),
+        (Phase("a", human=HumanInput("?", "choice", broken), terminal=True), "phase 'a': human's options raised KeyError"),
+        (Phase("a", human=HumanInput("?", "choice", lambda _: []), terminal=True), "phase 'a' asks what cannot be asked"),
+        (Phase("a", human=HumanInput(lambda _: " ", "approval"), terminal=True), "needs a question"),
+        (Phase("a", human=lambda _s, _o: HumanInput("?", "text"), terminal=True), "phase 'a' asks for 'text'"),
+        (Phase("a", agent=lambda _: 1, next=broken), "phase 'a': next raised KeyError"),
+        (Phase("a", agent=lambda _: 1, next=lambda _s, _o: "elsewhere"), "phase 'a' leads to 'elsewhere'"),
+        (Phase("a", agent=lambda _: {"label": 1}, returns=Label, terminal=True), "InvalidAnswerError"),
+    ],
+)  # fmt: skip
+def test_what_goes_wrong_names_its_phase_and_fails_the_run(house, phase, words):
+    if isinstance(phase.agent, str):
+        house.agent("coder", done())
+    accepting = phase._replace(agent=lambda _, item: item) if phase.for_each else phase
+    over = house.go(Workflow("w", Plan(), phases=[accepting, worker("end")]))
+    assert over.state == "failed" and words in over.reason
+    assert house.pending() == []
+
+
+@pytest.mark.proves("PHASE-17")
+def test_a_failed_function_is_tried_again_when_the_run_is_resumed(house):
+    tries = []
+    flow = Workflow("w", phases=[Phase("a", agent=lambda _: tries.append(1) or 1 // (len(tries) - 1), terminal=True)])  # fmt: skip
+    assert house.go(flow).state == "failed"
+    assert house.resume().result["output"] == 1
+
+
+@pytest.mark.proves("PHASE-18")
+def test_functions_that_only_look_change_nothing(house):
+    flow = Workflow("w", {"plan": ["a"]}, phases=[
+        Phase("a", agent=lambda s: s.plan.append("x"), human=HumanInput(lambda s: str(s.plan.append("y")), "approval"),
+              next=lambda s, _: s.plan.append("z") or "end"),
+        Phase("end", agent=lambda s: s.plan, terminal=True),
+    ])  # fmt: skip
+    house.go(flow)
+    assert house.answered("yes").result["output"] == ["a"]
+
+
+# Waiting, replaying, crashing
+
+
+@pytest.mark.proves("S1-P2", "S1-P3", "S1-P4", "S1-B13", "S1-B24", "PHASE-19")
+def test_a_replay_rebuilds_the_state_and_asks_nobody_twice(each_house):
+    house = each_house
+    worked = []
+    flow = Workflow("w", {"n": []}, phases=[
+        Phase("a", agent=lambda s: worked.append("a") or len(s.n), update=lambda s, o: {"n": [*s["n"], o]},
+              human=HumanInput(lambda s: f"{s.n}?", "approval"), next="b"),
+        Phase("b", agent=lambda s: worked.append("b") or s.n, human=HumanInput("b?", "approval"), terminal=True),
+    ])  # fmt: skip
+    house.go(flow)
+    house.answered("yes", "first")
+    house.another_driver()
+    house.driver = house.another_driver()
+    over = house.answered("yes")
+    assert worked == ["a", "b"] and house.store.asks.count() == 2
+    assert over.result["state"] == {"n": [0]} and over.result["history"][0]["reason"] == "first"
+
+
+@pytest.mark.proves("S1-B13", "LAW-3")
+def test_a_phase_that_nobody_answers_gets_stuck_and_asks_again(house):
+    flow = Workflow("w", phases=[Phase("a", human=HumanInput("Go?", "approval"), terminal=True)], human_timeout=60)  # fmt: skip
+    house.go(flow)
+    first = house.ask().id
+    house.clock.advance(61)
+    assert house.drive().state == "stuck"
+    house.resume()
+    assert house.ask().id != first
+    house.stop("enough")
+    assert house.pending() == [] and house.run().state == "stuck"
+
+
+@pytest.mark.proves("S1-B13", "PHASE-10")
+def test_a_question_carries_what_every_ask_may_carry(house):
+    more = {"priority": "urgent", "context": {"diff": 1}, "expires_seconds": 5}
+    flow = Workflow("w", phases=[Phase("a", human=HumanInput("Go?", "approval", more=more), terminal=True)])  # fmt: skip
+    house.go(flow)
+    assert (house.ask().priority, house.ask().question.context) == (0, {"diff": 1})
+
+
+# Handlers
+
+
+class Raising(Script):
+    def approval(self, prompt, ask_id):
+        super().approval(prompt, ask_id)
+        raise ConnectionError("chat is down")
+
+
+ask_once = Workflow("ask_once", phases=[Phase("a", human=HumanInput("Go on?", "approval"), next={"yes": "b", "no": "b"}), Phase("b", human=HumanInput("Which?", "choice", ["X", "Y"]), terminal=True)])  # fmt: skip
+
+
+@pytest.mark.proves("S1-B14", "S1-B12", "PHASE-20")
+def test_a_handler_that_raises_leaves_the_ask_to_the_inbox(capsys):
+    store = MemoryStore()
+    ScriptedPerson(store).will_answer("Go on?", "yes").will_answer("Which?", "Y")
+    handler = Raising(True, "Z")
+    result = ask_once.run("go", handler, store=store)
+    assert [one["actor"] for one in result.history] == ["person:tester"] * 2
+    said = capsys.readouterr().err
+    first, second = [one["id"] for one in result.history]
+    assert f"the handler raised ConnectionError: chat is down. {first} waits in the inbox" in said
+    assert f"the options are 'X', 'Y'. {second} waits in the inbox" in said
+    assert len(handler.asked) == 2, "each is handed over once"
+
+
+@pytest.mark.proves("S1-B15", "S1-B18", "LAW-3", "LAW-6")
+@pytest.mark.parametrize("said", ["sure", 1, None, object()])
+def test_nothing_but_a_clear_yes_of_a_handler_approves(said, capsys):
+    store = MemoryStore()
+    ScriptedPerson(store).will_answer("Go on?", "no").will_answer("Which?", "X")
+    result = ask_once.run("go", Script(said, "X"), store=store)
+    assert result.history[0]["approved"] is False
+    assert "waits in the inbox" in capsys.readouterr().err
+
+
+@pytest.mark.proves("S1-B18")
+def test_an_approval_word_is_an_approval():
+    assert ask_once.run("go", Script("approved", "X"), store=MemoryStore()).history[0]["approved"]
+
+
+@pytest.mark.proves("PHASE-21", "LAW-3", "WHO-2")
+def test_a_handler_in_an_agents_process_approves_nothing(monkeypatch, capsys):
+    store = MemoryStore()
+    ScriptedPerson(store).will_answer("Go on?", "yes").will_answer("Which?", "X")
+    monkeypatch.setattr("humangate.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via))
+    result = ask_once.run("go", Script(True, "X"), store=store)
+    assert result.history[0]["actor"] == "person:tester"
+    assert "only a person decides" in capsys.readouterr().err
+
+
+@pytest.mark.proves("S1-B12", "PHASE-20")
+def test_without_a_handler_it_waits_for_the_inbox_and_says_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    path = str(tmp_path / "gate.db")
+    open_store(path).close()
+    results = []
+    thread = threading.Thread(target=lambda: results.append(ask_once.run("go", store=path)))
+    thread.start()
+    gate = Gate(path)
+    monkeypatch.setattr(Gate, "caller", lambda _: a_person("ada"))
+    for answer in ("yes", "X"):
+        (ask,) = until(gate.pending)
+        gate.answer(ask.id, answer)
+        until(lambda ask=ask: gate.store.asks.get(ask.id).delivered_at)
+    thread.join(30)
+    gate.store.close()
+    assert [one["actor"] for one in results[0].history] == ["person:ada"] * 2
+    said = capsys.readouterr().err
+    assert "waits in the inbox (gate answer a-" in said and "Go on?" in said
+
+
+@pytest.mark.proves("PHASE-20")
+def test_somebody_may_be_faster_than_the_handler(capsys):
+    store = MemoryStore()
+
+    class Slow(Script):
+        def approval(self, prompt, ask_id):
+            answering.answer(store, ask_id, a_person("bob"), Given("no", "I was first"))
+            return True
+
+    result = ask_once.run("go", Slow("X"), store=store)
+    assert (result.history[0]["approved"], result.history[0]["reason"]) == (False, "I was first")
+    assert "was already answered by person:bob" in capsys.readouterr().err
+
+
+@pytest.mark.proves("PHASE-20")
+def test_what_an_agent_asks_in_between_is_not_the_handlers_business(house, monkeypatch, capsys):
+    house.agent("coder", needs("Which way?", options=["L", "R"]), done())
+    ScriptedPerson(house.store).will_answer("Which way?", "L")
+    monkeypatch.setattr("humangate.wiring.flow_driver", lambda _, load: house.driver)
+    flow = Workflow("w", phases=[Phase(agent="coder", human=HumanInput("Fine?", "approval"), terminal=True)])  # fmt: skip
+    house.flow = flow
+    handler = Script(True)
+    assert flow.run("go", handler, store=house.store, in_place=True).approved is True
+    assert [one[0] for one in handler.asked] == ["Fine?"]
+    assert "Which way?" in capsys.readouterr().err
+
+
+@pytest.mark.proves("S1-51", "PHASE-22")
+@pytest.mark.parametrize("odd", [object(), Workflow, lambda prompt: True])
+def test_what_is_no_handler_is_refused_before_anything_starts(odd):
+    store = MemoryStore()
+    with pytest.raises(UsageError, match="a handler for human_input has a method approval"):
+        ask_once.run("go", odd, store=store)
+    assert store.runs.newest(1) == []
+
+
+@pytest.mark.proves("S1-39", "S1-53", "S1-B25")
+def test_auto_approve_works_in_stores_made_for_tests_only(store, tmp_path):
+    result = ask_once.run("go", auto_approve(), store=store)
+    assert [one["value"] for one in result.history] == ["yes", "X"]
+    assert result.history[0]["actor"] == "person:tester"
+    path = str(tmp_path / "real.db")
+    with pytest.raises(RefusedError, match="works in tests only"):
+        ask_once.run("go", auto_approve(), store=path)
+    real = open_store(path)
+    assert real.runs.newest(1) == []
+    real.close()
+
+
+@pytest.mark.proves("S1-38", "S1-52", "S1-B15", "LAW-8")
+def test_cli_prompt_asks_until_it_is_an_answer(monkeypatch, capsys):
+    typed = iter(["", "maybe", "NO", "too \x1b[1m early", "5", "0", "nothing", "2"])
+    monkeypatch.setattr(builtins, "input", lambda label: next(typed))
+    result = ask_once.run("go", cli_prompt(), store=MemoryStore())
+    assert [(one["value"], one["reason"]) for one in result.history] == [("no", "too \x1b[1m early"), ("Y", "")]  # fmt: skip
+    shown = capsys.readouterr().out
+    assert shown.count("That is neither yes nor no.") == 2
+    assert shown.count("That is none of them.") == 3 and "  2) Y" in shown
+
+
+@pytest.mark.proves("S1-38", "S1-20", "S1-B6")
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [(["Other…", "", "by hand"], "by hand"), (["3", "own"], "own"), (["fast"], "Fast"), (["Fast"], "Fast")],
+)  # fmt: skip
+def test_cli_prompt_takes_names_numbers_and_own_words(monkeypatch, typed, value):
+    words = iter(typed)
+    monkeypatch.setattr(builtins, "input", lambda _: next(words))
+    flow = Workflow("w", phases=[Phase("a", human=HumanInput("?", "choice", ["Fast", "Slow", "Other…"]), terminal=True)])  # fmt: skip
+    assert flow.run("go", cli_prompt(), store=MemoryStore()).history[0]["value"] == value
+
+
+@pytest.mark.proves("S1-38", "S1-B14")
+def test_leaving_cli_prompt_leaves_the_ask(monkeypatch, capsys):
+    store = MemoryStore()
+    ScriptedPerson(store).will_answer("Go on?", "yes").will_answer("Which?", "X")
+
+    def gone(_):
+        raise EOFError
+
+    monkeypatch.setattr(builtins, "input", gone)
+    result = ask_once.run("go", cli_prompt(), store=store)
+    assert [one["actor"] for one in result.history] == ["person:tester"] * 2
+    assert "the handler raised EOFError" in capsys.readouterr().err
+
+
+@pytest.mark.proves("S1-38")
+def test_names_that_are_numbers_are_names(monkeypatch):
+    monkeypatch.setattr(builtins, "input", lambda _: "2")
+    flow = Workflow("w", phases=[Phase("a", human=HumanInput("?", "choice", ["2", "1"]), terminal=True)])  # fmt: skip
+    assert flow.run("go", cli_prompt(), store=MemoryStore()).history[0]["value"] == "2"
+
+
+# Programs
+
+
+@pytest.mark.proves("S1-40", "PHASE-11")
+@pytest.mark.parametrize("kind", [Script, AsyncScript])
+def test_the_async_twin_awaits_an_async_handler_in_its_own_loop(store, kind):
+    loops = []
+
+    class Here(kind):
+        def choice(self, prompt, options, ask_id):
+            if kind is AsyncScript:
+                return self._later(prompt, options, ask_id)
+            return super().choice(prompt, options, ask_id)
+
+        async def _later(self, *given):
+            loops.append(asyncio.get_running_loop())
+            return await super().choice(*given)
+
+    async def main():
+        loops.append(asyncio.get_running_loop())
+        return await ask_once.arun("go", Here(True, "Y"), store=store)
+
+    result = asyncio.run(main())
+    assert [one["value"] for one in result.history] == ["yes", "Y"]
+    assert len(set(map(id, loops))) == 1 and len(loops) == (2 if kind is AsyncScript else 1)
+
+
+@pytest.mark.proves("PHASE-11")
+def test_whoever_cancels_the_async_twin_leaves_the_run_waiting(capsys):
+    store, began = MemoryStore(), threading.Event()
+
+    class Never(Script):
+        async def approval(self, prompt, ask_id):
+            began.set()
+            await asyncio.Event().wait()
+
+    async def main():
+        task = asyncio.create_task(ask_once.arun("go", Never(), store=store))
+        await asyncio.to_thread(began.wait)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert store.runs.get(1).state == "waiting_human" and len(store.asks.pending(9)) == 1
+
+
+@pytest.mark.proves("PHASE-11")
+def test_run_does_not_hold_up_an_event_loop():
+    async def main():
+        with pytest.raises(UsageError, match="await arun"):
+            ask_once.run("go", store=MemoryStore())
+
+    asyncio.run(main())
+
+
+@pytest.mark.proves("PHASE-11")
+def test_an_agent_may_be_async(store):
+    async def agent(state):
+        await asyncio.sleep(0)
+        return state.n
+
+    flow = Workflow("w", {"n": 7}, phases=[Phase("a", agent=agent, terminal=True)])
+    assert flow.run("go", store=MemoryStore()).output == 7
+
+
+@pytest.mark.proves("PHASE-23", "S1-P2")
+def test_a_workflow_without_result_is_an_error_that_names_its_run():
+    flow = Workflow("w", phases=[Phase("a", agent=broken, terminal=True)])
+    with pytest.raises(
+        UnfinishedError, match="run 1 is failed: StepFailedError.*gate resume 1"
+    ) as error:
+        flow.run("go", store=MemoryStore())
+    assert (error.value.run_id, error.value.exit_code) == (1, 13)
+    with pytest.raises(UnfinishedError, match="run 1 is stuck: a-... timed out"):
+        ask_once.run("go", store=MemoryStore())
+
+    async def main():
+        await flow.arun("go", store=MemoryStore())
+
+    with pytest.raises(UnfinishedError):
+        asyncio.run(main())
+
+
+@pytest.mark.proves("PHASE-23")
+def test_what_a_program_may_not_run_is_refused(tmp_path, monkeypatch):
+    path = str(tmp_path / "gate.db")
+    inside = Workflow("inside", phases=[worker("a")])
+    with pytest.raises(UsageError, match="must stand at the top of a Python file"):
+        inside.run("go", store=path)
+    with pytest.raises(UsageError, match="the input of a workflow is a text"):
+        inside.run({"goal": 1}, store=MemoryStore())
+    monkeypatch.setitem(ask_once._home, "__name__", "_gate_flow_x")
+    with pytest.raises(UsageError, match="runs it while it is being loaded"):
+        ask_once.run("go", store=MemoryStore())
+
+
+@pytest.mark.proves("PHASE-24")
+def test_ctrl_c_leaves_a_waiting_run_as_it_is(capsys):
+    store = MemoryStore()
+
+    class Leaving(Script):
+        def approval(self, prompt, ask_id):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ask_once.run("go", Leaving(), store=store)
+    assert store.runs.get(1).state == "waiting_human"
+    assert "run 1 is left as it is: gate status 1" in capsys.readouterr().err
+
+
+@pytest.mark.proves("PHASE-24")
+def test_the_run_of_a_program_is_found_again_in_its_file(store):
+    result = ask_once.run("go", auto_approve(), store=store)
+    run = running.get(store, result.run_id)
+    assert (run.flow, run.source, bool(run.source_digest)) == ("ask_once", __file__, True)
+    assert (run.branch, run.prompt) == ("", "go")
+
+
+# Events
+
+
+@pytest.mark.proves("S1-41", "S1-42", "S1-43", "S1-44", "S1-66", "S1-B21", "PHASE-25")
+def test_observers_are_told_of_everything_once_and_in_order(store):
+    told = []
+    result = checkpoint.run("x", Script(False, True), store=store, observer=told.append)
+    assert [(one.name, one.phase) for one in told] == [
+        ("workflow:started", ""),
+        ("agent:completed", "planner"), ("input:requested", "planner"), ("input:received", "planner"),
+        ("agent:completed", "planner"), ("input:requested", "planner"), ("input:received", "planner"),
+        ("agent:completed", "execute"), ("workflow:ended", ""),
+    ]  # fmt: skip
+    first, second = (one.data["id"] for one in told if one.name == "input:received")
+    assert first != second and told[2].data["id"] == first
+    assert told[2].data["type"] == "approval" and told[3].data["approved"] is False
+    assert told[3].data["actor"].startswith("person:") and told[3].data["at"]
+    assert told[-1].data["result"]["state"] == {"goal": "x", "plan": ["build x"]}
+    assert result.run_id == told[0].data["run"]
+
+
+@pytest.mark.proves("PHASE-25", "S1-41")
+def test_the_log_tells_each_event_once(house):
+    house.go(checkpoint, "x")
+    house.answered("no")
+    house.answered("yes")
+    told = [text.split(" {")[0] for _, text in house.said if text.startswith("phase: ")]
+    assert told == [
+        "phase: agent:completed planner ", "phase: input:requested planner", "phase: input:received planner",
+        "phase: agent:completed planner ", "phase: input:requested planner", "phase: input:received planner",
+        "phase: agent:completed execute ",
+    ]  # fmt: skip
+
+
+@pytest.mark.proves("PHASE-25")
+def test_an_event_is_told_while_the_next_phase_still_works():
+    told, seen = [], []
+    flow = Workflow("w", phases=[
+        Phase("a", agent=lambda _: 1, next="b"),
+        Phase("b", agent=lambda _: seen.append([one.name for one in told]), terminal=True),
+    ])  # fmt: skip
+    flow.run("go", store=MemoryStore(), observer=told.append)
+    assert seen == [["workflow:started", "agent:completed"]]
+
+
+@pytest.mark.proves("PHASE-25")
+def test_what_somebody_else_drove_is_told_as_well(house, monkeypatch):
+    """Another process takes the run and brings it to its end."""
+    told = []
+    monkeypatch.setattr("humangate.wiring.flow_driver", lambda _, load: house.driver)
+    house.flow, house.source = ask_once, flow_digest(__file__)
+    drive = house.driver.drive
+
+    def elsewhere(run):
+        return threading.Thread(target=lambda: drive(run)).start() or run
+
+    monkeypatch.setattr(house.driver, "drive", elsewhere)
+    ScriptedPerson(house.store).will_answer("Go on?", "yes").will_answer("Which?", "X")
+    ask_once.run("go", store=house.store, observer=told.append)
+    assert [one.name for one in told] == [
+        "workflow:started", *["input:requested", "input:received"] * 2, "workflow:ended",
+    ]  # fmt: skip
+
+
+@pytest.mark.proves("PHASE-25")
+def test_an_observer_that_raises_spoils_nothing(capsys):
+    assert ask_once.run("go", auto_approve(), store=MemoryStore(), observer=broken).phase == "b"
+    assert "the observer raised KeyError: 'x'" in capsys.readouterr().err
+
+
+@pytest.mark.proves("PHASE-26", "S1-P2")
+def test_executing_gives_events_as_they_come(store):
+    names = [one.name for one in article.execute("go", auto_approve(), store=store)]
+    assert names == [
+        "workflow:started", *["agent:completed", "input:requested", "input:received"] * 2,
+        "agent:completed", "workflow:ended",
+    ]  # fmt: skip
+    with pytest.raises(UsageError):
+        list(article.execute(3, store=store))
+
+
+@pytest.mark.proves("PHASE-26")
+def test_whoever_stops_reading_events_leaves_the_run_as_it_is():
+    store = MemoryStore()
+    events = ask_once.execute("go", auto_approve(), store=store)
+    assert next(events).name == "workflow:started"
+    events.close()
+    assert store.runs.get(1) is not None
+
+
+@pytest.mark.proves("PHASE-26")
+def test_executing_tells_when_the_program_itself_breaks(monkeypatch):
+    def breaks(*_, **__):
+        raise RuntimeError("no driver")
+
+    store = MemoryStore()
+    monkeypatch.setattr("humangate.performing.Performance._start", breaks)
+    with pytest.raises(RuntimeError, match="no driver"):
+        list(ask_once.execute("go", store=store))
