@@ -111,7 +111,7 @@ def unreadable(_state, _output) -> Unknown:  # noqa: F821 - nobody can read this
             "human's prompt= that does not take (state)",
         ),
         (
-            [Phase("a", human=HumanInput("?", "choice", lambda: []), next="end"), END],
+            [Phase("a", human=HumanInput("?", "choice", lambda: ["x"]), next="end"), END],
             "human's options= that does not take (state)",
         ),
         (
@@ -230,7 +230,10 @@ def test_where_a_function_leads_is_read_from_its_annotation_or_its_code():
     names = ["plan", "fast", "end"]
 
     def nested(state, _output):
-        return (lambda: "fast" if state else "end")()
+        def inner():
+            return "fast" if state else "end"
+
+        return inner()
 
     told = {lead.target: lead.certain for lead in leads(Phase("plan", next=nested), names)}
     assert told == {"fast": False, "end": False}
@@ -366,7 +369,7 @@ def test_a_workflow_of_fifty_phases_draws_itself():
 @pytest.mark.proves("PHASE-8", "LAW-8")
 def test_a_picture_tells_what_happens_and_nothing_in_it_is_markup():
     phases = checked([
-        Phase('a"]<b>', agent="x", for_each=lambda _: [], human=lambda _s, _o: None, next=lambda _s, _o: "end" or "a"),
+        Phase('a"]<b>', agent="x", for_each=lambda _: [], human=lambda _s, _o: None, next=lambda _s, _o: "end"),
         Phase("b", agent=len, until=lambda _s, _o: True, human=HumanInput("Really? <script>", "approval"),
               next={"yes": "end", "no": 'a"]<b>'}),
         Phase("c", human=HumanInput(lambda _: "?", "choice", ["x"]), next="c2"),

@@ -407,7 +407,7 @@ def test_a_role_may_need_a_person_in_the_middle_of_its_phase(house):
     house.agent(
         "coder", needs("Which flow?"), {"status": "DONE", "value": {"label": "x", "confidence": 1}}
     )
-    flow = Workflow("asks", phases=[Phase(agent="coder", returns=Label, update=lambda s, o: {"label": o.label}, terminal=True)])  # fmt: skip
+    flow = Workflow("asks", phases=[Phase(agent="coder", returns=Label, update=lambda _, o: {"label": o.label}, terminal=True)])  # fmt: skip
     assert house.go(flow).reason == "Which flow?"
     over = house.answered("PKCE")
     assert over.result["state"] == {"label": "x"} and over.result["history"] == []
@@ -451,7 +451,7 @@ def test_roles_work_on_each_item_with_prompts_of_their_own(house):
     coder = house.agent("coder", lambda order, _: {"status": "BLOCKED" if "bad" in order.text else "DONE", "summary": "x"})  # fmt: skip
     flow = Workflow("each", {"files": ["a", "b"]}, phases=[
         Phase(agent="coder", prompt=lambda _, item: f"file {item}", for_each=lambda s: s.files,
-              update=lambda s, outputs: {"files": [one.summary for one in outputs]}, next="again"),
+              update=lambda _, outputs: {"files": [one.summary for one in outputs]}, next="again"),
         Phase("again", agent="coder", prompt=lambda _, item: f"bad {item}", for_each=lambda s: s.files, next="end"),
         worker("end"),
     ])  # fmt: skip
@@ -701,7 +701,7 @@ def test_somebody_may_be_faster_than_the_handler(capsys):
 def test_what_an_agent_asks_in_between_is_not_the_handlers_business(house, monkeypatch, capsys):
     house.agent("coder", needs("Which way?", options=["L", "R"]), done())
     ScriptedPerson(house.store).will_answer("Which way?", "L")
-    monkeypatch.setattr("humangate.wiring.flow_driver", lambda _, load: house.driver)
+    monkeypatch.setattr("humangate.wiring.flow_driver", lambda *_: house.driver)
     flow = Workflow("w", phases=[Phase(agent="coder", human=HumanInput("Fine?", "approval"), terminal=True)])  # fmt: skip
     house.flow = flow
     handler = Script(True)
@@ -711,7 +711,7 @@ def test_what_an_agent_asks_in_between_is_not_the_handlers_business(house, monke
 
 
 @pytest.mark.proves("S1-51", "PHASE-22")
-@pytest.mark.parametrize("odd", [object(), Workflow, lambda prompt: True])
+@pytest.mark.parametrize("odd", [object(), Workflow, lambda _: True])
 def test_what_is_no_handler_is_refused_before_anything_starts(odd):
     store = MemoryStore()
     with pytest.raises(UsageError, match="a handler for human_input has a method approval"):
@@ -735,7 +735,7 @@ def test_auto_approve_works_in_stores_made_for_tests_only(store, tmp_path):
 @pytest.mark.proves("S1-38", "S1-52", "S1-B15", "LAW-8")
 def test_cli_prompt_asks_until_it_is_an_answer(monkeypatch, capsys):
     typed = iter(["", "maybe", "NO", "too \x1b[1m early", "5", "0", "nothing", "2"])
-    monkeypatch.setattr(builtins, "input", lambda label: next(typed))
+    monkeypatch.setattr(builtins, "input", lambda _: next(typed))
     result = ask_once.run("go", cli_prompt(), store=MemoryStore())
     assert [(one["value"], one["reason"]) for one in result.history] == [("no", "too \x1b[1m early"), ("Y", "")]  # fmt: skip
     shown = capsys.readouterr().out
@@ -846,11 +846,11 @@ def test_an_agent_may_be_async(store):
 def test_a_workflow_without_result_is_an_error_that_names_its_run():
     flow = Workflow("w", phases=[Phase("a", agent=broken, terminal=True)])
     with pytest.raises(
-        UnfinishedError, match="run 1 is failed: StepFailedError.*gate resume 1"
+        UnfinishedError, match=r"run 1 is failed: StepFailedError.*gate resume 1"
     ) as error:
         flow.run("go", store=MemoryStore())
     assert (error.value.run_id, error.value.exit_code) == (1, 13)
-    with pytest.raises(UnfinishedError, match="run 1 is stuck: a-... timed out"):
+    with pytest.raises(UnfinishedError, match=r"run 1 is stuck: a-... timed out"):
         ask_once.run("go", store=MemoryStore())
 
     async def main():
@@ -944,7 +944,7 @@ def test_an_event_is_told_while_the_next_phase_still_works():
 def test_what_somebody_else_drove_is_told_as_well(house, monkeypatch):
     """Another process takes the run and brings it to its end."""
     told = []
-    monkeypatch.setattr("humangate.wiring.flow_driver", lambda _, load: house.driver)
+    monkeypatch.setattr("humangate.wiring.flow_driver", lambda *_: house.driver)
     house.flow, house.source = ask_once, flow_digest(__file__)
     drive = house.driver.drive
 
@@ -994,3 +994,9 @@ def test_executing_tells_when_the_program_itself_breaks(monkeypatch):
     monkeypatch.setattr("humangate.performing.Performance._start", breaks)
     with pytest.raises(RuntimeError, match="no driver"):
         list(ask_once.execute("go", store=store))
+
+    async def main():
+        await ask_once.arun("go", store=store)
+
+    with pytest.raises(RuntimeError, match="no driver"):
+        asyncio.run(main())

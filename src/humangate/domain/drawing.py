@@ -62,12 +62,15 @@ def _about(phase: Phase) -> list[str]:
 
 
 def _edges(phases: Sequence[Phase]) -> list[_Edge]:
+    """One for each pair of phases, with all that leads that way."""
     names = [phase.name for phase in phases]
-    return [
-        _Edge(number, names.index(lead.target), lead)
-        for number, phase in enumerate(phases)
-        for lead in leads(phase, names)
-    ]
+    found: dict[tuple[int, int], _Edge] = {}
+    for number, phase in enumerate(phases):
+        for lead in leads(phase, names):
+            pair = (number, names.index(lead.target))
+            before = [found[pair].lead.when] if pair in found else []
+            found[pair] = _Edge(*pair, lead._replace(when=", ".join([*before, lead.when])))
+    return list(found.values())
 
 
 def svg(name: str, phases: Sequence[Phase]) -> str:
@@ -75,9 +78,8 @@ def svg(name: str, phases: Sequence[Phase]) -> str:
     edges = _edges(phases)
     onward = _lanes([edge for edge in edges if edge.end > edge.start + 1])
     back = _lanes([edge for edge in edges if edge.end <= edge.start])
-    left = _MARGIN + (_most(back) + 1) * _LANE
-    words = _LONGEST_WHEN * 7
-    width = left + _WIDTH + (_most(onward) + 1) * _LANE + words + _MARGIN
+    left = _MARGIN + (_most(back) + 1) * _LANE + _room(back)
+    width = left + _WIDTH + (_most(onward) + 1) * _LANE + _room(onward) + _MARGIN
     height = 3 * _MARGIN + len(phases) * (_HEIGHT + _GAP)
     parts = [
         (
@@ -98,9 +100,10 @@ def svg(name: str, phases: Sequence[Phase]) -> str:
         if edge.end == edge.start + 1:
             parts += _straight(left, edge)
         elif edge.end > edge.start:
-            parts += _around(left + _WIDTH, left + _WIDTH + (onward[edge] + 1) * _LANE, edge)
+            side = left + _WIDTH
+            parts += _around(side, side + (onward[edge] + 1) * _LANE, _leaving(edge, onward), edge)
         else:
-            parts += _around(left, left - (back[edge] + 1) * _LANE, edge)
+            parts += _around(left, left - (back[edge] + 1) * _LANE, _leaving(edge, back), edge)
     return "\n".join([*parts, "</svg>"])
 
 
@@ -136,6 +139,11 @@ def _most(lanes: dict[_Edge, int]) -> int:
     return max(lanes.values(), default=-1) + 1
 
 
+def _room(lanes: dict[_Edge, int]) -> int:
+    """For the words beside these ways."""
+    return max((7 * min(len(edge.lead.when), _LONGEST_WHEN) for edge in lanes), default=0)
+
+
 def _box(left: int, top: int, phase: Phase) -> list[str]:
     round_, fill = (_HEIGHT // 2, "#e8f3e8") if phase.terminal else (6, "#eef2fb")
     stroke = "#b06a00" if phase.human else "#556"
@@ -162,9 +170,15 @@ def _straight(left: int, edge: _Edge) -> list[str]:
     ]
 
 
-def _around(side: int, lane: int, edge: _Edge) -> list[str]:
-    # Leaves below the middle and arrives above it, so that the two are told apart.
-    start, end = _top(edge.start) + 40, _top(edge.end) + 16
+def _leaving(edge: _Edge, beside: dict[_Edge, int]) -> int:
+    """How far below the top of its phase a way begins, so that its words stand alone."""
+    neighbours = [one for one in beside if one.start == edge.start]
+    return 22 + 30 * neighbours.index(edge) // max(1, len(neighbours) - 1)
+
+
+def _around(side: int, lane: int, leaving: int, edge: _Edge) -> list[str]:
+    # Arrives above where ways begin, so that the two are told apart.
+    start, end = _top(edge.start) + leaving, _top(edge.end) + 10
     shift = 6 if lane > side else -6
     anchor = "start" if lane > side else "end"
     return [
@@ -182,4 +196,5 @@ def _when(x: int, y: int, anchor: str, edge: _Edge) -> list[str]:
     if not edge.lead.when:
         return []
     told = _text(edge.lead.when, _LONGEST_WHEN)
-    return [f'<text x="{x}" y="{y}" text-anchor="{anchor}" fill="#555">{told}</text>']
+    halo = 'stroke="#fff" stroke-width="3" paint-order="stroke"'
+    return [f'<text x="{x}" y="{y}" text-anchor="{anchor}" fill="#555" {halo}>{told}</text>']
