@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate import flows
@@ -142,7 +143,7 @@ class Journey:
             output = self._each(phase) if phase.for_each else self._once(phase)
             for one in output if phase.for_each else [output]:
                 if isinstance(one, _Refusal):
-                    return None, one.reason
+                    return None, f"{one.reason}. Once that is mended: {self._again()}"
             if phase.update:
                 what = f"{named(phase.name)}: update"
                 self._state = self._plan.changed(self._state, phase.update, output, what)
@@ -151,6 +152,10 @@ class Journey:
             ):
                 return output, ""
         return None, f"{named(phase.name)} worked {MOST_ROUNDS} times, and until= was never true"
+
+    def _again(self) -> str:
+        """How the last call is tried again; its record stays as it is."""
+        return f"gate resume {self._branch.drive.run.id} --from {self._branch.count}"
 
     def _each(self, phase: Phase) -> list[Any]:
         assert phase.for_each, "it was looked at before"
@@ -171,7 +176,8 @@ class Journey:
         """What the journal keeps of an agent's work: JSON, or a role's signal."""
         view, agent = self._view(), phase.agent
         if not isinstance(agent, str):
-            return flows.step(lambda: _returned(phase, view, item), name=phase.name)
+            work = partial(_returned, phase, view, item)
+            return flows.step(work, name=phase.name, dangerous=phase.dangerous)
         prompt = phase.prompt
         if callable(prompt):
             prompt = _called(f"{named(phase.name)}: prompt", prompt, view, *item)

@@ -164,7 +164,9 @@ class Performance:
             if hasattr(reply, "__await__"):
                 reply = settle(reply)
             given = handlers.given(ask, reply)
-            answering.answer(self.store, ask.id, handlers.caller(handler, self.store), given)
+            caller = handlers.caller(handler, self.store)
+            if answering.answer(self.store, ask.id, caller, given)[1].pending:
+                self._say(f"others must decide, too. {_waits(ask)}")
         except AlreadySettledError as error:
             self._say(str(error))
         except GateError as error:

@@ -80,6 +80,8 @@ def unreadable(_state, _output) -> Unknown:  # noqa: F821 - nobody can read this
         ),
         ([Phase("a", agent="x", prompt=lambda: "", next="end"), END], "prompt= that does not take"),
         ([Phase("a", agent="x", update=3, next="end"), END], "update= that is no function: 3"),
+        ([Phase("a", agent="x", dangerous=True, next="end"), END], "is dangerous, which only"),
+        ([Phase("a", human=YES, dangerous=True, next="end"), END], "is dangerous, which only"),
         ([Phase("a", agent="x", limit=2, next="end"), END], "has a limit="),
         (
             [Phase("a", agent="x", for_each=lambda _: [], limit=0, next="end"), END],

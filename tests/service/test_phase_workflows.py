@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from tests.conftest import a_person, an_agent
-from tests.flow_harness import done, each_house, house, needs, real_house
+from tests.flow_harness import Crash, done, each_house, house, needs, real_house
 from tests.run_project import until
 
 from humangate import Gate, HumanInput, Phase, UnfinishedError, UsageError, Workflow, cli_prompt
@@ -17,7 +17,7 @@ from humangate.domain.answers import Given
 from humangate.errors import GateError, RefusedError
 from humangate.journeys import MOST_ROUNDS
 from humangate.phases import Reply
-from humangate.service import answering, running
+from humangate.service import answering, enrolling, running
 from humangate.testing import FakeClock, MemoryStore, ScriptedPerson, auto_approve
 from humangate.wiring import flow_digest, open_store, open_throwaway_store
 
@@ -419,7 +419,13 @@ def test_an_agent_that_cannot_go_on_stops_the_workflow(house, status):
     house.agent("coder", {"status": status, "reason": "no key"})
     flow = Workflow("stops", phases=[Phase(agent="coder", next="end"), worker("end")])
     over = house.go(flow)
-    assert (over.state, over.reason) == ("stuck", f"phase 'coder': coder reported {status}: no key")
+    why = f"phase 'coder': coder reported {status}: no key"
+    assert (over.state, over.reason) == (
+        "stuck", f"{why}. Once that is mended: gate resume 1 --from 2",
+    )  # fmt: skip
+    house.agent("coder", done())
+    house.fork("2")
+    assert house.drive().result["output"] == "end"
 
 
 @pytest.mark.proves("PHASE-14", "S1-B17", "S1-P1")
@@ -456,7 +462,8 @@ def test_roles_work_on_each_item_with_prompts_of_their_own(house):
         worker("end"),
     ])  # fmt: skip
     over = house.go(flow)
-    assert (over.state, over.reason) == ("stuck", "phase 'again': coder reported BLOCKED: x")
+    assert over.state == "stuck"
+    assert over.reason.startswith("phase 'again': coder reported BLOCKED: x. Once")
     assert {"file a", "file b"} <= {word for text in coder.sent for word in ("file a", "file b") if word in text}  # fmt: skip
 
 
@@ -556,6 +563,22 @@ def test_a_failed_function_is_tried_again_when_the_run_is_resumed(house):
     flow = Workflow("w", phases=[Phase("a", agent=lambda _: tries.append(1) or 1 // (len(tries) - 1), terminal=True)])  # fmt: skip
     assert house.go(flow).state == "failed"
     assert house.resume().result["output"] == 1
+
+
+@pytest.mark.proves("PHASE-17", "LAW-5")
+def test_what_must_not_happen_twice_becomes_a_question(house):
+    done_ = []
+
+    def publish(_):
+        done_.append(1)
+        raise Crash
+
+    flow = Workflow("w", phases=[Phase(agent=publish, dangerous=True, terminal=True)])
+    house.start(flow)
+    house.crash()
+    assert house.drive().reason.startswith("Did step('publish') happen?")
+    over = house.answered({"what": "It happened", "result": '"page 7"'})
+    assert (over.result["output"], done_) == ("page 7", [1])
 
 
 @pytest.mark.proves("PHASE-18")
@@ -681,6 +704,31 @@ def test_without_a_handler_it_waits_for_the_inbox_and_says_so(tmp_path, monkeypa
     assert [one["actor"] for one in results[0].history] == ["person:ada"] * 2
     said = capsys.readouterr().err
     assert "waits in the inbox (gate answer a-" in said and "Go on?" in said
+
+
+@pytest.mark.proves("PHASE-20", "ASK-10")
+def test_where_several_decide_the_handler_is_one_of_them(capsys):
+    store = MemoryStore()
+    for name in ("ada", "bob"):
+        enrolling.add(store, a_person("root"), name)
+    two = HumanInput("Go on?", "approval", more={"requirement": {"n": 2}})
+    flow = Workflow("two", phases=[Phase("a", human=two, terminal=True)])
+
+    class Ada(Script):
+        def caller_in(self, _):
+            return a_person("ada", verified=True)
+
+    def bob_comes():
+        for ask in store.asks.pending(9):
+            bob = a_person("bob", verified=True)
+            answering.answer(store, ask.id, bob, Given("yes"))
+            return True
+        return False
+
+    store.visitors.append(bob_comes)
+    result = flow.run("go", Ada(True), store=store)
+    assert (result.approved, result.history[0]["actor"]) == (True, "person:bob")
+    assert "others must decide, too" in capsys.readouterr().err
 
 
 @pytest.mark.proves("PHASE-20")

@@ -66,6 +66,8 @@ class Phase(NamedTuple):
     """Where an answer leads that the table does not list."""
     limit: int | None = None
     """How many items are worked on at once."""
+    dangerous: bool = False
+    """Of a function: what must not happen twice. Interrupted, a person says whether it happened."""
 
 
 class Response(NamedTuple):
@@ -182,6 +184,8 @@ def _faults(phase: Phase, names: Sequence[str]) -> Iterator[str]:
             yield f"has {field}= and no agent for it"
     if callable(agent) and phase.prompt:
         yield "has a prompt=, but its agent is a function, which gets the state"
+    if phase.dangerous and (agent is None or isinstance(agent, str)):
+        yield "is dangerous, which only a function in the place of an agent can be"
     items = 2 if phase.for_each else 1
     yield from _uncallable("agent", agent if callable(agent) else None, items)
     yield from _uncallable("prompt", phase.prompt if callable(phase.prompt) else None, items)
