@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import re
+import sys
 import threading
 from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 from tests.conftest import a_person, an_agent
@@ -1048,3 +1052,17 @@ def test_executing_tells_when_the_program_itself_breaks(monkeypatch):
 
     with pytest.raises(RuntimeError, match="no driver"):
         asyncio.run(main())
+
+
+@pytest.mark.proves("S1-B9", "PHASE-10")
+def test_every_example_in_the_docs_can_be_built(monkeypatch):
+    page = (Path(__file__).parents[2] / "docs" / "phases.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 5
+    for block in blocks:
+        module = ModuleType("docs_phases")
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        names = vars(module)
+        exec(compile(block, "docs/phases.md", "exec", dont_inherit=True), names)
+        made = [one for one in names.values() if isinstance(one, Workflow)]
+        assert all(one.mermaid() and one.svg() for one in made)
