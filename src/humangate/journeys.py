@@ -81,9 +81,8 @@ class Plan:
 
     def changed(self, state: Any, work: Callable[[Any, Any], Any], given: Any, what: str) -> Any:
         """The state after a function of the user's; it may change what it gets, or return another."""
-        draft = copy.deepcopy(state)
-        made = _called(what, work, draft, given)
-        made = draft if made is None else made
+        made = _called(what, work, state, given)
+        made = state if made is None else made
         if type(made) is not type(state):
             raise UsageError(f"{what} returned {made!r} and not a {type(state).__name__}")
         self._must_fit(made, f"what {what} made of the state")

@@ -569,6 +569,37 @@ def test_a_failed_function_is_tried_again_when_the_run_is_resumed(house):
     assert house.resume().result["output"] == 1
 
 
+@pytest.mark.proves("PHASE-17")
+def test_an_output_that_does_not_fit_is_tried_again_as_well(house):
+    given = iter([{"label": 1}, {"label": "spam", "confidence": 1}])
+    flow = Workflow("w", phases=[Phase("a", agent=lambda _: next(given), returns=Label, terminal=True)])  # fmt: skip
+    assert house.go(flow).state == "failed"
+    assert house.resume().result["output"] == {"label": "spam", "confidence": 1.0}
+
+
+@pytest.mark.proves("PHASE-12")
+def test_a_role_is_told_what_does_not_fit(house):
+    values = [{"label": 1}, {"label": "spam", "confidence": 1}]
+    coder = house.agent("coder", *({"status": "DONE", "value": one} for one in values))
+    flow = Workflow("w", phases=[Phase(agent="coder", returns=Label, terminal=True)])
+    assert house.go(flow).result["output"] == {"label": "spam", "confidence": 1.0}
+    assert "confidence" in coder.sent[1]
+
+
+@pytest.mark.proves("PHASE-14")
+def test_so_many_items_are_worked_on_at_once(house):
+    active, most = set(), []
+
+    def agent(_, item):
+        active.add(item)
+        most.append(len(active))
+        threading.Event().wait(0.01)
+        active.discard(item)
+
+    flow = Workflow("w", phases=[Phase("a", agent=agent, for_each=lambda _: range(6), limit=1, terminal=True)])  # fmt: skip
+    assert house.go(flow).state == "completed" and most == [1] * 6
+
+
 @pytest.mark.proves("PHASE-17", "LAW-5")
 def test_what_must_not_happen_twice_becomes_a_question(house):
     done_ = []
@@ -823,8 +854,9 @@ def test_leaving_cli_prompt_leaves_the_ask(monkeypatch, capsys):
 
 @pytest.mark.proves("S1-38")
 def test_names_that_are_numbers_are_names(monkeypatch):
-    monkeypatch.setattr(builtins, "input", lambda _: "2")
-    flow = Workflow("w", phases=[Phase("a", human=HumanInput("?", "choice", ["2", "1"]), terminal=True)])  # fmt: skip
+    typed = iter(["3", "2"])
+    monkeypatch.setattr(builtins, "input", lambda _: next(typed))
+    flow = Workflow("w", phases=[Phase("a", human=HumanInput("?", "choice", ["2", "1", "5"]), terminal=True)])  # fmt: skip
     assert flow.run("go", cli_prompt(), store=MemoryStore()).history[0]["value"] == "2"
 
 
