@@ -424,6 +424,23 @@ def test_what_agents_write_is_neither_markup_nor_a_command(store):
     play(store, act)
 
 
+@pytest.mark.proves("RUN-556", "LAW-4")
+def test_an_ask_longer_than_the_screen_hides_nothing_at_its_right_edge(store):
+    letters = "".join(chr(ord("A") + number % 26) for number in range(26 * 8))
+    lone_ask(store, "Deploy?", "approval", context="\n" * 30 + letters)
+
+    async def act(played):
+        await played.press("enter")
+        await played.until("Deploy?")
+        for _ in range(4):
+            await played.press("pagedown")
+        seen = await played.until(letters[-20:])
+        shown = "".join(part for part in seen if part in letters)
+        assert letters in shown
+
+    play(store, act)
+
+
 @pytest.mark.proves("RUN-549", "LAW-10")
 def test_a_store_that_gives_trouble_is_told_in_a_sentence_until_it_is_well_again(
     store, monkeypatch

@@ -51,6 +51,7 @@ class GateApp(App[None]):
     #nothing { padding: 1 2; height: auto; }
     #state { height: auto; max-height: 60%; }
     #calls, #ask { height: 1fr; }
+    #state, #calls, #ask { scrollbar-size-vertical: 1; }
     #told, #listed, #asked { width: auto; min-width: 100%; }
     #answer { height: auto; max-height: 50%; }
     #answer TextArea { height: 6; }
