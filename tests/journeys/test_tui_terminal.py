@@ -43,6 +43,7 @@ def test_a_run_is_answered_on_the_screen_and_goes_on(world, terminal):
         terminal.type("", "a")
         terminal.until(f"{gate.id}: approval")
         terminal.type("approve", "Enter")
+        terminal.until("[Enter] Send")
         terminal.type("", "Enter")
         terminal.until("Status: ✓ Completed")
         terminal.until("Result: deployed")
