@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from tests.conftest import a_person
 from tests.faces.test_sessions_terminal import SCHEMA, TALKATIVE, Desk, pid_in
 
-from humangate.domain.sittings import Terms
-from humangate.service import answering
+from humangate import Approval, Gate
+from humangate.cli.attending import Attendant
+from humangate.domain.asks import Origin
+from humangate.domain.sittings import GRACE_SECONDS, Terms
+from humangate.errors import AlreadySettledError, GateError, RefusedError
+from humangate.service import answering, asking, sitting
+from humangate.service.asking import Request
+from humangate.testing import FakeClock, MemoryStore
 
 NESTED = {"type": "object", "properties": {"port": {"type": "object"}}, "required": ["port"]}
 SEND = "This is what was suggested. Type yes to send it (Enter: not yet): "
@@ -93,3 +102,69 @@ def test_no_field_begins_with_what_a_terminal_would_obey(desk, left):
     ada.type("\n")
     assert ada.end() == 0 and desk.outcome(ask).response == {"a": "mine", "b": "plain"}
     assert "\x1b[2J" not in ada.seen
+
+
+class Stopped:
+    """A bell at which somebody is stopped for two hours at first, and a program that only ends."""
+
+    over, process, ended = False, "boot/9/1", ""
+
+    def __init__(self, clock):
+        self.clock, self.began, self.looks = clock, clock.monotonic(), 0
+
+    def wait(self, seconds):
+        self.looks += 1
+        self.clock.advance(7200 if self.looks == 1 else seconds)
+
+    def close(self):
+        pass
+
+    def end(self, why):
+        self.ended, self.over = why, True
+
+
+@pytest.mark.proves("SES-112")
+def test_who_comes_back_from_ctrl_z_after_the_time_is_up_is_warned_first(monkeypatch, capfd):
+    clock = FakeClock()
+    store, ada = MemoryStore(clock), a_person("ada")
+    request = Request("Good?", "session", session=Terms("approval", session_seconds=100))
+    ask = asking.ask(store, request, Origin(), ada).ask
+    seated = sitting.sit(store, ask.id, ada, "claude", "s1")
+    both = Stopped(clock)
+    monkeypatch.setattr(store, "bell", lambda: both)
+    Attendant(store, seated.sitting, ada, seated.seconds_left, GRACE_SECONDS).attend(both)
+    assert both.ended == "time" and clock.monotonic() - both.began >= 7200 + GRACE_SECONDS
+    assert "this session ends in 60 seconds" in capfd.readouterr().out
+
+
+@pytest.mark.proves("SES-113", "LAW-2")
+def test_many_threads_complete_a_session_once_and_the_others_are_told(world):
+    human = Gate(world.path, token=world.tokens["ada"]).human
+    for _ in range(5):
+        ask_id = human.request_interactive("Q?", {"outcome": Approval()})
+        human.claim(ask_id)
+        at_once = threading.Barrier(6, timeout=20)
+
+        def complete(word, ask_id=ask_id, at_once=at_once):
+            at_once.wait()
+            try:
+                return human.complete_interactive(ask_id, "completed", word).decision
+            except GateError as error:
+                return type(error)
+
+        with ThreadPoolExecutor(6) as threads:
+            came = list(threads.map(complete, ["yes", "no"] * 3))
+        settled = world.get(ask_id)
+        assert came.count(settled.decision) == 1
+        assert set(came) <= {settled.decision, AlreadySettledError, RefusedError}
+        assert all(one.ended_at for one in world.store.asks.sittings(ask_id))
+
+
+@pytest.mark.proves("SES-114")
+def test_the_transcript_of_any_harness_is_kept_without_secrets(world):
+    human = Gate(world.path, token=world.tokens["ada"]).human
+    ask_id = human.request_interactive("Q?", {"capture_transcript": True})
+    said = "person: it is password=hunter22\nagent: AKIAABCDEFGHIJKLMNOP works"
+    human.complete_interactive(ask_id, "completed", "done", said)
+    kept = human.wait(ask_id).transcript
+    assert "agent:" in kept and "hunter22" not in kept and "AKIA" not in kept
