@@ -248,6 +248,44 @@ def test_a_failed_attempt_is_recorded_and_the_ask_stays(desk, opened, environ, w
     assert desk.outcome(ask).outcome == "failed"
 
 
+@pytest.mark.proves("SES-62", "LAW-10")
+@pytest.mark.parametrize("first", ["not-there", "/bin/false"], ids=["missing", "fails"])
+def test_where_nothing_was_begun_another_program_can_be_taken(desk, opened, first):
+    ask = desk.ask()
+    for wanted in ("command", "claude"):
+        ada = opened(ask, None, "--with", wanted, GATE_SESSION_COMMAND=first, PATH="/bin")
+        assert ada.end() == 1
+        trouble, still, other = ada.seen.splitlines()[-3:]
+        assert trouble.startswith("gate: ") and f"Try again: gate continue {ask.id}" in still
+        assert other == f"Or answer without a session: gate answer {ask.id}"
+    assert [one.cli for one in desk.store.asks.sittings(ask.id)] == ["command", "claude"]
+    ada = opened(ask, None, "--with", "command")
+    pid_in(ada)
+    ada.type("exit\n")
+    decide(ada, "")
+    assert ada.end() == 11
+    last = f"To go on there: gate continue {ask.id}   Without it: gate answer {ask.id}"
+    assert ada.seen.splitlines()[-1] == last
+    ada = opened(ask, None, "--with", "claude")
+    ada.until(f"{ask.id} was begun in command, and goes on there.")
+    pid_in(ada)
+    ada.type("exit\n")
+    decide(ada, "")
+
+
+@pytest.mark.proves("SES-63")
+@pytest.mark.parametrize("words", ["cat", "sh -c 'trap \"exit 130\" INT; cat'"])
+def test_who_leaves_the_program_with_ctrl_c_decides_after_it(desk, opened, words):
+    ask = desk.ask()
+    ada = opened(ask, GATE_SESSION_COMMAND=words)
+    ada.until("leave it as you always do")
+    ada.type("heard\n")
+    ada.until("heard\nheard")
+    ada.type("\x03")
+    decide(ada, "")
+    assert ada.end() == 11 and desk.sittings(ask) == [("person:ada", "left")]
+
+
 @pytest.mark.proves("SES-54", "S0-63", "S0-104", "S0-111")
 @pytest.mark.parametrize("stays", [False, True], ids=["polite", "forced"])
 def test_when_its_time_is_up_it_warns_and_then_ends(desk, opened, stays):

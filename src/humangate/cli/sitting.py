@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 _PROGRAMS = {"claude": "Claude", "codex": "Codex"}
 _SOON_SECONDS = 3.0
+# Ctrl+C is how people leave many a program.
+_INTERRUPTED = (-signal.SIGINT, 128 + signal.SIGINT)
 _MOST_TRANSCRIPT_CHARACTERS = 1_000_000
 
 
@@ -64,14 +67,14 @@ def run(store: Store, who: Caller, ask: Ask, wanted: str) -> int:
     if seated.sitting.cli != cli:
         # Somebody began it with another program just now.
         host = wiring.host(seated.sitting.cli)
+    if wanted not in ("", seated.sitting.cli):
+        print(f"{ask.id} was begun in {seated.sitting.cli}, and goes on there.")
     left = _talked(store, who, host, seated)
     ask = left.ask
     if not ask.pending:
         return _tell_settled(ask, left.sitting)
     if left.sitting.end == FAILED:
-        print(f"{ask.id} is still waiting. Try again: gate continue {ask.id}")
-        print(f"Or answer without a session: gate answer {ask.id}")
-        raise GateError(left.sitting.trouble)
+        raise GateError(f"{left.sitting.trouble}\n{_ways_on(ask)}")
     if left.told_to_end:
         print(f"Not answered; {ask.id} is still waiting.")
         return NotAnsweredError.exit_code
@@ -84,6 +87,13 @@ def _cli(store: Store, ask: Ask, wanted: str) -> str:
     cli = wanted or settings.session_cli(os.environ)
     begun = conversation(ask.question.session, store.asks.sittings(ask.id), cli)
     return begun[0] if begun else cli
+
+
+def _ways_on(ask: Ask) -> str:
+    return (
+        f"{ask.id} is still waiting. Try again: gate continue {ask.id}; --with CLI takes another "
+        f"program\nOr answer without a session: gate answer {ask.id}"
+    )
 
 
 def _talked(store: Store, who: Caller, host: Host, seated: Seated) -> _Left:
@@ -109,8 +119,13 @@ def _talked(store: Store, who: Caller, host: Host, seated: Seated) -> _Left:
             briefs.mark(sitting.ask_id), sitting.started_at
         )
         talk = _talk(store, host, session, sitting.ask_id, sitting.started_at)
+        # Of a command nobody knows what was said in it.
+        said = bool(talk.said) if talk else store.monotonic() - began > _SOON_SECONDS
         if ended:
-            end, trouble = _end(ended, talk, store.monotonic() - began, sitting.cli)
+            end, trouble = _end(ended, talk, said, sitting.cli)
+        if end == FAILED and not said and not seated.goes_on:
+            # Nothing was begun, so whoever tries again may take another program.
+            sitting, session = sitting._replace(session=""), ""
         transcript = _transcript(talk) if seated.terms.capture_transcript else ""
         ask = rise(
             store, sitting, who, end, trouble=trouble, transcript=transcript, session=session
@@ -199,13 +214,14 @@ def _in_words(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{ceil(seconds)} seconds"
 
 
-def _end(ended: Ended, talk: Talk | None, seconds: float, cli: str) -> tuple[str, str]:
+def _end(ended: Ended, talk: Talk | None, said: bool, cli: str) -> tuple[str, str]:
     """How the sitting ended, and why if it failed."""
     if ended.why or ended.told:
         return ended.why or "left", ""
-    said = bool(talk.said) if talk else seconds > _SOON_SECONDS
     if talk and talk.trouble:
         return FAILED, f"{cli} could not talk: {talk.trouble}"
+    if ended.code in _INTERRUPTED:
+        return "left", ""
     if ended.code < 0:
         return FAILED, f"{cli} was ended by signal {-ended.code}"
     if ended.code and not said:
@@ -241,6 +257,8 @@ def _decide(store: Store, who: Caller, ask: Ask, host: Host) -> int:
     proposal = _proposal(store, ask, host)
     proposed = proposal and proposal.value
     done = prompts.prompt_for(store, who, ask, above=_quoted(proposal), proposed=proposed)
+    if not done and get(store, ask.id).pending:
+        print(f"To go on there: gate continue {ask.id}   Without it: gate answer {ask.id}")
     return 0 if done else NotAnsweredError.exit_code
 
 

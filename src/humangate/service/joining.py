@@ -55,9 +55,9 @@ def join(store: Store, crew: Crew, ask_id: str, caller: Caller) -> Joined:
     must_be_a_person(caller, "joins an agent's session")
     while True:
         ask = fall_due(store, asking.get(store, ask_id))
-        run = running.get(store, sessions.run_of(ask))
         if not ask.pending:
             raise AlreadySettledError(settled_sentence(ask))
+        run = running.get(store, sessions.run_of(ask))
         turns = store.runs.turns(run.id)
         seat = sessions.seat(ask, store.runs.calls(run.id), turns)
         if holder := store.runs.holder(seat.last.cli, seat.last.session):
