@@ -278,7 +278,7 @@ class _Instruction:
             prompt,
             kind,
             options=options,
-            context=signal.summary or None,
+            context=signal.beside or None,
             going_on=self._drive.crew.going_on(self._agent.origin(turn)),
         )
         open_ask(self._branch, self._agent.call, request, session)
