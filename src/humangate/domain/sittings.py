@@ -21,6 +21,19 @@ VIA = "session"
 GRACE_SECONDS = 60.0
 """What somebody is given to come to an end when the time of a session is up."""
 
+_COMES_OF_IT = {
+    "approval": "approve or reject",
+    "choice": "one of the options",
+    "text": "words",
+    "form": "a form filled in",
+}
+_ENDED = {
+    "left": "left",
+    "time": "its time was up",
+    "failed": "it failed",
+    "lost": "their gate continue died",
+    "stopped": "it was settled or stopped meanwhile",
+}
 _FOREVER_SECONDS = 1e9
 
 
@@ -134,3 +147,26 @@ def held(holder: Sitting, orphans: Sequence[int], now: datetime) -> str:
         f"{inert_line(holder.by, 80)} has this session open since {since} ({ago} ago), {where}, "
         f"or answer without it: gate answer {holder.ask_id}"
     )
+
+
+def facts(terms: Terms, folder: str) -> list[tuple[str, str]]:
+    """What people should know of a session before they open it, by name."""
+    told = [("Comes of it", _COMES_OF_IT[terms.answer]), ("Model", terms.model)]
+    told += [("Folder", terms.cwd or folder), ("More tools", terms.mcp_config)]
+    told.append(("Goes on with", terms.resume_session))
+    if terms.session_seconds is not None:
+        told.append(("Time", f"{age(terms.session_seconds)}, all sittings together"))
+    told.append(("Transcript", "what is said is kept" if terms.capture_transcript else ""))
+    if terms.max_attempts:
+        told.append(("Attempts", f"given up after {terms.max_attempts} that failed"))
+    return [(name, text) for name, text in told if text]
+
+
+def stay(sitting: Sitting, now: datetime) -> str:
+    """One sitting as a sentence: who, with what, for how long, and how it ended."""
+    lasted = age(((sitting.ended_at or now) - sitting.started_at).total_seconds())
+    who = f"{inert_line(sitting.by, 80)} with {inert_line(sitting.cli, 40)}"
+    if not sitting.ended_at:
+        return f"{who}, in it now, for {lasted}"
+    why = f": {inert_line(sitting.trouble, 200)}" if sitting.trouble else ""
+    return f"{who}, for {lasted}: {_ENDED[sitting.end]}{why}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from humangate.domain import sittings
 from humangate.domain.calls import shown
 from humangate.domain.display import SHOWN_CHARACTERS, age, frame, inert_line
 from humangate.domain.outcomes import answer_text
@@ -37,6 +38,7 @@ def ask_lines(
         head += f", the asker is {ask.confidence:.0%} sure"
     lines = [paint(head, "bold"), *_where(ask, width, paint), "", *frame(question.prompt, width)]
     lines += _options(ask, width) + _fields(ask, width) + _call(ask, width, paint)
+    lines += _session(store, ask, width, paint, most)
     if question.context is not None:
         context = question.context
         text = (
@@ -71,6 +73,24 @@ def _call(ask: Ask, width: int, paint: Paint) -> list[str]:
     head = paint(f"The call: {inert_line(call.tool, 60)}", "bold")
     remark = ["It says", *frame(call.remark, width)] if call.remark else []
     return ["", head, *frame(shown(call.input), width), *remark]
+
+
+def _session(store: Store, ask: Ask, width: int, paint: Paint, most: int | None) -> list[str]:
+    """What somebody lets themselves in for who opens it, and who has been there."""
+    terms = ask.question.session
+    if terms is None:
+        return []
+    told = sittings.facts(terms, ask.origin.cwd)
+    lines = ["", paint("The session", "bold")]
+    lines += [f"  {name}: {inert_line(text, max(20, width - 18))}" for name, text in told]
+    if terms.system_prompt:
+        lines += ["  The agent is told:", *frame(terms.system_prompt, width, "  │ ", most)]
+    stays = store.asks.sittings(ask.id)
+    lines += ["  Sittings:"] if stays else []
+    return lines + [
+        f"  {inert_line(f'{one.number}. {sittings.stay(one, store.now())}', max(20, width - 2))}"
+        for one in stays
+    ]
 
 
 def _options(ask: Ask, width: int) -> list[str]:
@@ -166,7 +186,7 @@ def recorded(ask: Ask, width: int) -> str:
         return f"Recorded. {ask.id} is not settled yet: it needs {ask.question.requirement}"
     chosen = (
         f": {inert_line(answer_text(ask, ask.value), max(20, width - 40))}"
-        if ask.question.kind == "choice"
+        if ask.question.answered_as == "choice"
         else ""
     )
     edited = " as edited" if ask.question.call and ask.value else ""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
+from humangate.domain import sittings
 from humangate.domain.asks import PRIORITIES
 from humangate.domain.calls import shown
 from humangate.domain.display import SHOWN_CHARACTERS, inert
@@ -114,6 +115,7 @@ def ask(visit: Visit, one: Ask) -> dict[str, Any]:
         "prompt": _long(question.prompt),
         "call_diff": diffs.of_call(question.call) if question.call else None,
         "call_input": shown(question.call.input) if question.call else "",
+        "session": _session(store, one),
         "context": _context(one),
         "words": _long(words.strip().removesuffix("Changes:").rstrip()),
         "words_open": words.count("\n") < _OPEN_LINES,
@@ -132,6 +134,19 @@ def ask(visit: Visit, one: Ask) -> dict[str, Any]:
         "uncounted": [_kept(one, a) for a in answers if a.outcome in ("late", "refused")],
         "trail": [_step(entry) for entry in store.audit.of_subject(one.id)],
     }
+
+
+def _session(store: Store, one: Ask) -> dict[str, Any]:
+    """How it is worked out with an agent, and who has been there."""
+    terms = one.question.session
+    if terms is None:
+        return {}
+    now = store.now()
+    stays = [
+        {"words": sittings.stay(stay, now), "said": stay.transcript[-SHOWN_CHARACTERS:]}
+        for stay in store.asks.sittings(one.id)
+    ]
+    return {"facts": sittings.facts(terms, one.origin.cwd), "stays": stays}
 
 
 def _of_run(one: Ask) -> tuple[int, str] | None:
