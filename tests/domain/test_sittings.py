@@ -97,7 +97,8 @@ def test_only_time_and_the_last_failure_settle_a_session_that_is_left():
     assert up.wakes == ("run:1/2",) and up.notices[0].kind == "settled"
     failed = ended(OPEN, 5, "failed", trouble="no claude")
     gave = asks.rise(ask, failed, "person:ada", given_up=True)
-    assert (gave.ask.status, gave.ask.settled_via) == ("cancelled", "failed")
+    assert gave.ask.status == "cancelled"
+    assert (gave.ask.settled_by, gave.ask.settled_via) == ("gate", "failed")
     assert "no claude" in gave.ask.note and gave.events[1].kind == "ask.cancelled"
     assert gave.wakes == ("run:1/2",) and gave.sitting == failed
     settled = ask._replace(status="answered", settled_at=NOW)

@@ -364,7 +364,9 @@ def rise(ask: Ask, sitting: Sitting, actor: str, *, given_up: bool) -> Change:
         return Change(ask._replace(version=ask.version + 1), (event,), sitting=sitting)
     if given_up:
         note = f"the last attempt failed: {sitting.trouble}"
-        after = _expire(ask, at, FAILED).ask._replace(status="cancelled", note=note)
+        after = _expire(ask, at, FAILED).ask._replace(
+            status="cancelled", note=note, settled_by="gate"
+        )
         told = {"note": note, "via": FAILED, "at": iso(at)}
         change = Change(after, (Event("ask.cancelled", ask.id, "gate", told),))
     else:
