@@ -8,6 +8,8 @@ import pytest
 from tests.faces.test_sessions_terminal import FLOW, Desk, pid_in
 from tests.joinable import Screen
 
+from humangate.domain.sittings import Terms
+
 
 @pytest.fixture
 def desk(world):
@@ -62,3 +64,17 @@ def test_a_session_that_cannot_be_had_is_closed_as_failed(desk):
     text = desk.world.ada.gate("ask", "Why?", "--no-wait").out.split()[0]
     refused = desk.world.ada.gate("cancel", text, "--failed")
     assert refused.code == 2 and "is no session" in refused.err
+
+
+@pytest.mark.proves("SES-139", "S0-19", "S0-103")
+def test_it_opens_where_its_asker_said(desk):
+    (desk.project / "inner").mkdir()
+    ask = desk.ask(Terms("text", cwd="inner"))
+    bob = Screen(desk.world.bob, "continue", ask.id, "--as", "bob", **desk.environ)
+    try:
+        pid_in(bob)
+        assert desk.around()["cwd"] == str(desk.project / "inner")
+        bob.type("exit\n")
+        bob.until("Your answer (Enter: not yet): ")
+    finally:
+        bob.close()

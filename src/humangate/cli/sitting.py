@@ -135,7 +135,7 @@ def _talked(store: Store, who: Caller, host: Host, seated: Seated) -> _Left:
 
 def _opening(store: Store, host: Host, seated: Seated) -> Opening:
     ask, sitting, terms = seated.ask, seated.sitting, seated.terms
-    cwd = terms.cwd or ask.origin.cwd or os.getcwd()
+    cwd = seated.cwd or os.getcwd()
     if not os.path.isdir(cwd):
         raise GateError(f"there is no folder {cwd} to open the session in")
     first = store.asks.sittings(ask.id)[0].started_at
@@ -154,7 +154,7 @@ def _opening(store: Store, host: Host, seated: Seated) -> Opening:
         papers=papers,
         model=terms.model,
         cwd=cwd,
-        mcp_config=os.path.join(cwd, terms.mcp_config) if terms.mcp_config else "",
+        mcp_config=seated.mcp_config,
         environ={"GATE_TURN": sitting.id, "GATE_SITTING": sitting.id, "GATE_ASK": ask.id},
         project=ask.origin.project or cwd,
     )
