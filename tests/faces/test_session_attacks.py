@@ -1,4 +1,4 @@
-"""Attacks on sessions: what was suggested is no answer, and what a person did is theirs alone."""
+"""Attacks on sessions and the TUI: what was suggested is no answer, and what was typed is not lost."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from tests.conftest import a_person
 from tests.faces.test_sessions_terminal import SCHEMA, TALKATIVE, Desk, pid_in
+from tests.faces.test_tui import lone_ask, play, waiting_run
+from tests.run_records import ask_of
+from textual.events import Paste
 
 from humangate import Approval, Gate
 from humangate.cli.attending import Attendant
@@ -168,3 +171,30 @@ def test_the_transcript_of_any_harness_is_kept_without_secrets(world):
     human.complete_interactive(ask_id, "completed", "done", said)
     kept = human.wait(ask_id).transcript
     assert "agent:" in kept and "hunter22" not in kept and "AKIA" not in kept
+
+
+@pytest.mark.proves("RUN-541", "LAW-6")
+def test_textuals_own_way_out_of_the_tui_keeps_what_was_typed(world):
+    ask = lone_ask(world.store, "Why?")
+
+    async def act(played):
+        await played.press("enter")
+        await played.until(f"{ask.id}: text")
+        played.app.post_message(Paste("typed just now"))
+        await played.press("ctrl+q")
+
+    play(world.store, act)
+    assert answering.draft(world.store, ask.id, a_person()) == "typed just now"
+
+
+@pytest.mark.proves("RUN-540")
+def test_no_number_of_asks_of_runs_hides_one_of_none(world):
+    run, _ = waiting_run(world.store)
+    for number in range(101):
+        ask_of(world.store, run.id, f"{number + 5}", "Urgent?", "text", priority="urgent")
+    lone_ask(world.store, "And what about me?")
+
+    async def look(played):
+        await played.until("And what about me?")
+
+    play(world.store, look)
