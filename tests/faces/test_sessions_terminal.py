@@ -273,6 +273,16 @@ def test_where_nothing_was_begun_another_program_can_be_taken(desk, opened, firs
     decide(ada, "")
 
 
+@pytest.mark.proves("SES-64")
+def test_the_inbox_tells_the_way_into_a_session(desk):
+    plain = desk.world.ask("Why?")
+    assert "gate continue" not in desk.world.ada.gate("inbox").out
+    assert desk.world.bob.gate("answer", plain, "so").code == 0
+    ask = desk.ask()
+    told = desk.world.ada.gate("inbox").out
+    assert f"Answer: gate answer {ask.id}   With an agent: gate continue {ask.id}   One" in told
+
+
 @pytest.mark.proves("SES-63")
 @pytest.mark.parametrize("words", ["cat", "sh -c 'trap \"exit 130\" INT; cat'"])
 def test_who_leaves_the_program_with_ctrl_c_decides_after_it(desk, opened, words):

@@ -19,6 +19,7 @@ from humangate.domain.display import inert
 from humangate.domain.rules import Scope
 from humangate.errors import GateError, InvalidAnswerError, UsageError
 from humangate.service import answering
+from humangate.terminal.asks import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -230,9 +231,8 @@ def _is_plain(field: dict[str, Any]) -> bool:
 
 def _field(name: str, field: dict[str, Any], required: bool, begin: Any) -> str:
     about = field.get("description") or field.get("title") or ""
-    kind = " or ".join(map(str, field["enum"])) if "enum" in field else str(field.get("type"))
     need = "" if required else ", optional"
-    label = short(f"{name} ({kind}{need}) {about}".rstrip()) + ": "
+    label = short(f"{name} ({kind_of(field)}{need}) {about}".rstrip()) + ": "
     if field.get("writeOnly"):
         from getpass import getpass
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from humangate.domain import sittings
 from humangate.domain.calls import shown
@@ -13,7 +13,7 @@ from humangate.domain.principals import TRUST
 from humangate.domain.runs import owner_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from humangate.domain.asks import Ask
@@ -116,11 +116,18 @@ def _fields(ask: Ask, width: int) -> list[str]:
     lines = ["", "The answer is JSON with:"]
     for name, field in fields.items():
         about = field if isinstance(field, dict) else {}
-        kind = about.get("enum") or about.get("type") or "anything"
         need = "" if name in schema.get("required", ()) else ", optional"
-        told = f"{name}: {kind}{need}. {about.get('description') or about.get('title') or ''}"
+        told = f"{name}: {kind_of(about)}{need}. {about.get('description') or about.get('title') or ''}"
         lines.append(f"  {inert_line(told, width - 2)}")
     return lines
+
+
+def kind_of(field: Mapping[str, Any]) -> str:
+    """What a field takes, as it is typed."""
+    if "enum" in field:
+        return " or ".join(map(str, field["enum"]))
+    kind = field.get("type") or "anything"
+    return "yes or no" if kind == "boolean" else str(kind)
 
 
 def _talk(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
