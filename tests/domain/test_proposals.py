@@ -239,7 +239,9 @@ def test_every_kind_of_outcome_is_asked_for_and_read_in_its_own_way():
             )
     assert len(set(told.values())) == 4
     assert "APPROVED or REJECTED" in told["approval"] and "- staging" in told["choice"]
-    assert 'exact JSON format:\n```json\n{"decision": <structured_response_here>}\n```' in told["form"]
+    assert (
+        'exact JSON format:\n```json\n{"decision": <structured_response_here>}\n```' in told["form"]
+    )
 
 
 @pytest.mark.proves("S0-71")
