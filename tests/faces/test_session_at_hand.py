@@ -78,3 +78,19 @@ def test_it_opens_where_its_asker_said(desk):
         bob.until("Your answer (Enter: not yet): ")
     finally:
         bob.close()
+
+
+@pytest.mark.proves("SES-141", "CLI-3")
+def test_a_session_is_asked_for_from_a_shell(desk):
+    (desk.project / "part.md").write_text("You help a DBA.", encoding="utf-8")
+    words = ("--session", "--kind", "approval", "--model", "opus", "--stay", "30m")
+    asker = desk.world.ada.start("ask", "Drop it?", *words, "--system-prompt", "part.md")
+    said = asker.stderr.readline()
+    assert said.startswith("Waiting for a person: gate continue a-")
+    ask = desk.store.asks.get(said.split()[-1])
+    assert ask.question.session == Terms("approval", "You help a DBA.", "opus", session_seconds=1800)
+    assert desk.world.bob.gate("answer", ask.id, "no", "--as", "bob").code == 0
+    out, _ = asker.communicate(timeout=30)
+    assert (asker.returncode, out.splitlines()[0]) == (10, "rejected")
+    refused = desk.world.ada.gate("ask", "Why?", "--stay", "5m")
+    assert refused.code == 2 and "for a --session" in refused.err
