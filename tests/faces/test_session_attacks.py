@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 from tests.conftest import a_person
@@ -49,6 +53,14 @@ def left(desk):
         one.close()
 
 
+def interrupt(screen):
+    """Ctrl+C; again where it came before readline listened for signals."""
+    while "Not answered" not in screen.seen:
+        screen.type("\x03")
+        with suppress(AssertionError):
+            screen.until("Not answered", seconds=3)
+
+
 def draft(desk, ask):
     return answering.draft(desk.store, ask.id, desk.caller_of("ada"))
 
@@ -90,7 +102,7 @@ def test_an_editor_that_is_left_as_it_was_sends_nothing(desk, left):
 def test_a_suggestion_is_nobodys_draft(desk, left):
     ask, ada = left({"port": 8080})
     ada.until("port (integer): 8080")
-    ada.type("\x03")
+    interrupt(ada)
     assert ada.end() == 130 and "What you typed is kept" not in ada.seen
     assert draft(desk, ask) == ""
 
@@ -198,3 +210,40 @@ def test_no_number_of_asks_of_runs_hides_one_of_none(world):
         await played.until("And what about me?")
 
     play(world.store, look)
+
+
+@pytest.mark.proves("SES-60")
+def test_a_terminal_that_is_not_ones_own_opens_no_session(desk):
+    ask, ada = desk.ask(), desk.world.ada
+    main, side = os.openpty()
+    opened = subprocess.Popen(
+        [sys.executable, "-m", "humangate", "continue", ask.id, "--as", "ada"],
+        env=ada.environ | desk.environ, cwd=ada.folder, stdin=side, stdout=side, stderr=side,
+        start_new_session=True,
+    )  # fmt: skip
+    assert opened.wait(20) == 2
+    assert b"there is no terminal here" in os.read(main, 10_000) and desk.sittings(ask) == []
+    os.close(main)
+    os.close(side)
+
+
+@pytest.mark.proves("SES-115")
+def test_papers_are_not_written_where_a_planted_link_leads(desk, tmp_path):
+    ask, elsewhere = desk.ask(), tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    os.mkdir(f"{desk.world.path}-sessions")
+    os.symlink(elsewhere, f"{desk.world.path}-sessions/{ask.id}")
+    ada = desk.opened(ask)
+    assert ada.end() == 1 and "leads elsewhere" in ada.seen
+    assert list(elsewhere.iterdir()) == [] and desk.sittings(ask) == [("person:ada", "failed")]
+    ada.close()
+
+
+@pytest.mark.proves("SES-53")
+def test_papers_that_cannot_be_written_are_a_failed_attempt(desk):
+    ask = desk.ask()
+    os.makedirs(f"{desk.world.path}-sessions/{ask.id}/prompt.md")
+    ada = desk.opened(ask)
+    assert ada.end() == 1 and "prompt.md" in ada.seen
+    assert desk.sittings(ask) == [("person:ada", "failed")]
+    ada.close()

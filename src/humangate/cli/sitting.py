@@ -112,7 +112,7 @@ def _talked(store: Store, who: Caller, host: Host, seated: Seated) -> _Left:
         told = bool(ended.told)
         # What the session leaves running would work on in it, beside the next who opens it.
         processes.end(ended.process, ("GATE_TURN", sitting.id))
-    except GateError as error:
+    except (GateError, OSError) as error:
         end, trouble = FAILED, str(error)
     finally:
         session = sitting.session or host.found_session(
@@ -175,7 +175,11 @@ def _write_papers(store: Store, seated: Seated) -> str:
     ask = seated.ask
     folder = wiring.session_papers(store.path, ask.id)
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    os.chmod(os.path.dirname(folder), 0o700)
+    for place in (os.path.dirname(folder), folder):
+        # The agent may read all there without asking, and we write there.
+        if os.path.islink(place):
+            raise GateError(f"{place} leads elsewhere, and is none of ours: remove it")
+        os.chmod(place, 0o700)
     brief = briefs.brief(ask.question, folder)
     texts = {briefs.PROMPT_FILE: brief.prompt, "system.md": seated.terms.system_prompt}
     texts |= {brief.context_file: brief.context} if brief.context_file else {}
