@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -22,11 +23,13 @@ from humangate.cli.attending import Attendant
 from humangate.domain.asks import Origin
 from humangate.domain.sittings import GRACE_SECONDS, Terms
 from humangate.errors import AlreadySettledError, GateError, RefusedError
-from humangate.service import answering, asking, sitting
+from humangate.service import answering, asking, sitting, waiting
 from humangate.service.asking import Request
 from humangate.testing import FakeClock, MemoryStore
 
 NESTED = {"type": "object", "properties": {"port": {"type": "object"}}, "required": ["port"]}
+# A program whose talk tells since when it was asked for.
+SINCE = TALKATIVE.replace("lambda *_: Talk(said)", "lambda *g: Talk([Said('agent', str(g[-1]))])")
 SEND = "This is what was suggested. Type yes to send it (Enter: not yet): "
 
 
@@ -247,3 +250,38 @@ def test_papers_that_cannot_be_written_are_a_failed_attempt(desk):
     assert ada.end() == 1 and "prompt.md" in ada.seen
     assert desk.sittings(ask) == [("person:ada", "failed")]
     ada.close()
+
+
+@pytest.mark.proves("SES-116", "SES-58")
+def test_what_was_said_before_a_kill_stands_in_the_transcript_of_who_comes_next(desk):
+    ask = desk.ask(Terms("text", capture_transcript=True))
+    killed = desk.opened(ask, gate=SINCE)
+    pid_in(killed)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.end()
+    for _ in range(2):
+        ada = desk.opened(ask, gate=SINCE)
+        pid_in(ada)
+        ada.type("exit\n")
+        ada.until("Your answer (Enter: not yet): ")
+        ada.type("\n")
+        assert ada.end() == 11
+        ada.close()
+    killed.close()
+    lost, came, again = desk.store.asks.sittings(ask.id)
+    assert (lost.end, lost.transcript) == ("lost", "")
+    assert came.transcript == f"agent: {lost.started_at}"
+    assert again.transcript == f"agent: {again.started_at}", "that was told before"
+
+
+@pytest.mark.proves("SES-124")
+def test_a_clock_that_was_set_back_gives_nobody_time():
+    clock = FakeClock()
+    store, ada = MemoryStore(clock), a_person("ada")
+    request = Request("Good?", "session", session=Terms("approval", session_seconds=100))
+    ask = asking.ask(store, request, Origin(), ada).ask
+    seated = sitting.sit(store, ask.id, ada, "claude", "s1")
+    clock.jump(-3600)
+    sitting.rise(store, seated.sitting, ada, "left")
+    assert waiting.outcome(store, store.asks.get(ask.id), None).duration_ms == 0
+    assert sitting.sit(store, ask.id, ada, "claude", "s1").seconds_left == 100

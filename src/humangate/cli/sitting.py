@@ -18,7 +18,7 @@ from humangate.domain.asks import settled_sentence
 from humangate.domain.display import frame, inert_line
 from humangate.domain.explaining import redact
 from humangate.domain.proposals import PERSON
-from humangate.domain.sittings import FAILED, GRACE_SECONDS, VIA, conversation
+from humangate.domain.sittings import FAILED, GRACE_SECONDS, VIA, conversation, untold_since
 from humangate.doors.driver import Opening
 from humangate.errors import (
     AlreadySettledError,
@@ -126,7 +126,10 @@ def _talked(store: Store, who: Caller, host: Host, seated: Seated) -> _Left:
         if end == FAILED and not said and not seated.goes_on:
             # Nothing was begun, so whoever tries again may take another program.
             sitting, session = sitting._replace(session=""), ""
-        transcript = _transcript(talk) if seated.terms.capture_transcript else ""
+        transcript = ""
+        if seated.terms.capture_transcript:
+            since = untold_since(store.asks.sittings(sitting.ask_id))
+            transcript = _transcript(_talk(store, host, session, sitting.ask_id, since))
         ask = rise(
             store, sitting, who, end, trouble=trouble, transcript=transcript, session=session
         )

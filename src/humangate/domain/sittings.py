@@ -105,9 +105,24 @@ def make_terms(terms: Terms) -> Terms:
 
 
 def seconds_used(sittings: Sequence[Sitting], now: datetime) -> float:
-    """How long people have been in the session so far; of one who died in it nobody knows."""
+    """How long people have been in the session so far; of one who died in it nobody knows.
+
+    Nobody was in it for less than no time, however the clock was set meanwhile.
+    """
     known = [one for one in sittings if one.end != "lost"]
-    return sum((((one.ended_at or now) - one.started_at).total_seconds() for one in known), 0.0)
+    lasted = (((one.ended_at or now) - one.started_at).total_seconds() for one in known)
+    return sum((max(0.0, seconds) for seconds in lasted), 0.0)
+
+
+def untold_since(sittings: Sequence[Sitting]) -> datetime:
+    """Since when what was said stands in no transcript: the last, or who died just before it."""
+    *earlier, last = sittings
+    since = last.started_at
+    for one in reversed(earlier):
+        if one.end != "lost":
+            break
+        since = one.started_at
+    return since
 
 
 def seconds_left(terms: Terms, sittings: Sequence[Sitting], now: datetime) -> float | None:
