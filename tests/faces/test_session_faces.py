@@ -61,6 +61,39 @@ def test_gate_show_tells_what_a_session_is_about_and_who_was_in_it(world):
     )
 
 
+@pytest.mark.proves("SES-65")
+def test_whoever_died_in_a_session_is_not_shown_in_it(world, inbox):
+    for store, look in (
+        (world.store, lambda ask: world.ada.gate("show", ask.id).out),
+        (inbox.store, lambda ask: text_of(inbox.browser().get(f"/asks/{ask.id}").text)),
+    ):
+        ask = asked(store)
+        sitting.sit(store, ask.id, a_person("bob"), "claude", "s1")
+        assert "in it now" in look(ask)
+        with store.transaction():
+            store.connection.write("UPDATE sittings SET process = ?", ("before/1/1",))
+        assert "person:bob with claude, for 0s: their gate continue died" in look(ask)
+
+
+@pytest.mark.proves("SES-66")
+def test_a_session_that_failed_is_called_so_and_offers_no_way_in(world, inbox):
+    for store, look in (
+        (world.store, lambda ask: world.ada.gate("show", ask.id).out),
+        (inbox.store, lambda ask: text_of(inbox.browser().get(f"/asks/{ask.id}").text)),
+    ):
+        ask = asked(store)
+        sitting.fail(store, ask.id, a_person("bob"), "no login")
+        shown = look(ask)
+        assert (
+            "Failed" in shown
+            and "given up by " in shown
+            and "via failed" not in shown.lower().split("audit trail")[0]
+        )
+        assert "gate continue" not in shown
+    listed = world.ada.gate("history").out
+    assert "failed" in listed and "cancelled" not in listed
+
+
 @pytest.mark.proves("SES-105", "SES-107")
 def test_an_ask_without_a_session_has_none_of_it(world):
     shown = world.ada.gate("show", world.ask("--kind", "text", "Which?"))

@@ -94,8 +94,10 @@ def test_the_session_of_who_died_is_free_again_once_all_of_it_is_gone(store):
     try:
         with pytest.raises(RefusedError, match=f"process {orphan.pid} of it lives"):
             sit(store, ask, BOB)
+        assert [one.end for one in sitting.stays(store, ask.id)] == [""]
     finally:
         orphan.communicate(b"\n")
+    assert [one.end for one in sitting.stays(store, ask.id)] == ["lost"]
     again = sit(store, ask, BOB)
     assert again.goes_on and [s.end for s in store.asks.sittings(ask.id)] == ["lost", ""]
 

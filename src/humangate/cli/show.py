@@ -21,6 +21,7 @@ from humangate.domain.documents import (
 from humangate.domain.outcomes import answer_text
 from humangate.service.asking import MOST_DIGITS, look_up
 from humangate.service.conversing import nobody_replies
+from humangate.service.sitting import stays
 from humangate.service.sweeping import fall_due
 
 if TYPE_CHECKING:
@@ -84,6 +85,6 @@ def _document(store: Store, ask: Ask) -> dict[str, object]:
     return ask_document(ask) | {
         "messages": [message_document(one) for one in store.asks.messages(ask.id)],
         "answers": [answer_document(one) for one in store.asks.answers(ask.id)],
-        "sittings": [sitting_document(one) for one in store.asks.sittings(ask.id)],
+        "sittings": [sitting_document(one) for one in stays(store, ask.id)],
         "audit": [entry_document(one) for one in store.audit.of_subject(ask.id)],
     }

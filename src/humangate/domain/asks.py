@@ -279,6 +279,13 @@ def settled_sentence(ask: Ask) -> str:
     return f"{ask.id} timed out at {when}"
 
 
+def settled_word(ask: Ask) -> str:
+    """How it was settled, in a word or two."""
+    if ask.status == "cancelled" and ask.settled_via == FAILED:
+        return FAILED
+    return ask.decision or ask.status.replace("_", " ")
+
+
 def wakes(ask: Ask) -> tuple[str, ...]:
     return (ask.origin.owner,) if ask.origin.owner else ()
 

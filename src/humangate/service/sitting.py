@@ -108,6 +108,20 @@ def _close_if_left(store: Store, ask: Ask, holder: Sitting) -> None:
     store.asks.change(asks.rise(ask, lost, "gate", given_up=False), ask.version)
 
 
+def stays(store: Store, ask_id: str) -> list[Sitting]:
+    """Every stay in a session; one whose process died is lost, though nobody has closed it yet."""
+    found = store.asks.sittings(ask_id)
+    return [
+        one if one.ended_at or _is_held(one) else one._replace(ended_at=store.now(), end="lost")
+        for one in found
+    ]
+
+
+def _is_held(sitting: Sitting) -> bool:
+    lives = processes.lives(processes.parse(sitting.process))
+    return lives or bool(processes.marked(("GATE_TURN", sitting.id)))
+
+
 def _must_be_free(store: Store, ask: Ask, cli: str, session: str) -> None:
     """A conversation has one holder, be it through another ask or the agent of a run."""
     if other := store.asks.holder(cli, session):

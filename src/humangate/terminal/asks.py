@@ -10,7 +10,7 @@ from humangate.domain.calls import shown
 from humangate.domain.display import SHOWN_CHARACTERS, age, frame, inert_line
 from humangate.domain.outcomes import answer_text
 from humangate.domain.principals import TRUST
-from humangate.domain.runs import owner_in_words
+from humangate.domain.owners import owner_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

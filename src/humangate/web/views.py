@@ -18,7 +18,7 @@ from humangate.domain.grouping import alike, groups
 from humangate.domain.outcomes import answer_text
 from humangate.domain.principals import TRUST
 from humangate.domain.requirements import why_not
-from humangate.domain.runs import run_of
+from humangate.domain.owners import run_of
 from humangate.domain.sessions import path_of
 from humangate.web import diffs, markdown
 
