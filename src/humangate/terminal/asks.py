@@ -6,11 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from humangate.domain import sittings
+from humangate.domain.asks import settled_word
 from humangate.domain.calls import shown
 from humangate.domain.display import SHOWN_CHARACTERS, age, frame, inert_line
 from humangate.domain.outcomes import answer_text
-from humangate.domain.principals import TRUST
 from humangate.domain.owners import owner_in_words
+from humangate.domain.principals import TRUST
+from humangate.domain.sittings import FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -85,7 +87,10 @@ def _session(store: Store, ask: Ask, width: int, paint: Paint, most: int | None)
     lines += [f"  {name}: {inert_line(text, max(20, width - 18))}" for name, text in told]
     if terms.system_prompt:
         lines += ["  The agent is told:", *frame(terms.system_prompt, width, "  │ ", most)]
-    stays = store.asks.sittings(ask.id)
+    # Imported here: most asks are no sessions, and commands that list them load this, too.
+    from humangate.service.sitting import stays as stays_of
+
+    stays = stays_of(store, ask.id)
     lines += ["  Sittings:"] if stays else []
     return lines + [
         f"  {inert_line(f'{one.number}. {sittings.stay(one, store.now())}', max(20, width - 2))}"
@@ -174,9 +179,11 @@ def _settlement(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
     if settling and ask.settled_by.startswith("person:") and not settling[0].verified:
         by += " (claimed)"
     at = f"{ask.settled_at:%Y-%m-%d %H:%M:%S} UTC" if ask.settled_at else ""
-    word = ask.decision or ask.status.replace("_", " ")
+    word = settled_word(ask)
     colour = {"approved": "green", "rejected": "red", "answered": "green"}.get(word, "yellow")
     via = f" via {ask.settled_via}" if by else ""
+    if word == FAILED:
+        by, via = f", given up{by}" if by else "", ""
     lines = [paint(f"{word.capitalize()}{by}{via} at {at}", colour)]
     if ask.value is not None:
         if ask.question.call:

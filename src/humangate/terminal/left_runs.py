@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humangate.domain.runs import run_of
+from humangate.domain.owners import run_of
 
 if TYPE_CHECKING:
     from humangate.domain.asks import Ask

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from humangate.domain import sessions
 from humangate.domain.display import age, inert_line
-from humangate.domain.runs import run_of
+from humangate.domain.owners import run_of
 from humangate.errors import GateError
 from humangate.terminal import runs as terminal
 from humangate.tui.following import paint

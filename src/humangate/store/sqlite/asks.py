@@ -12,8 +12,8 @@ from humangate.domain.answers import Answer
 from humangate.domain.asks import Ask, Change, Message, Origin, Question
 from humangate.domain.calls import Call
 from humangate.domain.deadlines import Deadlines, Escalation
+from humangate.domain.owners import run_of
 from humangate.domain.requirements import ANYBODY, Requirement
-from humangate.domain.runs import run_of
 from humangate.domain.sittings import Sitting, Terms
 from humangate.doors.results import Conflict, Done, Result
 from humangate.store.sqlite.queries import load
