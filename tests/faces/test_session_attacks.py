@@ -22,6 +22,7 @@ from humangate import Approval, Gate
 from humangate.cli.attending import Attendant
 from humangate.domain.asks import Origin
 from humangate.domain.sittings import GRACE_SECONDS, Terms
+from humangate.drivers import logs
 from humangate.errors import AlreadySettledError, GateError, RefusedError
 from humangate.service import answering, asking, sitting, waiting
 from humangate.service.asking import Request
@@ -285,3 +286,15 @@ def test_a_clock_that_was_set_back_gives_nobody_time():
     sitting.rise(store, seated.sitting, ada, "left")
     assert waiting.outcome(store, store.asks.get(ask.id), None).duration_ms == 0
     assert sitting.sit(store, ask.id, ada, "claude", "s1").seconds_left == 100
+
+
+@pytest.mark.proves("SES-84")
+@pytest.mark.parametrize("cli", ["claude", "codex"])
+def test_no_conversation_is_called_like_an_option(cli, tmp_path):
+    folders = {"claude": "projects/p", "codex": "sessions/2026/11/16"}
+    folder = tmp_path / folders[cli]
+    folder.mkdir(parents=True)
+    for name in ("--yolo", "yolo"):
+        (folder / (f"{name}.jsonl" if cli == "claude" else f"rollout-{name}.jsonl")).touch()
+    environ = {"CLAUDE_CONFIG_DIR": str(tmp_path), "CODEX_HOME": str(tmp_path)}
+    assert logs.find(cli, "yolo", environ) and not logs.find(cli, "--yolo", environ)

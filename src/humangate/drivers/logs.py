@@ -22,8 +22,8 @@ _NOT_TYPED = ("<bash-", "<command-", "<local-command-", "[Request interrupted by
 
 def find(cli: str, session: str, environ: Mapping[str, str]) -> str:
     """Where this session's log is, or nothing."""
-    # The id becomes part of a path.
-    if not session or not all(c.isalnum() or c in "-_" for c in session):
+    # The id becomes part of a path, and a word of a command line that must not be an option.
+    if not session[:1].isalnum() or not all(c.isalnum() or c in "-_" for c in session):
         return ""
     if cli == "claude":
         base = environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
