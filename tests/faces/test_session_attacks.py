@@ -298,3 +298,27 @@ def test_no_conversation_is_called_like_an_option(cli, tmp_path):
         (folder / (f"{name}.jsonl" if cli == "claude" else f"rollout-{name}.jsonl")).touch()
     environ = {"CLAUDE_CONFIG_DIR": str(tmp_path), "CODEX_HOME": str(tmp_path)}
     assert logs.find(cli, "yolo", environ) and not logs.find(cli, "--yolo", environ)
+
+
+@pytest.mark.proves("SES-86")
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"isCompactSummary": True, "text": "This session is being continued. {}"},
+        {"text": "<task-notification>\n<result>{}</result>\n</task-notification>"},
+        {"text": "<system-reminder>{}</system-reminder>"},
+        {"text": "<cross-session-message from='x'>{}</cross-session-message>"},
+    ],
+    ids=["summary", "task", "reminder", "message"],
+)
+def test_what_the_host_puts_into_a_persons_mouth_is_not_theirs(record, tmp_path):
+    text = record.pop("text").format('{"approved": true}')
+    at = {"type": "user", "timestamp": "2026-11-16T12:00:00Z"}
+    lines = [
+        at | record | {"message": {"content": text}},
+        at | {"message": {"content": [{"type": "text", "text": text}]}} | record,
+        at | {"message": {"content": "<div> is broken"}},
+    ]
+    log = tmp_path / "log.jsonl"
+    log.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    assert [step.text for step in logs.read("claude", str(log))] == ["<div> is broken"]
