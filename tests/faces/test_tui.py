@@ -15,6 +15,7 @@ from textual.widgets import Input, OptionList
 from humangate.cli.main import main
 from humangate.domain.asks import Origin
 from humangate.domain.runs import STATES
+from humangate.domain.sittings import Terms
 from humangate.errors import StoreTroubleError
 from humangate.service import answering, asking, enrolling, running
 from humangate.service.asking import Request
@@ -323,6 +324,23 @@ def test_what_needs_more_than_fields_is_handed_to_gate_answer(store, monkeypatch
     assert [words[1:] for words in handed[:3]] == [
         ["-P", "-m", "humangate", "answer", ask.id] for ask in asks
     ]
+
+
+@pytest.mark.proves("RUN-557")
+def test_a_session_is_opened_with_enter_and_answered_plainly_with_ctrl_t(store, monkeypatch):
+    ask = lone_ask(store, "Is it ready?", "session", session=Terms("approval"))
+    handed = []
+    monkeypatch.setattr(answering_screen, "hand_over", lambda _, __, words: handed.append(words))
+
+    async def act(played):
+        for key in ("enter", "ctrl+t"):
+            await played.press("enter")
+            await played.until("[Enter] gate continue", "[Ctrl+T] gate answer")
+            await played.press(key)
+            await played.until("Asks of no run")
+
+    play(store, act)
+    assert [words[-2:] for words in handed] == [["continue", ask.id], ["answer", ask.id]]
 
 
 @pytest.mark.proves("RUN-546")

@@ -121,7 +121,7 @@ class AnswerScreen(Following):
         in_words = self.focused is not None and self.focused.id == "words"
         more = [("Ctrl+T", "gate answer")]
         if needs_prompts(self._ask.question):
-            keys, more = [("Enter", f"gate {self._verb}")], []
+            keys, more = [("Enter", f"gate {self._verb}")], more if kind == "session" else []
         elif kind == "approval":
             keys = [("Enter", "Send" if in_words else "Next")]
         elif kind == "choice" and not several:
@@ -170,12 +170,12 @@ class AnswerScreen(Following):
     def on_key(self, event: Any) -> None:
         if event.key == "enter" and needs_prompts(self._ask.question):
             event.stop()
-            self.action_prompts()
+            self._hand_over(self._verb)
 
     def action_send(self) -> None:
         question, words = self._ask.question, self._words()
         if needs_prompts(question):
-            self.action_prompts()
+            self._hand_over(self._verb)
         elif question.kind == "approval":
             decision = self._fields.query_one("#decision", Input).value.strip()
             if decision.lower() in DECISIONS:
@@ -210,8 +210,11 @@ class AnswerScreen(Following):
         say(self.app, self.desk, sentence, trouble=True)
 
     def action_prompts(self) -> None:
+        self._hand_over("answer")
+
+    def _hand_over(self, verb: str) -> None:
         self.keep()
-        hand_over(self.app, self.desk, self.desk.gate(self._verb, self._ask.id))
+        hand_over(self.app, self.desk, self.desk.gate(verb, self._ask.id))
         self.dismiss()
 
     @property
