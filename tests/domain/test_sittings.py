@@ -74,13 +74,23 @@ def test_a_session_is_answered_by_what_comes_of_it():
 
 @pytest.mark.proves("SES-122", "S0-B28")
 def test_who_comes_is_left_time_by_a_soft_deadline_only():
-    sat = asks.sit(an_ask(expires=60), OPEN, ADA, 3600)
+    sat = asks.sit(an_ask(expires=60), OPEN._replace(expires_at=later(60)), ADA, 3600)
     assert sat.ask.deadlines.expires_at == later(3600) and sat.ask.version == 2
     assert sat.events[0][:3] == ("session.opened", "a-222", "person:ada")
     assert asks.sit(an_ask(expires=9000), OPEN, ADA, 3600).ask.deadlines.expires_at == later(9000)
     assert asks.sit(an_ask(), OPEN, ADA, 3600).ask.deadlines.expires_at is None
     hard = deadlines.start(NOW, 60, hard=True)
     assert deadlines.stay(hard, NOW, 3600) == hard
+    assert deadlines.go_away(hard, later(5), NOW) == hard
+    # Who leaves again leaves the deadline as it was, but for two minutes in which to answer.
+    gone = asks.rise(sat.ask, ended(sat.sitting, 5), "person:ada", given_up=False)
+    assert gone.ask.deadlines.expires_at == later(125)
+    long = asks.sit(an_ask(expires=600), OPEN._replace(expires_at=later(600)), ADA, 3600)
+    left = asks.rise(long.ask, ended(long.sitting, 5), "person:ada", given_up=False)
+    assert left.ask.deadlines.expires_at == later(600)
+    free = asks.sit(an_ask(), OPEN, ADA, 3600)
+    after = asks.rise(free.ask, ended(free.sitting, 5), "person:ada", given_up=False)
+    assert after.ask.deadlines.expires_at is None
     settled = an_ask()._replace(status="answered", settled_at=NOW)
     with pytest.raises(AlreadySettledError):
         asks.sit(settled, OPEN, ADA, 1)

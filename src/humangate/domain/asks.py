@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.domain.audit import Event
-from humangate.domain.deadlines import NO_DEADLINES, Deadlines, escalate, hold, remind, stay
+from humangate.domain.deadlines import (
+    NO_DEADLINES,
+    Deadlines,
+    escalate,
+    go_away,
+    hold,
+    remind,
+    stay,
+)
 from humangate.domain.digests import canonical, digest
 from humangate.domain.requirements import ANYBODY, Requirement
 from humangate.domain.sittings import FAILED, VIA, Terms, make_terms
@@ -368,7 +376,9 @@ def rise(ask: Ask, sitting: Sitting, actor: str, *, given_up: bool) -> Change:
     at = sitting.ended_at
     assert at, "a sitting that was ended has an end"
     if not ask.pending or not (given_up or sitting.end == "time"):
-        return Change(ask._replace(version=ask.version + 1), (event,), sitting=sitting)
+        clock = go_away(ask.deadlines, sitting.expires_at, at)
+        after = ask._replace(deadlines=clock, version=ask.version + 1)
+        return Change(after, (event,), sitting=sitting)
     if given_up:
         note = f"the last attempt failed: {sitting.trouble}"
         after = _expire(ask, at, FAILED).ask._replace(

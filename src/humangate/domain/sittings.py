@@ -80,6 +80,8 @@ class Sitting(NamedTuple):
     trouble: str = ""
     """Why it failed."""
     transcript: str = ""
+    expires_at: datetime | None = None
+    """When the ask would have expired, had they not come."""
 
     @property
     def conversation(self) -> str:

@@ -80,6 +80,7 @@ def sit(store: Store, ask_id: str, caller: Caller, cli: str, session: str) -> Se
             session=session,
             process=str(processes.me()),
             started_at=now,
+            expires_at=ask.deadlines.expires_at,
         )
         seconds = GRACE_SECONDS + (_MAY_STAY_SECONDS if left is None else left)
         change = asks.sit(ask, new, caller, seconds)

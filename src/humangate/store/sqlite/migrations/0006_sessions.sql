@@ -16,6 +16,7 @@ CREATE TABLE sittings (
     "end" TEXT NOT NULL CHECK ("end" IN ('', 'left', 'time', 'failed', 'lost', 'stopped')),
     trouble TEXT NOT NULL,
     transcript TEXT NOT NULL,
+    expires_at TEXT,
     UNIQUE (ask_id, number)
 ) STRICT;
 
