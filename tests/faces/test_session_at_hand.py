@@ -88,7 +88,9 @@ def test_a_session_is_asked_for_from_a_shell(desk):
     said = asker.stderr.readline()
     assert said.startswith("Waiting for a person: gate continue a-")
     ask = desk.store.asks.get(said.split()[-1])
-    assert ask.question.session == Terms("approval", "You help a DBA.", "opus", session_seconds=1800)
+    assert ask.question.session == Terms(
+        "approval", "You help a DBA.", "opus", session_seconds=1800
+    )
     assert desk.world.bob.gate("answer", ask.id, "no", "--as", "bob").code == 0
     out, _ = asker.communicate(timeout=30)
     assert (asker.returncode, out.splitlines()[0]) == (10, "rejected")
