@@ -7,6 +7,7 @@ BIN := .venv/bin
 setup: .venv/ready
 
 .venv/ready: pyproject.toml requirements.lock
+	@echo "Setting up in .venv; the first time this takes a minute …"
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .

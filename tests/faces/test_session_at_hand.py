@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
+from tests.conftest import a_person
 from tests.faces.test_sessions_terminal import FLOW, Desk, pid_in
 from tests.joinable import Screen
 
+from humangate import wiring
 from humangate.domain.sittings import Terms
+from humangate.service import asking
 
 
 @pytest.fixture
@@ -96,3 +100,18 @@ def test_a_session_is_asked_for_from_a_shell(desk):
     assert (asker.returncode, out.splitlines()[0]) == (10, "rejected")
     refused = desk.world.ada.gate("ask", "Why?", "--stay", "5m")
     assert refused.code == 2 and "for a --session" in refused.err
+
+
+@pytest.mark.proves("SES-142")
+def test_cleaning_removes_the_papers_of_sessions_that_are_settled(desk):
+    waiting, settled = desk.ask(), desk.ask(prompt="Another?")
+    asking.cancel(desk.store, settled.id, a_person("ada"), "")
+    folders = [Path(wiring.session_papers(desk.store.path, ask.id)) for ask in (waiting, settled)]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        (folder / "prompt.md").write_text("Q", encoding="utf-8")
+    assert "Would remove the papers" in desk.world.ada.gate("clean", "--dry-run").out
+    assert all(folder.exists() for folder in folders)
+    said = desk.world.ada.gate("clean").out
+    assert f"Removed the papers of {settled.id}" in said and waiting.id not in said
+    assert [folder.exists() for folder in folders] == [True, False]
