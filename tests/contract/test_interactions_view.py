@@ -130,7 +130,7 @@ def test_the_status_of_a_session_is_never_approved_by_its_end_alone(store, path,
     assert row(path, ask)["status"] == status
 
 
-@pytest.mark.proves("S0-38", "S0-B31")
+@pytest.mark.proves("S0-38", "S0-B31", "S0-P8")
 def test_an_older_store_gains_the_columns_and_keeps_what_it_holds(store, path):
     plain = asked(store, kind="text")
     answering.answer(store, plain.id, a_person(), Given("so"))

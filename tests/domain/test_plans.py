@@ -324,7 +324,7 @@ def test_the_status_tells_how_it_ended_and_the_outcome_what_was_decided(
     assert document["decision"] == (outcome if outcome != "answered" else None)
 
 
-@pytest.mark.proves("S0-79", "S0-80", "S0-B8")
+@pytest.mark.proves("S0-79", "S0-80", "S0-B8", "S0-P1")
 @given(st.text(min_size=1).filter(str.strip), st.text(), st.text())
 def test_a_session_is_well_formed_whatever_its_texts_hold(prompt, value, note):
     for more in ({}, answered(value=value, note=note)):

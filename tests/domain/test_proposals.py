@@ -217,7 +217,7 @@ def test_the_agent_never_speaks_for_the_person():
     assert propose(both, "approval") == Proposal("approved", PERSON, "APPROVED")
 
 
-@pytest.mark.proves("S0-B11", "S0-75", "S0-78")
+@pytest.mark.proves("S0-B11", "S0-25", "S0-75", "S0-78")
 def test_every_kind_of_outcome_is_asked_for_and_read_in_its_own_way():
     said = person('Decision: staging\n{"approved": true}')
     assert value(said) is None

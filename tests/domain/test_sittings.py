@@ -167,7 +167,7 @@ def test_what_came_of_a_session(status, via, decision, word):
         bool(result)
 
 
-@pytest.mark.proves("S0-29", "S0-28")
+@pytest.mark.proves("S0-29", "S0-28", "S0-41", "S0-110")
 def test_what_was_said_only_when_it_was_wanted():
     terms = Terms("choice", capture_transcript=True)
     ask = an_ask(terms=terms, options=("A", "Other…"))._replace(status="answered")

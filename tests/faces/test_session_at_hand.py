@@ -22,7 +22,7 @@ def desk(world):
     return made
 
 
-@pytest.mark.proves("SES-140", "S0-3")
+@pytest.mark.proves("SES-140", "S0-3", "S0-43")
 def test_whoever_runs_a_flow_at_a_terminal_opens_its_session_there(desk):
     ada = Screen(desk.world.ada, "run", "feature", "x", "--in-place", **desk.environ)
     try:

@@ -149,7 +149,7 @@ def decide(screen, word, prompt="yes or no (Enter: not yet): "):
 
 
 @pytest.mark.proves("SES-50", "S0-57", "S0-61", "S0-65", "S0-69", "S0-107", "S0-108", "S0-118")
-@pytest.mark.proves("S0-62", "S0-119", "LAW-3")
+@pytest.mark.proves("S0-45", "S0-62", "S0-119", "S0-P4", "LAW-3")
 def test_a_session_is_worked_out_in_the_terminal_and_decided_after_it(desk, opened):
     ask = desk.ask()
     waiter = desk.world.plain.start("wait", ask.id)

@@ -50,6 +50,7 @@ def only_ask(house):
 @pytest.mark.proves(
     "SES-135", "S0-3", "S0-13", "S0-17", "S0-32", "S0-90", "S0-92", "S0-B9", "S0-B10"
 )
+@pytest.mark.proves("S0-B33", "S0-P2")
 def test_a_flow_waits_for_a_session_and_gets_the_typed_value(each_house):
     house = each_house
     assert house.go(reviewed).state == "waiting_human"
@@ -142,7 +143,7 @@ def test_who_is_to_be_told_and_where_it_opens(house):
     assert house.answered("so").result == "so"
 
 
-@pytest.mark.proves("SES-139")
+@pytest.mark.proves("SES-139", "S0-53")
 def test_outside_of_a_flow_it_says_so():
     with pytest.raises(UsageError, match="inside a flow only"):
         ask_interactive("Q")
