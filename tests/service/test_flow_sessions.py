@@ -8,9 +8,12 @@ import pytest
 from tests.conftest import a_person
 from tests.flow_harness import each_house, house, real_house
 
-from humangate import Approval, UsageError, ask_interactive, flow
+from humangate import Approval, UsageError, ask, ask_interactive, flow
+from humangate.domain.digests import digest
 from humangate.domain.sittings import Terms
 from humangate.service import asking, running, sitting
+from humangate.service.asking import Request
+from humangate.service.journalling import jsoned
 from humangate.shapes import Selection, Structured
 
 __all__ = ["each_house", "house", "real_house"]
@@ -147,3 +150,15 @@ def test_who_is_to_be_told_and_where_it_opens(house):
 def test_outside_of_a_flow_it_says_so():
     with pytest.raises(UsageError, match="inside a flow only"):
         ask_interactive("Q")
+
+
+@pytest.mark.proves("SES-139", "LAW-5")
+def test_a_journal_that_was_begun_before_there_were_sessions_still_fits(house):
+    @flow
+    def plain(prompt):
+        return ask("Which one?").value
+
+    house.go(plain)
+    before = Request("Which one?")._asdict()
+    del before["session"]
+    assert house.calls()["1"].digest == digest(jsoned(before))

@@ -8,10 +8,12 @@ import sys
 import pytest
 
 from humangate import processes
+from humangate.domain import asks
 from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
 from humangate.domain.principals import Caller, Sighting, person
 from humangate.domain.sittings import Terms
+from humangate.doors.results import Conflict, Done
 from humangate.errors import (
     AgentRefusedError,
     AlreadySettledError,
@@ -217,3 +219,15 @@ def test_a_session_that_is_settled_elsewhere_can_be_left(store):
     answering.answer(store, ask.id, BOB, Given("yes"))
     after = sitting.rise(store, seated.sitting, ADA, "stopped")
     assert (after.status, after.settled_by) == ("answered", "person:bob")
+
+
+@pytest.mark.proves("SES-129", "LAW-2")
+def test_of_two_who_take_one_conversation_at_the_same_moment_one_gets_it(store):
+    one, other = asked(store), asked(store, Terms("text"))
+    held = sit(store, one).sitting
+    late = held._replace(id="t-late", ask_id=other.id)
+    change = asks.sit(other, late, BOB, 60)
+    assert isinstance(store.asks.change(change, other.version), Conflict)
+    assert store.asks.sittings(other.id) == [] and store.asks.holder("claude", "s1") == held
+    unknown = held._replace(id="t-none", ask_id=other.id, session="")
+    assert isinstance(store.asks.change(asks.sit(other, unknown, BOB, 60), other.version), Done)
