@@ -91,8 +91,13 @@ def test_the_session_of_who_died_is_free_again_once_all_of_it_is_gone(store):
         held = store.asks.sittings(ask.id)[0]
     assert held.process == dead
     orphan = subprocess.Popen(
-        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env={"GATE_TURN": held.id}
+        [sys.executable, "-c", "print(flush=True); input()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={"GATE_TURN": held.id},
     )
+    # While a program is being loaded, nobody sees what stands around it.
+    orphan.stdout.readline()
     try:
         with pytest.raises(RefusedError, match=f"process {orphan.pid} of it lives"):
             sit(store, ask, BOB)
