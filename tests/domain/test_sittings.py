@@ -177,3 +177,15 @@ def test_what_was_said_only_when_it_was_wanted():
     form = an_ask("form", schema={})._replace(status="answered")
     nobody = outcomes.outcome(form, {"a": 1})
     assert (nobody.response, nobody.duration_ms, nobody.session_id) == ({"a": 1}, 0, "")
+
+
+@pytest.mark.proves("SES-125", "S0-117")
+def test_the_words_of_killed_sittings_stand_in_the_next_transcript():
+    first = ended(OPEN, 5)
+    lost = ended(OPEN._replace(started_at=later(10)), 20, "lost")
+    again = ended(OPEN._replace(started_at=later(30)), 40, "lost")
+    now = OPEN._replace(started_at=later(50))
+    assert sittings.untold_since([first]) == NOW
+    assert sittings.untold_since([first, now]) == later(50)
+    assert sittings.untold_since([first, lost, again, now]) == later(10)
+    assert sittings.untold_since([lost, now]) == later(10)
