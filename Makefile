@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup run test check unit unit-one unit-two unit-three unit-four lint docs pictures bench crash slow mutate lock system clean
+.PHONY: setup run test check unit unit-one unit-two unit-three lint docs pictures bench crash slow mutate lock system clean
 
 setup: .venv/ready
 
@@ -26,26 +26,23 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# In four parts at once, for most of them wait most of the time. What is measured is reached by
-# two of them alone.
+# In three parts at once, for most of them wait most of the time.
 unit: setup
 	rm -f .coverage .coverage.*
-	$(MAKE) -j4 -Oline unit-one unit-two unit-three unit-four
+	$(MAKE) -j3 -Oline unit-one unit-two unit-three
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage report --include='src/humangate/domain/*' --fail-under=100
 	$(BIN)/coverage report --include='src/humangate/service/*' --fail-under=95
 
 unit-one:
-	$(BIN)/pytest tests/agents
+	$(BIN)/coverage run --data-file=.coverage.one -m pytest tests/faces
 
 unit-two:
-	$(BIN)/coverage run --data-file=.coverage.two -m pytest tests/faces
+	$(BIN)/coverage run --data-file=.coverage.two -m pytest tests/test_requirements.py tests/contract tests/domain tests/service
+	$(BIN)/pytest tests/agents
 
 unit-three:
-	$(BIN)/pytest tests/crash tests/security
-
-unit-four:
-	$(BIN)/coverage run --data-file=.coverage.four -m pytest tests/test_requirements.py tests/contract tests/domain tests/service tests/journeys
+	$(BIN)/pytest tests/crash tests/security tests/journeys
 
 # Programs some tests need. Where they cannot be installed, those tests skip and say so.
 system:
