@@ -110,7 +110,7 @@ def test_gated_calls_that_come_at_once_are_decided_in_any_order(house, claude, o
 @pytest.mark.proves("AGT-84")
 def test_what_nobody_decides_in_time_is_denied(house):
     house.install("claude")
-    house.change_settings(lambda text: text.replace("86400", "3"))
+    house.change_settings(lambda text: text.replace("86400", "8"))
     agent = house.run_claude([TOUCH, text("done")])
     (ask,) = house.asked()
     agent.result()
