@@ -19,7 +19,7 @@ from humangate.service.journalling import Parked, current
 from humangate.shapes import schema_of, shaped
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from humangate.domain.outcomes import Outcome
     from humangate.domain.phase_records import PhaseEvent
@@ -47,22 +47,19 @@ class Plan:
             _must_have_schema(phase)
 
     def fresh(self) -> Any:
-        made = self.state() if callable(self.state) else copy.deepcopy(self.state)
-        made = {} if made is None else made
+        what = f"the state of {self.name!r}"
+        made = _called(what, self.state) if callable(self.state) else self.state
+        # What it is made of may be shared with every other one: a default, or a list of the module's.
+        made = {} if made is None else copy.deepcopy(made)
         try:
             known = made if isinstance(made, dict) else schema_of(type(made)).get("properties", {})
             self._must_fit(made, "the state")
         except GateError as error:
             raise UsageError(
-                f"the state of {self.name!r} is a dict, dataclass, NamedTuple or pydantic model of "
-                f"what JSON can hold: {error}"
+                f"{what} is a dict, dataclass, NamedTuple or pydantic model of what JSON can hold: "
+                f"{error}"
             ) from error
-        taken = [field for field in known if field in OURS]
-        if taken:
-            raise UsageError(
-                f"the state of {self.name!r} has a field {taken[0]!r}, which is the name of what "
-                "people answer: call it otherwise"
-            )
+        _must_not_be_ours(known, what)
         return made
 
     def _must_fit(self, state: Any, what: str) -> Any:
@@ -86,6 +83,8 @@ class Plan:
         if type(made) is not type(state):
             raise UsageError(f"{what} returned {made!r} and not a {type(state).__name__}")
         self._must_fit(made, f"what {what} made of the state")
+        if isinstance(made, dict):
+            _must_not_be_ours(made, f"what {what} made of the state")
         return made
 
     def target(self, phase: Phase, state: State[Any], output: Any) -> Phase:
@@ -277,7 +276,8 @@ def _returned(phase: Phase, view: State[Any], item: tuple[Any, ...]) -> Any:
 
 
 def _output(phase: Phase, raw: Any) -> Any:
-    """The output of an agent as the workflow's functions get it."""
+    """The output of an agent as the workflow's functions get it: a copy, for the record stays."""
+    raw = copy.deepcopy(raw)
     if not isinstance(phase.agent, str):
         return raw if phase.returns is None else shaped(phase.returns, raw)
     signal: Signal = raw
@@ -285,6 +285,15 @@ def _output(phase: Phase, raw: Any) -> Any:
         why = signal.reason or signal.said or "no reason given"
         return _Refusal(f"{named(phase.name)}: {phase.agent} reported {signal.status}: {why}")
     return signal if phase.returns is None else shaped(phase.returns, signal.value)
+
+
+def _must_not_be_ours(fields: Iterable[str], what: str) -> None:
+    for field in fields:
+        if field in OURS:
+            raise UsageError(
+                f"{what} has a field {field!r}, which is the name of what people answer: call it "
+                "otherwise"
+            )
 
 
 def _must_have_schema(phase: Phase) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 import threading
@@ -197,7 +198,8 @@ class Performance:
             return
         self._told.add(event.key)
         try:
-            self._observer(event)
+            # A copy: whoever looks on may do with it what they like, and the run has its own.
+            self._observer(copy.deepcopy(event))
         except Exception as error:
             self._say(f"the observer raised {type(error).__name__}: {error}")
 

@@ -1,0 +1,102 @@
+"""Workflows of phases whose functions, handlers and onlookers do what they should not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pytest
+from tests.flow_harness import house
+
+from humangate import HumanInput, Phase, UsageError, Workflow
+from humangate.testing import MemoryStore, auto_approve
+
+__all__ = ["house"]
+
+GO = HumanInput("Go?", "approval")
+
+
+def end(agent=lambda state: state.data):
+    return Phase("end", agent=agent, human=GO, terminal=True)
+
+
+# What is shared
+
+
+class Shared(NamedTuple):
+    plan: list[str] = []  # noqa: RUF012 - the mistake that this is about
+
+
+PLAN = {"plan": []}
+
+
+@pytest.mark.proves("PHASE-40", "PHASE-19")
+@pytest.mark.parametrize("state", [Shared, lambda: PLAN])
+def test_no_two_states_share_what_they_are_made_of(house, state):
+    def update(state, output):
+        (state.plan if isinstance(state, Shared) else state["plan"]).append(output)
+
+    flow = Workflow("w", state, phases=[Phase("a", agent=lambda _: "x", update=update, human=GO, next="end"), end()])  # fmt: skip
+    house.go(flow)
+    house.answered("yes")
+    assert house.answered("yes").result["state"] == {"plan": ["x"]}
+    assert (Shared().plan, PLAN) == ([], {"plan": []})
+
+
+@pytest.mark.proves("PHASE-40", "PHASE-19")
+@pytest.mark.parametrize("returns", [None, {"type": "object"}])
+def test_an_output_that_functions_change_stays_as_it_was_recorded(house, returns):
+    def update(state, output):
+        output["n"] += 1
+        state["n"] = output["n"]
+
+    def human(_, output):
+        output["n"] += 1
+        return HumanInput(f"{output['n']}?", "approval")
+
+    flow = Workflow("w", {}, phases=[Phase("a", agent=lambda _: {"n": 1}, returns=returns, update=update, human=human, next="end"), end()])  # fmt: skip
+    assert house.go(flow).reason == "3?"
+    house.answered("yes")
+    over = house.answered("yes")
+    assert (over.state, over.result["state"]) == ("completed", {"n": 2})
+
+
+@pytest.mark.proves("PHASE-40", "PHASE-25")
+def test_an_observer_that_changes_what_it_is_told_changes_nothing_else():
+    def redacting(event):
+        event.data.clear()
+
+    def update(_, output):
+        return {"plan": output["plan"]}
+
+    flow = Workflow("w", {}, phases=[Phase("a", agent=lambda _: {"plan": 1}, update=update, human=GO, next="end"), end()])  # fmt: skip
+    seen = []
+    result = flow.run("go", auto_approve(), store=MemoryStore(), observer=redacting)
+    assert result.state == {"plan": 1}
+
+    def nested(event):
+        if isinstance(event.data.get("output"), dict):
+            seen.append(event.data["output"].pop("plan"))
+
+    assert flow.run("go", auto_approve(), store=MemoryStore(), observer=nested).output == {"plan": 1}  # fmt: skip
+    assert seen == [1, 1]
+
+
+# What is told when it is built, and when it runs
+
+
+@dataclass
+class Needy:
+    goal: str
+
+
+@pytest.mark.proves("PHASE-16")
+def test_a_state_that_cannot_be_made_says_so():
+    with pytest.raises(UsageError, match=r"the state of 'w' raised TypeError.*'goal'"):
+        Workflow("w", Needy, phases=[end()])
+
+
+@pytest.mark.proves("PHASE-16", "S1-B3")
+def test_no_update_brings_in_our_names(house):
+    flow = Workflow("w", {}, phases=[Phase("a", agent=lambda _: 1, update=lambda _s, _o: {"approved": True}, terminal=True)])  # fmt: skip
+    assert "has a field 'approved', which is the name of what people" in house.go(flow).reason
