@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate import flows
@@ -64,7 +63,7 @@ class Plan:
 
     def _must_fit(self, state: Any, what: str) -> Any:
         """The state as JSON, if it is what it says it is."""
-        told = plain(as_json(state))
+        told = _json_of(state, what)
         if not isinstance(state, dict):
             for where, why in faults(schema_of(type(state)), told):
                 raise UsageError(f"{what} does not fit {type(state).__name__}: {where} {why}")
@@ -156,8 +155,7 @@ class Journey:
         return f"gate resume {self._branch.drive.run.id} --from {self._branch.count}"
 
     def _each(self, phase: Phase) -> list[Any]:
-        assert phase.for_each, "it was looked at before"
-        items = list(_called(f"{named(phase.name)}: for_each", phase.for_each, self._view()))
+        items = _called(f"{named(phase.name)}: for_each", _items, phase, self._view())
         if not items:
             return []
         works = [lambda item=item: self._raw(phase, (item,)) for item in items]
@@ -174,11 +172,18 @@ class Journey:
         """What the journal keeps of an agent's work: JSON, or a role's signal."""
         view, agent = self._view(), phase.agent
         if not isinstance(agent, str):
-            work = partial(_returned, phase, view, item)
-            return flows.step(work, name=phase.name, dangerous=phase.dangerous)
+            # Its item stands in the record, so that no other one gets what came of it.
+            return flows.step(
+                lambda *_: _returned(phase, view, item),
+                *as_json(item),
+                name=phase.name,
+                dangerous=phase.dangerous,
+            )
         prompt = phase.prompt
         if callable(prompt):
             prompt = _called(f"{named(phase.name)}: prompt", prompt, view, *item)
+        if not isinstance(prompt, str):
+            raise UsageError(f"{named(phase.name)}: prompt returned {prompt!r}, no text")
         schema = None if phase.returns is None else schema_of(phase.returns)
         return flows.run(agent, prompt, returns=schema)
 
@@ -265,6 +270,16 @@ def _called(what: str, work: Callable[..., Any], *given: Any) -> Any:
         raise UsageError(f"{what} raised {type(error).__name__}: {error}") from error
 
 
+def _items(phase: Phase, view: State[Any]) -> list[Any]:
+    assert phase.for_each, "it was looked at before"
+    items = phase.for_each(view)
+    if isinstance(items, str):
+        raise TypeError(f"{items!r} is one text, and no list of items")
+    found = list(items)
+    _json_of(found, f"{named(phase.name)}: what for_each gave")
+    return found
+
+
 def _returned(phase: Phase, view: State[Any], item: tuple[Any, ...]) -> Any:
     """What a function in the place of an agent gives, as JSON that fits."""
     assert callable(phase.agent), "it was looked at before"
@@ -285,6 +300,13 @@ def _output(phase: Phase, raw: Any) -> Any:
         why = signal.reason or signal.said or "no reason given"
         return _Refusal(f"{named(phase.name)}: {phase.agent} reported {signal.status}: {why}")
     return signal if phase.returns is None else shaped(phase.returns, signal.value)
+
+
+def _json_of(value: Any, what: str) -> Any:
+    try:
+        return plain(as_json(value))
+    except (UsageError, RecursionError) as error:
+        raise UsageError(f"{what} is no JSON: {error}") from error
 
 
 def _must_not_be_ours(fields: Iterable[str], what: str) -> None:

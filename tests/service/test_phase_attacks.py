@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import pytest
-from tests.flow_harness import house
+from tests.flow_harness import Crash, done, house
 
 from humangate import HumanInput, Phase, UsageError, Workflow
 from humangate.testing import MemoryStore, auto_approve
@@ -100,3 +100,59 @@ def test_a_state_that_cannot_be_made_says_so():
 def test_no_update_brings_in_our_names(house):
     flow = Workflow("w", {}, phases=[Phase("a", agent=lambda _: 1, update=lambda _s, _o: {"approved": True}, terminal=True)])  # fmt: skip
     assert "has a field 'approved', which is the name of what people" in house.go(flow).reason
+
+
+@pytest.mark.proves("PHASE-17")
+@pytest.mark.parametrize("items", [None, 3, "abc", (1 / 0 for _ in "a"), [object()]])
+def test_what_are_no_items_names_its_phase(house, items):
+    flow = Workflow("w", phases=[Phase("a", agent=lambda _, item: item, for_each=lambda _: items, terminal=True)])  # fmt: skip
+    assert house.go(flow).reason.startswith("UsageError: phase 'a': ")
+
+
+@pytest.mark.proves("PHASE-17")
+def test_a_prompt_that_is_no_text_reaches_no_agent(house):
+    coder = house.agent("coder", done())
+    over = house.go(Workflow("w", phases=[Phase("a", agent="coder", prompt=lambda _: None, terminal=True)]))  # fmt: skip
+    assert over.reason == "UsageError: phase 'a': prompt returned None, no text"
+    assert coder.sent == []
+
+
+@pytest.mark.proves("PHASE-16", "PHASE-17")
+def test_a_state_that_is_no_json_any_more_says_who_made_it(house):
+    flow = Workflow("w", {}, phases=[Phase("a", agent=lambda _: 1, update=lambda _s, _o: {"x": float("nan")}, terminal=True)])  # fmt: skip
+    told = "UsageError: what phase 'a': update made of the state is no JSON: nan is not JSON"
+    assert house.go(flow).reason == told
+
+
+# Items
+
+
+@pytest.mark.proves("PHASE-41", "LAW-5")
+def test_what_came_of_one_item_is_not_taken_for_anothers(house):
+    orders, did = iter([["a", "b"], ["b", "a"]]), []
+
+    def agent(_, item):
+        did.append(item)
+        if item == "b":
+            raise Crash
+        return item
+
+    flow = Workflow("w", phases=[Phase("x", agent=agent, for_each=lambda _: next(orders), limit=1, terminal=True)])  # fmt: skip
+    house.start(flow)
+    house.crash()
+    over = house.drive()
+    assert (over.state, did) == ("stuck", ["a", "b"])
+    assert "step('x'), was made with other arguments before" in over.reason
+
+
+@pytest.mark.proves("PHASE-41", "LAW-5")
+def test_whoever_is_asked_whether_it_happened_sees_to_which_item(house):
+    def agent(_, item):
+        if item == "bob":
+            raise Crash
+
+    flow = Workflow("w", phases=[Phase("pay", agent=agent, for_each=lambda _: ["ann", "bob"], limit=1, dangerous=True, terminal=True)])  # fmt: skip
+    house.start(flow)
+    house.crash()
+    house.drive()
+    assert 'Its arguments: [["bob"],{}]' in house.ask().going_on
