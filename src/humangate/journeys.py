@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate import flows
@@ -204,13 +205,20 @@ class Journey:
             options = _called(f"{named(phase.name)}: human's options", options, view)
         for why in input_faults(HumanInput(prompt, human.type, options, human.more)):
             raise UsageError(f"{named(phase.name)} {why}")
+        more: Any = human.more
+        ask: Callable[[], Outcome] = (
+            partial(flows.pause, prompt, **more)
+            if human.type == "approval"
+            else partial(flows.ask, prompt, "choice", options=options, **more)
+        )
+        # Agents may answer a choice in the inbox; here that is nobody's answer.
+        while not (response := self._answered(phase, ask)).actor.startswith("person:"):
+            pass
+        return response
+
+    def _answered(self, phase: Phase, ask: Callable[[], Outcome]) -> Response:
         with _Telling(self._branch, phase):
-            more = dict(human.more)
-            asked: Outcome = (
-                flows.pause(prompt, **more)
-                if human.type == "approval"
-                else flows.ask(prompt, "choice", options=options, **more)
-            )
+            asked = ask()
         answered = self._branch.drive.store.asks.get(asked.id)
         assert answered, "it has just been read"
         return phase_records.response(phase.name, answered)

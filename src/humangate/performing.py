@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from humangate.domain.runs import Run
     from humangate.doors.store import Store
     from humangate.handlers import HumanInputHandler
+    from humangate.service.driving import Driver
     from humangate.service.journalling import Terms
 
     Observer = Callable[[PhaseEvent], object]
@@ -69,8 +70,8 @@ class Performance:
         )
         self._told: set[tuple[str, str, str]] = set()
         self._handed: set[str] = set()
-        self.stopped = threading.Event()
-        """Set from elsewhere: nothing more is begun, and the run stays as it is then."""
+        self._stopped = threading.Event()
+        self._driver: Driver | None = None
         try:
             if handler is not None:
                 handlers.check(handler)
@@ -83,7 +84,7 @@ class Performance:
 
     def perform(self, prompt: str, settle: Callable[[Awaitable[Any]], Any]) -> Run:
         """Start the run and stay with it until it ends; `settle` waits for what a handler awaits."""
-        driver = wiring.flow_driver(self.store, self._load)
+        driver = self._driver = wiring.flow_driver(self.store, self._load)
         try:
             run = self._start(prompt)
             self._tell(PhaseEvent(STARTED, "", run.created_at, {"run": run.id}))
@@ -100,6 +101,12 @@ class Performance:
         finally:
             driver.close()
             self._leave()
+
+    def stop(self) -> None:
+        """From another thread: nothing more is begun, and whoever comes next goes on."""
+        self._stopped.set()
+        if self._driver:
+            self._driver.close()
 
     def _leave(self) -> None:
         if self._is_ours:
@@ -121,10 +128,10 @@ class Performance:
             self._say(remark)
         return run
 
-    def _stay(self, run_id: int, settle: Callable[[Awaitable[Any]], Any], driver: Any) -> Run:
+    def _stay(self, run_id: int, settle: Callable[[Awaitable[Any]], Any], driver: Driver) -> Run:
         abandoned = Abandoned(self.store, driver.is_driving)
         with closing(self.store.bell()) as bell:
-            while not (run := running.get(self.store, run_id)).ended and not self.stopped.is_set():
+            while not (run := running.get(self.store, run_id)).ended and not self._stopped.is_set():
                 left = any(one.id == run_id for one in abandoned.find())
                 if left or is_due(run, self.store.now()):
                     token = watching.set(self._tell)
@@ -166,6 +173,7 @@ class Performance:
                 reply = settle(reply)
             given = handlers.given(ask, reply)
             caller = handlers.caller(handler, self.store)
+            handlers.must_be_a_person(caller, ask)
             if answering.answer(self.store, ask.id, caller, given)[1].pending:
                 self._say(f"others must decide, too. {_waits(ask)}")
         except AlreadySettledError as error:
@@ -204,7 +212,7 @@ class Performance:
             self._say(f"the observer raised {type(error).__name__}: {error}")
 
     def _say(self, words: str) -> None:
-        if not self.stopped.is_set():
+        if not self._stopped.is_set():
             with suppress(OSError):
                 print(f"gate: {inert_line(words)}", file=sys.stderr, flush=True)
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import pytest
+from tests.conftest import a_person, an_agent
 from tests.flow_harness import Crash, done, house
+from tests.run_project import until
 
 from humangate import HumanInput, Phase, UsageError, Workflow
-from humangate.testing import MemoryStore, auto_approve
+from humangate.errors import RefusedError
+from humangate.testing import MemoryStore, ScriptedPerson, auto_approve
+from humangate.wiring import open_store
 
 __all__ = ["house"]
 
@@ -156,3 +162,107 @@ def test_whoever_is_asked_whether_it_happened_sees_to_which_item(house):
     house.crash()
     house.drive()
     assert 'Its arguments: [["bob"],{}]' in house.ask().going_on
+
+
+# Who answers
+
+
+class Yes:
+    def approval(self, prompt, ask_id):
+        return True
+
+    def choice(self, prompt, options, ask_id):
+        return options[0]
+
+
+class Boss(Yes):
+    def caller_in(self, _):
+        return a_person("boss", verified=True)
+
+
+at_top = Workflow("at_top", phases=[Phase("a", human=GO, terminal=True)])
+publishing = Workflow("publishing", phases=[Phase("a", human=HumanInput("Publish?", "choice", ["Yes", "No"]), terminal=True)])  # fmt: skip
+
+
+@pytest.mark.proves("PHASE-42", "LAW-3")
+def test_a_handler_answers_for_nobody_else_where_it_counts(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = str(tmp_path / "gate.db")
+    with pytest.raises(RefusedError, match="answers for others: it works in tests only"):
+        at_top.run("go", Boss(), store=path)
+    assert open_store(path).runs.newest(1) == []
+    assert at_top.run("go", Boss(), store=MemoryStore()).history[0]["actor"] == "person:boss"
+
+
+@pytest.mark.proves("PHASE-42")
+def test_what_an_agent_chooses_is_asked_again(house):
+    house.go(publishing)
+    first = house.ask().id
+    house.answer("Yes", who=an_agent())
+    assert house.drive().state == "waiting_human" and house.ask().id != first
+    over = house.answered("No")
+    assert [(one["value"], one["actor"]) for one in over.result["history"]] == [("No", "person:ada")]  # fmt: skip
+
+
+@pytest.mark.proves("PHASE-42", "PHASE-21")
+def test_a_handler_in_an_agents_process_chooses_nothing(monkeypatch, capsys):
+    store = MemoryStore()
+    ScriptedPerson(store).will_answer("Publish?", "No")
+    monkeypatch.setattr("humangate.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via))
+    assert publishing.run("go", Yes(), store=store).history[0]["value"] == "No"
+    said = capsys.readouterr().err
+    assert "only a person decides a-" in said and "waits in the inbox" in said
+
+
+# Whoever goes away
+
+
+def long_way(began, go_on):
+    def first(_):
+        began.set()
+        go_on.wait(30)
+
+    return Workflow("w", phases=[Phase("a", agent=first, next="b"), Phase("b", agent=lambda _: 1, next="end"), end()])  # fmt: skip
+
+
+def is_left(store):
+    run = store.runs.get(1)
+    labels = [call.label for call in store.runs.calls(1)]
+    return run.state == "ready" and labels == ["phase a", "a"]
+
+
+@pytest.mark.proves("PHASE-43", "PHASE-26")
+def test_whoever_stops_reading_events_begins_no_other_phase():
+    store, began, go_on = MemoryStore(), threading.Event(), threading.Event()
+    events = long_way(began, go_on).execute("go", store=store)
+    assert next(events).name == "workflow:started" and began.wait(30)
+    events.close()
+    go_on.set()
+    assert until(lambda: is_left(store))
+
+
+@pytest.mark.proves("PHASE-43", "PHASE-11")
+def test_whoever_cancels_the_async_twin_begins_no_other_phase():
+    store, began, go_on = MemoryStore(), threading.Event(), threading.Event()
+
+    async def main():
+        task = asyncio.create_task(long_way(began, go_on).arun("go", store=store))
+        await asyncio.to_thread(began.wait)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    go_on.set()
+    assert until(lambda: is_left(store))
+
+
+@pytest.mark.proves("PHASE-11", "PHASE-26")
+def test_executing_holds_up_no_event_loop_and_is_refused_at_once():
+    async def main():
+        at_top.execute("go", store=MemoryStore())
+
+    with pytest.raises(UsageError, match=r"execute\(\) would hold up the event loop"):
+        asyncio.run(main())
+    with pytest.raises(UsageError, match="the input of a workflow is a text"):
+        at_top.execute(3, store=MemoryStore())
