@@ -202,7 +202,7 @@ class Journey:
         if callable(prompt):
             prompt = _called(f"{named(phase.name)}: human's prompt", prompt, view)
         if callable(options):
-            options = _called(f"{named(phase.name)}: human's options", options, view)
+            options = _called(f"{named(phase.name)}: human's options", _listed, options, view)
         for why in input_faults(HumanInput(prompt, human.type, options, human.more)):
             raise UsageError(f"{named(phase.name)} {why}")
         more: Any = human.more
@@ -218,7 +218,11 @@ class Journey:
 
     def _answered(self, phase: Phase, ask: Callable[[], Outcome]) -> Response:
         with _Telling(self._branch, phase):
-            asked = ask()
+            try:
+                asked = ask()
+            except (UsageError, TypeError, ValueError) as error:
+                why = f"{named(phase.name)} asks what cannot be asked: {error}"
+                raise UsageError(why) from error
         answered = self._branch.drive.store.asks.get(asked.id)
         assert answered, "it has just been read"
         return phase_records.response(phase.name, answered)
@@ -276,6 +280,12 @@ def _called(what: str, work: Callable[..., Any], *given: Any) -> Any:
         raise
     except Exception as error:
         raise UsageError(f"{what} raised {type(error).__name__}: {error}") from error
+
+
+def _listed(options: Callable[[Any], Any], view: State[Any]) -> Any:
+    made = options(view)
+    # What is one text is told by the check that also sees those of no function.
+    return made if isinstance(made, str) else tuple(made)
 
 
 def _items(phase: Phase, view: State[Any]) -> list[Any]:

@@ -130,6 +130,56 @@ def test_a_state_that_is_no_json_any_more_says_who_made_it(house):
     assert house.go(flow).reason == told
 
 
+async def later(*_):
+    return False
+
+
+@pytest.mark.proves("PHASE-1")
+@pytest.mark.parametrize(
+    "phase",
+    [
+        Phase("a", agent=later, until=later, terminal=True),
+        Phase("a", agent=later, update=later, terminal=True),
+        Phase("a", agent="coder", prompt=later, terminal=True),
+        Phase("a", human=later, terminal=True),
+        Phase("a", human=HumanInput(later, "approval"), terminal=True),
+        Phase("a", agent=later, next=later),
+    ],
+)
+def test_only_an_agent_may_be_async(phase):
+    with pytest.raises(UsageError, match=r"phase 'a' has .*= that is async"):
+        Workflow("w", phases=[phase, end()])
+
+
+@pytest.mark.proves("PHASE-17")
+@pytest.mark.parametrize(
+    ("human", "words"),
+    [
+        (HumanInput("?", "choice", lambda _: None), "phase 'a': human's options raised TypeError"),
+        (HumanInput("?", "choice", lambda _: "XY"), "phase 'a' has a question that is no text"),
+        (HumanInput("?", "approval", more={"requirement": 3}), "phase 'a' asks what cannot be"),
+        (HumanInput("?", "approval", more={"priority": "soon"}), "phase 'a' asks what cannot be"),
+        (HumanInput("?", "approval", more={"context": float("nan")}), "phase 'a' asks what cannot"),
+    ],
+)
+def test_a_question_that_cannot_be_asked_names_its_phase(house, human, words):
+    over = house.go(Workflow("w", phases=[Phase("a", human=human, terminal=True)]))
+    assert over.state == "failed" and words in over.reason
+
+
+@pytest.mark.proves("PHASE-1", "S1-28")
+def test_options_may_come_one_by_one(house):
+    human = HumanInput("?", "choice", lambda _: (one for one in "XY"))
+    house.go(Workflow("w", phases=[Phase("a", human=human, terminal=True)]))
+    assert house.ask().question.options == ("X", "Y")
+
+
+@pytest.mark.proves("PHASE-1")
+def test_what_a_question_carries_has_names():
+    with pytest.raises(UsageError, match="phase 'a' has a more= in its question that is no dict"):
+        Workflow("w", phases=[Phase("a", human=HumanInput("?", "approval", (), None), terminal=True)])  # fmt: skip
+
+
 # Items
 
 
