@@ -74,8 +74,21 @@ def must_be_a_person(caller: Caller, ask: Ask) -> None:
 def asked(handler: HumanInputHandler, ask: Ask) -> Any:
     """What the handler says, or promises to say."""
     if ask.question.kind == "approval":
-        return handler.approval(ask.question.prompt, ask.id)
-    return handler.choice(ask.question.prompt, offered(ask), ask.id)
+        return handler.approval(_shown(ask), ask.id)
+    return handler.choice(_shown(ask), offered(ask), ask.id)
+
+
+def _shown(ask: Ask) -> str:
+    """The question with its context: the answer is bound to both."""
+    import json
+
+    prompt, context = ask.question.prompt, ask.question.context
+    if context is None:
+        return prompt
+    text = (
+        context if isinstance(context, str) else json.dumps(context, indent=2, ensure_ascii=False)
+    )
+    return f"{prompt}\n\n{text}"
 
 
 def given(ask: Ask, reply: Any) -> Given:

@@ -11,10 +11,11 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate import handlers, surroundings, wiring
+from humangate.domain.asks import settled_sentence
 from humangate.domain.display import inert_line
 from humangate.domain.phase_records import PhaseEvent, events
 from humangate.errors import AlreadySettledError, GateError, UnfinishedError, UsageError
-from humangate.service import answering, running
+from humangate.service import answering, asking, running
 from humangate.service.claiming import Abandoned, is_due
 from humangate.service.running import Wish
 from humangate.service.sweeping import fall_due
@@ -170,7 +171,7 @@ class Performance:
         try:
             reply = handlers.asked(handler, ask)
             if hasattr(reply, "__await__"):
-                reply = settle(reply)
+                reply = settle(self._first(ask, reply))
             given = handlers.given(ask, reply)
             caller = handlers.caller(handler, self.store)
             handlers.must_be_a_person(caller, ask)
@@ -183,6 +184,23 @@ class Performance:
         except Exception as error:
             # A handler is anybody's code, and must not take the answer of others away.
             self._say(f"the handler raised {type(error).__name__}: {error}. {_waits(ask)}")
+
+    async def _first(self, ask: Ask, reply: Awaitable[Any]) -> Any:
+        """What the handler says, unless somebody else is faster: the run waits for no one then."""
+        import asyncio
+
+        saying = asyncio.ensure_future(reply)
+        try:
+            while not (await asyncio.wait({saying}, timeout=_LOOK_EVERY_SECONDS))[0]:
+                now = await asyncio.to_thread(self._as_it_is, ask)
+                if not now.pending:
+                    raise AlreadySettledError(settled_sentence(now))
+            return saying.result()
+        finally:
+            saying.cancel()
+
+    def _as_it_is(self, ask: Ask) -> Ask:
+        return fall_due(self.store, asking.get(self.store, ask.id))
 
     def _patience(self, run: Run) -> float:
         """How long nothing can happen that rings no bell."""

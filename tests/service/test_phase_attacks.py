@@ -13,7 +13,9 @@ from tests.flow_harness import Crash, done, house
 from tests.run_project import until
 
 from humangate import HumanInput, Phase, UsageError, Workflow
+from humangate.domain.answers import Given
 from humangate.errors import RefusedError
+from humangate.service import answering
 from humangate.testing import MemoryStore, ScriptedPerson, auto_approve
 from humangate.wiring import open_store
 
@@ -262,6 +264,48 @@ def test_a_handler_in_an_agents_process_chooses_nothing(monkeypatch, capsys):
     assert publishing.run("go", Yes(), store=store).history[0]["value"] == "No"
     said = capsys.readouterr().err
     assert "only a person decides a-" in said and "waits in the inbox" in said
+
+
+class Slow(Yes):
+    """Says nothing before somebody else has."""
+
+    def __init__(self, store):
+        self.store, self.ended = store, []
+
+    async def approval(self, prompt, ask_id):
+        answering.answer(self.store, ask_id, a_person("ada"), Given("no", "I was first"))
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.ended.append(ask_id)
+
+
+@pytest.mark.proves("PHASE-44", "PHASE-20")
+@pytest.mark.parametrize("verb", ["run", "arun"])
+def test_an_async_handler_holds_up_nothing_that_was_answered_elsewhere(verb, capsys):
+    handler = Slow(store := MemoryStore())
+    came = getattr(at_top, verb)("go", handler, store=store)
+    result = asyncio.run(asyncio.wait_for(came, 30)) if verb == "arun" else came
+    assert (result.approved, result.history[0]["reason"]) == (False, "I was first")
+    assert handler.ended == [result.history[0]["id"]]
+    assert "was already answered by person:ada" in capsys.readouterr().err
+
+
+@pytest.mark.proves("PHASE-44", "LAW-4")
+@pytest.mark.parametrize(
+    ("context", "shown"), [("it deletes", "it deletes"), ({"deletes": 3}, '{\n  "deletes": 3\n}')]
+)
+def test_whoever_answers_a_handler_sees_the_context_too(context, shown):
+    prompts = []
+
+    class Keeping(Yes):
+        def approval(self, prompt, ask_id):
+            prompts.append(prompt)
+            return False
+
+    asks = HumanInput("Go?", "approval", more={"context": context})
+    Workflow("w", phases=[Phase("a", human=asks, terminal=True)]).run("go", Keeping(), store=MemoryStore())  # fmt: skip
+    assert prompts == [f"Go?\n\n{shown}"]
 
 
 # Whoever goes away
