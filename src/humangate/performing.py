@@ -180,10 +180,11 @@ class Performance:
         except AlreadySettledError as error:
             self._say(str(error))
         except GateError as error:
-            self._say(f"{error}. {_waits(ask)}")
+            self._say(f"{error}. {_waits(self._as_it_is(ask))}")
         except Exception as error:
             # A handler is anybody's code, and must not take the answer of others away.
-            self._say(f"the handler raised {type(error).__name__}: {error}. {_waits(ask)}")
+            where = _waits(self._as_it_is(ask))
+            self._say(f"the handler raised {type(error).__name__}: {error}. {where}")
 
     async def _first(self, ask: Ask, reply: Awaitable[Any]) -> Any:
         """What the handler says, unless somebody else is faster: the run waits for no one then."""
@@ -244,6 +245,8 @@ def _must_be_found_again(part: Part, store: Store) -> None:
 
 
 def _waits(ask: Ask) -> str:
+    if not ask.pending:
+        return settled_sentence(ask)
     return f"{ask.id} waits in the inbox (gate answer {ask.id})"
 
 

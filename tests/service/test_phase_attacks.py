@@ -291,6 +291,21 @@ def test_an_async_handler_holds_up_nothing_that_was_answered_elsewhere(verb, cap
     assert "was already answered by person:ada" in capsys.readouterr().err
 
 
+@pytest.mark.proves("PHASE-20")
+def test_what_a_handler_answered_before_it_raised_counts(capsys):
+    store = MemoryStore()
+
+    class Falling(Yes):
+        def approval(self, prompt, ask_id):
+            answering.answer(store, ask_id, a_person("ada"), Given("no"))
+            raise KeyError("afterwards")
+
+    assert at_top.run("go", Falling(), store=store).approved is False
+    said = capsys.readouterr().err
+    assert "the handler raised KeyError" in said and "was already answered by person:ada" in said
+    assert "waits in the inbox" not in said
+
+
 @pytest.mark.proves("PHASE-44", "LAW-4")
 @pytest.mark.parametrize(
     ("context", "shown"), [("it deletes", "it deletes"), ({"deletes": 3}, '{\n  "deletes": 3\n}')]
