@@ -14,11 +14,11 @@ from humangate.testing import FakeClock
 
 HERE = Path(__file__).parent
 BUDGET_SECONDS = {
-    "agents": 200,
-    "domain": 20,
+    "agents": 400,
+    "domain": 40,
     "service": 60,
     "contract": 60,
-    "faces": 250,
+    "faces": 450,
     "journeys": 150,
     "crash": 270,
     "security": 200,

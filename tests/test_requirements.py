@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-_PROVES = re.compile(r"\bproves\(([^)]*)\)")
+_PROVES = re.compile(r"\bproves\(((?:[^()]|\([^()]*\))*)\)")
 _ID = re.compile(r"\"([A-Z0-9]+-[A-Z]?\d+)\"")
 
 

@@ -11,6 +11,7 @@ from humangate import interactive
 from humangate.domain.answers import Given, interpret
 from humangate.domain.asks import settled_sentence
 from humangate.domain.display import plain
+from humangate.domain.explaining import redact
 from humangate.domain.sittings import FAILED, VIA
 from humangate.errors import AlreadySettledError, InvalidAnswerError, UsageError
 from humangate.service import answering, asking, sitting, sweeping
@@ -233,16 +234,21 @@ class Human:
         transcript: str | None = None,
         duration_ms: float | None = None,
     ) -> None:
-        sitting.rise(
-            self._inbox.store,
-            seat.sitting,
-            caller,
-            end,
-            trouble=str(response or "no reason given") if end == FAILED else "",
-            transcript=transcript if transcript and seat.terms.capture_transcript else "",
-            seconds=None if duration_ms is None else duration_ms / 1000,
-        )
-        del self._seats[seat.ask.id]
+        keeps = transcript and seat.terms.capture_transcript
+        with self._lock:
+            # Another thread may have given it back meanwhile.
+            if self._seats.get(seat.ask.id) is not seat:
+                return
+            sitting.rise(
+                self._inbox.store,
+                seat.sitting,
+                caller,
+                end,
+                trouble=str(response or "no reason given") if end == FAILED else "",
+                transcript=redact(str(transcript)) if keeps else "",
+                seconds=None if duration_ms is None else duration_ms / 1000,
+            )
+            del self._seats[seat.ask.id]
 
     def _must_fit(self, ask: Ask, response: Any, caller: Caller) -> None:
         try:

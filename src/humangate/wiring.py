@@ -319,7 +319,10 @@ def host(cli: str) -> Host:
 
     if cli == "command":
         if not (words := settings.session_command(os.environ)):
-            raise UsageError("session_command is not set: it says which command is opened")
+            raise UsageError(
+                "session_command is not set: name the command that is opened in "
+                f"{settings.settings_file(os.environ)}, or in GATE_SESSION_COMMAND"
+            )
         return hosts.CommandHost(words)
     if cli not in settings.SESSION_CLIS:
         raise UsageError(f"no session can be opened in {cli}: gate answer takes the answer, too")

@@ -29,7 +29,7 @@ from humangate.cli import main, sitting
 sitting.GRACE_SECONDS = 2
 sys.exit(main.program())
 """
-ASKED = "perl -e 'print 6*7'"
+ASKED = "perl -e 'open F, q(>counted.txt); print F 42; print 6*7'"
 NO_SCRIPT = "● there is no script in this prompt"
 
 
@@ -133,6 +133,7 @@ def desk(house, terminal):
     return Desk(house, terminal)
 
 
+@pytest.mark.proves("S0-4", "S0-10", "S0-11", "S0-12")
 @pytest.mark.proves("SES-70", "S0-8", "S0-9", "S0-57", "S0-59", "S0-60", "S0-61", "S0-69")
 @pytest.mark.proves("S0-100", "S0-101", "S0-102", "S0-107", "S0-108", "S0-B14", "S0-B30", "LAW-3")
 def test_a_question_is_worked_out_in_claudes_own_screen(desk, terminal):
@@ -153,6 +154,7 @@ def test_a_question_is_worked_out_in_claudes_own_screen(desk, terminal):
     desk.say(f"Look at it. {script(steps)}", "Do you want to proceed?")
     desk.keep("permission")
     press(terminal, "1", lambda: "It counted 42" in terminal.screen())
+    assert (desk.house.project / "counted.txt").read_text(encoding="utf-8") == "42"
     terminal.type("never mind")
     terminal.until("never mind")
     press(terminal, "C-c", lambda: "never mind" not in terminal.screen())

@@ -11,6 +11,7 @@ from humangate.domain import asks, runs
 from humangate.domain.answers import Given, answer
 from humangate.domain.asks import Ask, Origin, make_question, question_digest
 from humangate.domain.audit import Event
+from humangate.domain.owners import owner_of
 from humangate.domain.runs import Carried, FlowCall, Run, RunChange, Turn
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -43,7 +44,7 @@ def a_turn(run, turn_id="t-1", session="s-1", **more):
 
 def an_ask(store, run, path="1", ask_id="a-222", **more):
     question = make_question("text", "Go?")
-    origin = Origin(project="/p", owner=runs.owner_of(run.id, path))
+    origin = Origin(project="/p", owner=owner_of(run.id, path))
     ask = Ask(ask_id, question, origin, store.now(), question_digest(question, origin), **more)
     store.asks.open(asks.opened(ask, "gate"))
     return ask

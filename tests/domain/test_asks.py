@@ -161,6 +161,8 @@ def test_cancelling_names_who_and_why():
     assert asks.settled_sentence(after._replace(note="", settled_at=None)).endswith(
         "an unknown time"
     )
+    assert asks.settled_word(after) == "cancelled"
+    assert asks.settled_word(after._replace(settled_via="failed")) == "failed"
 
 
 @pytest.mark.proves("ASK-18", "LAW-3", "X-11")
@@ -178,6 +180,7 @@ def test_an_ask_expires_at_its_time_and_not_before():
     assert after.version == 2
     assert asks.fall_due(after, later(99)) is None
     assert asks.settled_sentence(after) == "a-222 timed out at 2026-01-01 00:00:10 UTC"
+    assert asks.settled_word(after) == "timed out"
 
 
 @pytest.mark.proves("ASK-18", "LAW-3")

@@ -33,7 +33,7 @@ def test_an_approval_is_question_context_and_the_word_to_end_with():
         ({"answer": "text"}, "please state the outcome in a few sentences."),
         (
             {"answer": "form", "schema": {"type": "object"}},
-            'as JSON that fits:\n```json\n{\n  "type": "object"\n}\n```',
+            'here> fits this schema:\n```json\n{\n  "type": "object"\n}\n```',
         ),
     ],
     ids=["choice", "text", "form"],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from humangate.domain import outcomes
+from humangate.domain import outcomes, plans
 from humangate.domain.answers import Answer
 from humangate.domain.asks import Ask, Message, Origin, make_question
 from humangate.domain.audit import Entry, Event
@@ -19,9 +19,11 @@ from humangate.domain.documents import (
     entry_document,
     message_document,
     run_document,
+    sitting_document,
     turn_document,
 )
 from humangate.domain.runs import FlowCall, Run, Turn
+from humangate.domain.sittings import Sitting, Terms
 from humangate.errors import CancelledError, NotAnsweredError, TimedOutError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -130,6 +132,26 @@ def test_the_whole_shape_of_an_ask():
     )
     page = (Path(__file__).parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
     assert all(f"`{field}`" in page for field in bare)
+
+
+@pytest.mark.proves("SES-107", "CLI-3")
+def test_every_field_of_a_session_is_described():
+    sitting = sitting_document(Sitting("t-1", "a-1", 1, "person:ada", "claude", "s1", "b/1/2", NOW))
+    assert (sitting["started_at"], sitting["ended_at"]) == (AT, None)
+    page = (Path(__file__).parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
+    about_asks, _, rest = page.partition("**A run**")
+    about_plans = rest.partition("**A plan**")[2]
+    assert [name for name in Terms._fields if f"`{name}`" not in about_asks] == []
+    about_sittings = about_asks.partition("`sittings`")[2]
+    assert [name for name in sitting if f"`{name}`" not in about_sittings] == []
+    ask = Ask(
+        "a-1", make_question("session", "Q", session=Terms()), Origin(owner="run:1/1"), NOW, ""
+    )
+    call = FlowCall(1, "1", "ask", "Q", "d", NOW)
+    run = Run(1, "f", "f.py", "d", "p", "/p", "person:ada", NOW)
+    told = plans.plan(run, [call], [], [ask])["calls"][0]["interactions"][0]
+    fields = [*told, *told["session"]]
+    assert [name for name in fields if f"`{name}`" not in about_plans] == []
 
 
 @pytest.mark.proves("RUN-337", "CLI-3")

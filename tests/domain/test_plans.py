@@ -15,6 +15,7 @@ from humangate.domain.asks import Ask, Origin, make_question
 from humangate.domain.changes import Changed, changed
 from humangate.domain.runs import FlowCall, Run, Turn
 from humangate.domain.signals import Signal
+from humangate.domain.sittings import Sitting, Terms
 from humangate.errors import NotFoundError, UsageError
 
 NOW = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
@@ -223,3 +224,114 @@ def test_joining_and_leaving_are_told_and_only_news_settles():
     assert sessions.leave(RUN, turn, None, "gate", NOW, "gone").turns[0].signal is None
     verdicts = [sessions.settles(one) for one in (None, Signal("NEEDS_HUMAN"), Signal("DONE"))]
     assert verdicts == [False, False, True]
+
+
+def a_session(answer="approval", prompt="Is the schema good?", seconds=1800, **more):
+    terms = Terms(answer, session_seconds=seconds)
+    known = {"choice": {"options": ("A", "B")}, "form": {"schema": {"type": "object"}}}
+    question = make_question("session", prompt, session=terms, **known.get(answer, {}))
+    return Ask("a-7k2", question, Origin(owner="run:42/1"), NOW, "", **more)
+
+
+def a_sitting(number=1, seconds=171, end="left"):
+    started = NOW + timedelta(seconds=1000 * number)
+    known = {"process": "b/1/2", "started_at": started, "end": end}
+    ended = started + timedelta(seconds=seconds)
+    return Sitting(
+        f"t-{number}", "a-7k2", number, "person:ada", "claude", "s1", ended_at=ended, **known
+    )
+
+
+def answered(**more):
+    at = NOW + timedelta(hours=1)
+    return {"status": "answered", "settled_by": "person:ada", "settled_at": at} | more
+
+
+def drawn(ask, sittings=()):
+    """The lines of its element, without what stands around it."""
+    lines = plans.to_xml(plans.plan(RUN, [a_call("1")], [], [ask], sittings)).split("\n")
+    first = next(i for i, line in enumerate(lines) if "<human-interaction" in line)
+    last = next(i for i, line in enumerate(lines) if "</human-interaction" in line)
+    return [line[4:] for line in lines[first : last + 1]]
+
+
+@pytest.mark.proves("S0-79", "S0-109")
+def test_a_session_that_waits_in_the_shape_that_others_read():
+    assert drawn(a_session()) == [
+        '<human-interaction type="interactive_session" status="pending">',
+        "  <prompt>Is the schema good?</prompt>",
+        "  <config>",
+        "    <model>sonnet</model>",
+        "    <timeout>1800000</timeout>",
+        "    <outcome-type>approval</outcome-type>",
+        "  </config>",
+        "  <message>Waiting for interactive session to complete...</message>",
+        "</human-interaction>",
+    ]
+    kinds = {"choice": "selection", "text": "freeform", "form": "structured"}
+    for answer, word in kinds.items():
+        lines = drawn(a_session(answer, seconds=None))
+        assert f"    <outcome-type>{word}</outcome-type>" in lines
+        assert not any("timeout" in line for line in lines)
+
+
+@pytest.mark.proves("S0-80", "S0-109")
+def test_a_session_that_was_completed_in_the_shape_that_others_read():
+    ask = a_session(**answered(decision="approved"))
+    others = a_sitting(3)._replace(ask_id="a-other")
+    assert drawn(ask, [a_sitting(), a_sitting(2), others]) == [
+        '<human-interaction type="interactive_session" status="completed">',
+        "  <prompt>Is the schema good?</prompt>",
+        "  <outcome>approved</outcome>",
+        "  <duration>342000</duration>",
+        '  <response>"approved"</response>',
+        "</human-interaction>",
+    ]
+    value = {"approved": True, "notes": "fine"}
+    lines = drawn(a_session("form", **answered(value=value)), [a_sitting()])
+    assert '  <response>{"approved": true, "notes": "fine"}</response>' in lines
+    rejected = drawn(a_session(**answered(decision="rejected", note="no index")))
+    assert rejected[2:] == [
+        "  <outcome>rejected</outcome>",
+        "  <duration>0</duration>",
+        '  <response>"rejected"</response>',
+        "  <note>no index</note>",
+        "</human-interaction>",
+    ]
+
+
+@pytest.mark.proves("S0-B8")
+@pytest.mark.parametrize(
+    ("answer", "more", "status", "outcome"),
+    [
+        ("approval", answered(decision="approved"), "completed", "approved"),
+        ("approval", answered(decision="rejected"), "completed", "rejected"),
+        ("text", answered(value="approved"), "completed", "answered"),
+        ("choice", answered(value="A"), "completed", "answered"),
+        ("approval", answered(status="timed_out"), "timeout", None),
+        ("approval", answered(status="cancelled"), "cancelled", None),
+        ("approval", answered(status="cancelled", settled_via="failed"), "failed", None),
+    ],
+)
+def test_the_status_tells_how_it_ended_and_the_outcome_what_was_decided(
+    answer, more, status, outcome
+):
+    ask = a_session(answer, **more)
+    (element,) = parsed(RUN, [a_call("1")], asks=[ask]).iter("human-interaction")
+    assert (element.get("status"), element.findtext("outcome")) == (status, outcome)
+    document = plans.plan(RUN, [a_call("1")], [], [ask])["calls"][0]["interactions"][0]
+    assert (document["status"], document["session"]["outcome"]) == (ask.status, status)
+    assert document["decision"] == (outcome if outcome != "answered" else None)
+
+
+@pytest.mark.proves("S0-79", "S0-80", "S0-B8", "S0-P1")
+@given(st.text(min_size=1).filter(str.strip), st.text(), st.text())
+def test_a_session_is_well_formed_whatever_its_texts_hold(prompt, value, note):
+    for more in ({}, answered(value=value, note=note)):
+        ask = a_session("text", prompt, **more)
+        (element,) = parsed(RUN, [a_call("1")], asks=[ask]).iter("human-interaction")
+        assert element.get("type") == "interactive_session"
+        assert element[0].tag == "prompt" and len(element) in (3, 4, 5)
+        if more and not any(map(plans._ILLEGAL.search, (prompt, value))):
+            assert element.findtext("prompt") == prompt
+            assert json.loads(element.findtext("response")) == value

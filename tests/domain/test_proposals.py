@@ -13,7 +13,10 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import assume, given, strategies as st
 
+from humangate.domain.asks import Question
+from humangate.domain.briefs import brief, injected
 from humangate.domain.proposals import AGENT, PERSON, Proposal, Said, propose
+from humangate.domain.sittings import Terms
 from humangate.domain.tongues import TONGUES
 
 HERE = Path(__file__).parent
@@ -77,11 +80,8 @@ def person(*texts: str) -> list[Said]:
 
 def value(said: list[Said], answered_as: str = "approval", *more: Any, **named: Any) -> Any:
     found = propose(said, answered_as, *more, **named)
+    assert found is None or found.value is not None
     return found.value if found else None
-
-
-def block(written: str, schema: Any = NOTES, *injected: str) -> Any:
-    return value([Said(AGENT, written)], "form", schema=schema, injected=injected)
 
 
 @pytest.mark.proves("SES-1")
@@ -159,10 +159,29 @@ def test_our_own_instruction_decides_nothing():
     assert propose(agreed, "approval", injected=(prompt,)).speaker == AGENT
 
 
+@pytest.mark.proves("S0-74")
+@pytest.mark.parametrize(
+    "said",
+    ["Rejected?", "I would reject it if it fails", "Maybe rejected", "not approved yet", "`REJECTED`",
+     "```\nRun. Rejected. End.\n```", "> REJECTED", "I do not reject it", "I reject what was approved", "“Rejected”"],
+)  # fmt: skip
+def test_a_refusal_that_is_asked_shown_negated_or_made_a_condition_is_none(said):
+    assert value(person(said)) is None
+
+
+@pytest.mark.proves("SES-4")
+def test_let_us_go_is_an_approval_unless_it_answers_the_agent():
+    assert value([Said(AGENT, "Shall I run the tests?"), *person("Yes, let's proceed")]) is None
+    assert value([Said(AGENT, "The tests pass."), *person("Yes, let's proceed")]) == "approved"
+    assert value(person("Is that all?", "LGTM")) == "approved"
+
+
 @pytest.mark.proves("S0-B2")
 def test_a_short_prompt_of_ours_does_not_swallow_what_people_say():
     assert value(person("I approve."), injected=("Approve?",)) == "approved"
     assert value(person("Approved"), injected=("approved", "")) is None
+    words = "End with one of these two words:\nAPPROVED\nREJECTED"
+    assert value(person("APPROVED"), injected=(words,)) == "approved"
 
 
 @pytest.mark.proves("S0-B3", "S0-73")
@@ -198,8 +217,8 @@ def test_the_agent_never_speaks_for_the_person():
     assert propose(both, "approval") == Proposal("approved", PERSON, "APPROVED")
 
 
-@pytest.mark.proves("S0-B11", "S0-78")
-def test_every_kind_of_outcome_is_read_in_its_own_way():
+@pytest.mark.proves("S0-B11", "S0-25", "S0-75", "S0-78")
+def test_every_kind_of_outcome_is_asked_for_and_read_in_its_own_way():
     said = person('Decision: staging\n{"approved": true}')
     assert value(said) is None
     assert value(said, "choice", CHOICE) is None
@@ -207,106 +226,22 @@ def test_every_kind_of_outcome_is_read_in_its_own_way():
     assert value(said, "text") == 'staging\n{"approved": true}'
     assert value(person("Decision: staging"), "choice", CHOICE) == "staging"
     assert value(person("Decision: approved"), "form", schema=NOTES) is None
-
-
-@pytest.mark.proves("S0-B12")
-def test_the_context_that_we_gave_is_no_decision():
-    context = json.dumps(
-        {"proposal": {"approved": True, "notes": "x"}, "tags": [], "n": 1}, indent=2
+    told = {}
+    for kind in ("approval", "choice", "form", "text"):
+        options, schema = CHOICE if kind == "choice" else (), NOTES if kind == "form" else None
+        question = Question("session", "Which?", None, options, schema=schema, session=Terms(kind))
+        told[kind] = brief(question, "papers").prompt
+        ours = injected(question, "papers", "Read it.")
+        for speaker in (PERSON, AGENT):
+            assert (
+                propose([Said(speaker, told[kind])], kind, options, schema=schema, injected=ours)
+                is None
+            )
+    assert len(set(told.values())) == 4
+    assert "APPROVED or REJECTED" in told["approval"] and "- staging" in told["choice"]
+    assert (
+        'exact JSON format:\n```json\n{"decision": <structured_response_here>}\n```' in told["form"]
     )
-    prompt = f"Decide.\n\n## Context\n```json\n{context}\n```"
-    example = '```json\n{"approved": true}\n```'
-    for schema in (NOTES, {"type": "object"}, {}):
-        assert block(f"I see.\n```json\n{context}\n```", schema, prompt) is None
-        assert block(prompt, schema, prompt) is None
-        assert block('It says {"notes":"x",  "approved":true}', schema, prompt) is None
-        assert block('{"decision": {"notes": "x", "approved": true}}', schema, prompt) is None
-        assert block('{"approved": true}', schema, example) is None
-    assert block('{"approved": true, "notes": "y"}', NOTES, prompt) == {
-        "approved": True,
-        "notes": "y",
-    }
-    assert block('{"decision": []}', {"type": "array"}, prompt) == []
-
-
-@pytest.mark.proves("S0-B13", "S0-76")
-@pytest.mark.parametrize(
-    ("written", "schema", "meant"),
-    [
-        ('```json\r\n{"approved": true}\r\n```', NOTES, {"approved": True}),
-        ('  ```JSON\n  {\n  "approved": true}\n  ```', NOTES, {"approved": True}),
-        ('1. ```json\n   {"approved": true}\n   ```\nend', NOTES, {"approved": True}),
-        ('~~~~json title\n{"approved": true}\n~~~~', NOTES, {"approved": True}),
-        ('```json\n{"approved": true}', NOTES, {"approved": True}),
-        ("```json\n[1, 2]\n```", {"type": "array"}, [1, 2]),
-        ("As in [1].\n[1, 2]\nSee [3].", {"type": "array"}, [1, 2]),
-        ('It is ["a"].', {"type": "array"}, ["a"]),
-        (
-            '```json\n{"approved": true, "notes": "```json\\n{}\\n```"}\n```',
-            NOTES,
-            {"approved": True, "notes": "```json\n{}\n```"},
-        ),
-        ('{"decision": "x"}', {"properties": {"decision": {}}}, {"decision": "x"}),
-        ('{"decision": "x"}', {"required": ["decision"]}, {"decision": "x"}),
-        ('{"decision": null}', {"properties": {"decision": {}}}, {"decision": None}),
-        (
-            '{"decision": "x"}',
-            {"$ref": "#/$defs/d", "$defs": {"d": {"anyOf": [{"required": ["decision"]}, True]}}},
-            {"decision": "x"},
-        ),
-        ('{"decision": {"approved": true}, "why": "x"}', NOTES, {"approved": True}),
-        ('{"decision": null}', {}, None),
-        ('{"decision": null}', {"type": ["object", "null"]}, None),
-        ("```json\nnull\n```", {}, None),
-        ('```python\nx = {"approved": true}\n```', NOTES, None),
-        ('> {"approved": true}', NOTES, None),
-    ],
-)  # fmt: skip
-def test_blocks_are_read_however_they_are_set(written, schema, meant):
-    assert block(written, schema) == meant
-
-
-@pytest.mark.proves("SES-7", "S0-77")
-@pytest.mark.parametrize(
-    "newer",
-    [
-        '{"approved": "perhaps"}',
-        '{"approved": true,}',
-        '{"approved": true',
-        '[{"approved": true}]',
-        '```json\n{"approved": yes}\n```',
-        "```json\n```",
-        '{"decision": null}',
-        '{"approved": true}, {',
-        '{"approved": NaN}',
-        f'{{"approved": {"[" * 200}{"]" * 200}}}',
-        f'```json\n{{"approved": true, "notes": {"[" * 150}{"]" * 150}}}\n```',
-    ],
-)  # fmt: skip
-def test_a_newer_block_that_does_not_fit_hides_the_older_ones(newer):
-    older = '```json\n{"approved": true}\n```'
-    assert block(f"{older}\n{newer}") is None
-    assert value([Said(AGENT, older), Said(AGENT, newer)], "form", schema=NOTES) is None
-    assert block(f"{newer}\n{older}") == {"approved": True}
-
-
-@pytest.mark.proves("S0-77")
-def test_without_a_fitting_block_nothing_is_proposed():
-    for written in ("", "fine by me", '{"notes": "x"}', "[1]", "{", "approved: true"):
-        assert block(written) is None
-    assert block('{"a": 1}', "no schema") is None
-    assert block('{"decision": 1}', {"$ref": "#"}) is None
-
-
-@pytest.mark.proves("SES-4")
-def test_a_form_that_the_person_objects_to_is_not_proposed():
-    given_ = Said(AGENT, '{"approved": true}')
-    for said in ("No.", "Change the notes first.", "Is that so?", "REJECTED"):
-        assert value([given_, *person(said)], "form", schema=NOTES) is None
-    for said in ("Yes, thanks.", "Approved", "That looks right."):
-        assert value([given_, *person(said)], "form", schema=NOTES) == {"approved": True}
-    noted = [given_, Said(AGENT, "I will not write anything else.")]
-    assert value(noted, "form", schema=NOTES) == {"approved": True}
 
 
 @pytest.mark.proves("S0-71")
@@ -346,99 +281,6 @@ def test_an_approval_does_not_outlive_what_is_said_later():
     assert value([*person("APPROVED"), Said(AGENT, "Noted, thanks.")]) == "approved"
     assert value(person("APPROVED", " /exit\n")) == "approved"
     assert value([*person("APPROVED"), Said(AGENT, "REJECTED")]) == "rejected"
-
-
-@pytest.mark.proves("SES-6")
-@pytest.mark.parametrize(
-    ("written", "meant"),
-    [
-        ("production-eu", "production-eu"),
-        ("Production", "production"),
-        ("production-eu is near. Decision: production-eu", "production-eu"),
-        ("Good for staging. Decision: production", None),
-        ("production-us", None),
-        ("pre-production", None),
-        ("not staging", None),
-        ("staging, not production", None),
-        ("staging or production", None),
-        ("staging, production", None),
-        ("staging?", None),
-        ("staging if it is free", None),
-        ("She said staging", None),
-        ("It is not free. staging", None),
-        ("stag\u200bing", None),
-        ("stag\u0456ng", None),
-        ("> staging", None),
-        ("```\nstaging\n```", None),
-        ("Anything but staging", None),
-        ("x" * 30_000 + ". staging", None),
-        ("Output of the job\nstaging", None),
-        ("It is free now.\nstaging", "staging"),
-    ],
-)
-def test_one_option_is_chosen_when_it_alone_is_named(written, meant):
-    assert value(person(written), "choice", CHOICE) == meant
-
-
-@pytest.mark.proves("SES-6")
-def test_options_are_known_whatever_their_names_are():
-    options = ("No", "no way", "Why not?", "St. Gallen", "a", "A", "If it rains, wait", "take that")
-    for option in options:
-        assert value(person(option), "choice", options) == option
-        assert value(person(f"Decision: {option}"), "choice", options) == option
-    assert value(person("No, St. Gallen"), "choice", options) is None
-    assert value(person("rejected"), "choice", ("approved", "rejected")) == "rejected"
-    chosen = [*person("rejected"), Said(AGENT, "Noted."), *person("approved")]
-    assert value(chosen, "choice", ("approved", "rejected")) == "approved"
-    assert value(person("x"), "choice", ("!", "x y")) is None
-
-
-@pytest.mark.proves("SES-3", "SES-6")
-def test_a_choice_of_the_agent_counts_only_beside_the_persons():
-    pick = Said(AGENT, "Decision: production")
-    assert propose([pick], "choice", CHOICE).speaker == AGENT
-    assert value([*person("staging"), pick], "choice", CHOICE) is None
-    assert propose([*person("production"), pick], "choice", CHOICE).speaker == PERSON
-    assert value([*person("Not production!"), pick], "choice", CHOICE) is None
-    assert value([pick, *person("hm")], "choice", CHOICE) is None
-    assert value([*person("staging"), Said(AGENT, "It is not free.")], "choice", CHOICE) is None
-
-
-@pytest.mark.proves("SES-6")
-def test_several_options_are_chosen_only_by_name():
-    options = ("lint", "docs", "docs, all")
-    for written, meant in {
-        "docs and lint": ["lint", "docs"],
-        "docs, all, and lint": ["lint", "docs, all"],
-        "lint, lint": ["lint"],
-        "lint, tests": None,
-        "lint without docs": None,
-        "all": None,
-    }.items():
-        assert value(person(written), "choice", options, multiple=True) == meant
-
-
-@pytest.mark.proves("S0-78")
-def test_a_text_is_what_was_called_the_decision_or_the_newest_message():
-    summary = Said(AGENT, "We agreed.\n\n**Decision:** keep both\ntables")
-    assert propose([summary, *person("Thanks. Good.")], "text").value == "keep both\ntables"
-    assert propose([summary, *person("Keep one.")], "text") == Proposal(
-        "Keep one.", PERSON, "Keep one."
-    )
-    empty = Said(AGENT, "Nothing yet.\nDecision:")
-    assert propose([empty], "text").value == "Nothing yet.\nDecision:"
-    ours = "What do you make of all this, in a few words?"
-    assert propose(person(ours), "text", injected=(ours,)) is None
-    assert propose(person(f"{ours}\nKeep."), "text", injected=(ours,)).value == "?\nKeep."
-
-
-@pytest.mark.proves("SES-9")
-def test_a_quote_is_short_and_keeps_its_end():
-    long = propose(person("x" * 1_000 + " end"), "text")
-    assert len(long.value) == 1_004
-    assert len(long.quote) == 300 and long.quote.startswith("…x") and long.quote.endswith(" end")
-    assert propose(person("It reads well. I approve."), "approval") is None
-    assert propose(person("All good. I approve."), "approval").quote == "I approve."
 
 
 @pytest.mark.proves("SES-5")

@@ -10,6 +10,7 @@ from tests.conftest import a_person
 
 from humangate.domain import runs
 from humangate.domain.asks import Ask, Origin, make_question
+from humangate.domain.owners import owner_of, run_of
 from humangate.domain.runs import Carried, FlowCall, Run, Turn
 from humangate.errors import RefusedError, UsageError
 
@@ -82,12 +83,12 @@ def test_paths_sort_as_numbers_and_contain_those_beneath():
     [("run:42/3", 42), ("run:42", 42), ("task:42", None), ("run:x/1", None), ("run:²", None), ("", None), ("42/1", None)],
 )  # fmt: skip
 def test_an_owner_names_the_run_that_its_answer_wakes(owner, run):
-    assert runs.run_of(owner) == run
+    assert run_of(owner) == run
 
 
 @pytest.mark.proves("RUN-412")
 def test_an_owner_is_read_as_it_is_written():
-    assert runs.run_of(runs.owner_of(7, "4.1.2")) == 7
+    assert run_of(owner_of(7, "4.1.2")) == 7
     assert a_run().name == "run:42"
 
 

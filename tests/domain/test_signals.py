@@ -104,6 +104,9 @@ def test_what_a_person_is_asked_is_what_the_agent_said_best():
     assert Signal("NEEDS_HUMAN", "r", "s", "q", message="m").asked == "q"
     assert Signal("NEEDS_HUMAN", "r", "s").asked == "r"
     assert Signal("NEEDS_HUMAN", summary="s").asked == "s"
+    whole = Signal("NEEDS_HUMAN", question="q", reason="r", summary="s", message="s")
+    assert (whole.asked, whole.beside) == ("q", "s\nr")
+    assert Signal("NEEDS_HUMAN", reason="r", summary="r").beside == ""
 
 
 @pytest.mark.proves("RUN-212")

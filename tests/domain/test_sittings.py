@@ -74,13 +74,23 @@ def test_a_session_is_answered_by_what_comes_of_it():
 
 @pytest.mark.proves("SES-122", "S0-B28")
 def test_who_comes_is_left_time_by_a_soft_deadline_only():
-    sat = asks.sit(an_ask(expires=60), OPEN, ADA, 3600)
+    sat = asks.sit(an_ask(expires=60), OPEN._replace(expires_at=later(60)), ADA, 3600)
     assert sat.ask.deadlines.expires_at == later(3600) and sat.ask.version == 2
     assert sat.events[0][:3] == ("session.opened", "a-222", "person:ada")
     assert asks.sit(an_ask(expires=9000), OPEN, ADA, 3600).ask.deadlines.expires_at == later(9000)
     assert asks.sit(an_ask(), OPEN, ADA, 3600).ask.deadlines.expires_at is None
     hard = deadlines.start(NOW, 60, hard=True)
     assert deadlines.stay(hard, NOW, 3600) == hard
+    assert deadlines.go_away(hard, later(5), NOW) == hard
+    # Who leaves again leaves the deadline as it was, but for two minutes in which to answer.
+    gone = asks.rise(sat.ask, ended(sat.sitting, 5), "person:ada", given_up=False)
+    assert gone.ask.deadlines.expires_at == later(125)
+    long = asks.sit(an_ask(expires=600), OPEN._replace(expires_at=later(600)), ADA, 3600)
+    left = asks.rise(long.ask, ended(long.sitting, 5), "person:ada", given_up=False)
+    assert left.ask.deadlines.expires_at == later(600)
+    free = asks.sit(an_ask(), OPEN, ADA, 3600)
+    after = asks.rise(free.ask, ended(free.sitting, 5), "person:ada", given_up=False)
+    assert after.ask.deadlines.expires_at is None
     settled = an_ask()._replace(status="answered", settled_at=NOW)
     with pytest.raises(AlreadySettledError):
         asks.sit(settled, OPEN, ADA, 1)
@@ -97,7 +107,8 @@ def test_only_time_and_the_last_failure_settle_a_session_that_is_left():
     assert up.wakes == ("run:1/2",) and up.notices[0].kind == "settled"
     failed = ended(OPEN, 5, "failed", trouble="no claude")
     gave = asks.rise(ask, failed, "person:ada", given_up=True)
-    assert (gave.ask.status, gave.ask.settled_via) == ("cancelled", "failed")
+    assert gave.ask.status == "cancelled"
+    assert (gave.ask.settled_by, gave.ask.settled_via) == ("gate", "failed")
     assert "no claude" in gave.ask.note and gave.events[1].kind == "ask.cancelled"
     assert gave.wakes == ("run:1/2",) and gave.sitting == failed
     settled = ask._replace(status="answered", settled_at=NOW)
@@ -156,7 +167,7 @@ def test_what_came_of_a_session(status, via, decision, word):
         bool(result)
 
 
-@pytest.mark.proves("S0-29", "S0-28")
+@pytest.mark.proves("S0-29", "S0-28", "S0-41", "S0-110")
 def test_what_was_said_only_when_it_was_wanted():
     terms = Terms("choice", capture_transcript=True)
     ask = an_ask(terms=terms, options=("A", "Other…"))._replace(status="answered")
@@ -166,3 +177,15 @@ def test_what_was_said_only_when_it_was_wanted():
     form = an_ask("form", schema={})._replace(status="answered")
     nobody = outcomes.outcome(form, {"a": 1})
     assert (nobody.response, nobody.duration_ms, nobody.session_id) == ({"a": 1}, 0, "")
+
+
+@pytest.mark.proves("SES-125", "S0-117")
+def test_the_words_of_killed_sittings_stand_in_the_next_transcript():
+    first = ended(OPEN, 5)
+    lost = ended(OPEN._replace(started_at=later(10)), 20, "lost")
+    again = ended(OPEN._replace(started_at=later(30)), 40, "lost")
+    now = OPEN._replace(started_at=later(50))
+    assert sittings.untold_since([first]) == NOW
+    assert sittings.untold_since([first, now]) == later(50)
+    assert sittings.untold_since([first, lost, again, now]) == later(10)
+    assert sittings.untold_since([lost, now]) == later(10)

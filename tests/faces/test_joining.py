@@ -293,10 +293,12 @@ def test_what_cannot_be_joined_is_said(world, screens):
     ada = screens(Screen.joining(world.ada, run.id))
     assert ada.end() == 2 and "nobody can join coder: write the words" in ada.seen
     assert len(desk.store.runs.turns(run.id)) == 1, "nobody holds what could not be opened"
-    lonely = world.ask("Why?")
+    lonely, answered = world.ask("Why?"), world.ask("How?")
+    assert world.bob.gate("answer", answered, "so").code == 0
     for named, code, words in (
         ("99", 5, "there is no run 99"),
         (lonely, 2, f"{lonely} belongs to no run"),
+        (answered, 6, f"{answered} was already answered by person:bob"),
     ):
         one = screens(Screen.joining(world.ada, named))
         assert one.end() == code and words in one.seen

@@ -74,9 +74,10 @@ def test_show_tells_everything_about_an_ask(world):
 
 @pytest.mark.proves("CLI-8")
 def test_show_tells_what_a_form_wants(world):
-    schema = '{"properties":{"n":{"type":"integer","description":"how many"},"c":{"enum":["a","b"]}},"required":["n"]}'
+    schema = '{"properties":{"n":{"type":"integer","description":"how many"},"c":{"enum":["a","b"]},"y":{"type":"boolean"}},"required":["n"]}'
     out = world.ada.gate("show", world.ask("F?", "--schema", schema)).out
-    assert "n: integer. how many" in out and "c: ['a', 'b'], optional" in out
+    for field in ("n: integer. how many", "c: a or b, optional", "y: yes or no, optional"):
+        assert f"\n  {field}" in out, out
     assert (
         '│ {"type": "array"}'
         in world.ada.gate("show", world.ask("L?", "--schema", '{"type":"array"}')).out

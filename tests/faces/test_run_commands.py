@@ -485,6 +485,7 @@ def test_listing_and_status_load_none_of_the_slow_modules(world, project, starte
 @pytest.mark.proves("RUN-317", "CLI-11")
 def test_completion_offers_the_numbers_of_runs(world, project):
     world.ada.gate("run", "simple", "--detach")
+    lone = world.ask("Why?")
     script = world.folder / "completion.bash"
     script.write_text(
         f'gate() {{ {sys.executable} -m humangate "$@"; }}\n'
@@ -492,13 +493,14 @@ def test_completion_offers_the_numbers_of_runs(world, project):
     )
     tries = f"""source {script}
 try() {{ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gate; echo "${{COMPREPLY[@]}}"; }}
-try gate status ""; try gate stop 1 ""; try gate stop 1 --re"""
+try gate status ""; try gate stop 1 ""; try gate stop 1 --re; try gate continue "" """
     out = subprocess.run(
         ["bash", "-c", tries], env=world.plain.environ, capture_output=True, text=True, check=True
     ).stdout
-    first, second, third = out.splitlines()
+    first, second, third, of_either = out.splitlines()
     assert first.split()[0] == "1" and "--json" in first
     assert not second.split()[0].isdecimal() and third == "--reason"
+    assert of_either.split()[:2] == [lone, "1"], "sessions are those of runs and of asks"
     assert "gate list --ids" in world.plain.gate("completion", "fish").out
 
 

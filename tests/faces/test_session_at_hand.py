@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
+from tests.conftest import a_person
 from tests.faces.test_sessions_terminal import FLOW, Desk, pid_in
 from tests.joinable import Screen
+
+from humangate import wiring
+from humangate.domain.sittings import Terms
+from humangate.service import asking
 
 
 @pytest.fixture
@@ -16,7 +22,7 @@ def desk(world):
     return made
 
 
-@pytest.mark.proves("SES-140", "S0-3")
+@pytest.mark.proves("SES-140", "S0-3", "S0-43")
 def test_whoever_runs_a_flow_at_a_terminal_opens_its_session_there(desk):
     ada = Screen(desk.world.ada, "run", "feature", "x", "--in-place", **desk.environ)
     try:
@@ -62,3 +68,50 @@ def test_a_session_that_cannot_be_had_is_closed_as_failed(desk):
     text = desk.world.ada.gate("ask", "Why?", "--no-wait").out.split()[0]
     refused = desk.world.ada.gate("cancel", text, "--failed")
     assert refused.code == 2 and "is no session" in refused.err
+
+
+@pytest.mark.proves("SES-139", "S0-19", "S0-103")
+def test_it_opens_where_its_asker_said(desk):
+    (desk.project / "inner").mkdir()
+    ask = desk.ask(Terms("text", cwd="inner"))
+    bob = Screen(desk.world.bob, "continue", ask.id, "--as", "bob", **desk.environ)
+    try:
+        pid_in(bob)
+        assert desk.around()["cwd"] == str(desk.project / "inner")
+        bob.type("exit\n")
+        bob.until("Your answer (Enter: not yet): ")
+    finally:
+        bob.close()
+
+
+@pytest.mark.proves("SES-141", "CLI-3")
+def test_a_session_is_asked_for_from_a_shell(desk):
+    (desk.project / "part.md").write_text("You help a DBA.", encoding="utf-8")
+    words = ("--session", "--kind", "approval", "--model", "opus", "--stay", "30m")
+    asker = desk.world.ada.start("ask", "Drop it?", *words, "--system-prompt", "part.md")
+    said = asker.stderr.readline()
+    assert said.startswith("Waiting for a person: gate continue a-")
+    ask = desk.store.asks.get(said.split()[-1])
+    assert ask.question.session == Terms(
+        "approval", "You help a DBA.", "opus", session_seconds=1800
+    )
+    assert desk.world.bob.gate("answer", ask.id, "no", "--as", "bob").code == 0
+    out, _ = asker.communicate(timeout=30)
+    assert (asker.returncode, out.splitlines()[0]) == (10, "rejected")
+    refused = desk.world.ada.gate("ask", "Why?", "--stay", "5m")
+    assert refused.code == 2 and "for a --session" in refused.err
+
+
+@pytest.mark.proves("SES-142")
+def test_cleaning_removes_the_papers_of_sessions_that_are_settled(desk):
+    waiting, settled = desk.ask(), desk.ask(prompt="Another?")
+    asking.cancel(desk.store, settled.id, a_person("ada"), "")
+    folders = [Path(wiring.session_papers(desk.store.path, ask.id)) for ask in (waiting, settled)]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        (folder / "prompt.md").write_text("Q", encoding="utf-8")
+    assert "Would remove the papers" in desk.world.ada.gate("clean", "--dry-run").out
+    assert all(folder.exists() for folder in folders)
+    said = desk.world.ada.gate("clean").out
+    assert f"Removed the papers of {settled.id}" in said and waiting.id not in said
+    assert [folder.exists() for folder in folders] == [True, False]

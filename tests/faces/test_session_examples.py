@@ -203,7 +203,7 @@ def test_whoever_sits_at_the_asker_finds_the_session_opened_there(world, tmp_pat
         after = screen.until(f"read: {prompt}", after=after)
         after = screen.until("marked t-", after=after)
         screen.type("exit\n")
-        after = screen.until("ready (boolean)", after=after)
+        after = screen.until("ready (yes or no)", after=after)
         screen.type(f"{word}\n")
         got = f"ASKER GOT Verdict(ready={answer}) person:ada session 1"
         after = screen.until(got, after=after)
@@ -215,7 +215,7 @@ def test_who_leaves_it_undecided_is_waited_for_from_anywhere(world, tmp_path, sc
     screen = asker(world, tmp_path, screens)
     screen.until("marked t-")
     screen.type("exit\n")
-    screen.until("ready (boolean)")
+    screen.until("ready (yes or no)")
     screen.type("\x04")
     screen.until("still waiting")
     assert world.bob.gate("answer", the_ask(world).id, '{"ready": false}').code == 0
@@ -250,7 +250,7 @@ def test_ctrl_c_at_the_decision_stops_the_asker_and_not_the_ask(world, tmp_path,
     screen = asker(world, tmp_path, screens)
     screen.until("marked t-")
     screen.type("exit\n")
-    screen.until("ready (boolean)")
+    screen.until("ready (yes or no)")
     # What comes while readline is about to wait is heard only with the next key (CPython).
     screen.type("\x03")
     until = time.monotonic() + 2

@@ -149,7 +149,7 @@ def decide(screen, word, prompt="yes or no (Enter: not yet): "):
 
 
 @pytest.mark.proves("SES-50", "S0-57", "S0-61", "S0-65", "S0-69", "S0-107", "S0-108", "S0-118")
-@pytest.mark.proves("S0-62", "S0-119", "LAW-3")
+@pytest.mark.proves("S0-45", "S0-62", "S0-119", "S0-P4", "LAW-3")
 def test_a_session_is_worked_out_in_the_terminal_and_decided_after_it(desk, opened):
     ask = desk.ask()
     waiter = desk.world.plain.start("wait", ask.id)
@@ -246,6 +246,54 @@ def test_a_failed_attempt_is_recorded_and_the_ask_stays(desk, opened, environ, w
     ada = opened(ask, **environ)
     assert ada.end() == 4 and f"{ask.id} has failed: the last attempt" in ada.seen
     assert desk.outcome(ask).outcome == "failed"
+
+
+@pytest.mark.proves("SES-62", "LAW-10")
+@pytest.mark.parametrize("first", ["not-there", "/bin/false"], ids=["missing", "fails"])
+def test_where_nothing_was_begun_another_program_can_be_taken(desk, opened, first):
+    ask = desk.ask()
+    for wanted in ("command", "claude"):
+        ada = opened(ask, None, "--with", wanted, GATE_SESSION_COMMAND=first, PATH="/bin")
+        assert ada.end() == 1
+        trouble, still, other = ada.seen.splitlines()[-3:]
+        assert trouble.startswith("gate: ") and f"Try again: gate continue {ask.id}" in still
+        assert other == f"Or answer without a session: gate answer {ask.id}"
+    assert [one.cli for one in desk.store.asks.sittings(ask.id)] == ["command", "claude"]
+    ada = opened(ask, None, "--with", "command")
+    pid_in(ada)
+    ada.type("exit\n")
+    decide(ada, "")
+    assert ada.end() == 11
+    last = f"To go on there: gate continue {ask.id}   Without it: gate answer {ask.id}"
+    assert ada.seen.splitlines()[-1] == last
+    ada = opened(ask, None, "--with", "claude")
+    ada.until(f"{ask.id} was begun in command, and goes on there.")
+    pid_in(ada)
+    ada.type("exit\n")
+    decide(ada, "")
+
+
+@pytest.mark.proves("SES-64")
+def test_the_inbox_tells_the_way_into_a_session(desk):
+    plain = desk.world.ask("Why?")
+    assert "gate continue" not in desk.world.ada.gate("inbox").out
+    assert desk.world.bob.gate("answer", plain, "so").code == 0
+    ask = desk.ask()
+    told = desk.world.ada.gate("inbox").out
+    assert f"Answer: gate answer {ask.id}   With an agent: gate continue {ask.id}   One" in told
+
+
+@pytest.mark.proves("SES-63")
+@pytest.mark.parametrize("words", ["cat", "sh -c 'trap \"exit 130\" INT; cat'"])
+def test_who_leaves_the_program_with_ctrl_c_decides_after_it(desk, opened, words):
+    ask = desk.ask()
+    ada = opened(ask, GATE_SESSION_COMMAND=words)
+    ada.until("leave it as you always do")
+    ada.type("heard\n")
+    ada.until("heard\nheard")
+    ada.type("\x03")
+    decide(ada, "")
+    assert ada.end() == 11 and desk.sittings(ask) == [("person:ada", "left")]
 
 
 @pytest.mark.proves("SES-54", "S0-63", "S0-104", "S0-111")

@@ -15,6 +15,7 @@ from textual.widgets import Input, OptionList
 from humangate.cli.main import main
 from humangate.domain.asks import Origin
 from humangate.domain.runs import STATES
+from humangate.domain.sittings import Terms
 from humangate.errors import StoreTroubleError
 from humangate.service import answering, asking, enrolling, running
 from humangate.service.asking import Request
@@ -325,6 +326,23 @@ def test_what_needs_more_than_fields_is_handed_to_gate_answer(store, monkeypatch
     ]
 
 
+@pytest.mark.proves("RUN-557")
+def test_a_session_is_opened_with_enter_and_answered_plainly_with_ctrl_t(store, monkeypatch):
+    ask = lone_ask(store, "Is it ready?", "session", session=Terms("approval"))
+    handed = []
+    monkeypatch.setattr(answering_screen, "hand_over", lambda _, __, words: handed.append(words))
+
+    async def act(played):
+        for key in ("enter", "ctrl+t"):
+            await played.press("enter")
+            await played.until("[Enter] gate continue", "[Ctrl+T] gate answer")
+            await played.press(key)
+            await played.until("Asks of no run")
+
+    play(store, act)
+    assert [words[-2:] for words in handed] == [["continue", ask.id], ["answer", ask.id]]
+
+
 @pytest.mark.proves("RUN-546")
 def test_the_screen_follows_the_store(store):
     run, ask = waiting_run(store)
@@ -420,6 +438,23 @@ def test_what_agents_write_is_neither_markup_nor_a_command(store):
         await played.press("escape", "shift+tab", "down", "enter")
         seen = await played.until("Run 2: [link]␛]0;x", f"Reason: {inert}")
         assert "\x1b" not in seen and "\u202e" not in seen
+
+    play(store, act)
+
+
+@pytest.mark.proves("RUN-556", "LAW-4")
+def test_an_ask_longer_than_the_screen_hides_nothing_at_its_right_edge(store):
+    letters = "".join(chr(ord("A") + number % 26) for number in range(26 * 8))
+    lone_ask(store, "Deploy?", "approval", context="\n" * 30 + letters)
+
+    async def act(played):
+        await played.press("enter")
+        await played.until("Deploy?")
+        for _ in range(4):
+            await played.press("pagedown")
+        seen = await played.until(letters[-20:])
+        shown = "".join(part for part in seen if part in letters)
+        assert letters in shown
 
     play(store, act)
 

@@ -40,7 +40,7 @@ def test_answering_one_after_the_other_with_skip(world, terminal):
     terminal.until(f"Recorded: {choice} is answered")
     for field, value in (
         ("age (integer)", "x"),
-        ("ok (boolean, optional)", "yes"),
+        ("ok (yes or no, optional)", "yes"),
         ("name (string, optional)", "Ada"),
     ):
         terminal.until(field)

@@ -20,7 +20,7 @@ def open_tui(terminal, *words, columns=80, rows=24):
     terminal.tmux("new-session", "-d", "-x", str(columns), "-y", str(rows), shown)
 
 
-@pytest.mark.proves("S2-54", "S2-56", "RUN-541", "S2-36")
+@pytest.mark.proves("S2-54", "S2-56", "RUN-541", "S2-36", "S0-P7")
 def test_a_run_is_answered_on_the_screen_and_goes_on(world, terminal):
     project = RunProject(world)
     driving = world.ada.start("run", "gated", "Add login")
@@ -43,6 +43,7 @@ def test_a_run_is_answered_on_the_screen_and_goes_on(world, terminal):
         terminal.type("", "a")
         terminal.until(f"{gate.id}: approval")
         terminal.type("approve", "Enter")
+        terminal.until("[Enter] Send")
         terminal.type("", "Enter")
         terminal.until("Status: ✓ Completed")
         terminal.until("Result: deployed")

@@ -13,7 +13,17 @@ from tests.web_server import FORM, PHONE, WIDE, button, push
 from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
 from humangate.domain.calls import make_call
-from humangate.service import admitting, answering, conversing, enrolling, telling
+from humangate.domain.sittings import Terms
+from humangate.service import (
+    admitting,
+    answering,
+    asking,
+    conversing,
+    enrolling,
+    sitting,
+    telling,
+)
+from humangate.service.asking import Request
 
 SIZES = pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 
@@ -328,7 +338,7 @@ def test_hostile_texts_are_shown_and_nothing_of_them_runs(web, tab):
 
 
 @pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (PHONE, "dark")])
-@pytest.mark.proves("WEB-45")
+@pytest.mark.proves("WEB-45", "SES-108")
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(web, tab, size, scheme):
     done = web.ask("Deploy build 41?", kind="approval")
     answering.answer(web.store, done.id, a_person("bob"), Given("yes", "go"))
@@ -340,6 +350,11 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(web, tab, size, 
         web.ask("Where to?", kind="form", schema=FORM),
         web.ask("The token?", secret=True),
     ]
+    terms = Terms("approval", "w" * 300, cwd="/" + "f" * 300, session_seconds=1800)
+    request = Request("Is it good?", "session", session=terms)
+    session = asking.ask(web.store, request, Origin("/projects/shop"), a_person("sue")).ask
+    sitting.sit(web.store, session.id, a_person("bob"), "claude", "s1")
+    asks.append(session)
     twin = web.ask("The same?", kind="text")
     web.ask("The same?", kind="text")
     conversing.ask_back(web.store, twin.id, a_person("bob"), "what?")

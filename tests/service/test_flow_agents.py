@@ -22,10 +22,10 @@ from humangate import (
     run,
     step,
 )
-from humangate.domain import runs
 from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
 from humangate.domain.digests import text_digest
+from humangate.domain.owners import owner_of
 from humangate.domain.runs import RunChange, Turn
 from humangate.doors.driver import Ended
 from humangate.service import answering, asking, conversing, running, waiting
@@ -454,7 +454,7 @@ def test_a_call_with_another_input_is_made_by_an_agent_that_takes_none(house):
 @pytest.mark.proves("RUN-449")
 def test_what_an_agent_did_not_wait_for_is_withdrawn_with_its_turn(house):
     def leaves(_order, _events):
-        origin = Origin(owner=runs.owner_of(house.run_id, "1"))
+        origin = Origin(owner=owner_of(house.run_id, "1"))
         for question in ("Run make?", "Which colour?"):
             asking.ask(house.store, Request(question), origin, a_person())
         return needs("Which flow?")

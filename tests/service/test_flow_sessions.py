@@ -8,9 +8,12 @@ import pytest
 from tests.conftest import a_person
 from tests.flow_harness import each_house, house, real_house
 
-from humangate import Approval, UsageError, ask_interactive, flow
+from humangate import Approval, UsageError, ask, ask_interactive, flow
+from humangate.domain.digests import digest
 from humangate.domain.sittings import Terms
 from humangate.service import asking, running, sitting
+from humangate.service.asking import Request
+from humangate.service.journalling import jsoned
 from humangate.shapes import Selection, Structured
 
 __all__ = ["each_house", "house", "real_house"]
@@ -50,6 +53,7 @@ def only_ask(house):
 @pytest.mark.proves(
     "SES-135", "S0-3", "S0-13", "S0-17", "S0-32", "S0-90", "S0-92", "S0-B9", "S0-B10"
 )
+@pytest.mark.proves("S0-B33", "S0-P2")
 def test_a_flow_waits_for_a_session_and_gets_the_typed_value(each_house):
     house = each_house
     assert house.go(reviewed).state == "waiting_human"
@@ -142,7 +146,19 @@ def test_who_is_to_be_told_and_where_it_opens(house):
     assert house.answered("so").result == "so"
 
 
-@pytest.mark.proves("SES-139")
+@pytest.mark.proves("SES-139", "S0-53")
 def test_outside_of_a_flow_it_says_so():
     with pytest.raises(UsageError, match="inside a flow only"):
         ask_interactive("Q")
+
+
+@pytest.mark.proves("SES-139", "LAW-5")
+def test_a_journal_that_was_begun_before_there_were_sessions_still_fits(house):
+    @flow
+    def plain(prompt):
+        return ask("Which one?").value
+
+    house.go(plain)
+    before = Request("Which one?")._asdict()
+    del before["session"]
+    assert house.calls()["1"].digest == digest(jsoned(before))

@@ -72,7 +72,7 @@ def test_a_program_can_reply_to_what_people_ask_back(store):
     assert not Gate(store).approve("Stop?")
 
 
-@pytest.mark.proves("PY-1", "LAW-1")
+@pytest.mark.proves("PY-1", "LAW-1", "S0-P5")
 def test_opening_waiting_answering_listing_and_cancelling(store):
     gate = Gate(store, token=a_token(store))
     first, second = gate.open("One?"), gate.open("Two?", priority=0)

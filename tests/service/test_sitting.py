@@ -8,10 +8,12 @@ import sys
 import pytest
 
 from humangate import processes
+from humangate.domain import asks
 from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
 from humangate.domain.principals import Caller, Sighting, person
 from humangate.domain.sittings import Terms
+from humangate.doors.results import Conflict, Done
 from humangate.errors import (
     AgentRefusedError,
     AlreadySettledError,
@@ -89,13 +91,20 @@ def test_the_session_of_who_died_is_free_again_once_all_of_it_is_gone(store):
         held = store.asks.sittings(ask.id)[0]
     assert held.process == dead
     orphan = subprocess.Popen(
-        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env={"GATE_TURN": held.id}
+        [sys.executable, "-c", "print(flush=True); input()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={"GATE_TURN": held.id},
     )
+    # While a program is being loaded, nobody sees what stands around it.
+    orphan.stdout.readline()
     try:
         with pytest.raises(RefusedError, match=f"process {orphan.pid} of it lives"):
             sit(store, ask, BOB)
+        assert [one.end for one in sitting.stays(store, ask.id)] == [""]
     finally:
         orphan.communicate(b"\n")
+    assert [one.end for one in sitting.stays(store, ask.id)] == ["lost"]
     again = sit(store, ask, BOB)
     assert again.goes_on and [s.end for s in store.asks.sittings(ask.id)] == ["lost", ""]
 
@@ -149,7 +158,10 @@ def test_a_deadline_waits_for_who_is_there_and_settles_when_nobody_comes(store):
     assert result(store, alone).outcome == "timeout"
     assert result(store, ask).outcome == "pending"
     sitting.rise(store, seated.sitting, ADA, "left")
-    store.clock.advance(700)
+    store.clock.advance(119)
+    sweeping.sweep(store)
+    assert result(store, ask).outcome == "pending"
+    store.clock.advance(2)
     sweeping.sweep(store)
     assert result(store, ask).outcome == "timeout"
 
@@ -212,3 +224,15 @@ def test_a_session_that_is_settled_elsewhere_can_be_left(store):
     answering.answer(store, ask.id, BOB, Given("yes"))
     after = sitting.rise(store, seated.sitting, ADA, "stopped")
     assert (after.status, after.settled_by) == ("answered", "person:bob")
+
+
+@pytest.mark.proves("SES-129", "LAW-2")
+def test_of_two_who_take_one_conversation_at_the_same_moment_one_gets_it(store):
+    one, other = asked(store), asked(store, Terms("text"))
+    held = sit(store, one).sitting
+    late = held._replace(id="t-late", ask_id=other.id)
+    change = asks.sit(other, late, BOB, 60)
+    assert isinstance(store.asks.change(change, other.version), Conflict)
+    assert store.asks.sittings(other.id) == [] and store.asks.holder("claude", "s1") == held
+    unknown = held._replace(id="t-none", ask_id=other.id, session="")
+    assert isinstance(store.asks.change(asks.sit(other, unknown, BOB, 60), other.version), Done)

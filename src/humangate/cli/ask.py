@@ -21,6 +21,7 @@ from humangate.domain.deadlines import parse_duration, parse_escalation
 from humangate.domain.documents import ask_document
 from humangate.domain.forms import has_hidden
 from humangate.domain.requirements import parse_requirement
+from humangate.domain.sittings import Terms
 from humangate.errors import UsageError
 from humangate.service.asking import Request, ask
 
@@ -66,6 +67,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--secret", action="store_true", help="the answer is secret: kept apart, given once, erased"
     )
     add_secret_roads(parser)
+    add(
+        "--session",
+        action="store_true",
+        help="a person works it out with an agent, in its own program: gate continue ID",
+    )
+    add("--model", default="sonnet", help="of a session's agent; sonnet by default")
+    add("--system-prompt", metavar="F", help="a file (or -) that tells a session's agent its part")
+    add("--stay", metavar="TIME", help="how long people may stay in a session: 90s, 30m, 2h")
     add("--no-wait", action="store_true", help="print the id and do not wait")
     add("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
@@ -94,7 +103,8 @@ def run(args: argparse.Namespace) -> int:
         else:
             print(ask_id)
         return 0
-    print(f"Waiting for a person: gate answer {ask_id}", file=sys.stderr, flush=True)
+    way = "continue" if args.session else "answer"
+    print(f"Waiting for a person: gate {way} {ask_id}", file=sys.stderr, flush=True)
     handing = handing._replace(token=opened.token)
     return wait_and_hand_over(store, caller, ask_id, handing)
 
@@ -104,7 +114,7 @@ def _request(args: argparse.Namespace) -> Request:
     kind = args.kind or ("form" if schema is not None else "choice" if args.option else "text")
     return Request(
         prompt=args.question,
-        kind=kind,
+        kind="session" if args.session else kind,
         options=tuple(args.option),
         multiple=args.multiple,
         schema=schema,
@@ -119,7 +129,17 @@ def _request(args: argparse.Namespace) -> Request:
             None if args.remind_every is None else parse_duration(args.remind_every)
         ),
         escalations=tuple(map(parse_escalation, args.escalate)),
+        session=_terms(kind, args),
     )
+
+
+def _terms(kind: str, args: argparse.Namespace) -> Terms | None:
+    told = read_text(args.system_prompt) if args.system_prompt else ""
+    stay = None if args.stay is None else parse_duration(args.stay)
+    terms = Terms(kind, told, args.model, session_seconds=stay)
+    if not args.session and terms != Terms(kind):
+        raise UsageError("--model, --system-prompt and --stay are for a --session")
+    return terms if args.session else None
 
 
 def _requirement(args: argparse.Namespace) -> dict[str, Any]:

@@ -51,6 +51,10 @@ class Attendant(NamedTuple):
                     return
                 used = self.store.monotonic() - began
                 left = self._left(used)
+                if left is not None and warned_at is None and left < self.grace_seconds:
+                    # Stopped by Ctrl+Z, nobody was warned in time: the grace begins now.
+                    late = self.grace_seconds - left
+                    began, used, left = began + late, used - late, self.grace_seconds
                 if left is not None and left <= 0:
                     program.end(TIME)
                     return

@@ -11,6 +11,7 @@ from humangate.cli.screen import ask_lines, coloured, columns, print_json
 from humangate.domain import runs
 from humangate.domain.display import SHOWN_CHARACTERS, frame, inert_line
 from humangate.domain.documents import ask_document, call_document, turn_document
+from humangate.domain.owners import owner_of
 from humangate.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def show_call(store: Store, args: argparse.Namespace) -> int:
         there = ", ".join(one.path for one in calls) or "none yet"
         raise NotFoundError(f"run {run.id} has no call {args.call}; its calls: {there}")
     turns = [turn for turn in store.runs.turns(run.id) if turn.path == call.path]
-    owner = runs.owner_of(run.id, call.path)
+    owner = owner_of(run.id, call.path)
     asks = [ask for ask in store.asks.of_run(run.id) if ask.origin.owner == owner]
     if args.json:
         print_json(

@@ -1,11 +1,13 @@
 """Remove the folders of completed runs, where no work is lost; says what it keeps and why.
 
+The papers of sessions that are settled go, too: what was asked and answered stands in the store.
 Runs that are stuck or failed keep theirs, for they can be taken up again; gate delete removes it.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 from typing import TYPE_CHECKING
 
 from humangate import wiring
@@ -14,6 +16,8 @@ from humangate.service.journalling import place_of
 
 if TYPE_CHECKING:
     import argparse
+
+    from humangate.doors.store import Store
 
 _MOST_RUNS = 1_000_000
 
@@ -27,8 +31,10 @@ def run(args: argparse.Namespace) -> int:
     workspace = wiring.workspace(store)
     ended = [one for one in store.runs.newest(_MOST_RUNS) if one.ended and one.branch]
     found = [one for one in reversed(ended) if os.path.isdir(one.root)]
-    if not found:
+    papers = _settled_papers(store)
+    if not found and not papers:
         print("There is nothing to clean: no run that has ended has a folder of its own.")
+    done = "Would remove" if args.dry_run else "Removed"
     for one in found:
         if one.state == "completed":
             kept = workspace.remove(place_of(one), one.id, dry_run=args.dry_run)
@@ -38,7 +44,17 @@ def run(args: argparse.Namespace) -> int:
         if kept:
             print(f"Kept run {one.id}: {inert(kept)}")
         else:
-            print(
-                f"{'Would remove' if args.dry_run else 'Removed'} run {one.id}: {inert(one.root)}"
-            )
+            print(f"{done} run {one.id}: {inert(one.root)}")
+    for folder in papers:
+        if not args.dry_run:
+            shutil.rmtree(folder)
+        print(f"{done} the papers of {os.path.basename(folder)}: {inert(folder)}")
     return 0
+
+
+def _settled_papers(store: Store) -> list[str]:
+    """The folders of session asks that nobody opens any more."""
+    around = wiring.session_papers(store.path, "")
+    names = sorted(os.listdir(around)) if os.path.isdir(around) else []
+    asks = [ask for name in names if (ask := store.asks.get(name))]
+    return [wiring.session_papers(store.path, ask.id) for ask in asks if not ask.pending]

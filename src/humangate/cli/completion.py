@@ -13,7 +13,7 @@ from humangate.cli.main import COMMANDS, parser_of
 if TYPE_CHECKING:
     import argparse
 
-_TAKE_IDS = ("answer", "ask-back", "reply", "show", "wait", "cancel")
+_TAKE_IDS = ("answer", "ask-back", "reply", "show", "wait", "cancel", "continue")
 _TAKE_RUNS = (
     *("status", "watch", "logs", "signal", "stop", "kill", "resume", "delete"),
     *("continue", "plan", "diff"),
@@ -32,7 +32,9 @@ _BASH = """_gate() {{
     if [ "$COMP_CWORD" -ne 2 ]; then choices="${{choices#@ids }}"; choices="${{choices#@runs }}"; fi
     case "$choices" in
     "@ids "*) choices="${{choices/@ids/$(gate inbox --ids 2>/dev/null)}}";;
-    "@runs "*) choices="${{choices/@runs/$(gate list --ids 2>/dev/null)}}";;
+    esac
+    case "$choices" in
+    *"@runs "*) choices="${{choices/@runs/$(gate list --ids 2>/dev/null)}}";;
     esac
     COMPREPLY=($(compgen -W "$choices" -- "$word"))
 }}
@@ -87,7 +89,8 @@ def _bash(words: dict[str, Words], shell: str) -> str:
 
 
 def _placeholder(name: str) -> str:
-    return "@ids " if name in _TAKE_IDS else "@runs " if name in _TAKE_RUNS else ""
+    kinds = (("@ids ", _TAKE_IDS), ("@runs ", _TAKE_RUNS))
+    return "".join(placeholder for placeholder, names in kinds if name in names)
 
 
 def _fish(words: dict[str, Words]) -> str:

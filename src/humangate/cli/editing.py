@@ -20,15 +20,18 @@ if TYPE_CHECKING:
     from humangate.doors.store import Store
 
 
-def in_editor(store: Store, caller: Caller, ask: Ask, start: str = "") -> Any:
-    """What was written, kept as a draft until it is recorded; None when nothing was."""
+def in_editor(store: Store, caller: Caller, ask: Ask, start: str = "", proposed: str = "") -> Any:
+    """What was written, kept as a draft until it is recorded; None when nothing was.
+
+    What was `proposed` stands there where the person has nothing yet; left so, it is no draft.
+    """
     # A line that no agent can foresee, and so none can draw a second time.
     line = f"## Your answer: write below this line {os.urandom(4).hex()}; nothing above it counts"
-    begun = start or answering.draft(store, ask.id, caller)
+    begun = start or answering.draft(store, ask.id, caller) or proposed
     written, code = _edited(f"{_template(ask)}\n{line}\n{begun}\n")
     above, drawn, below = written.partition(line)
     answer = below.strip() if drawn else above.strip()
-    if answer:
+    if answer and answer != proposed:
         answering.save_draft(store, ask.id, caller, answer)
     if code:
         raise UsageError(f"the editor ended with exit code {code}; what stood there is a draft now")

@@ -13,7 +13,7 @@ from humangate import wiring
 from humangate.cli import runs_screen
 from humangate.cli.screen import coloured, columns, print_json
 from humangate.domain.display import age, frame, inert_line
-from humangate.domain.runs import owner_of
+from humangate.domain.owners import owner_of
 from humangate.terminal.runs import how_to_answer, pending_asks
 
 if TYPE_CHECKING:

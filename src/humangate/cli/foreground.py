@@ -67,11 +67,20 @@ class Program:
 
 
 def must_be_a_terminal() -> None:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not (sys.stdin.isatty() and sys.stdout.isatty() and _is_our_own(sys.stdin.fileno())):
         raise UsageError(
             "there is no terminal here in which a session could be opened: run this in your own, "
             "or answer with gate answer"
         )
+
+
+def _is_our_own(terminal: int) -> bool:
+    """Whether it is the one that this process listens to: no other can be handed on."""
+    try:
+        os.tcgetpgrp(terminal)
+    except OSError:
+        return False
+    return True
 
 
 def run(

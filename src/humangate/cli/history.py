@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from humangate import wiring
 from humangate.cli.screen import coloured, columns, print_json
 from humangate.cli.values import positive
+from humangate.domain.asks import settled_word
 from humangate.domain.display import cell, inert_line
 from humangate.domain.documents import ask_document
 from humangate.domain.outcomes import answer_text
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _line(ask: Ask) -> str:
-    how = ask.decision or ("" if ask.status == "answered" else ask.status.replace("_", " "))
+    how = ask.decision or ("" if ask.status == "answered" else settled_word(ask))
     if ask.value is not None:
         how = f"{how} {answer_text(ask, ask.value)}".strip()
     when = f"{ask.settled_at:%m-%d %H:%M}" if ask.settled_at else ""

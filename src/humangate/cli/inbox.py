@@ -68,7 +68,9 @@ def run(args: argparse.Namespace) -> int:
         if more:
             print(f"… and more: gate inbox --limit {args.limit * 4}")
         one_by_one = coloured("gate inbox --answer", "bold")
-        print(f"\nAnswer: gate answer {asks[0].id}   One by one: {one_by_one}")
+        first = asks[0]
+        inside = f"   With an agent: gate continue {first.id}" if first.question.session else ""
+        print(f"\nAnswer: gate answer {first.id}{inside}   One by one: {one_by_one}")
         _print_notes(store)
     return 0
 

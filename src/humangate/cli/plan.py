@@ -25,7 +25,9 @@ def run(args: argparse.Namespace) -> int:
     made = find(store, args.id)
     calls, turns = store.runs.calls(made.id), store.runs.turns(made.id)
     asks = store.asks.of_run(made.id)
-    document = plans.plan(made, calls, turns, asks)
+    talked_over = [ask for ask in asks if ask.question.kind == "session"]
+    sittings = [one for ask in talked_over for one in store.asks.sittings(ask.id)]
+    document = plans.plan(made, calls, turns, asks, sittings)
     if args.json:
         print_json(document)
     else:

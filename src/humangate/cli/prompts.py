@@ -19,6 +19,7 @@ from humangate.domain.display import inert
 from humangate.domain.rules import Scope
 from humangate.errors import GateError, InvalidAnswerError, UsageError
 from humangate.service import answering
+from humangate.terminal.asks import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,16 +36,19 @@ class NotYet(Exception):  # noqa: N818 - leaving is no error
     """The person left without answering; what they typed is kept as a draft."""
 
 
-def prompt_for(store: Store, caller: Caller, ask: Ask, above: Sequence[str] = ()) -> bool:
+def prompt_for(
+    store: Store, caller: Caller, ask: Ask, above: Sequence[str] = (), proposed: Any = None
+) -> bool:
     """Show an ask and prompt until it is answered; False when the person left it for later.
 
-    The lines `above` stand between the ask and the prompt. Ctrl+C and Ctrl+D go on as
-    KeyboardInterrupt: the person wants to stop altogether.
+    The lines `above` stand between the ask and the prompt. A form begins with what was `proposed`,
+    unless the person has a draft. Ctrl+C and Ctrl+D go on as KeyboardInterrupt: the person wants to
+    stop altogether.
     """
     print("\n".join([*ask_lines(store, ask), "", *above]))
     while True:
         try:
-            given = _prompt(store, caller, ask)
+            given = _prompt(store, caller, ask, proposed)
             _, after = answering.answer(store, ask.id, caller, given)
         except NotYet:
             print(f"Not answered; {ask.id} is still waiting.")
@@ -73,7 +77,7 @@ def prompt_for(store: Store, caller: Caller, ask: Ask, above: Sequence[str] = ()
         return True
 
 
-def _prompt(store: Store, caller: Caller, ask: Ask) -> Given:
+def _prompt(store: Store, caller: Caller, ask: Ask, proposed: Any) -> Given:
     if ask.question.answered_as == "approval":
         return _approval(store, caller, ask)
     if ask.question.secret:
@@ -81,7 +85,7 @@ def _prompt(store: Store, caller: Caller, ask: Ask) -> Given:
     if ask.question.answered_as == "choice":
         return Given(_choice(store, caller, ask))
     if ask.question.answered_as == "form":
-        return Given(_form(store, caller, ask))
+        return Given(_form(store, caller, ask, proposed))
     return Given(_line(store, caller, ask, "Your answer"))
 
 
@@ -155,27 +159,61 @@ def _option(ask: Ask, word: str) -> Any:
     return option(ask, word)
 
 
-def _form(store: Store, caller: Caller, ask: Ask) -> Any:
+def _form(store: Store, caller: Caller, ask: Ask, proposed: Any) -> Any:
     """Field by field where the form is flat, otherwise as JSON in the editor."""
     schema = ask.question.schema or {}
     fields = schema.get("properties", {})
     flat = all(isinstance(f, dict) and _is_plain(f) for f in fields.values()) and fields
-    if not flat:
+    if flat:
+        value: Any = _fields(store, caller, ask, proposed)
+    else:
         input("Enter opens the form in your editor, Ctrl+C leaves it: ")
-        written = in_editor(store, caller, ask)
-        if written is None:
-            raise NotYet
-        return written
-    draft = answering.draft(store, ask.id, caller)
-    value = _begun(draft)
-    required = schema.get("required", [])
+        begin = "" if proposed is None else json.dumps(proposed, indent=2)
+        value = in_editor(store, caller, ask, proposed=begin)
+    if value is None or (_is_all_of(value, proposed) and not _is_meant()):
+        raise NotYet
+    return value
+
+
+def _fields(store: Store, caller: Caller, ask: Ask, proposed: Any) -> dict[str, Any]:
+    schema = ask.question.schema or {}
+    draft = _begun(answering.draft(store, ask.id, caller))
+    value, begin = dict(draft), draft or _offered(proposed)
     _forget_what_was_typed_ahead()
-    for name, field in fields.items():
-        typed = _field(name, field, name in required, value.pop(name, ""))
+    for name, field in schema["properties"].items():
+        typed = _field(name, field, name in schema.get("required", []), begin.get(name, ""))
+        value.pop(name, None)
         if typed:
             value[name] = _as_json(typed, field)
-        answering.save_draft(store, ask.id, caller, json.dumps(value))
+        # What is only offered is nobody's draft.
+        if draft or not value.items() <= begin.items():
+            answering.save_draft(store, ask.id, caller, json.dumps(value))
     return value
+
+
+def _offered(proposed: Any) -> dict[str, Any]:
+    """What fields can begin with; not what a terminal would obey or not show."""
+    fields = proposed if isinstance(proposed, dict) else {}
+    return {
+        name: value
+        for name, value in fields.items()
+        if not isinstance(value, dict | list)
+        and not (isinstance(value, str) and (inert(value) != value or "\n" in value))
+    }
+
+
+def _is_all_of(value: Any, proposed: Any) -> bool:
+    """Whether nothing in an answer is the person's own."""
+    if isinstance(value, dict) and isinstance(proposed, dict):
+        return value.items() <= proposed.items()
+    return bool(value == proposed)
+
+
+def _is_meant() -> bool:
+    """Enter, or an editor that is left as it was, must not send what somebody else wrote."""
+    _forget_what_was_typed_ahead()
+    word = input("This is what was suggested. Type yes to send it (Enter: not yet): ")
+    return DECISIONS.get(word.strip().lower()) == "approved"
 
 
 def _begun(draft: str) -> dict[str, Any]:
@@ -193,9 +231,8 @@ def _is_plain(field: dict[str, Any]) -> bool:
 
 def _field(name: str, field: dict[str, Any], required: bool, begin: Any) -> str:
     about = field.get("description") or field.get("title") or ""
-    kind = " or ".join(map(str, field["enum"])) if "enum" in field else str(field.get("type"))
     need = "" if required else ", optional"
-    label = short(f"{name} ({kind}{need}) {about}".rstrip()) + ": "
+    label = short(f"{name} ({kind_of(field)}{need}) {about}".rstrip()) + ": "
     if field.get("writeOnly"):
         from getpass import getpass
 

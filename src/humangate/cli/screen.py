@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from humangate.domain.display import age, cell, inert, inert_line
-from humangate.domain.runs import owner_in_words
+from humangate.domain.owners import owner_in_words
 from humangate.terminal import asks as terminal
 from humangate.terminal.asks import PRIORITY_WORDS
 

@@ -16,10 +16,12 @@ from humangate.domain.documents import (
     ask_document,
     entry_document,
     message_document,
+    sitting_document,
 )
 from humangate.domain.outcomes import answer_text
 from humangate.service.asking import MOST_DIGITS, look_up
 from humangate.service.conversing import nobody_replies
+from humangate.service.sitting import stays
 from humangate.service.sweeping import fall_due
 
 if TYPE_CHECKING:
@@ -67,7 +69,8 @@ def run(args: argparse.Namespace) -> int:
             )
     if ask.pending:
         back = "" if nobody_replies(ask) else f"   Ask back: gate ask-back {ask.id} TEXT"
-        print(f"\nAnswer: gate answer {ask.id}{back}")
+        inside = f"   With an agent: gate continue {ask.id}" if ask.question.session else ""
+        print(f"\nAnswer: gate answer {ask.id}{inside}{back}")
     return 0
 
 
@@ -82,5 +85,6 @@ def _document(store: Store, ask: Ask) -> dict[str, object]:
     return ask_document(ask) | {
         "messages": [message_document(one) for one in store.asks.messages(ask.id)],
         "answers": [answer_document(one) for one in store.asks.answers(ask.id)],
+        "sittings": [sitting_document(one) for one in stays(store, ask.id)],
         "audit": [entry_document(one) for one in store.audit.of_subject(ask.id)],
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +18,7 @@ from humangate.domain.asks import settled_sentence
 from humangate.domain.display import frame, inert_line
 from humangate.domain.explaining import redact
 from humangate.domain.proposals import PERSON
-from humangate.domain.sittings import FAILED, GRACE_SECONDS, VIA, conversation
+from humangate.domain.sittings import FAILED, GRACE_SECONDS, VIA, conversation, untold_since
 from humangate.doors.driver import Opening
 from humangate.errors import (
     AlreadySettledError,
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 _PROGRAMS = {"claude": "Claude", "codex": "Codex"}
 _SOON_SECONDS = 3.0
+# Ctrl+C is how people leave many a program.
+_INTERRUPTED = (-signal.SIGINT, 128 + signal.SIGINT)
 _MOST_TRANSCRIPT_CHARACTERS = 1_000_000
 
 
@@ -64,14 +67,14 @@ def run(store: Store, who: Caller, ask: Ask, wanted: str) -> int:
     if seated.sitting.cli != cli:
         # Somebody began it with another program just now.
         host = wiring.host(seated.sitting.cli)
+    if wanted not in ("", seated.sitting.cli):
+        print(f"{ask.id} was begun in {seated.sitting.cli}, and goes on there.")
     left = _talked(store, who, host, seated)
     ask = left.ask
     if not ask.pending:
         return _tell_settled(ask, left.sitting)
     if left.sitting.end == FAILED:
-        print(f"{ask.id} is still waiting. Try again: gate continue {ask.id}")
-        print(f"Or answer without a session: gate answer {ask.id}")
-        raise GateError(left.sitting.trouble)
+        raise GateError(f"{left.sitting.trouble}\n{_ways_on(ask)}")
     if left.told_to_end:
         print(f"Not answered; {ask.id} is still waiting.")
         return NotAnsweredError.exit_code
@@ -84,6 +87,13 @@ def _cli(store: Store, ask: Ask, wanted: str) -> str:
     cli = wanted or settings.session_cli(os.environ)
     begun = conversation(ask.question.session, store.asks.sittings(ask.id), cli)
     return begun[0] if begun else cli
+
+
+def _ways_on(ask: Ask) -> str:
+    return (
+        f"{ask.id} is still waiting. Try again: gate continue {ask.id}; --with CLI takes another "
+        f"program\nOr answer without a session: gate answer {ask.id}"
+    )
 
 
 def _talked(store: Store, who: Caller, host: Host, seated: Seated) -> _Left:
@@ -102,16 +112,24 @@ def _talked(store: Store, who: Caller, host: Host, seated: Seated) -> _Left:
         told = bool(ended.told)
         # What the session leaves running would work on in it, beside the next who opens it.
         processes.end(ended.process, ("GATE_TURN", sitting.id))
-    except GateError as error:
+    except (GateError, OSError) as error:
         end, trouble = FAILED, str(error)
     finally:
         session = sitting.session or host.found_session(
             briefs.mark(sitting.ask_id), sitting.started_at
         )
         talk = _talk(store, host, session, sitting.ask_id, sitting.started_at)
+        # Of a command nobody knows what was said in it.
+        said = bool(talk.said) if talk else store.monotonic() - began > _SOON_SECONDS
         if ended:
-            end, trouble = _end(ended, talk, store.monotonic() - began, sitting.cli)
-        transcript = _transcript(talk) if seated.terms.capture_transcript else ""
+            end, trouble = _end(ended, talk, said, sitting.cli)
+        if end == FAILED and not said and not seated.goes_on:
+            # Nothing was begun, so whoever tries again may take another program.
+            sitting, session = sitting._replace(session=""), ""
+        transcript = ""
+        if seated.terms.capture_transcript:
+            since = untold_since(store.asks.sittings(sitting.ask_id))
+            transcript = _transcript(_talk(store, host, session, sitting.ask_id, since))
         ask = rise(
             store, sitting, who, end, trouble=trouble, transcript=transcript, session=session
         )
@@ -120,7 +138,7 @@ def _talked(store: Store, who: Caller, host: Host, seated: Seated) -> _Left:
 
 def _opening(store: Store, host: Host, seated: Seated) -> Opening:
     ask, sitting, terms = seated.ask, seated.sitting, seated.terms
-    cwd = terms.cwd or ask.origin.cwd or os.getcwd()
+    cwd = seated.cwd or os.getcwd()
     if not os.path.isdir(cwd):
         raise GateError(f"there is no folder {cwd} to open the session in")
     first = store.asks.sittings(ask.id)[0].started_at
@@ -139,7 +157,7 @@ def _opening(store: Store, host: Host, seated: Seated) -> Opening:
         papers=papers,
         model=terms.model,
         cwd=cwd,
-        mcp_config=os.path.join(cwd, terms.mcp_config) if terms.mcp_config else "",
+        mcp_config=seated.mcp_config,
         environ={"GATE_TURN": sitting.id, "GATE_SITTING": sitting.id, "GATE_ASK": ask.id},
         project=ask.origin.project or cwd,
     )
@@ -160,7 +178,11 @@ def _write_papers(store: Store, seated: Seated) -> str:
     ask = seated.ask
     folder = wiring.session_papers(store.path, ask.id)
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    os.chmod(os.path.dirname(folder), 0o700)
+    for place in (os.path.dirname(folder), folder):
+        # The agent may read all there without asking, and we write there.
+        if os.path.islink(place):
+            raise GateError(f"{place} leads elsewhere, and is none of ours: remove it")
+        os.chmod(place, 0o700)
     brief = briefs.brief(ask.question, folder)
     texts = {briefs.PROMPT_FILE: brief.prompt, "system.md": seated.terms.system_prompt}
     texts |= {brief.context_file: brief.context} if brief.context_file else {}
@@ -199,13 +221,14 @@ def _in_words(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{ceil(seconds)} seconds"
 
 
-def _end(ended: Ended, talk: Talk | None, seconds: float, cli: str) -> tuple[str, str]:
+def _end(ended: Ended, talk: Talk | None, said: bool, cli: str) -> tuple[str, str]:
     """How the sitting ended, and why if it failed."""
     if ended.why or ended.told:
         return ended.why or "left", ""
-    said = bool(talk.said) if talk else seconds > _SOON_SECONDS
     if talk and talk.trouble:
         return FAILED, f"{cli} could not talk: {talk.trouble}"
+    if ended.code in _INTERRUPTED:
+        return "left", ""
     if ended.code < 0:
         return FAILED, f"{cli} was ended by signal {-ended.code}"
     if ended.code and not said:
@@ -241,6 +264,8 @@ def _decide(store: Store, who: Caller, ask: Ask, host: Host) -> int:
     proposal = _proposal(store, ask, host)
     proposed = proposal and proposal.value
     done = prompts.prompt_for(store, who, ask, above=_quoted(proposal), proposed=proposed)
+    if not done and get(store, ask.id).pending:
+        print(f"To go on there: gate continue {ask.id}   Without it: gate answer {ask.id}")
     return 0 if done else NotAnsweredError.exit_code
 
 

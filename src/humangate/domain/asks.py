@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.domain.audit import Event
-from humangate.domain.deadlines import NO_DEADLINES, Deadlines, escalate, hold, remind, stay
+from humangate.domain.deadlines import (
+    NO_DEADLINES,
+    Deadlines,
+    escalate,
+    go_away,
+    hold,
+    remind,
+    stay,
+)
 from humangate.domain.digests import canonical, digest
 from humangate.domain.requirements import ANYBODY, Requirement
 from humangate.domain.sittings import FAILED, VIA, Terms, make_terms
@@ -279,6 +287,13 @@ def settled_sentence(ask: Ask) -> str:
     return f"{ask.id} timed out at {when}"
 
 
+def settled_word(ask: Ask) -> str:
+    """How it was settled, in a word or two."""
+    if ask.status == "cancelled" and ask.settled_via == FAILED:
+        return FAILED
+    return ask.decision or ask.status.replace("_", " ")
+
+
 def wakes(ask: Ask) -> tuple[str, ...]:
     return (ask.origin.owner,) if ask.origin.owner else ()
 
@@ -361,10 +376,14 @@ def rise(ask: Ask, sitting: Sitting, actor: str, *, given_up: bool) -> Change:
     at = sitting.ended_at
     assert at, "a sitting that was ended has an end"
     if not ask.pending or not (given_up or sitting.end == "time"):
-        return Change(ask._replace(version=ask.version + 1), (event,), sitting=sitting)
+        clock = go_away(ask.deadlines, sitting.expires_at, at)
+        after = ask._replace(deadlines=clock, version=ask.version + 1)
+        return Change(after, (event,), sitting=sitting)
     if given_up:
         note = f"the last attempt failed: {sitting.trouble}"
-        after = _expire(ask, at, FAILED).ask._replace(status="cancelled", note=note)
+        after = _expire(ask, at, FAILED).ask._replace(
+            status="cancelled", note=note, settled_by="gate"
+        )
         told = {"note": note, "via": FAILED, "at": iso(at)}
         change = Change(after, (Event("ask.cancelled", ask.id, "gate", told),))
     else:

@@ -15,6 +15,13 @@ PROMPT_FILE = "prompt.md"
 # More than this in one file, and agents' tools for reading refuse to show it whole.
 _MOST_CONTEXT_CHARACTERS = 100_000
 _DECISION = "When ready to conclude, please state your decision: APPROVED or REJECTED"
+_STRUCTURED = """\
+When you have gathered all necessary information and the human is ready to conclude:
+1. Summarize the decision/findings
+2. Output the final response in this exact JSON format:
+```json
+{"decision": <structured_response_here>}
+```"""
 
 
 class Brief(NamedTuple):
@@ -82,7 +89,7 @@ def _ending(question: Question) -> str:
         return f"When ready to conclude, please state what was chosen:\n{_listed(question.options)}"
     if question.answered_as == "form":
         schema = _fenced(json.dumps(question.schema, indent=2, ensure_ascii=False), "json")
-        return f"When ready to conclude, please state the outcome as JSON that fits:\n{schema}"
+        return f"{_STRUCTURED}\nwhere <structured_response_here> fits this schema:\n{schema}"
     return "When ready to conclude, please state the outcome in a few sentences."
 
 

@@ -113,6 +113,14 @@ def stay(deadlines: Deadlines, now: datetime, seconds: float) -> Deadlines:
     return deadlines._replace(expires_at=until)
 
 
+def go_away(deadlines: Deadlines, before: datetime | None, now: datetime) -> Deadlines:
+    """They left again: what was `before` counts, but for a moment in which to answer."""
+    if deadlines.expires_at is None or before is None or deadlines.hard:
+        return deadlines
+    answer_by = now + timedelta(seconds=DRAFT_HOLDS_SECONDS)
+    return deadlines._replace(expires_at=min(deadlines.expires_at, max(before, answer_by)))
+
+
 def parse_duration(text: str) -> float:
     """`300`, `90s`, `5m`, `2h` or `1d`, in seconds."""
     number, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS else (text, "s")

@@ -71,7 +71,8 @@ def message_document(message: Message) -> dict[str, Any]:
 
 def sitting_document(sitting: Sitting) -> dict[str, Any]:
     document = sitting._asdict()
-    return document | {name: iso(document[name]) for name in ("started_at", "ended_at")}
+    times = ("started_at", "ended_at", "expires_at")
+    return document | {name: iso(document[name]) for name in times}
 
 
 def entry_document(entry: Entry) -> dict[str, Any]:

@@ -7,13 +7,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from humangate.domain.asks import iso
-from humangate.domain.outcomes import answer_text
+from humangate.domain.outcomes import Session, answer_text
+from humangate.domain.sittings import ANSWERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from humangate.domain.asks import Ask
     from humangate.domain.runs import FlowCall, Run, Turn
+    from humangate.domain.sittings import Sitting, Terms
 
 # What no XML document may hold, not even escaped.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -24,15 +26,21 @@ _OF_RUN = ("id", "flow", "state", "created_at", "ended_at", "parent")
 _OF_CALL = ("path", "name", "label", "state", "started_at", "ended_at")
 _OF_TURN = ("number", "role", "session", "by", "status", "started_at", "ended_at")
 _OF_INTERACTION = ("type", "status", "id", "decision", "by", "via")
+_OUTCOME_TYPES = {answer: outcome for outcome, answer in ANSWERS.items()}
+_WAITING = "Waiting for interactive session to complete..."
 
 
 def plan(
-    run: Run, calls: Sequence[FlowCall], turns: Sequence[Turn], asks: Sequence[Ask]
+    run: Run,
+    calls: Sequence[FlowCall],
+    turns: Sequence[Turn],
+    asks: Sequence[Ask],
+    sittings: Sequence[Sitting] = (),
 ) -> dict[str, Any]:
-    """The run as JSON. `asks` are those that its calls opened."""
+    """The run as JSON. `asks` are those that its calls opened, `sittings` the stays in their sessions."""
     made: dict[str, dict[str, Any]] = {}
     for call in calls:
-        made[call.path] = _call(call, turns, asks)
+        made[call.path] = _call(call, turns, asks, sittings)
     top = []
     for path, one in made.items():
         *around, branch, _ = ["", "", *path.split(".")]
@@ -55,7 +63,9 @@ def plan(
     }
 
 
-def _call(call: FlowCall, turns: Sequence[Turn], asks: Sequence[Ask]) -> dict[str, Any]:
+def _call(
+    call: FlowCall, turns: Sequence[Turn], asks: Sequence[Ask], sittings: Sequence[Sitting]
+) -> dict[str, Any]:
     return {
         "path": call.path,
         "name": call.name,
@@ -65,7 +75,9 @@ def _call(call: FlowCall, turns: Sequence[Turn], asks: Sequence[Ask]) -> dict[st
         "ended_at": iso(call.ended_at),
         "turns": [_turn(turn) for turn in turns if turn.path == call.path],
         "interactions": [
-            _interaction(ask) for ask in asks if ask.origin.owner.partition("/")[2] == call.path
+            _interaction(ask, sittings)
+            for ask in asks
+            if ask.origin.owner.partition("/")[2] == call.path
         ],
         "value": call.value,
         "error": call.error,
@@ -87,8 +99,10 @@ def _turn(turn: Turn) -> dict[str, Any]:
     }
 
 
-def _interaction(ask: Ask) -> dict[str, Any]:
+def _interaction(ask: Ask, sittings: Sequence[Sitting]) -> dict[str, Any]:
     waited = ask.settled_at and (ask.settled_at - ask.opened_at).total_seconds()
+    terms = ask.question.session
+    session = terms and _session(ask, terms, [one for one in sittings if one.ask_id == ask.id])
     return {
         "id": ask.id,
         "kind": ask.question.kind,
@@ -100,6 +114,21 @@ def _interaction(ask: Ask) -> dict[str, Any]:
         "answer": None if ask.value is None else answer_text(ask, ask.value),
         "note": ask.note,
         "seconds": waited,
+        "session": session,
+    }
+
+
+def _session(ask: Ask, terms: Terms, sittings: Sequence[Sitting]) -> dict[str, Any]:
+    came = Session(ask, ask.value, sittings)
+    seconds = terms.session_seconds
+    return {
+        "outcome": came.outcome,
+        "response": came.response,
+        "duration_ms": came.duration_ms,
+        "attempts": came.attempts,
+        "model": terms.model,
+        "timeout_ms": None if seconds is None else round(seconds * 1000),
+        "outcome_type": _OUTCOME_TYPES[terms.answer],
     }
 
 
@@ -133,13 +162,42 @@ def _call_lines(depth: int, call: Mapping[str, Any]) -> Iterator[str]:
 
 def _interaction_lines(depth: int, one: Mapping[str, Any]) -> Iterator[str]:
     pad = "  " * depth
+    if one["session"]:
+        yield from _session_lines(depth, one, one["session"])
+        return
     named = {**one, "type": one["kind"]}
-    yield pad + _start(
-        "human-interaction", named, ("type", "status", "id", "decision", "by", "via")
-    )
+    yield pad + _start("human-interaction", named, _OF_INTERACTION)
     yield from _texts(depth + 1, one, ("prompt", "answer", "note"))
     if one["seconds"] is not None:
         yield f"{pad}  <seconds>{one['seconds']:g}</seconds>"
+    yield f"{pad}</human-interaction>"
+
+
+def _session_lines(depth: int, one: Mapping[str, Any], session: Mapping[str, Any]) -> Iterator[str]:
+    """In a shape of its own, which other programs read.
+
+    There the status is how the session ended; what was decided in it is the outcome.
+    """
+    pad = "  " * depth
+    named = {"type": "interactive_session", "status": session["outcome"]}
+    yield pad + _start("human-interaction", named, ("type", "status"))
+    yield from _texts(depth + 1, one, ("prompt",))
+    if one["status"] == "pending":
+        yield f"{pad}  <config>"
+        config = {
+            "model": session["model"],
+            "timeout": session["timeout_ms"] and str(session["timeout_ms"]),
+            "outcome-type": session["outcome_type"],
+        }
+        yield from _texts(depth + 2, config, config)
+        yield f"{pad}  </config>"
+        yield f"{pad}  <message>{_WAITING}</message>"
+    else:
+        decided = one["decision"] or ("answered" if one["status"] == "answered" else "")
+        yield from _texts(depth + 1, {"outcome": decided}, ("outcome",))
+        yield f"{pad}  <duration>{session['duration_ms']}</duration>"
+        yield from _json_lines(depth + 1, "response", session["response"])
+        yield from _texts(depth + 1, one, ("note",))
     yield f"{pad}</human-interaction>"
 
 

@@ -175,23 +175,6 @@ class Carried(NamedTuple):
         )
 
 
-def owner_of(run_id: int, path: str) -> str:
-    """How an ask names the call that waits for it."""
-    return f"run:{run_id}/{path}"
-
-
-def run_of(owner: str) -> int | None:
-    """The run that an ask's owner names, if it is one."""
-    number = owner.removeprefix("run:").partition("/")[0]
-    return int(number) if owner.startswith("run:") and number.isdecimal() else None
-
-
-def owner_in_words(owner: str) -> str:
-    """Whom an ask blocks, for people: `run 1`, or the name that its asker gave."""
-    number = run_of(owner)
-    return owner if number is None else f"run {number}"
-
-
 def order(path: str) -> tuple[int, ...]:
     """Paths sort like this: 2 before 10, 4 before 4.1."""
     return tuple(int(part) for part in path.split("."))

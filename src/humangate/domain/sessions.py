@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from humangate.domain import runs
+from humangate.domain import owners, runs
 from humangate.domain.audit import Event
 from humangate.domain.display import age, inert_line
 from humangate.domain.runs import RunChange, Turn
@@ -57,7 +57,7 @@ def seat(ask: Ask, calls: Sequence[FlowCall], turns: Sequence[Turn]) -> Seat:
         no_session = any(turn.cli == "python" for turn in mine)
         why = "a Python function has no session" if no_session else "no agent has worked in it yet"
         raise NotFoundError(
-            f"there is no session to open in run {runs.run_of(ask.origin.owner)}: {why}. "
+            f"there is no session to open in run {run_of(ask)}: {why}. "
             f"Answer with: gate answer {ask.id}"
         )
     return Seat(max(own, key=lambda turn: (turn.started_at, turn.number)), asking)
@@ -65,7 +65,7 @@ def seat(ask: Ask, calls: Sequence[FlowCall], turns: Sequence[Turn]) -> Seat:
 
 def run_of(ask: Ask) -> int:
     """The run that waits for an ask."""
-    number = runs.run_of(ask.origin.owner)
+    number = owners.run_of(ask.origin.owner)
     if number is None:
         raise UsageError(f"{ask.id} belongs to no run: answer it with gate answer {ask.id}")
     return number

@@ -78,6 +78,12 @@ class Signal(NamedTuple):
         """What a person is asked when the agent needs one."""
         return self.question or self.reason or self.message or self.summary
 
+    @property
+    def beside(self) -> str:
+        """All else that the agent says where it asks."""
+        words = (self.summary, self.reason, self.message)
+        return "\n".join(one for one in dict.fromkeys(words) if one and one != self.asked)
+
 
 _TEXTS = ("reason", "summary", "question", "message")
 

@@ -21,6 +21,19 @@ VIA = "session"
 GRACE_SECONDS = 60.0
 """What somebody is given to come to an end when the time of a session is up."""
 
+_COMES_OF_IT = {
+    "approval": "approve or reject",
+    "choice": "one of the options",
+    "text": "words",
+    "form": "a form filled in",
+}
+_ENDED = {
+    "left": "left",
+    "time": "its time was up",
+    "failed": "it failed",
+    "lost": "their gate continue died",
+    "stopped": "it was settled or stopped meanwhile",
+}
 _FOREVER_SECONDS = 1e9
 
 
@@ -67,6 +80,8 @@ class Sitting(NamedTuple):
     trouble: str = ""
     """Why it failed."""
     transcript: str = ""
+    expires_at: datetime | None = None
+    """When the ask would have expired, had they not come."""
 
     @property
     def conversation(self) -> str:
@@ -92,9 +107,24 @@ def make_terms(terms: Terms) -> Terms:
 
 
 def seconds_used(sittings: Sequence[Sitting], now: datetime) -> float:
-    """How long people have been in the session so far; of one who died in it nobody knows."""
+    """How long people have been in the session so far; of one who died in it nobody knows.
+
+    Nobody was in it for less than no time, however the clock was set meanwhile.
+    """
     known = [one for one in sittings if one.end != "lost"]
-    return sum((((one.ended_at or now) - one.started_at).total_seconds() for one in known), 0.0)
+    lasted = (((one.ended_at or now) - one.started_at).total_seconds() for one in known)
+    return sum((max(0.0, seconds) for seconds in lasted), 0.0)
+
+
+def untold_since(sittings: Sequence[Sitting]) -> datetime:
+    """Since when what was said stands in no transcript: the last, or who died just before it."""
+    *earlier, last = sittings
+    since = last.started_at
+    for one in reversed(earlier):
+        if one.end != "lost":
+            break
+        since = one.started_at
+    return since
 
 
 def seconds_left(terms: Terms, sittings: Sequence[Sitting], now: datetime) -> float | None:
@@ -134,3 +164,26 @@ def held(holder: Sitting, orphans: Sequence[int], now: datetime) -> str:
         f"{inert_line(holder.by, 80)} has this session open since {since} ({ago} ago), {where}, "
         f"or answer without it: gate answer {holder.ask_id}"
     )
+
+
+def facts(terms: Terms, folder: str) -> list[tuple[str, str]]:
+    """What people should know of a session before they open it, by name."""
+    told = [("Comes of it", _COMES_OF_IT[terms.answer]), ("Model", terms.model)]
+    told += [("Folder", terms.cwd or folder), ("More tools", terms.mcp_config)]
+    told.append(("Goes on with", terms.resume_session))
+    if terms.session_seconds is not None:
+        told.append(("Time", f"{age(terms.session_seconds)}, all sittings together"))
+    told.append(("Transcript", "what is said is kept" if terms.capture_transcript else ""))
+    if terms.max_attempts:
+        told.append(("Attempts", f"given up after {terms.max_attempts} that failed"))
+    return [(name, text) for name, text in told if text]
+
+
+def stay(sitting: Sitting, now: datetime) -> str:
+    """One sitting as a sentence: who, with what, for how long, and how it ended."""
+    lasted = age(((sitting.ended_at or now) - sitting.started_at).total_seconds())
+    who = f"{inert_line(sitting.by, 80)} with {inert_line(sitting.cli, 40)}"
+    if not sitting.ended_at:
+        return f"{who}, in it now, for {lasted}"
+    why = f": {inert_line(sitting.trouble, 200)}" if sitting.trouble else ""
+    return f"{who}, for {lasted}: {_ENDED[sitting.end]}{why}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _MOST_BYTES = 1_000_000
-# What claude itself puts in a person's mouth: output of their commands, and that they pressed Esc.
-_NOT_TYPED = ("<bash-", "<command-", "<local-command-", "[Request interrupted by user")
+# What claude itself puts in a person's mouth: output of their commands, news of helpers and other
+# sessions, reminders, and that they pressed Esc. Its own tags have a hyphen.
+_NOT_TYPED = re.compile(r"<[a-z]+(?:-[a-z]+)+[ >]|\[Request interrupted by user")
 
 
 def find(cli: str, session: str, environ: Mapping[str, str]) -> str:
     """Where this session's log is, or nothing."""
-    # The id becomes part of a path.
-    if not session or not all(c.isalnum() or c in "-_" for c in session):
+    # The id becomes part of a path, and a word of a command line that must not be an option.
+    if not session[:1].isalnum() or not all(c.isalnum() or c in "-_" for c in session):
         return ""
     if cli == "claude":
         base = environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
@@ -95,7 +97,7 @@ def _last_lines(path: str, most_bytes: int) -> list[bytes]:
 
 def _claude(record: Any) -> Iterator[Step]:
     at = record.get("timestamp", "")
-    if record.get("isSidechain") or record.get("isMeta"):
+    if any(record.get(sign) for sign in ("isSidechain", "isMeta", "isCompactSummary")):
         return
     if record["type"] == "last-prompt":
         yield Step("prompt", record["lastPrompt"])
@@ -107,7 +109,7 @@ def _claude(record: Any) -> Iterator[Step]:
     # What its service refused stands there as if the agent had said it.
     speaker = "trouble" if record.get("isApiErrorMessage") else speaker
     for block in blocks:
-        if block["type"] == "text" and speaker == "prompt" and block["text"].startswith(_NOT_TYPED):
+        if block["type"] == "text" and speaker == "prompt" and _NOT_TYPED.match(block["text"]):
             continue
         if block["type"] == "text":
             yield Step(speaker, block["text"], at=at)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from humangate.domain import runs, signals
 from humangate.domain.asks import Origin, make_id
+from humangate.domain.owners import owner_of
 from humangate.domain.principals import Sighting
 from humangate.domain.runs import FlowCall, Turn
 from humangate.doors.driver import Ended, Events, Order, Ruling
@@ -129,12 +130,14 @@ class Agent:
 
     def _must_be_free(self, turns: list[Turn]) -> None:
         """A session has one holder; while a person has it open, this call waits."""
-        holder = self.drive.store.runs.holder(turns[-1].cli, turns[-1].session)
-        if holder is None or holder.id in [turn.id for turn in turns]:
-            return
-        if holder.by and not claiming.holds(holder):
-            self.drive.put(self.call, holder._replace(ended_at=self.drive.store.now()))
-            return
+        store, (*_, last) = self.drive.store, turns
+        if claiming.sits_in(store, last.cli, last.session) is None:
+            holder = store.runs.holder(last.cli, last.session)
+            if holder is None or holder.id in [turn.id for turn in turns]:
+                return
+            if holder.by and not claiming.holds(holder):
+                self.drive.put(self.call, holder._replace(ended_at=store.now()))
+                return
         call = self.drive.put(self.call._replace(state="held"))
         self.branch.park(call, self.drive.store.now() + LOOK_AGAIN)
 
@@ -220,5 +223,5 @@ class Agent:
             agent=self.role.name,
             session=f"{turn.cli}/{turn.session}",
             sponsor=run.sponsor,
-            owner=runs.owner_of(run.id, self.path),
+            owner=owner_of(run.id, self.path),
         )

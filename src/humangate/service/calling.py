@@ -12,6 +12,7 @@ from humangate.domain import runs
 from humangate.domain.asks import Origin, settled_sentence
 from humangate.domain.digests import canonical
 from humangate.domain.forms import has_hidden
+from humangate.domain.owners import owner_of
 from humangate.errors import StepFailedError, UsageError
 from humangate.service import asking, permitting, sweeping, waiting
 from humangate.service.asking import Request
@@ -194,7 +195,7 @@ def _asked(branch: Branch, call: FlowCall, request: Request) -> Outcome:
         call = branch.drive.calls[call.path]
         branch.drive.record(call, {"ask": settled.id, "status": settled.status})
     # Also of a recorded one: somebody may have died just before.
-    waiting.take(branch.drive.store, settled, runs.owner_of(call.run, call.path))
+    waiting.take(branch.drive.store, settled, owner_of(call.run, call.path))
     return waiting.outcome(branch.drive.store, settled, settled.value)
 
 
@@ -220,7 +221,7 @@ def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = ""
         agent=call.label if call.name == "run" else run.flow,
         session=session,
         sponsor=run.sponsor,
-        owner=runs.owner_of(run.id, call.path),
+        owner=owner_of(run.id, call.path),
     )
     author = drive.crew.caller._replace(principal=run.sponsor)
     while True:

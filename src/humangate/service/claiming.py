@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from humangate.domain.runs import Run, Turn
+    from humangate.domain.sittings import Sitting
     from humangate.doors.store import Store
 
 LEASE = timedelta(seconds=30)
@@ -48,6 +49,13 @@ def _is_left(run: Run, now: datetime) -> bool:
 def holds(turn: Turn) -> bool:
     """Whether a person's session is still open: by `gate continue`, or by what that left behind."""
     return processes.lives(processes.parse(turn.process)) or bool(left_behind(turn))
+
+
+def sits_in(store: Store, cli: str, session: str) -> Sitting | None:
+    """Whoever has this conversation open through a session ask, unless all of that is gone."""
+    found = store.asks.holder(cli, session)
+    lives = found and processes.lives(processes.parse(found.process))
+    return found if found and (lives or processes.marked(("GATE_TURN", found.id))) else None
 
 
 def left_behind(turn: Turn) -> list[int]:

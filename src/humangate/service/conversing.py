@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from humangate.domain import asks
 from humangate.domain.display import storable
-from humangate.domain.runs import run_of
+from humangate.domain.owners import run_of
 from humangate.doors.results import Done
 from humangate.errors import UsageError
 from humangate.service.asking import get

@@ -11,6 +11,7 @@ from humangate.domain import runs, sending, signals
 from humangate.domain.asks import make_id
 from humangate.domain.forms import check_schema, faults
 from humangate.domain.outcomes import answer_text
+from humangate.domain.owners import owner_of
 from humangate.domain.roles import Role
 from humangate.domain.runs import FlowCall, Turn
 from humangate.domain.signals import NEEDS_HUMAN
@@ -278,7 +279,7 @@ class _Instruction:
             prompt,
             kind,
             options=options,
-            context=signal.summary or None,
+            context=signal.beside or None,
             going_on=self._drive.crew.going_on(self._agent.origin(turn)),
         )
         open_ask(self._branch, self._agent.call, request, session)
@@ -302,7 +303,7 @@ class _Instruction:
             return self._signalled(ask, words)
         if ask.settled_via == JOINED:
             drive.put(runs.heeded(call))
-            waiting.take(drive.store, ask, runs.owner_of(drive.run.id, self._agent.path))
+            waiting.take(drive.store, ask, owner_of(drive.run.id, self._agent.path))
             mine = [turn for turn in self._agent.turns() if turn.ask_id == ask.id and turn.signal]
             return mine[-1]
         said = "\n".join(filter(None, [words, ask.note]))
@@ -325,7 +326,7 @@ class _Instruction:
             ended_at=drive.store.now(), signal=jsoned(signals.to_json(given)),
         )  # fmt: skip
         drive.put(runs.heeded(self._agent.call), turn)
-        waiting.take(drive.store, ask, runs.owner_of(turn.run, turn.path))
+        waiting.take(drive.store, ask, owner_of(turn.run, turn.path))
         return turn
 
     def _pass_on(self, ask: Ask) -> Turn | None:

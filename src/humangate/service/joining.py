@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate import processes
-from humangate.domain import sending, sessions, signals
+from humangate.domain import sending, sessions, signals, sittings
 from humangate.domain.answers import Given
 from humangate.domain.asks import make_id, settled_sentence
 from humangate.domain.principals import Sighting, must_be_a_person
@@ -55,11 +55,13 @@ def join(store: Store, crew: Crew, ask_id: str, caller: Caller) -> Joined:
     must_be_a_person(caller, "joins an agent's session")
     while True:
         ask = fall_due(store, asking.get(store, ask_id))
-        run = running.get(store, sessions.run_of(ask))
         if not ask.pending:
             raise AlreadySettledError(settled_sentence(ask))
+        run = running.get(store, sessions.run_of(ask))
         turns = store.runs.turns(run.id)
         seat = sessions.seat(ask, store.runs.calls(run.id), turns)
+        if other := claiming.sits_in(store, seat.last.cli, seat.last.session):
+            raise RefusedError(sittings.held(other, (), store.now()))
         if holder := store.runs.holder(seat.last.cli, seat.last.session):
             _close_if_left(store, holder, ask.id)
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from humangate.domain import runs
+from humangate.domain.owners import owner_of
 from humangate.doors.driver import Ruling
 from humangate.service import permitting, waiting
 from humangate.service.journalling import Closing
@@ -49,7 +49,7 @@ def _over(drive: Drive, turn_id: str) -> str:
 
 def withdraw(agent: Agent, turn: Turn) -> None:
     """What the agent wanted to do in its turn and did not wait for."""
-    store, mine = agent.drive.store, runs.owner_of(turn.run, turn.path)
+    store, mine = agent.drive.store, owner_of(turn.run, turn.path)
     for ask in store.asks.pending_of_run(turn.run):
         # What is asked later is another's: this drive may have been overtaken meanwhile.
         late = turn.ended_at and ask.opened_at > turn.ended_at

@@ -80,6 +80,7 @@ def sit(store: Store, ask_id: str, caller: Caller, cli: str, session: str) -> Se
             session=session,
             process=str(processes.me()),
             started_at=now,
+            expires_at=ask.deadlines.expires_at,
         )
         seconds = GRACE_SECONDS + (_MAY_STAY_SECONDS if left is None else left)
         change = asks.sit(ask, new, caller, seconds)
@@ -106,6 +107,20 @@ def _close_if_left(store: Store, ask: Ask, holder: Sitting) -> None:
         raise RefusedError(sittings.held(holder, orphans, store.now()))
     lost = holder._replace(ended_at=store.now(), end="lost")
     store.asks.change(asks.rise(ask, lost, "gate", given_up=False), ask.version)
+
+
+def stays(store: Store, ask_id: str) -> list[Sitting]:
+    """Every stay in a session; one whose process died is lost, though nobody has closed it yet."""
+    found = store.asks.sittings(ask_id)
+    return [
+        one if one.ended_at or _is_held(one) else one._replace(ended_at=store.now(), end="lost")
+        for one in found
+    ]
+
+
+def _is_held(sitting: Sitting) -> bool:
+    lives = processes.lives(processes.parse(sitting.process))
+    return lives or bool(processes.marked(("GATE_TURN", sitting.id)))
 
 
 def _must_be_free(store: Store, ask: Ask, cli: str, session: str) -> None:

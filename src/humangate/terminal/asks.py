@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from humangate.domain import sittings
+from humangate.domain.asks import settled_word
 from humangate.domain.calls import shown
 from humangate.domain.display import SHOWN_CHARACTERS, age, frame, inert_line
 from humangate.domain.outcomes import answer_text
+from humangate.domain.owners import owner_in_words
 from humangate.domain.principals import TRUST
-from humangate.domain.runs import owner_in_words
+from humangate.domain.sittings import FAILED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from humangate.domain.asks import Ask
@@ -37,6 +40,7 @@ def ask_lines(
         head += f", the asker is {ask.confidence:.0%} sure"
     lines = [paint(head, "bold"), *_where(ask, width, paint), "", *frame(question.prompt, width)]
     lines += _options(ask, width) + _fields(ask, width) + _call(ask, width, paint)
+    lines += _session(store, ask, width, paint, most)
     if question.context is not None:
         context = question.context
         text = (
@@ -73,6 +77,27 @@ def _call(ask: Ask, width: int, paint: Paint) -> list[str]:
     return ["", head, *frame(shown(call.input), width), *remark]
 
 
+def _session(store: Store, ask: Ask, width: int, paint: Paint, most: int | None) -> list[str]:
+    """What somebody lets themselves in for who opens it, and who has been there."""
+    terms = ask.question.session
+    if terms is None:
+        return []
+    told = sittings.facts(terms, ask.origin.cwd)
+    lines = ["", paint("The session", "bold")]
+    lines += [f"  {name}: {inert_line(text, max(20, width - 18))}" for name, text in told]
+    if terms.system_prompt:
+        lines += ["  The agent is told:", *frame(terms.system_prompt, width, "  │ ", most)]
+    # Imported here: most asks are no sessions, and commands that list them load this, too.
+    from humangate.service.sitting import stays as stays_of
+
+    stays = stays_of(store, ask.id)
+    lines += ["  Sittings:"] if stays else []
+    return lines + [
+        f"  {inert_line(f'{one.number}. {sittings.stay(one, store.now())}', max(20, width - 2))}"
+        for one in stays
+    ]
+
+
 def _options(ask: Ask, width: int) -> list[str]:
     question = ask.question
     names = [*question.options, "Other…"] if question.other else list(question.options)
@@ -96,11 +121,18 @@ def _fields(ask: Ask, width: int) -> list[str]:
     lines = ["", "The answer is JSON with:"]
     for name, field in fields.items():
         about = field if isinstance(field, dict) else {}
-        kind = about.get("enum") or about.get("type") or "anything"
         need = "" if name in schema.get("required", ()) else ", optional"
-        told = f"{name}: {kind}{need}. {about.get('description') or about.get('title') or ''}"
+        told = f"{name}: {kind_of(about)}{need}. {about.get('description') or about.get('title') or ''}"
         lines.append(f"  {inert_line(told, width - 2)}")
     return lines
+
+
+def kind_of(field: Mapping[str, Any]) -> str:
+    """What a field takes, as it is typed."""
+    if "enum" in field:
+        return " or ".join(map(str, field["enum"]))
+    kind = field.get("type") or "anything"
+    return "yes or no" if kind == "boolean" else str(kind)
 
 
 def _talk(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
@@ -147,9 +179,11 @@ def _settlement(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
     if settling and ask.settled_by.startswith("person:") and not settling[0].verified:
         by += " (claimed)"
     at = f"{ask.settled_at:%Y-%m-%d %H:%M:%S} UTC" if ask.settled_at else ""
-    word = ask.decision or ask.status.replace("_", " ")
+    word = settled_word(ask)
     colour = {"approved": "green", "rejected": "red", "answered": "green"}.get(word, "yellow")
     via = f" via {ask.settled_via}" if by else ""
+    if word == FAILED:
+        by, via = f", given up{by}" if by else "", ""
     lines = [paint(f"{word.capitalize()}{by}{via} at {at}", colour)]
     if ask.value is not None:
         if ask.question.call:
@@ -166,7 +200,7 @@ def recorded(ask: Ask, width: int) -> str:
         return f"Recorded. {ask.id} is not settled yet: it needs {ask.question.requirement}"
     chosen = (
         f": {inert_line(answer_text(ask, ask.value), max(20, width - 40))}"
-        if ask.question.kind == "choice"
+        if ask.question.answered_as == "choice"
         else ""
     )
     edited = " as edited" if ask.question.call and ask.value else ""

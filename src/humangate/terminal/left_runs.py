@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humangate.domain.runs import run_of
+from humangate.domain.owners import run_of
 
 if TYPE_CHECKING:
     from humangate.domain.asks import Ask
@@ -31,4 +31,8 @@ def is_driven(store: Store, run: Run) -> bool:
 
     if run.ended or (run.state == "running" and processes.lives(processes.parse(run.owner))):
         return True
-    return upkeep.is_worked_at(store.path) or upkeep.is_stood_by(store.path, run.id)
+    if upkeep.is_worked_at(store.path) or upkeep.is_stood_by(store.path, run.id):
+        return True
+    # Whoever was there may have brought it to its end between the two looks.
+    now = store.runs.get(run.id)
+    return now is None or now.ended

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from humangate.domain.runs import run_of
+from humangate.domain.owners import run_of
 from humangate.doors.results import Conflict, Done
 
 if TYPE_CHECKING:

@@ -42,6 +42,12 @@ def needs_prompts(question: Question) -> bool:
     return by_hand or question.requirement.personal
 
 
+class Line(Input):
+    """A field in which Enter does at once what it does: the next key may be there already."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [("enter", "screen.entered", "Enter")]
+
+
 class AnswerScreen(Following):
     """An ask and the fields that its kind needs."""
 
@@ -68,8 +74,8 @@ class AnswerScreen(Following):
         if needs_prompts(question):
             yield Static(f"Enter answers it in this terminal, by gate {self._verb}.", markup=False)
         elif question.kind == "approval":
-            yield Input(placeholder="approve or reject (Enter on nothing: not yet)", id="decision", compact=True)  # fmt: skip
-            yield Input(draft, placeholder="Note, or the reason (optional)", id="words", compact=True)  # fmt: skip
+            yield Line(placeholder="approve or reject (Enter on nothing: not yet)", id="decision", compact=True)  # fmt: skip
+            yield Line(draft, placeholder="Note, or the reason (optional)", id="words", compact=True)  # fmt: skip
         elif question.kind == "text":
             yield TextArea(draft, id="words", compact=True)
         else:
@@ -83,7 +89,7 @@ class AnswerScreen(Following):
                 options.highlighted = None
                 yield options
             if question.other:
-                yield Input(draft, placeholder="Other, in your words", id="words", compact=True)
+                yield Line(draft, placeholder="Other, in your words", id="words", compact=True)
 
     def body(self) -> Iterable[Widget]:
         return [self._shown, self._fields]
@@ -105,14 +111,21 @@ class AnswerScreen(Following):
         self._ask = asking.get(store, self._ask.id)
         lines = ask_lines(store, self._ask, self.room, paint)
         self.query_one("#asked", Static).update(painted(lines))
+        self._show_keys()
+
+    def on_descendant_focus(self) -> None:
+        self._show_keys()
+
+    def _show_keys(self) -> None:
         kind, several = self._ask.question.kind, self._ask.question.multiple
+        in_words = self.focused is not None and self.focused.id == "words"
         more = [("Ctrl+T", "gate answer")]
         if needs_prompts(self._ask.question):
-            keys, more = [("Enter", f"gate {self._verb}")], []
+            keys, more = [("Enter", f"gate {self._verb}")], more if kind == "session" else []
         elif kind == "approval":
-            keys = [("Enter", "Next, send")]
+            keys = [("Enter", "Send" if in_words else "Next")]
         elif kind == "choice" and not several:
-            keys = [("↑↓ Enter", "Pick and send")]
+            keys = [("Enter", "Send") if in_words else ("↑↓ Enter", "Pick and send")]
         else:
             keys = [("Ctrl+S", "Send")]
         self.show_keys([*keys, ("PgUp PgDn", "Scroll"), *more, ("Esc", "Not yet")])
@@ -137,13 +150,14 @@ class AnswerScreen(Following):
                 answering.save_draft(self.desk.store, self._ask.id, self.desk.who, words)
                 self._saved = words
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        if event.input.id != "decision":
+    def action_entered(self) -> None:
+        decision = self.focused if isinstance(self.focused, Line) else None
+        if decision is None or decision.id != "decision":
             self.action_send()
-        elif not event.value.strip():
+        elif not decision.value.strip():
             self.action_back()
-        elif event.value.strip().lower() in DECISIONS:
-            self._fields.query_one("#words").focus()
+        elif decision.value.strip().lower() in DECISIONS:
+            self.set_focus(self._fields.query_one("#words"))
         else:
             self._refuse(_UNDECIDED)
 
@@ -156,12 +170,12 @@ class AnswerScreen(Following):
     def on_key(self, event: Any) -> None:
         if event.key == "enter" and needs_prompts(self._ask.question):
             event.stop()
-            self.action_prompts()
+            self._hand_over(self._verb)
 
     def action_send(self) -> None:
         question, words = self._ask.question, self._words()
         if needs_prompts(question):
-            self.action_prompts()
+            self._hand_over(self._verb)
         elif question.kind == "approval":
             decision = self._fields.query_one("#decision", Input).value.strip()
             if decision.lower() in DECISIONS:
@@ -196,8 +210,11 @@ class AnswerScreen(Following):
         say(self.app, self.desk, sentence, trouble=True)
 
     def action_prompts(self) -> None:
+        self._hand_over("answer")
+
+    def _hand_over(self, verb: str) -> None:
         self.keep()
-        hand_over(self.app, self.desk, self.desk.gate(self._verb, self._ask.id))
+        hand_over(self.app, self.desk, self.desk.gate(verb, self._ask.id))
         self.dismiss()
 
     @property

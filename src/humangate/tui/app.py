@@ -39,7 +39,10 @@ class GateApp(App[None]):
     """`gate tui`."""
 
     ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "leave", "Quit", priority=True)]
+    # Ctrl+Q is Textual's own way out, and would forget what was typed just now.
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c,ctrl+q", "leave", "Quit", priority=True)
+    ]
     CSS = """
     DataTable, #state, #calls, #ask, #answer, .box, #picking {
         border: round $primary; background: $background; padding: 0 1;
@@ -51,6 +54,7 @@ class GateApp(App[None]):
     #nothing { padding: 1 2; height: auto; }
     #state { height: auto; max-height: 60%; }
     #calls, #ask { height: 1fr; }
+    #state, #calls, #ask { scrollbar-size-vertical: 1; }
     #told, #listed, #asked { width: auto; min-width: 100%; }
     #answer { height: auto; max-height: 50%; }
     #answer TextArea { height: 6; }

@@ -14,7 +14,7 @@ from textual.widgets.option_list import Option
 
 from humangate import upkeep
 from humangate.domain.display import inert_line
-from humangate.domain.runs import run_of
+from humangate.domain.owners import run_of
 from humangate.errors import GateError
 from humangate.service import asking, running
 from humangate.terminal import editors

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from humangate.tui.desk import Desk
 
 _COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
-_EDGES = 4
+# A border and a blank on each side, and the scroll bar.
+_EDGES = 5
 _SAID_SECONDS = 15.0
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from humangate.domain import sessions
 from humangate.domain.display import age, inert_line
-from humangate.domain.runs import run_of
+from humangate.domain.owners import run_of
 from humangate.errors import GateError
 from humangate.terminal import runs as terminal
 from humangate.tui.following import paint
@@ -31,6 +31,7 @@ STATES = {
 }
 _MOST_RUNS = 200
 _MOST_ASKS = 100
+_MOST_WAITING = 2_000
 _MOST_CALLS = 500
 
 
@@ -50,8 +51,9 @@ def list_runs(store: Store) -> list[Listed]:
 
 
 def list_asks(store: Store) -> list[Ask]:
-    """What waits and belongs to no run."""
-    return [ask for ask in store.asks.pending(_MOST_ASKS) if run_of(ask.origin.owner) is None]
+    """What waits and belongs to no run, however many asks of runs are more urgent."""
+    waits = store.asks.pending(_MOST_WAITING)
+    return [ask for ask in waits if run_of(ask.origin.owner) is None][:_MOST_ASKS]
 
 
 class Session(NamedTuple):

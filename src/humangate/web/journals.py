@@ -6,12 +6,12 @@ import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from humangate.domain.asks import settled_word
 from humangate.domain.display import SHOWN_CHARACTERS
 from humangate.domain.outcomes import answer_text
 from humangate.domain.runs import is_carried
 from humangate.domain.sessions import path_of
 from humangate.domain.signals import NEEDS_HUMAN, parse_signal
-from humangate.web.views import outcome_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -250,7 +250,7 @@ def _who(turn: Turn) -> str:
 
 def _wait(ask: Ask) -> Wait:
     said = "" if ask.value is None else answer_text(ask, ask.value)
-    return Wait(ask, "waiting" if ask.pending else outcome_word(ask), said)
+    return Wait(ask, "waiting" if ask.pending else settled_word(ask), said)
 
 
 def working(store: Store, run: Run) -> list[Turn]:

@@ -7,7 +7,7 @@ import json
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from humangate.domain.runs import run_of
+from humangate.domain.owners import run_of
 from humangate.service.publishing import Publisher
 
 if TYPE_CHECKING:

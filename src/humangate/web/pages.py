@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import RedirectResponse, Response
 
 from humangate.domain.forms import faults, has_hidden
-from humangate.domain.runs import run_of
+from humangate.domain.owners import run_of
 from humangate.errors import AlreadySettledError, GateError, UsageError
 from humangate.service import answering, asking, conversing
 from humangate.service.sweeping import fall_due

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse
 
 from humangate.domain.asks import iso
 from humangate.domain.display import age, inert, inert_line
-from humangate.domain.runs import owner_in_words
+from humangate.domain.owners import owner_in_words
 
 if TYPE_CHECKING:
     from datetime import datetime

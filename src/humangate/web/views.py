@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
-from humangate.domain.asks import PRIORITIES
+from humangate.domain import sittings
+from humangate.domain.asks import PRIORITIES, settled_word
 from humangate.domain.calls import shown
 from humangate.domain.display import SHOWN_CHARACTERS, inert
 from humangate.domain.grouping import alike, groups
 from humangate.domain.outcomes import answer_text
+from humangate.domain.owners import run_of
 from humangate.domain.principals import TRUST
 from humangate.domain.requirements import why_not
-from humangate.domain.runs import run_of
 from humangate.domain.sessions import path_of
+from humangate.service import sitting
 from humangate.web import diffs, markdown
 
 if TYPE_CHECKING:
@@ -114,6 +116,7 @@ def ask(visit: Visit, one: Ask) -> dict[str, Any]:
         "prompt": _long(question.prompt),
         "call_diff": diffs.of_call(question.call) if question.call else None,
         "call_input": shown(question.call.input) if question.call else "",
+        "session": _session(store, one),
         "context": _context(one),
         "words": _long(words.strip().removesuffix("Changes:").rstrip()),
         "words_open": words.count("\n") < _OPEN_LINES,
@@ -132,6 +135,19 @@ def ask(visit: Visit, one: Ask) -> dict[str, Any]:
         "uncounted": [_kept(one, a) for a in answers if a.outcome in ("late", "refused")],
         "trail": [_step(entry) for entry in store.audit.of_subject(one.id)],
     }
+
+
+def _session(store: Store, one: Ask) -> dict[str, Any]:
+    """How it is worked out with an agent, and who has been there."""
+    terms = one.question.session
+    if terms is None:
+        return {}
+    now = store.now()
+    stays = [
+        {"words": sittings.stay(stay, now), "said": stay.transcript[-SHOWN_CHARACTERS:]}
+        for stay in sitting.stays(store, one.id)
+    ]
+    return {"facts": sittings.facts(terms, one.origin.cwd), "stays": stays}
 
 
 def _of_run(one: Ask) -> tuple[int, str] | None:
@@ -191,15 +207,11 @@ def _outcome(one: Ask, answers: Iterable[Answer]) -> dict[str, Any] | None:
     settling = next((a for a in answers if a.outcome == "settled"), None)
     claimed = bool(settling and not settling.verified and one.settled_by.startswith("person:"))
     return {
-        "word": outcome_word(one),
+        "word": settled_word(one),
         "claimed": claimed,
         "value": None if one.value is None else answer_text(one, one.value),
         "edited": bool(one.question.call and one.value),
     }
-
-
-def outcome_word(one: Ask) -> str:
-    return one.decision or one.status.replace("_", " ")
 
 
 def _kept(one: Ask, answer: Answer) -> dict[str, Any]:
@@ -229,7 +241,7 @@ def done(visit: Visit, ids: Sequence[str]) -> list[dict[str, Any]]:
         if found and mine:
             said = "" if found.value is None else answer_text(found, found.value)
             lines.append(
-                {"ask": found, "answer": mine[-1], "word": outcome_word(found), "said": said}
+                {"ask": found, "answer": mine[-1], "word": settled_word(found), "said": said}
             )
     return lines
 
@@ -239,7 +251,7 @@ def past(asks: Iterable[Ask]) -> list[dict[str, Any]]:
     return [
         {
             "ask": one,
-            "word": outcome_word(one),
+            "word": settled_word(one),
             "said": "" if one.value is None else answer_text(one, one.value),
         }
         for one in asks

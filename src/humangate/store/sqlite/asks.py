@@ -12,8 +12,8 @@ from humangate.domain.answers import Answer
 from humangate.domain.asks import Ask, Change, Message, Origin, Question
 from humangate.domain.calls import Call
 from humangate.domain.deadlines import Deadlines, Escalation
+from humangate.domain.owners import run_of
 from humangate.domain.requirements import ANYBODY, Requirement
-from humangate.domain.runs import run_of
 from humangate.domain.sittings import Sitting, Terms
 from humangate.doors.results import Conflict, Done, Result
 from humangate.store.sqlite.queries import load
@@ -346,13 +346,16 @@ def _to_ask(row: Any) -> Ask:
 
 
 def _sitting_row(sitting: Sitting) -> tuple[Any, ...]:
-    ended = _text(sitting.ended_at)
-    return tuple(sitting._replace(started_at=_text(sitting.started_at), ended_at=ended))  # type: ignore[arg-type]
+    times = ("started_at", "ended_at", "expires_at")
+    return tuple(
+        (sitting._asdict() | {name: _text(getattr(sitting, name)) for name in times}).values()
+    )
 
 
 def _to_sitting(row: Any) -> Sitting:
     found = Sitting(*row)
-    return found._replace(started_at=_time(row[7]), ended_at=_maybe_time(row[9]))
+    ended, expires = _maybe_time(row[9]), _maybe_time(row[13])
+    return found._replace(started_at=_time(row[7]), ended_at=ended, expires_at=expires)
 
 
 def _to_requirement(text: str | None) -> Requirement:

@@ -138,7 +138,7 @@ INSERT INTO wakes VALUES (NULL, ?, ?, ?);
 SELECT owner FROM wakes ORDER BY seq;
 
 -- name: write_sitting
-INSERT INTO sittings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO sittings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET
     session = excluded.session, started_at = excluded.started_at, program = excluded.program,
     ended_at = excluded.ended_at, "end" = excluded."end", trouble = excluded.trouble,

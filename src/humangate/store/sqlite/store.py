@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from humangate.store.sqlite.asks import SqliteAsks
@@ -15,7 +16,6 @@ from humangate.store.sqlite.outbox import SqliteOutbox
 from humangate.store.sqlite.people import SqlitePeople
 from humangate.store.sqlite.queries import load
 from humangate.store.sqlite.rules import SqliteRules
-from humangate.store.sqlite.runs import SqliteRuns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from humangate.domain.audit import Event
     from humangate.doors.clock import Clock
     from humangate.doors.store import Bell
+    from humangate.store.sqlite.runs import SqliteRuns
 
 _MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
 _SQL = load("store")
@@ -43,13 +44,19 @@ class SqliteStore:
         self.connection = Connection(path)
         self.connection.prepare(_migrations())
         self.asks = SqliteAsks(self)
-        self.runs = SqliteRuns(self)
         self.people = SqlitePeople(self)
         self.logins = SqliteLogins(self)
         self.outbox = SqliteOutbox(self)
         self.audit = SqliteAudit(self.connection)
         self.rules = SqliteRules(self)
         self.notes = SqliteNotes(self)
+
+    @cached_property
+    def runs(self) -> SqliteRuns:
+        # Imported here: most commands have nothing to do with runs.
+        from humangate.store.sqlite.runs import SqliteRuns
+
+        return SqliteRuns(self)
 
     @property
     def throwaway(self) -> bool:

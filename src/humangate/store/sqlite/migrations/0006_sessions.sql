@@ -16,6 +16,7 @@ CREATE TABLE sittings (
     "end" TEXT NOT NULL CHECK ("end" IN ('', 'left', 'time', 'failed', 'lost', 'stopped')),
     trouble TEXT NOT NULL,
     transcript TEXT NOT NULL,
+    expires_at TEXT,
     UNIQUE (ask_id, number)
 ) STRICT;
 
@@ -72,8 +73,9 @@ SELECT
         WHERE ask_id = asks.id AND transcript <> ''
     ) AS session_transcript,
     (
-        SELECT CAST(round(sum(unixepoch(coalesce(ended_at, settled_at), 'subsec')
-            - unixepoch(started_at, 'subsec')) * 1000) AS INTEGER)
+        -- Not unixepoch: with 'subsec' it is NULL in the SQLite of many who read this.
+        SELECT CAST(round(sum(julianday(coalesce(ended_at, settled_at))
+            - julianday(started_at)) * 86400000) AS INTEGER)
         FROM sittings WHERE ask_id = asks.id AND "end" <> 'lost'
     ) AS session_duration
 FROM asks;

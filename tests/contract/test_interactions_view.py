@@ -1,0 +1,162 @@
+"""Session asks in the view `human_interactions`, for programs that read the older shape."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+from tests.conftest import a_person
+
+from humangate.domain.answers import Given
+from humangate.domain.asks import Origin
+from humangate.domain.sittings import Terms
+from humangate.service import answering, asking, sitting
+from humangate.service.asking import Request
+from humangate.testing import FakeClock
+from humangate.wiring import open_store, open_throwaway_store
+
+SCHEMA = {"type": "object", "properties": {"approved": {"type": "boolean"}}}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / "gate.db")
+
+
+@pytest.fixture
+def store(path):
+    clock = FakeClock()
+    made = open_throwaway_store(path, clock)
+    made.clock = clock
+    yield made
+    made.close()
+
+
+def asked(store, terms=None, kind="session", **more):
+    request = Request("Is it good?", kind, session=terms, **more)
+    return asking.ask(store, request, Origin(cwd="/p", owner="run:1/2"), a_person()).ask
+
+
+def sat(store, ask, seconds, end="left", transcript=""):
+    """Somebody opens it, and stays so long."""
+    seated = sitting.sit(store, ask.id, a_person(), "claude", "s1")
+    store.clock.advance(seconds)
+    sitting.rise(store, seated.sitting, a_person(), end, transcript=transcript)
+
+
+def row(path, ask):
+    """Read by somebody who knows nothing of us."""
+    with closing(sqlite3.connect(path)) as raw:
+        raw.row_factory = sqlite3.Row
+        sql = "SELECT * FROM human_interactions WHERE id = ?"
+        (found,) = raw.execute(sql, (ask.id,)).fetchall()
+        return dict(found)
+
+
+@pytest.mark.proves("S0-34", "S0-35", "S0-39", "S0-42", "S0-93", "S0-94")
+def test_a_session_is_shown_with_its_settings(store, path):
+    terms = Terms("form", "Be careful", "opus", "/w", "more.json", 1800.5, True)
+    ask = asked(store, terms, context={"files": ["a.py"]}, schema=SCHEMA)
+    shown = row(path, ask)
+    assert (shown["type"], shown["status"], shown["execution_id"]) == (
+        "interactive_session", "pending", "run:1/2"
+    )  # fmt: skip
+    assert (shown["prompt"], shown["response"], shown["resolved_at"]) == (
+        "Is it good?",
+        "null",
+        None,
+    )
+    assert json.loads(shown["session_config"]) == {
+        "systemPrompt": "Be careful",
+        "context": {"files": ["a.py"]},
+        "model": "opus",
+        "cwd": "/w",
+        "mcpConfig": "more.json",
+        "timeout": 1800500,
+        "captureTranscript": True,
+        "outcomeSchema": {"type": "structured", "options": None, "schema": SCHEMA},
+    }
+    assert (shown["session_transcript"], shown["session_duration"]) == (None, None)
+
+
+@pytest.mark.proves("S0-35", "S0-42", "S0-94")
+@pytest.mark.parametrize(
+    ("answer", "more", "word"),
+    [
+        ("approval", {}, "approval"),
+        ("choice", {"options": ("A", "B")}, "selection"),
+        ("text", {}, "freeform"),
+    ],
+)
+def test_what_was_not_said_is_null_or_its_default(store, path, answer, more, word):
+    config = json.loads(row(path, asked(store, Terms(answer), **more))["session_config"])
+    assert (config["model"], config["cwd"], config["timeout"]) == ("sonnet", "/p", None)
+    assert (config["captureTranscript"], config["context"]) == (False, None)
+    told = {"type": word, "options": list(more["options"]) if more else None, "schema": None}
+    assert config["outcomeSchema"] == told
+
+
+@pytest.mark.proves("S0-36", "S0-37", "S0-95", "S0-96", "S0-B24")
+def test_transcript_and_duration_are_those_of_all_sittings(store, path):
+    ask = asked(store, Terms("approval", capture_transcript=True))
+    store.clock.advance(999)
+    sat(store, ask, 100.25, transcript="person: hm")
+    store.clock.advance(999)
+    sat(store, ask, 1000, "lost")
+    sat(store, ask, 241.75, transcript="person: yes")
+    answering.answer(store, ask.id, a_person(), Given("yes"))
+    shown = row(path, ask)
+    assert shown["session_duration"] == 342_000, "without waiting, and without what nobody knows"
+    assert shown["session_transcript"] == "person: hm\nperson: yes"
+    assert (shown["status"], json.loads(shown["response"])) == ("approved", "approved")
+
+
+@pytest.mark.proves("S0-40", "S0-B6", "S0-B7")
+@pytest.mark.parametrize(
+    ("settle", "status"),
+    [
+        (lambda store, ask: answering.answer(store, ask.id, a_person(), Given("no")), "rejected"),
+        (lambda store, ask: asking.cancel(store, ask.id, a_person(), ""), "cancelled"),
+        (lambda store, ask: sitting.fail(store, ask.id, a_person(), "broken"), "cancelled"),
+        (lambda store, ask: sat(store, ask, 70, "time"), "timeout"),
+    ],
+    ids=["rejected", "cancelled", "failed", "timeout"],
+)
+def test_the_status_of_a_session_is_never_approved_by_its_end_alone(store, path, settle, status):
+    ask = asked(store, Terms("approval", session_seconds=10))
+    settle(store, ask)
+    assert row(path, ask)["status"] == status
+
+
+@pytest.mark.proves("S0-38", "S0-B31", "S0-P8")
+def test_an_older_store_gains_the_columns_and_keeps_what_it_holds(store, path):
+    plain = asked(store, kind="text")
+    answering.answer(store, plain.id, a_person(), Given("so"))
+    before = row(path, plain)
+    store.close()
+    with closing(sqlite3.connect(path)) as raw:
+        # As the version before sessions left it.
+        raw.executescript(
+            "DROP VIEW human_interactions; DROP TABLE sittings; ALTER TABLE asks DROP COLUMN terms;"
+            "CREATE VIEW human_interactions AS SELECT id FROM asks; PRAGMA user_version = 5;"
+        )
+    for _ in range(2):
+        open_store(path).close()
+    after = row(path, plain)
+    assert after == before and after["response"] == '"so"'
+    fields = ("session_config", "session_transcript", "session_duration")
+    assert [after[name] for name in fields] == [None, None, None]
+    again = open_store(path)
+    newer = asked(again, Terms("text"))
+    assert row(path, newer)["session_config"] is not None
+    again.close()
+
+
+@pytest.mark.proves("S0-37", "S0-96")
+def test_while_somebody_is_in_it_its_duration_is_not_known(store, path):
+    ask = asked(store, Terms("text"))
+    sitting.sit(store, ask.id, a_person(), "claude", "s1")
+    store.clock.advance(5)
+    assert row(path, ask)["session_duration"] is None

@@ -1,0 +1,49 @@
+"""What people are told of a session and of those who have been in it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from humangate.domain.sittings import ENDS, Sitting, Terms, facts, stay
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def a_sitting(end="left", **more):
+    ended = NOW + timedelta(minutes=5) if end else None
+    known = {"by": "person:ada", "cli": "claude", "session": "s1", "process": "b/1/2"}
+    return Sitting("t-1", "a-1", 1, started_at=NOW, ended_at=ended, end=end, **known | more)
+
+
+@pytest.mark.proves("SES-105")
+def test_only_what_was_said_of_a_session_is_told():
+    assert facts(Terms(model=""), "") == [("Comes of it", "words")]
+    terms = Terms("form", "Be kind", "opus", "/w", "more.json", 1800, True, "claude/s0", 3)
+    assert dict(facts(terms, "/p")) == {
+        "Comes of it": "a form filled in",
+        "Model": "opus",
+        "Folder": "/w",
+        "More tools": "more.json",
+        "Goes on with": "claude/s0",
+        "Time": "30m, all sittings together",
+        "Transcript": "what is said is kept",
+        "Attempts": "given up after 3 that failed",
+    }
+    assert ("Folder", "/p") in facts(Terms(), "/p")
+
+
+@pytest.mark.proves("SES-106")
+@pytest.mark.parametrize("end", ENDS)
+def test_every_end_of_a_sitting_has_its_words(end):
+    told = stay(a_sitting(end), NOW)
+    assert told.startswith("person:ada with claude, for 5m: ")
+
+
+@pytest.mark.proves("SES-106", "LAW-8")
+def test_who_is_in_it_now_and_why_it_failed_is_told():
+    now = NOW + timedelta(seconds=30)
+    assert stay(a_sitting(""), now) == "person:ada with claude, in it now, for 30s"
+    failed = stay(a_sitting("failed", trouble="not \x1b[2J\nfound"), now)
+    assert failed == "person:ada with claude, for 5m: it failed: not ␛[2J ⏎ found"

@@ -1,0 +1,212 @@
+"""Session asks as people see and answer them: in a terminal, in the browser, in a plan."""
+
+from __future__ import annotations
+
+import json
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+from tests.conftest import a_person
+from tests.run_project import RunProject
+from tests.security.markup import text_of
+from tests.web_inbox import Inbox
+
+from humangate import wiring
+from humangate.domain.answers import Given
+from humangate.domain.asks import Origin
+from humangate.domain.sittings import Terms
+from humangate.service import answering, asking, conversing, sitting
+from humangate.service.asking import Request
+
+HOSTILE = "Be \x1b[2Jcareful\n\u202e<b>now</b>"
+TERMS = Terms("approval", HOSTILE, "opus", "", "more.json", 1800, True, max_attempts=3)
+
+
+def asked(store, terms=TERMS, prompt="Is the schema good?", **more):
+    request = Request(prompt, "session", session=terms, **more)
+    return asking.ask(store, request, Origin(cwd="/p", agent="coder"), a_person()).ask
+
+
+def sat(store, ask, end="left", **more):
+    seated = sitting.sit(store, ask.id, a_person("ada"), "claude", "s1")
+    return sitting.rise(store, seated.sitting, a_person("ada"), end, **more)
+
+
+@pytest.mark.proves("SES-105", "SES-106", "S0-109", "LAW-8")
+def test_gate_show_tells_what_a_session_is_about_and_who_was_in_it(world):
+    ask = asked(world.store)
+    sat(world.store, ask, "failed", trouble="claude is \x1b[2J not found")
+    sitting.sit(world.store, ask.id, a_person("bob"), "codex", "s1")
+    ran = world.ada.gate("show", ask.id)
+    assert ran.code == 0 and "\x1b" not in ran.out and "\u202e" not in ran.out
+    for line in (
+        "The session",
+        "  Comes of it: approve or reject",
+        "  Model: opus",
+        "  Folder: /p",
+        "  More tools: more.json",
+        "  Time: 30m, all sittings together",
+        "  Transcript: what is said is kept",
+        "  Attempts: given up after 3 that failed",
+        "  The agent is told:",
+        "  │ Be ␛[2Jcareful",
+        "  │ ‹U+202E›<b>now</b>",
+        "  1. person:ada with claude, for 0s: it failed: claude is ␛[2J not found",
+        f"Answer: gate answer {ask.id}   With an agent: gate continue {ask.id}",
+    ):
+        assert f"\n{line}" in ran.out, line
+    assert "\n  2. person:bob with claude, in it now, for " in ran.out, (
+        "the conversation is claude's"
+    )
+
+
+@pytest.mark.proves("SES-65")
+def test_whoever_died_in_a_session_is_not_shown_in_it(world, inbox):
+    for store, look in (
+        (world.store, lambda ask: world.ada.gate("show", ask.id).out),
+        (inbox.store, lambda ask: text_of(inbox.browser().get(f"/asks/{ask.id}").text)),
+    ):
+        ask = asked(store)
+        sitting.sit(store, ask.id, a_person("bob"), "claude", "s1")
+        assert "in it now" in look(ask)
+        with store.transaction():
+            store.connection.write("UPDATE sittings SET process = ?", ("before/1/1",))
+        assert "person:bob with claude, for 0s: their gate continue died" in look(ask)
+
+
+@pytest.mark.proves("SES-66")
+def test_a_session_that_failed_is_called_so_and_offers_no_way_in(world, inbox):
+    for store, look in (
+        (world.store, lambda ask: world.ada.gate("show", ask.id).out),
+        (inbox.store, lambda ask: text_of(inbox.browser().get(f"/asks/{ask.id}").text)),
+    ):
+        ask = asked(store)
+        sitting.fail(store, ask.id, a_person("bob"), "no login")
+        shown = look(ask)
+        assert (
+            "Failed" in shown
+            and "given up by " in shown
+            and "via failed" not in shown.lower().split("audit trail")[0]
+        )
+        assert "gate continue" not in shown
+    listed = world.ada.gate("history").out
+    assert "failed" in listed and "cancelled" not in listed
+
+
+@pytest.mark.proves("SES-105", "SES-107")
+def test_an_ask_without_a_session_has_none_of_it(world):
+    shown = world.ada.gate("show", world.ask("--kind", "text", "Which?"))
+    assert "The session" not in shown.out and "gate continue" not in shown.out
+
+
+@pytest.mark.proves("SES-107")
+def test_json_has_the_terms_and_every_sitting(world):
+    ask = asked(world.store)
+    sat(world.store, ask, transcript="person: hm")
+    told = json.loads(world.ada.gate("show", ask.id, "--json").out)
+    assert (told["kind"], told["answered_as"]) == ("session", "approval")
+    assert told["terms"] == json.loads(json.dumps(TERMS._asdict()))
+    (stay,) = told["sittings"]
+    assert (stay["by"], stay["end"], stay["transcript"]) == ("person:ada", "left", "person: hm")
+    assert stay["started_at"] and stay["ended_at"]
+
+
+@pytest.fixture
+def inbox(tmp_path):
+    made = Inbox(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.mark.proves("SES-105", "SES-106", "SES-108", "LAW-8")
+def test_the_page_of_a_session_tells_the_same(inbox):
+    ask = asked(inbox.store)
+    sat(inbox.store, ask, transcript="person: <i>hm</i> \x1b[2J")
+    conversing.reply(inbox.store, ask.id, a_person("x"), "proposes: APPROVED")
+    sitting.sit(inbox.store, ask.id, a_person("bob"), "claude", "s1")
+    page = inbox.browser().get(f"/asks/{ask.id}").text
+    shown = text_of(page)
+    assert "<i>" not in page and "<b>now" not in page and "\x1b" not in page
+    for words in (
+        "asks for a session",
+        f"gate continue {ask.id}",
+        "approve or reject",
+        "30m, all sittings together",
+        "Be ␛[2Jcareful",
+        "person:ada with claude, for 0s: left",
+        "person:bob with claude, in it now, for 0s",
+        "person: <i>hm</i> ␛[2J",
+        "proposes: APPROVED",
+    ):
+        assert words in shown, words
+
+
+@pytest.mark.proves("SES-108", "S0-78", "LAW-3")
+@pytest.mark.parametrize(
+    ("terms", "more", "sent", "came"),
+    [
+        (Terms("approval"), {}, {"value": "no", "note": "no index"}, ("rejected", None)),
+        (
+            Terms("choice"),
+            {"options": ("A", "B")},
+            {"value": "given", "chosen": "1"},
+            (None, "B"),
+        ),
+        (Terms("text"), {}, {"value": "given", "text": "Postgres"}, (None, "Postgres")),
+    ],
+    ids=["approval", "choice", "text"],
+)
+def test_whoever_knows_enough_answers_in_the_browser_without_opening_it(
+    inbox, terms, more, sent, came
+):
+    ask = asked(inbox.store, terms, **more)
+    browser = inbox.browser()
+    page = browser.get(f"/asks/{ask.id}").text
+    hidden = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page))
+    buttons = re.findall(r'type="submit" name="value" value="(\w+)"', page)
+    assert buttons == (["yes", "no"] if terms.answer == "approval" else ["given"])
+    assert browser.post(f"/asks/{ask.id}/answer", data=hidden | sent).status_code == 303
+    after = inbox.get(ask)
+    assert (after.status, after.decision, after.value) == ("answered", *came)
+
+
+@pytest.mark.proves("SES-108")
+def test_a_form_to_come_of_a_session_is_filled_in_in_the_browser(inbox):
+    schema = {"type": "object", "properties": {"notes": {"type": "string"}}}
+    ask = asked(inbox.store, Terms("form"), schema=schema)
+    page = inbox.browser().get(f"/asks/{ask.id}").text
+    assert "notes" in page and 'value="given"' in page and 'value="yes"' not in page
+
+
+FLOW = """
+from humangate import Approval, ask_interactive, flow
+@flow
+def review(prompt):
+    came = ask_interactive("Is <it> good?", outcome=Approval(), session_seconds=1800)
+    return came.response
+"""
+
+
+@pytest.mark.proves("S0-79", "S0-80", "S0-109")
+def test_gate_plan_shows_how_far_a_session_is(world):
+    project = RunProject(world)
+    path = project.folder / ".gate" / "flows" / "review.py"
+    path.write_text(FLOW, encoding="utf-8")
+    project.commit()
+    ran = world.ada.gate("run", "review", "Look", "--detach", "--as", "ada")
+    assert ran.code in (0, 11), ran.err
+    wiring.flow_driver(world.store).drive(project.run(1))
+    ask = project.ask(1)
+    (waits,) = ET.fromstring(world.ada.gate("plan", "1").out).iter("human-interaction")
+    assert waits.attrib == {"type": "interactive_session", "status": "pending"}
+    assert [waits.findtext(tag) for tag in ("prompt", "config/timeout", "config/outcome-type")] == [
+        "Is <it> good?", "1800000", "approval"
+    ]  # fmt: skip
+    sat(world.store, ask)
+    answering.answer(world.store, ask.id, a_person("ada"), Given("yes"))
+    (done,) = ET.fromstring(world.ada.gate("plan", "1").out).iter("human-interaction")
+    assert (done.get("status"), done.findtext("outcome")) == ("completed", "approved")
+    assert int(done.findtext("duration")) >= 0 and done.findtext("response") == '"approved"'
+    told = json.loads(world.ada.gate("plan", "1", "--json").out)["calls"][-1]["interactions"][0]
+    assert (told["id"], told["by"], told["session"]["attempts"]) == (ask.id, "person:ada", 1)
