@@ -242,6 +242,11 @@ def _must_be_found_again(part: Part, store: Store) -> None:
             "a workflow that is run must stand at the top of a Python file, under a name of its own: "
             "whoever takes its run over after a crash looks for it there"
         )
+    if store.path and wiring.leans_on_package(part.source):
+        raise UsageError(
+            f"{part.source} has a relative import, and a worker loads it as a file of its own: "
+            "import by whole names"
+        )
 
 
 def _waits(ask: Ask) -> str:

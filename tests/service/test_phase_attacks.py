@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import threading
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -321,6 +322,22 @@ def test_whoever_answers_a_handler_sees_the_context_too(context, shown):
     asks = HumanInput("Go?", "approval", more={"context": context})
     Workflow("w", phases=[Phase("a", human=asks, terminal=True)]).run("go", Keeping(), store=MemoryStore())  # fmt: skip
     assert prompts == [f"Go?\n\n{shown}"]
+
+
+@pytest.mark.proves("PHASE-23")
+def test_a_workflow_that_only_its_package_can_load_is_not_run(tmp_path, monkeypatch):
+    package = tmp_path / "leaning"
+    package.mkdir()
+    (package / "words.py").write_text("GO = 'Go?'")
+    (package / "flows.py").write_text(
+        "from humangate import HumanInput, Phase, Workflow\nfrom .words import GO\n"
+        "made = Workflow('w', phases=[Phase('a', human=HumanInput(GO, 'approval'), terminal=True)])"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    flow = importlib.import_module("leaning.flows").made
+    with pytest.raises(UsageError, match="has a relative import, and a worker loads it"):
+        flow.run("go", Yes(), store=str(tmp_path / "gate.db"))
+    assert flow.run("go", Yes(), store=MemoryStore()).approved
 
 
 # Whoever goes away
