@@ -10,7 +10,7 @@ from humangate.domain.answers import DECISIONS, Given
 from humangate.domain.display import frame, inert_line
 from humangate.domain.phase_records import offered
 from humangate.domain.phases import accepts
-from humangate.errors import UsageError
+from humangate.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
@@ -55,17 +55,40 @@ def check(handler: Any) -> None:
 
 
 def caller(handler: Any, store: Store) -> Caller:
-    """Who answers: whoever runs this program, unless the handler is for tests."""
+    """Who answers: whoever runs this program. Only in a store for tests can it be somebody else."""
     own = getattr(handler, "caller_in", None)
-    made: Caller = own(store) if own else wiring.caller(store, getattr(handler, "via", "handler"))
+    if own is None:
+        return wiring.caller(store, getattr(handler, "via", "handler"))
+    made: Caller = own(store)
+    if not store.throwaway:
+        raise RefusedError("a handler with caller_in() answers for others: it works in tests only")
     return made
+
+
+def must_be_a_person(caller: Caller, ask: Ask) -> None:
+    """An approval by an agent is refused when it is given; a choice would only be asked again."""
+    if caller.agent and not caller.verified and not ask.question.gates:
+        raise RefusedError(f"only a person decides {ask.id}, not {caller.actor}")
 
 
 def asked(handler: HumanInputHandler, ask: Ask) -> Any:
     """What the handler says, or promises to say."""
     if ask.question.kind == "approval":
-        return handler.approval(ask.question.prompt, ask.id)
-    return handler.choice(ask.question.prompt, offered(ask), ask.id)
+        return handler.approval(_shown(ask), ask.id)
+    return handler.choice(_shown(ask), offered(ask), ask.id)
+
+
+def _shown(ask: Ask) -> str:
+    """The question with its context: the answer is bound to both."""
+    import json
+
+    prompt, context = ask.question.prompt, ask.question.context
+    if context is None:
+        return prompt
+    text = (
+        context if isinstance(context, str) else json.dumps(context, indent=2, ensure_ascii=False)
+    )
+    return f"{prompt}\n\n{text}"
 
 
 def given(ask: Ask, reply: Any) -> Given:

@@ -19,7 +19,7 @@ from humangate.service.journalling import Parked, current
 from humangate.shapes import schema_of, shaped
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from humangate.domain.outcomes import Outcome
     from humangate.domain.phase_records import PhaseEvent
@@ -47,27 +47,24 @@ class Plan:
             _must_have_schema(phase)
 
     def fresh(self) -> Any:
-        made = self.state() if callable(self.state) else copy.deepcopy(self.state)
-        made = {} if made is None else made
+        what = f"the state of {self.name!r}"
+        made = _called(what, self.state) if callable(self.state) else self.state
+        # What it is made of may be shared with every other one: a default, or a list of the module's.
+        made = {} if made is None else copy.deepcopy(made)
         try:
             known = made if isinstance(made, dict) else schema_of(type(made)).get("properties", {})
             self._must_fit(made, "the state")
         except GateError as error:
             raise UsageError(
-                f"the state of {self.name!r} is a dict, dataclass, NamedTuple or pydantic model of "
-                f"what JSON can hold: {error}"
+                f"{what} is a dict, dataclass, NamedTuple or pydantic model of what JSON can hold: "
+                f"{error}"
             ) from error
-        taken = [field for field in known if field in OURS]
-        if taken:
-            raise UsageError(
-                f"the state of {self.name!r} has a field {taken[0]!r}, which is the name of what "
-                "people answer: call it otherwise"
-            )
+        _must_not_be_ours(known, what)
         return made
 
     def _must_fit(self, state: Any, what: str) -> Any:
         """The state as JSON, if it is what it says it is."""
-        told = plain(as_json(state))
+        told = _json_of(state, what)
         if not isinstance(state, dict):
             for where, why in faults(schema_of(type(state)), told):
                 raise UsageError(f"{what} does not fit {type(state).__name__}: {where} {why}")
@@ -86,6 +83,8 @@ class Plan:
         if type(made) is not type(state):
             raise UsageError(f"{what} returned {made!r} and not a {type(state).__name__}")
         self._must_fit(made, f"what {what} made of the state")
+        if isinstance(made, dict):
+            _must_not_be_ours(made, f"what {what} made of the state")
         return made
 
     def target(self, phase: Phase, state: State[Any], output: Any) -> Phase:
@@ -157,8 +156,7 @@ class Journey:
         return f"gate resume {self._branch.drive.run.id} --from {self._branch.count}"
 
     def _each(self, phase: Phase) -> list[Any]:
-        assert phase.for_each, "it was looked at before"
-        items = list(_called(f"{named(phase.name)}: for_each", phase.for_each, self._view()))
+        items = _called(f"{named(phase.name)}: for_each", _items, phase, self._view())
         if not items:
             return []
         works = [lambda item=item: self._raw(phase, (item,)) for item in items]
@@ -175,11 +173,18 @@ class Journey:
         """What the journal keeps of an agent's work: JSON, or a role's signal."""
         view, agent = self._view(), phase.agent
         if not isinstance(agent, str):
-            work = partial(_returned, phase, view, item)
-            return flows.step(work, name=phase.name, dangerous=phase.dangerous)
+            # Its item stands in the record, so that no other one gets what came of it.
+            return flows.step(
+                lambda *_: _returned(phase, view, item),
+                *as_json(item),
+                name=phase.name,
+                dangerous=phase.dangerous,
+            )
         prompt = phase.prompt
         if callable(prompt):
             prompt = _called(f"{named(phase.name)}: prompt", prompt, view, *item)
+        if not isinstance(prompt, str):
+            raise UsageError(f"{named(phase.name)}: prompt returned {prompt!r}, no text")
         schema = None if phase.returns is None else schema_of(phase.returns)
         return flows.run(agent, prompt, returns=schema)
 
@@ -197,16 +202,27 @@ class Journey:
         if callable(prompt):
             prompt = _called(f"{named(phase.name)}: human's prompt", prompt, view)
         if callable(options):
-            options = _called(f"{named(phase.name)}: human's options", options, view)
+            options = _called(f"{named(phase.name)}: human's options", _listed, options, view)
         for why in input_faults(HumanInput(prompt, human.type, options, human.more)):
             raise UsageError(f"{named(phase.name)} {why}")
+        more: Any = human.more
+        ask: Callable[[], Outcome] = (
+            partial(flows.pause, prompt, **more)
+            if human.type == "approval"
+            else partial(flows.ask, prompt, "choice", options=options, **more)
+        )
+        # Agents may answer a choice in the inbox; here that is nobody's answer.
+        while not (response := self._answered(phase, ask)).actor.startswith("person:"):
+            pass
+        return response
+
+    def _answered(self, phase: Phase, ask: Callable[[], Outcome]) -> Response:
         with _Telling(self._branch, phase):
-            more = dict(human.more)
-            asked: Outcome = (
-                flows.pause(prompt, **more)
-                if human.type == "approval"
-                else flows.ask(prompt, "choice", options=options, **more)
-            )
+            try:
+                asked = ask()
+            except (UsageError, TypeError, ValueError) as error:
+                why = f"{named(phase.name)} asks what cannot be asked: {error}"
+                raise UsageError(why) from error
         answered = self._branch.drive.store.asks.get(asked.id)
         assert answered, "it has just been read"
         return phase_records.response(phase.name, answered)
@@ -266,6 +282,22 @@ def _called(what: str, work: Callable[..., Any], *given: Any) -> Any:
         raise UsageError(f"{what} raised {type(error).__name__}: {error}") from error
 
 
+def _listed(options: Callable[[Any], Any], view: State[Any]) -> Any:
+    made = options(view)
+    # What is one text is told by the check that also sees those of no function.
+    return made if isinstance(made, str) else tuple(made)
+
+
+def _items(phase: Phase, view: State[Any]) -> list[Any]:
+    assert phase.for_each, "it was looked at before"
+    items = phase.for_each(view)
+    if isinstance(items, str):
+        raise TypeError(f"{items!r} is one text, and no list of items")
+    found = list(items)
+    _json_of(found, f"{named(phase.name)}: what for_each gave")
+    return found
+
+
 def _returned(phase: Phase, view: State[Any], item: tuple[Any, ...]) -> Any:
     """What a function in the place of an agent gives, as JSON that fits."""
     assert callable(phase.agent), "it was looked at before"
@@ -277,7 +309,8 @@ def _returned(phase: Phase, view: State[Any], item: tuple[Any, ...]) -> Any:
 
 
 def _output(phase: Phase, raw: Any) -> Any:
-    """The output of an agent as the workflow's functions get it."""
+    """The output of an agent as the workflow's functions get it: a copy, for the record stays."""
+    raw = copy.deepcopy(raw)
     if not isinstance(phase.agent, str):
         return raw if phase.returns is None else shaped(phase.returns, raw)
     signal: Signal = raw
@@ -285,6 +318,22 @@ def _output(phase: Phase, raw: Any) -> Any:
         why = signal.reason or signal.said or "no reason given"
         return _Refusal(f"{named(phase.name)}: {phase.agent} reported {signal.status}: {why}")
     return signal if phase.returns is None else shaped(phase.returns, signal.value)
+
+
+def _json_of(value: Any, what: str) -> Any:
+    try:
+        return plain(as_json(value))
+    except (UsageError, RecursionError) as error:
+        raise UsageError(f"{what} is no JSON: {error}") from error
+
+
+def _must_not_be_ours(fields: Iterable[str], what: str) -> None:
+    for field in fields:
+        if field in OURS:
+            raise UsageError(
+                f"{what} has a field {field!r}, which is the name of what people answer: call it "
+                "otherwise"
+            )
 
 
 def _must_have_schema(phase: Phase) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 import threading
@@ -10,10 +11,11 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate import handlers, surroundings, wiring
+from humangate.domain.asks import settled_sentence
 from humangate.domain.display import inert_line
 from humangate.domain.phase_records import PhaseEvent, events
 from humangate.errors import AlreadySettledError, GateError, UnfinishedError, UsageError
-from humangate.service import answering, running
+from humangate.service import answering, asking, running
 from humangate.service.claiming import Abandoned, is_due
 from humangate.service.running import Wish
 from humangate.service.sweeping import fall_due
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from humangate.domain.runs import Run
     from humangate.doors.store import Store
     from humangate.handlers import HumanInputHandler
+    from humangate.service.driving import Driver
     from humangate.service.journalling import Terms
 
     Observer = Callable[[PhaseEvent], object]
@@ -68,8 +71,8 @@ class Performance:
         )
         self._told: set[tuple[str, str, str]] = set()
         self._handed: set[str] = set()
-        self.stopped = threading.Event()
-        """Set from elsewhere: nothing more is begun, and the run stays as it is then."""
+        self._stopped = threading.Event()
+        self._driver: Driver | None = None
         try:
             if handler is not None:
                 handlers.check(handler)
@@ -82,7 +85,7 @@ class Performance:
 
     def perform(self, prompt: str, settle: Callable[[Awaitable[Any]], Any]) -> Run:
         """Start the run and stay with it until it ends; `settle` waits for what a handler awaits."""
-        driver = wiring.flow_driver(self.store, self._load)
+        driver = self._driver = wiring.flow_driver(self.store, self._load)
         try:
             run = self._start(prompt)
             self._tell(PhaseEvent(STARTED, "", run.created_at, {"run": run.id}))
@@ -99,6 +102,12 @@ class Performance:
         finally:
             driver.close()
             self._leave()
+
+    def stop(self) -> None:
+        """From another thread: nothing more is begun, and whoever comes next goes on."""
+        self._stopped.set()
+        if self._driver:
+            self._driver.close()
 
     def _leave(self) -> None:
         if self._is_ours:
@@ -120,10 +129,10 @@ class Performance:
             self._say(remark)
         return run
 
-    def _stay(self, run_id: int, settle: Callable[[Awaitable[Any]], Any], driver: Any) -> Run:
+    def _stay(self, run_id: int, settle: Callable[[Awaitable[Any]], Any], driver: Driver) -> Run:
         abandoned = Abandoned(self.store, driver.is_driving)
         with closing(self.store.bell()) as bell:
-            while not (run := running.get(self.store, run_id)).ended and not self.stopped.is_set():
+            while not (run := running.get(self.store, run_id)).ended and not self._stopped.is_set():
                 left = any(one.id == run_id for one in abandoned.find())
                 if left or is_due(run, self.store.now()):
                     token = watching.set(self._tell)
@@ -162,18 +171,37 @@ class Performance:
         try:
             reply = handlers.asked(handler, ask)
             if hasattr(reply, "__await__"):
-                reply = settle(reply)
+                reply = settle(self._first(ask, reply))
             given = handlers.given(ask, reply)
             caller = handlers.caller(handler, self.store)
+            handlers.must_be_a_person(caller, ask)
             if answering.answer(self.store, ask.id, caller, given)[1].pending:
                 self._say(f"others must decide, too. {_waits(ask)}")
         except AlreadySettledError as error:
             self._say(str(error))
         except GateError as error:
-            self._say(f"{error}. {_waits(ask)}")
+            self._say(f"{error}. {_waits(self._as_it_is(ask))}")
         except Exception as error:
             # A handler is anybody's code, and must not take the answer of others away.
-            self._say(f"the handler raised {type(error).__name__}: {error}. {_waits(ask)}")
+            where = _waits(self._as_it_is(ask))
+            self._say(f"the handler raised {type(error).__name__}: {error}. {where}")
+
+    async def _first(self, ask: Ask, reply: Awaitable[Any]) -> Any:
+        """What the handler says, unless somebody else is faster: the run waits for no one then."""
+        import asyncio
+
+        saying = asyncio.ensure_future(reply)
+        try:
+            while not (await asyncio.wait({saying}, timeout=_LOOK_EVERY_SECONDS))[0]:
+                now = await asyncio.to_thread(self._as_it_is, ask)
+                if not now.pending:
+                    raise AlreadySettledError(settled_sentence(now))
+            return saying.result()
+        finally:
+            saying.cancel()
+
+    def _as_it_is(self, ask: Ask) -> Ask:
+        return fall_due(self.store, asking.get(self.store, ask.id))
 
     def _patience(self, run: Run) -> float:
         """How long nothing can happen that rings no bell."""
@@ -197,12 +225,13 @@ class Performance:
             return
         self._told.add(event.key)
         try:
-            self._observer(event)
+            # A copy: whoever looks on may do with it what they like, and the run has its own.
+            self._observer(copy.deepcopy(event))
         except Exception as error:
             self._say(f"the observer raised {type(error).__name__}: {error}")
 
     def _say(self, words: str) -> None:
-        if not self.stopped.is_set():
+        if not self._stopped.is_set():
             with suppress(OSError):
                 print(f"gate: {inert_line(words)}", file=sys.stderr, flush=True)
 
@@ -213,9 +242,16 @@ def _must_be_found_again(part: Part, store: Store) -> None:
             "a workflow that is run must stand at the top of a Python file, under a name of its own: "
             "whoever takes its run over after a crash looks for it there"
         )
+    if store.path and wiring.leans_on_package(part.source):
+        raise UsageError(
+            f"{part.source} has a relative import, and a worker loads it as a file of its own: "
+            "import by whole names"
+        )
 
 
 def _waits(ask: Ask) -> str:
+    if not ask.pending:
+        return settled_sentence(ask)
     return f"{ask.id} waits in the inbox (gate answer {ask.id})"
 
 

@@ -126,8 +126,7 @@ class Workflow:
         What no handler answers waits in the inbox. Roles work in a worktree of the run's own unless
         `in_place`; functions alone need none. `observer` is told of every PhaseEvent, once.
         """
-        if _in_event_loop():
-            raise UsageError("run() would hold up the event loop: await arun()")
+        _must_be_outside_of_a_loop("run")
         made = self._performance(input, human_input, observer, store, in_place)
         return self._result(made.perform(input, settled))
 
@@ -171,7 +170,8 @@ class Workflow:
         try:
             return self._result(await ended)
         except asyncio.CancelledError:
-            made.stopped.set()
+            # On a thread of its own, too: an agent's end may take a while.
+            threading.Thread(target=made.stop, daemon=True).start()
             for reply in asked:
                 reply.cancel()
             raise
@@ -185,12 +185,20 @@ class Workflow:
         in_place: bool | None = None,
     ) -> Iterator[PhaseEvent]:
         """Run it, and give each event as it comes; the last one tells how it ended."""
+        _must_be_outside_of_a_loop("execute")
         told: queue.SimpleQueue[PhaseEvent | BaseException | None] = queue.SimpleQueue()
         made = self._performance(input, human_input, told.put, store, in_place)
+        return self._events(input, made, told)
 
+    def _events(
+        self,
+        prompt: str,
+        made: Performance,
+        told: queue.SimpleQueue[PhaseEvent | BaseException | None],
+    ) -> Iterator[PhaseEvent]:
         def perform() -> None:
             try:
-                made.perform(input, settled)
+                made.perform(prompt, settled)
                 told.put(None)
             except BaseException as error:
                 told.put(error)
@@ -202,7 +210,7 @@ class Workflow:
                     raise event
                 yield event
         finally:
-            made.stopped.set()
+            made.stop()
 
     def _performance(
         self,
@@ -242,7 +250,8 @@ class Workflow:
         )
 
 
-def _in_event_loop() -> bool:
+def _must_be_outside_of_a_loop(verb: str) -> None:
     # Looked up, not imported: where it was never imported, no loop runs.
     asyncio = sys.modules.get("asyncio")
-    return bool(asyncio and asyncio._get_running_loop())  # noqa: SLF001 - documented, and raises nothing
+    if asyncio and asyncio._get_running_loop():  # noqa: SLF001 - documented, and raises nothing
+        raise UsageError(f"{verb}() would hold up the event loop: await arun()")

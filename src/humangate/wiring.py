@@ -389,6 +389,13 @@ def flow_object(project: str, named: str) -> Any:
     return flow_files.choose(module, flow_files.parted(named)[1])[1]
 
 
+def leans_on_package(path: str) -> bool:
+    """Whether a flow file can be loaded only as a part of its package."""
+    from humangate.workspaces import flow_files
+
+    return flow_files.leans_on_package(flow_files.read(path)[0])
+
+
 def flow_digest(path: str) -> str:
     """Of a flow file, as runs record it."""
     from humangate.workspaces import flow_files

@@ -206,6 +206,8 @@ def _uncallable(field: str, work: Any, takes: int) -> Iterator[str]:
         yield f"has {field}= that is no function: {work!r}"
     elif not accepts(work, takes):
         yield f"has {field}= that does not take {words}"
+    elif field != "agent" and _is_async(work):
+        yield f"has {field}= that is async: only an agent may be, the others are pure and quick"
 
 
 def accepts(work: Callable[..., Any], number: int) -> bool:
@@ -221,6 +223,12 @@ def accepts(work: Callable[..., Any], number: int) -> bool:
         # Built-in functions do not always tell what they take.
         return True
     return True
+
+
+def _is_async(work: Any) -> bool:
+    import inspect
+
+    return inspect.iscoroutinefunction(work)
 
 
 def _human_faults(human: Any) -> Iterator[str]:
@@ -254,6 +262,9 @@ def input_faults(human: HumanInput) -> Iterator[str]:
     texts = [options] if isinstance(options, str) else [prompt, *options]
     if isinstance(options, str) or not all(isinstance(text, str) for text in texts):
         yield "has a question that is no text, or options that are no list of texts"
+        return
+    if not isinstance(human.more, dict):
+        yield f"has a more= in its question that is no dict: {human.more!r}"
         return
     unknown = [name for name in human.more if name not in MORE]
     if unknown:

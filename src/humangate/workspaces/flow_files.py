@@ -137,6 +137,13 @@ def _execute(path: str, source: str, digest: str) -> _Loaded:
     return _Loaded(module, _stamps(beside))
 
 
+def leans_on_package(source: str) -> bool:
+    """Whether it imports by `from . import …`, which finds nothing in a file that is loaded alone."""
+    import ast
+
+    return any(isinstance(one, ast.ImportFrom) and one.level for one in ast.walk(ast.parse(source)))
+
+
 def _behind_pythons_own() -> int:
     ends = (f"{os.sep}site-packages", f"{os.sep}dist-packages")
     places = (index for index, entry in enumerate(sys.path) if entry.endswith(ends))
