@@ -391,7 +391,7 @@ def test_a_picture_tells_what_happens_and_nothing_in_it_is_markup():
     assert "stroke-dasharray" in picture
 
 
-@pytest.mark.proves("PHASE-2")
+@pytest.mark.proves("PHASE-1")
 def test_what_is_no_dict_is_the_only_fault_that_is_told_of_it():
     (fault,) = input_faults(HumanInput("Q?", "approval", more=None))
     assert "no dict: None" in fault
