@@ -177,6 +177,8 @@ def test_the_session_of_the_agent_that_asks_or_the_last_of_the_run():
     mine, other = a_turn(number=1), a_turn("3", number=9, session="s2")
     asked = an_ask("1", "text", session="claude/s1")
     assert sessions.seat(asked, calls, [mine, other]) == (mine, True)
+    young = [calls[0]._replace(state="open", ask_id="")]
+    assert sessions.seat(asked, young, [mine, other]) == (mine, True)
     assert sessions.seat(an_ask("2"), calls, [mine, other]) == (other, False)
     for no_agents in (
         an_ask("1", "text"),

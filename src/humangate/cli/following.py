@@ -123,7 +123,8 @@ class Follower:
         return news + [_news_of_said(one) for one in said]
 
     def _asked(self, run: Run, asks: list[Ask]) -> list[News]:
-        new = [ask for ask in asks if ask.id not in self._asks]
+        # What was settled since they were looked up is told already.
+        new = [ask for ask in asks if ask.id not in self._asked_before]
         self._asks.update(ask.id for ask in new)
         self._asked_before.update(self._asks)
         return [_news_of_ask(run, ask) for ask in new]

@@ -44,7 +44,8 @@ def seat(ask: Ask, calls: Sequence[FlowCall], turns: Sequence[Turn]) -> Seat:
     asking = any(
         call.path == path
         and call.name == "run"
-        and call.ask_id == ask.id
+        # Asked a moment ago, its call may not know of it yet.
+        and call.ask_id in ("", ask.id)
         and not call.over
         and ask.origin.session
         and ask.question.kind in ("text", "choice")
