@@ -121,5 +121,8 @@ class Heart:
 
     def stop(self) -> None:
         self._stopped.set()
-        if self._thread:
-            self._thread.join()
+        # Where somebody takes hold of a run just now, its thread is first started.
+        with self._lock:
+            thread = self._thread
+        if thread:
+            thread.join()
