@@ -139,9 +139,9 @@ def test_a_new_sitting_goes_on_with_the_conversation_there_is():
 
 @pytest.mark.proves("SES-126")
 def test_who_has_it_and_what_to_do():
-    assert "in process 7: wait" in sittings.held(OPEN, [], later(90))
-    assert "process 8, 9 of it lives" in sittings.held(OPEN, [8, 9], later(90))
-    assert "gate answer a-222" in sittings.held(OPEN, [], later(90))
+    assert "in process 7: wait" in sittings.held(OPEN, "a-222", [], later(90))
+    assert "process 8, 9 of it lives" in sittings.held(OPEN, "a-222", [8, 9], later(90))
+    assert "gate answer a-222" in sittings.held(OPEN, "a-222", [], later(90))
 
 
 @pytest.mark.proves("S0-27", "S0-28", "S0-29", "S0-30", "S0-47", "S0-B6", "S0-B7", "S0-B25")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 
 import pytest
 from tests.conftest import an_agent
-from tests.joinable import FLOW, Desk, Screen
+from tests.joinable import FLOW, Desk, Screen, eventually, pid_in
 
 from humangate import processes
 from humangate.domain.answers import Given
@@ -53,20 +52,6 @@ def screens():
     yield keep
     for one in opened:
         one.close()
-
-
-def eventually(true, seconds=20):
-    until = time.monotonic() + seconds
-    while not (found := true()):
-        assert time.monotonic() < until, "it never came true"
-        threading.Event().wait(0.02)
-    return found
-
-
-def pid_in(screen):
-    after = screen.until("at your service ")
-    screen.until("\n", after=after)
-    return int(screen.seen[after:].split()[0])
 
 
 @pytest.mark.proves("RUN-351", "RUN-355", "S2-13", "S2-16", "S2-17", "S2-20", "S2-49", "S2-B21")

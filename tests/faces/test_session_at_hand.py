@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import a_person
-from tests.faces.test_sessions_terminal import FLOW, Desk, pid_in
-from tests.joinable import Screen
+from tests.faces.test_sessions_terminal import FLOW, Desk
+from tests.joinable import Screen, pid_in
 
 from humangate import wiring
 from humangate.domain.sittings import Terms

@@ -6,13 +6,11 @@ import json
 import os
 import signal
 import sys
-import threading
-import time
 from pathlib import Path
 
 import pytest
 from tests.conftest import a_person
-from tests.joinable import Desk as RunDesk, Screen
+from tests.joinable import Desk as RunDesk, Screen, eventually, pid_in
 
 from humangate import processes, wiring
 from humangate.domain.answers import Given
@@ -127,20 +125,6 @@ def opened(desk):
     yield keep
     for one in screens:
         one.close()
-
-
-def eventually(true, seconds=20):
-    until = time.monotonic() + seconds
-    while not (found := true()):
-        assert time.monotonic() < until, "it never came true"
-        threading.Event().wait(0.02)
-    return found
-
-
-def pid_in(screen):
-    after = screen.until("at your service ")
-    screen.until("\n", after=after)
-    return int(screen.seen[after:].split()[0])
 
 
 def decide(screen, word, prompt="yes or no (Enter: not yet): "):

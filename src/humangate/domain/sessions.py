@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from humangate.domain import owners, runs
+from humangate.domain import owners, runs, sittings
 from humangate.domain.audit import Event
-from humangate.domain.display import age, inert_line
+from humangate.domain.display import inert_line
 from humangate.domain.runs import RunChange, Turn
 from humangate.domain.signals import NEEDS_HUMAN, to_json
 from humangate.errors import NotFoundError, UsageError
@@ -107,20 +107,10 @@ def held(holder: Turn, orphans: Sequence[int], ask_id: str, now: datetime) -> st
 
     `orphans` are the processes that live in it though its holder's own is gone.
     """
-    pid = holder.process.split("/")[1] if holder.process else "?"
     if not holder.by:
+        pid = holder.process.split("/")[1] if holder.process else "?"
         return (
             f"{inert_line(holder.role, 80)} is at work in this session now (process {pid}): wait "
             f"until it needs you, or end it with gate stop {holder.run}"
         )
-    since = f"{holder.started_at:%Y-%m-%d %H:%M:%S} UTC"
-    ago = age((now - holder.started_at).total_seconds())
-    if orphans:
-        numbers = ", ".join(map(str, orphans))
-        where = f"its gate continue is gone, but process {numbers} of it lives: end that"
-    else:
-        where = f"in process {pid}: wait until they leave"
-    return (
-        f"{inert_line(holder.by, 80)} has this session open since {since} ({ago} ago), {where}, "
-        f"or answer without it: gate answer {ask_id}"
-    )
+    return sittings.held(holder, ask_id, orphans, now)

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from humangate.domain.runs import Turn
+
 ANSWERS = {"approval": "approval", "selection": "choice", "freeform": "text", "structured": "form"}
 """The kind of answer that each kind of outcome is."""
 
@@ -148,7 +150,7 @@ def failures(sittings: Sequence[Sitting]) -> int:
     return sum(one.end == FAILED for one in sittings)
 
 
-def held(holder: Sitting, orphans: Sequence[int], now: datetime) -> str:
+def held(holder: Sitting | Turn, ask_id: str, orphans: Sequence[int], now: datetime) -> str:
     """Who is in a session, and what to do about it.
 
     `orphans` are the processes that live in it though its holder's own is gone.
@@ -157,12 +159,12 @@ def held(holder: Sitting, orphans: Sequence[int], now: datetime) -> str:
     ago = age((now - holder.started_at).total_seconds())
     if orphans:
         numbers = ", ".join(map(str, orphans))
-        where = f"their gate continue is gone, but process {numbers} of it lives: end that"
+        where = f"its gate continue is gone, but process {numbers} of it lives: end that"
     else:
         where = f"in process {holder.process.split('/')[1]}: wait until they leave"
     return (
         f"{inert_line(holder.by, 80)} has this session open since {since} ({ago} ago), {where}, "
-        f"or answer without it: gate answer {holder.ask_id}"
+        f"or answer without it: gate answer {ask_id}"
     )
 
 

@@ -61,7 +61,7 @@ def join(store: Store, crew: Crew, ask_id: str, caller: Caller) -> Joined:
         turns = store.runs.turns(run.id)
         seat = sessions.seat(ask, store.runs.calls(run.id), turns)
         if other := claiming.sits_in(store, seat.last.cli, seat.last.session):
-            raise RefusedError(sittings.held(other, (), store.now()))
+            raise RefusedError(sittings.held(other, other.ask_id, (), store.now()))
         if holder := store.runs.holder(seat.last.cli, seat.last.session):
             _close_if_left(store, holder, ask.id)
             continue

@@ -104,7 +104,7 @@ def _close_if_left(store: Store, ask: Ask, holder: Sitting) -> None:
     lives = processes.lives(processes.parse(holder.process))
     orphans = [] if lives else processes.marked(("GATE_TURN", holder.id))
     if lives or orphans:
-        raise RefusedError(sittings.held(holder, orphans, store.now()))
+        raise RefusedError(sittings.held(holder, holder.ask_id, orphans, store.now()))
     lost = holder._replace(ended_at=store.now(), end="lost")
     store.asks.change(asks.rise(ask, lost, "gate", given_up=False), ask.version)
 
