@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.contract.conftest import store
 
 from humangate import processes
 from humangate.domain import asks
@@ -23,22 +24,11 @@ from humangate.errors import (
 )
 from humangate.service import answering, asking, enrolling, sitting, sweeping, waiting
 from humangate.service.asking import Request
-from humangate.testing import FakeClock, MemoryStore
-from humangate.wiring import open_throwaway_store
+from humangate.testing import MemoryStore
+
+__all__ = ["store"]
 
 ADA, BOB = (Caller(person(name), False, "cli", None, {}) for name in ("ada", "bob"))
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request, tmp_path):
-    clock = FakeClock()
-    if request.param == "memory":
-        yield MemoryStore(clock)
-        return
-    made = open_throwaway_store(str(tmp_path / "gate.db"), clock)
-    made.clock = clock
-    yield made
-    made.close()
 
 
 def asked(store, terms=None, **more):
