@@ -263,7 +263,7 @@ def _refusal(ask: Ask, caller: Caller, given: Given) -> GateError | None:
             f"what you answered is not what {ask.id} asks now: look again with gate show {ask.id}"
         )
     if caller.agent and not caller.verified:
-        if question.gates:
+        if question.gates or origin.task:
             return AgentRefusedError(_only_people(ask, caller.agent.because))
         if caller.agent.may_be(origin.session):
             return AgentRefusedError(f"{ask.id} was asked by this session: it cannot answer itself")
@@ -277,10 +277,13 @@ def _refusal(ask: Ask, caller: Caller, given: Given) -> GateError | None:
 
 
 def _only_people(ask: Ask, because: str) -> str:
+    if ask.question.gates:
+        deed, way = "decides", f"gate answer {ask.id} yes|no --as NAME"
+    else:
+        deed, way = "answers", f"gate answer {ask.id} VALUE --as NAME. It is kept as a proposal"
     return (
-        f"only a person decides {ask.id}, and an agent seems to be at work here ({because}). "
-        "Answer in your own terminal, or with your personal token: "
-        f"gate answer {ask.id} yes|no --as NAME"
+        f"only a person {deed} {ask.id}, and an agent seems to be at work here ({because}). "
+        f"Answer in your own terminal, or with your personal token: {way}"
     )
 
 

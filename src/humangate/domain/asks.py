@@ -84,7 +84,9 @@ class Origin(NamedTuple):
     sponsor: str = ""
     """The person who started the asker."""
     owner: str = ""
-    """The run or task that becomes ready when the ask settles."""
+    """The run that becomes ready when the ask settles."""
+    task: str = ""
+    """The task that its run works on: what it asks, only people answer."""
 
 
 class Ask(NamedTuple):
@@ -239,7 +241,9 @@ def record_digest(ask: Ask) -> str:
     fixed = [ask.priority, ask.confidence, ask.going_on, ask.token_digest, clock.hard]
     timing = [iso(ask.opened_at), clock.remind_every_seconds, clock.escalations]
     call = ask.question.call
-    return digest([list(ask.origin), fixed, timing, *([call.remark] if call else [])])
+    # Asks that were opened before there were tasks keep their digest.
+    origin = list(ask.origin) if ask.origin.task else list(ask.origin[:-1])
+    return digest([origin, fixed, timing, *([call.remark] if call else [])])
 
 
 def iso(at: datetime | None) -> str | None:

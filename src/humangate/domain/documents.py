@@ -44,6 +44,7 @@ def ask_document(ask: Ask) -> dict[str, Any]:
         "tool_use_id": origin.tool_use_id,
         "sponsor": origin.sponsor,
         "owner": origin.owner,
+        "task": origin.task,
         "opened_at": iso(ask.opened_at),
         "expires_at": iso(clock.expires_at),
         "deadline": None if clock.expires_at is None else "hard" if clock.hard else "soft",

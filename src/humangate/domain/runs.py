@@ -68,6 +68,10 @@ class Run(NamedTuple):
     lease_until: datetime | None = None
     falls: int = 0
     """How many of its drivers died one after another without getting any further."""
+    task: str = ""
+    """The task that it works on."""
+    priority: int = 2
+    """Of several that are ready, those with the smallest number go on first."""
 
     @property
     def name(self) -> str:
@@ -156,6 +160,8 @@ class RunChange(NamedTuple):
     events: tuple[Event, ...] = ()
     withdrawn: tuple[Change, ...] = ()
     """Asks that nobody needs to answer any more, unless somebody just did."""
+    task_state: str = ""
+    """Where a person who ends the run brings its task; otherwise the task follows the run."""
 
 
 class Carried(NamedTuple):
@@ -296,7 +302,7 @@ def break_down(run: Run, reason: str, traceback: str, path: str, now: datetime) 
     return RunChange(after, events=(event("run.failed", run, DRIVER, reason=after.reason),))
 
 
-def stop(run: Run, caller: Caller, reason: str, now: datetime) -> RunChange:
+def stop(run: Run, caller: Caller, reason: str, now: datetime, task_state: str = "") -> RunChange:
     """A person ends the run; it can be taken up again at the call where it stopped."""
     if run.ended:
         raise RefusedError(f"run {run.id} has ended already ({run.state})")
@@ -304,7 +310,8 @@ def stop(run: Run, caller: Caller, reason: str, now: datetime) -> RunChange:
         claim=run.claim + 1, agent=run.agent, at_path=run.at_path
     )
     content = {"reason": after.reason, "via": caller.via, "evidence": caller.evidence}
-    return RunChange(after, events=(Event("run.stopped", run.name, caller.actor, content),))
+    told = Event("run.stopped", run.name, caller.actor, content)
+    return RunChange(after, events=(told,), task_state=task_state)
 
 
 def resume(

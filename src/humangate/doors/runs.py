@@ -33,6 +33,10 @@ class Runs(Protocol):
         """When the next sleeping run wakes."""
         ...
 
+    def of_task(self, task_id: str) -> list[Run]:
+        """The runs that worked on a task, oldest first."""
+        ...
+
     def running(self) -> list[Run]:
         """Runs in somebody's hands."""
         ...

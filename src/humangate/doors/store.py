@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from humangate.domain.rules import Rule
     from humangate.doors.asks import Asks
     from humangate.doors.runs import Runs
+    from humangate.doors.tasks import Tasks
 
 
 class People(Protocol):
@@ -196,6 +197,9 @@ class Store(Protocol):
 
     @property
     def runs(self) -> Runs: ...
+
+    @property
+    def tasks(self) -> Tasks: ...
 
     @property
     def people(self) -> People: ...

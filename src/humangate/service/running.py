@@ -105,11 +105,11 @@ def get(store: Store, run_id: int) -> Run:
     return run
 
 
-def stop(store: Store, run_id: int, caller: Caller, reason: str) -> Run:
+def stop(store: Store, run_id: int, caller: Caller, reason: str, task_state: str = "") -> Run:
     """End a run: its agents, its asks, and whoever drives it."""
     while True:
         run = get(store, run_id)
-        change = runs.stop(run, caller, storable(reason) or "stopped", store.now())
+        change = runs.stop(run, caller, storable(reason) or "stopped", store.now(), task_state)
         why = f"run {run_id} was stopped: {change.run.reason}"
         withdrawn = withdrawals(store, run_id, caller, why)
         if store.runs.change(change._replace(withdrawn=withdrawn), run):

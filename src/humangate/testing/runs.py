@@ -24,14 +24,25 @@ class MemoryRuns:
 
     def add(self, run: Run, events: Sequence[Event], carried: Carried) -> Run:
         with self._store.lock:
-            self._last += 1
-            new = run._replace(id=self._last)
-            self._runs[new.id] = new
+            new = self.insert(run, events)
             calls, turns = carried.by(new.id)
             self._calls.update({(new.id, call.path): call for call in calls})
             self._turns.update({turn.id: turn for turn in turns})
-            self._store.record([event._replace(subject=new.name) for event in events])
             return new
+
+    def insert(self, run: Run, events: Sequence[Event]) -> Run:
+        """As part of a transaction; with its number."""
+        self._last += 1
+        new = self._runs[self._last] = run._replace(id=self._last)
+        self._store.record([event._replace(subject=new.name) for event in events])
+        return new
+
+    def of_task(self, task_id: str) -> list[Run]:
+        return [run for run in self._runs.values() if task_id and run.task == task_id]
+
+    def set_priority(self, run_id: int, priority: int) -> None:
+        """As part of a transaction."""
+        self._runs[run_id] = self._runs[run_id]._replace(priority=priority)
 
     def get(self, run_id: int) -> Run | None:
         return self._runs.get(run_id)
@@ -48,7 +59,7 @@ class MemoryRuns:
             if (run.state == "ready" and (run.ready_at is None or run.ready_at <= now))
             or (run.state == "waiting_human" and run.ready_at and run.ready_at <= now)
         ]
-        found.sort(key=lambda run: (run.ready_at is not None, run.ready_at or now, run.id))
+        found.sort(key=_due)
         return [run.id for run in found[:limit]]
 
     def next_ready_at(self) -> datetime | None:
@@ -80,6 +91,7 @@ class MemoryRuns:
             if run.state == "waiting_human" and self._was_answered(run):
                 self._runs[run.id] = run._replace(state="ready", ready_at=None)
             self._store.record(change.events)
+            self._store.tasks.follow(self._runs[run.id], change.task_state)
             return True
 
     def _was_answered(self, run: Run) -> bool:
@@ -95,6 +107,7 @@ class MemoryRuns:
         run = self._runs.get(run_id)
         if run and run.state == "waiting_human":
             self._runs[run_id] = run._replace(state="ready", ready_at=None)
+            self._store.tasks.follow(self._runs[run_id])
 
     def extend(self, run: Run, until: datetime) -> bool:
         with self._store.lock:
@@ -139,3 +152,8 @@ class MemoryRuns:
             self._turns = {key: turn for key, turn in self._turns.items() if turn.run != run.id}
             self._store.record(events)
             return True
+
+
+def _due(run: Run) -> tuple[bool, float, int, int]:
+    at = run.ready_at.timestamp() if run.ready_at else 0.0
+    return run.ready_at is not None, at, run.priority, run.id

@@ -14,6 +14,7 @@ from humangate.testing.outbox import MemoryOutbox
 from humangate.testing.people import MemoryLogins, MemoryPeople
 from humangate.testing.rules import MemoryNotes, MemoryRules
 from humangate.testing.runs import MemoryRuns
+from humangate.testing.tasks import MemoryTasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -40,6 +41,7 @@ class MemoryStore:
         self.outbox = MemoryOutbox(self)
         self.asks = MemoryAsks(self)
         self.runs = MemoryRuns(self)
+        self.tasks = MemoryTasks(self)
         self.people = MemoryPeople(self)
         self.logins = MemoryLogins(self)
         self.rules = MemoryRules(self)

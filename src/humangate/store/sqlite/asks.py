@@ -128,7 +128,8 @@ class SqliteAsks:
 
     def _wake(self, owner: str, ask_id: str, at: str) -> None:
         if run := run_of(owner):
-            self._db.write(_SQL["wake_run"], (run,))
+            if self._db.write(_SQL["wake_run"], (run,)):
+                self._store.runs.followed(run, at)
         else:
             self._db.write(_SQL["wake"], (owner, ask_id, at))
 
@@ -252,7 +253,7 @@ def _to_row(ask: Ask) -> tuple[Any, ...]:
         _json(question.default),
         question.secret,
         json.dumps(requirement) if requirement.personal else None,
-        *ask.origin,
+        *ask.origin[:-1],
         _text(ask.opened_at),
         ask.digest,
         ask.priority,
@@ -266,6 +267,7 @@ def _to_row(ask: Ask) -> tuple[Any, ...]:
         json.dumps(question.call) if question.call else None,
         ask.deferred,
         json.dumps(question.session) if question.session else None,
+        ask.origin.task,
     )
 
 
@@ -321,7 +323,7 @@ def _to_ask(row: Any) -> Ask:
     return Ask(
         id=row[1],
         question=question,
-        origin=Origin(*row[12:19]),
+        origin=Origin(*row[12:19])._replace(task=row[49]),
         opened_at=_time(row[19]),
         digest=row[20],
         priority=row[21],

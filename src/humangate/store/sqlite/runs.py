@@ -27,15 +27,23 @@ class SqliteRuns:
 
     def add(self, run: Run, events: Sequence[Event], carried: Carried) -> Run:
         with self._store.transaction() as at:
-            number = self._db.raw.execute(_SQL["insert_run"], _to_row(run)[1:]).get
-            new = run._replace(id=number)
+            new = self.insert(run, events, at)
             calls, turns = carried.by(new.id)
             for call in calls:
                 self._db.write(_SQL["put_call"], _call_row(call))
             for turn in turns:
                 self._db.write(_SQL["put_turn"], _turn_row(turn))
-            self._store.record(at, [event._replace(subject=new.name) for event in events])
         return new
+
+    def insert(self, run: Run, events: Sequence[Event], at: str) -> Run:
+        """As part of a transaction; with its number."""
+        number = self._db.raw.execute(_SQL["insert_run"], _to_row(run)[1:]).get
+        new = run._replace(id=number)
+        self._store.record(at, [event._replace(subject=new.name) for event in events])
+        return new
+
+    def of_task(self, task_id: str) -> list[Run]:
+        return self._runs("runs_of_task", task_id)
 
     def get(self, run_id: int) -> Run | None:
         found = self._runs("get_run", run_id)
@@ -46,7 +54,7 @@ class SqliteRuns:
 
     def ready(self, limit: int) -> list[int]:
         rows = self._db.rows(_SQL["ready_runs"], (_text(self._store.now()), limit))
-        return [number for number, _ in rows]
+        return [number for number, *_ in rows]
 
     def next_ready_at(self) -> datetime | None:
         return _time(self._db.rows(_SQL["next_ready_at"])[0][0])
@@ -71,6 +79,8 @@ class SqliteRuns:
                 if run.state == "waiting_human":
                     self._db.write(_SQL["ready_if_answered"], (run.id,))
                 self._store.record(at, change.events)
+                if run.task and not quiet:
+                    self.followed(run.id, at, change.task_state)
         except _OvertakenError:
             return False
         except apsw.ConstraintError as error:
@@ -78,6 +88,15 @@ class SqliteRuns:
                 return False
             raise self._db.trouble(error) from error
         return True
+
+    def followed(self, run_id: int, at: str, task_state: str = "") -> None:
+        """In the transaction that changed the run: its task is where the run is."""
+        if (run := self.get(run_id)) and run.task:
+            self._store.tasks.follow(run, at, task_state)
+
+    def set_priority(self, run_id: int, priority: int) -> None:
+        """As part of a transaction."""
+        self._db.write(_SQL["set_priority"], (priority, run_id))
 
     def _write_run(self, run: Run, expected: Run) -> None:
         if run == expected:
@@ -173,7 +192,8 @@ def _to_row(run: Run) -> tuple[Any, ...]:
     digest, *place_and_state, claim, owner, lease, falls = _state(run)
     head = (run.id, run.flow, run.source, digest, run.prompt, run.project, run.sponsor)
     parent = (run.parent, run.parent_path)
-    return (*head, _text(run.created_at), *place_and_state, *parent, claim, owner, lease, falls)
+    tail = (claim, owner, lease, falls, run.task, run.priority)
+    return (*head, _text(run.created_at), *place_and_state, *parent, *tail)
 
 
 def _to_run(row: Any) -> Run:

@@ -1,6 +1,6 @@
 -- name: insert_run
 INSERT INTO runs VALUES (
-    NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+    NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
 ) RETURNING id;
 
 -- name: change_run
@@ -41,13 +41,13 @@ SELECT * FROM runs WHERE state IN ('ready', 'running', 'waiting_human') ORDER BY
 
 -- name: ready_runs
 -- Those that have no time come first. A run may also wait for people and for a time at once.
-SELECT id, ready_at FROM runs WHERE state = 'ready' AND ready_at IS NULL
+SELECT id, ready_at, priority FROM runs WHERE state = 'ready' AND ready_at IS NULL
 UNION ALL
-SELECT id, ready_at FROM runs WHERE state = 'ready' AND ready_at <= ?1
+SELECT id, ready_at, priority FROM runs WHERE state = 'ready' AND ready_at <= ?1
 UNION ALL
-SELECT id, ready_at FROM runs
+SELECT id, ready_at, priority FROM runs
 WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND ready_at <= ?1
-ORDER BY ready_at, id LIMIT ?2;
+ORDER BY ready_at, priority, id LIMIT ?2;
 
 -- name: next_ready_at
 SELECT min(at) FROM (
@@ -58,6 +58,12 @@ SELECT min(at) FROM (
 
 -- name: running_runs
 SELECT * FROM runs WHERE state = 'running' ORDER BY id;
+
+-- name: runs_of_task
+SELECT * FROM runs WHERE task = ? AND task <> '' ORDER BY id;
+
+-- name: set_priority
+UPDATE runs SET priority = ? WHERE id = ?;
 
 -- name: put_call
 INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from humangate.doors.clock import Clock
     from humangate.doors.store import Bell
     from humangate.store.sqlite.runs import SqliteRuns
+    from humangate.store.sqlite.tasks import SqliteTasks
 
 _MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
 _SQL = load("store")
@@ -57,6 +58,12 @@ class SqliteStore:
         from humangate.store.sqlite.runs import SqliteRuns
 
         return SqliteRuns(self)
+
+    @cached_property
+    def tasks(self) -> SqliteTasks:
+        from humangate.store.sqlite.tasks import SqliteTasks
+
+        return SqliteTasks(self)
 
     @property
     def throwaway(self) -> bool:

@@ -1,0 +1,68 @@
+-- name: insert_task
+INSERT INTO tasks VALUES (
+    NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+);
+
+-- name: change_task
+-- The conditional write: only from the version it was decided on.
+UPDATE tasks SET
+    title = ?, project = ?, created_at = ?, updated_at = ?, created_by = ?, description = ?, role = ?,
+    priority = ?, size = ?, type = ?, parent = ?, needs = ?, test_command = ?, test_from = ?,
+    state = ?, status = ?, summary = ?, details = ?, confidence = ?, run = ?, goes_on_from = ?,
+    claimed_by = ?, answered_at = ?, branch = ?, closed_at = ?, unmet = ?, version = ?, more = ?
+WHERE id = ? AND version = ?;
+
+-- name: get_task
+SELECT * FROM tasks WHERE id = ?;
+
+-- name: matching_tasks
+SELECT id FROM tasks WHERE id >= ?1 AND id < ?1 || '~' ORDER BY id LIMIT ?2;
+
+-- name: count_tasks
+SELECT coalesce(max(seq), 0) FROM tasks;
+
+-- name: forget_needs
+DELETE FROM task_needs WHERE task = ?;
+
+-- name: add_need
+INSERT OR IGNORE INTO task_needs VALUES (?, ?);
+
+-- name: needing
+SELECT tasks.* FROM task_needs JOIN tasks ON tasks.id = task WHERE needed = ? ORDER BY seq;
+
+-- name: count_unmet
+-- What is not there yet, as while a backlog is imported, is not closed either.
+UPDATE tasks SET unmet = (
+    SELECT count(*) FROM task_needs
+    WHERE task = tasks.id AND NOT EXISTS (
+        SELECT 1 FROM tasks AS other WHERE other.id = needed AND other.state = 'closed'
+    )
+)
+WHERE id = ?1 OR id IN (SELECT task FROM task_needs WHERE needed = ?1);
+
+-- name: unfinished_tasks
+SELECT * FROM tasks WHERE project = ? AND state <> 'closed'
+ORDER BY answered_at IS NULL, priority, seq LIMIT ?;
+
+-- name: all_tasks
+SELECT * FROM tasks WHERE project = ? ORDER BY answered_at IS NULL, priority, seq LIMIT ?;
+
+-- name: ready_tasks
+SELECT * FROM tasks WHERE project = ? AND state = 'open' AND unmet = 0
+ORDER BY answered_at IS NULL, priority, seq LIMIT ?;
+
+-- name: awaiting_tasks
+SELECT * FROM tasks WHERE project = ? AND state = 'awaiting_input' ORDER BY priority, seq LIMIT ?;
+
+-- name: next_task
+SELECT * FROM tasks WHERE project = ? AND state = 'open' AND unmet = 0 AND run = 0
+ORDER BY priority, seq LIMIT 1;
+
+-- name: claimed_tasks
+SELECT * FROM tasks WHERE state = 'in_progress' ORDER BY seq;
+
+-- name: tasks_beneath
+SELECT * FROM tasks WHERE parent = ? AND parent <> '' ORDER BY priority, seq;
+
+-- name: task_projects
+SELECT DISTINCT project FROM tasks ORDER BY project;
