@@ -65,4 +65,11 @@ SELECT * FROM tasks WHERE state = 'in_progress' ORDER BY seq;
 SELECT * FROM tasks WHERE parent = ? AND parent <> '' ORDER BY priority, seq;
 
 -- name: task_projects
-SELECT DISTINCT project FROM tasks ORDER BY project;
+-- From each to the next one along the index, not over every task.
+WITH RECURSIVE found (project) AS (
+    SELECT min(project) FROM tasks
+    UNION ALL
+    SELECT (SELECT min(project) FROM tasks WHERE project > found.project) FROM found
+    WHERE found.project IS NOT NULL
+)
+SELECT project FROM found WHERE project IS NOT NULL;

@@ -52,6 +52,7 @@ CREATE INDEX tasks_listed ON tasks (project, answered_at IS NULL, priority, seq)
 CREATE INDEX tasks_next ON tasks (project, priority, seq)
     WHERE state = 'open' AND unmet = 0 AND run = 0;
 CREATE INDEX tasks_awaiting ON tasks (project, priority, seq) WHERE state = 'awaiting_input';
+CREATE INDEX tasks_in_progress ON tasks (seq) WHERE state = 'in_progress';
 CREATE INDEX tasks_beneath ON tasks (parent) WHERE parent <> '';
 
 CREATE TABLE task_needs (
