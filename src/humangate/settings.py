@@ -63,7 +63,13 @@ SETTINGS = (
     ),
 )
 SESSION_CLIS = ("claude", "codex", "command")
-_ROADS = "notify"
+MODEL_WORDS = ("heavy", "medium", "light")
+MODELS = {
+    "claude": dict(zip(MODEL_WORDS, ("opus", "sonnet", "haiku"), strict=True)),
+    "codex": dict.fromkeys(MODEL_WORDS, ""),
+}
+"""What heavy, medium and light mean to each program; empty is that program's own choice."""
+_ROADS, _MODELS, _TEMPLATES = "notify", "models", "templates"
 
 
 class Value(NamedTuple):
@@ -111,7 +117,7 @@ def _read_file(path: str) -> dict[str, Any]:
             written = tomllib.load(file)
     except (OSError, ValueError) as error:
         raise UsageError(f"the settings file {path} cannot be read: {error}") from None
-    known = [*(setting.name for setting in SETTINGS), _ROADS]
+    known = [*(setting.name for setting in SETTINGS), _ROADS, _MODELS, _TEMPLATES]
     for name in written:
         if name not in known:
             raise UsageError(f"{path} sets {name!r}; there are only {', '.join(known)}")
@@ -198,3 +204,40 @@ def roads(environ: Mapping[str, str]) -> tuple[Road, ...]:
         road = Road("command", command)
         found.setdefault(road.name, road)
     return tuple(found.values())
+
+
+def models(environ: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """What heavy, medium and light mean to each program: as the settings file says, or else MODELS."""
+    path = settings_file(environ)
+    found = {cli: dict(meant) for cli, meant in MODELS.items()}
+    for cli, table in _table(path, _MODELS).items():
+        if cli not in found:
+            raise UsageError(f"{path} sets models.{cli}; there are {', '.join(found)}")
+        if not isinstance(table, dict):
+            raise UsageError(f"models.{cli} in {path} is a table: write [models.{cli}] above it")
+        for word, model in table.items():
+            if word not in found[cli]:
+                raise UsageError(
+                    f"{path} sets models.{cli}.{word}; there are {', '.join(found[cli])}"
+                )
+            if not isinstance(model, str):
+                raise UsageError(f"models.{cli}.{word} in {path} is a model's name, as a text")
+            found[cli][word] = model
+    return found
+
+
+def templates(environ: Mapping[str, str]) -> dict[str, str]:
+    """The answers that the settings file holds ready, by name."""
+    path = settings_file(environ)
+    found = _table(path, _TEMPLATES)
+    for name, text in found.items():
+        if not isinstance(text, str):
+            raise UsageError(f"templates.{name} in {path} is an answer, as a text")
+    return found
+
+
+def _table(path: str, name: str) -> dict[str, Any]:
+    table = _read_file(path).get(name, {})
+    if not isinstance(table, dict):
+        raise UsageError(f"{name} in {path} is a table: write [{name}] above it")
+    return table

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from humangate.domain.backlog_terms import BacklogTerms
     from humangate.domain.calls import Call
     from humangate.domain.principals import Caller
     from humangate.domain.roads import Road
     from humangate.domain.roles import Role
     from humangate.domain.runs import Run
     from humangate.domain.steps import Step
+    from humangate.domain.templates import Template
     from humangate.doors.channel import Channel
     from humangate.doors.clock import Clock
     from humangate.doors.driver import Driver, Host
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from humangate.service.notifying import Post
     from humangate.workspaces.flow_listing import Listed
     from humangate.workspaces.roles import Roles
+    from humangate.workspaces.templates import Templates
 
 
 _LOG_IS_LATE_SECONDS = 0.5
@@ -276,7 +279,7 @@ def crew(store: Store) -> Crew:
 
     return Crew(
         load=_load_flow,
-        role=lambda run, name: roles.find(run.project, name),
+        role=lambda run, name: _with_model(roles.find(run.project, name)),
         driver=_driver,
         workspace=workspace(store),
         tool_call=call,
@@ -415,7 +418,59 @@ def roles(project: str) -> Roles:
     """The roles of a project and the user, and what is wrong with those that cannot be read."""
     from humangate.workspaces import roles as role_files
 
-    return role_files.all(project)
+    found = role_files.all(project)
+    return found._replace(roles=[_with_model(role) for role in found.roles])
+
+
+def _with_model(role: Role) -> Role:
+    """The role with the model that heavy, medium or light means to its program."""
+    # Models that are set wrongly hold up only the roles that need them.
+    if role.model not in settings.MODEL_WORDS:
+        return role
+    meant = settings.models(os.environ).get(role.cli, {})
+    return role._replace(model=meant.get(role.model, role.model))
+
+
+def backlog_terms(project: str) -> BacklogTerms:
+    """How the tasks of a project are worked on."""
+    from humangate.workspaces import backlog_file
+
+    return backlog_file.read(project)
+
+
+def template(project: str, name: str) -> Template:
+    """An answer written beforehand: of the project, the user, or the settings file."""
+    from humangate.workspaces import templates as template_files
+
+    return template_files.find(project, name)
+
+
+def templates(project: str) -> Templates:
+    """All answers written beforehand, and what is wrong with those that cannot be read."""
+    from humangate.workspaces import templates as template_files
+
+    return template_files.all(project)
+
+
+def template_path(project: str, name: str) -> str:
+    """The file for a project's template; without a project, for the user's."""
+    from humangate.workspaces import templates as template_files
+
+    return template_files.path_for(project, name)
+
+
+def first_files(project: str) -> dict[str, str]:
+    """What a project starts with, to be changed as its people like: texts by path."""
+    from humangate.domain.backlog_terms import first_file
+    from humangate.workspaces import backlog_file, roles as role_files, texts
+
+    folder = os.path.join(project, ".gate", "agents")
+    found = {os.path.join(folder, name): text for name, text in role_files.built_in().items()}
+    found[backlog_file.path_of(project)] = first_file()
+    for path in found:
+        texts.refuse_outside(path, project)
+        texts.refuse_worktree(path)
+    return found
 
 
 def worker(

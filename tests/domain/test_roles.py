@@ -199,3 +199,13 @@ def test_no_front_matter_breaks_the_reading(text, foreign):
         with suppress(UsageError):
             found = parse_role("coder", f"---\n{key}: {text}\n---\nDo it.", "f", foreign=foreign)
             assert found.cli and all(found.tools) and all(found.command)
+
+
+@pytest.mark.proves("TASK-42")
+def test_a_role_says_how_sure_it_must_be():
+    assert role("model: opus").confidence is None
+    for text, sure in (("0.8", 0.8), ("0", 0.0), ("1", 1.0), ('"0.75"', 0.75), ("1.0 # all", 1.0)):
+        assert role(f"confidence: {text}").confidence == sure
+    for wrong in ("1.1", "80%", "-0.1", "high", "", ".5", "2", "nan", "1e-1"):
+        with pytest.raises(UsageError, match=r"line 2: confidence is a number from 0 to 1"):
+            role(f"confidence: {wrong}")

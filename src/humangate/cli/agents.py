@@ -1,4 +1,4 @@
-"""List the roles that flows can use here: the project's, then your own."""
+"""List the roles that flows and tasks can use here: the project's, your own, and those that come along."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"roles": [role._asdict() for role in roles], "troubles": troubles})
         return 0
-    if not roles:
-        print("There are no roles here: a role is a file in .gate/agents/, as NAME.md")
     wide = max((len(role.name) for role in roles), default=0)
     programs = max((len(_program(role)) for role in roles), default=0)
     for role in roles:

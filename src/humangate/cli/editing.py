@@ -28,7 +28,7 @@ def in_editor(store: Store, caller: Caller, ask: Ask, start: str = "", proposed:
     # A line that no agent can foresee, and so none can draw a second time.
     line = f"## Your answer: write below this line {os.urandom(4).hex()}; nothing above it counts"
     begun = start or answering.draft(store, ask.id, caller) or proposed
-    written, code = _edited(f"{_template(ask)}\n{line}\n{begun}\n")
+    written, code = edited(f"{_template(ask)}\n{line}\n{begun}\n")
     above, drawn, below = written.partition(line)
     answer = below.strip() if drawn else above.strip()
     if answer and answer != proposed:
@@ -57,7 +57,7 @@ def _template(ask: Ask) -> str:
     return inert("\n".join(parts))
 
 
-def _edited(text: str) -> tuple[str, int]:
+def edited(text: str) -> tuple[str, int]:
     """What the file holds after the editor, and the editor's exit code."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not editor and not sys.stdin.isatty():

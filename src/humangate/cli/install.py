@@ -21,6 +21,7 @@ from humangate.integrations.places import Place
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from humangate.integrations.plans import Change, Plan
 
@@ -90,12 +91,12 @@ def place_of(args: argparse.Namespace) -> Place:
     return Place(project, os.environ)
 
 
-def check_person(args: argparse.Namespace) -> None:
+def check_person(args: argparse.Namespace, deed: str = "changes what is gated") -> None:
     """Whoever could take a gate away could do without it."""
     store = wiring.open_store()
     who = caller(store, args)
     store.close()
-    must_be_a_person(who, "changes what is gated")
+    must_be_a_person(who, deed)
 
 
 def gate_program() -> str:
@@ -175,10 +176,19 @@ def _diff(change: Change) -> Iterator[str]:
 def report(args: argparse.Namespace, plan: Plan, gates: Sequence[str], if_nothing: str) -> int:
     """Say what was done, or would be."""
     if args.json:
-        changes = [{"path": change.path, "change": change.word} for change in plan.changes]
-        print_json({"files": changes, "gates": list(gates), "notes": list(plan.notes)})
-        return 0
-    would = "would be " if args.dry_run else ""
+        print_json({**told(plan), "gates": list(gates)})
+    else:
+        tell(plan, if_nothing, dry=args.dry_run)
+    return 0
+
+
+def told(plan: Plan) -> dict[str, Any]:
+    changes = [{"path": change.path, "change": change.word} for change in plan.changes]
+    return {"files": changes, "notes": list(plan.notes)}
+
+
+def tell(plan: Plan, if_nothing: str, *, dry: bool) -> None:
+    would = "would be " if dry else ""
     for change in plan.changes:
         if change.word != "same":
             print(f"{would}{change.word}: {change.path}")
@@ -186,4 +196,3 @@ def report(args: argparse.Namespace, plan: Plan, gates: Sequence[str], if_nothin
         print(if_nothing)
     for note in plan.notes:
         print(inert(note))
-    return 0

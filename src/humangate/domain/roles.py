@@ -25,7 +25,8 @@ from humangate.errors import UsageError
 KEYS = {
     "description": "what the role is for, shown where roles are listed",
     "cli": "the agent's program: claude (the default), codex",
-    "model": "the model, in that program's own words",
+    "model": "the model, in that program's own words, or heavy, medium or light",
+    "confidence": "how sure it must be of its result, from 0 to 1; below that a person confirms",
     "tools": "the tools it has at hand, as Claude Code names them; without it, all",
     "command": 'an agent of your own in place of a known one: ["./agent", "--flag"]',
     "join": 'what opens its session for a person: ["./agent", "--talk"]',
@@ -61,6 +62,8 @@ class Role(NamedTuple):
     """What opens the agent's session for a person, where the command can do that."""
     arguments: tuple[str, ...] = ()
     limit_seconds: float | None = None
+    confidence: float | None = None
+    """How sure it must be of its result, from 0 to 1; below that a person confirms."""
     description: str = ""
     source: str = ""
     """The file it was read from."""
@@ -118,6 +121,7 @@ def parse_role(name: str, text: str, source: str, *, foreign: bool = False) -> R
         join=lists.get("join", ()),
         arguments=lists.get("arguments", ()),
         limit_seconds=_seconds(found["limit_seconds"]) if "limit_seconds" in found else None,
+        confidence=_confidence(found["confidence"]) if "confidence" in found else None,
         description=texts.get("description", ""),
         source=source,
         digest=text_digest(text),
@@ -174,6 +178,14 @@ def _seconds(entry: _Entry) -> float:
     if not seconds:
         raise UsageError(f"{entry.where}: limit_seconds is a number of seconds above 0, like 1800")
     return seconds
+
+
+def _confidence(entry: _Entry) -> float:
+    text = _text(entry)
+    confidence = float(text) if re.fullmatch(r"\d(\.\d{1,9})?", text) else -1.0
+    if not 0 <= confidence <= 1:
+        raise UsageError(f"{entry.where}: confidence is a number from 0 to 1, like 0.8")
+    return confidence
 
 
 def _text(entry: _Entry) -> str:

@@ -1,4 +1,4 @@
-"""Where roles are found: the project's own files first, then the user's."""
+"""Where roles are found: the project's own files first, then the user's, then those that come along."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from humangate.domain.roles import Role, is_role_name, parse_role
 from humangate.errors import GateError, NotFoundError, UsageError
 from humangate.workspaces.texts import names_in, read_text, user_folder
 
+_BUILT_IN = os.path.join(os.path.dirname(os.path.dirname(__file__)), "agents")
+
 
 class Roles(NamedTuple):
     """All roles that a project can use."""
@@ -16,6 +18,10 @@ class Roles(NamedTuple):
     roles: list[Role]
     troubles: list[str]
     """What is wrong with the files that could not be read."""
+
+
+PREAMBLE = "_preamble"
+"""The file with what is told to every agent that works on a task."""
 
 
 class _Shelf(NamedTuple):
@@ -35,9 +41,10 @@ def find(project: str, name: str) -> Role:
         if os.path.lexists(path):
             return _read(shelf, name)
     known = sorted({name for shelf in _shelves(project) for name in names_in(shelf.folder, ".md")})
-    there = f"; there are {', '.join(known)}" if known else ""
     wanted = os.path.join(project, ".gate", "agents", f"{name}.md")
-    raise NotFoundError(f"there is no role {name!r}{there}. Write its instructions to {wanted}")
+    raise NotFoundError(
+        f"there is no role {name!r}; there are {', '.join(known)}. Write its instructions to {wanted}"
+    )
 
 
 def all(project: str) -> Roles:  # noqa: A001 - it reads as roles.all
@@ -56,6 +63,23 @@ def all(project: str) -> Roles:  # noqa: A001 - it reads as roles.all
     return Roles([role for _, role in sorted(found.items()) if role], troubles)
 
 
+def preamble(project: str) -> str:
+    """What every agent that works on a task is told before its role's own instructions."""
+    ours = [shelf for shelf in _shelves(project) if not shelf.foreign]
+    paths = [(os.path.join(shelf.folder, f"{PREAMBLE}.md"), shelf.within) for shelf in ours]
+    # The last one always is there.
+    path, within = next((one for one in paths if os.path.lexists(one[0])), paths[-1])
+    return read_text(path, within).strip()
+
+
+def built_in() -> dict[str, str]:
+    """The texts that come along, by their file names: every role's, and the preamble."""
+    return {
+        f"{name}.md": read_text(os.path.join(_BUILT_IN, f"{name}.md"))
+        for name in (PREAMBLE, *names_in(_BUILT_IN, ".md"))
+    }
+
+
 def _read(shelf: _Shelf, name: str) -> Role:
     path = os.path.join(shelf.folder, f"{name}.md")
     return parse_role(name, read_text(path, shelf.within), path, foreign=shelf.foreign)
@@ -67,4 +91,5 @@ def _shelves(project: str) -> list[_Shelf]:
         _Shelf(os.path.join(project, ".claude", "agents"), project, foreign=True),
         _Shelf(user_folder("agents"), "", foreign=False),
         _Shelf(os.path.expanduser("~/.claude/agents"), "", foreign=True),
+        _Shelf(_BUILT_IN, "", foreign=False),
     ]

@@ -1,0 +1,98 @@
+"""What a project's backlog file says, and what is refused in it."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from humangate.domain.backlog_terms import KEYS, BacklogTerms, first_file, parse_backlog_terms
+from humangate.errors import UsageError
+
+WHOLE = {
+    "strategy": "review",
+    "base": "release/2.0",
+    "role": "test",
+    "test": "  make check\n",
+    "test_tries": 1,
+    "most_asks": 1000,
+    "answer_within": "3d",
+    "remind_every": 90,
+    "on_timeout": "fail",
+}
+
+
+def parsed(**written):
+    return parse_backlog_terms(written, "/p/.gate/backlog.toml")
+
+
+@pytest.mark.proves("TASK-44")
+def test_a_file_says_how_tasks_are_worked_on():
+    assert parsed() == BacklogTerms()
+    assert parsed(**WHOLE) == BacklogTerms(
+        strategy="review",
+        base="release/2.0",
+        role="test",
+        test="make check",
+        test_tries=1,
+        most_asks=1000,
+        answer_within_seconds=259200.0,
+        remind_every_seconds=90.0,
+        on_timeout="fail",
+    )
+    assert parsed(answer_within="2h", remind_every="30m")[6:8] == (7200.0, 1800.0)
+    assert parsed(test="").test == ""
+
+
+@pytest.mark.proves("TASK-44")
+def test_what_no_file_says_is_usual():
+    assert BacklogTerms() == ("branch", "", "code", "", 3, 5, None, None, "defer")
+
+
+@pytest.mark.proves("TASK-44", "LAW-10")
+@pytest.mark.parametrize(
+    ("key", "wrong", "allowed"),
+    [
+        ("strategy", ["pr", 1, True, ["branch"]], "one of branch, merge, review, direct"),
+        ("base", ["", "-f", " main", "a\nb", 1], 'the name of a branch, like "main"'),
+        ("role", ["", "../code", 1], 'the name of a role, like "code"'),
+        ("test", [1, ["make"], "a\0b"], 'a command, like "make test"'),
+        ("test_tries", [0, -1, 1001, 1.0, True, "3"], "a whole number from 1 to 1000"),
+        ("most_asks", [0, True, 1001], "a whole number from 1 to 1000"),
+        (
+            "answer_within",
+            ["soon", "", 0, -1, True, ["1h"], "nan", 1e9],
+            'a time like "90s", "30m"',
+        ),
+        ("remind_every", ["2 weeks", False], 'a time like "90s", "30m"'),
+        ("on_timeout", ["close", "", None], "one of defer, fail"),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_is_allowed(key, wrong, allowed):
+    for value in wrong:
+        with pytest.raises(UsageError) as caught:
+            parsed(**{key: value})
+        assert str(caught.value).startswith(f"/p/.gate/backlog.toml: {key} is {allowed}"), value
+
+
+@pytest.mark.proves("TASK-44", "LAW-10")
+def test_an_unknown_key_is_named_with_those_that_exist():
+    with pytest.raises(UsageError) as caught:
+        parsed(stategy="branch")
+    assert str(caught.value) == (
+        f"/p/.gate/backlog.toml sets 'stategy'; there are only {', '.join(KEYS)}"
+    )
+
+
+@pytest.mark.proves("TASK-44", "TASK-48")
+def test_a_first_file_holds_every_key_and_sets_none():
+    text = first_file()
+    assert parsed(**tomllib.loads(text)) == BacklogTerms()
+    lines = text.splitlines()
+    taken = "\n".join(line[1:] if line[:1] == "#" and line[:2] != "# " else line for line in lines)
+    written = tomllib.loads(taken)
+    assert list(written) == list(KEYS)
+    # Where a key has a default, it is the one that is shown.
+    shown, usual = parsed(**written), BacklogTerms()
+    for name in ("strategy", "role", "test_tries", "most_asks", "on_timeout"):
+        assert getattr(shown, name) == getattr(usual, name)

@@ -1,0 +1,63 @@
+"""Answers written beforehand: their variables, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from humangate.domain.templates import VARIABLES, check_name, filled, own_variables, variables_in
+from humangate.errors import UsageError
+
+
+@pytest.mark.proves("TASK-45")
+def test_variables_are_replaced_by_their_values():
+    text = "{{title}} ({{id}}): {{ reason }}, {{\ttitle }}."
+    values = {"title": "Add login", "id": "tm-7k2", "reason": "later", "person": "ada"}
+    assert filled(text, values) == "Add login (tm-7k2): later, Add login."
+    assert variables_in(text) == ["title", "id", "reason"]
+    assert filled("nothing to replace", {}) == "nothing to replace"
+
+
+@pytest.mark.proves("TASK-45")
+def test_what_is_put_in_is_never_looked_at_again():
+    hostile = {"question": "{{person}} \\g<0> \\1 {{nothing}}", "person": "ada"}
+    assert filled("{{question}}", hostile) == hostile["question"]
+    assert filled("{{question}}{{person}}", hostile) == hostile["question"] + "ada"
+    assert filled("{{{person}}}", hostile) == "{ada}"
+
+
+@pytest.mark.proves("TASK-45", "LAW-10")
+def test_an_unknown_variable_is_named_with_those_that_exist():
+    with pytest.raises(UsageError) as caught:
+        filled("{{title}} {{titel}}", {"title": "x", "id": "y"})
+    assert str(caught.value) == (
+        "there is no variable {{titel}}; there are id, title, and --set titel=… makes one"
+    )
+
+
+@pytest.mark.proves("TASK-45")
+def test_what_is_no_plain_name_stays_as_it_is():
+    text = "${{ secrets.KEY }} {{}} {{ a b }} {title} {{title\n}} {{1}}"
+    assert filled(text, {}) == text and variables_in(text) == []
+
+
+@pytest.mark.proves("TASK-45", "LAW-10")
+def test_people_give_variables_of_their_own():
+    assert own_variables(["reason=a=b", "until=", "x-y=1"]) == {
+        "reason": "a=b", "until": "", "x-y": "1"
+    }  # fmt: skip
+    assert own_variables([]) == {}
+    for word in ("reason", "=x", "a b=c", "1=2"):
+        with pytest.raises(UsageError, match="--set takes NAME=VALUE"):
+            own_variables([word])
+    for words in (["title=x"], ["a=1", "a=2"]):
+        with pytest.raises(UsageError, match="has its value already"):
+            own_variables(words)
+    assert set(VARIABLES) == {"title", "id", "question", "context", "role", "person", "date"}
+
+
+@pytest.mark.proves("TASK-46", "LAW-10")
+def test_a_template_is_named_like_a_role():
+    check_name("not-now.2")
+    for name in ("", "../x", "a/b", ".hidden", "a b"):
+        with pytest.raises(UsageError, match="is not a template's name"):
+            check_name(name)

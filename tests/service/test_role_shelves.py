@@ -1,0 +1,248 @@
+"""The roles and the preamble that come along, what models mean, and the project's backlog file."""
+
+from __future__ import annotations
+
+import os
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from humangate import settings, wiring
+from humangate.domain.backlog_terms import BacklogTerms
+from humangate.domain.signals import last_json
+from humangate.errors import NotFoundError, RefusedError, UsageError
+from humangate.testing import MemoryStore
+from humangate.workspaces import roles, templates, texts
+
+NAMES = ("code", "design", "docs", "pm", "review", "test")
+PACKAGE = os.path.dirname(wiring.__file__)
+FIELDS = (
+    *("summary", "details", "confidence", "question", "question_context", "issues"),
+    *("completed", "failed", "blocked", "needs_input"),
+)
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path
+
+
+@pytest.fixture
+def project(home):
+    (home / "project").mkdir()
+    return home / "project"
+
+
+def write(path, text=""):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def set_up(home, text):
+    return write(home / "config/humangate/config.toml", text)
+
+
+def with_role(project, front):
+    write(project / ".gate/agents/own.md", f"---\n{front}\n---\nDo it.")
+
+
+def model_of(project, name):
+    """As drives and people who join get it, and as `gate agents` shows it."""
+    driven = wiring.crew(MemoryStore()).role(SimpleNamespace(project=str(project)), name)
+    (listed,) = (one for one in wiring.roles(str(project)).roles if one.name == name)
+    assert driven == listed
+    return driven.model
+
+
+@pytest.mark.proves("TASK-41", "S3-P7")
+def test_roles_come_along_and_stand_behind_everybodys_own(home, project):
+    found = roles.all(str(project))
+    assert [one.name for one in found.roles] == list(NAMES) and found.troubles == []
+    for role in found.roles:
+        assert role.source == os.path.join(PACKAGE, "agents", f"{role.name}.md")
+        assert role.model in settings.MODEL_WORDS and 0 < role.confidence < 1
+        assert role.description and role.cli == "claude" and role.digest
+    write(home / "home/.claude/agents/code.md", "Mine.")
+    assert roles.find(str(project), "code").instructions == "Mine."
+    assert roles.find(str(project), "test").source.startswith(PACKAGE)
+
+
+@pytest.mark.proves("TASK-41", "S3-71")
+def test_each_role_says_what_it_reports_and_some_how_to_ask(project):
+    for role in roles.all(str(project)).roles:
+        words = role.instructions
+        assert [word for word in FIELDS if f"`{word}`" not in words] == [], role.name
+        assert "You do not" in words or "You propose" in words or "no product code" in words
+        if role.name in ("code", "design", "review"):
+            good, bad = words.split("Bad ones:")
+            assert good.count("\n> ") > bad.count("\n> ") >= 2 and "(a)" in good
+        if role.name in ("design", "review", "pm"):
+            assert 'gate task create "Title" --role code --parent ID --dep ID' in words
+            never = re.sub(r"\s+", " ", words)
+            assert "never answer a question that waits for a person" in never
+            assert re.search(r"never close, .*a task that waits for one", never)
+
+
+@pytest.mark.proves("TASK-40", "S3-70")
+def test_the_preamble_tells_when_and_how_to_ask(project):
+    words = re.sub(r"\s+", " ", roles.preamble(str(project)))
+    for part in (
+        *("**Ask** (`needs_input`)", "**Assume and document**", "**Fail** (`failed`)"),
+        *("**Blocked** (`blocked`)", "one decision", "options", "what you would do"),
+        *("what depends on it", "Never commit", "switch branches", "as your next turn"),
+        "leave half-done work exactly as it is",
+    ):
+        assert part in words
+    assert words.count("> ") >= 4
+    assert [word for word in FIELDS if f"`{word}`" not in words] == []
+    # The example is what the parser of results takes.
+    example = last_json(words)
+    assert example["status"] == "completed" and example["confidence"] == 0.9
+
+
+@pytest.mark.proves("TASK-40", "TASK-50")
+def test_a_project_or_user_has_a_preamble_of_its_own(home, project):
+    write(project / ".claude/agents/_preamble.md", "Not ours.")
+    assert roles.preamble(str(project)).startswith("You work on one task")
+    write(home / "config/humangate/agents/_preamble.md", "The user's.\n")
+    assert roles.preamble(str(project)) == "The user's."
+    write(project / ".gate/agents/_preamble.md", "The project's.\n")
+    assert roles.preamble(str(project)) == "The project's."
+    assert "_preamble" not in [one.name for one in roles.all(str(project)).roles]
+    worktree = home / "data/worktrees/run-12/shop"
+    write(worktree / ".gate/agents/_preamble.md", "Ask nobody.")
+    with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+        roles.preamble(str(worktree))
+    path = project / ".gate/agents/_preamble.md"
+    path.write_bytes(b"x" * (texts.MOST_BYTES + 1))
+    with pytest.raises(UsageError, match="is longer than"):
+        roles.preamble(str(project))
+    path.unlink()
+    path.symlink_to(write(home / "outside.md"))
+    with pytest.raises(RefusedError, match="leads out of"):
+        roles.preamble(str(project))
+
+
+@pytest.mark.proves("TASK-43", "S3-P7")
+def test_heavy_medium_and_light_mean_a_model_of_the_roles_program(home, project):
+    assert {name: model_of(project, name) for name in ("design", "code", "docs")} == {
+        "design": "opus", "code": "sonnet", "docs": "haiku"
+    }  # fmt: skip
+    set_up(
+        home, '[models.claude]\nheavy = "claude-opus-4-1"\nlight = ""\n[models.codex]\nheavy = "o9"'
+    )
+    assert {name: model_of(project, name) for name in ("design", "code", "docs")} == {
+        "design": "claude-opus-4-1", "code": "sonnet", "docs": ""
+    }  # fmt: skip
+    for front, model in (
+        ("cli: codex\nmodel: heavy", "o9"),
+        ("cli: codex\nmodel: medium", ""),
+        ("cli: codex\nmodel: opus", "opus"),
+        ("model: haiku-4", "haiku-4"),
+        ("command: [./agent]\nmodel: heavy", "heavy"),
+        ("description: none", ""),
+    ):
+        with_role(project, front)
+        assert model_of(project, "own") == model, front
+
+
+@pytest.mark.proves("TASK-43", "LAW-10")
+@pytest.mark.parametrize(
+    ("written", "sentence"),
+    [
+        ("models = 3", r"models in \S+ is a table: write \[models\] above it"),
+        ('[models]\nheavy = "opus"', r"sets models\.heavy; there are claude, codex"),
+        ("[models]\nclaude = 3", r"models\.claude in \S+ is a table: write \[models\.claude\]"),
+        ('[models.claude]\nhuge = "x"', r"models\.claude\.huge; there are heavy, medium, light"),
+        (
+            "[models.claude]\nheavy = 4",
+            r"models\.claude\.heavy in \S+ is a model's name, as a text",
+        ),
+    ],
+)
+def test_models_that_cannot_be_read_are_named_where_they_are_needed(
+    home, project, written, sentence
+):
+    path = set_up(home, written)
+    with pytest.raises(UsageError, match=sentence) as caught:
+        model_of(project, "code")
+    assert path in str(caught.value)
+    with_role(project, "model: opus")
+    run = SimpleNamespace(project=str(project))
+    assert wiring.crew(MemoryStore()).role(run, "own").model == "opus"
+
+
+@pytest.mark.proves("TASK-44")
+def test_the_backlog_file_is_read_from_the_project(home, project):
+    assert wiring.backlog_terms(str(project)) == BacklogTerms()
+    path = write(project / ".gate/backlog.toml", 'strategy = "merge"\nanswer_within = "2h"\n')
+    found = wiring.backlog_terms(str(project))
+    assert found == BacklogTerms(strategy="merge", answer_within_seconds=7200.0)
+    for text, sentence in (
+        ("strategy = merge", "is not TOML: "),
+        ("a = " + "[" * 90_000, "is not TOML: "),
+        ("strategy = 3", "strategy is one of branch"),
+    ):
+        write(project / ".gate/backlog.toml", text)
+        with pytest.raises(UsageError, match=sentence) as caught:
+            wiring.backlog_terms(str(project))
+        assert path in str(caught.value)
+
+
+@pytest.mark.proves("TASK-44", "TASK-50")
+def test_a_backlog_file_that_agents_could_write_is_refused(home, project):
+    worktree = home / "data/worktrees/run-12/shop"
+    inner = write(worktree / ".gate/backlog.toml", 'test = "true"')
+    with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+        wiring.backlog_terms(str(worktree))
+    (project / ".gate").mkdir()
+    (project / ".gate/backlog.toml").symlink_to(inner)
+    with pytest.raises(RefusedError, match="leads out of"):
+        wiring.backlog_terms(str(project))
+
+
+@pytest.mark.proves("TASK-46")
+def test_templates_are_found_in_the_project_then_with_the_user_then_in_the_settings(home, project):
+    places = [
+        (set_up(home, '[templates]\nlater = " From settings. "'), "From settings."),
+        (write(home / "config/humangate/templates/later.md", "From the user.\n"), "From the user."),
+        (write(project / ".gate/templates/later.md", "From here.\n"), "From here."),
+    ]
+    while places:
+        path, text = places.pop()
+        assert wiring.template(str(project), "later") == ("later", text, path)
+        if places:
+            os.unlink(path)
+    write(home / "config/humangate/templates/again.md", "Again.")
+    (home / "config/humangate/templates/bad.md").write_bytes(b"\xff")
+    found = wiring.templates(str(project))
+    assert [one.name for one in found.templates] == ["again", "later"]
+    assert len(found.troubles) == 1 and "bad.md, line 1: this is not UTF-8" in found.troubles[0]
+    with pytest.raises(NotFoundError, match=r"no template 'x'; there are again, bad, later\. gate"):
+        wiring.template(str(project), "x")
+    with pytest.raises(UsageError, match="is not a template's name"):
+        wiring.template(str(project), "../x")
+
+
+@pytest.mark.proves("TASK-46", "LAW-10")
+def test_templates_that_are_none_are_refused(home, project):
+    set_up(home, "[templates]\nlater = 3")
+    with pytest.raises(UsageError, match=r"templates\.later in \S+ is an answer, as a text"):
+        wiring.template(str(project), "later")
+    set_up(home, "templates = 3")
+    with pytest.raises(UsageError, match=r"templates in \S+ is a table: write \[templates\]"):
+        wiring.templates(str(project))
+    set_up(home, "")
+    write(home / "outside/x.md")
+    (project / ".gate").mkdir()
+    (project / ".gate/templates").symlink_to(home / "outside")
+    with pytest.raises(RefusedError, match="leads out of"):
+        templates.find(str(project), "x")
+    with pytest.raises(RefusedError, match="leads out of"):
+        templates.path_for(str(project), "y")
+    with pytest.raises(RefusedError, match="lies in the worktree of a run"):
+        templates.path_for(str(home / "data/worktrees/run-12/shop"), "y")
