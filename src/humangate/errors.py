@@ -14,6 +14,8 @@ GateError                     1   something unexpected
 ├── MissingAgentError         1   an agent's program is not there
 ├── StepFailedError           1   a call of a flow failed
 │   └── BranchFailedError     1   a branch of a parallel call failed
+├── MergeConflictError        1   two branches change the same thing in two ways
+├── CheckedOutError           1   a branch cannot be written while somebody has it checked out
 ├── UnfinishedError          13   a workflow's run is stuck or failed
 └── StoreTroubleError         8   the store cannot be read or written
 
@@ -25,6 +27,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 
@@ -104,6 +107,30 @@ class BranchFailedError(StepFailedError):
     def __init__(self, message: str, path: str, outcomes: list[Any]) -> None:
         super().__init__("BranchFailedError", message, path)
         self.outcomes = outcomes
+
+
+class MergeConflictError(GateError):
+    """Two branches change the same thing in two ways, and somebody must decide."""
+
+    def __init__(self, names: tuple[str, str], files: Sequence[str]) -> None:
+        super().__init__(
+            f"{names[0]} and {names[1]} cannot be merged, both have changed {', '.join(files)}: "
+            "settle it on one of the two branches, then try again."
+        )
+        self.names = names
+        self.files = tuple(files)
+        """As git names them, which may be anything."""
+
+
+class CheckedOutError(GateError):
+    """Somebody has this branch checked out, so it is not written."""
+
+    def __init__(self, branch: str, where: str) -> None:
+        super().__init__(
+            f"{branch} is checked out in {where}, so it is not written: switch to another branch "
+            "there (if that folder is gone: `git worktree prune`), or merge there yourself."
+        )
+        self.where = where
 
 
 class UnfinishedError(GateError):

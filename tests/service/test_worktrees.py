@@ -14,7 +14,7 @@ import pytest
 from tests.git_project import ODD, files, git, project, state, workspace, write
 
 from humangate.errors import GateError, UsageError
-from humangate.workspaces import records, repositories, worktrees
+from humangate.workspaces import records, removing, repositories
 from humangate.workspaces.worktrees import GitWorkspace
 
 __all__ = ["project", "workspace"]
@@ -464,7 +464,7 @@ def test_folders_that_nobody_may_write_are_removed_as_well(tmp_path, monkeypatch
 
     folder.chmod(0o500)
     monkeypatch.setattr(shutil, "rmtree", refused_once)
-    worktrees._remove_tree(str(tmp_path / "x"))
+    removing.remove_tree(str(tmp_path / "x"))
     assert not (tmp_path / "x").exists()
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Place(NamedTuple):
@@ -31,11 +34,20 @@ class Workspace(Protocol):
         with_changes: bool = False,
         snapshot: str = "",
         token: str = "",
+        branch: str = "",
+        base: str = "",
+        onto: Sequence[str] = (),
+        markers: bool = False,
     ) -> Place:
         """A worktree of its own for a run: from HEAD, or from a snapshot; made before: the same.
 
         Made before with another token: that one is another run's, and is moved aside. The paths
         are real ones. UsageError where there is no repository.
+
+        `branch` is the name that is wanted for its branch, `base` what it begins from instead of
+        HEAD, `onto` branches or commits that are merged on top of that before work begins. Where
+        those do not go together: MergeConflictError, and nothing is made; with `markers` git's
+        conflict markers are left in the files, and a remark names them.
         """
         ...
 
@@ -49,6 +61,34 @@ class Workspace(Protocol):
 
     def diff(self, place: Place) -> str:
         """What has changed since the run began, untracked files too."""
+        ...
+
+    def commit(self, place: Place, words: str, key: str) -> str:
+        """Everything that is not ignored as one commit on the place's branch; the tip if it is all
+        there. Asked again with the same key: the same commit.
+
+        GateError where the folder is on another branch, or in the middle of a merge.
+        """
+        ...
+
+    def merge(self, place: Place, base: str, words: str, key: str, *, squash: bool = False) -> str:
+        """Bring the place's branch into another, by a merge commit or as one plain commit.
+
+        Done before: the same commit. CheckedOutError where somebody has that branch checked out,
+        MergeConflictError where a person must decide; then nothing has changed.
+        """
+        ...
+
+    def kept(self, place: Place, run_id: int, path: str) -> str:
+        """The commit of the snapshot that was taken for a call, or nothing."""
+        ...
+
+    def restore(self, project: str, place: Place, run_id: int, path: str) -> list[str]:
+        """Compare the folder with the snapshot of a call; nothing to say: they are the same.
+
+        A folder that is gone is made again from it, in its place and on its branch, without
+        ignored files (`set_up` brings those); one that differs is left as it is, and is told.
+        """
         ...
 
     def remove(

@@ -15,7 +15,7 @@ from humangate.errors import GateError
 from humangate.workspaces.repositories import Repository, reopen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 class Record(NamedTuple):
@@ -35,6 +35,10 @@ class Record(NamedTuple):
     ready: bool = False
     token: str = ""
     """Tells its run from one of another store that has the same number."""
+    began: str = ""
+    """The last commit below the base that was the user's; empty: the base itself."""
+    merges: Sequence[str] = ()
+    """The commits between these two that were made to bring branches together."""
 
     @property
     def place(self) -> Place:
@@ -151,11 +155,18 @@ def set_aside(path: str, record: Record | None) -> str:
             os.rename(here + ending, there + ending)
     if record:
         for git_dir in record.git_dirs():
-            # What `git worktree move` does, which refuses locked ones and those with submodules.
-            pointer = os.path.join(record.moved(there).root, ".git")
-            _write(os.path.join(git_dir, "gitdir"), os.fsencode(pointer) + b"\n")
+            point(git_dir, record.moved(there).root)
         os.unlink(path)
     return there
+
+
+def point(git_dir: str, root: str) -> None:
+    """Tell the repository where a worktree of it is.
+
+    What `git worktree move` does, which refuses locked ones and those with submodules.
+    """
+    pointer = os.path.join(root, ".git")
+    _write(os.path.join(git_dir, "gitdir"), os.fsencode(pointer) + b"\n")
 
 
 def _is_for(there: str, record: Record | None) -> bool:

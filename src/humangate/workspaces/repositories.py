@@ -30,11 +30,16 @@ _OVERRULED = OVERRULED | {
     "core.safecrlf": "false",
     # It would leave parts of our indexes in the user's repository.
     "core.splitIndex": "false",
+    "i18n.commitEncoding": "UTF-8",
 }
 # Of the user's own variables for git only what says where git and its settings are.
 _KEPT = (
     *("GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM"),
     *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
+)
+_PROGRAMS = (
+    *("config", "-z", "--show-scope", "--get-regexp"),
+    r"^(filter\..*|merge\..*\.driver)$",
 )
 _NAMES = ("AUTHOR_NAME", "AUTHOR_EMAIL", "COMMITTER_NAME", "COMMITTER_EMAIL")
 
@@ -153,6 +158,23 @@ def reopen(git_dir: str, root: str) -> Repository:
     bare = Repository(git_dir, root, _OVERRULED)
     listed = bare.ask(*FILTERS)
     return bare._replace(overruled=_OVERRULED | without_filters(listed.splitlines()))
+
+
+def with_users_programs(repository: Repository) -> Repository:
+    """The same, with the filters and merge drivers of the user's own settings and no others.
+
+    What is committed must be stored as the user stores it (git-lfs); what a repository's
+    settings name may be an agent's.
+    """
+    _, output = repository.answer(*_PROGRAMS)
+    fields = [os.fsdecode(field) for field in output.split(b"\0")[:-1]]
+    pairs = [
+        (scope, *entry.partition("\n")[::2])
+        for scope, entry in zip(*[iter(fields)] * 2, strict=True)
+    ]
+    users = {name: value for scope, name, value in pairs if scope in {"system", "global"}}
+    drivers = {name: "false" for _, name, _ in pairs if name.startswith("merge.")}
+    return repository._replace(overruled={**repository.overruled, **drivers, **users})
 
 
 def is_plain(root: str, folder: str) -> bool:

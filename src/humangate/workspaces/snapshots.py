@@ -58,6 +58,18 @@ def lay_out(repository: Repository, begin: Start) -> None:
     repository.run("read-tree", "--reset", begin.head)
 
 
+def keep_out(folder: str) -> None:
+    """Agents' papers stay out of whatever is committed."""
+    papers = os.path.join(folder, ".agents")
+    with suppress(FileExistsError):
+        os.mkdir(papers)
+    if os.path.islink(papers) or not os.path.isdir(papers):
+        raise UsageError(f"{papers} must be a folder: the project has something else there.")
+    # One that the project has of its own stays.
+    with suppress(FileExistsError), open(os.path.join(papers, ".gitignore"), "x") as file:
+        file.write("*\n")
+
+
 def tree(repository: Repository, kept: str, left_out: str, objects: str = "") -> str:
     """The tree of all files that are not ignored.
 

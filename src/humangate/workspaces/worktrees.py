@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 import os
-import shlex
-import shutil
 import tempfile
 from contextlib import suppress
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from humangate.errors import GateError, UsageError
-from humangate.workspaces import provisions, records, snapshots
+from humangate.workspaces import (
+    committing,
+    merging,
+    provisions,
+    records,
+    removing,
+    restoring,
+    snapshots,
+)
+from humangate.workspaces.merging import Stack
 from humangate.workspaces.records import Record
 from humangate.workspaces.repositories import Repository, find, is_plain, reopen
 from humangate.workspaces.snapshots import Start
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from humangate.doors.workspace import Place
 
-_GITLINK = "160000"
+
+class _Wish(NamedTuple):
+    """What the caller of `make` wants, see the door."""
+
+    with_changes: bool
+    snapshot: str
+    branch: str
+    base: str
+    onto: Sequence[str]
+    markers: bool
 
 
 class GitWorkspace:
@@ -39,7 +57,14 @@ class GitWorkspace:
         with_changes: bool = False,
         snapshot: str = "",
         token: str = "",
+        branch: str = "",
+        base: str = "",
+        onto: Sequence[str] = (),
+        markers: bool = False,
     ) -> Place:
+        wish = _Wish(
+            with_changes, snapshot, branch or f"gate/run-{run_id}", base, onto, markers=markers
+        )
         project = os.path.realpath(project)
         path = self._record(run_id)
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
@@ -56,7 +81,7 @@ class GitWorkspace:
                 return record.place
             source = find(project)._replace(held=lock)
             if not record:
-                record = self._plan(source, project, run_id, with_changes, snapshot)
+                record = self._plan(source, project, run_id, wish)
                 record = record._replace(token=token)
                 if known or os.path.lexists(os.path.dirname(record.root)):
                     moved = records.set_aside(path, known)
@@ -68,44 +93,24 @@ class GitWorkspace:
             records.write(path, record)
             return record.place
 
-    def _plan(
-        self, source: Repository, project: str, run_id: int, with_changes: bool, snapshot: str
-    ) -> Record:
+    def _plan(self, source: Repository, project: str, run_id: int, wish: _Wish) -> Record:
         top = os.path.realpath(source.root)
         inner = os.path.relpath(project, top)
-        begin, remarks = self._begin(source, os.path.join(inner, ".agents"), with_changes, snapshot)
-        branch = _free_branch(source, run_id)
-        if branch != f"gate/run-{run_id}":
-            remarks.append(f"The branch gate/run-{run_id} was there before: this is {branch}.")
+        left_out = os.path.normpath(os.path.join(inner, ".agents"))
+        begin, merged = _begin(source, left_out, wish)
+        branch = _free_branch(source, wish.branch)
+        if branch != wish.branch:
+            merged.remarks.append(f"The branch {wish.branch} was there before: this is {branch}.")
         name = "".join(sign if sign.isprintable() else "-" for sign in os.path.basename(top))
         root = os.path.join(self._folder, f"run-{run_id}", name or "root")
         common = source.line("rev-parse", "--path-format=absolute", "--git-common-dir")
-        folder = os.path.normpath(os.path.join(root, inner))
-        return Record(project, common, root, folder, branch, *begin, remarks)
-
-    def _begin(
-        self, source: Repository, left_out: str, with_changes: bool, snapshot: str
-    ) -> tuple[Start, list[str]]:
-        if snapshot:
-            return snapshots.start(source, snapshot), []
-        head = source.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-        if not head:
-            raise UsageError(
-                f"{source.root} has no commit yet, which a worktree could start from: commit "
-                "first, or let the run work in the project itself with --in-place."
-            )
-        begin = Start(head, head, head)
-        left_out = os.path.normpath(left_out)
-        changed = _uncommitted(source, left_out)
-        if not changed:
-            return begin, []
-        if not with_changes:
-            number = _files(len(changed))
-            left = f"Changes to {number} are not committed and were left out"
-            return begin, [f"{left}; --with-changes takes them."]
-        with tempfile.TemporaryDirectory() as apart:
-            tree = snapshots.tree(source, os.path.join(apart, "index"), left_out)
-        return begin._replace(content=snapshots.keep(source, tree, "", head, "gate: changes")), []
+        return Record(
+            *(project, common, root, os.path.normpath(os.path.join(root, inner)), branch),
+            *(*begin, merged.remarks),
+            # What the user stands on was there before, and stays whatever becomes of this.
+            began=source.ask("merge-base", begin.base, "HEAD"),
+            merges=merged.merges,
+        )
 
     def set_up(self, project: str, place: Place) -> str:
         if not place.branch:
@@ -133,6 +138,32 @@ class GitWorkspace:
         tree = snapshots.tree(repository, record.kept, record.left_out)
         return snapshots.diff(repository, record.base, tree)
 
+    def commit(self, place: Place, words: str, key: str) -> str:
+        with records.alone(records.path_of(place.root)) as lock:
+            record = _known(place)
+            return committing.commit(record.repository()._replace(held=lock), record, words, key)
+
+    def merge(self, place: Place, base: str, words: str, key: str, *, squash: bool = False) -> str:
+        with records.alone(records.path_of(place.root)) as lock:
+            record = _known(place)
+            # With the attributes of the user's own files, not of those that an agent changed.
+            source = find(record.project)._replace(held=lock)
+            return merging.bring(source, record, base, words, key, squash=squash)
+
+    def kept(self, place: Place, run_id: int, path: str) -> str:
+        if not place.branch:
+            return ""
+        record = _known(place)
+        return restoring.kept(reopen(record.common, record.common), record, path)
+
+    def restore(self, project: str, place: Place, run_id: int, path: str) -> list[str]:
+        if not place.branch:
+            return []
+        with records.alone(records.path_of(place.root)) as lock:
+            record = _known(place)
+            repository = reopen(record.common, record.common)._replace(held=lock)
+            return restoring.restore(repository, record, path)
+
     def remove(
         self, place: Place, run_id: int, *, dry_run: bool = False, force: bool = False
     ) -> str:
@@ -147,12 +178,17 @@ class GitWorkspace:
                 return f"{record.common} is gone, the repository of {record.root}: put it back."
             # From the repository's side: the worktree may be gone already.
             repository = reopen(record.common, record.common)._replace(held=lock)
-            if record.ready and not force and (reason := _would_be_lost(repository, record)):
+            if (
+                record.ready
+                and not force
+                and (reason := removing.would_be_lost(repository, record))
+            ):
                 return reason
             return "" if dry_run else self._remove(repository, record, path)
 
     def _remove(self, repository: Repository, record: Record, path: str) -> str:
-        _clear(repository, record)
+        removing.clear(repository, record)
+        restoring.clear(repository, record)
         if repository.ask("rev-parse", "--verify", "--quiet", f"refs/heads/{record.branch}"):
             repository.run("branch", "-D", "--", record.branch)
         refs = repository.run("for-each-ref", "--format=delete %(refname)", record.refs)
@@ -162,7 +198,7 @@ class GitWorkspace:
         for name in os.listdir(self._folder):
             left = os.path.join(self._folder, name)
             if left.startswith(record.kept + "."):
-                _remove_tree(left)
+                removing.remove_tree(left)
         with suppress(FileNotFoundError):
             os.unlink(record.kept)
         os.unlink(path)
@@ -176,14 +212,47 @@ def _known(place: Place) -> Record:
     raise GateError(f"{place.root} is no worktree of a run: {path} is missing.")
 
 
-def _free_branch(source: Repository, run_id: int) -> str:
-    if source.ask("rev-parse", "--verify", "--quiet", "refs/heads/gate"):
+def _begin(source: Repository, left_out: str, wish: _Wish) -> tuple[Start, Stack]:
+    if wish.snapshot:
+        begin = snapshots.start(source, wish.snapshot)
+        return begin, Stack(begin.base, [], [])
+    if wish.with_changes and (wish.base or wish.onto):
+        raise UsageError("Uncommitted changes belong to what is checked out, and to nothing else.")
+    head = source.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    if not head:
         raise UsageError(
-            "The branch `gate` is in the way of branches like gate/run-1: rename it with "
-            "`git branch -m gate NAME`."
+            f"{source.root} has no commit yet, which a worktree could start from: commit "
+            "first, or let the run work in the project itself with --in-place."
+        )
+    base = (wish.base, merging.resolve(source, wish.base)) if wish.base else (_at(source), head)
+    merged = merging.stack(source, base, wish.onto, markers=wish.markers)
+    begin = Start(merged.commit, merged.commit, merged.commit)
+    changed = removing.uncommitted(source, left_out)
+    if not changed:
+        return begin, merged
+    if not wish.with_changes:
+        left = f"Changes to {removing.files(len(changed))} are not committed and were left out"
+        merged.remarks.append(f"{left}; --with-changes takes them.")
+        return begin, merged
+    with tempfile.TemporaryDirectory() as apart:
+        tree = snapshots.tree(source, os.path.join(apart, "index"), left_out)
+    content = snapshots.keep(source, tree, "", head, "gate: changes")
+    return begin._replace(content=content), merged
+
+
+def _at(source: Repository) -> str:
+    return source.line("rev-parse", "--abbrev-ref", "HEAD")
+
+
+def _free_branch(source: Repository, wanted: str) -> str:
+    above = os.path.dirname(wanted)
+    if source.ask("rev-parse", "--verify", "--quiet", f"refs/heads/{above}"):
+        raise UsageError(
+            f"The branch `{above}` is in the way of branches like {wanted}: rename it with "
+            f"`git branch -m {above} NAME`."
         )
     # Another store may count its runs in the same repository.
-    names = (f"gate/run-{run_id}" + (f"-{number}" if number > 1 else "") for number in count(1))
+    names = (wanted + (f"-{number}" if number > 1 else "") for number in count(1))
     return next(
         name
         for name in names
@@ -193,7 +262,7 @@ def _free_branch(source: Repository, run_id: int) -> str:
 
 def _carry_out(source: Repository, record: Record) -> Record:
     """Make what was planned, from the beginning: nobody has worked in it yet."""
-    _clear(source, record)
+    removing.clear(source, record)
     os.makedirs(os.path.dirname(record.root), mode=0o700, exist_ok=True)
     add = ("worktree", "add", "--no-checkout", "--quiet")
     tip = source.ask("rev-parse", "--verify", "--quiet", f"refs/heads/{record.branch}")
@@ -214,14 +283,14 @@ def _carry_out(source: Repository, record: Record) -> Record:
     if not os.path.isdir(record.folder):
         os.makedirs(record.folder)
         remarks.append(f"{inner} is not in the last commit: it begins as an empty folder.")
-    _keep_out(record.folder)
+    snapshots.keep_out(record.folder)
     return record._replace(remarks=remarks, ready=True)
 
 
 def _not_there(repository: Repository) -> list[str]:
     """What the project has and a worktree of it has not."""
     remarks = []
-    if modules := _submodules(repository):
+    if modules := removing.submodules(repository):
         remarks.append(
             f"Submodules are empty folders ({', '.join(modules)}): "
             "`git submodule update --init` in .gate/setup fills them."
@@ -232,100 +301,11 @@ def _not_there(repository: Repository) -> list[str]:
         filtered = [name for name in told[2::3] if name in repository.filters]
         if filtered:
             remarks.append(
-                f"{_files(len(filtered))} stored by a filter ({', '.join(sorted(set(filtered)))}) "
+                f"{removing.files(len(filtered))} stored by a filter "
+                f"({', '.join(sorted(set(filtered)))}) "
                 "are there as the repository keeps them: .gate/setup may fetch them."
             )
     return remarks
-
-
-def _keep_out(folder: str) -> None:
-    """Agents' papers stay out of whatever is committed."""
-    papers = os.path.join(folder, ".agents")
-    with suppress(FileExistsError):
-        os.mkdir(papers)
-    if os.path.islink(papers) or not os.path.isdir(papers):
-        raise UsageError(f"{papers} must be a folder: the project has something else there.")
-    # One that the project has of its own stays.
-    with suppress(FileExistsError), open(os.path.join(papers, ".gitignore"), "x") as file:
-        file.write("*\n")
-
-
-def _submodules(repository: Repository) -> list[str]:
-    entries = repository.names("ls-files", "-z", "--stage")
-    return [entry.partition("\t")[2] for entry in entries if entry.startswith(_GITLINK)]
-
-
-def _uncommitted(repository: Repository, left_out: str) -> list[str]:
-    # Without looking into submodules: that would run the filters that they name.
-    return repository.names(
-        *("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"),
-        *("--ignore-submodules=dirty", "--", f":(top,exclude,literal){left_out}"),
-    )
-
-
-def _would_be_lost(repository: Repository, record: Record) -> str:
-    """Why a worktree must stay, or nothing."""
-    heads = [f"refs/heads/{record.branch}"]
-    if os.path.isdir(record.root):
-        worktree = record.repository()
-        if changed := _uncommitted(worktree, record.left_out):
-            root = shlex.quote(record.root)
-            return (
-                f"{record.root} holds changes to {_files(len(changed))} that are not committed. To "
-                f"keep them: git -C {root} add -A && git -C {root} commit, then {_merge(record)}."
-            )
-        for module in _submodules(worktree):
-            path = os.path.join(record.root, module)
-            if os.path.isdir(path) and os.listdir(path):
-                return f"{path} is a submodule that may hold work: look, then empty its folder."
-        if os.path.exists(os.path.join(worktree.git_dir, "locked")):
-            return f"{record.root} is locked: `git worktree unlock {record.root}`."
-        heads.append(worktree.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}"))
-    tips = [
-        tip for head in heads if (tip := repository.ask("rev-parse", "--verify", "--quiet", head))
-    ]
-    only_here = tips and repository.line(
-        *("rev-list", "--count", *tips, "--not", record.base),
-        *(f"--exclude={record.branch}", "--branches", "--remotes"),
-    )
-    if only_here and only_here != "0":
-        return (
-            f"{record.branch} has commits that are on no other branch ({only_here}). To keep them: "
-            f"{_merge(record)}, or push it."
-        )
-    where = repository.line(
-        "for-each-ref", "--format=%(worktreepath)", f"refs/heads/{record.branch}"
-    )
-    if where and os.path.realpath(where) != os.path.realpath(record.root):
-        return f"{record.branch} is checked out in {where}."
-    return ""
-
-
-def _merge(record: Record) -> str:
-    return f"git -C {shlex.quote(record.project)} merge {shlex.quote(record.branch)}"
-
-
-def _clear(repository: Repository, record: Record) -> None:
-    _remove_tree(os.path.dirname(record.root))
-    for _ in record.git_dirs():
-        # Twice: what was interrupted while it was made is locked.
-        repository.run("worktree", "remove", "--force", "--force", "--", record.root)
-
-
-def _remove_tree(folder: str) -> None:
-    if not os.path.lexists(folder):
-        return
-    try:
-        shutil.rmtree(folder)
-    except PermissionError:
-        # Some tools write folders that nobody may write (Go's module cache).
-        for inner, _, _ in os.walk(folder):
-            os.chmod(inner, 0o700)
-        shutil.rmtree(folder)
-
-
-def _files(number: int) -> str:
-    return "1 file" if number == 1 else f"{number} files"
 
 
 def _diff_in_place(place: Place) -> str:

@@ -1,0 +1,198 @@
+"""Branches brought together without any worktree: before work begins, and when it is done."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from humangate.errors import CheckedOutError, GateError, MergeConflictError, UsageError
+from humangate.workspaces import committing
+from humangate.workspaces.repositories import with_users_programs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from humangate.workspaces.records import Record
+    from humangate.workspaces.repositories import Repository
+
+_UNKNOWN_OPTION = 129
+
+
+class Merged(NamedTuple):
+    """What comes of two commits."""
+
+    tree: str
+    files: list[str]
+    """Those that a person must decide about; the tree holds what git made of them."""
+
+
+class Stack(NamedTuple):
+    """Where work begins."""
+
+    commit: str
+    merges: list[str]
+    """The commits that were made for it."""
+    remarks: list[str]
+
+
+class _Part(NamedTuple):
+    name: str
+    commit: str
+
+
+def resolve(repository: Repository, name: str) -> str:
+    """The commit of a branch, or of whatever else git knows by this name."""
+    for ref in (f"refs/heads/{name}", name):
+        words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+        if commit := repository.ask(*words):
+            return commit
+    raise UsageError(
+        f"{repository.root} has no branch or commit {name}, which work should begin from: "
+        "`git branch` lists what there is."
+    )
+
+
+def merge(repository: Repository, ours: str, theirs: str) -> Merged:
+    """Merge two commits into a tree, files in conflict with git's markers."""
+    words = ("merge-tree", "--write-tree", "--name-only", "-z", ours, theirs)
+    code, output = repository.answer(*words)
+    if code == _UNKNOWN_OPTION:
+        raise UsageError("Branches of tasks need git 2.38 or newer: install that.")
+    if code not in (0, 1) or not output:
+        repository.run(*words)
+    tree, *rest = (os.fsdecode(field) for field in output.split(b"\0")[:-1])
+    return Merged(tree, _in_conflict(rest) if code else [])
+
+
+def _in_conflict(fields: list[str]) -> list[str]:
+    """The files that git lists, then those that only its messages name (folders, submodules)."""
+    rest = iter(fields)
+    files = list(iter(lambda: next(rest, ""), ""))
+    for number in rest:
+        # What follows the last message is advice.
+        if not number.isdecimal():
+            break
+        paths, kind, _ = list(islice(rest, int(number))), next(rest, ""), next(rest, "")
+        files += paths if kind.startswith("CONFLICT") else []
+    return list(dict.fromkeys(files))
+
+
+def stack(
+    source: Repository, base: tuple[str, str], onto: Sequence[str], *, markers: bool
+) -> Stack:
+    """Merge branches on top of a base, given as name and commit, one after the other."""
+    repository, parts = with_users_programs(source), [_Part(*base)]
+    made = Stack(parts[0].commit, [], [])
+    for part in (_Part(name, resolve(repository, name)) for name in onto):
+        if _holds(repository, made.commit, part.commit):
+            continue
+        made = _added(repository, made, parts, part, markers)
+        parts.append(part)
+    return made
+
+
+def _added(
+    repository: Repository, made: Stack, parts: list[_Part], part: _Part, markers: bool
+) -> Stack:
+    if _holds(repository, part.commit, made.commit):
+        return made._replace(commit=part.commit)
+    merged = merge(repository, made.commit, part.commit)
+    names = (_at_odds(repository, parts, part) if merged.files else "", part.name)
+    if merged.files and not markers:
+        raise MergeConflictError(names, merged.files)
+    commit = committing.write(
+        repository, merged.tree, [made.commit, part.commit], f"Merge {part.name} to begin with"
+    )
+    if merged.files:
+        made.remarks.append(
+            f"{names[0]} and {names[1]} are merged with conflicts, which git has left in the "
+            f"files: {', '.join(merged.files)}."
+        )
+    return Stack(commit, [*made.merges, commit], made.remarks)
+
+
+def _at_odds(repository: Repository, parts: list[_Part], part: _Part) -> str:
+    """Which of those that are merged already does not go with this one."""
+    alone = (one.name for one in parts if merge(repository, one.commit, part.commit).files)
+    return next(alone, " with ".join(one.name for one in parts))
+
+
+def _holds(repository: Repository, commit: str, other: str) -> bool:
+    return not repository.answer("merge-base", "--is-ancestor", other, commit)[0]
+
+
+def bring(
+    source: Repository, record: Record, base: str, words: str, key: str, *, squash: bool
+) -> str:
+    """Merge the branch of a worktree into another branch that nobody has checked out."""
+    repository, ref = with_users_programs(source), f"refs/heads/{base}"
+    if not repository.ask("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}"):
+        raise UsageError(f"{record.project} has no branch {base}, which {record.branch} goes to.")
+    if other := repository.ask("symbolic-ref", "--quiet", ref):
+        raise UsageError(f"{base} stands for {other}: name that branch itself.")
+    for old in committing.tips(repository, ref):
+        tip = next(committing.tips(repository, f"refs/heads/{record.branch}"))
+        if done := _brought(repository, record, old, tip, key, squash=squash):
+            return done
+        if where := _holder(repository, record.common, base):
+            raise CheckedOutError(base, where)
+        merged = merge(repository, old, tip)
+        if merged.files:
+            raise MergeConflictError((base, record.branch), merged.files)
+        if squash and merged.tree == repository.line("rev-parse", f"{old}^{{tree}}"):
+            return old
+        parents = [old] if squash else [old, tip]
+        new = committing.write(repository, merged.tree, parents, words, key)
+        if committing.advance(repository, ref, new, old):
+            return new
+    raise GateError(f"{base} was changed by somebody else each time: try again.")
+
+
+def _brought(
+    repository: Repository, record: Record, old: str, tip: str, key: str, *, squash: bool
+) -> str:
+    """The commit that has brought it there before, or nothing."""
+    is_there = _holds(repository, old, tip)
+    made = committing.found(repository, key, record.base, old) if squash or is_there else ""
+    return made or (old if is_there else "")
+
+
+def _holder(repository: Repository, common: str, branch: str) -> str:
+    """The folder that has a branch checked out, also one that is gone or in the middle of things."""
+    ref, where = f"refs/heads/{branch}", ""
+    for field in repository.names("worktree", "list", "--porcelain", "-z"):
+        kind, _, value = field.partition(" ")
+        where = value if kind == "worktree" else where
+        if (kind, value) == ("branch", ref):
+            return where
+    # A branch that is being rebased or bisected comes back to its folder in the end.
+    return next((_folder(one) for one in _git_dirs(common) if ref in _busy(one)), "")
+
+
+def _git_dirs(common: str) -> Iterator[str]:
+    yield common
+    worktrees = os.path.join(common, "worktrees")
+    for name in os.listdir(worktrees) if os.path.isdir(worktrees) else []:
+        yield os.path.join(worktrees, name)
+
+
+def _folder(git_dir: str) -> str:
+    """The folder of a worktree; of the main one the git folder in it."""
+    pointer = next(iter(_lines(os.path.join(git_dir, "gitdir"))), git_dir)
+    return os.path.dirname(pointer) if os.path.basename(pointer) == ".git" else pointer
+
+
+def _busy(git_dir: str) -> set[str]:
+    """The branches that an unfinished rebase or bisection will write or go back to."""
+    names = ("rebase-merge/head-name", "rebase-merge/update-refs", "rebase-apply/head-name")
+    refs = {line for name in names for line in _lines(os.path.join(git_dir, name))}
+    return refs | {f"refs/heads/{name}" for name in _lines(os.path.join(git_dir, "BISECT_START"))}
+
+
+def _lines(path: str) -> list[str]:
+    # A pipe in the file's place must not hold us up.
+    if not os.path.isfile(path):
+        return []
+    with open(path, "rb") as file:
+        return os.fsdecode(file.read()).split("\n")

@@ -1,0 +1,95 @@
+"""Taking a worktree away, and why it must stay: no work is lost with it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from humangate.workspaces.records import Record
+    from humangate.workspaces.repositories import Repository
+
+_GITLINK = "160000"
+
+
+def would_be_lost(repository: Repository, record: Record) -> str:
+    """Why a worktree must stay, or nothing."""
+    heads = [f"refs/heads/{record.branch}"]
+    if os.path.isdir(record.root):
+        worktree = record.repository()
+        if changed := uncommitted(worktree, record.left_out):
+            root = shlex.quote(record.root)
+            return (
+                f"{record.root} holds changes to {files(len(changed))} that are not committed. To "
+                f"keep them: git -C {root} add -A && git -C {root} commit, then {_merge(record)}."
+            )
+        for module in submodules(worktree):
+            path = os.path.join(record.root, module)
+            if os.path.isdir(path) and os.listdir(path):
+                return f"{path} is a submodule that may hold work: look, then empty its folder."
+        if os.path.exists(os.path.join(worktree.git_dir, "locked")):
+            return f"{record.root} is locked: `git worktree unlock {record.root}`."
+        heads.append(worktree.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}"))
+    tips = [
+        tip for head in heads if (tip := repository.ask("rev-parse", "--verify", "--quiet", head))
+    ]
+    # A branch that came here from another may be left here alone: only the user's side counts
+    # as kept, and of what lies above it only our own merges hold nobody's work.
+    found = tips and repository.line(
+        *("rev-list", *tips, "--not", record.began or record.base),
+        *(f"--exclude={record.branch}", "--branches", "--remotes"),
+    )
+    only_here = set(found.split() if found else ()) - set(record.merges)
+    if only_here:
+        return (
+            f"{record.branch} has commits that are on no other branch ({len(only_here)}). To keep "
+            f"them: {_merge(record)}, or push it."
+        )
+    where = repository.line(
+        "for-each-ref", "--format=%(worktreepath)", f"refs/heads/{record.branch}"
+    )
+    if where and os.path.realpath(where) != os.path.realpath(record.root):
+        return f"{record.branch} is checked out in {where}."
+    return ""
+
+
+def _merge(record: Record) -> str:
+    return f"git -C {shlex.quote(record.project)} merge {shlex.quote(record.branch)}"
+
+
+def clear(repository: Repository, record: Record) -> None:
+    remove_tree(os.path.dirname(record.root))
+    for _ in record.git_dirs():
+        # Twice: what was interrupted while it was made is locked.
+        repository.run("worktree", "remove", "--force", "--force", "--", record.root)
+
+
+def remove_tree(folder: str) -> None:
+    if not os.path.lexists(folder):
+        return
+    try:
+        shutil.rmtree(folder)
+    except PermissionError:
+        # Some tools write folders that nobody may write (Go's module cache).
+        for inner, _, _ in os.walk(folder):
+            os.chmod(inner, 0o700)
+        shutil.rmtree(folder)
+
+
+def submodules(repository: Repository) -> list[str]:
+    entries = repository.names("ls-files", "-z", "--stage")
+    return [entry.partition("\t")[2] for entry in entries if entry.startswith(_GITLINK)]
+
+
+def uncommitted(repository: Repository, left_out: str) -> list[str]:
+    # Without looking into submodules: that would run the filters that they name.
+    return repository.names(
+        *("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"),
+        *("--ignore-submodules=dirty", "--", f":(top,exclude,literal){left_out}"),
+    )
+
+
+def files(number: int) -> str:
+    return "1 file" if number == 1 else f"{number} files"

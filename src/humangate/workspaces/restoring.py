@@ -1,0 +1,114 @@
+"""A worktree compared with a snapshot of it, and made again from that where its folder is gone."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+from typing import TYPE_CHECKING
+
+from humangate.errors import GateError
+from humangate.workspaces import merging, records, removing, snapshots
+from humangate.workspaces.repositories import Repository, reopen, with_users_programs
+
+if TYPE_CHECKING:
+    from humangate.workspaces.records import Record
+    from humangate.workspaces.snapshots import Start
+
+_MOST_NAMES = 20
+
+
+def kept(repository: Repository, record: Record, path: str) -> str:
+    """The commit of a snapshot, or nothing."""
+    return repository.ask("rev-parse", "--verify", "--quiet", f"{record.refs}{path}^{{commit}}")
+
+
+def clear(repository: Repository, record: Record) -> None:
+    """Take away what was left by whoever was killed while making a worktree again."""
+    removing.clear(repository, _beside(record))
+
+
+def _beside(record: Record) -> Record:
+    return record.moved(os.path.dirname(record.root) + ".again")
+
+
+def restore(repository: Repository, record: Record, path: str) -> list[str]:
+    """What a person should know; see the door."""
+    commit = kept(repository, record, path)
+    if os.path.lexists(record.root) or not commit:
+        worktree = record.repository()
+        return _differences(worktree, record, commit, path) if commit else []
+    clear(repository, record)
+    _make_again(repository, record, commit)
+    what = f"{record.root} was gone: it was made again as it was kept for call {path}"
+    return [f"{what}, without what git ignores."]
+
+
+def _differences(worktree: Repository, record: Record, commit: str, path: str) -> list[str]:
+    tree = snapshots.tree(worktree, record.kept, record.left_out)
+    names = worktree.names("diff-tree", "-r", "-z", "--name-only", "--no-renames", commit, tree)
+    if not names:
+        return []
+    more = len(names) - _MOST_NAMES
+    listed = ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return [f"{record.root} is not as it was kept for call {path}; changed since: {listed}."]
+
+
+def _make_again(repository: Repository, record: Record, commit: str) -> None:
+    """Beside its place, then moved there: half of it is never taken for the whole."""
+    start, beside = snapshots.start(repository, commit), _beside(record)
+    git_dir = next(record.git_dirs(), "")
+    content = _content(repository, record, git_dir, start)
+    os.makedirs(os.path.dirname(beside.root), mode=0o700)
+    if git_dir:
+        # With the HEAD and index that it had.
+        os.mkdir(beside.root)
+        with open(os.path.join(beside.root, ".git"), "wb") as file:
+            file.write(b"gitdir: " + os.fsencode(git_dir) + b"\n")
+    else:
+        git_dir = _register(repository, record, start)
+    worktree = reopen(git_dir, beside.root)._replace(held=repository.held)
+    with tempfile.TemporaryDirectory() as apart:
+        index = {"GIT_INDEX_FILE": os.path.join(apart, "index")}
+        worktree.run("read-tree", "--reset", "-u", content, variables=index)
+    if not os.path.exists(os.path.join(git_dir, "index")):
+        worktree.run("read-tree", "--reset", "HEAD")
+    os.makedirs(beside.folder, exist_ok=True)
+    snapshots.keep_out(beside.folder)
+    os.makedirs(os.path.dirname(record.root), mode=0o700, exist_ok=True)
+    try:
+        os.rename(beside.root, record.root)
+    except OSError as error:
+        raise GateError(f"{record.root} cannot be put back: {error.strerror}.") from error
+    os.rmdir(os.path.dirname(beside.root))
+
+
+def _register(repository: Repository, record: Record, start: Start) -> str:
+    """The git folder of a worktree that the repository has forgotten."""
+    beside = _beside(record)
+    add = ("worktree", "add", "--no-checkout", "--quiet")
+    if repository.ask("rev-parse", "--verify", "--quiet", f"refs/heads/{record.branch}"):
+        repository.run(*add, "--", beside.root, record.branch)
+    else:
+        repository.run(*add, "-b", record.branch, "--", beside.root, start.head)
+    git_dir = next(beside.git_dirs())
+    records.point(git_dir, record.root)
+    return git_dir
+
+
+def _content(repository: Repository, record: Record, git_dir: str, start: Start) -> str:
+    """The files of a snapshot, together with what was committed after it."""
+    where = Repository(git_dir or record.common, record.common, repository.overruled)
+    name = "HEAD" if git_dir else f"refs/heads/{record.branch}"
+    head = where.ask("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}") or start.head
+    if head == start.head:
+        return start.content
+    merged = merging.merge(with_users_programs(repository), head, start.content)
+    if merged.files:
+        project = shlex.quote(record.project)
+        raise GateError(
+            f"{record.root} is gone, and {record.branch} has moved on since: both have changed "
+            f"{', '.join(merged.files)}. Its files are in the snapshot: "
+            f"`git -C {project} worktree add --detach FOLDER {start.content}`."
+        )
+    return merged.tree
