@@ -1,0 +1,139 @@
+"""`gate init`: what a project starts with, written once and taken back."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+
+import pytest
+
+FILES = sorted(
+    [".gate/agents/_preamble.md", ".gate/backlog.toml"]
+    + [f".gate/agents/{n}.md" for n in ("code", "design", "docs", "pm", "review", "test")]
+)
+
+
+@pytest.fixture
+def project(world):
+    (world.folder / "project" / ".git").mkdir()
+    return world.folder / "project"
+
+
+def init(world, *words, code=0, **environ):
+    ran = world.ada.gate("init", *words, "--as", "ada", **environ)
+    assert ran.code == code, ran
+    return ran
+
+
+def files(project):
+    found = [path for path in project.rglob("*") if path.is_file()]
+    return {str(path.relative_to(project)): path.read_bytes() for path in sorted(found)}
+
+
+def record(world):
+    folder = world.folder / "home" / ".local" / "share" / "humangate" / "installed"
+    return list(folder.glob("init-*")) if folder.exists() else []
+
+
+@pytest.mark.proves("TASK-48", "S3-P7")
+def test_a_project_gets_the_roles_the_preamble_and_the_terms_once(world, project):
+    made = init(world).out.splitlines()
+    assert made == [f"made: {project / name}" for name in FILES]
+    before = files(project)
+    assert sorted(before) == FILES
+    assert tomllib.loads(before[".gate/backlog.toml"].decode()) == {}
+    listed = json.loads(world.plain.gate("agents", "--json").out)
+    assert listed["troubles"] == []
+    assert {role["source"] for role in listed["roles"]} == {
+        str(project / name) for name in FILES if "/_" not in name and name.endswith(".md")
+    }
+    again = init(world)
+    assert again.out == "Everything is there already; nothing was changed.\n"
+    assert files(project) == before
+    told = json.loads(init(world, "--json").out)
+    assert told["project"] == str(project) and told["notes"] == []
+    assert [(one["path"], one["change"]) for one in told["files"]] == [
+        (str(project / name), "same") for name in FILES
+    ]
+
+
+@pytest.mark.proves("TASK-48")
+def test_what_is_there_already_is_never_overwritten(world, project):
+    (project / ".gate" / "agents").mkdir(parents=True)
+    (project / ".gate" / "agents" / "code.md").write_text("Mine.")
+    (project / ".gate" / "agents" / "own.md").write_text("Mine, too.")
+    ran = init(world)
+    assert f"{project}/.gate/agents/code.md is there already: it stays as it is\n" in ran.out
+    assert "made: " in ran.out and "made: " + str(project / ".gate/agents/code.md") not in ran.out
+    assert (project / ".gate" / "agents" / "code.md").read_text() == "Mine."
+    init(world, "--undo")
+    assert files(project) == {
+        ".gate/agents/code.md": b"Mine.",
+        ".gate/agents/own.md": b"Mine, too.",
+    }
+
+
+@pytest.mark.proves("TASK-48")
+def test_a_dry_run_shows_everything_and_writes_nothing(world, project):
+    ran = world.claude.gate("init", "--dry-run")
+    assert ran.code == 0 and "--- /dev/null\n" in ran.out
+    assert (
+        f"+++ {project}/.gate/backlog.toml\n" in ran.out and '\n+#strategy = "branch"\n' in ran.out
+    )
+    assert f"would be made: {project}/.gate/agents/code.md\n" in ran.out
+    assert files(project) == {} and not (project / ".gate").exists() and record(world) == []
+    told = json.loads(world.plain.gate("init", "--dry-run", "--json").out)
+    assert {one["change"] for one in told["files"]} == {"made"}
+
+
+@pytest.mark.proves("TASK-49")
+def test_it_is_taken_back_where_nobody_has_changed_it(world, project):
+    init(world)
+    changed = project / ".gate" / "agents" / "code.md"
+    changed.write_text("Ours now.")
+    (project / ".gate" / "agents" / "pm.md").unlink()
+    shown = init(world, "--undo", "--dry-run")
+    assert f"would be removed: {project}/.gate/backlog.toml\n" in shown.out
+    assert len(files(project)) == len(FILES) - 1
+    ran = init(world, "--undo")
+    assert f"{changed} was changed since: it stays as it is\n" in ran.out
+    assert files(project) == {".gate/agents/code.md": b"Ours now."}
+    assert record(world) == []
+    ran = init(world, "--undo", code=5)
+    assert f"gate init has written nothing in {project}" in ran.err
+
+
+@pytest.mark.proves("TASK-49")
+def test_nothing_is_left_of_what_was_written_in_two_goes(world, project):
+    init(world)
+    (project / ".gate" / "agents" / "code.md").unlink()
+    (project / ".gate" / "backlog.toml").unlink()
+    assert len(init(world).out.splitlines()) == 2
+    init(world, "--undo")
+    assert os.listdir(project) == [".git"]
+
+
+@pytest.mark.proves("TASK-50")
+def test_no_agent_writes_what_agents_are_told(world, project):
+    for words in ((), ("--undo",)):
+        if words:
+            init(world)
+        before = files(project)
+        ran = world.claude.gate("init", *words)
+        assert ran.code == 7 and "only a person says what agents are told" in ran.err
+        assert files(project) == before
+
+
+@pytest.mark.proves("TASK-50")
+def test_nothing_is_written_where_agents_work_nor_out_of_the_project(world, project):
+    worktree = world.folder / "data" / "worktrees" / "run-12" / "shop"
+    (worktree / ".git").mkdir(parents=True)
+    world.ada.folder = worktree
+    assert "lies in the worktree of a run" in init(world, code=7).err
+    assert os.listdir(worktree) == [".git"]
+    world.ada.folder = project
+    (world.folder / "elsewhere").mkdir()
+    (project / ".gate").symlink_to(world.folder / "elsewhere")
+    assert "leads out of" in init(world, code=7).err
+    assert os.listdir(world.folder / "elsewhere") == []
