@@ -50,9 +50,14 @@ def with_role(project, front):
     write(project / ".gate/agents/own.md", f"---\n{front}\n---\nDo it.")
 
 
+def driven_role(project, name):
+    run = SimpleNamespace(project=str(project), task="")
+    return wiring.crew(MemoryStore()).role(run, name)
+
+
 def model_of(project, name):
     """As drives and people who join get it, and as `gate agents` shows it."""
-    driven = wiring.crew(MemoryStore()).role(SimpleNamespace(project=str(project)), name)
+    driven = driven_role(project, name)
     (listed,) = (one for one in wiring.roles(str(project)).roles if one.name == name)
     assert driven == listed
     return driven.model
@@ -172,8 +177,7 @@ def test_models_that_cannot_be_read_are_named_where_they_are_needed(
         model_of(project, "code")
     assert path in str(caught.value)
     with_role(project, "model: opus")
-    run = SimpleNamespace(project=str(project))
-    assert wiring.crew(MemoryStore()).role(run, "own").model == "opus"
+    assert driven_role(project, "own").model == "opus"
 
 
 @pytest.mark.proves("TASK-44")
