@@ -38,6 +38,8 @@ WHOLE_READINGS = (
     "outbox.try_again",
     "rules.rules_in_force",
     "runs.running_runs",
+    "tasks.claimed_tasks",
+    "tasks.task_projects",
 )
 
 

@@ -101,6 +101,15 @@ def marked(mark: tuple[str, str]) -> list[int]:
     return [row.pid for row in _table() if not row.dead and _carries(row.pid, mark)]
 
 
+def end_marked(mark: tuple[str, str]) -> None:
+    """End whatever carries this mark, and what that starts meanwhile."""
+    for _ in range(_CLEAN_LOOKS):
+        for row in _table():
+            if not row.dead and row.pid != os.getpid() and _carries(row.pid, mark):
+                with suppress(ProcessLookupError, PermissionError):
+                    _kill_one(row)
+
+
 class _Look(NamedTuple):
     """What one look at the table found of an agent."""
 

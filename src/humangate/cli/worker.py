@@ -1,6 +1,8 @@
-"""Drive runs as they become ready, until Ctrl+C or SIGTERM; then what works is ended.
+"""Drive runs as they become ready, and work through the backlog of this project.
 
-Runs that are interrupted so go on with the next worker. gate up has a worker of its own.
+It goes on until Ctrl+C or SIGTERM; runs that are interrupted so go on with the next worker. `stale` lists
+tasks in progress that nobody works on any more, `recover` opens them again; what waits for a
+person is never among them. gate up drives runs, too, but takes up no tasks.
 """
 
 from __future__ import annotations
@@ -9,43 +11,87 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from humangate import settings, upkeep, wiring
+from humangate import settings, surroundings, upkeep, wiring
 from humangate.cli.values import positive
 from humangate.domain.display import inert_line
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from humangate.domain.runs import Run
+    from humangate.doors.store import Store
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-j", "--slots", type=positive, default=4, metavar="N", help="how many at once (4)"
+    add = parser.add_argument
+    add("what", nargs="?", choices=("stale", "recover"), help="instead of working: see above")
+    add("-j", "--slots", type=positive, default=4, metavar="N", help="how many at once (4)")
+    add("--no-tasks", action="store_true", help="take up no tasks, only drive runs")
+    add("--everywhere", action="store_true", help="take up tasks of every project of the store")
+    add(
+        "--minutes",
+        type=positive,
+        default=60,
+        metavar="N",
+        help="stale: a task claimed by hand that was not touched for so long (60)",
     )
+    add("--json", action="store_true", help="of stale and recover: print a JSON list")
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.what:
+        # Imported here: whoever works does not look.
+        from humangate.cli.stale_tasks import look
+
+        return look(args)
     # Imported here: only who stays for long listens to signals.
     import signal
 
     reading, writing = os.pipe()
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda *_: os.write(writing, b"."))
-    end = wiring.work_beside(args.slots, _tell)
-    _say(f"driving runs of {settings.store_path(os.environ)}, {args.slots} at once")
+    log = wiring.worker_log(settings.store_path(os.environ))
+    say = _teller(log)
+    end = wiring.work_beside(args.slots, _tell(say), _projects(args))
+    told = "" if args.no_tasks else " and tasks"
+    say(f"gate worker: driving runs{told} of {settings.store_path(os.environ)}, {args.slots} at once")
+    print(f"gate worker: what is said here stands in {log}", file=sys.stderr, flush=True)
     os.read(reading, 1)
-    _say("ending")
+    say("gate worker: ending")
     return upkeep.leave(0, end())
 
 
-def _tell(run: Run, is_over: bool) -> None:
-    told = f"run {run.id} ({inert_line(run.flow, 40)})"
-    if not is_over:
-        _say(f"{told} is driven")
-    else:
-        _say(f"{told} is {run.state}" + (f": {inert_line(run.reason, 200)}" if run.reason else ""))
+def _projects(args: argparse.Namespace) -> Callable[[Store], list[str]]:
+    if args.no_tasks:
+        return lambda _: []
+    if args.everywhere:
+        return lambda store: store.tasks.projects()
+    here = surroundings.project(os.getcwd())
+    return lambda _: [here]
 
 
-def _say(line: str) -> None:
-    print(f"gate worker: {line}", file=sys.stderr, flush=True)
+def _tell(say: Callable[[str], None]) -> Callable[[Store, Run, bool], None]:
+    def tell(store: Store, run: Run, is_over: bool) -> None:
+        if run.task and (task := store.tasks.get(run.task)):
+            # Imported here: workers without tasks do without.
+            from humangate.terminal.working import worked_lines
+
+            for line in worked_lines(store, task, is_over):
+                say(line)
+            return
+        told = f"gate worker: run {run.id} ({inert_line(run.flow, 40)})"
+        why = f": {inert_line(run.reason, 200)}" if run.reason else ""
+        say(f"{told} is {run.state}{why}" if is_over else f"{told} is driven")
+
+    return tell
+
+
+def _teller(log: str) -> Callable[[str], None]:
+    """Says a line here, and keeps it in the worker's log."""
+
+    def say(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+        wiring.append_line(log, line)
+
+    return say

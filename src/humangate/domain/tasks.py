@@ -29,6 +29,7 @@ MOVES = {
 STATES = tuple(MOVES)
 SIZES = ("small", "medium", "large")
 TYPES = ("task", "bug", "chore")
+TIMEOUTS = ("", "fail", "defer")
 FLOW = "work_task"
 """The flow that works on tasks."""
 
@@ -87,6 +88,10 @@ class Task(NamedTuple):
     branch: str = ""
     """Where the work stands once it is closed."""
     closed_at: datetime | None = None
+    answer_within_seconds: float | None = None
+    """How long its questions wait; None: as long as the project says."""
+    on_timeout: str = ""
+    """`fail` or `defer`, when nobody answers in time; empty: what the project says."""
     unmet: int = 0
     """How many of those it needs are not closed; kept by the store."""
     version: int = 1
@@ -132,9 +137,11 @@ def checked(task: Task) -> Task:
     for name in ("description", "test_command", "summary", "details", "status"):
         if len(getattr(task, name)) > _LONGEST_TEXT:
             raise UsageError(f"the {name.replace('_', ' ')} is longer than {_LONGEST_TEXT} signs")
-    for name, known in (("size", SIZES), ("type", TYPES), ("state", STATES)):
+    choices = (("size", SIZES), ("type", TYPES), ("state", STATES), ("on_timeout", TIMEOUTS))
+    for name, known in choices:
         if (given := getattr(task, name)) not in known:
-            raise UsageError(f"{inert_line(given, 40)!r} is no {name}: {', '.join(known)}")
+            ways = ", ".join(filter(None, known))
+            raise UsageError(f"{inert_line(given, 40)!r} is no {name.replace('_', ' ')}: {ways}")
     if not 0 <= task.priority <= max(PRIORITIES.values()):
         raise UsageError(f"{task.priority} is no priority: 0 is critical, 4 the backlog")
     if len(task.needs) > _MOST_NEEDS:

@@ -28,9 +28,14 @@ class Worker:
         abandoned: Callable[[], list[Run]],
         sweep: Callable[[], object],
         slots: int,
+        take_up: Callable[[], Run | None] = lambda: None,
     ) -> None:
-        """`abandoned` finds runs whose owners are gone; `sweep` lets deadlines fall due."""
+        """`abandoned` finds runs whose owners are gone; `sweep` lets deadlines fall due.
+
+        `take_up` makes a run for the next task, where nothing that was begun can go on.
+        """
         self._store, self._drive, self._abandoned, self._sweep = store, drive, abandoned, sweep
+        self._take_up = take_up
         self._slots = slots
         self._busy: set[int] = set()
         self._lock = threading.Lock()
@@ -80,7 +85,7 @@ class Worker:
             thread.start()
 
     def _next(self) -> Run | None:
-        """A ready run that nobody here drives, if there is a slot for it; it is busy from now on."""
+        """A ready run that nobody here drives, or a new one, if there is a slot; it is busy then."""
         with self._lock:
             if len(self._busy) >= self._slots or self._stopped.is_set():
                 return None
@@ -90,7 +95,9 @@ class Worker:
                 if run and run_id not in self._busy:
                     self._busy.add(run_id)
                     return run
-            return None
+            if new := self._take_up():
+                self._busy.add(new.id)
+            return new
 
     def _take_over(self, run: Run) -> None:
         with self._lock:

@@ -14,10 +14,11 @@ from humangate.domain.runs import Run
 from humangate.domain.tasks import Task, TaskChange
 from humangate.errors import NotFoundError, RefusedError, UsageError
 from humangate.service import running
+from humangate.service.claiming import Abandoned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
     from humangate.domain.asks import Ask
     from humangate.domain.principals import Caller
@@ -245,3 +246,29 @@ def _changed(store: Store, task_id: str, change: Callable[[Task], TaskChange]) -
         task = get(store, task_id)
         if store.tasks.change(change(task), task):
             return get(store, task.id)
+
+
+def stale(store: Store, after: timedelta) -> list[tuple[Task, str]]:
+    """Tasks in progress that nobody works on any more, and how that is known.
+
+    What waits for a person is in nobody's hands, and never stale.
+    """
+    found = []
+    now, left = store.now(), {run.id for run in Abandoned(store, lambda _: False).find()}
+    for task in store.tasks.claimed():
+        if task.run in left:
+            found.append((task, f"the process that drove run {task.run} is gone"))
+        elif not task.run and now - task.updated_at >= after:
+            hours = (now - task.updated_at).total_seconds() / 3600
+            found.append((task, f"{task.claimed_by} claimed it {hours:.1f} hours ago"))
+    return found
+
+
+def recover(store: Store, task: Task, caller: Caller) -> Task:
+    """Open a stale task again; a run that was left goes on where it stopped."""
+    if not task.run:
+        return release(store, task.id, caller)
+    run = store.runs.get(task.run)
+    if run and run.state == "running":
+        store.runs.change(runs.release(run), run)
+    return get(store, task.id)

@@ -8,6 +8,7 @@ from humangate.domain.runs import FlowCall, Run
 from humangate.service.asking import Request
 from humangate.service.calling import decided_by_person
 from humangate.service.journalling import place_of
+from humangate.service.moving_in import move_in
 
 if TYPE_CHECKING:
     from humangate.doors.workspace import Place
@@ -39,6 +40,7 @@ def ask_after_falls(branch: Branch) -> None:
 
 def settle_in(branch: Branch) -> None:
     """Copy and prepare what the agents need, once; where that fails, a person is asked."""
+    move_in(branch)
     drive, run = branch.drive, branch.drive.run
     if not run.branch:
         return

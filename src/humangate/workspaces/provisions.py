@@ -11,6 +11,7 @@ import tempfile
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from humangate import processes
 from humangate.workspaces.repositories import environment, is_plain
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 _INCLUDE = ".worktreeinclude"
 _SETUP = os.path.join(".gate", "setup")
 _LIMIT_SECONDS = 600.0
-_TAIL_BYTES = 2000
+_TAIL_BYTES = 4000
+_CHECK = "GATE_CHECK"
 # What lets people in is none of its business.
 _KEPT_FROM_IT = ("GATE_TOKEN",)
 
@@ -74,6 +76,21 @@ def run_setup(project: str, folder: str, limit_seconds: float = _LIMIT_SECONDS) 
     if not os.path.isfile(program):
         return ""
     command = [program] if os.access(program, os.X_OK) else ["/bin/sh", program]
+    return _run(program, command, folder, limit_seconds, {})
+
+
+def check(command: str, folder: str, key: str, limit_seconds: float) -> str:
+    """Run a test command in a folder; what went wrong, with its last words.
+
+    `key` marks what it starts, so that what an interrupted check left running ends first.
+    """
+    processes.end_marked((_CHECK, key))
+    return _run(command, ["/bin/sh", "-c", command], folder, limit_seconds, {_CHECK: key})
+
+
+def _run(
+    name: str, command: list[str], folder: str, limit_seconds: float, told: dict[str, str]
+) -> str:
     environ = {name: text for name, text in environment().items() if name not in _KEPT_FROM_IT}
     # Into a file: what it leaves running may hold a pipe open for ever.
     with tempfile.TemporaryFile() as output:
@@ -81,14 +98,14 @@ def run_setup(project: str, folder: str, limit_seconds: float = _LIMIT_SECONDS) 
             process = subprocess.Popen(
                 command,
                 cwd=folder,
-                env=environ,
+                env=environ | told,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
         except OSError as error:
-            return f"{program} could not be started: {error.strerror}."
+            return f"{name} could not be started: {error.strerror}."
         try:
             code = process.wait(timeout=limit_seconds)
         except subprocess.TimeoutExpired:
@@ -102,4 +119,4 @@ def run_setup(project: str, folder: str, limit_seconds: float = _LIMIT_SECONDS) 
             return ""
         output.seek(max(0, output.seek(0, os.SEEK_END) - _TAIL_BYTES))
         tail = output.read().decode("utf-8", "replace").strip()
-    return f"{program} {said}" + (f"; its last words:\n{tail}" if tail else ".")
+    return f"{name} {said}" + (f"; its last words:\n{tail}" if tail else ".")

@@ -40,6 +40,8 @@ CREATE TABLE tasks (
     answered_at TEXT,
     branch TEXT NOT NULL,
     closed_at TEXT,
+    answer_within_seconds REAL,
+    on_timeout TEXT NOT NULL,
     unmet INTEGER NOT NULL,
     version INTEGER NOT NULL,
     more TEXT NOT NULL

@@ -1,0 +1,62 @@
+"""What the agent of a task reports, and what the task comes to by it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from humangate.domain.display import inert_line
+from humangate.domain.signals import NEEDS_HUMAN, to_json
+
+if TYPE_CHECKING:
+    from humangate.domain.signals import Signal
+
+_STATES = {
+    "COMPLETED": "closed",
+    "DONE": "closed",
+    "FAILED": "failed",
+    "ERROR": "failed",
+    "BLOCKED": "blocked",
+}
+_KNOWN = "completed, failed, blocked and needs_input"
+
+
+class Report(NamedTuple):
+    """A task's result as its run gives it; the task takes it over."""
+
+    state: str
+    """`closed`, `failed`, `blocked` or `deferred`."""
+    summary: str = ""
+    details: str = ""
+    status: str = ""
+    """Why, where it is not closed; or what a person should know."""
+    confidence: float | None = None
+    branch: str = ""
+    commit: str = ""
+
+
+def read(signal: Signal, unanswered: str) -> Report:
+    """The report that a signal is; `unanswered`: what a task becomes that nobody answered."""
+    state = _STATES.get(signal.status, "failed")
+    status = "" if state == "closed" else signal.reason or signal.said
+    if signal.status == NEEDS_HUMAN:
+        state = unanswered
+    elif signal.status not in _STATES:
+        told = inert_line(signal.status, 60)
+        status = f"the agent reported {told}; a task knows {_KNOWN}. It said: {_all(signal)}"
+    return Report(state, signal.said, _details(signal), status, signal.confidence)
+
+
+def _details(signal: Signal) -> str:
+    details = _words(signal.more.get("details"))
+    issues = signal.more.get("issues")
+    found = issues if isinstance(issues, list) else [issues] if issues else []
+    listed = "\n".join(f"- {_words(one)}" for one in found)
+    return "\n\n".join(part for part in (details, listed and f"Issues:\n{listed}") if part)
+
+
+def _words(given: Any) -> str:
+    return given if isinstance(given, str) else "" if given is None else repr(given)
+
+
+def _all(signal: Signal) -> str:
+    return repr(to_json(signal))[:2_000]

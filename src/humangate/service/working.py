@@ -1,0 +1,253 @@
+"""The built-in flow `work_task`: an agent works, tests run, a person confirms, the work is kept.
+
+Questions, sessions, waiting and recovery are those of every flow. Nothing is committed before all of
+that is done, and nothing is rolled back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from humangate.domain import reports, sending
+from humangate.domain.asks import iso
+from humangate.domain.display import inert_line
+from humangate.errors import CheckedOutError, MergeConflictError
+from humangate.service import backlog, calling, instructing, moving_in
+from humangate.service.addressing import Wanted
+from humangate.service.asking import Request
+from humangate.service.journalling import Terms, current, place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humangate.domain.backlog_terms import BacklogTerms
+    from humangate.domain.outcomes import Outcome
+    from humangate.domain.reports import Report
+    from humangate.domain.tasks import Task
+    from humangate.service.journalling import Branch
+
+_TEST_SECONDS = 3600.0
+_MOST_WORDS = 4_000
+_SHOWN = "shown"
+_AGAIN = "Try again"
+_LEAVE = "Leave it on its branch"
+_TIMED_OUT = {"fail": "failed", "defer": "deferred"}
+
+
+class _Plan(NamedTuple):
+    """What holds for one run, read once when it begins."""
+
+    task: str
+    title: str
+    role: str
+    words: str
+    """What the agent is told beside the task itself."""
+    test: str
+    test_is_agents: bool
+    test_tries: int
+    strategy: str
+    base: str
+    sure: float | None
+    """Below this, a person confirms what the agent did."""
+    unanswered: str
+    """The state of a task that nobody answered in time."""
+
+
+def terms(given: BacklogTerms, task: Task) -> Terms:
+    """What the flow says about its waits for people."""
+    return Terms(
+        on_timeout="return",
+        human_seconds=task.answer_within_seconds or given.answer_within_seconds,
+        remind_seconds=given.remind_every_seconds,
+        most_asks=given.most_asks,
+        asks_by_question=True,
+    )
+
+
+def work_task(_prompt: str) -> dict[str, Any]:
+    """Work on the task of this run until it is closed, or cannot be."""
+    return _Work(current.get()).done()._asdict()
+
+
+class _Work:
+    """One run of one task, from wherever it was left."""
+
+    def __init__(self, branch: Branch) -> None:
+        self._branch, self._drive = branch, branch.drive
+        self._place, self._workspace = place_of(branch.drive.run), branch.drive.crew.workspace
+        self._plan = _Plan(**self._step("plan", lambda: self._planned()._asdict()))
+        self._allowed: bool | None = None
+
+    def _step(self, name: str, work: Callable[[], Any], arguments: Any = None) -> Any:
+        return calling.step(self._branch, work, name, arguments)
+
+    @property
+    def _key(self) -> str:
+        """Of the step that runs now: the same whenever it is tried again."""
+        assert self._branch.step
+        return self._branch.step.key
+
+    def _planned(self) -> _Plan:
+        run, store = self._drive.run, self._drive.store
+        task, given = backlog.get(store, run.task), self._drive.crew.backlog(run.project)
+        role = self._drive.crew.role(run, task.role or given.role)
+        parts = [part(self._branch, task) for part in (_remarks, _needed, _history)]
+        return _Plan(
+            task.id,
+            task.title,
+            role.name,
+            "\n\n".join(filter(None, parts)),
+            task.test_command or given.test,
+            bool(task.test_command) and task.test_from.startswith("agent:"),
+            given.test_tries,
+            given.strategy,
+            given.base,
+            role.confidence,
+            _TIMED_OUT[task.on_timeout or given.on_timeout],
+        )
+
+    def done(self) -> Report:
+        """What the task has come to."""
+        words, failures = self._plan.words, 0
+        while True:
+            signal = instructing.instruct(self._branch, Wanted(self._plan.role, words))
+            report = reports.read(signal, self._plan.unanswered)
+            if report.state != "closed":
+                return report
+            if trouble := self._tested():
+                failures += 1
+                if failures >= self._plan.test_tries:
+                    status = f"its test failed {failures} times. {trouble}"
+                    return report._replace(state="failed", status=status)
+                words = f"Your work does not pass its test. Mend it.\n{sending.quoted(trouble)}"
+                continue
+            decided = self._confirmed(report)
+            if decided is None or decided:
+                return self._kept(report)
+            if decided.status == "timed_out":
+                return report._replace(state=self._plan.unanswered, status="nobody confirmed it")
+            reason = sending.quoted(decided.note or "no reason was given")
+            words = f"A person looked at your work and did not accept it:\n{reason}"
+
+    def _tested(self) -> str:
+        """What is wrong with the work, by its test command; or nothing."""
+        test, check = self._plan.test, self._workspace.check
+        if not test or not self._may_test():
+            return ""
+        return str(
+            self._step("test", lambda: check(self._place, test, self._key, _TEST_SECONDS), test)
+        )
+
+    def _may_test(self) -> bool:
+        """A command that an agent named is run only once a person has allowed it."""
+        if self._plan.test_is_agents and self._allowed is None:
+            named = f"An agent named the test command of {self._plan.task}. May it be run?"
+            self._allowed = bool(calling.pause(self._branch, named, {"context": self._plan.test}))
+        return self._allowed is not False
+
+    def _confirmed(self, report: Report) -> Outcome | None:
+        """What a person says to the work as it stands; None: nobody needs to be asked."""
+        plan, sure = self._plan, report.confidence
+        unsure = plan.sure is not None and sure is not None and sure < plan.sure
+        if plan.strategy != "review" and not unsure:
+            return None
+        doubt = "" if sure is None else f" Its agent is {sure:.0%} sure."
+        question = f"Is the work on {plan.task} right: {plan.title}?{doubt}"
+        changed: list[str] = []
+        while True:
+            self._step("show", self._show)
+            said = {"summary": report.summary, "details": report.details}
+            since = {"changed since it was shown": changed} if changed else {}
+            decided = calling.pause(self._branch, question, {"context": said | since})
+            # What was approved is what was shown (law 4).
+            changed = self._step("compare", self._compare) if decided else []
+            if not changed:
+                return decided
+
+    def _show(self) -> str:
+        return self._workspace.snapshot(self._place, self._drive.run.id, _SHOWN)
+
+    def _compare(self) -> list[str]:
+        run = self._drive.run
+        return self._workspace.restore(run.project, self._place, run.id, _SHOWN)
+
+    def _kept(self, report: Report) -> Report:
+        """Commit what was done, and bring it where the project wants it."""
+        plan, commit = self._plan, self._workspace.commit
+        words = f"{plan.title}\n\n{report.summary}\n\nTask: {plan.task}"
+        made = self._step("commit", lambda: commit(self._place, words, self._key), words)
+        report = report._replace(branch=self._place.branch, commit=made)
+        return report if plan.strategy == "branch" else self._merged(report, words)
+
+    def _merged(self, report: Report, words: str) -> Report:
+        plan, branch = self._plan, self._place.branch
+        while True:
+            done = self._step("merge", lambda: self._merge(words), plan.base)
+            if commit := done["commit"]:
+                # Others start from the base branch, where one plain commit stands for this branch.
+                told = "" if plan.strategy == "direct" else branch
+                status = f"on {plan.base} as {commit[:12]}"
+                return report._replace(branch=told, commit=commit, status=status)
+            if not done["conflict"] or not self._tries_again(done["why"]):
+                return report._replace(status=f"left on {branch}: {done['why']}")
+
+    def _merge(self, words: str) -> dict[str, Any]:
+        base, squash = self._plan.base, self._plan.strategy == "direct"
+        # The same at every try: whatever was merged is found again by it.
+        key = f"run-{self._drive.run.id}/merge"
+        made, conflict, why = "", False, ""
+        try:
+            if base:
+                made = self._workspace.merge(self._place, base, words, key, squash=squash)
+            else:
+                why = "no branch was checked out to merge into"
+        except CheckedOutError as error:
+            why = str(error)
+        except MergeConflictError as error:
+            conflict, why = True, str(error)
+        return {"commit": made, "conflict": conflict, "why": why}
+
+    def _tries_again(self, why: str) -> bool:
+        asked = f"{self._plan.task} does not fit {self._plan.base} any more. What now?"
+        request = Request(asked, "choice", options=(_AGAIN, _LEAVE), context=why)
+        answer = calling.ask(self._branch, request)
+        return answer.status == "answered" and answer.value == _AGAIN
+
+
+def _remarks(branch: Branch, _: Task) -> str:
+    """What is to be known about the folder that was made."""
+    call = branch.drive.calls.get(moving_in.PATH)
+    return "\n".join(call.value) if call and call.value else ""
+
+
+def _needed(branch: Branch, task: Task) -> str:
+    """What the tasks before it have done."""
+    needed = [branch.drive.store.tasks.get(one) for one in task.needs]
+    told = [
+        f"{one.id}, {inert_line(one.title)}:\n{sending.quoted(one.summary)}"
+        for one in needed
+        if one
+    ]
+    return "\n".join(["What this task builds on is in your folder:", *told]) if told else ""
+
+
+def _history(branch: Branch, task: Task) -> str:
+    """What became of earlier attempts, and all that was asked and answered in them."""
+    store, run = branch.drive.store, branch.drive.run
+    lines = []
+    for before in store.runs.of_task(task.id):
+        if before.id < run.id:
+            result = before.result if isinstance(before.result, dict) else {}
+            why = result.get("status") or result.get("summary") or before.reason
+            state = result.get("state", before.state)
+            said = sending.quoted(str(why)[:_MOST_WORDS])
+            lines.append(f"Run {before.id} ended as {state}:\n{said}")
+    for one in backlog.history(store, task):
+        if one.run < run.id and one.status == "answered":
+            asked = sending.quoted(one.question[:_MOST_WORDS])
+            said = sending.quoted("\n".join(filter(None, [one.answer, one.note])))
+            who = f"{inert_line(one.who)}, {iso(one.answered_at)}"
+            lines.append(f"Asked then:\n{asked}\nAnswered by {who}:\n{said}")
+    if not lines:
+        return ""
+    return "\n".join(["This task was worked on before; nothing of this is new:", *lines])
