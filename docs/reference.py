@@ -6,7 +6,7 @@ from pathlib import Path
 
 from humangate.cli.main import COMMANDS, parser_of
 from humangate.domain.roads import KEYS
-from humangate.settings import SETTINGS
+from humangate.settings import MODEL_WORDS, MODELS, SETTINGS
 from humangate.web.routes import API
 from humangate.web.schemas import ANSWER, REQUEST
 
@@ -85,6 +85,18 @@ def settings_page() -> str:
             "| key | meaning |",
             "|---|---|",
             *(f"| `{key}` | {meaning} |" for key, meaning in KEYS.items()),
+            "",
+            "`[models.claude]` and `[models.codex]` say what a role's `heavy`, `medium` and `light` mean",
+            "([roles.md](roles.md#models)); empty is the program's own choice:",
+            "",
+            "| program | heavy | medium | light |",
+            "|---|---|---|---|",
+            *(
+                f"| `{cli}` | {' | '.join(meant[word] or '(its own)' for word in MODEL_WORDS)} |"
+                for cli, meant in MODELS.items()
+            ),
+            "",
+            '`[templates]` holds answers ready, as `NAME = "…"` ([roles.md](roles.md#templates)).',
             "",
             "Not settings, but looked at: `GATE_TOKEN` (a personal token), `NO_COLOR`, `VISUAL` and",
             "`EDITOR`, `XDG_DATA_HOME`, and the variables by which an agent's shell is recognised",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import tomllib
+from pathlib import Path
 
 import pytest
 
 from humangate.domain.backlog_terms import KEYS, BacklogTerms, first_file, parse_backlog_terms
+from humangate.domain.templates import VARIABLES
 from humangate.errors import UsageError
 
+DOCS = Path(__file__).parents[2] / "docs"
 WHOLE = {
     "strategy": "review",
     "base": "release/2.0",
@@ -96,3 +99,10 @@ def test_a_first_file_holds_every_key_and_sets_none():
     shown, usual = parsed(**written), BacklogTerms()
     for name in ("strategy", "role", "test_tries", "most_asks", "on_timeout"):
         assert getattr(shown, name) == getattr(usual, name)
+
+
+@pytest.mark.proves("TASK-44", "TASK-45")
+def test_every_key_and_every_variable_is_documented():
+    page = (DOCS / "roles.md").read_text(encoding="utf-8")
+    assert [key for key in KEYS if f"| `{key}` |" not in page] == []
+    assert [name for name in VARIABLES if f"`{{{{{name}}}}}`" not in page] == []

@@ -191,7 +191,7 @@ def test_a_store_that_cannot_be_written_is_exit_code_eight(world):
     assert world.plain.gate("doctor", GATE_STORE=str(garbage)).code == 1
 
 
-@pytest.mark.proves("CLI-16", "LAW-10")
+@pytest.mark.proves("CLI-16", "TASK-43", "LAW-10")
 def test_settings_come_from_variable_file_or_default(world):
     shown = json.loads(world.plain.gate("config", "--json").out)
     assert shown["store"] == {"text": world.path, "source": "GATE_STORE"}
@@ -199,11 +199,18 @@ def test_settings_come_from_variable_file_or_default(world):
     assert world.plain.gate("config", "store").out.strip() == world.path
     assert json.loads(world.plain.gate("config", "store", "--json").out)["source"] == "GATE_STORE"
     assert "config.toml" in world.plain.gate("config").out
+    meant = "claude: heavy opus, medium sonnet, light haiku; codex: heavy (its own)"
+    assert world.plain.gate("config", "models").out.startswith(meant)
     assert world.plain.gate("config", "nothing").code == 5
     folder = Path(world.plain.environ["HOME"]) / ".config" / "humangate"
     folder.mkdir(parents=True)
     (folder / "config.toml").write_text("agent_wait_seconds = 7\n")
     assert "7" in world.plain.gate("config").out and world.plain.gate("inbox").code == 0
+    file = folder / "config.toml"
+    file.write_text('[models.codex]\nheavy = "o9"\n[templates]\nlater = "Later."\n')
+    told = json.loads(world.plain.gate("config", "--json").out)
+    assert "codex: heavy o9, medium" in told["models"]["text"]
+    assert told["templates"] == {"text": "later", "source": str(file)}
     (folder / "config.toml").write_text("wait = 7\n")
     assert "there are only store, agent_wait_seconds" in world.plain.gate("inbox").err
     (folder / "config.toml").write_text("= 7\n")

@@ -31,7 +31,7 @@ def test_the_demo_runs_without_a_terminal_also_in_an_agents_shell(tmp_path, arou
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.proves("PROJ-3")
+@pytest.mark.proves("PROJ-3", "TASK-41")
 def test_the_wheel_works_in_a_fresh_environment(tmp_path):
     built = run(
         sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT
@@ -42,6 +42,8 @@ def test_the_wheel_works_in_a_fresh_environment(tmp_path):
     for file in ("asks.sql", "audit.sql", "migrations/0001_asks.sql"):
         assert f"humangate/store/sqlite/{file}" in names
     assert "humangate/py.typed" in names
+    for file in ("_preamble", "code", "design", "docs", "pm", "review", "test"):
+        assert f"humangate/agents/{file}.md" in names
     place = tmp_path / "site"
     installed = run(
         sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", place, wheel

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 from humangate.cli.screen import print_json
 from humangate.domain.roads import Road
 from humangate.errors import NotFoundError
-from humangate.settings import Value, read_settings, roads, settings_file, store_path
+from humangate.settings import (
+    MODELS,
+    Value,
+    models,
+    read_settings,
+    roads,
+    settings_file,
+    store_path,
+    templates,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -29,6 +38,14 @@ def run(args: argparse.Namespace) -> int:
     )
     names = ", ".join(road.name for road in roads(os.environ))
     values["notify"] = Value(names, settings_file(os.environ) if names else "default")
+    meant = models(os.environ)
+    words = "; ".join(
+        f"{cli}: " + ", ".join(f"{word} {model or '(its own)'}" for word, model in one.items())
+        for cli, one in meant.items()
+    )
+    values["models"] = Value(words, "default" if meant == MODELS else settings_file(os.environ))
+    ready = ", ".join(templates(os.environ))
+    values["templates"] = Value(ready, settings_file(os.environ) if ready else "default")
     if args.name and args.name not in values:
         raise NotFoundError(f"there is no setting {args.name!r}; there are {', '.join(values)}")
     if args.name:
