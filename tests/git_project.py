@@ -49,6 +49,33 @@ def state(folder):
     return files(folder), index, (git_dir / "HEAD").read_text(), refs
 
 
+def branch(project, name, start="main", **texts):
+    """A branch with one commit that changes these files."""
+    folder = project.parent / "branching"
+    git(project, "worktree", "add", "-qb", name, folder, start)
+    write(folder, **texts)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", name)
+    git(project, "worktree", "remove", folder)
+    return git(project, "rev-parse", name)
+
+
+def names_in(project, commit):
+    """The files of a commit."""
+    return git(project, "ls-tree", "-r", "--name-only", commit).split()
+
+
+def begin(workspace, project, task="tm-abc", run_id=1, **wish):
+    """The place of a task's run."""
+    return workspace.make(str(project), run_id, branch=f"task/{task}", **wish)
+
+
+def odd_file(folder, theirs=False):
+    """A file with the worst of names."""
+    with open(os.fsencode(folder) + b"/" + os.fsencode(ODD), "w") as file:
+        file.write("theirs\n" if theirs else "ours\n")
+
+
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
@@ -74,3 +101,13 @@ def trap(tmp_path):
     program.write_text(f"#!/bin/sh\necho run >> {trace}\ncat\n")
     program.chmod(0o755)
     return program, trace
+
+
+@pytest.fixture
+def done(project, workspace):
+    """A task with one commit, and a project that nobody has its base checked out in."""
+    git(project, "checkout", "-q", "--detach")
+    place = begin(workspace, project, base="main")
+    write(place.folder, own_txt="own\n")
+    workspace.commit(place, "Own", "commit")
+    return place

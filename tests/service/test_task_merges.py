@@ -1,0 +1,186 @@
+"""A branch of a task is brought into another once, and never where somebody has that checked out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+from tests.git_project import (
+    begin,
+    branch,
+    done,
+    git,
+    names_in,
+    project,
+    workspace,
+    write,
+)
+
+from humangate.errors import CheckedOutError, GateError, MergeConflictError, UsageError
+from humangate.workspaces import committing
+
+__all__ = ["done", "project", "workspace"]
+
+
+@pytest.mark.proves("TASK-9", "S3-P6")
+@pytest.mark.parametrize("squash", [False, True])
+def test_a_branch_is_merged_once(project, workspace, done, squash):
+    write(project, a_txt="later\n")
+    git(project, "commit", "-qam", "later")
+    git(project, "branch", "-f", "main")
+    old, tip = git(project, "rev-parse", "main"), git(project, "rev-parse", done.branch)
+    made = workspace.merge(done, "main", "Merge own", "key", squash=squash)
+    assert made == git(project, "rev-parse", "main")
+    parents = [old] if squash else [old, tip]
+    assert git(project, "log", "-1", "--format=%P", made) == " ".join(parents)
+    assert git(project, "log", "-1", "--format=%B", made) == "Merge own\n\nGate-Call: key"
+    assert {"own.txt", "a.txt"} < set(names_in(project, made))
+    git(project, "checkout", "-q", "main")
+    git(project, "commit", "-q", "--allow-empty", "-m", "even later")
+    assert workspace.merge(done, "main", "Merge own", "key", squash=squash) == made
+    assert git(project, "status", "--porcelain") == ""
+    again = (
+        workspace.merge(done, "main", "Merge own", "other", squash=False) if not squash else made
+    )
+    assert again == (made if squash else git(project, "rev-parse", "main"))
+
+
+@pytest.mark.proves("TASK-9")
+def test_what_somebody_has_brought_there_is_not_brought_again(project, workspace, done):
+    git(project, "merge", "-q", "--squash", done.branch)
+    git(project, "commit", "-qm", "by hand")
+    git(project, "branch", "-f", "main")
+    assert workspace.merge(done, "main", "Own", "key", squash=True) == git(
+        project, "rev-parse", "main"
+    )
+
+
+@pytest.mark.proves("TASK-9", "TASK-4")
+def test_a_conflict_with_the_base_changes_nothing(project, workspace, done):
+    write(project, own_txt="theirs\n")
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "theirs")
+    git(project, "branch", "-f", "main")
+    before = git(project, "for-each-ref")
+    with pytest.raises(MergeConflictError) as told:
+        workspace.merge(done, "main", "Own", "key")
+    assert (told.value.names, told.value.files) == (("main", "task/tm-abc"), ("own.txt",))
+    assert git(project, "for-each-ref") == before
+
+
+@pytest.mark.proves("TASK-9")
+def test_what_is_no_branch_is_not_merged_into(project, workspace, done):
+    with pytest.raises(UsageError, match="has no branch nowhere"):
+        workspace.merge(done, "nowhere", "Own", "key")
+    git(project, "symbolic-ref", "refs/heads/trunk", "refs/heads/main")
+    with pytest.raises(UsageError, match="trunk stands for refs/heads/main"):
+        workspace.merge(done, "trunk", "Own", "key")
+
+
+def in_the_project(project, elsewhere):
+    git(project, "checkout", "-q", "main")
+    return project
+
+
+def in_a_linked_one(project, elsewhere):
+    git(project, "worktree", "add", "-q", elsewhere, "main")
+    return elsewhere
+
+
+def in_one_that_is_gone(project, elsewhere):
+    git(project, "worktree", "add", "-q", elsewhere, "main")
+    shutil.rmtree(elsewhere)
+    return elsewhere
+
+
+def while_it_is_rebased(project, elsewhere):
+    git(project, "worktree", "add", "-q", elsewhere, "main")
+    git(elsewhere, "commit", "-q", "--allow-empty", "-m", "x")
+    with pytest.raises(Exception, match="rebase"):
+        git(elsewhere, "rebase", "-q", "--exec", "false", "HEAD~1")
+    return elsewhere
+
+
+def while_one_above_it_is_rebased(project, elsewhere):
+    git(project, "checkout", "-q", "main")
+    git(project, "checkout", "-qb", "above")
+    git(project, "commit", "-q", "--allow-empty", "-m", "x")
+    git(project, "branch", "low", "HEAD~1")
+    git(project, "commit", "-q", "--allow-empty", "-m", "y")
+    git(project, "branch", "-f", "main", "HEAD~1")
+    with pytest.raises(Exception, match="rebase"):
+        git(project, "rebase", "-q", "--update-refs", "--exec", "false", "low")
+    return project
+
+
+def while_it_is_bisected(project, elsewhere):
+    git(project, "checkout", "-q", "main")
+    git(project, "commit", "-q", "--allow-empty", "-m", "x")
+    git(project, "bisect", "start", "main", "main~1")
+    git(project, "checkout", "-q", "--detach")
+    return project
+
+
+@pytest.mark.proves("TASK-10")
+@pytest.mark.parametrize(
+    "check_out",
+    [
+        in_the_project,
+        in_a_linked_one,
+        in_one_that_is_gone,
+        while_it_is_rebased,
+        while_one_above_it_is_rebased,
+        while_it_is_bisected,
+    ],
+)
+@pytest.mark.parametrize("squash", [False, True])
+def test_what_somebody_has_checked_out_is_not_written(
+    project, workspace, done, tmp_path, check_out, squash
+):
+    where = check_out(project, tmp_path / "elsewhere")
+    before = git(project, "rev-parse", "main")
+    with pytest.raises(CheckedOutError) as told:
+        workspace.merge(done, "main", "Own", "key", squash=squash)
+    assert os.path.realpath(told.value.where) == os.path.realpath(where)
+    assert f"main is checked out in {told.value.where}" in str(told.value)
+    assert git(project, "rev-parse", "main") == before
+    if check_out is in_one_that_is_gone:
+        git(project, "worktree", "prune")
+        assert workspace.merge(done, "main", "Own", "key", squash=squash) != before
+
+
+@pytest.mark.proves("TASK-10")
+def test_a_bare_repository_has_nothing_checked_out(project, workspace, tmp_path):
+    bare, linked = tmp_path / "shop.git", tmp_path / "tree"
+    git(tmp_path, "clone", "-q", "--bare", project, bare)
+    git(bare, "worktree", "add", "-qb", "mine", linked, "main")
+    place = begin(workspace, linked, base="main")
+    write(place.folder, own_txt="own\n")
+    workspace.commit(place, "Own", "1")
+    assert workspace.merge(place, "main", "Merge own", "2") == git(bare, "rev-parse", "main")
+
+
+@pytest.mark.proves("TASK-11")
+def test_a_base_that_others_move_meanwhile_keeps_their_commits(
+    project, workspace, done, monkeypatch
+):
+    real, moved = committing.write, []
+
+    def disturbed(repository, tree, parents, *words):
+        made = real(repository, tree, parents, *words)
+        if len(moved) < 2:
+            moved.append(
+                branch(project, f"other-{len(moved)}", f"{parents[0]}", b_txt=f"{len(moved)}\n")
+            )
+            git(project, "branch", "-f", "main", moved[-1])
+        return made
+
+    monkeypatch.setattr(committing, "write", disturbed)
+    made = workspace.merge(done, "main", "Own", "key")
+    assert git(project, "log", "-1", "--format=%P", made).split()[0] == moved[-1]
+    assert {"own.txt"} < set(names_in(project, "main")) and len(moved) == 2
+    git(project, "branch", "-f", "main", done.base)
+    monkeypatch.setattr(committing, "advance", lambda *_: False)
+    with pytest.raises(GateError, match="main was changed by somebody else each time"):
+        workspace.merge(done, "main", "Own", "again")
