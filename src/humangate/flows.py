@@ -12,9 +12,9 @@ from humangate.domain.asks import parse_priority
 from humangate.domain.deadlines import Escalation
 from humangate.errors import StoreTroubleError, UsageError
 from humangate.service import branching, calling, instructing
+from humangate.service.addressing import Wanted
 from humangate.service.asking import Request
 from humangate.service.branching import Stuck
-from humangate.service.instructing import Wanted
 from humangate.service.journalling import Terms, Unwritable, current
 
 if TYPE_CHECKING:

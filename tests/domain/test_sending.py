@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from humangate.domain import sending
-from humangate.domain.sending import Said
+from humangate.domain.sending import Exchange, Said
 from humangate.domain.signals import STATUSES, Signal, judge, last_json
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -23,9 +23,11 @@ def first(**more) -> str:
 
 def every_text(words: str) -> list[str]:
     """Every kind of text, with somebody else's words wherever they can stand."""
+    exchange = Exchange(words, words or "x", words, words, NOW)
     return [
         first(since=[Said("1", words, words)], schema={"const": words}),
-        sending.answered(TURN, words, words, words, NOW, FILE),
+        first(exchanges=[exchange, exchange], again=True),
+        sending.answered(TURN, exchange, FILE, [words, words]),
         sending.asked_back(TURN, words, words, FILE),
         sending.interrupted(TURN, "t-222", FILE),
         sending.stopped(TURN, words, words, FILE),
@@ -74,11 +76,43 @@ def test_what_there_is_not_is_not_mentioned_and_the_task_is_told_once():
     assert "file" not in sending.interrupted(TURN, "t-222")
 
 
+@pytest.mark.proves("RUN-221", "TASK-20", "S3-47", "S3-B5")
+def test_an_answer_comes_with_its_question_context_time_and_who():
+    asked = Exchange("Which?", "two\nflows", "use PKCE\nplease", "person:ada", NOW)
+    assert sending.answered(TURN, asked, FILE).startswith(
+        f"{MARK} ## Human Response to Your Question\n"
+        "**Question asked:**\n> Which?\n"
+        "**Context:**\n> two\n> flows\n"
+        "**Human's answer:** (of person:ada, 2026-01-01T12:00:00Z)\n> use PKCE\n> please\n\n"
+        f"{MARK} Please continue the task using this guidance.\n"
+    )
+    text = sending.answered(TURN, asked._replace(context=""), FILE, ["These changed:", "a\nb"])
+    assert "Context" not in text and FILE in text
+    assert f"{MARK} Your folder is not as you left it:\n> These changed:\n> a\n> b\n" in text
+
+
+@pytest.mark.proves("TASK-21", "S3-B18")
+def test_who_is_told_everything_again_reads_all_questions_and_answers():
+    said = [
+        Exchange("Which?", "two flows", "PKCE", "person:ada", NOW),
+        Exchange("Port?", "", "80", "person:bob", NOW),
+    ]
+    text = first(instructions="You code.", prompt="Write", exchanges=said, again=True)
+    parts = [
+        "The session in which you worked before is gone.\nSo you are told everything again.",
+        "You code.",
+        f"{MARK} What you asked before:\n**Question asked:**\n> Which?\n**Context:**\n> two flows",
+        "**Human's answer:** (of person:ada, 2026-01-01T12:00:00Z)\n> PKCE\n**Question asked:**",
+        "> Port?\n**Human's answer:** (of person:bob, 2026-01-01T12:00:00Z)\n> 80\n",
+        "How to report:",
+    ]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "gone" not in first() and "asked before" not in first()
+
+
 @pytest.mark.proves("RUN-221")
-def test_answers_messages_and_interruptions_say_what_they_are():
-    text = sending.answered(TURN, "Which?", "use PKCE\nplease", "person:ada", NOW, FILE)
-    assert "You asked:\n> Which?\nThe answer of person:ada, 2026-01-01T12:00:00" in text
-    assert "> use PKCE\n> please\n" in text and FILE in text
+def test_messages_and_interruptions_say_what_they_are():
     text = sending.asked_back(TURN, "are tests green?", "person:ada", FILE)
     assert "From person:ada:\n> are tests green?" in text and "still open" in text
     text = sending.interrupted(TURN, "t-222", FILE)

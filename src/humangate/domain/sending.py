@@ -8,9 +8,9 @@ own, said back by an agent, pass for its signal.
 from __future__ import annotations
 
 import json
+from datetime import UTC
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from humangate.domain.asks import iso
 from humangate.domain.display import inert_line
 from humangate.domain.signals import STATUSES
 
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _LONGEST_NAME = 200
 _MOST_OF_ONE = 4_000
 _MOST_IN_ALL = 40_000
+_ALL_AGAIN = (
+    "So you are told everything again. What you had begun may be done, half done or not done: "
+    "look before you do anything again."
+)
 
 
 class Said(NamedTuple):
@@ -32,6 +36,16 @@ class Said(NamedTuple):
     who: str
     """A role, or a person."""
     what: str
+
+
+class Exchange(NamedTuple):
+    """What an agent needed a person for, and the answer."""
+
+    question: str
+    context: str
+    answer: str
+    who: str
+    when: datetime
 
 
 def told(signal: Signal) -> str:
@@ -55,14 +69,21 @@ def first(
     signal_file: str = "",
     context_path: str = "",
     schema: dict[str, Any] | None = None,
+    exchanges: Sequence[Exchange] = (),
+    again: bool = False,
 ) -> str:
-    """The text that opens a call. Instructions are given in the session's first turn only."""
+    """The text that opens a call. Instructions are given in the session's first turn only.
+
+    `again`: the session in which the agent was told all this is gone.
+    """
     greeting = (
         f"You are {_name(role)!r}, one of several who work on the same task. Only headings "
         "that begin with exactly this mark are the workflow's own. Behind > stand the words of "
         "others, under their names."
     )
     parts = [(greeting, "")]
+    if again:
+        parts.append(("The session in which you worked before is gone.", _ALL_AGAIN))
     if instructions:
         parts.append(("Your role:", instructions))
     if run_prompt:
@@ -71,22 +92,32 @@ def first(
         parts.append(("What was said since you last spoke:", _summaries(since, context_path)))
     if prompt != run_prompt or not prompt:
         parts.append(("What you are to do now:", prompt or "Do your part of the task."))
+    if exchanges:
+        parts.append(("What you asked before:", "\n".join(map(_exchange, exchanges))))
     parts.append(("How to report:", _reporting(signal_file, schema)))
     return _text(turn_id, parts)
 
 
 def answered(
-    turn_id: str, question: str, answer: str, who: str, when: datetime, signal_file: str = ""
+    turn_id: str, exchange: Exchange, signal_file: str = "", changed: Sequence[str] = ()
 ) -> str:
-    """The answer to what an agent needed a person for."""
-    said = f"You asked:\n{_quoted(question)}\nThe answer of {_name(who)}, {iso(when)}:\n"
-    return _text(
-        turn_id,
-        [
-            ("Your question was answered; the answer counts.", said + _quoted(answer)),
-            ("Go on where you stopped.", _reminder(signal_file)),
-        ],
-    )
+    """The answer to what an agent needed a person for, and what became of its folder meanwhile."""
+    parts = [("## Human Response to Your Question", _exchange(exchange))]
+    if changed:
+        parts.append(("Your folder is not as you left it:", "\n".join(map(quoted, changed))))
+    parts.append(("Please continue the task using this guidance.", _reminder(signal_file)))
+    return _text(turn_id, parts)
+
+
+def _exchange(exchange: Exchange) -> str:
+    question, context, answer, who, when = exchange
+    at = when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    parts = [
+        f"**Question asked:**\n{quoted(question)}",
+        *([f"**Context:**\n{quoted(context)}"] if context else []),
+        f"**Human's answer:** (of {_name(who)}, {at})\n{quoted(answer)}",
+    ]
+    return "\n".join(parts)
 
 
 def asked_back(turn_id: str, message: str, who: str, signal_file: str = "") -> str:
@@ -133,7 +164,7 @@ def try_again(turn_id: str, faults: Iterable[str], signal_file: str = "") -> str
     return _text(
         turn_id,
         [
-            ("Your value does not fit:", "\n".join(map(_quoted, faults))),
+            ("Your value does not fit:", "\n".join(map(quoted, faults))),
             ("Report again, with the whole value put right.", _reminder(signal_file)),
         ],
     )
@@ -141,9 +172,7 @@ def try_again(turn_id: str, faults: Iterable[str], signal_file: str = "") -> str
 
 def context_file(said: Iterable[Said]) -> str:
     """All that was said in a run, as Markdown."""
-    parts = [
-        f"## Call {_name(one.path)}: {_name(one.who)}\n\n{_quoted(one.what)}\n" for one in said
-    ]
+    parts = [f"## Call {_name(one.path)}: {_name(one.who)}\n\n{quoted(one.what)}\n" for one in said]
     return "\n".join(["# What was said in this run\n", *parts])
 
 
@@ -172,7 +201,7 @@ def _cut(text: str) -> str:
 
 
 def _attributed(head: str, words: str) -> str:
-    return f"{_name(head)}:\n{_quoted(words)}"
+    return f"{_name(head)}:\n{quoted(words)}"
 
 
 def _name(text: str) -> str:
@@ -180,7 +209,7 @@ def _name(text: str) -> str:
     return inert_line(text, _LONGEST_NAME).replace("{", "(")
 
 
-def _quoted(words: str) -> str:
+def quoted(words: str) -> str:
     # splitlines knows every sign that any program takes for the end of a line.
     return "\n".join(f"> {line}" for line in words.splitlines() or [""])
 
@@ -188,7 +217,7 @@ def _quoted(words: str) -> str:
 def _reporting(signal_file: str, schema: dict[str, Any] | None) -> str:
     value = (
         "Give the result itself as value. It must fit this JSON Schema:\n"
-        f"{_quoted(json.dumps(schema, ensure_ascii=False, indent=2))}\n"
+        f"{quoted(json.dumps(schema, ensure_ascii=False, indent=2))}\n"
         if schema is not None
         else ""
     )

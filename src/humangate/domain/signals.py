@@ -84,6 +84,19 @@ class Signal(NamedTuple):
         words = (self.summary, self.reason, self.message)
         return "\n".join(one for one in dict.fromkeys(words) if one and one != self.asked)
 
+    @property
+    def context(self) -> str:
+        """What stands beside its question: the context that the agent gives, then all else."""
+        given = self.more.get("question_context") or self.more.get("questionContext")
+        return "\n\n".join(filter(None, [_text(given), self.beside]))
+
+    @property
+    def confidence(self) -> float | None:
+        """How sure the agent says it is, from 0 to 1."""
+        given = self.more.get("confidence")
+        is_number = isinstance(given, int | float) and not isinstance(given, bool)
+        return given if is_number and 0 <= given <= 1 else None
+
 
 _TEXTS = ("reason", "summary", "question", "message")
 
@@ -132,6 +145,12 @@ def to_json(signal: Signal) -> dict[str, Any]:
     return given | ({"options": list(signal.options)} if signal.options else {})
 
 
+def as_given(signal: Signal) -> dict[str, Any]:
+    """As an agent gives it: one object, with everything else beside the rest."""
+    kept = to_json(signal)
+    return {**kept.pop("more", {}), **kept}
+
+
 def from_json(kept: Mapping[str, Any]) -> Signal:
     return Signal(**{**kept, "options": tuple(kept.get("options", ()))})
 
@@ -167,10 +186,14 @@ def _last_signal(words: str) -> Signal | None:
 
 def _missing(words: str, file_text: str) -> Signal:
     broken = ": its signal file holds no whole JSON object with a status" if file_text else ""
+    return Signal("ERROR", reason=f"the agent gave no signal{broken}{last_words(words)}")
+
+
+def last_words(words: str) -> str:
+    """The end of what an agent said, as the end of a sentence about it."""
     last = storable(words.strip())
     cut = f"… {last[-_MOST_LAST_WORDS:]}" if len(last) > _MOST_LAST_WORDS else last
-    end = f"; its last words: {cut}" if last else " and said nothing"
-    return Signal("ERROR", reason=f"the agent gave no signal{broken}{end}")
+    return f"; its last words: {cut}" if last else " and said nothing"
 
 
 def last_json(text: str) -> dict[str, Any] | None:

@@ -67,6 +67,8 @@ class Ended(NamedTuple):
     """Why it is not ok, as a sentence."""
     structured: Any = None
     """The structured result, where the program gave one."""
+    gone: bool = False
+    """Its program knows no such session, so nothing was sent."""
 
 
 class Driver(Protocol):
@@ -81,6 +83,10 @@ class Driver(Protocol):
 
     def heard(self, session: str, turn_id: str, cwd: str) -> bool:
         """Whether the session's own log shows that this turn was sent to the agent."""
+        ...
+
+    def knows(self, session: str, cwd: str) -> bool:
+        """Whether the program can go on with this session; where nobody can tell, it can."""
         ...
 
     def run(self, order: Order, events: Events) -> Ended:

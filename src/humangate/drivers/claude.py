@@ -47,6 +47,7 @@ _ENVIRONMENT = {
 # With nobody at the screen, nothing may go on after the last words: it would end with the turn.
 _ALONE = {"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1"}
 _NEVER = ("bypassPermissions", "dangerously-skip-permissions")
+_GONE = "No conversation found with session ID"
 _LOG_IS_LATE_SECONDS = 2.0
 _LOOK_EVERY_SECONDS = 0.01
 _MOST_SAID = 1_000
@@ -65,6 +66,9 @@ class ClaudeDriver:
             if record.get("type") == "user" and turn_id in json.dumps(record.get("message")):
                 return True
         return False
+
+    def knows(self, session: str, cwd: str) -> bool:
+        return logs.is_kept("claude", session, os.environ)
 
     def run(self, order: Order, events: Events) -> Ended:
         words = [*_command(order), *_STREAM, *_words(order, _ENVIRONMENT | _ALONE)]
@@ -229,7 +233,7 @@ def _ended(result: dict[str, Any] | None, trouble: str) -> Ended:
     if result.get("is_error") or result.get("subtype") != "success":
         why = "; ".join(map(str, result.get("errors") or [])) or words
         kind = result.get("terminal_reason") or result.get("subtype")
-        return Ended(False, words, f"Claude Code stopped ({kind}): {why}")
+        return Ended(False, words, f"Claude Code stopped ({kind}): {why}", gone=_GONE in why)
     return Ended(not trouble, words, trouble, result.get("structured_output"))
 
 

@@ -39,6 +39,7 @@ _CHANGING_TOOLS = frozenset([*WRITERS, "Bash"])
 _SHELL = re.compile(r"/(usr/(local/)?)?bin/(ba|da|z)?sh")
 # A yes to the bare command is no yes to it together with these.
 _BESIDE_A_COMMAND = ("networkApprovalContext", "additionalPermissions")
+_GONE = "no rollout found for thread id"
 _NOBODY_ANSWERS = {"code": -32601, "message": "nobody is asked about this here"}
 
 
@@ -54,6 +55,9 @@ class CodexDriver:
     def heard(self, session: str, turn_id: str, cwd: str) -> bool:
         path = logs.find("codex", session, os.environ)
         return bool(path) and any(_is_sent(line, turn_id) for line in _lines(path))
+
+    def knows(self, session: str, cwd: str) -> bool:
+        return logs.is_kept("codex", session, os.environ)
 
     def run(self, order: Order, events: Events) -> Ended:
         # The sandbox lets $TMPDIR be written; the system's own may hold other people's worktrees.
@@ -175,7 +179,7 @@ class _Turn:
             while started["turn"]["id"] not in self._ended:
                 self._hear()
         except _TurnError as error:
-            return Ended(ok=False, words=self._words, trouble=str(error))
+            return Ended(False, self._words, str(error), gone=_GONE in str(error))
         self._agent.dismiss()
         for _ in self._lines:
             pass

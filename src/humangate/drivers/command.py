@@ -31,6 +31,10 @@ class CommandDriver:
         """There is no log to tell: a turn that was interrupted is sent again."""
         return False
 
+    def knows(self, session: str, cwd: str) -> bool:
+        """A command keeps its sessions itself."""
+        return True
+
     def run(self, order: Order, events: Events) -> Ended:
         name, *words = order.role.command
         found = launching.program(name, order, f"it is the command of the role {order.role.name}")

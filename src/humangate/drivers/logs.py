@@ -22,18 +22,28 @@ _MOST_BYTES = 1_000_000
 _NOT_TYPED = re.compile(r"<[a-z]+(?:-[a-z]+)+[ >]|\[Request interrupted by user")
 
 
-def find(cli: str, session: str, environ: Mapping[str, str]) -> str:
+def find(cli: str, session: str, environ: Mapping[str, str], ending: str = ".jsonl") -> str:
     """Where this session's log is, or nothing."""
     # The id becomes part of a path, and a word of a command line that must not be an option.
     if not session[:1].isalnum() or not all(c.isalnum() or c in "-_" for c in session):
         return ""
     if cli == "claude":
         base = environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
-        return _newest(os.path.join(base, "projects"), f"{session}.jsonl", 1)
+        return _newest(os.path.join(base, "projects"), f"{session}{ending}", 1)
     if cli == "codex":
         base = environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
-        return _newest(os.path.join(base, "sessions"), f"-{session}.jsonl", 3)
+        return _newest(os.path.join(base, "sessions"), f"-{session}{ending}", 3)
     return ""
+
+
+def is_kept(cli: str, session: str, environ: Mapping[str, str]) -> bool:
+    """Whether its program can go on with this session: an empty log is as good as none."""
+    # Codex compresses logs that nobody has used for long, and goes on with them all the same.
+    path = find(cli, session, environ) or find(cli, session, environ, ".jsonl.zst")
+    try:
+        return bool(path) and os.stat(path).st_size > 0
+    except OSError:
+        return False
 
 
 def _newest(folder: str, ending: str, depth: int) -> str:

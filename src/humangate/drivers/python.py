@@ -29,6 +29,10 @@ class PythonDriver:
         """It keeps no log: an interrupted function is called again."""
         return False
 
+    def knows(self, session: str, cwd: str) -> bool:
+        """A function has none that could be gone."""
+        return True
+
     def run(self, order: Order, events: Events) -> Ended:
         try:
             given = self._work(order.text)

@@ -100,11 +100,27 @@ TOOLS = [
             "status": {"type": "string"},
             "reason": {"type": "string", "description": "Why, if it is not done."},
             "summary": {"type": "string", "description": "What was done, what is left, and why."},
+            "details": {"type": "string", "description": "What stands behind the summary."},
             "question": {"type": "string", "description": "For a person, with NEEDS_HUMAN."},
+            "question_context": {
+                "type": "string",
+                "description": "What the person needs to know to answer it.",
+            },
             "options": {
                 "type": "array",
                 "items": {"type": "string"},
                 "description": "Answers to choose from, each with its consequence.",
+            },
+            "confidence": {
+                "type": "number",
+                "minimum": 0,
+                "maximum": 1,
+                "description": "How sure you are of what you report.",
+            },
+            "issues": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "What you came upon and left as it is.",
             },
             "value": {"description": "The result itself, where one was asked for."},
             "message": {"type": "string"},

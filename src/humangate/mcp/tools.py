@@ -301,7 +301,7 @@ class Tools:
         if signal.question:
             options = list(signal.options) if len(signal.options) > 1 else []
             asked = {"question": signal.question, "options": options}
-            return self._ask_human(work, asked | {"context": signal.summary or None})
+            return self._ask_human(work, asked | {"context": signal.context or None})
         return f"Recorded: {status}", None
 
     def _decide(self, work: Work, given: dict[str, Any]) -> Text | Form:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.domain import runs, signals
 from humangate.domain.asks import Origin, make_id
@@ -29,23 +29,45 @@ LOOK_AGAIN = timedelta(seconds=3)
 """How soon a call looks whether a person has left its session."""
 
 
+class Wanted(NamedTuple):
+    """What the flow's code asks of an agent."""
+
+    role: str
+    prompt: str = ""
+    session: str = "role"
+    """`role`: the one this role has in this run; `new`; or the id of one."""
+    human: bool = True
+    """Whether NEEDS_HUMAN asks a person; otherwise the flow gets it."""
+    schema: dict[str, Any] | None = None
+    tries: int = 3
+    """How often the agent may try to give a value that fits the schema."""
+    work: Callable[..., Any] | None = None
+    """A Python function in the place of an agent's program."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Its session is begun by this run, not named by the flow."""
+        return self.session in ("role", "new")
+
+
+class SessionGoneError(Exception):
+    """The agent's program knows nothing of its session any more; nothing was sent."""
+
+    def __init__(self, turn: Turn | None) -> None:
+        super().__init__("the agent's session is gone")
+        self.turn = turn
+        """What was opened in it and has not ended."""
+
+
 class Agent:
     """The agent of one call, whoever drives the run now."""
 
     def __init__(
-        self,
-        branch: Branch,
-        call: FlowCall,
-        role: Role,
-        driver: Driver,
-        schema: dict[str, Any] | None,
-        *,
-        is_ours: bool,
+        self, branch: Branch, call: FlowCall, role: Role, driver: Driver, wanted: Wanted
     ) -> None:
-        """`is_ours`: its session is begun by this run, not named by the flow."""
         self.branch, self.drive, self.role, self.driver = branch, branch.drive, role, driver
-        self.path = call.path
-        self._new_call, self._schema, self._is_ours = call, schema, is_ours
+        self.path, self.wanted = call.path, wanted
+        self._new_call = call
 
     @property
     def call(self) -> FlowCall:
@@ -73,7 +95,7 @@ class Agent:
         ask_id: str = "",
         instead_of: Turn | None = None,
     ) -> Turn:
-        """Open a turn, run it to its end, and close it."""
+        """Open a turn, run it to its end, and close it. SessionGoneError: nothing was sent."""
         turn_id = make_id(12, os.urandom(16), "t-")
         turn = Turn(
             id=turn_id,
@@ -91,6 +113,8 @@ class Agent:
         return self._run(turn, instead_of)
 
     def _run(self, turn: Turn, instead_of: Turn | None) -> Turn:
+        if self._is_gone(turn):
+            raise SessionGoneError(instead_of)
         self._open(turn, instead_of)
         with self.drive.lock:
             self.drive.agents[turn.id] = turn
@@ -111,7 +135,25 @@ class Agent:
                 del self.drive.agents[turn.id]
         if self.drive.closing.is_set():
             self.branch.raise_always(Closing())
+        if ended.gone and self.wanted.is_ours:
+            raise SessionGoneError(self.drive.turns[turn.id])
         return self._close(turn.id, ended)
+
+    def _is_gone(self, turn: Turn) -> bool:
+        """Whether this turn goes on from a session of ours that its program has lost."""
+        folder = self.drive.run.folder
+        if not self.wanted.is_ours or self.driver.knows(turn.session, folder):
+            return False
+        if self._is_fresh(turn):
+            return bool(turn.fork_of) and not self.driver.knows(turn.fork_of, folder)
+        return True
+
+    def _is_fresh(self, turn: Turn) -> bool:
+        sent_before = bool(turn.session) and any(
+            one.session == turn.session and one.process and one.id != turn.id
+            for one in self.drive.all_turns()
+        )
+        return not sent_before and self.wanted.is_ours
 
     def _open(self, turn: Turn, instead_of: Turn | None) -> None:
         folder_of(self.branch, self.path)
@@ -142,20 +184,16 @@ class Agent:
         self.branch.park(call, self.drive.store.now() + LOOK_AGAIN)
 
     def _order(self, turn: Turn) -> Order:
-        sent_before = bool(turn.session) and any(
-            one.session == turn.session and one.process and one.id != turn.id
-            for one in self.drive.all_turns()
-        )
         return Order(
             turn_id=turn.id,
             role=self.role,
             session=turn.session,
-            fresh=not sent_before and self._is_ours,
+            fresh=self._is_fresh(turn),
             fork_of=turn.fork_of,
             text=turn.sent,
             cwd=self.drive.run.folder,
             environ=signalling.environ(turn.run, turn.id, self.drive.run.folder, self.role.name),
-            schema=self._schema,
+            schema=self.wanted.schema,
             project=self.drive.run.project,
         )
 
@@ -224,4 +262,5 @@ class Agent:
             session=f"{turn.cli}/{turn.session}",
             sponsor=run.sponsor,
             owner=owner_of(run.id, self.path),
+            task=run.task,
         )

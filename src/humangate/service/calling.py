@@ -215,6 +215,8 @@ def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = ""
     drive, run = branch.drive, branch.drive.run
     if request.expires_seconds is None:
         request = request._replace(expires_seconds=drive.terms.human_seconds)
+    if request.remind_every_seconds is None:
+        request = request._replace(remind_every_seconds=drive.terms.remind_seconds)
     origin = Origin(
         project=run.project,
         cwd=run.folder,
@@ -222,6 +224,7 @@ def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = ""
         session=session,
         sponsor=run.sponsor,
         owner=owner_of(run.id, call.path),
+        task=run.task,
     )
     author = drive.crew.caller._replace(principal=run.sponsor)
     while True:

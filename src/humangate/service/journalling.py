@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from humangate.domain.asks import Ask, Origin
+    from humangate.domain.backlog_terms import BacklogTerms
     from humangate.domain.calls import Call
     from humangate.domain.principals import Caller
     from humangate.domain.roles import Role
@@ -38,9 +39,16 @@ class Terms(NamedTuple):
 
     on_timeout: str = "stuck"
     """`stuck`, `fail`, or `return`."""
-    human_seconds: float = 86_400.0
+    human_seconds: float | None = 86_400.0
+    """How long its asks wait; None: until somebody answers."""
     human: bool = True
     """Whether NEEDS_HUMAN asks a person unless a call says otherwise."""
+    remind_seconds: float | None = None
+    """How often people are reminded of an ask that says nothing of it."""
+    most_asks: int | None = None
+    """How often the agent of one call may need people."""
+    asks_by_question: bool = False
+    """NEEDS_HUMAN without a question of its own is an error."""
 
 
 class Crew(NamedTuple):
@@ -57,6 +65,8 @@ class Crew(NamedTuple):
     going_on: Callable[[Origin], str]
     caller: Caller
     """Opens the asks of runs."""
+    backlog: Callable[[str], BacklogTerms]
+    """How the tasks of a project are worked on."""
     said: Callable[[Run, str, str, str], None]
     """Run, path, role and what its agent says, for people who look on."""
 

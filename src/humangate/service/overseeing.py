@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from humangate.service.journalling import Drive
 
 _QUESTIONS = "AskUserQuestion"
+# Whoever asks permission waits alive, and that has an end even where asks have none.
+_LONGEST_SECONDS = 365 * 86_400.0
 
 
 def permit(agent: Agent, turn: Turn, tool: str, given: dict[str, Any], call_id: str) -> Ruling:
@@ -25,7 +27,7 @@ def permit(agent: Agent, turn: Turn, tool: str, given: dict[str, Any], call_id: 
     held = Held(
         call=drive.crew.tool_call(tool, given, drive.run.folder),
         origin=origin,
-        limit_seconds=drive.terms.human_seconds,
+        limit_seconds=drive.terms.human_seconds or _LONGEST_SECONDS,
         going_on=lambda: drive.crew.going_on(origin),
         elsewhere=lambda: _over(drive, turn.id),
     )

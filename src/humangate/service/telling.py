@@ -8,7 +8,7 @@ from humangate.domain.asks import Notice
 from humangate.domain.audit import Event
 from humangate.domain.display import storable
 from humangate.domain.notes import MAX_NOTE_CHARACTERS, Note, said
-from humangate.domain.signals import NEEDS_HUMAN, to_json
+from humangate.domain.signals import NEEDS_HUMAN, as_given
 from humangate.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def tell(store: Store, origin: Origin, caller: Caller, text: str) -> Note:
 
 def offer(store: Store, turn_id: str, given: Signal) -> str:
     """Keep what an agent reports in a turn of a run, until the turn ends; what to tell it."""
-    if not store.runs.offer(turn_id, to_json(given)):
+    if not store.runs.offer(turn_id, as_given(given)):
         raise RefusedError(
             "your turn is over, so this signal reaches nobody: its run has gone on without it"
         )

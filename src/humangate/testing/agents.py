@@ -46,6 +46,10 @@ class ScriptedAgent:
         """It remembers every turn that it was sent."""
         return any(order.turn_id == turn_id for order in self.orders)
 
+    def knows(self, session: str, cwd: str) -> bool:
+        """It forgets no session."""
+        return True
+
     def run(self, order: Order, events: Events) -> Ended:
         events.starting(_PROCESS)
         self.orders.append(order)
