@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Unpack
 
+    from humangate.backlog import Backlog
     from humangate.domain.asks import Ask
     from humangate.domain.outcomes import Approval, Choice, Outcome
     from humangate.domain.principals import Caller
@@ -62,6 +63,14 @@ class Gate:
         from humangate.human import Human
 
         return Human(self)
+
+    @cached_property
+    def tasks(self) -> Backlog:
+        """The backlog of the project around this program; see docs/backlog.md."""
+        # Imported here: most programs have no tasks.
+        from humangate.backlog import Backlog
+
+        return Backlog(self)
 
     def ask(
         self,

@@ -139,7 +139,7 @@ def test_an_older_store_gains_the_columns_and_keeps_what_it_holds(store, path):
     with closing(sqlite3.connect(path)) as raw:
         # As the version before sessions left it.
         raw.executescript(
-            "DROP TABLE task_needs; DROP TABLE tasks; ALTER TABLE asks DROP COLUMN task;"
+            "DROP TABLE task_needs; DROP TABLE tasks; DROP INDEX asks_of_task; ALTER TABLE asks DROP COLUMN task;"
             "DROP INDEX runs_of_task; DROP INDEX runs_ready; ALTER TABLE runs DROP COLUMN task;"
             "ALTER TABLE runs DROP COLUMN priority;"
             "CREATE INDEX runs_ready ON runs (ready_at, id) WHERE state = 'ready';"

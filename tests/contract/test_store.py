@@ -148,7 +148,7 @@ def test_all_that_a_run_ever_asked_is_found_settled_or_not(store):
 
 @pytest.mark.proves("STORE-1", "LAW-2")
 def test_a_change_is_written_only_from_the_version_it_was_decided_on(store):
-    ask = opened(store, origin=Origin(owner="task:7"))
+    ask = opened(store, origin=Origin(owner="job:7"))
     after, result = settle(store, ask, note="n")
     assert result == Done() and store.asks.get(ask.id) == after
     head, outbox = store.audit.head(), store.outbox.waiting(99)
@@ -157,7 +157,7 @@ def test_a_change_is_written_only_from_the_version_it_was_decided_on(store):
     assert store.asks.get(ask.id) == after
     assert (store.audit.head(), store.outbox.waiting(99)) == (head, outbox)
     assert [given.principal for given in store.asks.answers(ask.id)] == ["person:ada"]
-    assert store.asks.woken() == ["task:7"]
+    assert store.asks.woken() == ["job:7"]
     missing = asks.cancel(an_ask(store, "a-zzz"), a_person(), "", store.now())
     assert store.asks.change(missing, 1) == Conflict(None)
 

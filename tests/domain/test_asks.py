@@ -80,7 +80,7 @@ def test_a_bare_ask_has_nothing_but_its_question():
     nothing = (None, (), False, False, None, None, False, Requirement(), None, None)
     assert question == ("text", "Q", *nothing)
     assert asks.Question("text", "Q") == question
-    assert Origin() == ("", "", "", "", "", "", "")
+    assert Origin() == ("", "", "", "", "", "", "", "")
     ask = Ask("a-2", question, Origin(), NOW, "d")
     assert ask[5:10] == (2, None, "", "", deadlines.NO_DEADLINES)
     assert ask[10:] == ("pending", None, None, "", None, "", "", None, "", 0, 0, 1, False)
@@ -134,7 +134,7 @@ def test_ids_grow_when_a_tenth_of_the_space_is_used():
 
 @pytest.mark.proves("ASK-33", "X-26")
 def test_cancelling_names_who_and_why():
-    ask = an_ask(owner="task:7")
+    ask = an_ask(owner="job:7")
     change = asks.cancel(ask, a_person(), "changed my mind", later(5))
     after = change.ask
     assert (after.status, after.decision, after.note) == ("cancelled", None, "changed my mind")
@@ -143,7 +143,7 @@ def test_cancelling_names_who_and_why():
         "cli",
         later(5),
     )
-    assert change.wakes == ("task:7",) and change.notices[0].kind == "settled"
+    assert change.wakes == ("job:7",) and change.notices[0].kind == "settled"
     event = change.events[0]
     assert (event.kind, event.actor) == ("ask.cancelled", "person:ada")
     at = "2026-01-01T00:00:05.000000+00:00"
@@ -249,7 +249,7 @@ def test_an_answer_is_taken_once():
 @pytest.mark.proves("ASK-21", "RUN-448")
 @pytest.mark.parametrize(
     ("owner", "session", "wakes"),
-    [("run:4/2", "claude/s", ("run:4/2",)), ("run:4/2", "", ()), ("task:4", "claude/s", ()), ("", "claude/s", ())],
+    [("run:4/2", "claude/s", ("run:4/2",)), ("run:4/2", "", ()), ("job:4", "claude/s", ()), ("", "claude/s", ())],
 )  # fmt: skip
 def test_asking_back_wakes_the_run_whose_agent_is_to_reply(owner, session, wakes):
     ask = an_ask()._replace(origin=Origin(owner=owner, session=session))

@@ -117,7 +117,7 @@ def test_the_whole_shape_of_an_ask():
         "answered_as": "choice", "terms": None, "call": None, "tool_use_id": "t1",
         "requirement": {"n": 1, "of": (), "veto": (), "not_author": False, "reject": 1},
         "priority": 1, "confidence": 0.5, "digest": "d" * 64, "project": "/p", "cwd": "/p/x", "agent": "coder",
-        "session": "claude/1", "sponsor": "person:sue", "owner": "run:1", "opened_at": AT,
+        "session": "claude/1", "sponsor": "person:sue", "owner": "run:1", "task": "", "opened_at": AT,
         "expires_at": "2026-01-01T00:01:00.000000+00:00", "deadline": "soft", "status": "answered",
         "decision": None, "value": ["B"], "note": "n", "settled_at": AT, "settled_by": "person:ada",
         "settled_via": "cli", "delivered_at": AT, "delivered_to": "agent:claude/1",

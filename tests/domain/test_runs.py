@@ -80,7 +80,7 @@ def test_paths_sort_as_numbers_and_contain_those_beneath():
 @pytest.mark.proves("RUN-412")
 @pytest.mark.parametrize(
     ("owner", "run"),
-    [("run:42/3", 42), ("run:42", 42), ("task:42", None), ("run:x/1", None), ("run:²", None), ("", None), ("42/1", None)],
+    [("run:42/3", 42), ("run:42", 42), ("job:42", None), ("run:x/1", None), ("run:²", None), ("", None), ("42/1", None)],
 )  # fmt: skip
 def test_an_owner_names_the_run_that_its_answer_wakes(owner, run):
     assert run_of(owner) == run

@@ -119,10 +119,10 @@ def test_an_answer_after_the_deadline_is_late_even_if_nobody_swept(store):
 
 @pytest.mark.proves("ASK-18", "ASK-28", "LAW-3", "S2-B5")
 def test_whoever_is_alive_enforces_the_deadline(store):
-    ask_id = opened(store, expires_seconds=30, default="blue", owner="task:3").ask.id
+    ask_id = opened(store, expires_seconds=30, default="blue", owner="job:3").ask.id
     ask = waiting.wait(store, ask_id)
     assert (ask.status, ask.value) == ("timed_out", "blue")
-    assert store.asks.woken() == ["task:3"]
+    assert store.asks.woken() == ["job:3"]
 
 
 @pytest.mark.proves("ASK-16", "ASK-17", "ASK-31")

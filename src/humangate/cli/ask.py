@@ -75,8 +75,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--model", default="sonnet", help="of a session's agent; sonnet by default")
     add("--system-prompt", metavar="F", help="a file (or -) that tells a session's agent its part")
     add("--stay", metavar="TIME", help="how long people may stay in a session: 90s, 30m, 2h")
+    add("--task", metavar="ID", help="the task that you have claimed and ask for; it waits, too")
     add("--no-wait", action="store_true", help="print the id and do not wait")
     add("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def _owner(task: str | None) -> str:
+    if not task:
+        return ""
+    # Imported here: most asks are for no task.
+    from humangate.domain.owners import owner_of_task
+    from humangate.service.backlog import canonical
+
+    return owner_of_task(canonical(task))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -91,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
         )
     store = wiring.open_store()
     caller = wiring.caller(store, "cli")
-    origin = wiring.origin(caller, args.asker)
+    origin = wiring.origin(caller, args.asker, _owner(args.task))
     if caller.agent:
         request = request._replace(going_on=wiring.going_on(origin))
     opened = ask(store, request, origin, caller)

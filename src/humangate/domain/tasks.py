@@ -188,6 +188,25 @@ def claim(task: Task, caller: Caller, now: datetime) -> TaskChange:
     return move(task, "in_progress", caller, now, claimed_by=caller.actor, run=0)
 
 
+def ask_by_hand(task: Task, now: datetime) -> TaskChange:
+    """Whoever works on it by hand asks a person; what a run works on asks by itself."""
+    if task.state != "in_progress" or task.run:
+        raise RefusedError(
+            f"{task.id} is {task.state}: only who has claimed it asks for it (gate task claim)"
+        )
+    after = _next(task, now)._replace(state="awaiting_input")
+    told = Event("task.awaiting_input", task.id, task.claimed_by, {"from": task.state})
+    return TaskChange(after, (told,))
+
+
+def hear_by_hand(task: Task, now: datetime) -> TaskChange | None:
+    """What was asked by hand is settled: whoever claimed it goes on; None: nobody waits."""
+    if task.state != "awaiting_input" or task.run:
+        return None
+    after = _next(task, now)._replace(state="in_progress")
+    return TaskChange(after, (Event("task.in_progress", task.id, "gate", {"from": task.state}),))
+
+
 def working(task: Task) -> str:
     """Who has it."""
     return f"run {task.run}" if task.run else task.claimed_by

@@ -49,6 +49,10 @@ class Asks(Protocol):
         """What the calls of a run wait for, oldest first."""
         ...
 
+    def of_task(self, task_id: str) -> list[Ask]:
+        """All that was asked for a task, oldest first."""
+        ...
+
     def of_run(self, run_id: int) -> list[Ask]:
         """All that the calls of a run ever asked, oldest first."""
         ...

@@ -48,6 +48,17 @@ class Tasks(Protocol):
         """Those whose parent it is."""
         ...
 
+    def level(self, project: str, parent: str, limit: int, *, closed: bool) -> list[Task]:
+        """Those of a project directly beneath a task, or, with none named, part of nothing.
+
+        In the order of the lists; the closed ones last, if at all.
+        """
+        ...
+
+    def how_many(self, project: str, parent: str | None = None, *, closed: bool) -> int:
+        """How many a project has, or such a level; with the closed ones or without."""
+        ...
+
     def needing(self, task_id: str) -> list[Task]:
         """Those that need it."""
         ...

@@ -79,6 +79,13 @@ class Workspace(Protocol):
         """
         ...
 
+    def check(self, place: Place, command: str, key: str, limit_seconds: float) -> str:
+        """Run a test command in the folder; what went wrong, with its last words, or nothing.
+
+        What an earlier check with the same key left running is ended first.
+        """
+        ...
+
     def kept(self, place: Place, run_id: int, path: str) -> str:
         """The commit of the snapshot that was taken for a call, or nothing."""
         ...

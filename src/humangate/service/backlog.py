@@ -9,6 +9,7 @@ from humangate.domain import runs, tasks
 from humangate.domain.asks import id_length, make_id
 from humangate.domain.display import plain, storable
 from humangate.domain.outcomes import answer_text
+from humangate.domain.owners import run_of
 from humangate.domain.principals import must_be_a_person
 from humangate.domain.runs import Run
 from humangate.domain.tasks import Task, TaskChange
@@ -34,6 +35,7 @@ class Exchange(NamedTuple):
 
     ask_id: str
     run: int
+    """0: whoever claimed the task by hand asked."""
     asked_at: datetime
     question: str
     context: Any
@@ -220,17 +222,19 @@ def look_up(store: Store, named: str) -> Task:
 
 def history(store: Store, task: Task) -> list[Exchange]:
     """Every question that the task has asked, oldest first, with its answer."""
-    asked = [
-        (run.id, ask) for run in store.runs.of_task(task.id) for ask in store.asks.of_run(run.id)
-    ]
-    return [_exchange(run_id, ask) for run_id, ask in asked]
+    return [_exchange(ask) for ask in store.asks.of_task(task.id)]
 
 
-def _exchange(run_id: int, ask: Ask) -> Exchange:
+def pending(store: Store, task: Task) -> list[Ask]:
+    """What the task waits for now."""
+    return [ask for ask in store.asks.of_task(task.id) if ask.pending]
+
+
+def _exchange(ask: Ask) -> Exchange:
     answer = ask.decision or ("" if ask.value is None else answer_text(ask, ask.value))
     question = ask.question
     return Exchange(
-        ask.id, run_id, ask.opened_at, question.prompt, plain(question.context), ask.status, answer,
+        ask.id, run_of(ask.origin.owner) or 0, ask.opened_at, question.prompt, plain(question.context), ask.status, answer,
         ask.note, ask.settled_by, ask.settled_at,
     )  # fmt: skip
 

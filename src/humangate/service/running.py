@@ -136,7 +136,9 @@ def resume(
         run = get(store, run_id)
         if not run.ended and not accept:
             return run
-        if not run.folder:
+        if run.task:
+            _must_be_its_tasks(store, run)
+        elif not run.folder:
             raise RefusedError(
                 f"run {run_id} never got a folder to work in: start it anew with gate run, and "
                 f"gate delete {run_id} removes it"
@@ -147,6 +149,15 @@ def resume(
         change = runs.resume(run, calls, unanswered, caller, accept, seen)
         if store.runs.change(change, run):
             return change.run
+
+
+def _must_be_its_tasks(store: Store, run: Run) -> None:
+    """One run works on a task at a time."""
+    task = store.tasks.get(run.task)
+    if task and task.run != run.id:
+        raise RefusedError(
+            f"run {run.id} worked on {task.id}, which was reopened since: gate task show {task.id}"
+        )
 
 
 def fork(

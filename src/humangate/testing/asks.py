@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from humangate.domain.owners import run_of
+from humangate.domain.owners import run_of, task_of
 from humangate.doors.results import Conflict, Done
+from humangate.errors import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +50,11 @@ class MemoryAsks:
                         return Conflict(ask)
             if new.id in self._asks:
                 return Conflict(None)
+            if task := task_of(new.origin.owner):
+                try:
+                    self._store.tasks.asked(task)
+                except RefusedError:
+                    return Conflict(None)
             self._asks[new.id] = new
             if key:
                 self._keys[key] = new.id
@@ -79,6 +85,9 @@ class MemoryAsks:
 
     def pending_of_run(self, run_id: int) -> list[Ask]:
         return [ask for ask in self.of_run(run_id) if ask.pending]
+
+    def of_task(self, task_id: str) -> list[Ask]:
+        return [ask for ask in self._asks.values() if task_id and ask.origin.task == task_id]
 
     def of_run(self, run_id: int) -> list[Ask]:
         return [ask for ask in self._asks.values() if run_of(ask.origin.owner) == run_id]
@@ -145,6 +154,8 @@ class MemoryAsks:
             for owner in change.wakes:
                 if run := run_of(owner):
                     self._store.runs.wake(run)
+                elif task := task_of(owner):
+                    self._store.tasks.heard(task)
                 else:
                     self._woken.append(owner)
             self._store.record(change.events, change.notices)

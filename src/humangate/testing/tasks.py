@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humangate.domain import tasks
+from humangate.errors import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,6 +21,10 @@ _LISTS: dict[str, Callable[[Task], bool]] = {
     "ready": lambda task: task.ready,
     "awaiting": lambda task: task.state == "awaiting_input",
 }
+
+
+def _in_order(task: Task) -> tuple[bool, int]:
+    return task.answered_at is None, task.priority
 
 
 class MemoryTasks:
@@ -49,7 +54,7 @@ class MemoryTasks:
 
     def page(self, project: str, which: str, limit: int) -> list[Task]:
         found = [task for task in self._of(project) if _LISTS[which](task)]
-        return sorted(found, key=lambda task: (task.answered_at is None, task.priority))[:limit]
+        return sorted(found, key=_in_order)[:limit]
 
     def next(self, project: str) -> Task | None:
         found = [task for task in self._of(project) if task.ready and not task.run]
@@ -61,6 +66,13 @@ class MemoryTasks:
     def beneath(self, task_id: str) -> list[Task]:
         found = [task for task in self._tasks.values() if task_id and task.parent == task_id]
         return sorted(found, key=lambda task: task.priority)
+
+    def level(self, project: str, parent: str, limit: int, *, closed: bool) -> list[Task]:
+        found = sorted(self._level(project, parent, closed=closed), key=_in_order)
+        return sorted(found, key=lambda task: task.state == "closed")[:limit]
+
+    def how_many(self, project: str, parent: str | None = None, *, closed: bool) -> int:
+        return len(self._level(project, parent, closed=closed))
 
     def needing(self, task_id: str) -> list[Task]:
         return [task for task in self._tasks.values() if task_id in task.needs]
@@ -90,8 +102,24 @@ class MemoryTasks:
         task = self._tasks.get(run.task)
         change = task and tasks.follow(task, run, self._store.now(), wanted)
         if task and change:
-            self._write(change.task, task)
-            self._store.record(change.events)
+            self._step(change, task)
+
+    def asked(self, task_id: str) -> None:
+        """In the transaction that opens an ask for it; RefusedError where nobody may ask."""
+        if (task := self._tasks.get(task_id)) is None:
+            raise RefusedError(f"there is no task {task_id}")
+        self._step(tasks.ask_by_hand(task, self._store.now()), task)
+
+    def heard(self, task_id: str) -> None:
+        """In the transaction that settles such an ask."""
+        task = self._tasks.get(task_id)
+        change = task and tasks.hear_by_hand(task, self._store.now())
+        if task and change:
+            self._step(change, task)
+
+    def _step(self, change: TaskChange, expected: Task) -> None:
+        self._write(change.task, expected)
+        self._store.record(change.events)
 
     def _write(self, task: Task, expected: Task) -> bool:
         if self._tasks[task.id].version != expected.version:
@@ -109,6 +137,13 @@ class MemoryTasks:
     def _is_closed(self, task_id: str) -> bool:
         task = self._tasks.get(task_id)
         return task is not None and task.state == "closed"
+
+    def _level(self, project: str, parent: str | None, *, closed: bool) -> list[Task]:
+        return [
+            task
+            for task in self._of(project)
+            if parent in (None, task.parent) and (closed or task.state != "closed")
+        ]
 
     def _of(self, project: str) -> list[Task]:
         return [task for task in self._tasks.values() if task.project == project]

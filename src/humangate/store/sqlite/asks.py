@@ -12,10 +12,11 @@ from humangate.domain.answers import Answer
 from humangate.domain.asks import Ask, Change, Message, Origin, Question
 from humangate.domain.calls import Call
 from humangate.domain.deadlines import Deadlines, Escalation
-from humangate.domain.owners import run_of
+from humangate.domain.owners import run_of, task_of
 from humangate.domain.requirements import ANYBODY, Requirement
 from humangate.domain.sittings import Sitting, Terms
 from humangate.doors.results import Conflict, Done, Result
+from humangate.errors import RefusedError
 from humangate.store.sqlite.queries import load
 
 if TYPE_CHECKING:
@@ -37,9 +38,13 @@ class SqliteAsks:
         try:
             with self._store.transaction() as at:
                 self._db.write(_SQL["insert_ask"], _to_row(ask))
+                if task := task_of(ask.origin.owner):
+                    self._store.tasks.asked(task, at)
                 if key:
                     self._db.write(_SQL["insert_ask_key"], (key, ask.id))
                 self._store.record(at, change.events, change.notices)
+        except RefusedError:
+            return Conflict(None)
         except apsw.ConstraintError as error:
             found = self._asks("ask_with_key", key) if key else []
             found = found or self._asks("attachable_ask", ask.origin.session, ask.digest)
@@ -70,6 +75,9 @@ class SqliteAsks:
 
     def pending_of_run(self, run_id: int) -> list[Ask]:
         return self._asks("pending_asks_of_run", f"run:{run_id}/", f"run:{run_id}0")
+
+    def of_task(self, task_id: str) -> list[Ask]:
+        return self._asks("asks_of_task", task_id)
 
     def of_run(self, run_id: int) -> list[Ask]:
         return self._asks("asks_of_run", f"run:{run_id}/", f"run:{run_id}0")
@@ -130,6 +138,8 @@ class SqliteAsks:
         if run := run_of(owner):
             if self._db.write(_SQL["wake_run"], (run,)):
                 self._store.runs.followed(run, at)
+        elif task := task_of(owner):
+            self._store.tasks.heard(task, at)
         else:
             self._db.write(_SQL["wake"], (owner, ask_id, at))
 

@@ -59,6 +59,9 @@ WHERE status = 'pending' AND owner <> '' AND owner >= ?1 AND owner < ?2 ORDER BY
 -- name: asks_of_run
 SELECT * FROM asks WHERE owner <> '' AND owner >= ?1 AND owner < ?2 ORDER BY seq;
 
+-- name: asks_of_task
+SELECT * FROM asks WHERE task = ? AND task <> '' ORDER BY seq;
+
 -- name: wake_run
 -- In the transaction that settles its ask.
 UPDATE runs SET state = 'ready', ready_at = NULL WHERE id = ? AND state = 'waiting_human';

@@ -10,6 +10,7 @@ import apsw
 
 from humangate.domain import tasks
 from humangate.domain.tasks import Task, TaskChange
+from humangate.errors import RefusedError
 from humangate.store.sqlite.queries import load
 
 if TYPE_CHECKING:
@@ -66,6 +67,14 @@ class SqliteTasks:
     def beneath(self, task_id: str) -> list[Task]:
         return self._tasks("tasks_beneath", task_id)
 
+    def level(self, project: str, parent: str, limit: int, *, closed: bool) -> list[Task]:
+        return self._tasks("level_of_tasks", project, parent, limit, closed)
+
+    def how_many(self, project: str, parent: str | None = None, *, closed: bool) -> int:
+        if parent is None:
+            return int(self._db.rows(_SQL["count_of_project"], (project, closed))[0][0])
+        return int(self._db.rows(_SQL["count_of_level"], (project, parent, closed))[0][0])
+
     def needing(self, task_id: str) -> list[Task]:
         return self._tasks("needing", task_id)
 
@@ -97,8 +106,24 @@ class SqliteTasks:
         task = self.get(run.task)
         change = task and tasks.follow(task, run, datetime.fromisoformat(at), wanted)
         if task and change:
-            self._write(change, task)
-            self._store.record(at, change.events)
+            self._step(change, task, at)
+
+    def asked(self, task_id: str, at: str) -> None:
+        """In the transaction that opens an ask for it; RefusedError where nobody may ask."""
+        if (task := self.get(task_id)) is None:
+            raise RefusedError(f"there is no task {task_id}")
+        self._step(tasks.ask_by_hand(task, datetime.fromisoformat(at)), task, at)
+
+    def heard(self, task_id: str, at: str) -> None:
+        """In the transaction that settles such an ask."""
+        task = self.get(task_id)
+        change = task and tasks.hear_by_hand(task, datetime.fromisoformat(at))
+        if task and change:
+            self._step(change, task, at)
+
+    def _step(self, change: TaskChange, expected: Task, at: str) -> None:
+        self._write(change, expected)
+        self._store.record(at, change.events)
 
     def _write(self, change: TaskChange, expected: Task) -> None:
         task = change.task

@@ -65,6 +65,16 @@ SELECT * FROM tasks WHERE state = 'in_progress' ORDER BY seq;
 -- name: tasks_beneath
 SELECT * FROM tasks WHERE parent = ? AND parent <> '' ORDER BY priority, seq;
 
+-- name: level_of_tasks
+SELECT * FROM tasks WHERE project = ?1 AND parent = ?2 AND (state = 'closed') <= ?4
+ORDER BY state = 'closed', answered_at IS NULL, priority, seq LIMIT ?3;
+
+-- name: count_of_level
+SELECT count(*) FROM tasks WHERE project = ? AND parent = ? AND (state = 'closed') <= ?;
+
+-- name: count_of_project
+SELECT count(*) FROM tasks WHERE project = ? AND (state = 'closed') <= ?;
+
 -- name: task_projects
 -- From each to the next one along the index, not over every task.
 WITH RECURSIVE found (project) AS (

@@ -1,6 +1,7 @@
 -- Tasks: the backlogs of projects, worked on by runs.
 
 ALTER TABLE asks ADD COLUMN task TEXT NOT NULL DEFAULT '';
+CREATE INDEX asks_of_task ON asks (task) WHERE task <> '';
 
 ALTER TABLE runs ADD COLUMN task TEXT NOT NULL DEFAULT '';
 ALTER TABLE runs ADD COLUMN priority INTEGER NOT NULL DEFAULT 2;
@@ -56,6 +57,10 @@ CREATE INDEX tasks_next ON tasks (project, priority, seq)
 CREATE INDEX tasks_awaiting ON tasks (project, priority, seq) WHERE state = 'awaiting_input';
 CREATE INDEX tasks_in_progress ON tasks (seq) WHERE state = 'in_progress';
 CREATE INDEX tasks_beneath ON tasks (parent) WHERE parent <> '';
+
+-- One level of the tree: what is closed comes last.
+CREATE INDEX tasks_levels
+    ON tasks (project, parent, state = 'closed', answered_at IS NULL, priority, seq);
 
 CREATE TABLE task_needs (
     task TEXT NOT NULL REFERENCES tasks (id),

@@ -1,0 +1,244 @@
+"""What every store must do with tasks, and how they follow their runs."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from tests.conftest import a_person
+from tests.contract.test_runs_store import an_ask, claimed, settled
+
+from humangate.domain import runs, tasks
+from humangate.domain.runs import RunChange
+from humangate.domain.tasks import Task, TaskChange
+from humangate.errors import RefusedError
+from humangate.service import backlog, running
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+ADA = a_person("ada")
+
+
+def a_task(task_id, **more):
+    fields = {"project": "/p", "created_at": NOW, "updated_at": NOW, "created_by": "person:ada"}
+    return Task(task_id, **{"title": f"Do {task_id}", **fields, **more})
+
+
+def added(store, *task_ids, **more):
+    changes = [tasks.created(a_task(one, **more), ADA) for one in task_ids]
+    assert store.tasks.add(changes)
+    return [store.tasks.get(one) for one in task_ids]
+
+
+def taken_up(store):
+    run = backlog.take_up(store, "/p", "digest")
+    return store.tasks.get(run.task), run
+
+
+def written(store, change, run):
+    assert store.runs.change(change, run)
+    return store.runs.get(run.id), store.tasks.get(run.task)
+
+
+def parked(store, run, ask_id="a-222"):
+    """The run waits for an answer to this ask."""
+    ask = an_ask(store, run, ask_id=ask_id)
+    call = runs.FlowCall(run.id, "1", "run", "code", "d", NOW, state="waiting", ask_id=ask.id)
+    assert store.runs.change(RunChange(run, (call,)), run)
+    return ask, call
+
+
+@pytest.mark.proves("TASK-150")
+def test_a_task_comes_back_as_it_went_in(store):
+    whole = a_task(
+        "tm-abc", description="All of it", role="docs", priority=0, size="large", type="bug",
+        parent="tm-par", needs=("tm-dep",), test_command="make", test_from="agent:claude/s",
+        status="so far", summary="s", details="d", confidence=0.5, goes_on_from=3,
+        claimed_by="person:bob", answered_at=NOW, branch="task/tm-abc", closed_at=NOW,
+        answer_within_seconds=60.0, on_timeout="fail", unmet=1, version=7, more={"odd": [1]},
+    )  # fmt: skip
+    assert store.tasks.add([TaskChange(whole)])
+    assert store.tasks.get("tm-abc") == whole
+    assert store.tasks.get("tm-xyz") is None
+    assert store.tasks.projects() == ["/p"]
+    assert store.tasks.count() == 1
+    assert store.tasks.matching("tm-a", 5) == ["tm-abc"]
+
+
+@pytest.mark.proves("TASK-151")
+def test_several_tasks_are_added_whole_or_not_at_all(store):
+    added(store, "tm-aaa")
+    assert not store.tasks.add([TaskChange(a_task("tm-bbb")), TaskChange(a_task("tm-aaa"))])
+    assert store.tasks.get("tm-bbb") is None
+
+
+@pytest.mark.proves("TASK-152", "S3-B12", "S3-B13")
+def test_whoever_decided_on_an_older_version_writes_nothing(store):
+    [task] = added(store, "tm-aaa")
+    assert store.tasks.change(TaskChange(task._replace(title="One", version=2)), task)
+    assert not store.tasks.change(TaskChange(task._replace(title="Two", version=2)), task)
+    assert store.tasks.get("tm-aaa").title == "One"
+
+
+@pytest.mark.proves("TASK-153", "S3-P4", "S3-B15")
+def test_lists_have_answered_ones_first_then_priority_then_age(store):
+    added(store, "tm-old")
+    added(store, "tm-urg", priority=0)
+    added(store, "tm-new")
+    added(store, "tm-ans", priority=4, answered_at=NOW)
+    added(store, "tm-els", priority=0, project="/elsewhere")
+    added(store, "tm-don", state="closed")
+    ids = [task.id for task in store.tasks.page("/p", "unfinished", 10)]
+    assert ids == ["tm-ans", "tm-urg", "tm-old", "tm-new"]
+    assert [task.id for task in store.tasks.page("/p", "all", 10)][-1] == "tm-don"
+    assert [task.id for task in store.tasks.page("/p", "ready", 2)] == ["tm-ans", "tm-urg"]
+    assert store.tasks.page("/p", "awaiting", 10) == []
+    assert store.tasks.next("/p").id == "tm-urg"
+    assert store.tasks.projects() == ["/elsewhere", "/p"]
+
+
+@pytest.mark.proves("TASK-154", "S3-B21")
+def test_a_task_is_ready_once_all_it_needs_is_closed_and_not_before(store):
+    first, second = added(store, "tm-one", "tm-two")
+    [last] = added(store, "tm-las", needs=("tm-one", "tm-two"))
+    assert (last.unmet, last.ready) == (2, False)
+    backlog.close(store, first.id, ADA)
+    assert store.tasks.get("tm-las").unmet == 1
+    backlog.close(store, second.id, ADA)
+    assert store.tasks.get("tm-las").ready
+    assert [task.id for task in store.tasks.needing("tm-one")] == ["tm-las"]
+    backlog.reopen(store, second.id, ADA)
+    assert not store.tasks.get("tm-las").ready
+    backlog.free(store, "tm-las", ADA, ["tm-two"])
+    assert store.tasks.get("tm-las").ready
+
+
+@pytest.mark.proves("TASK-155")
+def test_of_a_tree_the_parts_are_found(store):
+    added(store, "tm-top")
+    added(store, "tm-bac", parent="tm-top", priority=4)
+    added(store, "tm-urg", parent="tm-top", priority=0)
+    assert [task.id for task in store.tasks.beneath("tm-top")] == ["tm-urg", "tm-bac"]
+    assert store.tasks.beneath("") == []
+
+
+@pytest.mark.proves("TASK-156")
+def test_a_task_is_taken_up_by_one_run_however_many_try(store):
+    [task] = added(store, "tm-aaa", priority=1)
+    now, run = taken_up(store)
+    assert (now.run, now.state, run.task, run.priority) == (run.id, "open", task.id, 1)
+    assert backlog.take_up(store, "/p", "digest") is None
+    late = store.tasks.take_up(tasks.take_up(task, NOW), run, [], task)
+    assert late is None and store.runs.of_task(task.id) == [run]
+    assert store.runs.get(run.id + 1) is None
+
+
+@pytest.mark.proves("TASK-157", "S3-9", "S3-10", "S3-30", "S3-33", "LAW-9")
+def test_a_task_follows_its_run_in_the_same_transaction(store):
+    added(store, "tm-aaa")
+    task, run = taken_up(store)
+    run = claimed(store, run)
+    assert store.tasks.get(task.id).state == "in_progress"
+    ask, call = parked(store, run)
+    run, task = written(store, runs.park(run, [call], [ask]), run)
+    assert (run.state, task.state) == ("waiting_human", "awaiting_input")
+    assert [one.id for one in store.tasks.page("/p", "awaiting", 5)] == [task.id]
+    settled(store, ask)
+    run, task = store.runs.get(run.id), store.tasks.get(task.id)
+    assert (run.state, task.state) == ("ready", "open") and task.answered_at
+    run = claimed(store, run)
+    assert store.tasks.get(task.id).answered_at is None
+    result = {"state": "closed", "summary": "Done", "branch": "task/x", "confidence": 0.7}
+    run, task = written(store, runs.complete(run, result, NOW), run)
+    assert (task.state, task.summary, task.branch, task.confidence, task.closed_at is not None) == (
+        "closed", "Done", "task/x", 0.7, True,
+    )  # fmt: skip
+    kinds = [entry.event.kind for entry in store.audit.of_subject(task.id)]
+    assert kinds == [
+        *("task.created", "task.in_progress", "task.awaiting_input", "task.open"),
+        *("task.in_progress", "task.closed"),
+    ]
+
+
+@pytest.mark.proves("TASK-158")
+def test_an_answer_that_comes_while_the_run_is_about_to_park_opens_the_task_again(store):
+    added(store, "tm-aaa")
+    _, run = taken_up(store)
+    run = claimed(store, run)
+    ask, call = parked(store, run)
+    settled(store, ask)
+    run, task = written(store, runs.park(run, [call], [ask]), run)
+    assert (run.state, task.state) == ("ready", "open")
+
+
+@pytest.mark.proves("TASK-159")
+@pytest.mark.parametrize("result", ["failed", "blocked", "deferred", "closed", "nonsense", 7])
+def test_what_the_run_says_at_its_end_is_what_becomes_of_the_task(store, result):
+    added(store, "tm-aaa")
+    _, run = taken_up(store)
+    run = claimed(store, run)
+    _, task = written(store, runs.complete(run, {"state": result, "status": "why"}, NOW), run)
+    known = result if result in tasks.STATES else "closed"
+    assert (task.state, task.status) == (known, "why")
+
+
+@pytest.mark.proves("TASK-160")
+def test_a_run_that_breaks_or_is_stopped_fails_its_task_and_taken_up_again_opens_it(store):
+    added(store, "tm-aaa")
+    _, run = taken_up(store)
+    run = claimed(store, run)
+    run, task = written(store, runs.break_down(run, "KeyError: 1", "", "1", NOW), run)
+    assert (task.state, task.status) == ("failed", "KeyError: 1")
+    assert store.runs.change(runs.resume(run, [], [], ADA), run)
+    assert store.tasks.get(task.id).state == "open"
+
+
+@pytest.mark.proves("TASK-161", "S3-B22")
+def test_closing_what_waits_ends_its_run_and_its_ask_in_one_transaction(store):
+    added(store, "tm-aaa")
+    _, run = taken_up(store)
+    run = claimed(store, run)
+    ask, call = parked(store, run)
+    run, task = written(store, runs.park(run, [call], [ask]), run)
+    closed = backlog.close(store, task.id, ADA, "not needed")
+    assert (closed.state, store.runs.get(run.id).state) == ("closed", "stuck")
+    assert store.asks.get(ask.id).status == "cancelled"
+    kinds = [entry.event.kind for entry in store.audit.of_subject(task.id)]
+    assert kinds[-2:] == ["task.awaiting_input", "task.closed"]
+
+
+@pytest.mark.proves("TASK-162")
+def test_an_older_run_of_a_task_leaves_it_alone(store):
+    added(store, "tm-aaa")
+    task, old = taken_up(store)
+    running.stop(store, old.id, ADA, "enough")
+    backlog.reopen(store, task.id, ADA)
+    _, new = taken_up(store)
+    assert new.id != old.id
+    claimed(store, new)
+    with pytest.raises(RefusedError, match="was reopened since"):
+        running.resume(store, old.id, ADA)
+    old = store.runs.get(old.id)
+    assert store.runs.change(runs.resume(old, [], [], ADA), old)
+    assert store.tasks.get(task.id).state == "in_progress"
+    assert [run.id for run in store.runs.of_task(task.id)] == [old.id, new.id]
+
+
+@pytest.mark.proves("TASK-163", "S3-P4")
+def test_of_runs_that_are_ready_the_more_urgent_task_goes_first(store):
+    added(store, "tm-aaa", priority=3)
+    added(store, "tm-bbb", priority=4)
+    (_, third), (_, fourth) = taken_up(store), taken_up(store)
+    assert store.runs.ready(5) == [third.id, fourth.id]
+    backlog.update(store, "tm-bbb", ADA, {"priority": "critical"})
+    assert store.runs.ready(5) == [fourth.id, third.id]
+
+
+@pytest.mark.proves("TASK-164")
+def test_tasks_in_progress_are_listed_for_whoever_looks_for_the_stale(store):
+    added(store, "tm-aaa", "tm-bbb")
+    backlog.claim(store, "tm-bbb", ADA)
+    assert [task.id for task in store.tasks.claimed()] == ["tm-bbb"]
+    store.clock.advance(timedelta(minutes=61).total_seconds())
+    [(task, why)] = backlog.stale(store, timedelta(minutes=60))
+    assert task.id == "tm-bbb" and "person:ada" in why
+    assert backlog.recover(store, task, ADA).state == "open"

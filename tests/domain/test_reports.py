@@ -1,0 +1,50 @@
+"""What the agent of a task reports, and what the task comes to by it."""
+
+from __future__ import annotations
+
+import pytest
+
+from humangate.domain import reports
+from humangate.domain.signals import parse_signal
+
+
+def read(**given):
+    return reports.read(parse_signal(given), "deferred")
+
+
+@pytest.mark.proves("TASK-165", "S3-18", "S3-19")
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [
+        ("completed", "closed"), ("DONE", "closed"), ("failed", "failed"), ("error", "failed"),
+        ("blocked", "blocked"), ("needs_input", "deferred"), ("maybe", "failed"),
+        ("approved", "failed"), ("closed", "failed"),
+    ],
+)  # fmt: skip
+def test_a_status_leads_to_one_state(status, state):
+    assert read(status=status, summary="so").state == state
+
+
+@pytest.mark.proves("TASK-165", "S3-19", "S3-86")
+def test_summary_details_issues_and_confidence_are_taken_over():
+    found = read(
+        status="completed", summary="Did it", details="All of it", confidence=0.4, issues=["a", 7]
+    )
+    assert (found.summary, found.confidence, found.status) == ("Did it", 0.4, "")
+    assert found.details == "All of it\n\nIssues:\n- a\n- 7"
+    assert read(status="completed", issues="one").details == "Issues:\n- one"
+    assert read(status="completed", details={"a": 1}).details == "{'a': 1}"
+    assert read(status="completed").details == ""
+
+
+@pytest.mark.proves("TASK-166")
+def test_what_is_not_closed_says_why():
+    assert read(status="failed", reason="no network", summary="tried").status == "no network"
+    assert read(status="blocked", summary="needs a key").status == "needs a key"
+
+
+@pytest.mark.proves("TASK-166")
+def test_an_unknown_status_is_a_clear_failure_with_what_the_agent_said():
+    found = read(status="purple", summary="odd", extra=[1, 2])
+    assert "reported PURPLE; a task knows completed, failed, blocked and needs_input" in found.status
+    assert "'extra': [1, 2]" in found.status

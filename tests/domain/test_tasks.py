@@ -1,0 +1,203 @@
+"""Tasks: seven states, the moves between them, and who may make them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import product
+
+import pytest
+from hypothesis import given, strategies as st
+from tests.conftest import a_person, an_agent
+
+from humangate.domain import runs, tasks
+from humangate.domain.runs import Run
+from humangate.domain.tasks import MOVES, STATES, Task
+from humangate.errors import AgentRefusedError, GateError, RefusedError, UsageError
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+LATER = NOW + timedelta(hours=1)
+ADA = a_person("ada")
+
+
+def a_task(**more):
+    return Task("tm-abc", "Do it", "/p", NOW, NOW, "person:ada")._replace(**more)
+
+
+def a_run(state="ready", **more):
+    return Run(4, "work_task", "b", "d", "p", "/p", "person:ada", NOW, state=state, **more)
+
+
+@pytest.mark.proves("TASK-167", "S3-9", "S3-11", "S3-B16")
+@pytest.mark.parametrize(("before", "after"), list(product(STATES, STATES)))
+def test_every_legal_move_works_and_no_other(before, after):
+    task = a_task(state=before)
+    if after in MOVES[before]:
+        moved = tasks.move(task, after, ADA, LATER, "why").task
+        assert (moved.state, moved.status, moved.version) == (after, "why", 2)
+        assert (moved.closed_at is not None) == (after == "closed")
+    else:
+        with pytest.raises(RefusedError, match=f"is {before}, and cannot become {after}"):
+            tasks.move(task, after, ADA, LATER)
+
+
+@pytest.mark.proves("TASK-167")
+def test_the_moves_are_these():
+    assert MOVES["closed"] == ("open",)
+    assert MOVES["deferred"] == ("open", "closed")
+    assert "awaiting_input" not in (*MOVES["open"], *MOVES["failed"], *MOVES["blocked"])
+    assert len(STATES) == 7
+
+
+@pytest.mark.proves("TASK-168")
+@given(st.lists(st.sampled_from(["claim", "park", "wake", "end", "stop", "resume"]), max_size=30))
+def test_however_a_run_lives_its_task_can_follow(steps):
+    run, task = a_run(task="tm-abc"), a_task(run=4)
+    for step in steps:
+        try:
+            if step == "claim" and run.state in ("ready", "waiting_human", "running"):
+                run = runs.claim(run, "b/1/1", LATER).run
+            elif step == "park" and run.state == "running":
+                run = runs.park(run, [], []).run
+            elif step == "wake" and run.state in ("waiting_human", "running"):
+                run = runs.release(run).run
+            elif step == "end" and run.state == "running":
+                run = runs.complete(run, {"state": "blocked"}, NOW).run
+            elif step == "stop":
+                run = runs.stop(run, ADA, "enough", NOW).run
+            elif step == "resume":
+                run = runs.resume(run, [], [], ADA).run
+        except GateError:
+            continue
+        if change := tasks.follow(task, run, LATER):
+            task = change.task
+    expected = {
+        "ready": "open", "running": "in_progress", "waiting_human": "awaiting_input",
+        "completed": "blocked", "stuck": "failed",
+    }  # fmt: skip
+    assert task.state == expected[run.state]
+
+
+@pytest.mark.proves("TASK-168")
+def test_what_does_not_change_is_not_told():
+    assert tasks.follow(a_task(run=4), a_run(), NOW) is None
+    assert tasks.follow(a_task(run=5), a_run("failed"), NOW) is None
+
+
+@pytest.mark.proves("TASK-169", "S3-B22")
+def test_where_a_person_brings_a_task_whose_run_they_end_counts():
+    stopped = a_run("stuck", reason="enough", ended_at=NOW)
+    change = tasks.follow(a_task(run=4, state="awaiting_input"), stopped, LATER, "closed")
+    assert (change.task.state, change.task.status) == ("closed", "enough")
+    assert change.events[0].kind == "task.closed"
+
+
+@pytest.mark.proves("TASK-170", "S3-P9", "S3-B3")
+@pytest.mark.parametrize("more", [{"state": "awaiting_input"}, {"state": "in_progress"}, {}])
+def test_what_a_run_works_on_or_waits_with_no_agent_moves(more):
+    task = a_task(run=4, **more)
+    with pytest.raises(AgentRefusedError, match="agents may propose, people decide"):
+        tasks.move(task, "closed", an_agent(), NOW)
+    with pytest.raises(AgentRefusedError):
+        tasks.changed(task, task._replace(title="Another"), an_agent(), NOW)
+    assert tasks.move(task, "closed", a_person("ada", verified=True), NOW)
+    assert tasks.move(task, "closed", an_agent()._replace(verified=True), NOW)
+
+
+@pytest.mark.proves("TASK-170")
+def test_an_agent_moves_what_it_claimed_itself_and_nobody_elses():
+    agent = an_agent("s1")
+    mine = tasks.claim(a_task(), agent, NOW).task
+    assert (mine.state, mine.claimed_by) == ("in_progress", "agent:claude/s1")
+    assert tasks.move(mine, "closed", agent, NOW).task.state == "closed"
+    with pytest.raises(AgentRefusedError):
+        tasks.move(mine, "closed", an_agent("s2"), NOW)
+    assert tasks.move(a_task(), "deferred", agent, NOW)
+
+
+@pytest.mark.proves("TASK-171")
+def test_only_a_ready_task_that_nobody_has_is_claimed():
+    with pytest.raises(RefusedError, match="worked on already: run 4"):
+        tasks.claim(a_task(run=4, state="in_progress"), ADA, NOW)
+    with pytest.raises(RefusedError, match="worked on already: person:bob"):
+        tasks.claim(a_task(state="in_progress", claimed_by="person:bob"), ADA, NOW)
+    with pytest.raises(RefusedError, match="needs tm-x first"):
+        tasks.claim(a_task(needs=("tm-x",), unmet=1), ADA, NOW)
+    with pytest.raises(RefusedError, match="cannot become in_progress"):
+        tasks.claim(a_task(state="closed"), ADA, NOW)
+
+
+@pytest.mark.proves("TASK-172", "S3-B8")
+@pytest.mark.parametrize("state", [one for one in STATES if one != "in_progress"])
+def test_only_who_has_claimed_a_task_asks_for_it(state):
+    with pytest.raises(RefusedError, match="only who has claimed it asks"):
+        tasks.ask_by_hand(a_task(state=state), NOW)
+
+
+@pytest.mark.proves("TASK-172")
+def test_a_claimed_task_waits_and_goes_on():
+    claimed = tasks.claim(a_task(), ADA, NOW).task
+    waiting = tasks.ask_by_hand(claimed, LATER).task
+    assert waiting.state == "awaiting_input"
+    assert tasks.hear_by_hand(waiting, LATER).task.state == "in_progress"
+    assert tasks.hear_by_hand(claimed, LATER) is None
+    with pytest.raises(RefusedError):
+        tasks.ask_by_hand(claimed._replace(run=4), NOW)
+
+
+@pytest.mark.proves("TASK-173", "S3-P1", "S3-B24")
+@pytest.mark.parametrize(
+    ("given", "number"),
+    [("P0", 0), ("p4", 4), ("critical", 0), ("urgent", 0), ("high", 1), ("medium", 2),
+     ("normal", 2), ("low", 3), ("backlog", 4), (3, 3), (" 1 ", 1)],
+)  # fmt: skip
+def test_priorities_are_read_in_every_spelling(given, number):
+    assert tasks.parse_task_priority(given) == number
+
+
+@pytest.mark.proves("TASK-173")
+@pytest.mark.parametrize("given", ["P5", "p", "-1", "", "highest", "p00", 9])
+def test_what_is_no_priority_is_refused(given):
+    with pytest.raises(UsageError):
+        tasks.parse_task_priority(given)
+
+
+@pytest.mark.proves("TASK-174")
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"title": "  "}, "needs a title"),
+        ({"title": "a\nb"}, "one line"),
+        ({"title": "a" * 501}, "one line"),
+        ({"description": "a" * 200_001}, "description is longer"),
+        ({"size": "huge"}, "no size: small, medium, large"),
+        ({"type": "epic"}, "no type: task, bug, chore"),
+        ({"on_timeout": "explode"}, "no on timeout: fail, defer"),
+        ({"priority": 5}, "0 is critical"),
+        ({"needs": tuple(map(str, range(201)))}, "at most 200"),
+    ],
+)
+def test_what_may_not_stand_in_a_task_is_refused(more, words):
+    with pytest.raises(UsageError, match=words):
+        tasks.checked(a_task(**more))
+
+
+@pytest.mark.proves("TASK-174")
+def test_what_was_changed_is_told_by_its_name():
+    change = tasks.changed(a_task(), a_task(title="New", role="docs"), ADA, LATER)
+    assert change.events[0].content["changed"] == ["title", "role"]
+    assert (change.task.version, change.task.updated_at) == (2, LATER)
+    assert tasks.created(a_task(), ADA).events[0].kind == "task.created"
+
+
+@pytest.mark.proves("TASK-175")
+def test_a_circle_is_found_however_long_it_is():
+    needs = {"a": ("b", "c"), "b": (), "c": ("d", "b"), "d": ("a",)}
+    assert tasks.circle("a", needs.__getitem__) == ["a", "c", "d", "a"]
+    assert tasks.circle("b", needs.__getitem__) == []
+    assert tasks.circle("x", lambda _: ("x",)) == ["x", "x"]
+
+
+@pytest.mark.proves("TASK-175")
+def test_a_circle_beside_the_way_ends_the_search():
+    needs = {"a": ("b",), "b": ("c",), "c": ("b",)}
+    assert tasks.circle("a", needs.__getitem__) == []
