@@ -43,14 +43,26 @@ def cli_page() -> str:
         "",
     ]
     for name, about in COMMANDS.items():
-        parser = parser_of(name)
         parts += [f"## gate {name}", "", f"{about[0].upper()}{about[1:]}.", ""]
-        parts += ["| argument | meaning |", "|---|---|"]
-        for action in parser._actions:  # noqa: SLF001 - argparse has no public way to list them
-            if action.dest != "help":
-                parts.append(_row(action.option_strings, action))
-        parts.append("")
+        parts += _arguments(name, parser_of(name))
     return "\n".join(parts)
+
+
+def _arguments(name: str, parser) -> list[str]:  # noqa: ANN001 - of argparse
+    """The arguments of a command, and the commands behind it."""
+    actions = [one for one in parser._actions if one.dest != "help"]  # noqa: SLF001 - argparse has no public way to list them
+    verbs = {
+        verb: inner
+        for one in actions
+        if isinstance(one.choices, dict)
+        for verb, inner in one.choices.items()
+    }
+    rows = [_row(one.option_strings, one) for one in actions if not isinstance(one.choices, dict)]
+    parts = ["| argument | meaning |", "|---|---|", *rows, ""] if rows or not verbs else []
+    for verb, inner in verbs.items():
+        parts += [f"### gate {name} {verb}", "", inner.description, ""]
+        parts += _arguments(f"{name} {verb}", inner)
+    return parts
 
 
 def _row(flags: list[str], action) -> str:  # noqa: ANN001 - argparse's own class is private

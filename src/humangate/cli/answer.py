@@ -34,7 +34,7 @@ _NOT_YET = 11
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("id", help="the whole id, or the number of the run that waits")
+    add("id", help="the whole id, or the task or number of the run that waits")
     add("value", nargs="*", help="yes or no, an option, words, or JSON")
     add("--note", default="", metavar="TEXT", help="said with the answer, for example a reason")
     add("--other", metavar="TEXT", help="choose Other… and say this")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", help="the whole id, or the number of the run that waits")
+    parser.add_argument("id", help="the whole id, or the task or number of the run that waits")
     parser.add_argument("--reason", default="", metavar="TEXT", help="why, for whoever waits")
     parser.add_argument(
         "--failed",

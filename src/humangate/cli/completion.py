@@ -18,24 +18,42 @@ _TAKE_RUNS = (
     *("status", "watch", "logs", "signal", "stop", "kill", "resume", "delete"),
     *("continue", "plan", "diff"),
 )
+_TAKE_TASKS = tuple(
+    f"task {verb}"
+    for verb in (
+        *("show", "tree", "update", "edit", "dep", "claim", "release", "close"),
+        *("reopen", "defer", "tail"),
+    )
+)
+
+_LISTS = {
+    "@ids": "gate inbox --ids",
+    "@runs": "gate list --ids",
+    "@tasks": "gate task list --ids",
+    "@waiting": "gate task list --awaiting --ids",
+}
+"""What stands for the ids of a kind, and the command that lists them."""
 
 _BASH = """_gate() {{
     local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" choices=""
+    local command="${{COMP_WORDS[1]}}" first=2 kind
+    case " {nested} " in *" $command "*)
+        if [ "$COMP_CWORD" -gt 2 ]; then command="$command ${{COMP_WORDS[2]}}" first=3; fi;;
+    esac
     if [ "$COMP_CWORD" -eq 1 ]; then choices="{commands}"
-    else case "${{COMP_WORDS[1]}} $before" in
+    else case "$command $before" in
 {values}
-    *) case "${{COMP_WORDS[1]}}" in
+    *) case "$command" in
 {cases}
     esac;;
     esac; fi
     if [ "$choices" = @files ]; then COMPREPLY=(); return; fi
-    if [ "$COMP_CWORD" -ne 2 ]; then choices="${{choices#@ids }}"; choices="${{choices#@runs }}"; fi
-    case "$choices" in
-    "@ids "*) choices="${{choices/@ids/$(gate inbox --ids 2>/dev/null)}}";;
-    esac
-    case "$choices" in
-    *"@runs "*) choices="${{choices/@runs/$(gate list --ids 2>/dev/null)}}";;
-    esac
+    while [[ "$choices" == @* ]]; do
+        kind="${{choices%% *}}" choices="${{choices#@* }}"
+        if [ "$COMP_CWORD" -eq "$first" ]; then case "$kind" in
+{lists}
+        esac; fi
+    done
     COMPREPLY=($(compgen -W "$choices" -- "$word"))
 }}
 complete -o default -F _gate gate
@@ -56,15 +74,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    words = {name: _words(name) for name in COMMANDS}
+    words: dict[str, Words] = {}
+    for name in COMMANDS:
+        words |= _all_words(name, parser_of(name))
     print(_fish(words) if args.shell == "fish" else _bash(words, args.shell), end="")
     return 0
 
 
-def _words(name: str) -> Words:
+def _all_words(name: str, parser: argparse.ArgumentParser) -> dict[str, Words]:
+    """Of a command, and of those that stand behind it: `task`, `task create` …"""
+    found = {name: _words(parser)}
+    for action in parser._actions:  # noqa: SLF001 - argparse has no public way to list them
+        if isinstance(action.choices, dict):
+            for verb, inner in action.choices.items():
+                found |= _all_words(f"{name} {verb}", inner)
+    return found
+
+
+def _words(parser: argparse.ArgumentParser) -> Words:
     plain: list[str] = []
     values: dict[str, list[str]] = {}
-    for action in parser_of(name)._actions:  # noqa: SLF001 - argparse has no public way to list them
+    for action in parser._actions:  # noqa: SLF001 - argparse has no public way to list them
         flags = [flag for flag in action.option_strings if flag.startswith("--")]
         choices = list(map(str, action.choices or ()))
         plain += flags or choices
@@ -80,25 +110,39 @@ def _bash(words: dict[str, Words], shell: str) -> str:
         for flag, choices in known.values.items()
     )
     cases = "\n".join(
-        f'    {name}) choices="{_placeholder(name)}{" ".join(known.plain)}";;'
+        f'    "{name}") choices="{_placeholder(name)}{" ".join(known.plain)}";;'
         for name, known in words.items()
     )
-    script = _BASH.format(commands=" ".join(COMMANDS), values=values, cases=cases)
+    lists = "\n".join(
+        f'        {kind}) choices="$({command} 2>/dev/null) $choices";;'
+        for kind, command in _LISTS.items()
+    )
+    nested = " ".join(dict.fromkeys(name.split()[0] for name in words if " " in name))
+    commands = " ".join(COMMANDS)
+    script = _BASH.format(commands=commands, nested=nested, values=values, cases=cases, lists=lists)
     load = "autoload -Uz compinit bashcompinit && compinit && bashcompinit\n"
     return load + script if shell == "zsh" else script
 
 
 def _placeholder(name: str) -> str:
-    kinds = (("@ids ", _TAKE_IDS), ("@runs ", _TAKE_RUNS))
-    return "".join(placeholder for placeholder, names in kinds if name in names)
+    return "".join(f"{kind} " for kind in _kinds(name))
+
+
+def _kinds(name: str) -> list[str]:
+    """The kinds of ids that a command takes."""
+    kinds = (("@ids", _TAKE_IDS), ("@runs", _TAKE_RUNS), ("@tasks", _TAKE_TASKS))
+    return [
+        *(kind for kind, names in kinds if name in names),
+        *(["@waiting"] if name == "respond" else []),
+    ]
 
 
 def _fish(words: dict[str, Words]) -> str:
     lines = ["complete -c gate -f"]
     for name, about in COMMANDS.items():
         lines.append(f"complete -c gate -n __fish_use_subcommand -a {name} -d {about!r}")
-        seen = f"complete -c gate -n '__fish_seen_subcommand_from {name}'"
-        known = words[name]
+    for name, known in words.items():
+        seen = f"complete -c gate -n '{_seen(name, words)}'"
         for word in known.plain:
             if not word.startswith("--"):
                 lines.append(f"{seen} -a {word}")
@@ -108,8 +152,13 @@ def _fish(words: dict[str, Words]) -> str:
                 lines.append(f"{seen} -l {word[2:]} -x -a '{' '.join(choices)}'")
             else:
                 lines.append(f"{seen} -l {word[2:]} -r -F")
-        if name in _TAKE_IDS:
-            lines.append(f"{seen} -a '(gate inbox --ids 2>/dev/null)'")
-        if name in _TAKE_RUNS:
-            lines.append(f"{seen} -a '(gate list --ids 2>/dev/null)'")
+        lines += [f"{seen} -a '({_LISTS[kind]} 2>/dev/null)'" for kind in _kinds(name)]
     return "\n".join(lines) + "\n"
+
+
+def _seen(name: str, words: dict[str, Words]) -> str:
+    """When the words behind a command are due, as fish is asked."""
+    conditions = [f"__fish_seen_subcommand_from {word}" for word in name.split()]
+    if verbs := [other.split()[1] for other in words if other.startswith(f"{name} ")]:
+        conditions.append(f"not __fish_seen_subcommand_from {' '.join(verbs)}")
+    return "; and ".join(conditions)

@@ -20,15 +20,22 @@ if TYPE_CHECKING:
     from humangate.doors.store import Store
 
 
-def in_editor(store: Store, caller: Caller, ask: Ask, start: str = "", proposed: str = "") -> Any:
+def in_editor(
+    store: Store, caller: Caller, ask: Ask, start: str = "", proposed: str = "", title: str = ""
+) -> Any:
     """What was written, kept as a draft until it is recorded; None when nothing was.
 
     What was `proposed` stands there where the person has nothing yet; left so, it is no draft.
+    With the `title` of a task it is a response to that one.
     """
     # A line that no agent can foresee, and so none can draw a second time.
-    line = f"## Your answer: write below this line {os.urandom(4).hex()}; nothing above it counts"
+    mark = os.urandom(4).hex()
+    line = f"## Your answer: write below this line {mark}; nothing above it counts"
+    if title:
+        line = f"## Your Response (write below this line) {mark}; nothing above it counts"
+    above = _response_template(ask, title) if title else _template(ask)
     begun = start or answering.draft(store, ask.id, caller) or proposed
-    written, code = edited(f"{_template(ask)}\n{line}\n{begun}\n")
+    written, code = edited(f"{above}\n{line}\n{begun}\n")
     above, drawn, below = written.partition(line)
     answer = below.strip() if drawn else above.strip()
     if answer and answer != proposed:
@@ -46,15 +53,24 @@ def in_editor(store: Store, caller: Caller, ask: Ask, start: str = "", proposed:
     return meaning(ask, answer.splitlines() if several else [answer])
 
 
+def _response_template(ask: Ask, title: str) -> str:
+    head = [f"# Response to: {title}", "", "## Question", ask.question.prompt, ""]
+    return inert("\n".join([*head, *_around(ask)]))
+
+
 def _template(ask: Ask) -> str:
+    head = [f"# {ask.id}: {ask.question.kind}", "", ask.question.prompt, ""]
+    return inert("\n".join([*head, *_around(ask)]))
+
+
+def _around(ask: Ask) -> list[str]:
     question = ask.question
-    parts = [f"# {ask.id}: {question.kind}", "", question.prompt, ""]
-    parts += [f"- {option}" for option in question.options]
+    parts = [f"- {option}" for option in question.options]
     for title, content in (("Context", question.context), ("Schema", question.schema)):
         if content is not None:
             text = content if isinstance(content, str) else json.dumps(content, indent=2)
             parts += ["", f"## {title}", text, ""]
-    return inert("\n".join(parts))
+    return parts
 
 
 def edited(text: str) -> tuple[str, int]:

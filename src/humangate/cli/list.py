@@ -1,4 +1,7 @@
-"""List runs, the newest first, and what they wait for."""
+"""List runs, the newest first, and what they wait for.
+
+With --awaiting, list the tasks that wait for an answer: gate task list --awaiting.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from humangate import wiring
 from humangate.cli import runs_screen
 from humangate.cli.screen import print_json
 from humangate.cli.values import positive
+from humangate.errors import UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -16,12 +20,15 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--active", action="store_true", help="only those that have not ended")
+    add("--awaiting", action="store_true", help="the tasks that wait for your answer, not runs")
     add("--limit", type=positive, default=50, metavar="N", help="how many at most (50)")
     add("--ids", action="store_true", help="print numbers only")
     add("--json", action="store_true", help="print a JSON list (docs/json.md)")
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.awaiting:
+        return _awaiting(args)
     store = wiring.open_store()
     runs = store.runs.newest(args.limit + 1, active=args.active)
     more, runs = len(runs) > args.limit, runs[: args.limit]
@@ -38,3 +45,13 @@ def run(args: argparse.Namespace) -> int:
         if more:
             print(f"… and more: gate list --limit {args.limit * 4}")
     return 0
+
+
+def _awaiting(args: argparse.Namespace) -> int:
+    if args.active:
+        raise UsageError("--awaiting lists tasks, --active lists runs: choose one")
+    # Imported here: runs are listed without all that is known of tasks.
+    from humangate.cli.task_looking import list_
+
+    args.which, args.project, args.everywhere = "awaiting", None, False
+    return list_(args)

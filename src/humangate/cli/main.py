@@ -22,6 +22,8 @@ COMMANDS = {
     "wait": "wait for an ask that was opened before",
     "cancel": "withdraw an ask",
     "history": "list settled asks",
+    "respond": "answer a task that waits for you",
+    "task": "the backlog: create, list, show, tree, update, close, import …",
     "run": "run a flow: agents work, people are asked, nothing is lost",
     "list": "list runs, and what they wait for",
     "status": "how far one run is, and what it needs",
@@ -69,7 +71,7 @@ _ELSEWHERE = {
 }
 
 # Where options may stand among the words; it takes longer to parse.
-_ANY_ORDER = ("run",)
+_ANY_ORDER = ("run", "respond")
 
 _INTERRUPTED = 130
 

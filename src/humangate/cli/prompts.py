@@ -22,7 +22,7 @@ from humangate.service import answering
 from humangate.terminal.asks import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from humangate.domain.asks import Ask
     from humangate.domain.calls import Call
@@ -37,18 +37,25 @@ class NotYet(Exception):  # noqa: N818 - leaving is no error
 
 
 def prompt_for(
-    store: Store, caller: Caller, ask: Ask, above: Sequence[str] = (), proposed: Any = None
+    store: Store,
+    caller: Caller,
+    ask: Ask,
+    above: Sequence[str] = (),
+    proposed: Any = None,
+    *,
+    leave: str = "",
+    tell: Callable[[Store, Ask], None] | None = None,
 ) -> bool:
     """Show an ask and prompt until it is answered; False when the person left it for later.
 
     The lines `above` stand between the ask and the prompt. A form begins with what was `proposed`,
-    unless the person has a draft. Ctrl+C and Ctrl+D go on as KeyboardInterrupt: the person wants to
-    stop altogether.
+    unless the person has a draft. Ctrl+C, Ctrl+D and the word `leave`, if there is one, go on as
+    KeyboardInterrupt: the person wants to stop altogether. `tell` says that it is recorded.
     """
     print("\n".join([*ask_lines(store, ask), "", *above]))
     while True:
         try:
-            given = _prompt(store, caller, ask, proposed)
+            given = _prompt(store, caller, ask, proposed, leave)
             _, after = answering.answer(store, ask.id, caller, given)
         except NotYet:
             print(f"Not answered; {ask.id} is still waiting.")
@@ -69,34 +76,41 @@ def prompt_for(
         except GateError as error:
             print(f"Refused: {inert(str(error))}")
             return False
-        print(recorded(after))
+        (tell or _tell)(store, after)
         if given.scope:
             print("Not asked again: gate grants lists and revokes it.")
-        tell_if_left(store, after)
         _forget_what_was_typed_ahead()
         return True
 
 
-def _prompt(store: Store, caller: Caller, ask: Ask, proposed: Any) -> Given:
+def _tell(store: Store, ask: Ask) -> None:
+    print(recorded(ask))
+    tell_if_left(store, ask)
+
+
+def _prompt(store: Store, caller: Caller, ask: Ask, proposed: Any, leave: str) -> Given:
     if ask.question.answered_as == "approval":
-        return _approval(store, caller, ask)
+        return _approval(store, caller, ask, leave)
     if ask.question.secret:
         return _secret()
     if ask.question.answered_as == "choice":
-        return Given(_choice(store, caller, ask))
+        return Given(_choice(store, caller, ask, leave))
     if ask.question.answered_as == "form":
         return Given(_form(store, caller, ask, proposed))
-    return Given(_line(store, caller, ask, "Your answer"))
+    return Given(_line(store, caller, ask, "Your answer", leave))
 
 
-def _approval(store: Store, caller: Caller, ask: Ask) -> Given:
+def _approval(store: Store, caller: Caller, ask: Ask, leave: str) -> Given:
     # No draft is filled in here: a decision is typed each time.
     _forget_what_was_typed_ahead()
     if ask.question.call:
         print("Also: edit; or yes for session, task, branch, hour or a number of times.")
-    word = input("yes or no (Enter: not yet): ").strip()
+    stops = f"; {leave}: stop" if leave else ""
+    word = input(f"yes or no (Enter: not yet{stops}): ").strip()
     if not word:
         raise NotYet
+    if word == leave:
+        raise KeyboardInterrupt
     if ask.question.call and word.lower() == "edit":
         return Given(_edited(ask.question.call))
     yes, _, reach = word.partition(" for ")
@@ -137,10 +151,10 @@ def _secret() -> Given:
     return Given(value)
 
 
-def _choice(store: Store, caller: Caller, ask: Ask) -> Any:
+def _choice(store: Store, caller: Caller, ask: Ask, leave: str) -> Any:
     question = ask.question
     hint = "numbers or names, with commas" if question.multiple else "a number or a name"
-    typed = _line(store, caller, ask, f"Your choice, {hint}")
+    typed = _line(store, caller, ask, f"Your choice, {hint}", leave)
     several = question.multiple and typed not in question.options
     words = [word.strip() for word in typed.split(",")] if several else [typed.strip()]
     chosen = [_option(ask, word) for word in words]
@@ -251,14 +265,18 @@ def _as_json(typed: str, field: dict[str, Any]) -> Any:
         return typed
 
 
-def _line(store: Store, caller: Caller, ask: Ask, label: str) -> str:
+def _line(store: Store, caller: Caller, ask: Ask, label: str, leave: str) -> str:
     """One line; Enter on an empty one means not yet, and drops the draft that was there."""
-    filled = bool(answering.draft(store, ask.id, caller))
-    ways = "Enter sends it; empty: not yet" if filled else "Enter: not yet"
+    draft = answering.draft(store, ask.id, caller)
+    ways = "Enter sends it; empty: not yet" if draft else "Enter: not yet"
+    stops = f"; {leave}: stop" if leave else ""
     _forget_what_was_typed_ahead()
-    typed = _typed(store, caller, ask, f"{label} ({ways}): ")
+    typed = _typed(store, caller, ask, f"{label} ({ways}{stops}): ")
     if not typed.strip():
         raise NotYet
+    if typed.strip() == leave:
+        answering.save_draft(store, ask.id, caller, draft)
+        raise KeyboardInterrupt
     return typed
 
 

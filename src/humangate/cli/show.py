@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", help="the id, the beginning of it, or the number of a run")
+    parser.add_argument("id", help="the id or its beginning, a task, or the number of a run")
     parser.add_argument("--call", metavar="N", help="show this call of a run instead: 3, or 4.1.2")
     parser.add_argument("--calls", action="store_true", help="show all calls of a run instead")
     parser.add_argument("--all", action="store_true", help="show long texts whole")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from humangate.domain.logins import Token
     from humangate.domain.runs import FlowCall, Run, Turn
     from humangate.domain.sittings import Sitting
+    from humangate.domain.tasks import Task
 
 
 def ask_document(ask: Ask) -> dict[str, Any]:
@@ -107,3 +108,12 @@ def call_document(call: FlowCall) -> dict[str, Any]:
 def turn_document(turn: Turn) -> dict[str, Any]:
     document = turn._asdict()
     return document | {name: iso(document[name]) for name in ("started_at", "ended_at")}
+
+
+def task_document(task: Task) -> dict[str, Any]:
+    """A task; what an imported backlog said beyond its fields stands in `more`."""
+    document = task._asdict()
+    del document["version"]
+    times = ("created_at", "updated_at", "answered_at", "closed_at")
+    plain = {"needs": list(task.needs), "more": dict(task.more), "ready": task.ready}
+    return document | plain | {name: iso(document[name]) for name in times}

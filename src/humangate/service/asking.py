@@ -24,6 +24,7 @@ from humangate.domain.deadlines import Escalation
 from humangate.domain.digests import token_digest
 from humangate.domain.display import inert_line, plain, storable
 from humangate.domain.forms import has_hidden
+from humangate.domain.owners import task_of
 from humangate.domain.requirements import ANYBODY, make_requirement
 from humangate.domain.sittings import Terms
 from humangate.doors.results import Done
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 MOST_DIGITS = 18
 """Of the number of a run, as somebody may type it."""
+_TASK = "tm-"
 
 
 class Request(NamedTuple):
@@ -101,6 +103,8 @@ def ask(store: Store, request: Request, origin: Origin, caller: Caller, key: str
     if request.confidence is not None and not 0 <= request.confidence <= 1:
         raise UsageError("confidence is a number from 0 to 1")
     origin = Origin(*map(storable, origin))
+    if task := task_of(origin.owner):
+        origin = origin._replace(task=task)
     now = store.now()
     token = os.urandom(32).hex() if question.secret or has_hidden(question.schema) else ""
     new = Ask(
@@ -123,6 +127,8 @@ def ask(store: Store, request: Request, origin: Origin, caller: Caller, key: str
         ),
     )
     while True:
+        if task and (same := _asked_by_hand(store, new)):
+            return Opened(same, "", attached=True)
         new = new._replace(id=make_id(id_length(store.asks.count()), os.urandom(16)))
         result = store.asks.open(opened(new, caller.actor), key)
         if isinstance(result, Done):
@@ -133,6 +139,23 @@ def ask(store: Store, request: Request, origin: Origin, caller: Caller, key: str
             )
         if result.current:
             return Opened(result.current, "", attached=True)
+
+
+def _asked_by_hand(store: Store, new: Ask) -> Ask | None:
+    """What whoever claimed a task has asked with these words; RefusedError: they may not ask now."""
+    # Imported here: asking is what everybody does, and tasks are for some.
+    from humangate.domain.tasks import ask_by_hand
+
+    task = store.tasks.get(new.origin.task)
+    if task is None:
+        raise NotFoundError(f"there is no task {new.origin.task}: gate task list shows them")
+    waiting = [ask for ask in store.asks.of_task(task.id) if ask.pending]
+    if waiting and waiting[0].digest == new.digest:
+        return waiting[0]
+    if waiting:
+        raise RefusedError(f"{task.id} waits for an answer already: {waiting[0].id}")
+    ask_by_hand(task, new.opened_at)
+    return None
 
 
 def _must_be_words(request: Request) -> None:
@@ -192,7 +215,9 @@ def get(store: Store, ask_id: str) -> Ask:
 
 
 def find(store: Store, named: str) -> Ask:
-    """The ask of exactly this id, or the only pending one of the run with this number."""
+    """The ask of exactly this id, or the only pending one of a task, or of the run of this number."""
+    if named.lower().startswith(_TASK):
+        return _ask_of_task(store, named.lower())
     run_id = _run_number(store, named)
     return get(store, named) if run_id is None else only_ask(store, run_id)
 
@@ -204,9 +229,26 @@ def only_ask(store: Store, run_id: int) -> Ask:
     asks = store.asks.pending_of_run(run_id)
     if not asks:
         raise NotFoundError(f"run {run_id} waits for nobody: gate status {run_id}")
+    return _only(asks, f"run {run_id}")
+
+
+def _ask_of_task(store: Store, task_id: str) -> Ask:
+    """The one ask that a task waits for."""
+    task = store.tasks.get(task_id)
+    if task is None:
+        raise NotFoundError(f"there is no task {task_id}: gate task list shows them")
+    asks = [ask for ask in store.asks.of_task(task_id) if ask.pending]
+    if not asks:
+        raise NotFoundError(
+            f"{task_id} waits for nobody (state: {task.state}): gate task show {task_id}"
+        )
+    return _only(asks, task_id)
+
+
+def _only(asks: list[Ask], who: str) -> Ask:
     if len(asks) > 1:
         names = ", ".join(f"{ask.id} ({inert_line(ask.question.prompt, 40)})" for ask in asks)
-        raise UsageError(f"run {run_id} waits for several answers: name one of {names}")
+        raise UsageError(f"{who} waits for several answers: name one of {names}")
     return asks[0]
 
 
@@ -219,7 +261,12 @@ def _run_number(store: Store, named: str) -> int | None:
 
 
 def look_up(store: Store, abbreviation: str) -> Ask:
-    """The ask whose id begins like this, or the only pending one of a run; for reading only."""
+    """The ask whose id begins like this, or the only pending one of a task or run; to read only."""
+    if (name := abbreviation.lower()).startswith(_TASK):
+        tasks = store.tasks.matching(name, 6)
+        if name not in tasks and len(tasks) > 1:
+            raise UsageError(f"{name!r} may be {', '.join(tasks[:5])} …: write one of them")
+        return _ask_of_task(store, tasks[0] if len(tasks) == 1 else name)
     if (run_id := _run_number(store, abbreviation)) is not None:
         return only_ask(store, run_id)
     ids = _beginning(store, abbreviation.lower())

@@ -39,7 +39,7 @@ def ask_lines(
     if ask.confidence is not None:
         head += f", the asker is {ask.confidence:.0%} sure"
     lines = [paint(head, "bold"), *_where(ask, width, paint), "", *frame(question.prompt, width)]
-    lines += _options(ask, width) + _fields(ask, width) + _call(ask, width, paint)
+    lines += answer_lines(ask, width) + _call(ask, width, paint)
     lines += _session(store, ask, width, paint, most)
     if question.context is not None:
         context = question.context
@@ -96,6 +96,11 @@ def _session(store: Store, ask: Ask, width: int, paint: Paint, most: int | None)
         f"  {inert_line(f'{one.number}. {sittings.stay(one, store.now())}', max(20, width - 2))}"
         for one in stays
     ]
+
+
+def answer_lines(ask: Ask, width: int) -> list[str]:
+    """What fits as an answer: the options, or the fields of a form."""
+    return _options(ask, width) + _fields(ask, width)
 
 
 def _options(ask: Ask, width: int) -> list[str]:

@@ -1,0 +1,153 @@
+"""Looking at tasks: gate task list, show, tree and next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from humangate import wiring
+from humangate.cli import tasks_screen
+from humangate.cli.screen import coloured, columns, print_json
+from humangate.domain.asks import iso
+from humangate.domain.display import inert_line
+from humangate.domain.documents import answer_document, task_document
+from humangate.errors import NotFoundError
+from humangate.service import backlog
+from humangate.service.sweeping import sweep
+from humangate.terminal import task_tree, tasks as terminal
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humangate.domain.tasks import Task
+    from humangate.doors.store import Store
+
+_ALL = 1_000_000_000
+_NONE = {
+    "unfinished": "No task is open",
+    "all": "There are no tasks",
+    "ready": "No task is ready",
+    "awaiting": "No task waits for an answer",
+}
+_NEXT = {
+    "unfinished": "One is made with: gate task create TITLE",
+    "all": "One is made with: gate task create TITLE",
+    "ready": "What the others wait for: gate task list",
+    "awaiting": "All that is to be done: gate task list",
+}
+
+
+def list_(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    sweep(store)
+    projects = (
+        store.tasks.projects()
+        if args.everywhere
+        else [tasks_screen.project_of(store, args.project)]
+    )
+    pages = {one: store.tasks.page(one, args.which, args.limit + 1) for one in projects}
+    shown = {one: tasks[: args.limit] for one, tasks in pages.items() if tasks}
+    if args.json:
+        print_json([document(store, task) for tasks in shown.values() for task in tasks])
+        return 0
+    if args.ids:
+        for tasks in shown.values():
+            print("\n".join(task.id for task in tasks))
+        return 0
+    if not shown:
+        where = "anywhere" if args.everywhere else f"in {inert_line(projects[0])}"
+        print(f"{_NONE[args.which]} {where}.\n{_NEXT[args.which]}")
+        return 0
+    if args.which == "awaiting":
+        print(f"{coloured(terminal.AWAITING, 'bold')}\n")
+    for number, (project, tasks) in enumerate(shown.items()):
+        if args.everywhere:
+            print("\n" * bool(number) + coloured(inert_line(project, columns()), "bold"))
+        print("\n".join(tasks_screen.lines(store, tasks)))
+        if len(pages[project]) > args.limit:
+            print(f"… and more: --limit {args.limit * 4}")
+    first = next((task for tasks in shown.values() for task in tasks if _awaits(task)), None)
+    if first:
+        print(f"\nAnswer: gate respond {first.id}   One by one: gate respond --all")
+    return 0
+
+
+def _awaits(task: Task) -> bool:
+    return task.state == "awaiting_input"
+
+
+def show_(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    sweep(store)
+    task = backlog.look_up(store, args.id)
+    if args.json:
+        print_json(_whole_document(store, task))
+        return 0
+    print("\n".join(terminal.show_lines(store, task, store.now(), columns(), coloured)))
+    if _awaits(task):
+        print(f"\nAnswer: gate respond {task.id}")
+    return 0
+
+
+def tree_(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    sweep(store)
+    root = backlog.look_up(store, args.id) if args.id else None
+    project = root.project if root else tasks_screen.project_of(store, args.project)
+    tasks = store.tasks.page(project, "all", _ALL)
+    found = task_tree.branches(tasks, root.id if root else "", closed=args.all)
+    if args.json:
+        print_json([document(store, one.task) | {"depth": one.depth} for one in found])
+    elif not found:
+        which = "all" if args.all else "unfinished"
+        print(f"{_NONE[which]} in {inert_line(project)}.\n{_NEXT[which]}")
+    else:
+        print("\n".join(task_tree.tree_lines(store, found, columns())))
+    return 0
+
+
+def next_(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    project = tasks_screen.project_of(store, args.project)
+    task = store.tasks.next(project)
+    if task is None:
+        raise NotFoundError(
+            f"no task in {project} is ready to be taken up: gate task list says what they wait for"
+        )
+    if args.json:
+        print_json(document(store, task))
+    else:
+        print("\n".join(tasks_screen.lines(store, [task])))
+    return 0
+
+
+def document(store: Store, task: Task) -> dict[str, Any]:
+    """A task as JSON, with the questions that it waits for."""
+    asked = [
+        {
+            "ask": ask.id,
+            "question": ask.question.prompt,
+            "context": ask.question.context,
+            "asked_at": iso(ask.opened_at),
+        }
+        for ask in terminal.pending_asks(store, task)
+    ]
+    return task_document(task) | {"questions": asked}
+
+
+def _whole_document(store: Store, task: Task) -> dict[str, Any]:
+    history = [
+        exchange._asdict()
+        | {
+            "asked_at": iso(exchange.asked_at),
+            "answered_at": iso(exchange.answered_at),
+            "answers": [answer_document(one) for one in store.asks.answers(exchange.ask_id)],
+        }
+        for exchange in backlog.history(store, task)
+    ]
+    return document(store, task) | {
+        "history": history,
+        "runs": [run.id for run in store.runs.of_task(task.id)],
+        "waits_for": [one.id for one in backlog.waiting_for(store, task)],
+        "needed_by": [one.id for one in store.tasks.needing(task.id)],
+        "parts": [one.id for one in store.tasks.beneath(task.id)],
+    }

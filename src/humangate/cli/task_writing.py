@@ -1,0 +1,150 @@
+"""Writing tasks: gate task create, update, edit and dep."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from humangate import wiring
+from humangate.cli.identity import caller, read_text
+from humangate.cli.tasks_screen import project_of, tell
+from humangate.domain.deadlines import parse_duration
+from humangate.domain.documents import task_document
+from humangate.domain.task_forms import blank, changes, form, title_and_description
+from humangate.errors import GateError, RefusedError, UsageError
+from humangate.service import backlog
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humangate.domain.principals import Caller
+    from humangate.domain.tasks import Task
+    from humangate.doors.store import Store
+
+_FIELDS = (
+    *("title", "description", "role", "priority", "size", "type", "parent", "test_command"),
+    *("status", "on_timeout"),
+)
+
+
+def create_(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    who = caller(store, args)
+    project, fields = project_of(store, args.project), _given(args) | {"needs": args.dep}
+    if args.parent and args.project is None:
+        # Where an agent makes parts of a task, they belong to the project of that one.
+        project = backlog.get(store, args.parent).project
+    if args.title is None:
+        task = _created_in_editor(store, project, who, fields)
+    else:
+        task = backlog.create(store, project, who, fields)
+    tell(task, "Created", as_json=args.json)
+    return 0
+
+
+def _created_in_editor(store: Store, project: str, who: Caller, fields: dict[str, Any]) -> Task:
+    # Imported here and below: most tasks are written on the command line.
+    from humangate.cli.editing import edited
+    from humangate.cli.prompts import can_prompt
+
+    if not can_prompt():
+        raise UsageError("say what is to be done: gate task create TITLE (no terminal is here)")
+    text, code = edited(f"{fields.get('description', '')}{blank()}")
+    title, description = title_and_description(text)
+    if not title:
+        raise UsageError("nothing was written, so no task was made")
+    try:
+        _must_have_ended_well(code)
+        return backlog.create(
+            store, project, who, {**fields, "title": title, "description": description}
+        )
+    except GateError as error:
+        raise _kept(store, "new-task", text, error) from None
+
+
+def update_(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    who = caller(store, args)
+    fields = _given(args)
+    if not fields:
+        raise UsageError("say what is to be changed: gate task update --help lists the fields")
+    tell(backlog.update(store, args.id, who, fields), "Updated", as_json=args.json)
+    return 0
+
+
+def edit_(args: argparse.Namespace) -> int:
+    from humangate.cli.editing import edited
+
+    store = wiring.open_store()
+    who = caller(store, args)
+    task = backlog.get(store, args.id)
+    text, code = edited(form(task))
+    if text.strip() == form(task).strip():
+        return _nothing_changed(task, as_json=args.json)
+    try:
+        _must_have_ended_well(code)
+        fields = changes(task, text)
+        _must_be_as_shown(store, task, fields)
+        if not fields:
+            return _nothing_changed(task, as_json=args.json)
+        after = backlog.update(store, task.id, who, fields)
+    except GateError as error:
+        raise _kept(store, task.id, text, error) from None
+    tell(after, "Updated", as_json=args.json)
+    return 0
+
+
+def _nothing_changed(task: Task, *, as_json: bool) -> int:
+    from humangate.cli.screen import print_json
+
+    if as_json:
+        print_json(task_document(task))
+    else:
+        print(f"Nothing was changed in {task.id}.")
+    return 0
+
+
+def _must_have_ended_well(code: int) -> None:
+    if code:
+        raise UsageError(f"the editor ended with exit code {code}")
+
+
+def _must_be_as_shown(store: Store, task: Task, fields: dict[str, Any]) -> None:
+    now = backlog.get(store, task.id)
+    for name in fields:
+        if getattr(now, name) != getattr(task, name):
+            raise RefusedError(f"somebody has changed the {name} of {task.id} meanwhile")
+
+
+def _kept(store: Store, name: str, text: str, error: GateError) -> GateError:
+    """The error, and where what somebody wrote is kept (law 6)."""
+    import tempfile
+
+    folder = os.path.dirname(os.path.abspath(store.path))
+    descriptor, path = tempfile.mkstemp(prefix=f"{name}-", suffix=".md", dir=folder)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    return type(error)(f"{error}. Nothing was changed; what you wrote is kept in {path}")
+
+
+def dep_(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    change = backlog.free if args.remove else backlog.depend
+    task = change(store, args.id, caller(store, args), args.needed)
+    if args.json:
+        tell(task, "", as_json=True)
+    else:
+        print(f"✓ {task.id} needs {', '.join(task.needs) or 'no other task'}")
+    return 0
+
+
+def _given(args: argparse.Namespace) -> dict[str, Any]:
+    """The fields that were named on the command line."""
+    if args.description is not None and args.file:
+        raise UsageError("give the description or a file with it, not both")
+    fields = {name: value for name in _FIELDS if (value := getattr(args, name, None)) is not None}
+    if args.file:
+        fields["description"] = read_text(args.file).rstrip("\n")
+    if args.answer_within is not None:
+        fields["answer_within_seconds"] = parse_duration(args.answer_within)
+    return fields
