@@ -50,7 +50,7 @@ def test_work_begins_from_the_base_that_is_named(project, workspace):
     place = begin(workspace, project, base="release")
     assert place.base == tip
     assert files(place.folder)["a.txt"] == b"released\n"
-    assert "were left out" in place.remarks[0]
+    assert place.remarks == ("Changes to 1 file are not committed and were left out.",)
     assert begin(workspace, project, run_id=2, base=tip[:12]).base == tip
     for unknown in ("nowhere", "--all"):
         with pytest.raises(UsageError, match=f"no branch or commit {unknown}"):

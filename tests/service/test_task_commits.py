@@ -39,7 +39,8 @@ def test_everything_that_is_not_ignored_becomes_one_commit(project, workspace):
     made = workspace.commit(place, "Add login\n\nIt was easy: ü.", "7:3:1")
     assert made == git(project, "rev-parse", "task/tm-abc") == git(folder, "rev-parse", "HEAD")
     assert git(project, "rev-parse", f"{made}^") == place.base
-    assert git(folder, "status", "--porcelain") == "" == git(folder, "diff-files")
+    # In this order: `git status` would have refreshed the index for the other.
+    assert git(folder, "diff-files") == "" == git(folder, "status", "--porcelain")
     assert git(project, "show", f"{made}:a.txt") == "changed again"
     listed = git(project, "ls-tree", "-rz", "--name-only", made).split("\0")
     assert sorted(listed[:-1]) == sorted([".gitignore", "a.txt", ODD.replace("\udcff", "\ufffd")])

@@ -51,9 +51,9 @@ def test_what_somebody_has_brought_there_is_not_brought_again(project, workspace
     git(project, "merge", "-q", "--squash", done.branch)
     git(project, "commit", "-qm", "by hand")
     git(project, "branch", "-f", "main")
-    assert workspace.merge(done, "main", "Own", "key", squash=True) == git(
-        project, "rev-parse", "main"
-    )
+    there = git(project, "rev-parse", "main")
+    assert workspace.merge(done, "main", "Own", "key", squash=True) == there
+    assert git(project, "rev-parse", "main") == there
 
 
 @pytest.mark.proves("TASK-9", "TASK-4")

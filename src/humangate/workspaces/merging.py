@@ -61,6 +61,7 @@ def merge(repository: Repository, ours: str, theirs: str) -> Merged:
         raise UsageError("Branches of tasks need git 2.38 or newer: install that.")
     if code not in (0, 1) or not output:
         repository.run(*words)
+    # What follows the last zero is advice.
     tree, *rest = (os.fsdecode(field) for field in output.split(b"\0")[:-1])
     return Merged(tree, _in_conflict(rest) if code else [])
 
@@ -70,9 +71,6 @@ def _in_conflict(fields: list[str]) -> list[str]:
     rest = iter(fields)
     files = list(iter(lambda: next(rest, ""), ""))
     for number in rest:
-        # What follows the last message is advice.
-        if not number.isdecimal():
-            break
         paths, kind, _ = list(islice(rest, int(number))), next(rest, ""), next(rest, "")
         files += paths if kind.startswith("CONFLICT") else []
     return list(dict.fromkeys(files))

@@ -62,9 +62,7 @@ class GitWorkspace:
         onto: Sequence[str] = (),
         markers: bool = False,
     ) -> Place:
-        wish = _Wish(
-            with_changes, snapshot, branch or f"gate/run-{run_id}", base, onto, markers=markers
-        )
+        wish = _Wish(with_changes, snapshot, branch, base, onto, markers)
         project = os.path.realpath(project)
         path = self._record(run_id)
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
@@ -98,9 +96,10 @@ class GitWorkspace:
         inner = os.path.relpath(project, top)
         left_out = os.path.normpath(os.path.join(inner, ".agents"))
         begin, merged = _begin(source, left_out, wish)
-        branch = _free_branch(source, wish.branch)
-        if branch != wish.branch:
-            merged.remarks.append(f"The branch {wish.branch} was there before: this is {branch}.")
+        wanted = wish.branch or f"gate/run-{run_id}"
+        branch = _free_branch(source, wanted)
+        if branch != wanted:
+            merged.remarks.append(f"The branch {wanted} was there before: this is {branch}.")
         name = "".join(sign if sign.isprintable() else "-" for sign in os.path.basename(top))
         root = os.path.join(self._folder, f"run-{run_id}", name or "root")
         common = source.line("rev-parse", "--path-format=absolute", "--git-common-dir")
@@ -120,6 +119,9 @@ class GitWorkspace:
         return "\n".join(
             part for part in (told, provisions.run_setup(project, place.folder)) if part
         )
+
+    def check(self, place: Place, command: str, key: str, limit_seconds: float) -> str:
+        return provisions.check(command, place.folder, key, limit_seconds)
 
     def snapshot(self, place: Place, run_id: int, path: str) -> str:
         if not place.branch:
@@ -232,7 +234,8 @@ def _begin(source: Repository, left_out: str, wish: _Wish) -> tuple[Start, Stack
         return begin, merged
     if not wish.with_changes:
         left = f"Changes to {removing.files(len(changed))} are not committed and were left out"
-        merged.remarks.append(f"{left}; --with-changes takes them.")
+        # Only `gate run` can be told to take them.
+        merged.remarks.append(f"{left}." if wish.branch else f"{left}; --with-changes takes them.")
         return begin, merged
     with tempfile.TemporaryDirectory() as apart:
         tree = snapshots.tree(source, os.path.join(apart, "index"), left_out)
