@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from humangate import flows
 from humangate.domain.answers import Given
+from humangate.domain.backlog_terms import BacklogTerms
 from humangate.domain.calls import Call
 from humangate.domain.roles import Role
 from humangate.doors.workspace import Place
@@ -49,6 +51,12 @@ class Folders:
         self.set_up_times = 0
         self.made: list[dict[str, Any]] = []
         self.snapshots: list[str] = []
+        self.commits: dict[str, str] = {}
+        self.merges: dict[str, tuple[str, str, bool]] = {}
+        self.restored: list[str] = []
+        self.changed: list[str] = []
+        self.checks: list[tuple[str, str]] = []
+        self.failures: list[str] = []
         self.branch = ""
 
     def make(
@@ -59,11 +67,15 @@ class Folders:
         with_changes: bool = False,
         snapshot: str = "",
         token: str = "",
+        branch: str = "",
+        **wish: Any,
     ) -> Place:
         self.made.append(
             {"run": run_id, "with_changes": with_changes, "snapshot": snapshot, "token": token}
+            | ({"branch": branch} if branch else {})
+            | wish
         )
-        return Place(project, project, f"gate/run-{run_id}", "base")
+        return Place(project, project, branch or f"gate/run-{run_id}", "base")
 
     def set_up(self, project: str, place: Place) -> str:
         self.set_up_times += 1
@@ -73,8 +85,28 @@ class Folders:
         self.snapshots.append(f"{run_id}:{path}")
         return f"snapshot-{run_id}-{path}" if place.branch else ""
 
+    def restore(self, project: str, place: Place, run_id: int, path: str) -> list[str]:
+        self.restored.append(f"{run_id}:{path}")
+        os.makedirs(place.folder, exist_ok=True)
+        return self.changed
+
     def diff(self, place: Place) -> str:
         return "+ a line"
+
+    def commit(self, place: Place, words: str, key: str) -> str:
+        self.commits.setdefault(key, words)
+        return f"commit-{key}"
+
+    def merge(self, place: Place, base: str, words: str, key: str, *, squash: bool = False) -> str:
+        self.merges.setdefault(key, (base, words, squash))
+        return f"merge-{key}"
+
+    def check(self, place: Place, command: str, key: str, limit_seconds: float) -> str:
+        self.checks.append((command, key))
+        return self.failures.pop(0) if self.failures else ""
+
+    def kept(self, place: Place, run_id: int, path: str) -> str:
+        return f"snapshot-{run_id}-{path}" if f"{run_id}:{path}" in self.snapshots else ""
 
     def remove(self, place: Place, run_id: int) -> str:
         return ""
@@ -91,6 +123,7 @@ class Harness:
         self.agents: dict[str, ScriptedAgent] = {}
         self.said: list[tuple[str, str]] = []
         self.source = "source-1"
+        self.backlog = BacklogTerms(base="main")
         self.flow: Any = None
         self.run_id = 0
         self._drivers: list[Mortal] = []
@@ -113,6 +146,7 @@ class Harness:
             tool_call=Call,
             going_on=lambda _: "it was thinking",
             caller=a_person("gate")._replace(principal="gate", via="flow"),
+            backlog=lambda _: self.backlog,
             said=lambda _, path, role, text: self.said.append((path, f"{role}: {text}")),
         )
 

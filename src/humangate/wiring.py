@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 _LOG_IS_LATE_SECONDS = 0.5
 _MOST_PAPERS_BYTES = 50_000_000
 _ENDS_WITHIN_SECONDS = 5.0
+_COMMIT_LENGTH = 40
 
 
 class SystemClock:
@@ -277,14 +278,22 @@ def crew(store: Store) -> Crew:
     from humangate.service.journalling import Crew
     from humangate.workspaces import roles
 
+    def role(run: Run, name: str) -> Role:
+        found = _with_model(roles.find(run.project, name))
+        if not run.task:
+            return found
+        preamble = roles.preamble(run.project)
+        return found._replace(instructions=f"{preamble}\n\n{found.instructions}")
+
     return Crew(
-        load=_load_flow,
-        role=lambda run, name: _with_model(roles.find(run.project, name)),
+        load=lambda run: _load_work(store, run) if run.task else _load_flow(run),
+        role=role,
         driver=_driver,
         workspace=workspace(store),
         tool_call=call,
         going_on=going_on,
         caller=surroundings.caller(os.environ, "flow")._replace(principal=DRIVER, agent=None),
+        backlog=_backlog_here,
         # A store in memory has no folder beside it.
         said=Papers(store.path).write if store.path else lambda *_: None,
     )
@@ -296,6 +305,31 @@ def _load_flow(run: Run) -> tuple[Callable[[str], Any], Terms, str]:
     source, digest = flow_files.read(run.source)
     _, found = flow_files.choose(flow_files.load(run.source, source, digest), run.flow)
     return found.work, found.terms, digest
+
+
+def _load_work(store: Store, run: Run) -> tuple[Callable[[str], Any], Terms, str]:
+    from humangate.service import backlog, working
+
+    terms = working.terms(backlog_terms(run.project), backlog.get(store, run.task))
+    return working.work_task, terms, work_digest()
+
+
+def work_digest() -> str:
+    """Of the flow that works on tasks, as runs record it."""
+    from humangate.service import working
+    from humangate.workspaces import flow_files
+
+    return flow_files.read(working.__file__)[1]
+
+
+def _backlog_here(project: str) -> BacklogTerms:
+    """How its tasks are worked on, with the branch they start from."""
+    from humangate.workspaces import git
+
+    terms, here = backlog_terms(project), git.branch(project)
+    # Where none is checked out, git names the commit.
+    is_commit = len(here) >= _COMMIT_LENGTH and not here.strip("0123456789abcdef")
+    return terms if terms.base or is_commit else terms._replace(base=here)
 
 
 def _driver(role: Role, work: Callable[..., Any] | None) -> Driver:
@@ -364,6 +398,18 @@ class Papers:
                 file.write(lines[:left])
             if 0 < left <= len(lines):
                 file.write(f"\n{at} {path} gate  it is too much: no more is kept\n")
+
+
+def worker_log(store_path: str) -> str:
+    """The log of this worker: a file of its own, beside the store."""
+    folder = os.path.join(data_folder(store_path), "logs")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    return os.path.join(folder, f"worker-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.md")
+
+
+def append_line(path: str, line: str) -> None:
+    with open(path, "a", encoding="utf-8", errors="replace") as file:
+        file.write(f"- {datetime.now(UTC):%H:%M:%S} {line.strip()}\n")
 
 
 def find_flow(project: str, named: str) -> tuple[str, str, str]:
@@ -474,9 +520,16 @@ def first_files(project: str) -> dict[str, str]:
 
 
 def worker(
-    store: Store, driver: FlowDriver, slots: int, told: Callable[[Run, bool], None] | None = None
+    store: Store,
+    driver: FlowDriver,
+    slots: int,
+    told: Callable[[Store, Run, bool], None] | None = None,
+    projects: Callable[[Store], list[str]] = lambda _: [],
 ) -> Worker:
-    """Drives whatever run of a store is ready, on this machine; tells of each before and after."""
+    """Drives whatever run of a store is ready, on this machine; tells of each before and after.
+
+    With a slot free, it takes up tasks of these projects.
+    """
     from humangate.engines.local import Worker
     from humangate.service.claiming import Abandoned
     from humangate.service.sweeping import sweep
@@ -484,18 +537,25 @@ def worker(
     def telling(run: Run) -> Run:
         if told is None:
             return driver.drive(run)
-        told(run, False)
+        told(store, run, False)
         driven = driver.drive(run)
-        told(driven, True)
+        told(store, driven, True)
         return driven
 
-    return Worker(
-        store, telling, Abandoned(store, driver.is_driving).find, lambda: sweep(store), slots
-    )
+    def take_up() -> Run | None:
+        from humangate.service import backlog
+
+        taken = (backlog.take_up(store, project, work_digest()) for project in projects(store))
+        return next(filter(None, taken), None)
+
+    abandoned = Abandoned(store, driver.is_driving).find
+    return Worker(store, telling, abandoned, lambda: sweep(store), slots, take_up)
 
 
 def work_beside(
-    slots: int, told: Callable[[Run, bool], None] | None = None
+    slots: int,
+    told: Callable[[Store, Run, bool], None] | None = None,
+    projects: Callable[[Store], list[str]] = lambda _: [],
 ) -> Callable[[], list[int]]:
     """Drive runs on threads of this process, with a store of their own; returns what ends that.
 
@@ -510,7 +570,7 @@ def work_beside(
     gc.enable()
     store = open_store()
     driver = flow_driver(store)
-    made = worker(store, driver, slots, told)
+    made = worker(store, driver, slots, told, projects)
     lock = upkeep.work_at(store.path)
     thread = threading.Thread(target=made.work, name="worker", daemon=True)
     thread.start()

@@ -14,7 +14,7 @@ from humangate.domain.principals import must_be_a_person
 from humangate.domain.runs import Run
 from humangate.domain.tasks import Task, TaskChange
 from humangate.errors import NotFoundError, RefusedError, UsageError
-from humangate.service import running
+from humangate.service import permitting, running
 from humangate.service.claiming import Abandoned
 
 if TYPE_CHECKING:
@@ -149,9 +149,12 @@ def _ended(store: Store, task_id: str, caller: Caller, state: str, reason: str) 
         why = storable(reason) or f"{task.id} is {state}"
         running.stop(store, run.id, caller, why, state)
         return get(store, task.id)
-    return _changed(
+    after = _changed(
         store, task.id, lambda one: tasks.move(one, state, caller, store.now(), storable(reason))
     )
+    for ask in pending(store, after):
+        permitting.retire(store, ask, caller, f"{after.id} is {state}")
+    return after
 
 
 def reopen(store: Store, task_id: str, caller: Caller, *, fresh: bool = False) -> Task:

