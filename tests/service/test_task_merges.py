@@ -134,20 +134,19 @@ def while_it_is_bisected(project, elsewhere):
         while_it_is_bisected,
     ],
 )
-@pytest.mark.parametrize("squash", [False, True])
 def test_what_somebody_has_checked_out_is_not_written(
-    project, workspace, done, tmp_path, check_out, squash
+    project, workspace, done, tmp_path, check_out
 ):
     where = check_out(project, tmp_path / "elsewhere")
     before = git(project, "rev-parse", "main")
     with pytest.raises(CheckedOutError) as told:
-        workspace.merge(done, "main", "Own", "key", squash=squash)
+        workspace.merge(done, "main", "Own", "key")
     assert os.path.realpath(told.value.where) == os.path.realpath(where)
     assert f"main is checked out in {told.value.where}" in str(told.value)
     assert git(project, "rev-parse", "main") == before
     if check_out is in_one_that_is_gone:
         git(project, "worktree", "prune")
-        assert workspace.merge(done, "main", "Own", "key", squash=squash) != before
+        assert workspace.merge(done, "main", "Own", "key") != before
 
 
 @pytest.mark.proves("TASK-10")
