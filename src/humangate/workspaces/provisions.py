@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _INCLUDE = ".worktreeinclude"
 _SETUP = os.path.join(".gate", "setup")
 _LIMIT_SECONDS = 600.0
-_TAIL_BYTES = 4000
+_TAIL_BYTES = 2000
 _CHECK = "GATE_CHECK"
 # What lets people in is none of its business.
 _KEPT_FROM_IT = ("GATE_TOKEN",)

@@ -1,0 +1,107 @@
+"""Whether a backlog of ten thousand tasks is as quick to look at as one of fifty."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from bench import stores
+from bench.figures import Figure
+
+from humangate.domain import tasks
+from humangate.domain.tasks import Task
+from humangate.service import backlog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from humangate.store.sqlite.store import SqliteStore
+
+MANY, FEW = 10_000, 50
+PAGE = 50
+TIMES = 20
+READINGS = 200
+LIMIT = 1.3
+
+
+def measure() -> Iterator[Figure]:
+    with stores.folder() as folder:
+        large, small = (_filled(folder, number) for number in (MANY, FEW))
+        for what in (("list",), ("list", "--ready"), ("next",)):
+            yield _compare(
+                f"gate task {' '.join(what)}, {MANY:,} tasks against {FEW}",
+                [lambda path=path: _command(folder, path, what) for path in (large, small)],
+                TIMES,
+            )
+        yield from _inside(large, small, folder)
+
+
+def _inside(large: str, small: str, folder: str) -> Iterator[Figure]:
+    opened = [stores.open_store(path) for path in (large, small)]
+    for name, read in (
+        ("first page of tasks, inside", lambda store: store.tasks.page(folder, "unfinished", PAGE)),
+        ("the next task, inside", lambda store: store.tasks.next(folder)),
+    ):
+        works = [lambda store=store, read=read: _timed(lambda: read(store)) for store in opened]
+        yield _compare(f"{name}, {MANY:,} against {FEW}", works, READINGS)
+    for store in opened:
+        store.close()
+
+
+def _filled(folder: str, number: int) -> str:
+    """A store with so many tasks: every tenth needs the one before it, and has it as its parent."""
+    path = os.path.join(folder, f"{number}.db")
+    store = stores.open_store(path)
+    now = store.now()
+    made = []
+    for count in range(number):
+        kin = {"parent": _name(count - 1), "needs": (_name(count - 1),)} if count % 10 else {}
+        title = f"Task {count} of {number}"
+        made.append(
+            Task(
+                _name(count), title, folder, now, now, "person:ada", priority=count % 5, **kin
+            )
+        )
+    store.tasks.add([tasks.created(task, stores.CALLER) for task in made])
+    _close_some(store, made[: number // 10])
+    store.close()
+    return path
+
+
+def _close_some(store: SqliteStore, some: list[Task]) -> None:
+    for task in some:
+        backlog.close(store, task.id, stores.CALLER)
+
+
+def _name(number: int) -> str:
+    return f"tm-{number:05d}"
+
+
+def _compare(what: str, works: list[Callable[[], float]], times: int) -> Figure:
+    """The least of each, taken in turns: the machine is not quiet."""
+    pairs = [[work() for work in works] for _ in range(times)]
+    large, small = (min(column) * 1e3 for column in zip(*pairs, strict=True))
+    return Figure(what, large / small, "×", LIMIT, f"{large:.2f} ms against {small:.2f} ms")
+
+
+def _timed(work: Callable[[], object]) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def _command(folder: str, path: str, words: tuple[str, ...]) -> float:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "humangate", "task", *words],
+        env=stores.environment(path),
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"gate task {' '.join(words)} ended with {process.returncode}")
+    return usage.ru_utime + usage.ru_stime
