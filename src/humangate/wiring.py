@@ -533,23 +533,19 @@ def worker(
     from humangate.engines.local import Worker
     from humangate.service.claiming import Abandoned
     from humangate.service.sweeping import sweep
+    from humangate.service.taking import Taking
 
     def telling(run: Run) -> Run:
         if told is None:
-            return driver.drive(run)
+            return taking.heed(driver.drive(run))
         told(store, run, False)
-        driven = driver.drive(run)
+        driven = taking.heed(driver.drive(run))
         told(store, driven, True)
         return driven
 
-    def take_up() -> Run | None:
-        from humangate.service import backlog
-
-        taken = (backlog.take_up(store, project, work_digest()) for project in projects(store))
-        return next(filter(None, taken), None)
-
+    taking = Taking(store, projects, work_digest())
     abandoned = Abandoned(store, driver.is_driving).find
-    return Worker(store, telling, abandoned, lambda: sweep(store), slots, take_up)
+    return Worker(store, telling, abandoned, lambda: sweep(store), slots, taking.take_up)
 
 
 def work_beside(

@@ -15,6 +15,7 @@ from humangate.domain.owners import owner_of_task
 from humangate.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError
 from humangate.service import answering, asking, backlog
 from humangate.service.asking import Request
+from humangate.service.taking import Taking
 from humangate.testing import MemoryStore
 
 ADA = a_person("ada")
@@ -231,3 +232,36 @@ def test_a_run_says_which_task_it_works_on(store):
     run = backlog.take_up(store, "/p", "d")
     assert (run.prompt, run.sponsor) == ("# Task: Title\n\nWords", "person:ada")
     assert store.audit.of_subject(run.name)[0].event.content["task"] == task.id
+
+
+def over(store, state="completed", result=None):
+    return backlog.take_up(store, "/p", "d")._replace(state=state, result=result)
+
+
+@pytest.mark.proves("TASK-194")
+def test_after_three_failures_in_a_row_no_task_is_taken_up_for_a_while(store, capsys):
+    taking = Taking(store, lambda _: ["/q", "/p"], "d")
+    for _ in range(10):
+        create(store)
+    assert taking.take_up().task
+    taking.heed(over(store, "failed"))
+    taking.heed(over(store))
+    taking.heed(over(store, "failed"))
+    taking.heed(over(store, "completed", {"state": "failed"}))
+    assert taking.take_up(), "a completed one in between has cleared the count"
+    taking.heed(over(store, "failed"))
+    assert taking.take_up() is None
+    assert "no new ones are taken up for 5 minutes" in capsys.readouterr().err
+    store.clock.advance(301)
+    assert taking.take_up()
+
+
+@pytest.mark.proves("TASK-194")
+def test_runs_without_a_task_or_an_end_count_for_nothing(store):
+    taking = Taking(store, lambda _: ["/p"], "d")
+    create(store)
+    run = over(store, "failed")
+    for one in (run._replace(task=""), run._replace(state="waiting_human")) * 5:
+        taking.heed(one)
+    create(store)
+    assert taking.take_up()

@@ -8,7 +8,13 @@ from tests.flow_harness import Crash, house, needs, real_house
 
 from humangate.domain.answers import Given
 from humangate.domain.roles import Role
-from humangate.errors import AgentRefusedError, CheckedOutError, MergeConflictError
+from humangate.errors import (
+    AgentRefusedError,
+    CheckedOutError,
+    GateError,
+    MergeConflictError,
+    MissingAgentError,
+)
 from humangate.service import answering, backlog, working
 from humangate.service.driving import Driver
 from humangate.service.sweeping import sweep
@@ -411,3 +417,21 @@ def test_whoever_dies_at_a_stage_is_followed_by_one_who_does_it_once(work, monke
     work.house.clock.advance(60)
     assert work.work().state == "closed"
     assert len(agent.sent) == len(work.folders.commits) == len(work.folders.merges) == 1
+
+
+@pytest.mark.proves("TASK-178")
+@pytest.mark.parametrize("fails", ["agent", "commit"])
+def test_a_program_that_is_not_there_or_git_that_refuses_fails_with_its_sentence(
+    work, monkeypatch, fails
+):
+    def refuse(*_):
+        raise GateError("the folder is on another branch")
+
+    work.house.agent(
+        "code", MissingAgentError("claude is not found") if fails == "agent" else completed()
+    )
+    monkeypatch.setattr(work.folders, "commit", refuse)
+    work.create()
+    task = work.work()
+    told = {"agent": "claude is not found", "commit": "the folder is on another branch"}
+    assert (task.state, task.status) == ("failed", told[fails])

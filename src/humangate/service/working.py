@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from humangate.domain import reports, sending
 from humangate.domain.asks import iso
 from humangate.domain.display import inert_line
-from humangate.errors import CheckedOutError, MergeConflictError
+from humangate.domain.reports import Report
+from humangate.errors import CheckedOutError, MergeConflictError, StepFailedError
 from humangate.service import backlog, calling, instructing, moving_in
 from humangate.service.addressing import Wanted
 from humangate.service.asking import Request
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from humangate.domain.backlog_terms import BacklogTerms
     from humangate.domain.outcomes import Outcome
-    from humangate.domain.reports import Report
     from humangate.domain.tasks import Task
     from humangate.service.journalling import Branch
 
@@ -66,7 +66,10 @@ def terms(given: BacklogTerms, task: Task) -> Terms:
 
 def work_task(_prompt: str) -> dict[str, Any]:
     """Work on the task of this run until it is closed, or cannot be."""
-    return _Work(current.get()).done()._asdict()
+    try:
+        return _Work(current.get()).done()._asdict()
+    except StepFailedError as error:
+        return Report("failed", status=error.message)._asdict()
 
 
 class _Work:
