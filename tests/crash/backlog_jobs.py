@@ -1,0 +1,43 @@
+"""A worker on a backlog that is struck at a point of its own: a write, a turn, or a git command."""
+
+from __future__ import annotations
+
+import importlib
+import socket
+import sys
+import threading
+from contextlib import closing
+
+import flow_jobs
+import operation
+import workers
+from flow_jobs import Striker
+
+from humangate import wiring
+from humangate.service.driving import Driver
+from humangate.workspaces import repositories
+
+
+def work_off(path: str, project: str, point: tuple[int, str, str], slots: int) -> None:
+    """Until it is killed; tells how many points it has passed at every byte that comes."""
+    striker = Striker(*point)
+    with closing(wiring.open_store(path)) as store:
+        crew = flow_jobs._struck_crew(store, striker)
+        striker.around_write(store.tasks, "take_up")
+        striker.around(repositories, "_git")
+        flow_jobs._ready()
+        driver = Driver(store, crew)
+        worker = wiring.worker(store, driver, slots, None, lambda _: [project])
+        threading.Thread(target=worker.work, daemon=True).start()
+        while workers.may_start():
+            workers.tell("passed", striker.passed)
+
+
+operation.JOBS.update(work_off=work_off)
+
+if __name__ == "__main__":
+    for late in ("flows", "drivers.command", "engines.local", "workspaces.worktrees"):
+        importlib.import_module(f"humangate.{late}")
+    for late in ("backlog", "working"):
+        importlib.import_module(f"humangate.service.{late}")
+    operation.serve(socket.socket(fileno=int(sys.argv[1])))
