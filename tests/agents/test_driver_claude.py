@@ -17,7 +17,7 @@ from tests.agents.conftest import OWN_QUESTIONS, eventually
 
 from humangate import processes
 from humangate.domain.roles import Role
-from humangate.doors.driver import Events, Order, Ruling
+from humangate.doors.driver import Ended, Events, Order, Ruling
 from humangate.drivers import claude
 from humangate.drivers.claude import ClaudeDriver
 from humangate.errors import MissingAgentError, UsageError
@@ -80,7 +80,7 @@ def desk(house, monkeypatch):
 def test_a_session_goes_on_turn_after_turn_and_can_be_forked(desk):
     first = desk.order([text("The plan is A.")], arguments=("--effort", "low"), model="opus")
     ended = desk.run(first)
-    assert ended == (True, "The plan is A.", "", None), ended
+    assert ended == Ended(True, "The plan is A.")
     assert desk.said == ["The plan is A."]
     assert not processes.lives(processes.parse(desk.started[0]))
     assert desk.driver.heard(first.session, first.turn_id, first.cwd)
@@ -104,7 +104,9 @@ def test_a_session_goes_on_turn_after_turn_and_can_be_forked(desk):
     )
     assert NO_RUN in printed.stdout and "The plan is A." in desk.sent()
     lost = desk.order([text("?")], desk.driver.new_session(), fresh=False)
-    assert "No conversation found" in desk.run(lost).trouble
+    ended = desk.run(lost)
+    assert "No conversation found" in ended.trouble and ended.gone
+    assert desk.driver.knows(first.session, "/") and not desk.driver.knows(lost.session, "/")
 
 
 @pytest.mark.proves("RUN-131")

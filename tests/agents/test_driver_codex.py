@@ -16,7 +16,7 @@ from tests.agents.conftest import eventually
 
 from humangate import processes
 from humangate.domain.roles import Role
-from humangate.doors.driver import Events, Order, Ruling
+from humangate.doors.driver import Ended, Events, Order, Ruling
 from humangate.drivers.codex import CodexDriver
 from humangate.errors import MissingAgentError, UsageError
 from humangate.integrations.scripted_model import script, text, tool, tool_results
@@ -129,7 +129,7 @@ def put_codex(house, lines):
 def test_a_turn_has_its_words_and_the_next_one_goes_on_in_its_thread(desk, house):
     assert DRIVER.new_session() == ""
     first = desk.turn(text("hello"))
-    assert first == (True, "hello", "", None)
+    assert first == Ended(True, "hello")
     assert desk.requests_when_met == 0 and desk.said[-1] == "hello" and desk.is_gone()
     thread = desk.session
     assert desk.heard(thread, 1) and not desk.heard(thread, 2)
@@ -140,6 +140,10 @@ def test_a_turn_has_its_words_and_the_next_one_goes_on_in_its_thread(desk, house
     assert forked.words == "elsewhere" and desk.session != thread
     assert desk.id(2) in desk.request and desk.heard(desk.session, 3)
     assert not desk.heard(thread, 3) and not desk.heard(desk.session, 1)
+    nowhere = "01999999-0000-7000-8000-000000000001"
+    assert DRIVER.knows(thread, "/") and not DRIVER.knows(nowhere, "/")
+    lost = desk.turn(text("?"), number=4, session=nowhere)
+    assert lost.gone and "no rollout found" in lost.trouble and not lost.ok
 
 
 @pytest.mark.proves("RUN-152", "RUN-153")

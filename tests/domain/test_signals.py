@@ -13,6 +13,8 @@ from humangate.domain.roles import KEYS
 from humangate.domain.signals import (
     STATUSES,
     Signal,
+    as_given,
+    explicit,
     from_json,
     judge,
     last_json,
@@ -107,6 +109,26 @@ def test_what_a_person_is_asked_is_what_the_agent_said_best():
     whole = Signal("NEEDS_HUMAN", question="q", reason="r", summary="s", message="s")
     assert (whole.asked, whole.beside) == ("q", "s\nr")
     assert Signal("NEEDS_HUMAN", reason="r", summary="r").beside == ""
+
+
+@pytest.mark.proves("TASK-25", "S3-14", "S3-21")
+def test_the_context_of_a_question_comes_before_all_else():
+    more = {"questionContext": "c"}
+    assert Signal("NEEDS_HUMAN", question="q", summary="s", more=more).context == "c\n\ns"
+    assert Signal("NEEDS_HUMAN", question="q", more={"question_context": ["c"]}).context == '["c"]'
+    assert Signal("NEEDS_HUMAN", question="q", summary="s").context == "s"
+    assert Signal("NEEDS_HUMAN", question="q", more={"questionContext": None}).context == ""
+
+
+@pytest.mark.proves("TASK-29", "S3-19")
+def test_what_was_kept_as_it_was_given_is_the_same_signal_again():
+    told = {"status": "done", "summary": "s", "details": "d", "issues": ["i"], "confidence": 1}
+    signal = parse_signal(told)
+    assert signal.more == {"details": "d", "issues": ["i"], "confidence": 1}
+    assert as_given(signal) == told | {"status": "DONE"}
+    assert explicit(as_given(signal), None) == signal
+    bare = parse_signal({"status": "DONE"})
+    assert as_given(bare) == {"status": "DONE"} and explicit(as_given(bare), None) == bare
 
 
 @pytest.mark.proves("RUN-212")

@@ -398,13 +398,14 @@ def turn(world):
     return run, made
 
 
-@pytest.mark.proves("RUN-350", "S2-15", "S2-19")
+@pytest.mark.proves("RUN-350", "S2-15", "S2-19", "TASK-29", "S3-19")
 def test_a_signal_in_a_turn_is_kept_on_that_turn(world, turn):
     run, made = turn
     client = Client(world, GATE_TURN=made.id)
     given = {
         "status": "needs human", "reason": "two ways", "summary": "half of it", "question": "Which?",
-        "options": ["A", "B"], "value": {"n": 1}, "message": "m",
+        "options": ["A", "B"], "value": {"n": 1}, "message": "m", "details": "d",
+        "question_context": "a mobile app", "confidence": 0.5, "issues": ["slow tests"],
     }  # fmt: skip
     told, failed = client.text(client.call("signal", **given))
     assert not failed and "NEEDS_HUMAN" in told and "End your turn" in told

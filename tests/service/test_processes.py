@@ -14,7 +14,7 @@ import pytest
 
 from humangate import processes
 from humangate.domain.roles import Role
-from humangate.doors.driver import Events, Order, Ruling
+from humangate.doors.driver import Ended, Events, Order, Ruling
 from humangate.drivers import launching
 from humangate.drivers.command import CommandDriver
 from humangate.errors import GateError, MissingAgentError, UsageError
@@ -365,7 +365,7 @@ def test_whoever_tells_the_news_of_a_turn_is_no_part_of_it(tmp_path, monkeypatch
 def test_a_command_reads_its_turn_and_prints_its_words(tmp_path, watched):
     wanted = order(tmp_path, "/bin/sh", "-c", "pwd; cat; echo later; echo aside >&2")
     ended = CommandDriver().run(wanted, watched.events())
-    assert ended == (True, f"{tmp_path}\nPlease.\nlater", "", None)
+    assert ended == Ended(True, f"{tmp_path}\nPlease.\nlater")
     assert watched.said_lines == [str(tmp_path), "Please.", "later"]
 
 
@@ -393,6 +393,7 @@ def test_a_long_turn_for_a_command_that_does_not_listen_is_no_trouble(tmp_path, 
 def test_a_commands_session_is_an_id_of_ours_and_it_has_no_log():
     driver = CommandDriver()
     assert driver.new_session() != driver.new_session()
+    assert driver.knows("s-1", "/")
     assert not driver.heard("s-1", f"{TURN}-1", "/")
 
 

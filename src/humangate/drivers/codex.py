@@ -39,7 +39,7 @@ _CHANGING_TOOLS = frozenset([*WRITERS, "Bash"])
 _SHELL = re.compile(r"/(usr/(local/)?)?bin/(ba|da|z)?sh")
 # A yes to the bare command is no yes to it together with these.
 _BESIDE_A_COMMAND = ("networkApprovalContext", "additionalPermissions")
-_GONE = "no rollout found for thread id"
+_GONE = re.compile(r"no rollout found for thread id|failed to read session metadata")
 _NOBODY_ANSWERS = {"code": -32601, "message": "nobody is asked about this here"}
 
 
@@ -179,7 +179,7 @@ class _Turn:
             while started["turn"]["id"] not in self._ended:
                 self._hear()
         except _TurnError as error:
-            return Ended(False, self._words, str(error), gone=_GONE in str(error))
+            return Ended(False, self._words, str(error), gone=bool(_GONE.search(str(error))))
         self._agent.dismiss()
         for _ in self._lines:
             pass

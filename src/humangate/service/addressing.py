@@ -113,7 +113,7 @@ class Agent:
         return self._run(turn, instead_of)
 
     def _run(self, turn: Turn, instead_of: Turn | None) -> Turn:
-        if self._is_gone(turn):
+        if self._is_gone(turn, instead_of):
             raise SessionGoneError(instead_of)
         self._open(turn, instead_of)
         with self.drive.lock:
@@ -139,18 +139,20 @@ class Agent:
             raise SessionGoneError(self.drive.turns[turn.id])
         return self._close(turn.id, ended)
 
-    def _is_gone(self, turn: Turn) -> bool:
+    def _is_gone(self, turn: Turn, instead_of: Turn | None) -> bool:
         """Whether this turn goes on from a session of ours that its program has lost."""
         folder = self.drive.run.folder
         if not self.wanted.is_ours or self.driver.knows(turn.session, folder):
             return False
-        if self._is_fresh(turn):
+        if self._is_fresh(turn, instead_of):
             return bool(turn.fork_of) and not self.driver.knows(turn.fork_of, folder)
         return True
 
-    def _is_fresh(self, turn: Turn) -> bool:
+    def _is_fresh(self, turn: Turn, instead_of: Turn | None = None) -> bool:
+        """Whether nothing was sent in its session before, in any turn but those it stands for."""
+        unsent = {turn.id, instead_of.id if instead_of and not instead_of.process else ""}
         sent_before = bool(turn.session) and any(
-            one.session == turn.session and one.process and one.id != turn.id
+            one.session == turn.session and one.process and one.id not in unsent
             for one in self.drive.all_turns()
         )
         return not sent_before and self.wanted.is_ours

@@ -1,0 +1,459 @@
+"""What the agent of a flow asks people, what it is told of their answers, and where its session is gone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+from tests.conftest import a_person
+from tests.flow_harness import Crash, done, each_house, house, needs, real_house
+
+from humangate import MissingAgentError, flow, run
+from humangate.doors.driver import Ended
+from humangate.drivers import logs
+from humangate.drivers.python import PythonDriver
+from humangate.flows import Flow
+from humangate.service import conversing, permitting
+from humangate.service.journalling import Terms
+from humangate.service.permitting import Permission
+from humangate.testing import ScriptedAgent
+
+__all__ = ["each_house", "house", "real_house"]
+
+DENIED = Permission(allow=False, message="no")
+ALL_AGAIN = "The session in which you worked before is gone."
+
+
+def one_run(**more):
+    return flow(lambda _: list(run("coder", "Write it", **more)[:3]))
+
+
+def on_terms(**terms):
+    """A flow of one call, on terms that no decorator offers."""
+    return Flow(lambda _: list(run("coder", "Write it")[:3]), Terms(**terms))
+
+
+class Forgetful(ScriptedAgent):
+    """An agent whose program loses sessions, as a person does who tidies up their logs."""
+
+    def __init__(self, *script):
+        super().__init__(script)
+        self.lost = set()
+
+    def forget(self):
+        self.lost |= {order.session for order in self.orders}
+
+    def knows(self, session, cwd):
+        return session in {order.session for order in self.orders} - self.lost
+
+    def heard(self, session, turn_id, cwd):
+        return session not in self.lost and super().heard(session, turn_id, cwd)
+
+
+def forgetful(house, *script, role="coder"):
+    house.agents[role] = Forgetful(*script)
+    return house.agents[role]
+
+
+# What is asked
+
+
+@pytest.mark.proves("TASK-25", "S3-13", "S3-14", "S3-21", "S3-22", "S3-23", "S3-24")
+@pytest.mark.parametrize("name", ["question_context", "questionContext"])
+def test_a_question_is_asked_with_its_context_and_confidence(house, name):
+    house.agent(
+        "coder",
+        {
+            "status": "needs_input",
+            "summary": "Login is half done",
+            "question": "JWT or session cookies?",
+            name: "The API is used by a mobile app.",
+            "details": "Both work.",
+            "confidence": 0.4,
+        },
+    )
+    house.go(one_run())
+    asked = house.ask()
+    assert asked.question.prompt == "JWT or session cookies?"
+    assert asked.question.context == "The API is used by a mobile app.\n\nLogin is half done"
+    assert asked.confidence == 0.4
+
+
+@pytest.mark.proves("TASK-25")
+@pytest.mark.parametrize("given", ["0.5", True, 1.5, -1, None, [0.5]])
+def test_a_confidence_that_is_no_number_from_0_to_1_is_ignored(house, given):
+    house.agent("coder", needs("Which?", confidence=given))
+    house.go(one_run())
+    assert house.ask().confidence is None and house.ask().question.context is None
+
+
+@pytest.mark.proves("TASK-26", "S3-20", "S3-B7")
+@pytest.mark.parametrize("question", ["", " \n"])
+def test_needing_a_person_without_a_question_is_an_error_on_such_terms(house, question):
+    said = "x" * 3_000 + 'I am unsure. {"status": "needs_input", "question": "%s"}'
+    house.agent("coder", said % question.replace("\n", "\\n"))
+    status, reason, _ = house.go(on_terms(asks_by_question=True)).result
+    assert status == "ERROR" and house.pending() == []
+    assert reason.startswith("needs_input came without a question; its last words: … xxx")
+    assert "I am unsure." in reason and len(reason) < 2_100
+    assert house.turns()[0].words.startswith("xxx")
+
+
+@pytest.mark.proves("TASK-26", "S3-B7")
+def test_by_the_tool_its_summary_is_what_it_said(house):
+    def offers(order, _events):
+        house.store.runs.offer(order.turn_id, {"status": "needs_input", "summary": "half done"})
+        return ""
+
+    house.agent("coder", offers)
+    _, reason, _ = house.go(on_terms(asks_by_question=True)).result
+    assert reason == "needs_input came without a question; its last words: half done"
+    # Elsewhere that is what people are asked.
+    house.agent("coder", {"status": "NEEDS_HUMAN", "summary": "half done"})
+    house.go(one_run())
+    assert house.ask().question.prompt == "half done"
+
+
+@pytest.mark.proves("TASK-27", "S3-B19")
+def test_an_agent_asks_so_often_and_no_more(house):
+    house.agent("coder", *[needs(f"Question {number}?") for number in (1, 2, 3)])
+    house.go(on_terms(most_asks=2))
+    # Asking back is a part of the same question.
+    house.answered("one")
+    status, reason, _ = house.answered("two").result
+    assert (status, house.pending()) == ("ERROR", [])
+    assert reason == "it has asked 2 times and may not again; now it asked: Question 3?"
+
+
+@pytest.mark.proves("TASK-27")
+def test_what_a_person_asks_back_does_not_count(house):
+    reply = needs("Which flow of OAuth?", message="I meant OAuth")
+    house.agent("coder", needs("Which flow?"), reply, needs("Which port?"), done("ok"))
+    house.go(on_terms(most_asks=2))
+    conversing.ask_back(house.store, house.ask().id, a_person("ada"), "Flow of what?")
+    house.drive()
+    house.answered("PKCE")
+    assert house.answered("80").result == ["DONE", "", "ok"]
+
+
+@pytest.mark.proves("TASK-28")
+def test_asks_without_a_deadline_remind_as_the_flow_says(house):
+    house.agent("coder", needs("Which?"))
+    house.go(on_terms(human_seconds=None, remind_seconds=3_600))
+    clock = house.ask().deadlines
+    assert clock.expires_at is None and clock.remind_every_seconds == 3_600
+    assert house.go(one_run()).state == "failed"  # the script is over
+    house.agent("coder", needs("Which?"))
+    house.go(one_run())
+    clock = house.ask().deadlines
+    assert clock.expires_at and clock.remind_every_seconds is None
+
+
+@pytest.mark.proves("TASK-28")
+def test_an_agent_that_waits_for_a_permission_has_a_far_deadline_at_least(house, monkeypatch):
+    held = []
+    monkeypatch.setattr(permitting, "decide", lambda *given: held.append(given[1]) or DENIED)
+
+    def asks(_order, events):
+        return done(events.permit("Bash", {"command": "ls"}, "c-1").message)
+
+    house.agent("coder", asks, asks)
+    assert house.go(on_terms(human_seconds=None)).result == ["DONE", "", "no"]
+    house.go(on_terms(human_seconds=60))
+    assert [one.limit_seconds for one in held] == [365 * 86_400, 60]
+
+
+# What is told
+
+
+@pytest.mark.proves("TASK-20", "S3-46", "S3-47", "S3-B5", "S3-28", "S3-15", "S3-16")
+def test_an_answer_comes_into_the_same_session_with_question_context_and_who(house):
+    coder = house.agent("coder", needs("JWT?", question_context="A mobile app"), done("ok"))
+    house.go(one_run())
+    assert house.answered("cookies", "no tokens").result == ["DONE", "", "ok"]
+    told, at = coder.sent[1], house.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert (
+        "## Human Response to Your Question\n**Question asked:**\n> JWT?\n**Context:**\n> A mobile app\n"
+        f"**Human's answer:** (of person:ada, {at})\n> cookies\n> no tokens\n"
+    ) in told
+    assert "Please continue the task using this guidance." in told
+    assert told.count("cookies") == 1 and "folder" not in told
+    assert coder.orders[0].session == coder.orders[1].session and not coder.orders[1].fresh
+
+
+# A session that is gone
+
+
+@pytest.mark.proves("TASK-21", "S3-B18")
+def test_an_answer_for_a_session_that_is_gone_comes_with_the_whole_history(each_house):
+    house = each_house
+    coder = forgetful(
+        house, needs("Which flow?", question_context="OAuth"), needs("Which port?"), done("ok")
+    )
+    house.go(one_run())
+    house.answered("PKCE")
+    coder.forget()
+    assert house.answered("8080").result == ["DONE", "", "ok"]
+    first, second, third = coder.orders
+    assert first.session == second.session != third.session and third.fresh
+    told = third.text
+    parts = [
+        ALL_AGAIN, "You are the coder.", "Add login", "Write it", "What you asked before:", "> Which flow?", "> OAuth",
+        "(of person:ada, ", "> PKCE", "How to report:", "## Human Response", "> Which port?", "> 8080", "Please continue",
+    ]  # fmt: skip
+    places = [told.index(part) for part in parts]
+    assert places == sorted(places) and told.count("8080") == told.count("PKCE") == 1
+    turns = house.turns("1")
+    assert [turn.session for turn in turns] == [order.session for order in coder.orders]
+    assert house.store.asks.get(turns[2].ask_id).delivered_to == f"agent:scripted/{third.session}"
+
+
+@pytest.mark.proves("TASK-21", "S3-B18")
+def test_that_a_session_is_gone_may_be_known_to_its_program_only(house):
+    nothing = Ended(ok=False, words="", trouble="no such session", gone=True)
+    coder = house.agent("coder", needs("Which?"), nothing, done("ok"))
+    house.go(one_run())
+    assert house.answered("PKCE").result == ["DONE", "", "ok"]
+    told = coder.sent[2]
+    assert ALL_AGAIN in told and told.count("PKCE") == 1 and "asked before" not in told
+    lost = house.turns("1")[1]
+    assert lost.ended_at and not lost.process and lost.signal is None
+    assert coder.orders[2].fresh
+
+
+@pytest.mark.proves("TASK-21", "TASK-23")
+def test_killed_between_the_lost_session_and_the_fresh_one_the_answer_is_not_lost(each_house):
+    house = each_house
+    nothing = Ended(ok=False, words="", trouble="no such session", gone=True)
+    coder = forgetful(house, needs("Which?"), nothing, done("ok"))
+    house.go(one_run())
+    house.answer("PKCE")
+    new_session = coder.new_session
+
+    def dies():
+        coder.new_session = new_session
+        raise Crash
+
+    coder.new_session = dies
+    house.crash()
+    coder.forget()
+    assert house.drive().result == ["DONE", "", "ok"]
+    assert coder.sent[2].count("PKCE") == 1 and ALL_AGAIN in coder.sent[2]
+    assert all(turn.ended_at for turn in house.turns("1"))
+
+
+@pytest.mark.proves("TASK-22")
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_session_that_the_flow_named_is_not_replaced(house, gone):
+    trouble = Ended(ok=False, words="", trouble="no such session", gone=gone)
+    coder = forgetful(house, trouble)
+    coder.lost.add("s-7")
+    assert house.go(one_run(session="s-7")).result == ["ERROR", "no such session", ""]
+    assert len(coder.orders) == 1
+
+
+@pytest.mark.proves("TASK-21")
+def test_a_role_whose_session_is_gone_is_told_all_that_was_said_and_asked(house):
+    coder = forgetful(house, needs("Which flow?"), done("written"), done("mended"))
+    house.agent("reviewer", {"status": "CHANGES_REQUESTED", "summary": "no tests"})
+    work = flow(lambda _: [run(role).summary for role in ("coder", "reviewer", "coder")])
+    house.go(work)
+
+    def forgets(_order, _events):
+        coder.forget()
+        return {"status": "CHANGES_REQUESTED", "summary": "no tests"}
+
+    house.agent("reviewer", forgets)
+    assert house.answered("PKCE").result == ["written", "no tests", "mended"]
+    told = coder.sent[2]
+    for words in (ALL_AGAIN, "You are the coder.", "Add login", "> DONE: written", "no tests"):
+        assert words in told
+    assert "> Which flow?" in told and "> PKCE" in told and coder.orders[2].fresh
+    assert "You are the coder." not in coder.sent[1]
+
+
+@pytest.mark.proves("TASK-21")
+def test_a_fork_of_a_session_that_is_gone_begins_with_everything(house):
+    coder = forgetful(house, done("written"), done("mended"), done("again"))
+    house.go(lambda _: [run("coder", "a").summary, run("coder", "b").summary])
+    coder.forget()
+    house.fork("2")
+    assert house.drive().result == ["written", "again"]
+    assert coder.orders[2].fork_of == "" and coder.orders[2].fresh and ALL_AGAIN in coder.sent[2]
+
+
+@pytest.mark.proves("TASK-21")
+def test_who_asks_back_in_a_session_that_is_gone_reaches_a_fresh_one(house):
+    coder = forgetful(house, needs("Which?"), needs("Which?", message="I meant OAuth"), done("ok"))
+    house.go(one_run())
+    coder.forget()
+    conversing.ask_back(house.store, house.ask().id, a_person("ada"), "Flow of what?")
+    assert house.drive().state == "waiting_human"
+    assert ALL_AGAIN in coder.sent[1] and "> Flow of what?" in coder.sent[1]
+    assert house.answered("PKCE").result == ["DONE", "", "ok"]
+    assert coder.orders[1].session == coder.orders[2].session and ALL_AGAIN not in coder.sent[2]
+
+
+@pytest.mark.proves("TASK-23", "S3-B18")
+def test_an_answer_that_was_interrupted_is_told_again_in_a_fresh_session(each_house):
+    house = each_house
+    coder = forgetful(house, needs("Which?"), Crash(), done("ok"))
+    house.go(one_run())
+    house.answer("PKCE")
+    house.crash()
+    coder.forget()
+    assert house.drive().result == ["DONE", "", "ok"]
+    told = coder.sent[2]
+    assert ALL_AGAIN in told and "You were interrupted in the turn" in told
+    assert told.count("PKCE") == 1 and "What you asked before:" in told
+    assert coder.orders[2].fresh and coder.orders[2].session != coder.orders[1].session
+    assert house.store.asks.get(house.turns("1")[2].ask_id).delivered_at
+
+
+@pytest.mark.proves("TASK-23")
+def test_what_was_asked_back_and_interrupted_is_told_in_a_fresh_session(house):
+    coder = forgetful(house, needs("Which?"), Crash(), needs("Which?", message="OAuth"), done("ok"))
+    house.go(one_run())
+    conversing.ask_back(house.store, house.ask().id, a_person("ada"), "Flow of what?")
+    house.crash()
+    coder.forget()
+    assert house.drive().state == "waiting_human"
+    assert ALL_AGAIN in coder.sent[2] and "> Flow of what?" in coder.sent[2]
+    assert house.answered("PKCE").result == ["DONE", "", "ok"]
+
+
+@pytest.mark.proves("TASK-23")
+def test_a_first_turn_that_nobody_heard_is_sent_again_as_it_was(house):
+    coder = forgetful(house, Crash(), done("ok"))
+    house.start(one_run())
+    house.crash()
+    coder.forget()
+    assert house.drive().result == ["DONE", "", "ok"]
+    first, second = house.turns("1")
+    assert second.sent == first.sent.replace(first.id, second.id) and coder.orders[1].fresh
+
+
+@pytest.mark.proves("TASK-23")
+def test_a_first_turn_in_a_session_that_is_gone_is_sent_with_everything(house):
+    coder = forgetful(house, done("written"), Crash(), done("mended"))
+    house.start(lambda _: [run("coder", "a").summary, run("coder", "b").summary])
+    house.crash()
+    coder.forget()
+    assert house.drive().result == ["written", "mended"]
+    told = coder.sent[2]
+    assert ALL_AGAIN in told and "> DONE: written" in told and "interrupted" not in told
+    assert told.count("How to report:") == 1
+
+
+@pytest.mark.proves("TASK-23")
+def test_an_agent_that_broke_down_and_whose_session_is_gone_is_told_both(house):
+    coder = forgetful(house, OSError("the pipe broke"), done("went on"))
+    house.go(one_run())
+    coder.forget()
+    assert house.resume().result == ["DONE", "", "went on"]
+    assert ALL_AGAIN in coder.sent[1] and "You were interrupted" in coder.sent[1]
+
+
+@pytest.mark.proves("TASK-23")
+def test_an_agent_that_broke_down_before_it_had_a_session_is_told_everything(house):
+    """A program that chooses its sessions itself may be ended before it has told which."""
+
+    class Slow(Forgetful):
+        def new_session(self):
+            return ""
+
+    coder = house.agents["coder"] = Slow(OSError("the pipe broke"), done("went on"))
+    house.go(one_run())
+    assert house.resume().result == ["DONE", "", "went on"]
+    assert "You are the coder." in coder.sent[1] and "interrupted" not in coder.sent[1]
+
+
+@pytest.mark.proves("TASK-24", "LAW-6")
+def test_an_answer_that_no_agent_could_be_sent_comes_with_the_next_attempt(house):
+    coder = house.agent(
+        "coder", needs("Which?"), MissingAgentError("no such program"), done("used")
+    )
+    house.go(one_run())
+    assert house.answered("PKCE").state == "failed"
+    assert house.resume().result == ["DONE", "", "used"]
+    told = coder.sent[2]
+    assert "What you asked before:\n**Question asked:**\n> Which?" in told and "> PKCE" in told
+    assert house.store.asks.get(house.turns("1")[2].ask_id).delivered_at
+
+
+# Partial work
+
+
+@pytest.mark.proves("TASK-30", "LAW-7", "S3-26")
+def test_the_folder_is_kept_before_anybody_is_asked(house):
+    kept_first = []
+    coder = house.agent("coder", needs("Which?"), done("ok"))
+    opened = house.store.asks.open
+
+    def opens(*given):
+        kept_first.append(list(house.folders.snapshots))
+        return opened(*given)
+
+    house.store.asks.open = opens
+    house.go(one_run(), in_place=False)
+    assert kept_first[-1] == ["1:1", "1:1-ask"] and house.folders.restored == []
+    house.folders.changed = ["These files changed: a.py\nand\n{b}"]
+    shutil.rmtree(house.folder)
+    assert house.answered("PKCE").result == ["DONE", "", "ok"]
+    assert house.folders.restored == ["1:1-ask"] and os.path.isdir(house.folder)
+    shown = "Your folder is not as you left it:\n> These files changed: a.py\n> and\n> {b}\n"
+    assert shown in coder.sent[1]
+
+
+@pytest.mark.proves("TASK-30")
+def test_what_an_agent_changes_while_it_replies_is_its_own(house):
+    reply = needs("Which?", message="I meant OAuth")
+    house.agent("coder", needs("Which?"), reply, done("ok"))
+    house.go(one_run(), in_place=False)
+    conversing.ask_back(house.store, house.ask().id, a_person("ada"), "Of what?")
+    house.drive()
+    assert house.folders.snapshots == ["1:1", "1:1-ask", "1:1-ask"]
+    assert house.folders.restored == ["1:1-ask"]
+    house.answered("PKCE")
+    assert house.folders.restored == ["1:1-ask"] * 2
+
+
+@pytest.mark.proves("TASK-30")
+def test_a_run_in_place_keeps_and_restores_nothing(house):
+    house.agent("coder", needs("Which?"), done("ok"))
+    house.go(one_run())
+    house.answered("PKCE")
+    assert house.folders.snapshots == ["1:1"] and house.folders.restored == []
+
+
+# Which sessions there are
+
+
+@pytest.mark.proves("TASK-31")
+@pytest.mark.parametrize(
+    ("cli", "name"),
+    [
+        ("claude", "projects/-work/{}.jsonl"),
+        ("codex", "sessions/2026/11/16/rollout-1-{}.jsonl"),
+        ("codex", "sessions/2026/11/16/rollout-1-{}.jsonl.zst"),
+    ],
+)
+def test_a_session_is_known_by_its_log(tmp_path, cli, name):
+    variables = {"CLAUDE_CONFIG_DIR": str(tmp_path), "CODEX_HOME": str(tmp_path)}
+    session = "0b1c1f2e-0000-4000-8000-000000000001"
+    log = tmp_path / name.format(session)
+    assert not logs.is_kept(cli, session, variables) and not logs.is_kept(cli, "", variables)
+    log.parent.mkdir(parents=True)
+    log.write_text("", encoding="utf-8")
+    assert not logs.is_kept(cli, session, variables)
+    log.write_text("{}\n", encoding="utf-8")
+    assert logs.is_kept(cli, session, variables)
+    log.unlink()
+    log.symlink_to(tmp_path / "nowhere")
+    assert not logs.is_kept(cli, session, variables)
+
+
+@pytest.mark.proves("TASK-31")
+def test_who_keeps_no_log_knows_every_session():
+    assert PythonDriver(str).knows("", "/") and ScriptedAgent([]).knows("s", "/")
