@@ -9,10 +9,12 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import load_all_checks
+from tests.conftest import a_person
 from tests.run_records import add_run, call
 from tests.web_inbox import URL, Inbox
 
 from humangate.domain.logins import SCOPES
+from humangate.service import backlog
 from humangate.web.openapi import DOCUMENT
 
 load_all_checks()
@@ -72,7 +74,10 @@ def test_the_api_does_what_its_document_says(inbox, label, mode, whole):
     inbox.answer(asks[2], "yes")
     states = ("ready", "completed", "stuck")
     runs = [add_run(inbox.store, [call(inbox.store, "1")], state=state) for state in states]
-    real = [str(one.id) for one in (runs if "/runs/" in label else asks)]
+    tasks = [backlog.create(inbox.store, "/p", a_person(), {"title": "Do it"})]
+    known = {"/runs/": runs, "/tasks/": tasks}
+    named = next((some for part, some in known.items() if part in label), asks)
+    real = [str(one.id) for one in named]
     tried, checks = operation(inbox, label), CHECKS
     if label.endswith("/stream"):
         # The tool takes every event for JSON; the document says that it is text.

@@ -13,7 +13,7 @@ from tests.web_inbox import URL, Inbox
 
 from humangate.domain.digests import text_digest, token_digest
 from humangate.domain.logins import SCOPES
-from humangate.service import admitting, enrolling
+from humangate.service import admitting, backlog, enrolling
 from humangate.store.sqlite.store import SqliteStore
 from humangate.web.app import make_app, make_desk
 from humangate.web.desk import local_site
@@ -32,6 +32,8 @@ TABLE = {
     "GET /runs/{id}": ("read", 200),
     "POST /runs/{id}/stop": ("answer", 303),
     "POST /runs/{id}/resume": ("answer", 303),
+    "GET /tasks": ("read", 200),
+    "GET /tasks/{id}": ("read", 200),
     "GET /history": ("read", 200),
     "GET /numbers": ("read", 200),
     "GET /people": ("admin", 200),
@@ -62,6 +64,8 @@ TABLE = {
     "GET /api/runs/{id}": ("read", 200),
     "POST /api/runs/{id}/stop": ("answer", 200),
     "POST /api/runs/{id}/resume": ("answer", 200),
+    "GET /api/tasks": ("read", 200),
+    "GET /api/tasks/{id}": ("read", 200),
     "GET /api/counts": ("read", 200),
     "GET /api/events": ("read", 200),
     "GET /api/events/stream": ("read", 200),
@@ -204,6 +208,8 @@ def target(house, path):
     values, about = {}, {}
     if "/runs/{id}" in path:
         values["id"] = add_run(house.store, state="stuck" if "resume" in path else "ready").id
+    elif "/tasks/{id}" in path:
+        values["id"] = backlog.create(house.store, "/p", a_person(), {"title": "Do it"}).id
     elif ("{id}" in path and "/tokens/" not in path) or path == "/api/answers":
         about = house.ask()
         values["id"] = about.id

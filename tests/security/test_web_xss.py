@@ -10,13 +10,14 @@ from tests.conftest import a_person, an_agent
 from tests.run_records import add_run, answer, ask_of, call, turn
 from tests.security.markup import FIELDS, PICTURES, WORDS
 from tests.security.payloads import PAYLOADS
+from tests.task_records import add_task, awaiting
 
 from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
 from humangate.domain.calls import Call
 from humangate.domain.display import storable
 from humangate.errors import GateError
-from humangate.service import answering, asking, conversing, enrolling, running, telling
+from humangate.service import answering, asking, backlog, conversing, enrolling, running, telling
 
 # So many on one page; the pages are what takes time.
 AT_ONCE = 160
@@ -236,6 +237,39 @@ def test_no_text_of_a_run_does_anything_on_its_page_or_in_the_list(real, watched
             faults += watched.open(path)
         watched.page.goto("about:blank")
     watched.page.goto(f"{real.url}/api/runs")
+    assert watched.page.evaluate("document.querySelectorAll('script, img, svg').length") == 0
+    assert [*faults, *watched.deeds] == []
+
+
+def hostile_task(real, batch):
+    """A task that waits, with all of these texts in everything that it carries."""
+    batch = tuple(map(storable, batch))
+    store, whole, first = real.store, "\n\n".join(batch), batch[0]
+    texts = dict.fromkeys(("description", "test_command", "summary", "details", "status"), whole)
+    texts |= dict.fromkeys(("role", "branch", "claimed_by"), line(first))
+    project = first or "/p"
+    task, ask = awaiting(store, line(first)[:400] or "x", whole or "x", project, **texts)
+    others = [add_task(store, line(one)[:400] or "x", project, parent=task.id) for one in batch]
+    blocked = add_task(store, "x", project, needs=[task.id, others[0].id], role=line(first))
+    backlog.defer(store, others[0].id, a_person("bob"), whole[:4000])
+    return project, task, ask, blocked
+
+
+@pytest.mark.proves("TASK-128", "WEB-17")
+def test_no_text_of_a_task_does_anything_on_its_page_or_in_the_tree(real, watched):
+    """Every payload in title, texts, role, names, project, question, answer and reason."""
+    faults = []
+    for batch in BATCHES:
+        project, task, ask, blocked = hostile_task(real, batch)
+        tree = f"/tasks?all=1&limit=1000&project={quote(project, errors='replace')}"
+        for path in (tree, f"/tasks/{task.id}", f"/tasks/{blocked.id}", "/", f"/asks/{ask.id}"):
+            faults += watched.open(path)
+        watched.page.goto("about:blank")
+        answer(real.store, ask, "\n".join(batch), "\n".join(batch))
+        for path in (tree, f"/tasks/{task.id}"):
+            faults += watched.open(path)
+        watched.page.goto("about:blank")
+    watched.page.goto(f"{real.url}/api/tasks")
     assert watched.page.evaluate("document.querySelectorAll('script, img, svg').length") == 0
     assert [*faults, *watched.deeds] == []
 

@@ -220,7 +220,7 @@ def _happened(turns: Sequence[Turn], asks: Sequence[Ask], room: _Room) -> list[S
     # What is asked at the moment in which a turn begins is asked before it only if it answers it.
     answers = {turn.ask_id: turn.number - 1 for turn in reversed(turns)}
     last = len(turns) + 1
-    began += [(ask.opened_at, answers.get(ask.id, last), _wait(ask)) for ask in asks]
+    began += [(ask.opened_at, answers.get(ask.id, last), wait(ask)) for ask in asks]
     return [one for *_, one in sorted(began, key=lambda one: one[:2])]
 
 
@@ -248,7 +248,8 @@ def _who(turn: Turn) -> str:
     return f"{by} in its session" if turn.cli else f"signalled by {by} in its place"
 
 
-def _wait(ask: Ask) -> Wait:
+def wait(ask: Ask) -> Wait:
+    """An ask and what became of it."""
     said = "" if ask.value is None else answer_text(ask, ask.value)
     return Wait(ask, "waiting" if ask.pending else settled_word(ask), said)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import RedirectResponse, Response
 
 from humangate.domain.forms import faults, has_hidden
-from humangate.domain.owners import run_of
+from humangate.domain.owners import owner_in_words, run_of
 from humangate.errors import AlreadySettledError, GateError, UsageError
 from humangate.service import answering, asking, conversing
 from humangate.service.sweeping import fall_due
@@ -90,7 +90,7 @@ def _reaches(found: Ask) -> list[tuple[str, str]]:
     named = origin.session and not origin.session.endswith("/")
     reaches = [("session", "for the rest of this session")] if named else []
     run = run_of(origin.owner)
-    task = f"the task {origin.owner}" if run is None else f"this call of run {run}"
+    task = f"the task {owner_in_words(origin.owner)}" if run is None else f"this call of run {run}"
     reaches += [("task", f"for {task}")] if origin.owner else []
     reaches += [("branch", f"on the branch {call.branch}")] if call.branch else []
     return [*reaches, ("hour", "for an hour"), ("times", "for a number of times")]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from humangate.domain.logins import SCOPES
-from humangate.web import api, entrance, members, pages, runs, schemas as s
+from humangate.doors.tasks import WHICH
+from humangate.web import api, entrance, members, pages, runs, schemas as s, tasks
 from humangate.web.desk import Row
 
 READ, ANSWER, ASK, ADMIN = ("read",), ("answer",), ("ask",), ("admin",)
@@ -30,6 +31,8 @@ PAGES = (
     Row("GET", "/runs/{id}", runs.run_page, READ),
     Row("POST", "/runs/{id}/stop", runs.stop, ANSWER),
     Row("POST", "/runs/{id}/resume", runs.resume, ANSWER),
+    Row("GET", "/tasks", tasks.tree_page, READ),
+    Row("GET", "/tasks/{id}", tasks.task_page, READ),
     Row("GET", "/history", pages.history, READ),
     Row("GET", "/numbers", pages.numbers, READ),
     Row("GET", "/people", members.people, ADMIN),
@@ -83,6 +86,16 @@ API = (
     Row("GET", "/api/runs/{id}", runs.show_run, READ, "One run with its calls and turns", gives=(200, s.JOURNAL_GIVEN)),
     Row("POST", "/api/runs/{id}/stop", runs.stop_run, ANSWER, "End a run: its agents, its asks", s.REASON, gives=(200, s.RUN_GIVEN)),
     Row("POST", "/api/runs/{id}/resume", runs.resume_run, ANSWER, "Take an ended run up where it stopped", gives=(200, s.RUN_GIVEN)),
+    Row(
+        "GET", "/api/tasks", tasks.list_tasks, READ, "List tasks of the backlog",
+        query=(
+            ("project", s.TEXT, "only those of this project"),
+            ("which", {"enum": list(WHICH)}, "unfinished (the default): all but closed ones"),
+            _LIMIT,
+        ),
+        gives=(200, s.TASKS_GIVEN),
+    ),
+    Row("GET", "/api/tasks/{id}", tasks.show_task, READ, "One task with its questions and answers", gives=(200, s.WHOLE_TASK_GIVEN)),
     Row("GET", "/api/counts", api.count_asks, READ, "How many wait in each project", gives=(200, s.COUNTS_GIVEN)),
     Row(
         "GET", "/api/events", api.list_events, READ, "The audit trail",

@@ -9,6 +9,7 @@ from humangate.domain.asks import KINDS
 from humangate.domain.digests import canonical
 from humangate.domain.logins import SCOPES
 from humangate.domain.runs import STATES
+from humangate.domain.tasks import STATES as TASK_STATES
 
 TEXT: dict[str, Any] = {"type": "string"}
 WORDS: dict[str, Any] = {"type": "string", "minLength": 1}
@@ -148,6 +149,40 @@ JOURNAL_GIVEN: dict[str, Any] = RUN_GIVEN | {
     "required": [*RUN_GIVEN["required"], "calls", "turns"],
     "properties": RUN_GIVEN["properties"]
     | {"calls": many(_CALL_GIVEN), "turns": many(_TURN_GIVEN)},
+}
+TASK_GIVEN: dict[str, Any] = {
+    "type": "object",
+    "required": ["id", "title", "project", "state", "priority", "needs", "ready", "questions"],
+    "properties": {
+        "id": TEXT,
+        "title": TEXT,
+        "project": TEXT,
+        "description": TEXT,
+        "state": {"enum": list(TASK_STATES)},
+        "priority": {"type": "integer"},
+        "needs": many(TEXT),
+        "parent": TEXT,
+        "run": {"type": "integer"},
+        "ready": {"type": "boolean"},
+        "questions": many({"type": "object", "required": ["ask", "question", "asked_at"]}),
+        "created_at": _TIME,
+        "updated_at": _TIME,
+        "answered_at": _TIME,
+        "closed_at": _TIME,
+    },
+}
+TASKS_GIVEN = many(TASK_GIVEN)
+_EXCHANGE_GIVEN = {"type": "object", "required": ["ask_id", "question", "answer", "who", "answers"]}
+_AROUND = {
+    "history": many(_EXCHANGE_GIVEN),
+    "runs": many({"type": "integer"}),
+    "waits_for": many(TEXT),
+    "needed_by": many(TEXT),
+    "parts": many(TEXT),
+}
+WHOLE_TASK_GIVEN: dict[str, Any] = TASK_GIVEN | {
+    "required": [*TASK_GIVEN["required"], *_AROUND],
+    "properties": TASK_GIVEN["properties"] | _AROUND,
 }
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from humangate.domain.asks import Ask
     from humangate.domain.audit import Entry
     from humangate.domain.principals import Caller
+    from humangate.domain.tasks import Task
     from humangate.doors.store import Store
     from humangate.web.desk import Visit
 
@@ -51,6 +52,8 @@ class Listed(NamedTuple):
     asks: list[Ask]
     answering: list[str]
     """Others who are writing an answer to it just now."""
+    tasks: list[Task]
+    """Those that it is asked for."""
 
     @property
     def ask(self) -> Ask:
@@ -83,7 +86,11 @@ def inbox(visit: Visit) -> dict[str, Any]:
         (
             project,
             [
-                Listed(same, [who for one in same for who in writing.get(one.id, ())])
+                Listed(
+                    same,
+                    [who for one in same for who in writing.get(one.id, ())],
+                    tasks_of(store, same),
+                )
                 for same in all_
             ],
         )
@@ -92,6 +99,12 @@ def inbox(visit: Visit) -> dict[str, Any]:
     since = now - _NOTES_ARE_SHOWN
     notes = [note for note in store.notes.newest(_MOST_NOTES) if note.sent_at > since]
     return {"listed": listed, "shown": len(pending), "notes": notes, "urgencies": URGENCIES}
+
+
+def tasks_of(store: Store, asks: Iterable[Ask]) -> list[Task]:
+    """The tasks that asks are about, each once."""
+    names = dict.fromkeys(one.origin.task for one in asks if one.origin.task)
+    return [task for name in names if (task := store.tasks.get(name))]
 
 
 def _answering(store: Store, caller: Caller, now: datetime) -> dict[str, list[str]]:
@@ -112,12 +125,13 @@ def ask(visit: Visit, one: Ask) -> dict[str, Any]:
     return {
         "ask": one,
         "of_run": _of_run(one),
+        "tasks": tasks_of(store, [one]),
         "heading": question.prompt if len(question.prompt) <= _LONGEST_HEADING else "",
         "prompt": _long(question.prompt),
         "call_diff": diffs.of_call(question.call) if question.call else None,
         "call_input": shown(question.call.input) if question.call else "",
         "session": _session(store, one),
-        "context": _context(one),
+        "context": context(one),
         "words": _long(words.strip().removesuffix("Changes:").rstrip()),
         "words_open": words.count("\n") < _OPEN_LINES,
         "diff": diffs.render(diff) if diff else None,
@@ -163,16 +177,31 @@ def _long(text: str) -> Long:
     return Long(text[:cut], text[cut:])
 
 
-def _context(one: Ask) -> tuple[Markup, Markup] | None:
+def context(one: Ask) -> tuple[Markup, Markup] | None:
     """The context and its rest: Markdown if it is a text, otherwise JSON."""
-    context, most = one.question.context, markdown.MOST_CHARACTERS
-    if context is None:
+    given, most = one.question.context, markdown.MOST_CHARACTERS
+    how = f"gate show {one.id} --all, or GET /api/asks/{one.id}"
+    if given is None:
         return None
-    made = markdown.render if isinstance(context, str) else _as_it_is
-    text = context if isinstance(context, str) else _json(context, most + 1)
+    if isinstance(given, str):
+        return marked(given, how)
+    text = _json(given, most + 1)
     begin, rest = _long(text[:most])
-    cut = _cut(one.id, context) if len(text) > most else Markup()
-    return made(begin), (made(rest) if rest else Markup()) + cut
+    cut = Markup()
+    if len(text) > most:
+        whole = len(json.dumps(given, ensure_ascii=False))
+        cut = _cut(f"the rest is not shown; on one line this JSON has {whole:,} characters", how)
+    return _as_it_is(begin), (_as_it_is(rest) if rest else Markup()) + cut
+
+
+def marked(text: str, how: str) -> tuple[Markup, Markup]:
+    """Markdown and its rest; `how` leads to what even that leaves out."""
+    most = markdown.MOST_CHARACTERS
+    begin, rest = _long(text[:most])
+    cut = Markup()
+    if len(text) > most:
+        cut = _cut(f"{len(text) - most:,} more characters are not shown", how)
+    return markdown.render(begin), (markdown.render(rest) if rest else Markup()) + cut
 
 
 def _json(context: Any, pieces: int) -> str:
@@ -181,13 +210,7 @@ def _json(context: Any, pieces: int) -> str:
     return "".join(islice(written, pieces))
 
 
-def _cut(ask_id: str, context: Any) -> Markup:
-    if isinstance(context, str):
-        left = f"{len(context) - markdown.MOST_CHARACTERS:,} more characters are not shown"
-    else:
-        whole = len(json.dumps(context, ensure_ascii=False))
-        left = f"the rest is not shown; on one line this JSON has {whole:,} characters"
-    how = f"gate show {ask_id} --all, or GET /api/asks/{ask_id}"
+def _cut(left: str, how: str) -> Markup:
     return Markup('<p class="cut">… {}. All of it: {}</p>').format(left, how)
 
 

@@ -3,11 +3,12 @@
 const WAKE = 100;
 const DRAFT_AFTER = 500;
 const FLEETING = 20_000;
+const ENTRIES = ".entry a[id^=go-]";
 const skew = Date.parse(document.body.dataset.now) - Date.now();
 // The newest event that this page tells of: whoever hears of a newer one looks again.
 let seen = Number(document.body.dataset.seq);
-// The runs that this page shows: none, every one, or the name of one.
-const { runs } = document.body.dataset;
+// What this page shows besides asks: "runs", "tasks", the name of one run, or nothing.
+const { hears } = document.body.dataset;
 const find = (id) => document.getElementById(id);
 const all = (selector) => [...document.querySelectorAll(selector)];
 
@@ -118,8 +119,10 @@ let letGo = null;
 let asking = null;
 
 function concerns(subject) {
-  // Of runs, which change all the time, only pages that show them want to hear.
-  return typeof subject === "string" && (!subject.startsWith("run:") || runs === "every" || runs === subject);
+  // Of runs and tasks, which change all the time, only pages that show them want to hear.
+  if (typeof subject !== "string") return false;
+  const kind = subject.startsWith("run:") ? "runs" : subject.startsWith("tm-") ? "tasks" : "";
+  return !kind || hears === kind || hears === subject;
 }
 
 function told(message) {
@@ -233,7 +236,7 @@ if (answer?.dataset.ask) {
 // ---- Keys ----------------------------------------------------------------------------------
 
 function move(by) {
-  const entries = all(".entry a");
+  const entries = all(ENTRIES).filter((one) => one.checkVisibility());
   if (!entries.length) return;
   const current = entries.findIndex((one) => one === document.activeElement);
   const shown = current < 0 ? entries.findIndex((one) => one.ariaCurrent === "true") : current;
@@ -256,7 +259,7 @@ function show(element) {
 const keys = {
   j: () => move(1),
   k: () => move(-1),
-  o: () => document.activeElement.matches(".entry a") && document.activeElement.click(),
+  o: () => document.activeElement.matches(ENTRIES) && document.activeElement.click(),
   a: () => show(document.querySelector("[data-key=a]") ?? field(find("answer-field"))),
   r: () => show(document.querySelector("[data-key=r]") ?? find("back")),
   u: () => { location.href = document.querySelector(".back a")?.href ?? "/"; },

@@ -1,0 +1,283 @@
+"""Tasks in the web inbox: the tree with what waits, the page of each, and the same over HTTP."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conftest import a_person
+from tests.run_records import answer
+from tests.security.markup import read, text_of
+from tests.task_records import add_task, add_tasks, asks, awaiting, taken_up
+from tests.web_inbox import Inbox
+
+from humangate.domain import runs, tasks
+from humangate.domain.asks import Origin
+from humangate.domain.runs import RunChange
+from humangate.domain.tasks import TaskChange
+from humangate.service import backlog
+from humangate.web import backlogs
+
+
+@pytest.fixture
+def inbox(tmp_path):
+    made = Inbox(tmp_path)
+    yield made
+    made.close()
+
+
+def page_of(inbox, path):
+    response = inbox.client("read").get(path)
+    assert response.status_code == 200, response.text
+    return response.text
+
+
+def shown(inbox, path):
+    """The words of a page, with single blanks."""
+    return " ".join(text_of(page_of(inbox, path).partition("<main")[2]).split())
+
+
+def links(inbox, path):
+    return [given["href"] for tag, given in read(page_of(inbox, path)).elements if tag == "a"]
+
+
+def titles(inbox, path="/tasks"):
+    """The tasks of the tree, in their order."""
+    found = read(page_of(inbox, path)).elements
+    return [given["id"][3:] for tag, given in found if given.get("id", "").startswith("go-")]
+
+
+def in_order(text, *words):
+    at = 0
+    for word in words:
+        assert word in text[at:], (word, text[at : at + 300])
+        at = text.index(word, at) + len(word)
+
+
+@pytest.mark.proves("TASK-121")
+def test_the_tree_shows_state_priority_run_question_and_what_holds_a_task_up(inbox):
+    store = inbox.store
+    auth, ask = awaiting(store, "Sign in", "Cookie or token?", role="code")
+    top = add_task(store, "Users", priority=1)
+    backlog.update(store, auth.id, a_person(), {"parent": top.id})
+    page = add_task(store, "Login page", parent=top.id, needs=[auth.id])
+    hand = add_task(store, "Ask the lawyers")
+    backlog.claim(store, hand.id, a_person("bob"))
+    later = add_task(store, "Old importer", priority=4)
+    backlog.defer(store, later.id, a_person(), "after the release")
+    inbox.clock.advance(120)
+    words = shown(inbox, "/tasks")
+    in_order(words, "○ open P1", top.id, "Users", "2 parts, 1 awaiting an answer")
+    in_order(words, "❓ awaiting input P0", auth.id, "code run 1", "Sign in", "Cookie or token? 2m")
+    in_order(words, "P2", page.id, "Login page", f"waits for {auth.id} (awaiting input)")
+    in_order(words, "▸ in progress P2", hand.id, "bob", "◌ deferred P4", "after the release")
+    assert titles(inbox) == [top.id, auth.id, page.id, hand.id, later.id]
+    assert {f"/asks/{ask.id}", f"/tasks/{auth.id}", "/runs/1"} <= set(links(inbox, "/tasks"))
+    assert f'<details id="parts-{top.id}" open>' in page_of(inbox, "/tasks")
+
+
+@pytest.mark.proves("TASK-121")
+def test_what_was_answered_says_so_and_a_need_that_is_not_there_is_named(inbox):
+    store = inbox.store
+    task, ask = awaiting(store, "Sign in")
+    answer(store, ask, "cookie")
+    lost = store.tasks.get(add_task(store, "Lost").id)
+    broken = lost._replace(needs=("tm-gone",), parent="tm-away", version=2)
+    assert store.tasks.change(TaskChange(broken), lost)
+    words = shown(inbox, "/tasks")
+    in_order(words, "answered P0", task.id, "waits for tm-gone (not there)")
+    assert not {"/tasks/tm-gone", "/tasks/tm-away"} & set(links(inbox, "/tasks"))
+    assert "It waits for tm-gone (not there)" in shown(inbox, f"/tasks/{lost.id}")
+
+
+@pytest.mark.proves("TASK-122")
+def test_closed_tasks_are_hidden_unless_asked_for_or_something_beneath_is_open(inbox):
+    store = inbox.store
+    top, done = add_task(store, "Users"), add_task(store, "Set up")
+    part = add_task(store, "Sign in", parent=top.id)
+    for task in (top, done):
+        backlog.close(store, task.id, a_person())
+    assert titles(inbox) == [top.id, part.id]
+    assert "Show 2 closed ones too" in shown(inbox, "/tasks")
+    assert "/tasks?project=%2Fp&all=1" in links(inbox, "/tasks")
+    assert titles(inbox, "/tasks?all=1") == [top.id, part.id, done.id]
+    assert "Hide closed ones" in shown(inbox, "/tasks?all=1")
+    backlog.close(store, part.id, a_person())
+    assert "All 3 tasks are closed." in shown(inbox, "/tasks")
+
+
+@pytest.mark.proves("TASK-122")
+def test_a_project_is_chosen_and_the_one_with_questions_comes_first(inbox):
+    assert "gate task create TITLE" in shown(inbox, "/tasks")
+    first = add_task(inbox.store, "First", "/a")
+    assert "<select" not in page_of(inbox, "/tasks") and titles(inbox) == [first.id]
+    waits, _ = awaiting(inbox.store, "Second", project="/b")
+    words = shown(inbox, "/tasks")
+    assert "/b (awaiting an answer)" in words and "/a (awaiting" not in words
+    assert titles(inbox) == [waits.id]
+    assert titles(inbox, "/tasks?project=/a") == [first.id]
+    assert titles(inbox, "/tasks?project=/none") == []
+    assert "<select" in page_of(inbox, "/tasks?project=/none")
+
+
+@pytest.mark.proves("TASK-123")
+def test_of_ten_thousand_tasks_the_first_are_shown_and_how_many_more_there_are(inbox):
+    store = inbox.store
+    add_tasks(store, 9_998, priority=3)
+    epic = add_task(store, "Epic", priority=4)
+    now = store.now()
+    parts = [
+        tasks.Task(f"tm-p{n:03}", "Part", "/p", now, now, "person:ada", parent=epic.id, priority=4)
+        for n in range(300)
+    ]
+    assert store.tasks.add([TaskChange(one) for one in parts])
+    waits, _ = awaiting(store, "Asks", parent=epic.id)
+    found = titles(inbox)
+    assert len(found) == 102 and {waits.id, epic.id} <= set(found)
+    words = shown(inbox, "/tasks")
+    assert f"… 300 more of {epic.id}" in words and "1 part, 1 awaiting an answer" in words
+    assert "102 are shown, 10,198 more are not." in words
+    assert "/tasks?project=%2Fp&limit=400" in links(inbox, "/tasks")
+    assert "All of them: gate task list" in shown(inbox, "/tasks?limit=1000")
+    kin = shown(inbox, f"/tasks/{epic.id}")
+    assert "… and 201 more: gate task show" in kin
+
+
+@pytest.mark.proves("TASK-123")
+def test_what_lies_very_deep_begins_anew_at_the_margin_and_circles_end(inbox):
+    store = inbox.store
+    line = [add_task(store, "0")]
+    for n in range(1, 2 * backlogs.DEEPEST + 1):
+        line.append(add_task(store, str(n), parent=line[-1].id))
+    assert titles(inbox) == [task.id for task in line]
+    tree = backlogs.tree(store, "/p", 100, closed=False)
+    assert [node.seen.task.title for node in tree.nodes] == ["0", "8", "16"]
+    assert [node.above and node.above.title for node in tree.nodes] == [None, "7", "15"]
+    assert "/tasks/" + line[7].id in links(inbox, "/tasks")
+    first = store.tasks.get(line[0].id)
+    circle = first._replace(parent=line[-1].id, version=first.version + 1)
+    assert store.tasks.change(TaskChange(circle), first)
+    assert sorted(titles(inbox)) == sorted(task.id for task in line)
+
+
+@pytest.mark.proves("TASK-124")
+def test_the_page_of_a_task_has_its_texts_history_neighbours_runs_and_places(inbox):
+    store = inbox.store
+    needed = add_task(store, "Schema")
+    backlog.close(store, needed.id, a_person())
+    fields = {"description": "With **PKCE**.", "test_command": "make test", "role": "code"}
+    top = add_task(store, "Users", priority=4)
+    task = add_task(store, "Sign in", priority=0, parent=top.id, needs=[needed.id], **fields)
+    part, after = add_task(store, "Form", parent=task.id), add_task(store, "Docs", needs=[task.id])
+    run = taken_up(store, task)
+    ask = asks(store, run, "Cookie or token?", context="For *phones*.")
+    inbox.clock.advance(3600)
+    answer(store, ask, "token", "mobile first", "bob")
+    ready = store.runs.get(run.id)
+    again = runs.claim(ready, "b/1/1", store.now())
+    assert store.runs.change(again, ready)
+    second = asks(store, again.run, "End old sessions?")
+    words = shown(inbox, f"/tasks/{task.id}")
+    in_order(words, task.id, "task · P0 · medium · code · made 1h ago by ada", "Sign in")
+    in_order(words, "Awaiting input", "End old sessions?", "Run 1 waits with it.")
+    in_order(words, "Description", "With PKCE.", "Questions and answers", "Asked 20", "in run 1")
+    in_order(words, "settled 20", "answered by bob via web", "Cookie or token?", "token")
+    in_order(words, "mobile first", "For phones.", "waiting", "End old sessions?")
+    in_order(words, "Part of", top.id, "Parts", part.id, "Needs", needed.id, "Needed by", after.id)
+    in_order(words, "run 1 waiting for a person", "make test", "from ada", "/p")
+    wanted = {f"/asks/{ask.id}", f"/asks/{second.id}", "/runs/1", "/tasks?project=%2Fp"}
+    assert wanted <= set(links(inbox, f"/tasks/{task.id}"))
+    assert "<strong>PKCE</strong>" in page_of(inbox, f"/tasks/{task.id}")
+    assert shown(inbox, f"/tasks/{task.id[3:].upper()}") == words
+
+
+@pytest.mark.proves("TASK-124")
+def test_how_a_task_ended_is_told_with_summary_details_branch_and_confidence(inbox):
+    store = inbox.store
+    task = add_task(store, "Sign in")
+    run = taken_up(store, task)
+    result = {"state": "closed", "summary": "It works.", "details": "x" * 9000, "branch": "task/b"}
+    over = {"state": "completed", "ended_at": store.now(), "folder": "/data/run-1"}
+    ended = run._replace(**over, result=result | {"confidence": 0.9})
+    assert store.runs.change(RunChange(ended), run)
+    words = shown(inbox, f"/tasks/{task.id}")
+    in_order(words, "✓ Closed", "90 % sure", "Summary", "It works.", "Details", "The rest of it")
+    in_order(words, "task/b", "/data/run-1", "Closed20")
+    assert "works on it" not in words
+    hand = add_task(store, "By hand")
+    backlog.claim(store, hand.id, a_person("bob"))
+    assert "bob works on it by hand." in shown(inbox, f"/tasks/{hand.id}")
+
+
+@pytest.mark.proves("TASK-124")
+def test_of_many_questions_the_last_hundred_are_shown(inbox):
+    task = add_task(inbox.store, "Sign in")
+    for n in range(103):
+        inbox.ask(f"Question {n}?", origin=Origin("/p", session=f"claude/{n}", task=task.id))
+    words = shown(inbox, f"/tasks/{task.id}").partition("Questions and answers")[2]
+    assert "3 before these are not shown" in words
+    assert "Question 2?" not in words and "Question 3?" in words and "Question 102?" in words
+
+
+@pytest.mark.proves("TASK-125")
+def test_an_ask_names_its_task_in_the_inbox_and_on_its_page_and_so_does_its_run(inbox):
+    task, ask = awaiting(inbox.store, "Sign in")
+    other = inbox.ask("Of no task?")
+    for path in ("/", f"/asks/{ask.id}"):
+        page = page_of(inbox, path)
+        assert f'href="/tasks/{task.id}">{task.id}: Sign in</a>' in page
+    assert f"/tasks/{task.id}" in links(inbox, "/runs/1")
+    main = page_of(inbox, f"/asks/{other.id}").partition("<main")[2]
+    assert "/tasks/" not in main
+    gone = inbox.ask("Of one that is gone?", origin=Origin("/p", task="tm-gone"))
+    assert "tm-gone" not in page_of(inbox, f"/asks/{gone.id}")
+
+
+@pytest.mark.proves("TASK-125")
+def test_a_question_of_many_tasks_names_the_first_three(inbox):
+    made = [add_task(inbox.store, f"T{n}") for n in range(5)]
+    for n, task in enumerate(made):
+        inbox.ask("Same?", origin=Origin("/p", agent="x", session=f"claude/{n}", task=task.id))
+    page = page_of(inbox, "/")
+    assert [task.id in page for task in made].count(True) == 3
+    assert "and 2 more tasks" in page
+
+
+@pytest.mark.proves("TASK-126")
+def test_over_http_tasks_are_listed_and_one_is_shown_with_its_history(inbox):
+    store = inbox.store
+    task, ask = awaiting(store, "Sign in", "Cookie or token?")
+    open_, far = add_task(store, "Docs", needs=[task.id]), add_task(store, "Far", "/q")
+    done = add_task(store, "Done")
+    backlog.close(store, done.id, a_person())
+    client = inbox.client("read")
+
+    def ids(query=""):
+        return [one["id"] for one in client.get(f"/api/tasks{query}").json()]
+
+    assert ids() == [task.id, open_.id, far.id]
+    assert ids("?project=/p") == [task.id, open_.id]
+    assert ids("?project=/p&which=all") == [task.id, open_.id, done.id]
+    assert ids("?which=awaiting") == [task.id] and ids("?which=ready") == [far.id]
+    assert ids("?limit=2") == [task.id, open_.id] and ids("?project=/none") == []
+    (listed,) = client.get("/api/tasks?which=awaiting").json()
+    assert [one["question"] for one in listed["questions"]] == ["Cookie or token?"]
+    answer(store, ask, "token", "", "bob")
+    whole = client.get(f"/api/tasks/{task.id}").json()
+    (asked,) = whole["history"]
+    assert (asked["answer"], asked["who"], asked["run"]) == ("token", "person:bob", 1)
+    assert [one["outcome"] for one in asked["answers"]] == ["settled"]
+    assert (whole["runs"], whole["needed_by"], whole["parts"]) == ([1], [open_.id], [])
+    assert client.get(f"/api/tasks/{open_.id}").json()["waits_for"] == [task.id]
+
+
+@pytest.mark.proves("TASK-126", "WEB-21")
+def test_over_http_tasks_cannot_be_changed_and_what_is_not_there_is_a_problem(inbox):
+    task = add_task(inbox.store)
+    client = inbox.client("read", "answer", "ask", "admin")
+    for name in ("tm-none", "x", "%00", "tm-", "٣", "9" * 300):
+        for path in (f"/api/tasks/{name}", f"/tasks/{name}"):
+            assert client.get(path).status_code == 404, path
+    assert client.get("/api/tasks?which=some").status_code == 400
+    assert client.get("/api/tasks?limit=0").status_code == 400
+    for path in ("/api/tasks", f"/api/tasks/{task.id}", f"/tasks/{task.id}"):
+        assert client.post(path, json={}).status_code == 405, path
+    assert inbox.client("ask").get("/api/tasks").status_code == 403

@@ -1,0 +1,57 @@
+"""Tasks written straight into a store, for whoever only looks at them."""
+
+from __future__ import annotations
+
+from humangate.domain import runs, tasks
+from humangate.domain.asks import Origin
+from humangate.domain.owners import owner_of
+from humangate.domain.runs import FlowCall, RunChange
+from humangate.domain.tasks import Task
+from humangate.service import asking, backlog
+from humangate.service.asking import Request
+from tests.conftest import a_person
+
+PROJECT = "/p"
+
+
+def add_task(store, title="Do it", project=PROJECT, **fields):
+    return backlog.create(store, project, a_person(), {"title": title, **fields})
+
+
+def add_tasks(store, number, **more):
+    """Many at once, each with an id of its own."""
+    now = store.now()
+    made = [
+        Task(f"tm-{n:05}", f"Task {n}", PROJECT, now, now, "person:ada", **more)
+        for n in range(number)
+    ]
+    assert store.tasks.add([tasks.created(one, a_person()) for one in made])
+    return made
+
+
+def taken_up(store, task):
+    """The run that works on a task, which must be the first one."""
+    run = backlog.take_up(store, task.project, "digest")
+    assert run.task == task.id
+    change = runs.claim(run, "b/1/1", store.now())
+    assert store.runs.change(change, run)
+    return change.run
+
+
+def asks(store, run, prompt="Which way?", **more):
+    """The run of a task waits for an answer."""
+    origin = Origin(
+        run.project, run.project, "coder", "claude/1", owner=owner_of(run.id, "1"), task=run.task
+    )
+    ask = asking.ask(store, Request(prompt, "text", **more), origin, a_person("gate")).ask
+    call = FlowCall(run.id, "1", "run", "code", "d", store.now(), state="waiting", ask_id=ask.id)
+    parked = run._replace(state="waiting_human", waiting_since=store.now())
+    assert store.runs.change(RunChange(parked, (call,)), run)
+    return ask
+
+
+def awaiting(store, title="Do it", prompt="Which way?", project=PROJECT, **fields):
+    """A task that waits for a person, and its ask."""
+    task = add_task(store, title, project, priority=0, **fields)
+    ask = asks(store, taken_up(store, task), prompt)
+    return store.tasks.get(task.id), ask
