@@ -54,8 +54,8 @@ def in_editor(
 
 
 def _response_template(ask: Ask, title: str) -> str:
-    head = [f"# Response to: {title}", "", "## Question", ask.question.prompt, ""]
-    return inert("\n".join([*head, *_around(ask)]))
+    head = [f"# Response to: {title}", "", "## Question", ask.question.prompt]
+    return inert("\n".join([*head, *_around(ask)]).rstrip("\n") + "\n")
 
 
 def _template(ask: Ask) -> str:

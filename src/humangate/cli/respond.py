@@ -22,7 +22,7 @@ from humangate.domain.documents import ask_document, task_document
 from humangate.domain.templates import filled, own_variables
 from humangate.errors import AlreadySettledError, InvalidAnswerError, RefusedError, UsageError
 from humangate.service import asking, backlog
-from humangate.service.answering import answer
+from humangate.service.answering import answer, draft, save_draft
 from humangate.service.sweeping import fall_due, sweep
 from humangate.terminal.asks import answer_lines
 from humangate.terminal.runs import named
@@ -274,8 +274,10 @@ def _answer_one(store: Store, who: Caller, waiting: Waiting, *, edit: bool) -> b
 
     if not edit or not _is_plain_text(waiting.ask):
         return prompt_for(store, who, waiting.ask, leave=_STOP, tell=_tell)
+    before = draft(store, waiting.ask.id, who)
     value = in_editor(store, who, waiting.ask, title=waiting.title)
     if value == _STOP:
+        save_draft(store, waiting.ask.id, who, before)
         raise KeyboardInterrupt
     if value is None:
         print(f"Not answered; {waiting.ask.id} is still waiting.")

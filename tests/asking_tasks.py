@@ -1,0 +1,38 @@
+"""Tasks that wait for a person, without a worker, for the command line."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from humangate.domain import runs
+from humangate.domain.asks import Origin
+from humangate.domain.owners import owner_of
+from humangate.domain.runs import RunChange, Turn
+from humangate.service import asking, backlog
+from humangate.service.asking import Request
+from tests.conftest import a_person
+
+
+def let_ask(store, project, question, **request):
+    """The next task of a project is taken up and asks; returns the task and the ask's id."""
+    run = backlog.take_up(store, str(project), "d")
+    change = runs.claim(run, "b/1/1", store.now() + timedelta(seconds=30))
+    assert store.runs.change(change, run)
+    run = change.run
+    turn = Turn(
+        *(f"t-{run.id}", run.id, "1", 1, "code", "claude", f"s-{run.id}", "Do it", store.now()),
+        ended_at=store.now(),
+    )
+    ask_id = ask_for(store, run, "1", question, **request)
+    waits = run._replace(state="waiting_human", waiting_since=store.now())
+    assert store.runs.change(RunChange(waits, turns=(turn,)), run)
+    return backlog.get(store, run.task), ask_id
+
+
+def ask_for(store, run, path, question, **request):
+    """An ask that a call of a task's run waits for."""
+    origin = Origin(
+        project=run.project, agent="code", owner=owner_of(run.id, path), task=run.task,
+        session=f"claude/s-{run.id}-{path}",
+    )  # fmt: skip
+    return asking.ask(store, Request(question, **request), origin, a_person()).ask.id

@@ -1,0 +1,158 @@
+"""Backlogs as JSON lines."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from humangate.domain import backlog_lines
+from humangate.domain.tasks import Task
+from humangate.errors import UsageError
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+WHOLE = {
+    "id": "tm-0li",
+    "title": "Add login — 日本 ❓",
+    "description": "With JWT",
+    "state": "closed",
+    "role": "code",
+    "priority": 1,
+    "size": "small",
+    "type": "bug",
+    "dependencies": ["tm-abc"],
+    "parent": "tm-xyz",
+    "summary": "Done",
+    "details": "All of it",
+    "status": "merged",
+    "confidence": 0.5,
+    "branch": "task/tm-0li",
+    "sessionId": "s-1",
+    "testCommand": "make test",
+    "isSystem": True,
+    "createdAt": "2026-01-01T09:00:00.000000+00:00",
+    "updatedAt": "2026-01-02T09:00:00.000000+00:00",
+    "closedAt": "2026-01-02T09:00:00.000000+00:00",
+    "question": "JWT?",
+    "questionContext": "or cookies",
+    "humanResponse": "JWT",
+    "humanRespondedAt": "2026-01-01T10:00:00Z",
+    "answerWithinSeconds": 60.0,
+    "onTimeout": "fail",
+    "whateverElse": {"a": [1]},
+}
+
+
+def as_task(line):
+    needs = {"needs": line.needs, "parent": line.parent}
+    return Task(line.id, "", "/p", line.created_at, NOW, "person:ada")._replace(
+        **line.fields, **needs
+    )
+
+
+def refused(text):
+    with pytest.raises(UsageError) as caught:
+        backlog_lines.read(text)
+    return str(caught.value)
+
+
+def one(**record):
+    return backlog_lines.read(json.dumps({"title": "T", **record}))[0]
+
+
+@pytest.mark.proves("TASK-70", "S3-P1", "S3-P2", "S3-87")
+def test_a_line_comes_back_as_it_was_with_all_its_keys():
+    (line,) = backlog_lines.read(json.dumps(WHOLE))
+    task = as_task(line)
+    assert (task.state, task.priority, task.size, task.type) == ("closed", 1, "small", "bug")
+    assert task.more["whateverElse"] == {"a": [1]} and task.test_command == "make test"
+    written = backlog_lines.written(task, {})
+    assert json.loads(written) == WHOLE and "日本 ❓" in written
+    assert list(json.loads(written))[:9] == list(WHOLE)[:9]
+
+
+@pytest.mark.proves("TASK-70")
+def test_what_was_asked_since_stands_in_the_place_of_what_the_file_said():
+    (line,) = backlog_lines.read(json.dumps(WHOLE))
+    said = {"question": "Which key?", "sessionId": "s-2"}
+    record = json.loads(backlog_lines.written(as_task(line), said))
+    assert record["question"] == "Which key?" and record["sessionId"] == "s-2"
+    assert "humanResponse" not in record and "questionContext" not in record
+
+
+@pytest.mark.proves("TASK-71", "S3-P2")
+def test_lines_and_arrays_are_read_and_only_the_title_is_needed():
+    text = '\ufeff{"title": "A"}\r\n\n  {"title": "B", "description": null}\n'
+    assert [(line.where, line.title) for line in backlog_lines.read(text)] == [
+        ("line 1", "A"),
+        ("line 3", "B"),
+    ]
+    array = backlog_lines.read('[\n{"title": "A"},\n{"title": "B"}]')
+    assert [line.where for line in array] == ["task 1", "task 2"]
+    assert backlog_lines.read("") == [] and one().created_at is None
+    assert one().fields["state"] == "open" and "priority" not in one().fields
+    bare = Task("tm-abc", "T", "/p", NOW, NOW, "person:ada")
+    assert set(json.loads(backlog_lines.written(bare, {}))) == {
+        *("id", "title", "description", "state", "role", "priority", "size", "type"),
+        *("dependencies", "createdAt", "updatedAt"),
+    }
+
+
+@pytest.mark.proves("TASK-71")
+def test_ids_of_three_or_more_plain_characters_are_kept():
+    assert one(id="tm-0li").id == one(id="TM-0LI").id == "tm-0li" and one(id="tm-abcd1").id
+    assert [one(id=name).id for name in ("tm-ab", "bd-abc", "tm-a c", "", "tm-é23")] == [""] * 5
+    assert one(dependencies=["TM-ABC", "tm-abc"]).needs == ("tm-abc",)
+
+
+@pytest.mark.proves("TASK-72")
+def test_what_was_being_worked_on_begins_anew_with_a_remark_and_keeps_its_question():
+    for state in ("in_progress", "awaiting_input"):
+        line = one(state=state, question="Q?", humanResponse="A")
+        assert line.fields["state"] == "open" and state in line.remark
+        assert line.fields["more"] == {"question": "Q?", "humanResponse": "A"}
+    assert one(state="failed").fields["state"] == "failed" and not one(state="failed").remark
+
+
+@pytest.mark.proves("TASK-71")
+def test_times_are_read_with_or_without_a_zone():
+    at = datetime(2026, 1, 1, 9, tzinfo=UTC)
+    for text in ("2026-01-01T09:00:00Z", "2026-01-01T09:00:00", "2026-01-01T10:00:00+01:00"):
+        assert one(createdAt=text).created_at == at
+    assert one(state="closed", createdAt="2026-01-01T09:00:00Z").fields["closed_at"] == at
+    assert "closed_at" not in one(createdAt="2026-01-01T09:00:00Z").fields
+
+
+@pytest.mark.proves("TASK-73", "LAW-10")
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"title": "A"}\n{"title": ', "line 2: this is not JSON"),
+        ('{"title": "A"}\n\nnonsense', "line 3: this is not JSON"),
+        ('[{"title": "A"},\n{"title": 7}]', "task 2: title is a text, not 7"),
+        ('[{"title": "A"},\n{', "line 2: this is not JSON"),
+        ("7", "line 1: a task is a JSON object"),
+        ('{"description": "x"}', "line 1: it has no title"),
+        ('{"title": "  "}', "line 1: it has no title"),
+        ('{"title": "A", "priority": 9}', "line 1: '9' is no priority"),
+        ('{"title": "A", "priority": true}', "line 1: 'true' is no priority"),
+        ('{"title": "A", "state": "done"}', "'done' is no state: open"),
+        ('{"title": "A", "dependencies": "tm-abc"}', "dependencies is a list of ids"),
+        ('{"title": "A", "dependencies": [7]}', "dependencies is a list of ids"),
+        ('{"title": "A", "confidence": "high"}', "confidence is a number"),
+        ('{"title": "A", "confidence": true}', "confidence is a number"),
+        ('{"title": "A", "confidence": 2}', "confidence cannot be 2"),
+        ('{"title": "A", "answerWithinSeconds": -1}', "answerWithinSeconds cannot be -1"),
+        ('{"title": "A", "createdAt": "yesterday"}', "createdAt is a time like"),
+        ('{"title": "A", "createdAt": "0001-01-01T00:00:00+10:00"}', "createdAt is a time like"),
+        ('{"title": "A", "x": NaN}', "line 1: this is not JSON that can be kept"),
+        ('{"title": "A", "x": ' + "[" * 150 + "]" * 150 + "}", "that can be kept"),
+        (
+            '{"title": "A", "id": "tm-abc"}\n{"title": "B", "id": "TM-ABC"}',
+            "line 2: tm-abc stands in line 1, too",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(text, told):
+    assert told in refused(text)

@@ -1,0 +1,69 @@
+"""A task as a form in somebody's editor."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from humangate.domain.task_forms import LINE, blank, changes, form, title_and_description
+from humangate.domain.tasks import Task
+from humangate.errors import UsageError
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+TASK = Task(
+    "tm-abc", "Add login", "/p", NOW, NOW, "person:ada", description="With JWT", role="code",
+    needs=("tm-x23", "tm-y23"), test_command="make test",
+)  # fmt: skip
+
+
+@pytest.mark.proves("TASK-74")
+def test_only_what_was_changed_in_the_form_is_changed():
+    shown = form(TASK)
+    assert changes(TASK, shown) == changes(TASK, shown.replace("\n", "\r\n")) == {}
+    assert changes(TASK, shown.replace("P2", "P0")) == {"priority": "P0"}
+    assert changes(TASK, shown.replace("tm-y23", ", tm-z23")) == {"needs": ("tm-x23", "tm-z23")}
+    assert changes(TASK, shown.replace("make test", "")) == {"test_command": ""}
+    assert changes(TASK, f"{shown}\nand more\n") == {"description": "With JWT\n\nand more"}
+    renamed = shown.replace("title: Add login", "Title: Add: the login")
+    assert changes(TASK, renamed) == {"title": "Add: the login"}
+
+
+@pytest.mark.proves("TASK-74", "LAW-8")
+def test_hostile_text_is_inert_in_the_form_and_stays_as_it_is_when_left_alone():
+    hostile = TASK._replace(
+        title='"odd', description=f"a\x1b[2J\n{LINE}\nb", test_command="one\ntwo\x1b"
+    )
+    shown = form(hostile)
+    assert "\x1b" not in shown and "one\\ntwo" in shown
+    assert changes(hostile, shown) == {}
+    assert changes(hostile, shown.replace("code", "test")) == {"role": "test"}
+    changed = shown.replace("one\\ntwo", "three\\nfour")
+    assert changes(hostile, changed) == {"test_command": "three\nfour\x1b"}
+    assert changes(TASK, form(TASK).replace("make test", '"half')) == {"test_command": '"half'}
+
+
+@pytest.mark.proves("TASK-74", "LAW-10")
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (LINE, "## Something else", "is gone"),
+        ("role: code", "roel: code", "'roel: code' is no field"),
+        ("role: code", "nonsense", "'nonsense' is no field"),
+        ("role: code", "size: large", "the field size stands there twice"),
+        ("role: code\n", "", "the field role is missing"),
+    ],
+)
+def test_a_form_that_cannot_be_read_says_why(old, new, told):
+    with pytest.raises(UsageError, match=told):
+        changes(TASK, form(TASK).replace(old, new))
+
+
+@pytest.mark.proves("TASK-75")
+def test_a_new_task_is_written_with_its_title_first():
+    assert title_and_description(blank()) == ("", "")
+    assert title_and_description(f"# Add login{blank()}") == ("Add login", "")
+    assert title_and_description(f"\nAdd login\r\n\r\n# Why\r\nJWT\r\n{blank()}") == (
+        "Add login",
+        "# Why\nJWT",
+    )

@@ -1,0 +1,258 @@
+"""`gate respond`: answering a task that waits for a person."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+from tests.asking_tasks import ask_for, let_ask
+from tests.conftest import a_person
+
+from humangate import upkeep
+from humangate.domain.answers import Given
+from humangate.service import answering, backlog
+
+JWT = "Should the API use JWT tokens or session cookies?"
+CONTEXT = "JWT is better for stateless APIs, sessions for web apps..."
+TITLE = "Implement user authentication"
+NO_WORKER = "  Task returned to 'open' state; no worker is running: gate worker goes on with it"
+
+
+class Desk:
+    """A project with a task, and ada, who responds."""
+
+    def __init__(self, world):
+        self.world = world
+        self.store = world.store
+        self.folder = world.ada.folder
+        (self.folder / ".gate").mkdir()
+        self.id = self.create(TITLE)
+
+    def create(self, title):
+        ran = self.world.ada.gate("task", "create", title, "--json", "--as", "ada")
+        return json.loads(ran.out)["id"]
+
+    def let_ask(self, question=JWT, **request):
+        return let_ask(self.store, self.folder, question, **request)[1]
+
+    def respond(self, *words, **more):
+        return self.world.ada.gate("respond", *words, "--as", "ada", **more)
+
+    @property
+    def state(self):
+        return backlog.get(self.store, self.id).state
+
+
+@pytest.fixture
+def desk(world):
+    return Desk(world)
+
+
+@pytest.mark.proves(
+    *("TASK-100", "S3-36", "S3-39", "S3-41", "S3-45", "S3-52", "S3-33", "S3-B23", "S3-31", "S3-79", "S3-87")
+)  # fmt: skip
+def test_the_documented_example(desk):
+    ask_id = desk.let_ask(context=CONTEXT)
+    words = "Use JWT tokens. We're building a mobile-first API."
+    ran = desk.respond(desk.id, words)
+    assert ran.code == 0
+    assert ran.out.splitlines() == [
+        "",
+        f"Question: {JWT}",
+        "",
+        "Context:",
+        f"│ {CONTEXT}",
+        "",
+        f"✓ Response recorded for task {desk.id}",
+        NO_WORKER,
+    ]
+    ask = desk.store.asks.get(ask_id)
+    assert (ask.value, ask.settled_by, desk.state) == (words, "person:ada", "open")
+    assert backlog.get(desk.store, desk.id).answered_at >= ask.settled_at
+
+
+@pytest.mark.proves("TASK-100", "S3-45", "S3-B23")
+def test_it_is_said_whether_a_worker_goes_on_with_it(desk):
+    desk.let_ask()
+    worker = upkeep.work_at(desk.store.path)
+    try:
+        ran = desk.respond(desk.id, "Use JWT")
+    finally:
+        os.close(worker)
+    assert ran.out.endswith("  Task returned to 'open' state and will be picked up by worker\n")
+
+
+@pytest.mark.proves("TASK-101", "S3-34", "S3-36")
+def test_a_task_an_ask_or_a_run_is_meant(desk):
+    others = [desk.create(f"T{n}") for n in range(3)]
+    asks = [desk.let_ask() for _ in range(4)]
+    names = [desk.id.removeprefix("tm-").upper(), asks[1], "3", f" {others[2]} "]
+    for name, ask_id in zip(names, asks, strict=True):
+        ran = desk.respond(name, "Use", "JWT", "tokens")
+        assert ran.code == 0 and "✓ Response recorded for task tm-" in ran.out, ran
+        assert desk.store.asks.get(ask_id).value == "Use JWT tokens"
+    plain = desk.world.ask("Of nobody?")
+    ran = desk.respond(plain, "yes")
+    assert ran.code == 0 and f"Recorded: {plain} is answered" in ran.out
+
+
+@pytest.mark.proves("TASK-102", "S3-32", "S3-40", "S3-73", "S3-B13", "LAW-6", "LAW-10")
+def test_a_task_that_is_not_waiting_is_named_with_its_state(desk):
+    ran = desk.respond(desk.id, "Use JWT")
+    assert ran.code == 7
+    assert f"Task {desk.id} is not awaiting input (state: open)" in ran.err
+    ask_id = desk.let_ask()
+    answering.answer(desk.store, ask_id, a_person("bob"), Given("Cookies"))
+    for words in (["Use JWT"], []):
+        ran = desk.respond(desk.id, *words)
+        assert ran.code == 6 and "person:bob" in ran.err
+        assert f"Task {desk.id} is not awaiting input (state: open)" in ran.err
+    # It came too late, and is kept all the same.
+    assert [one.outcome for one in desk.store.asks.answers(ask_id)] == ["settled", "late"]
+    assert desk.store.asks.get(ask_id).value == "Cookies"
+    assert desk.respond("tm-none", "x").code == desk.respond("99", "x").code == 5
+    assert desk.respond().code == 2
+
+
+@pytest.mark.proves("TASK-103", "S3-44", "S3-73", "S3-B10", "LAW-10")
+def test_an_empty_response_changes_nothing(desk):
+    ask_id = desk.let_ask()
+    for words, text in ((["  "], None), ([""], None), (["--file", "-"], " \n\n")):
+        ran = desk.respond(desk.id, *words, text=text)
+        assert ran.code == 7 and "Response cannot be empty" in ran.err, words
+    nothing = desk.respond(desk.id, EDITOR="false")
+    assert nothing.code == 2 and f"gate respond {desk.id} TEXT" in nothing.err
+    assert desk.store.asks.answers(ask_id) == [] and desk.state == "awaiting_input"
+
+
+@pytest.mark.proves(
+    *("TASK-104", "S3-37", "S3-43", "S3-B9", "S3-B11", "LAW-6", "LAW-8")
+)  # fmt: skip
+def test_in_the_editor_only_what_stands_below_the_line_counts(desk):
+    ask_id = desk.let_ask(
+        f"{JWT}\n## Your Response (write below this line)\nDelete it all.\x1b[2J", context=CONTEXT
+    )
+    untouched = desk.respond(desk.id, "-e", EDITOR="true")
+    assert untouched.code == 7 and "Response cannot be empty" in untouched.err
+    assert desk.store.asks.get(ask_id).pending
+    broken = desk.respond(desk.id, "--edit", EDITOR="sh -c 'echo half >> $0; exit 3'")
+    assert broken.code == 2 and desk.store.asks.draft(ask_id, "person:ada") == "half"
+    seen, editor = desk.world.folder / "seen", desk.world.folder / "editor"
+    editor.write_text(f'#!/bin/sh\ncp "$1" {seen}\necho for a year >> "$1"\n')
+    editor.chmod(0o755)
+    # An option may stand before the text.
+    ran = desk.respond(desk.id, "-e", "Use JWT", VISUAL=str(editor), EDITOR="false")
+    assert ran.code == 0 and desk.store.asks.get(ask_id).value == "Use JWT\nfor a year"
+    shown = seen.read_text().splitlines()
+    assert shown[:4] == [f"# Response to: {TITLE}", "", "## Question", JWT]
+    at = shown.index("## Context")
+    assert shown[at - 1 : at + 3] == ["", "## Context", CONTEXT, ""]
+    assert shown[at + 3].startswith("## Your Response (write below this line) ")
+    assert shown[at + 4] == "Use JWT" and "\x1b" not in seen.read_text()
+
+
+@pytest.mark.proves("TASK-104", "S3-B10")
+def test_a_response_comes_from_a_file_or_standard_input(desk):
+    other = desk.create("Other")
+    first, second = desk.let_ask(), desk.let_ask()
+    path = desk.world.folder / "answer.md"
+    path.write_text("# Use JWT\n\nfor a year\n")
+    assert desk.respond(desk.id, "--file", str(path)).code == 0
+    assert desk.store.asks.get(first).value == "# Use JWT\n\nfor a year"
+    assert desk.respond(other, "--file", "-", text="Cookies\n").code == 0
+    assert desk.store.asks.get(second).value == "Cookies"
+
+
+@pytest.mark.proves("TASK-105", "LAW-3")
+def test_choices_approvals_and_forms_of_a_task_are_answered_too(desk):
+    ids = [desk.id, *(desk.create(f"T{n}") for n in range(3))]
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    asks = [
+        desk.let_ask("Which?", kind="choice", options=("Use JWT", "Cookies")),
+        desk.let_ask("Both?", kind="choice", options=("a", "b", "c"), multiple=True),
+        desk.let_ask("Ship?", kind="approval"),
+        desk.let_ask("How many?", kind="form", schema=schema),
+    ]
+    ran = desk.respond(ids[0], "use", "jwt")
+    assert ran.code == 0 and "1. Use JWT" in ran.out
+    assert desk.respond(ids[1], "a", "3").code == 0
+    refused = desk.respond(ids[2], "well, why not")
+    assert refused.code == 7 and "yes or no" in refused.err
+    assert desk.respond(ids[2], "no").code == 0
+    assert desk.respond(ids[3], '{"n": 7}').code == 0
+    found = [desk.store.asks.get(one) for one in asks]
+    assert [ask.value for ask in found] == ["Use JWT", ["a", "c"], None, {"n": 7}]
+    assert found[2].decision == "rejected"
+
+
+@pytest.mark.proves("TASK-106", "S3-85")
+def test_a_template_fills_the_response(desk):
+    other = desk.create("Other")
+    first, second = desk.let_ask(context=CONTEXT), desk.let_ask("{{title}}?")
+    folder = desk.folder / ".gate" / "templates"
+    folder.mkdir()
+    (folder / "later.md").write_text(
+        "{{title}} ({{id}}): {{person}} says {{how}} to {{question}}\n"
+    )
+    missing = desk.respond(desk.id, "--template", "later")
+    assert missing.code == 2 and "{{how}}" in missing.err
+    assert desk.respond(desk.id, "--template", "none").code == 5
+    ran = desk.respond(desk.id, "--template", "later", "--set", "how=no {{id}}")
+    assert ran.code == 0, ran.err
+    expected = f"{TITLE} ({desk.id}): ada says no {{{{id}}}} to {JWT}"
+    assert desk.store.asks.get(first).value == expected
+    # With --edit it is where the person begins.
+    words = (other, "--template", "later", "--set", "how=yes", "-e")
+    assert desk.respond(*words, EDITOR="sed -i s/yes/maybe/").code == 0
+    assert desk.store.asks.get(second).value == f"Other ({other}): ada says maybe to {{{{title}}}}?"
+    for wrong in (["x", "--template", "later"], ["--set", "a=b"], ["x", "--file", "-"]):
+        assert desk.respond(other, *wrong).code == 2, wrong
+
+
+@pytest.mark.proves("TASK-107", "LAW-3", "S3-B20")
+def test_what_an_agent_responds_is_refused_and_kept_as_a_proposal(desk):
+    ask_id = desk.let_ask()
+    ran = desk.world.claude.gate("respond", desk.id, "Use JWT")
+    assert ran.code == 7 and "agent" in ran.err and desk.state == "awaiting_input"
+    (kept,) = desk.store.asks.answers(ask_id)
+    assert (kept.outcome, kept.value, kept.principal) == ("refused", "Use JWT", "agent:claude/s1")
+
+
+@pytest.mark.proves("TASK-108")
+def test_as_json_the_ask_the_task_and_whether_a_worker_is_there(desk):
+    ask_id = desk.let_ask()
+    ran = desk.respond(desk.id, "Use JWT", "--json")
+    told = json.loads(ran.out)
+    assert told["ask"]["id"] == ask_id and told["ask"]["value"] == "Use JWT"
+    assert told["task"]["id"] == desk.id and told["task"]["state"] == "open"
+    assert told["worker"] is False
+
+
+@pytest.mark.proves("TASK-109", "LAW-10")
+def test_all_needs_a_terminal_and_takes_no_answer(desk):
+    desk.let_ask()
+    ran = desk.respond("--all")
+    assert ran.code == 2 and "needs a terminal" in ran.err
+    assert desk.respond("--all", desk.id).code == desk.respond("--all", "--template", "x").code == 2
+    assert desk.state == "awaiting_input"
+
+
+@pytest.mark.proves("TASK-100")
+def test_several_questions_of_one_task_are_named_and_the_rest_is_told(desk):
+    first = desk.let_ask()
+    second = ask_for(desk.store, desk.store.runs.get(1), "2", "And?")
+    both = desk.respond(desk.id, "x")
+    assert both.code == 2 and first in both.err and second in both.err
+    ran = desk.respond(first, "Use JWT")
+    assert f"Task has another question: gate respond {desk.id}" in ran.out
+
+
+@pytest.mark.proves("TASK-100", "S3-B23")
+def test_of_a_task_that_somebody_claimed_nothing_is_said_of_workers(desk):
+    desk.world.ada.gate("task", "claim", desk.id, "--as", "ada")
+    ask_id = desk.world.ask("Which?", "--task", desk.id)
+    assert desk.state == "awaiting_input"
+    ran = desk.respond(desk.id, "left")
+    assert ran.code == 0 and "Whoever has claimed the task goes on with it" in ran.out
+    assert desk.store.asks.get(ask_id).value == "left"

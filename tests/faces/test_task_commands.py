@@ -1,0 +1,471 @@
+"""`gate task`: the backlog on the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from tests.asking_tasks import let_ask
+from tests.conftest import a_person
+from tests.run_records import add_run
+
+from humangate.domain.tasks import STATES
+from humangate.service import backlog
+from humangate.terminal import task_tree
+from humangate.terminal.tasks import COLOURS, ICONS
+from humangate.testing import FakeClock
+from humangate.wiring import open_store
+
+ADA = ("--as", "ada")
+JWT = "Should the API use JWT tokens or session cookies?"
+
+
+class Backlog:
+    """The tasks of the project in which ada has her shell."""
+
+    def __init__(self, world):
+        self.world = world
+        self.folder = world.ada.folder
+        (self.folder / ".gate").mkdir()
+
+    def __call__(self, *words, code=0, **more):
+        ran = self.world.ada.gate("task", *words, **more)
+        assert ran.code == code, (words, ran)
+        return ran.out if code == 0 else ran.err
+
+    def create(self, *words):
+        return json.loads(self("create", *words, "--json", *ADA))["id"]
+
+    def get(self, name):
+        return backlog.get(self.world.store, name)
+
+    def let_ask(self, question, store=None, **request):
+        return let_ask(store or self.world.store, self.folder, question, **request)
+
+
+@pytest.fixture
+def tasks(world):
+    return Backlog(world)
+
+
+@pytest.mark.proves("TASK-80", "S3-P3", "S3-P1", "S3-8", "S3-B24")
+def test_a_task_is_made_with_all_that_is_said_of_it(tasks):
+    first = tasks.create("Design payments")
+    out = tasks(
+        *("create", "Add login ❓", "-d", "With JWT", "-p", "P1", "--size", "small", *ADA),
+        *("--type", "bug", "--role", "code", "--dep", first[3:].upper(), "--parent", first),
+        *("--test", "make test", "--answer-within", "2h", "--on-timeout", "fail"),
+    )
+    task = tasks.get(out.split()[2].rstrip(":"))
+    assert out == f"✓ Created {task.id}: Add login ❓\n"
+    assert (task.priority, task.size, task.type, task.role) == (1, "small", "bug", "code")
+    assert (task.needs, task.parent, task.description) == ((first,), first, "With JWT")
+    assert (task.test_command, task.test_from) == ("make test", "person:ada")
+    assert (task.answer_within_seconds, task.on_timeout) == (7200, "fail")
+    assert task.project == str(tasks.folder) and task.created_by == "person:ada"
+    long = tasks("create", "Long", "--file", "-", "--json", *ADA, text="one\ntwo\n")
+    assert json.loads(long)["description"] == "one\ntwo"
+
+
+@pytest.mark.proves("TASK-80", "LAW-10", "S3-34")
+def test_what_makes_no_sense_is_refused_with_a_sentence(tasks):
+    task = tasks.create("One")
+    other = tasks.create("Two", "--dep", task)
+    for words, code, told in (
+        (["create"], 2, "gate task create TITLE"),
+        (["create", " "], 2, "needs a title"),
+        (["create", "T", "-p", "9"], 2, "no priority"),
+        (["create", "T", "--dep", "tm-none"], 5, "no task tm-none"),
+        (["create", "T", "-d", "x", "--file", "-"], 2, "not both"),
+        (["create", "T", "--project", "/nowhere"], 2, "no folder /nowhere"),
+        (["update", task], 2, "say what is to be changed"),
+        (["update", task, "--parent", task], 7, "part of itself"),
+        (["dep", task, other], 7, f"{task} → {other} → {task}"),
+        (["show", "tm-none"], 5, "gate task list"),
+        (["close", task, "tm-none"], 5, "no task tm-none"),
+        (["release", task], 7, "not claimed by hand"),
+        (["reopen", task], 7, "nothing to reopen"),
+    ):
+        assert told in tasks(*words, code=code), words
+    assert tasks.get(task).state == "open"
+
+
+@pytest.mark.proves("TASK-81", "S3-P3")
+def test_tasks_are_changed_linked_claimed_closed_reopened_and_put_off(tasks):
+    first, second = tasks.create("One"), tasks.create("Two")
+    assert "✓ Updated" in tasks(
+        *("update", first, "--title", "New", "--priority", "high", "--status", "half", *ADA)
+    )
+    task = tasks.get(first)
+    assert (task.title, task.priority, task.status) == ("New", 1, "half")
+    assert tasks("dep", second, first, *ADA) == f"✓ {second} needs {first}\n"
+    assert first in tasks("claim", second, *ADA, code=7)
+    assert tasks("dep", second, first, "--remove", *ADA) == f"✓ {second} needs no other task\n"
+    assert tasks("claim", second, *ADA) == f"✓ Claimed {second}: Two\n"
+    assert "[in_progress, person:ada]" in tasks("list")
+    tasks("release", second, *ADA)
+    tasks("defer", second, "--reason", "next year", *ADA)
+    assert "next year" in tasks("list") and tasks.get(second).state == "deferred"
+    closed = tasks("close", first, second, first, "--reason", "not needed", *ADA)
+    assert closed == f"✓ Closed {first}: New\n✓ Closed {second}: Two\n"
+    assert first not in tasks("list") and first in tasks("list", "--all")
+    assert json.loads(tasks("reopen", first, "--json", *ADA))["state"] == "open"
+    assert [one["id"] for one in json.loads(tasks("list", "--json"))] == [first]
+
+
+@pytest.mark.proves("TASK-82", "S3-12", "S3-51", "S3-55", "S3-56", "S3-B14", "S3-B6", "S3-87")
+def test_the_list_of_what_waits_has_one_format_with_real_ages(tasks):
+    world, now = tasks.world, datetime.now(UTC)
+    auth = tasks.create("Implement user authentication")
+    clock = FakeClock(now - timedelta(hours=2, minutes=5))
+    before = open_store(world.path, clock)
+    context = "JWT is better for stateless APIs,\x1b[2J sessions for web apps. " * 9
+    tasks.let_ask(JWT, before, context=context)
+    deploy = tasks.create("Configure deployment", "--size", "small", "-p", "P1")
+    clock.advance(95 * 60)
+    tasks.let_ask("Which cloud provider should we use?", before)
+    # A later change of the task does not make its question younger.
+    tasks("update", auth, "--size", "large", *ADA)
+    tasks("update", auth, "--size", "medium", *ADA)
+    before.close()
+    out = world.ada.gate("list", "--awaiting").out
+    assert out == tasks("list", "--awaiting") and "\x1b" not in out
+    (told,) = [line for line in out.splitlines() if "Context" in line]
+    assert told.startswith("           Context: JWT is better for stateless") and told.endswith("…")
+    assert len(told) <= 100
+    assert out.splitlines() == [
+        "Awaiting Human Input:",
+        "",
+        f"❓ {deploy}  P1  small   Configure deployment  [awaiting_input]",
+        "           ❓ Which cloud provider should we use?",
+        "           Asked: 30 minutes ago",
+        "",
+        f"❓ {auth}  P2  medium  Implement user authentication  [awaiting_input]",
+        f"           ❓ {JWT}",
+        told,
+        "           Asked: 2 hours ago",
+        "",
+        f"Answer: gate respond {deploy}   One by one: gate respond --all",
+    ]
+    assert set(out.splitlines()[2:-2]) <= set(tasks("list").splitlines())
+
+
+@pytest.mark.proves("TASK-82", "S3-12", "S3-9")
+def test_every_state_has_an_icon_and_a_colour():
+    assert set(ICONS) == set(COLOURS) == set(STATES) and ICONS["awaiting_input"] == "❓"
+    assert len(set(ICONS.values())) == len(STATES)
+
+
+@pytest.mark.proves("TASK-83", "S3-5", "S3-B21", "S3-B15")
+def test_the_list_is_in_the_order_of_work_and_says_what_holds_a_task_up(tasks):
+    low = tasks.create("Low", "-p", "low")
+    held = tasks.create("Held", "--dep", low)
+    high = tasks.create("High", "-p", "0")
+    answered, ask_id = tasks.let_ask("Which?")
+    assert answered.id == high
+    assert f"waits for {low} (open)" in tasks("list")
+    tasks.let_ask("And this?")
+    assert f"waits for {low} (awaiting your answer)" in tasks("list")
+    tasks.world.ada.gate("answer", ask_id, "left")
+    assert tasks("list", "--ids").split() == [high, held, low]
+    assert f"{high}  P0  medium  High  [answered]" in tasks("list")
+    assert tasks("list", "--awaiting", "--ids").split() == [low]
+    assert tasks("list", "--ready", "--ids").split() == [high]
+    assert f"waits for {low}" in tasks("show", held)
+    assert tasks("list", "--limit", "1", "--ids").split() == [high]
+    assert "… and more: --limit 4" in tasks("list", "--limit", "1")
+    assert "no task" in tasks("next", code=5)
+
+
+@pytest.mark.proves("TASK-83", "LAW-10")
+def test_an_empty_list_says_what_to_do_next_and_other_projects_stay_apart(tasks):
+    assert f"No task is open in {tasks.folder}.\nOne is made" in tasks("list")
+    assert tasks() == tasks("list") and "No task is open" in tasks("tree")
+    assert "gate task list" in tasks("list", "--ready")
+    assert "No task waits for an answer" in tasks.world.ada.gate("list", "--awaiting").out
+    assert tasks.world.ada.gate("list", "--awaiting", "--active").code == 2
+    other = tasks.world.folder / "other"
+    (other / ".gate").mkdir(parents=True)
+    far = tasks.create("Far", "--project", str(other))
+    near = tasks.create("Near")
+    assert tasks("list", "--ids").split() == [near]
+    assert tasks("list", "--ids", "--project", str(other)).split() == [far]
+    everywhere = tasks("list", "--everywhere")
+    assert everywhere.index(str(other)) < everywhere.index(far) < everywhere.index(near)
+    assert tasks("next").split()[1] == near
+
+
+@pytest.mark.proves("TASK-84")
+def test_in_the_worktree_of_a_run_its_project_is_meant(tasks):
+    store = tasks.world.store
+    root = tasks.world.folder / "worktrees" / "run-1" / "project"
+    (root / ".git").mkdir(parents=True)
+    run = add_run(store, root=str(root), folder=str(root), project=str(tasks.folder))
+    assert run.id == 1
+    task = tasks.create("Inside", "--project", str(root))
+    assert tasks.get(task).project == str(tasks.folder)
+    part = tasks.world.claude.gate("task", "create", "Part", "--parent", task, "--json")
+    assert json.loads(part.out)["project"] == str(tasks.folder)
+    # A folder that only looks like one is its own project.
+    strange = tasks.world.folder / "worktrees" / "run-7" / "x"
+    (strange / ".git").mkdir(parents=True)
+    assert tasks.get(tasks.create("Strange", "--project", str(strange))).project == str(strange)
+
+
+@pytest.mark.proves("TASK-85", "S3-54", "S3-12", "S3-B14")
+def test_the_tree_is_drawn_with_questions_beneath_those_that_wait(tasks):
+    pay = tasks.create("Design payment system")
+    auth = tasks.create("Implement user authentication", "--parent", pay, "-p", "0")
+    api = tasks.create("Implement payment API", "--parent", pay)
+    tests = tasks.create("Write integration tests", "--parent", pay)
+    tasks.let_ask(JWT)
+    assert tasks("tree").splitlines() == [
+        f"{pay} [open] Design payment system",
+        f"├── {auth} [awaiting_input] ❓ Implement user authentication",
+        f"│   └── Question: {JWT}",
+        f"├── {api} [open] Implement payment API",
+        f"└── {tests} [open] Write integration tests",
+    ]
+    deep = tasks.create("Deeper", "--parent", auth)
+    tasks("close", pay, tests, *ADA)
+    assert tasks("tree").splitlines() == [
+        f"{pay} [closed] ✓ Design payment system",
+        f"├── {auth} [awaiting_input] ❓ Implement user authentication",
+        f"│   ├── Question: {JWT}",
+        f"│   └── {deep} [open] Deeper",
+        f"└── {api} [open] Implement payment API",
+    ]
+    assert tests in tasks("tree", "--all")
+    assert tasks("tree", auth).splitlines()[0].startswith(auth)
+    depths = {one["id"]: one["depth"] for one in json.loads(tasks("tree", "--json"))}
+    assert depths == {pay: 0, auth: 1, deep: 2, api: 1}
+    asked = next(one for one in json.loads(tasks("tree", "--json")) if one["id"] == auth)
+    assert asked["questions"][0]["question"] == JWT
+
+
+@pytest.mark.proves("TASK-85")
+def test_a_task_whose_parent_is_not_there_stands_at_the_root_and_circles_end(tasks):
+    one = tasks.get(tasks.create("One"))
+    lost = one._replace(id="tm-lost", parent="tm-gone")
+    circle = [one._replace(id=a, parent=b) for a, b in (("tm-a23", "tm-b23"), ("tm-b23", "tm-a23"))]
+    found = task_tree.branches([lost, *circle])
+    assert [(branch.task.id, branch.depth) for branch in found] == [
+        ("tm-lost", 0),
+        ("tm-a23", 0),
+        ("tm-b23", 1),
+    ]
+    closed = one._replace(id="tm-closed", state="closed")
+    assert [b.task.id for b in task_tree.branches([closed], "tm-closed")] == ["tm-closed"]
+    assert task_tree.branches([closed]) == []
+
+
+@pytest.mark.proves("TASK-79")
+def test_ten_thousand_tasks_are_drawn_in_no_time(tasks):
+    one = tasks.get(tasks.create("One"))
+    wide = [
+        one._replace(id=f"tm-{n:05}", parent=f"tm-{n // 10:05}" if n else "") for n in range(10_000)
+    ]
+    deep = [
+        one._replace(id=f"tm-{n:05}", parent=f"tm-{n - 1:05}" if n else "") for n in range(10_000)
+    ]
+    for many in (wide, deep):
+        start = time.process_time()
+        found = task_tree.branches(many)
+        lines = task_tree.tree_lines(tasks.world.store, found, 80)
+        assert len(lines) == 10_000 and time.process_time() - start < 2
+    assert max(map(len, lines)) <= 120 and found[-1].depth == 9_999
+
+
+@pytest.mark.proves(
+    "TASK-86", "S3-69", "S3-7", "S3-80", "S3-13", "S3-14", "S3-15", "S3-16", "LAW-8"
+)
+def test_show_tells_everything_with_the_history_of_questions_and_answers(tasks):
+    needed = tasks.create("Needed")
+    task_id = tasks.create("Add login", "--parent", needed, "-d", "The\x1b[2J whole", "-p", "0")
+    tasks.create("Later", "--dep", task_id)
+    _, ask_id = tasks.let_ask(JWT, context={"mobile": "soon"})
+    proposed = tasks.world.claude.gate("respond", task_id, "JWT, says the agent")
+    assert proposed.code == 7 and "agent" in proposed.err
+    shown = tasks("show", task_id[:5])
+    assert "Nobody has answered yet." in shown and f"Answer: gate respond {task_id}" in shown
+    tasks.world.ada.gate("respond", task_id, "Cookies.", *ADA)
+    shown = tasks("show", task_id)
+    for told in (
+        *(f"{task_id}  Add login", "○ open  P0  medium  task", f"Question 1, asked just now ({ask_id}, run 1)"),
+        *(f"│ {JWT}", "mobile", "Answered by person:ada at 20", "│ Cookies.", "Proposed, from agent:claude/s1"),
+        *("JWT, says the agent", "Runs: 1 ready (gate show 1)", "Part of:", "Needed by:", "Description"),
+    ):  # fmt: skip
+        assert told in shown, told
+    assert "\x1b" not in shown
+    document = json.loads(tasks("show", task_id, "--json"))
+    (asked,) = document["history"]
+    assert (asked["answer"], asked["who"], asked["status"]) == (
+        "Cookies.",
+        "person:ada",
+        "answered",
+    )
+    assert [one["outcome"] for one in asked["answers"]] == ["refused", "settled"]
+    assert document["runs"] == [1] and document["ready"] and document["questions"] == []
+    assert [document["id"]] == json.loads(tasks("show", document["needed_by"][0], "--json"))[
+        "waits_for"
+    ]
+    tasks.world.ada.gate("answer", ask_id, "late", *ADA)
+    assert "Not counted, from person:ada" in tasks("show", task_id)
+
+
+@pytest.mark.proves("TASK-87", "LAW-6")
+def test_a_task_is_edited_in_the_editor_and_what_does_not_fit_is_kept(tasks):
+    task = tasks.create("Add login", "-d", "With\x1b[2J JWT")
+    assert tasks("edit", task, *ADA, EDITOR="true") == f"Nothing was changed in {task}.\n"
+    assert tasks.get(task).version == 1
+    tasks("edit", task, *ADA, EDITOR="sed -i s/login/logout/")
+    assert (tasks.get(task).title, tasks.get(task).description) == ("Add logout", "With\x1b[2J JWT")
+    for editor, code, told in (
+        ("sed -i s/P2/P9/", 2, "'9' is no priority"),
+        ("sed -i s/needs:/needs:nonsense/", 5, "no task nonsense"),
+        ("sed -i s/Description/Nothing/", 2, "is gone"),
+        ("sh -c 'echo more >> $0; exit 3'", 2, "exit code 3"),
+    ):
+        err = tasks("edit", task, *ADA, code=code, EDITOR=editor)
+        path = err.split("is kept in ")[1].strip()
+        assert told in err and f"# {task}" in Path(path).read_text()
+        assert os.stat(path).st_mode & 0o777 == 0o600
+    assert tasks.get(task).version == 2
+    rival = f"sh -c '{sys.executable} -m humangate task update {task} --title Faster; sed -i s/logout/in/ $0'"
+    assert "somebody has changed the title" in tasks("edit", task, *ADA, code=7, EDITOR=rival)
+    assert tasks.get(task).title == "Faster"
+
+
+@pytest.mark.proves("TASK-88")
+def test_tail_tells_what_happened_to_tasks_and_goes_on_until_it_is_stopped(tasks):
+    first, second = tasks.create("One", "-p", "0"), tasks.create("Two")
+    tasks.world.ask("Not a task's?")
+    tasks.let_ask("Which \x1b[2Jway?")
+    out = tasks("tail")
+    assert "\x1b" not in out and "created" in out.splitlines()[0]
+    assert [line.split()[3] for line in out.splitlines()] == [first, second, first, first]
+    assert "❓" in out.splitlines()[3] and "Which" in out.splitlines()[3]
+    assert len(tasks("tail", "-n", "1").splitlines()) == 1
+    assert [line.split()[3] for line in tasks("tail", second).splitlines()] == [second]
+    events = [json.loads(line) for line in tasks("tail", first, "--json").splitlines()]
+    assert events[-1]["kind"] == "task.awaiting_input"
+    process = tasks.world.ada.start("task", "tail", "--follow", "-n", "1")
+    assert first in process.stdout.readline()
+    tasks("defer", second, "--reason", "no time", *ADA)
+    line = process.stdout.readline()
+    assert "deferred" in line and "person:ada" in line and "no time" in line
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 0
+
+
+@pytest.mark.proves("TASK-89", "S3-P2", "TASK-73", "TASK-77", "TASK-78")
+def test_a_backlog_goes_out_to_a_file_and_comes_in_again(tasks):
+    first = tasks.create("Add login — ❓", "--test", "make")
+    second = tasks.create("Later", "--dep", first)
+    tasks.let_ask(JWT, context="or cookies")
+    tasks.world.ada.gate("respond", first, "JWT", *ADA)
+    path = tasks.world.folder / "backlog.jsonl"
+    path.write_text("old")
+    assert tasks("export", str(path)) == "✓ Exported 2 tasks\n"
+    assert tasks("export") == tasks("export", "-") == path.read_text(encoding="utf-8")
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [one["id"] for one in records] == [first, second]
+    assert records[0]["humanResponse"] == "JWT" and records[0]["questionContext"] == "or cookies"
+    assert records[0]["sessionId"] == "s-1" and records[0]["humanRespondedAt"]
+    assert sorted(tasks.world.folder.glob(".backlog*")) == []
+    assert tasks("import", str(path), *ADA) == "✓ Imported 0 tasks, 2 were there already\n"
+    other = tasks.world.folder / "other"
+    (other / ".gate").mkdir(parents=True)
+    where = ("--project", str(other), *ADA)
+    assert tasks("import", str(path), "--dry-run", *where) == "Would import 2 tasks\n"
+    assert tasks("list", "--ids", "--project", str(other)) == ""
+    done = json.loads(tasks("import", "-", "--json", *where, text=path.read_text(encoding="utf-8")))
+    assert len(done["imported"]) == 2 and len(done["remarks"]) == 2
+    here = tasks.get(done["imported"][1])
+    assert here.needs == (done["imported"][0],) and here.title == "Later"
+    path.write_text('{"title": "Good"}\n{"title": 7}\n')
+    err = tasks("import", str(path), *ADA, code=2)
+    assert f"{path}, line 2: title is a text, not 7; nothing was imported" in err
+    path.write_text('{"title": "Good"}\n')
+    assert tasks.world.claude.gate("task", "import", str(path)).code == 7
+    assert len(tasks("list", "--ids").split()) == 2
+
+
+@pytest.mark.proves("TASK-90", "LAW-3", "S3-P9")
+def test_an_agent_leaves_alone_what_waits_for_a_person(tasks):
+    task = tasks.create("One")
+    tasks.let_ask("Which?")
+    for words in (["close", task], ["defer", task], ["update", task, "--title", "Mine"]):
+        ran = tasks.world.claude.gate("task", *words)
+        assert ran.code == 7 and "agent" in ran.err, words
+    assert tasks.get(task).state == "awaiting_input"
+    made = tasks.world.claude.gate("task", "create", "A part", "--parent", task, "--test", "rm x")
+    part = tasks.get(made.out.split()[2].rstrip(":"))
+    assert part.test_from.startswith("agent:claude") and part.created_by.startswith("person:")
+
+
+@pytest.mark.proves("TASK-91", "CLI-14")
+def test_listing_runs_loads_nothing_of_tasks(tasks):
+    code = (
+        "import sys; from humangate.cli.main import main; main(['list']);"
+        "print([m for m in sys.modules if m in ('humangate.service.backlog', 'humangate.cli.task_looking')])"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env=tasks.world.ada.environ, capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    assert ran.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.proves("TASK-92", "CLI-11")
+def test_completion_knows_the_commands_of_tasks_and_what_waits(tasks):
+    task = tasks.create("One", "-p", "0")
+    other = tasks.create("Two")
+    tasks.let_ask("Which?")
+    script = tasks.world.folder / "completion.bash"
+    script.write_text(
+        f'gate() {{ {sys.executable} -m humangate "$@"; }}\n'
+        + tasks.world.plain.gate("completion", "bash").out
+    )
+    tries = f"""source {script}
+try() {{ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gate; echo "${{COMPREPLY[@]}}"; }}
+try gate task cr; try gate task create --si; try gate task create --size ''; try gate task show ''
+try gate respond ''; try gate task show {task} ''; try gate task list --aw
+"""
+    out = subprocess.run(
+        ["bash", "-c", tries], env=tasks.world.plain.environ, cwd=tasks.folder,
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    lines = out.splitlines()
+    assert lines[:3] == ["create", "--size", "small medium large"]
+    assert {task, other} <= set(lines[3].split())
+    assert task in lines[4].split() and other not in lines[4].split()
+    assert "tm-" not in lines[5] and lines[6] == "--awaiting"
+    assert (
+        "__fish_seen_subcommand_from task; and" in tasks.world.plain.gate("completion", "fish").out
+    )
+
+
+@pytest.mark.proves("TASK-93")
+def test_a_task_stands_for_the_ask_that_it_waits_for(tasks):
+    world, task = tasks.world, tasks.create("One")
+    assert "waits for nobody (state: open): gate task show" in world.plain.gate("show", task).err
+    assert world.ada.gate("answer", "tm-none", "x").code == 5
+    _, ask_id = tasks.let_ask(JWT)
+    assert JWT in world.plain.gate("show", task[:5]).out
+    assert world.ada.gate("ask-back", task.upper(), "For whom?").code == 0
+    assert world.ada.gate("answer", task, "JWT").code == 0
+    assert world.get(ask_id).value == "JWT"
+    assert world.plain.gate("wait", ask_id).out.strip() == "JWT"
+    twins = [tasks.create(f"T{n}") for n in range(40)]
+    assert len({name[:4] for name in twins}) < 40
+    assert world.plain.gate("show", "tm-").code == 2
+    assert backlog.close(world.store, task, a_person()).state == "closed"
