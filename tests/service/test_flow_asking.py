@@ -256,20 +256,20 @@ def test_a_session_that_the_flow_named_is_not_replaced(house, gone):
 @pytest.mark.proves("TASK-21")
 def test_a_role_whose_session_is_gone_is_told_all_that_was_said_and_asked(house):
     coder = forgetful(house, needs("Which flow?"), done("written"), done("mended"))
-    house.agent("reviewer", {"status": "CHANGES_REQUESTED", "summary": "no tests"})
-    work = flow(lambda _: [run(role).summary for role in ("coder", "reviewer", "coder")])
-    house.go(work)
 
     def forgets(_order, _events):
         coder.forget()
         return {"status": "CHANGES_REQUESTED", "summary": "no tests"}
 
-    house.agent("reviewer", forgets)
-    assert house.answered("PKCE").result == ["written", "no tests", "mended"]
+    house.agent("reviewer", needs("How strictly?"), forgets)
+    house.go(flow(lambda _: [run(role).summary for role in ("coder", "reviewer", "coder")]))
+    house.answered("PKCE")
+    assert house.answered("very").result == ["written", "no tests", "mended"]
     told = coder.sent[2]
     for words in (ALL_AGAIN, "You are the coder.", "Add login", "> DONE: written", "no tests"):
         assert words in told
     assert "> Which flow?" in told and "> PKCE" in told and coder.orders[2].fresh
+    assert "How strictly?" not in told
     assert "You are the coder." not in coder.sent[1]
 
 
