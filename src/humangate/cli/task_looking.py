@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from humangate import wiring
 from humangate.cli import tasks_screen
 from humangate.cli.screen import coloured, columns, print_json
-from humangate.domain.asks import iso
 from humangate.domain.display import inert_line
-from humangate.domain.documents import answer_document, task_document
 from humangate.errors import NotFoundError
 from humangate.service import backlog
+from humangate.service.recounting import recount, recount_all
 from humangate.service.sweeping import sweep
 from humangate.terminal import task_tree, tasks as terminal
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     import argparse
 
     from humangate.domain.tasks import Task
-    from humangate.doors.store import Store
 
 _ALL = 1_000_000_000
 _NONE = {
@@ -47,7 +45,7 @@ def list_(args: argparse.Namespace) -> int:
     pages = {one: store.tasks.page(one, args.which, args.limit + 1) for one in projects}
     shown = {one: tasks[: args.limit] for one, tasks in pages.items() if tasks}
     if args.json:
-        print_json([document(store, task) for tasks in shown.values() for task in tasks])
+        print_json([recount(store, task) for tasks in shown.values() for task in tasks])
         return 0
     if args.ids:
         for tasks in shown.values():
@@ -80,7 +78,7 @@ def show_(args: argparse.Namespace) -> int:
     sweep(store)
     task = backlog.look_up(store, args.id)
     if args.json:
-        print_json(_whole_document(store, task))
+        print_json(recount_all(store, task))
         return 0
     print("\n".join(terminal.show_lines(store, task, store.now(), columns(), coloured)))
     if _awaits(task):
@@ -96,7 +94,7 @@ def tree_(args: argparse.Namespace) -> int:
     tasks = store.tasks.page(project, "all", _ALL)
     found = task_tree.branches(tasks, root.id if root else "", closed=args.all)
     if args.json:
-        print_json([document(store, one.task) | {"depth": one.depth} for one in found])
+        print_json([recount(store, one.task) | {"depth": one.depth} for one in found])
     elif not found:
         which = "all" if args.all else "unfinished"
         print(f"{_NONE[which]} in {inert_line(project)}.\n{_NEXT[which]}")
@@ -114,40 +112,7 @@ def next_(args: argparse.Namespace) -> int:
             f"no task in {project} is ready to be taken up: gate task list says what they wait for"
         )
     if args.json:
-        print_json(document(store, task))
+        print_json(recount(store, task))
     else:
         print("\n".join(tasks_screen.lines(store, [task])))
     return 0
-
-
-def document(store: Store, task: Task) -> dict[str, Any]:
-    """A task as JSON, with the questions that it waits for."""
-    asked = [
-        {
-            "ask": ask.id,
-            "question": ask.question.prompt,
-            "context": ask.question.context,
-            "asked_at": iso(ask.opened_at),
-        }
-        for ask in terminal.pending_asks(store, task)
-    ]
-    return task_document(task) | {"questions": asked}
-
-
-def _whole_document(store: Store, task: Task) -> dict[str, Any]:
-    history = [
-        exchange._asdict()
-        | {
-            "asked_at": iso(exchange.asked_at),
-            "answered_at": iso(exchange.answered_at),
-            "answers": [answer_document(one) for one in store.asks.answers(exchange.ask_id)],
-        }
-        for exchange in backlog.history(store, task)
-    ]
-    return document(store, task) | {
-        "history": history,
-        "runs": [run.id for run in store.runs.of_task(task.id)],
-        "waits_for": [one.id for one in backlog.waiting_for(store, task)],
-        "needed_by": [one.id for one in store.tasks.needing(task.id)],
-        "parts": [one.id for one in store.tasks.beneath(task.id)],
-    }
