@@ -136,7 +136,7 @@ def test_of_ten_thousand_tasks_the_first_are_shown_and_how_many_more_there_are(i
     words = shown(inbox, "/tasks")
     assert f"… 300 more of {epic.id}" in words and "1 part, 1 awaiting an answer" in words
     assert "102 are shown, 10,198 more are not." in words
-    assert "/tasks?project=%2Fp&limit=400" in links(inbox, "/tasks")
+    assert "/tasks?project=%2Fp&limit=200" in links(inbox, "/tasks")
     assert "All of them: gate task list" in shown(inbox, "/tasks?limit=1000")
     kin = shown(inbox, f"/tasks/{epic.id}")
     assert "… and 201 more: gate task show" in kin

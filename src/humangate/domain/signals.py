@@ -94,8 +94,9 @@ class Signal(NamedTuple):
     def confidence(self) -> float | None:
         """How sure the agent says it is, from 0 to 1."""
         given = self.more.get("confidence")
-        is_number = isinstance(given, int | float) and not isinstance(given, bool)
-        return given if is_number and 0 <= given <= 1 else None
+        if isinstance(given, bool) or not isinstance(given, int | float):
+            return None
+        return given if 0 <= given <= 1 else None
 
 
 _TEXTS = ("reason", "summary", "question", "message")

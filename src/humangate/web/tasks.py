@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from humangate.doors.store import Store
     from humangate.web.desk import Visit
 
-_LISTED = 100
+_LISTED = 50
 _MOST_LISTED = 1000
 
 
