@@ -46,16 +46,16 @@ class Floor:
     def task(self, title: str, script: str, **fields: object) -> Task:
         return self.project.task(self.store, title, script, **fields)
 
-    def start(self, slots: int = 1) -> None:
-        child = self._nursery.start(
-            "work_off",
-            path=self.store.path,
-            project=str(self.project.folder),
-            point=(0, "SIGKILL", ""),
-            slots=slots,
-        )
-        child.go()
-        self._workers.append(child)
+    def start(self, workers: int = 1, slots: int = 1) -> None:
+        """All at the same moment."""
+        wish = {"path": self.store.path, "project": str(self.project.folder), "slots": slots}
+        begun = [
+            self._nursery.start("work_off", point=(0, "SIGKILL", ""), **wish)
+            for _ in range(workers)
+        ]
+        for child in begun:
+            child.go()
+        self._workers += begun
 
     def replace(self, number: int) -> None:
         """Kill a worker; another one comes."""
@@ -153,8 +153,7 @@ def test_ten_tasks_and_three_workers_mix_nothing(floor, killed, whole, capsys):
     seed = int(os.environ.get("CRASH_SEED") or random.randrange(2**32))
     dice, kills = random.Random(seed), 0
     tasks = [floor.task(f"T{number}", script(number)) for number in range(TASKS)]
-    for _ in range(WORKERS):
-        floor.start()
+    floor.start(WORKERS)
     most = 100 if whole else 8
 
     def meanwhile() -> None:
@@ -181,8 +180,7 @@ def test_a_task_begins_with_all_that_it_builds_on_and_commits_only_its_own(floor
     first = builds("A")
     second = builds("B", first)
     third = builds("C", second)
-    for _ in range(WORKERS):
-        floor.start()
+    floor.start(WORKERS)
     floor.until(lambda: floor.are_closed(first, second, third))
     project, main = floor.project, floor.project.git("rev-parse", "main")
     assert project.commits(f"task/{third.id}", f"task/{second.id}") == [("C", ["C.txt", "seen-C"])]

@@ -81,7 +81,7 @@ def desk(tmp_path, clock, monkeypatch):
 
 @pytest.mark.proves("TASK-200", "S3-P6")
 def test_work_stays_on_its_branch_unless_the_project_says_otherwise(desk):
-    project = desk.set_up(away=False)
+    project = desk.set_up()
     before, task = project.state(), desk.task("Own", WRITES)
     desk.work()
     done = desk.get(task)
@@ -186,7 +186,7 @@ def test_reviewed_work_is_merged_after_a_person_has_approved_what_they_saw(desk)
     again = desk.asked("right")
     assert "+better" in again.going_on and again.id != ask.id
     (first, _), (second, words) = project.turns("Own")
-    assert first == second and "> It must be better" in words
+    assert first == second and "did not accept it:\n> It must be better\n" in words
     assert project.commits(f"task/{task.id}") == []
     desk.answer("right", "yes")
     assert desk.get(task).state == "closed"
