@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bench import stores
@@ -31,11 +32,9 @@ def measure() -> Iterator[Figure]:
     with stores.folder() as folder:
         large, small = (_filled(folder, number) for number in (MANY, FEW))
         for what in (("list",), ("list", "--ready"), ("next",)):
-            yield _compare(
-                f"gate task {' '.join(what)}, {MANY:,} tasks against {FEW}",
-                [lambda path=path: _command(folder, path, what) for path in (large, small)],
-                TIMES,
-            )
+            works = [partial(_command, folder, path, what) for path in (large, small)]
+            named = f"gate task {' '.join(what)}, {MANY:,} tasks against {FEW}"
+            yield _compare(named, works, TIMES)
         yield from _inside(large, small, folder)
 
 
@@ -45,7 +44,7 @@ def _inside(large: str, small: str, folder: str) -> Iterator[Figure]:
         ("first page of tasks, inside", lambda store: store.tasks.page(folder, "unfinished", PAGE)),
         ("the next task, inside", lambda store: store.tasks.next(folder)),
     ):
-        works = [lambda store=store, read=read: _timed(lambda: read(store)) for store in opened]
+        works = [partial(_timed, partial(read, store)) for store in opened]
         yield _compare(f"{name}, {MANY:,} against {FEW}", works, READINGS)
     for store in opened:
         store.close()
@@ -61,9 +60,7 @@ def _filled(folder: str, number: int) -> str:
         kin = {"parent": _name(count - 1), "needs": (_name(count - 1),)} if count % 10 else {}
         title = f"Task {count} of {number}"
         made.append(
-            Task(
-                _name(count), title, folder, now, now, "person:ada", priority=count % 5, **kin
-            )
+            Task(_name(count), title, folder, now, now, "person:ada", priority=count % 5, **kin)
         )
     store.tasks.add([tasks.created(task, stores.CALLER) for task in made])
     _close_some(store, made[: number // 10])

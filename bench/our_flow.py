@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from bench.stores import CALLER
 
-from humangate import wiring
+from humangate import crewing, wiring
 from humangate.domain.answers import Given
 from humangate.service import answering, running
 from humangate.service.running import Wish
@@ -31,7 +31,7 @@ def begin(store: Store, flow: str, number: int) -> Run:
     """A new run, as `gate run --detach` makes it."""
     _, digest = flow_files.read(_SOURCE)
     wish = Wish(flow, _SOURCE, digest, str(number), _folder, in_place=True)
-    return running.start(store, wiring.workspace(store), wish, CALLER)[0]
+    return running.start(store, crewing.workspace(store), wish, CALLER)[0]
 
 
 def parked(run: Run) -> Run:
@@ -51,7 +51,7 @@ def fill(number: int) -> None:
     store = wiring.open_store()
     # Making them is no figure, and every engine does it so.
     store.connection.rows("PRAGMA synchronous = OFF")
-    driver = wiring.flow_driver(store)
+    driver = crewing.flow_driver(store)
     for index in range(number):
         parked(driver.drive(begin(store, "wait", index)))
     print("waiting", flush=True)
@@ -70,7 +70,7 @@ def answer() -> None:
 def steps(number: int) -> None:
     """Record so many steps, one after another, and say how long it took."""
     store = wiring.open_store()
-    driver, run = wiring.flow_driver(store), begin(store, "many", number)
+    driver, run = crewing.flow_driver(store), begin(store, "many", number)
     began = time.monotonic()
     parked(driver.drive(run))
     print(time.monotonic() - began, flush=True)
@@ -80,7 +80,7 @@ def steps(number: int) -> None:
 def replay(number: int) -> None:
     """Say how much longer it takes to resume a run with so many steps than one with a single one."""
     store = wiring.open_store()
-    driver, seconds = wiring.flow_driver(store), {}
+    driver, seconds = crewing.flow_driver(store), {}
     for calls in (number, 1):
         taken = []
         for _ in range(_REPEATED):

@@ -16,7 +16,7 @@ import threading
 import time
 from pathlib import Path
 
-from humangate import wiring
+from humangate import crewing, shelves, wiring
 from humangate.service import running
 from humangate.service.running import Wish
 
@@ -88,7 +88,7 @@ class Desk:
         keys = {name: value for name, value in (known | role).items() if value}
         front = "\n".join(f"{name}: {json.dumps(value)}" for name, value in keys.items())
         self.write_role("coder", front)
-        self.driver = wiring.flow_driver(self.store)
+        self.driver = crewing.flow_driver(self.store)
 
     def write_role(self, name, front):
         path = self.project / ".gate" / "agents" / f"{name}.md"
@@ -99,10 +99,10 @@ class Desk:
         (self.project / "signals.json").write_text(json.dumps(signals), encoding="utf-8")
         path = self.project / ".gate" / "flows" / "feature.py"
         path.write_text(flow, encoding="utf-8")
-        name, source, digest = wiring.find_flow(str(self.project), "feature")
+        name, source, digest = shelves.find_flow(str(self.project), "feature")
         wish = Wish(name, source, digest, "Add login", str(self.project), in_place=True)
         caller = wiring.caller(self.store, "cli", self.world.tokens["ada"], "ada")
-        run, _ = running.start(self.store, wiring.workspace(self.store), wish, caller)
+        run, _ = running.start(self.store, crewing.workspace(self.store), wish, caller)
         return self.drive(run)
 
     def drive(self, run):

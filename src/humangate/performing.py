@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from humangate import handlers, surroundings, wiring
+from humangate import crewing, handlers, shelves, surroundings, wiring
 from humangate.domain.asks import settled_sentence
 from humangate.domain.display import inert_line
 from humangate.domain.phase_records import PhaseEvent, events
@@ -78,14 +78,14 @@ class Performance:
                 handlers.check(handler)
                 handlers.caller(handler, self.store)
             _must_be_found_again(part, self.store)
-            self._digest = wiring.flow_digest(part.source) if part.source else ""
+            self._digest = shelves.flow_digest(part.source) if part.source else ""
         except BaseException:
             self._leave()
             raise
 
     def perform(self, prompt: str, settle: Callable[[Awaitable[Any]], Any]) -> Run:
         """Start the run and stay with it until it ends; `settle` waits for what a handler awaits."""
-        driver = self._driver = wiring.flow_driver(self.store, self._load)
+        driver = self._driver = crewing.flow_driver(self.store, self._load)
         try:
             run = self._start(prompt)
             self._tell(PhaseEvent(STARTED, "", run.created_at, {"run": run.id}))
@@ -119,12 +119,12 @@ class Performance:
     def _start(self, prompt: str) -> Run:
         part, project = self._part, surroundings.project(os.getcwd())
         watched = part.in_place and part.has_roles and part.source
-        seen = wiring.seen(project, part.source) if watched else None
+        seen = shelves.seen(project, part.source) if watched else None
         wish = Wish(
             part.flow, part.source, self._digest, prompt, project, in_place=part.in_place, seen=seen
         )
         caller = wiring.caller(self.store, "python")
-        run, place = running.start(self.store, wiring.workspace(self.store), wish, caller)
+        run, place = running.start(self.store, crewing.workspace(self.store), wish, caller)
         for remark in place.remarks:
             self._say(remark)
         return run
@@ -242,7 +242,7 @@ def _must_be_found_again(part: Part, store: Store) -> None:
             "a workflow that is run must stand at the top of a Python file, under a name of its own: "
             "whoever takes its run over after a crash looks for it there"
         )
-    if store.path and wiring.leans_on_package(part.source):
+    if store.path and shelves.leans_on_package(part.source):
         raise UsageError(
             f"{part.source} has a relative import, and a worker loads it as a file of its own: "
             "import by whole names"

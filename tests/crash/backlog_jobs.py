@@ -13,7 +13,7 @@ import operation
 import workers
 from flow_jobs import Striker
 
-from humangate import wiring
+from humangate import crewing, wiring
 from humangate.service.driving import Driver
 from humangate.workspaces import repositories
 
@@ -27,7 +27,7 @@ def work_off(path: str, project: str, point: tuple[int, str, str], slots: int) -
         striker.around(repositories, "_git")
         flow_jobs._ready()
         driver = Driver(store, crew)
-        worker = wiring.worker(store, driver, slots, None, lambda _: [project])
+        worker = crewing.worker(store, driver, slots, None, lambda _: [project])
         threading.Thread(target=worker.work, daemon=True).start()
         while workers.may_start():
             workers.tell("passed", striker.passed)

@@ -22,7 +22,7 @@ from typing import Any
 import operation
 import workers
 
-from humangate import wiring
+from humangate import crewing, wiring
 from humangate.domain.runs import RunChange
 from humangate.doors.store import Store
 from humangate.drivers import launching
@@ -129,7 +129,7 @@ def _struck_crew(store: Store, striker: Striker) -> journalling.Crew:
         striker.around_write(store.runs, name)
     for name in ("open", "change"):
         striker.around_write(store.asks, name)
-    crew = wiring.crew(store)
+    crew = crewing.crew(store)
 
     def driver(role: Any, work: Callable[..., Any] | None) -> Any:
         made = crew.driver(role, work)
@@ -151,7 +151,7 @@ def work(path: str, lease: float = 0, slow: str = "", tied: bool = True) -> None
         )
     with closing(wiring.open_store(path)) as store:
         _ready()
-        wiring.worker(store, wiring.flow_driver(store), 3).work()
+        crewing.worker(store, crewing.flow_driver(store), 3).work()
 
 
 operation.JOBS.update(drive=drive, work=work)

@@ -21,7 +21,7 @@ from nursery import Child, Nursery
 from operation import ADA
 from points import faults, picture
 
-from humangate import processes, wiring
+from humangate import crewing, processes, wiring
 from humangate.domain.answers import Given
 from humangate.domain.asks import Ask
 from humangate.domain.digests import text_digest
@@ -100,7 +100,7 @@ class Stage:
         digest = text_digest(source.read_text(encoding="utf-8"))
         name = flow or self._file
         wish = Wish(name, str(source), digest, "Add login", str(self.project), in_place=True)
-        return running.start(store, wiring.workspace(store), wish, ADA)[0].id
+        return running.start(store, crewing.workspace(store), wish, ADA)[0].id
 
     def effects(self) -> list[Effect]:
         return [Effect(*line.split()[:2], int(line.split()[2])) for line in self._lines("ledger")]

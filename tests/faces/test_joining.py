@@ -11,11 +11,11 @@ from tests.conftest import an_agent
 from tests.joinable import FLOW, Desk, Screen, eventually, pid_in
 
 from humangate import processes
+from humangate.crewing import crew
 from humangate.domain.answers import Given
 from humangate.domain.runs import RunChange
 from humangate.errors import AgentRefusedError, AlreadySettledError, NotFoundError, RefusedError
 from humangate.service import answering, asking, joining
-from humangate.wiring import crew
 
 NEEDS = {"status": "NEEDS_HUMAN", "reason": "two ways", "question": "Which way?"}
 DONE = {"status": "DONE", "summary": "by itself"}

@@ -9,7 +9,7 @@ import pytest
 from tests.git_project import git
 from tests.joinable import FLOW, Desk
 
-from humangate import wiring
+from humangate import crewing, shelves
 from humangate.domain.answers import Given
 from humangate.service import answering, running
 from humangate.service.running import Wish
@@ -136,9 +136,9 @@ def test_the_diff_of_a_run(world, desk):
 
 def _in_worktree(desk):
     (desk.project / ".gate" / "flows" / "feature.py").write_text(FLOW, encoding="utf-8")
-    name, source, digest = wiring.find_flow(str(desk.project), "feature")
+    name, source, digest = shelves.find_flow(str(desk.project), "feature")
     wish = Wish(name, source, digest, "", str(desk.project))
-    return running.start(desk.store, wiring.workspace(desk.store), wish, desk.caller())[0]
+    return running.start(desk.store, crewing.workspace(desk.store), wish, desk.caller())[0]
 
 
 @pytest.mark.proves("RUN-364", "S2-P6")

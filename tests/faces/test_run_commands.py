@@ -21,12 +21,12 @@ from tests.run_project import RunProject, lives, until
 from humangate import upkeep
 from humangate.cli import runs_screen
 from humangate.cli.following import Follower
+from humangate.crewing import Papers
 from humangate.domain.asks import Origin
 from humangate.domain.calls import make_call
 from humangate.domain.runs import RunChange, Turn
 from humangate.service import asking
 from humangate.service.asking import Request
-from humangate.wiring import Papers
 
 
 @pytest.fixture

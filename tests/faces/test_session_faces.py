@@ -12,7 +12,7 @@ from tests.run_project import RunProject
 from tests.security.markup import text_of
 from tests.web_inbox import Inbox
 
-from humangate import wiring
+from humangate import crewing
 from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
 from humangate.domain.sittings import Terms
@@ -196,7 +196,7 @@ def test_gate_plan_shows_how_far_a_session_is(world):
     project.commit()
     ran = world.ada.gate("run", "review", "Look", "--detach", "--as", "ada")
     assert ran.code in (0, 11), ran.err
-    wiring.flow_driver(world.store).drive(project.run(1))
+    crewing.flow_driver(world.store).drive(project.run(1))
     ask = project.ask(1)
     (waits,) = ET.fromstring(world.ada.gate("plan", "1").out).iter("human-interaction")
     assert waits.attrib == {"type": "interactive_session", "status": "pending"}

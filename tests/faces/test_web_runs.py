@@ -10,7 +10,7 @@ from tests.security.markup import read, text_of
 from tests.web_inbox import Inbox
 from tests.web_server import WebServer, eventually
 
-from humangate import flows, wiring
+from humangate import crewing, flows
 from humangate.domain.asks import Origin
 from humangate.domain.calls import make_call
 from humangate.domain.digests import text_digest
@@ -326,7 +326,7 @@ def test_over_http_what_cannot_be_done_to_a_run_is_a_problem_document(inbox):
 def test_what_the_agents_of_a_run_changed_is_shown_only_when_asked_for(inbox, project):  # noqa: F811
     store = inbox.store
     wish = Wish("feature", "x.py", "d", "Add login", str(project))
-    run, place = running.start(store, wiring.workspace(store), wish, a_person())
+    run, place = running.start(store, crewing.workspace(store), wish, a_person())
     with open(f"{place.folder}/login.py", "w", encoding="utf-8") as file:
         file.write("import <b>pkce\n")
     page = inbox.client("read").get(f"/runs/{run.id}").text

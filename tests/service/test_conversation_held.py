@@ -6,13 +6,13 @@ import pytest
 from tests.faces.conftest import World
 from tests.joinable import Desk
 
+from humangate.crewing import crew
 from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
 from humangate.domain.sittings import Terms
 from humangate.errors import RefusedError
 from humangate.service import answering, asking, joining, sitting
 from humangate.service.asking import Request
-from humangate.wiring import crew
 
 NEEDS = {"status": "NEEDS_HUMAN", "question": "Which way?"}
 DONE = {"status": "DONE"}

@@ -11,6 +11,7 @@ from tests.faces.conftest import World
 from tests.joinable import Desk
 
 from humangate import processes
+from humangate.crewing import crew
 from humangate.domain.asks import Origin
 from humangate.domain.runs import Carried, Run, RunChange, Turn
 from humangate.domain.signals import Signal
@@ -18,7 +19,6 @@ from humangate.errors import NotFoundError, RefusedError, UsageError
 from humangate.service import asking, joining, running, telling
 from humangate.service.asking import Request
 from humangate.testing import MemoryStore
-from humangate.wiring import crew
 
 NEEDS = {"status": "NEEDS_HUMAN", "question": "Which way?", "options": ["left", "right"]}
 DONE = {"status": "DONE"}

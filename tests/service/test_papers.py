@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from humangate import wiring
+from humangate import crewing
 from humangate.domain.runs import Run
 
 MADE = datetime(2026, 1, 1, tzinfo=UTC)
@@ -14,8 +14,8 @@ MADE = datetime(2026, 1, 1, tzinfo=UTC)
 
 @pytest.mark.proves("RUN-481")
 def test_papers_are_a_runs_own_and_do_not_fill_the_disk(tmp_path, monkeypatch):
-    monkeypatch.setattr(wiring, "_MOST_PAPERS_BYTES", 100)
-    papers = wiring.Papers(str(tmp_path / "gate.db"))
+    monkeypatch.setattr(crewing, "_MOST_PAPERS_BYTES", 100)
+    papers = crewing.Papers(str(tmp_path / "gate.db"))
     run = Run(1, "feature", "", "", "", "", "", MADE)
     papers.write(run, "3", "coder", "hello\nworld")
     path = papers.path(run)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from humangate import settings, wiring
+from humangate import crewing, settings, shelves, wiring
 from humangate.domain.backlog_terms import BacklogTerms
 from humangate.domain.signals import last_json
 from humangate.errors import NotFoundError, RefusedError, UsageError
@@ -52,13 +52,13 @@ def with_role(project, front):
 
 def driven_role(project, name):
     run = SimpleNamespace(project=str(project), task="")
-    return wiring.crew(MemoryStore()).role(run, name)
+    return crewing.crew(MemoryStore()).role(run, name)
 
 
 def model_of(project, name):
     """As drives and people who join get it, and as `gate agents` shows it."""
     driven = driven_role(project, name)
-    (listed,) = (one for one in wiring.roles(str(project)).roles if one.name == name)
+    (listed,) = (one for one in shelves.roles(str(project)).roles if one.name == name)
     assert driven == listed
     return driven.model
 
@@ -182,9 +182,9 @@ def test_models_that_cannot_be_read_are_named_where_they_are_needed(
 
 @pytest.mark.proves("TASK-44")
 def test_the_backlog_file_is_read_from_the_project(home, project):
-    assert wiring.backlog_terms(str(project)) == BacklogTerms()
+    assert shelves.backlog_terms(str(project)) == BacklogTerms()
     path = write(project / ".gate/backlog.toml", 'strategy = "merge"\nanswer_within = "2h"\n')
-    found = wiring.backlog_terms(str(project))
+    found = shelves.backlog_terms(str(project))
     assert found == BacklogTerms(strategy="merge", answer_within_seconds=7200.0)
     for text, sentence in (
         ("strategy = merge", "is not TOML: "),
@@ -193,7 +193,7 @@ def test_the_backlog_file_is_read_from_the_project(home, project):
     ):
         write(project / ".gate/backlog.toml", text)
         with pytest.raises(UsageError, match=sentence) as caught:
-            wiring.backlog_terms(str(project))
+            shelves.backlog_terms(str(project))
         assert path in str(caught.value)
 
 
@@ -202,11 +202,11 @@ def test_a_backlog_file_that_agents_could_write_is_refused(home, project):
     worktree = home / "data/worktrees/run-12/shop"
     inner = write(worktree / ".gate/backlog.toml", 'test = "true"')
     with pytest.raises(RefusedError, match="lies in the worktree of a run"):
-        wiring.backlog_terms(str(worktree))
+        shelves.backlog_terms(str(worktree))
     (project / ".gate").mkdir()
     (project / ".gate/backlog.toml").symlink_to(inner)
     with pytest.raises(RefusedError, match="leads out of"):
-        wiring.backlog_terms(str(project))
+        shelves.backlog_terms(str(project))
 
 
 @pytest.mark.proves("TASK-46")
@@ -218,28 +218,28 @@ def test_templates_are_found_in_the_project_then_with_the_user_then_in_the_setti
     ]
     while places:
         path, text = places.pop()
-        assert wiring.template(str(project), "later") == ("later", text, path)
+        assert shelves.template(str(project), "later") == ("later", text, path)
         if places:
             os.unlink(path)
     write(home / "config/humangate/templates/again.md", "Again.")
     (home / "config/humangate/templates/bad.md").write_bytes(b"\xff")
-    found = wiring.templates(str(project))
+    found = shelves.templates(str(project))
     assert [one.name for one in found.templates] == ["again", "later"]
     assert len(found.troubles) == 1 and "bad.md, line 1: this is not UTF-8" in found.troubles[0]
     with pytest.raises(NotFoundError, match=r"no template 'x'; there are again, bad, later\. gate"):
-        wiring.template(str(project), "x")
+        shelves.template(str(project), "x")
     with pytest.raises(UsageError, match="is not a template's name"):
-        wiring.template(str(project), "../x")
+        shelves.template(str(project), "../x")
 
 
 @pytest.mark.proves("TASK-46", "LAW-10")
 def test_templates_that_are_none_are_refused(home, project):
     set_up(home, "[templates]\nlater = 3")
     with pytest.raises(UsageError, match=r"templates\.later in \S+ is an answer, as a text"):
-        wiring.template(str(project), "later")
+        shelves.template(str(project), "later")
     set_up(home, "templates = 3")
     with pytest.raises(UsageError, match=r"templates in \S+ is a table: write \[templates\]"):
-        wiring.templates(str(project))
+        shelves.templates(str(project))
     set_up(home, "")
     write(home / "outside/x.md")
     (project / ".gate").mkdir()

@@ -8,7 +8,7 @@ import pytest
 from tests.backlog_project import BacklogProject, report
 from tests.conftest import a_person, an_agent
 
-from humangate import wiring
+from humangate import crewing, wiring
 from humangate.domain.answers import Given
 from humangate.service import answering, backlog
 from humangate.service.sweeping import sweep
@@ -23,7 +23,7 @@ class Desk:
     def __init__(self, folder, store, clock):
         self._folder, self.store, self.clock = folder, store, clock
         self.project = None
-        self._driver = wiring.flow_driver(store)
+        self._driver = crewing.flow_driver(store)
 
     def set_up(self, terms="", role="", *, away=True, **more):
         """`away`: the user has something else than main checked out."""
@@ -44,7 +44,7 @@ class Desk:
     def work(self):
         """Until nothing is ready any more."""
         where = str(self.project.folder)
-        while run := self._ready() or backlog.take_up(self.store, where, wiring.work_digest()):
+        while run := self._ready() or backlog.take_up(self.store, where, crewing.work_digest()):
             self._driver.drive(run)
 
     def _ready(self):

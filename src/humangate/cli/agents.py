@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from humangate import surroundings, wiring
+from humangate import shelves, surroundings
 from humangate.cli.screen import coloured, columns, print_json
 from humangate.domain.display import cell, inert_line
 
@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    roles, troubles = wiring.roles(surroundings.project(os.getcwd()))
+    roles, troubles = shelves.roles(surroundings.project(os.getcwd()))
     if args.json:
         print_json({"roles": [role._asdict() for role in roles], "troubles": troubles})
         return 0

@@ -10,7 +10,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from humangate import wiring
+from humangate import crewing, wiring
 from humangate.domain.display import inert
 from humangate.service.journalling import place_of
 
@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
-    workspace = wiring.workspace(store)
+    workspace = crewing.workspace(store)
     ended = [one for one in store.runs.newest(_MOST_RUNS) if one.ended and one.branch]
     found = [one for one in reversed(ended) if os.path.isdir(one.root)]
     papers = _settled_papers(store)

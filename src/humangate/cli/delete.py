@@ -10,7 +10,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from humangate import wiring
+from humangate import crewing, wiring
 from humangate.cli import runs_screen
 from humangate.cli.diff import stat_lines
 from humangate.cli.identity import add_identity, caller
@@ -41,16 +41,16 @@ def run(args: argparse.Namespace) -> int:
     who = caller(store, args)
     found = running.get(store, args.id)
     must_be_ended(found)
-    if found.branch and (kept := wiring.workspace(store).remove(place_of(found), found.id)):
+    if found.branch and (kept := crewing.workspace(store).remove(place_of(found), found.id)):
         if not args.force:
             raise RefusedError(
                 f"run {found.id} was not deleted, for its work would be lost: {kept} "
                 f"To drop it: gate delete {found.id} --force"
             )
-        _drop(wiring.workspace(store), found, who)
+        _drop(crewing.workspace(store), found, who)
     running.delete(store, found.id, who)
     with suppress(FileNotFoundError):
-        os.unlink(wiring.Papers(store.path).path(found))
+        os.unlink(crewing.Papers(store.path).path(found))
     print(f"Deleted run {found.id}")
     return 0
 

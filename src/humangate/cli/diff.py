@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from humangate import wiring
+from humangate import crewing, wiring
 from humangate.cli.runs_screen import add_run_id, find
 from humangate.cli.screen import coloured, columns, print_json
 from humangate.domain.changes import Changed, changed
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
         raise RefusedError(f"run {made.id} has no folder yet")
     if not os.path.isdir(made.folder):
         raise folder_is_gone(made)
-    diff = wiring.workspace(store).diff(place_of(made))
+    diff = crewing.workspace(store).diff(place_of(made))
     files = changed(diff)
     if args.json:
         listed = [one._asdict() for one in files]

@@ -8,7 +8,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from humangate import upkeep, wiring
+from humangate import crewing, upkeep
 from humangate.cli import runs_screen
 from humangate.cli.flow_output import shown
 from humangate.cli.following import show_line, show_nothing
@@ -67,7 +67,7 @@ def follow(
 
     # Commands do without it, but this may last for days, and flows are anybody's code.
     gc.enable()
-    driver = wiring.flow_driver(store)
+    driver = crewing.flow_driver(store)
     standing_by = upkeep.stand_by(store.path, number)
     try:
         while True:

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from humangate import surroundings, wiring
+from humangate import shelves, surroundings
 from humangate.cli.flow_output import set_aside
 from humangate.cli.screen import columns, print_json, say
 from humangate.domain.display import cell, inert_line
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(project: str, args: argparse.Namespace) -> int:
-    flows = wiring.flows(project)
+    flows = shelves.flows(project)
     if args.json:
         print_json([one._asdict() for one in flows])
         return 0
@@ -57,7 +57,7 @@ def _list(project: str, args: argparse.Namespace) -> int:
 
 
 def _show(project: str, args: argparse.Namespace) -> int:
-    path, source = wiring.flow_source(project, args.name)
+    path, source = shelves.flow_source(project, args.name)
     if args.json:
         print_json({"path": path, "source": source})
     else:
@@ -71,7 +71,7 @@ def _draw(project: str, args: argparse.Namespace) -> int:
         raise UsageError("a picture is of one workflow: gate flows show NAME --mermaid or --svg")
     # Its file is run to find what is in it, and may print.
     with set_aside():
-        drawn = wiring.flow_object(project, args.name)
+        drawn = shelves.flow_object(project, args.name)
     if not hasattr(drawn, "mermaid"):
         raise UsageError(f"{args.name} is plain Python: only a Workflow of phases can be drawn")
     print(drawn.svg() if args.svg else drawn.mermaid())

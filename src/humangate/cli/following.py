@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from humangate import wiring
+from humangate import crewing, wiring
 from humangate.cli import runs_screen
 from humangate.cli.screen import coloured, columns, print_json
 from humangate.domain.display import age, frame, inert_line
@@ -46,7 +46,7 @@ class Papers:
     """Reads what the agents of a run said, from wherever it stopped before."""
 
     def __init__(self, store: Store, run_id: int, *, from_end: bool = False) -> None:
-        self._path = wiring.Papers(store.path).path(runs_screen.find(store, run_id))
+        self._path = crewing.Papers(store.path).path(runs_screen.find(store, run_id))
         self._rest = b""
         self._read_bytes = 0
         if from_end and os.path.exists(self._path):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from humangate import surroundings, wiring
+from humangate import shelves, surroundings
 from humangate.cli.identity import add_identity
 from humangate.cli.install import check_person, show, tell, told
 from humangate.cli.screen import print_json
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     project = surroundings.project(os.getcwd())
     place = Place(project, os.environ)
-    wanted = wiring.first_files(project)
+    wanted = shelves.first_files(project)
     plan = first_files.take_back(place) if args.undo else first_files.put(place, wanted)
     if args.dry_run and not args.json:
         show(plan)

@@ -11,7 +11,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from humangate import processes, wiring
+from humangate import crewing, processes, wiring
 from humangate.cli import foreground
 from humangate.cli.identity import add_identity, caller
 from humangate.cli.screen import columns, short
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         return sitting.run(store, who, ask, args.cli)
     if args.cli:
         raise UsageError(f"--with is for session asks; {ask.id} belongs to an agent of its own")
-    joined = joining.join(store, wiring.crew(store), ask.id, who)
+    joined = joining.join(store, crewing.crew(store), ask.id, who)
     try:
         _announce(joined, own_folder=bool(running.get(store, joined.turn.run).branch))
         if editor:

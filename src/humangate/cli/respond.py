@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from humangate import upkeep, wiring
+from humangate import shelves, upkeep, wiring
 from humangate.cli.identity import add_identity, caller, read_text
 from humangate.cli.left_runs import tell_if_left
 from humangate.cli.screen import coloured, columns, print_json, recorded
@@ -178,7 +178,7 @@ def _from_template(store: Store, who: Caller, waiting: Waiting, args: argparse.N
         "person": who.name,
         "date": f"{store.now():%Y-%m-%d}",
     }
-    return filled(wiring.template(project, args.template).text, values | own_variables(args.set))
+    return filled(shelves.template(project, args.template).text, values | own_variables(args.set))
 
 
 def _edited(store: Store, who: Caller, waiting: Waiting, start: str) -> Any:

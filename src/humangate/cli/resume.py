@@ -10,7 +10,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from humangate import wiring
+from humangate import crewing, shelves, wiring
 from humangate.cli import driving, runs_screen
 from humangate.cli.identity import add_identity, caller
 from humangate.domain.display import inert
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     who = caller(store, args)
     found = running.get(store, args.id)
-    seen = None if found.branch else wiring.seen(found.project, found.source)
+    seen = None if found.branch else shelves.seen(found.project, found.source)
     if args.from_call is None:
         _must_have_stopped_at(found, args.accept)
         taken_up = running.resume(store, args.id, who, args.accept, seen)
@@ -69,7 +69,7 @@ def _fork(
     store: Store, run: Run, path: str, who: Caller, seen: Mapping[str, str] | None
 ) -> tuple[Run, Place]:
     try:
-        return running.fork(store, wiring.workspace(store), run.id, path, who, seen)
+        return running.fork(store, crewing.workspace(store), run.id, path, who, seen)
     except GateError as error:
         # A snapshot is as good as the folder itself, as long as git has it.
         if isinstance(error, UsageError | RefusedError) or os.path.isdir(run.root):

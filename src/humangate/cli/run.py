@@ -11,7 +11,7 @@ import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from humangate import wiring
+from humangate import crewing, shelves, wiring
 from humangate.cli import driving, runs_screen
 from humangate.cli.flow_output import set_aside
 from humangate.cli.identity import add_identity, caller, read_text
@@ -46,13 +46,13 @@ def run(args: argparse.Namespace) -> int:
     prompt = read_text("-").rstrip("\n") if args.prompt == ["-"] else " ".join(args.prompt)
     # A flow's file is run to find what is in it, and may print.
     with set_aside() if args.json else nullcontext():
-        flow, source, digest = wiring.find_flow(project, args.flow)
+        flow, source, digest = shelves.find_flow(project, args.flow)
     wish = Wish(
         flow, source, digest, prompt, project,
         in_place=args.in_place, with_changes=args.with_changes, begin=not args.no_exec,
-        seen=wiring.seen(project, source) if args.in_place else None,
+        seen=shelves.seen(project, source) if args.in_place else None,
     )  # fmt: skip
-    made, place = running.start(store, wiring.workspace(store), wish, who)
+    made, place = running.start(store, crewing.workspace(store), wish, who)
     for remark in place.remarks:
         print(f"gate: {inert(remark)}", file=sys.stderr)
     if args.in_place:

@@ -10,7 +10,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from humangate import surroundings, wiring
+from humangate import shelves, surroundings
 from humangate.cli.editing import edited
 from humangate.cli.identity import add_identity, read_text
 from humangate.cli.install import check_person
@@ -55,14 +55,14 @@ def run(args: argparse.Namespace) -> int:
     if args.verb == "list":
         return _list(project, args.json)
     if args.verb == "show":
-        return _show(wiring.template(project, args.name), args.json)
-    path = wiring.template_path(project if args.project else "", args.name)
+        return _show(shelves.template(project, args.name), args.json)
+    path = shelves.template_path(project if args.project else "", args.name)
     check_person(args, "says what people answer")
     return _set(project, path, args) if args.verb == "set" else _delete(project, path, args.name)
 
 
 def _list(project: str, as_json: bool) -> int:
-    templates, troubles = wiring.templates(project)
+    templates, troubles = shelves.templates(project)
     if as_json:
         told = [_told(template) for template in templates]
         print_json({"templates": told, "troubles": troubles})
@@ -94,7 +94,7 @@ def _set(project: str, path: str, args: argparse.Namespace) -> int:
         raise UsageError("a template cannot be empty, so nothing was changed")
     files.write(path, f"{text}\n".encode(), private=not args.project)
     print(f"Written: {inert_line(path)}")
-    if (first := wiring.template(project, args.name).source) != path:
+    if (first := shelves.template(project, args.name).source) != path:
         print(f"But here {inert_line(first)} comes first.")
     return 0
 
@@ -115,7 +115,7 @@ def _text(path: str, args: argparse.Namespace) -> str:
 
 def _delete(project: str, path: str, name: str) -> int:
     if not os.path.lexists(path):
-        where = wiring.template(project, name).source
+        where = shelves.template(project, name).source
         raise NotFoundError(f"{path} is not there; the template {name} stands in {where}")
     files.remove(path)
     print(f"Removed: {inert_line(path)}")

@@ -11,7 +11,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from humangate import settings, surroundings, upkeep, wiring
+from humangate import crewing, settings, surroundings, upkeep
 from humangate.cli.values import positive
 from humangate.domain.display import inert_line
 
@@ -51,11 +51,13 @@ def run(args: argparse.Namespace) -> int:
     reading, writing = os.pipe()
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda *_: os.write(writing, b"."))
-    log = wiring.worker_log(settings.store_path(os.environ))
+    log = crewing.worker_log(settings.store_path(os.environ))
     say = _teller(log)
-    end = wiring.work_beside(args.slots, _tell(say), _projects(args))
+    end = crewing.work_beside(args.slots, _tell(say), _projects(args))
     told = "" if args.no_tasks else " and tasks"
-    say(f"gate worker: driving runs{told} of {settings.store_path(os.environ)}, {args.slots} at once")
+    say(
+        f"gate worker: driving runs{told} of {settings.store_path(os.environ)}, {args.slots} at once"
+    )
     print(f"gate worker: what is said here stands in {log}", file=sys.stderr, flush=True)
     os.read(reading, 1)
     say("gate worker: ending")
@@ -92,6 +94,6 @@ def _teller(log: str) -> Callable[[str], None]:
 
     def say(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
-        wiring.append_line(log, line)
+        crewing.append_line(log, line)
 
     return say

@@ -10,7 +10,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from humangate import settings, upkeep, wiring
+from humangate import crewing, settings, upkeep, wiring
 from humangate.errors import UsageError
 from humangate.service import admitting
 from humangate.service.notifying import Sender
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
             wiring.renewed_post(store, site.url),
         )
         sender = Sender(store, post, renewed)
-        end = list if args.no_worker else wiring.work_beside(_SLOTS)
+        end = list if args.no_worker else crewing.work_beside(_SLOTS)
         left: list[int] = []
         try:
             code = serve(store, site, args, sender, lambda: _say(store, site.url, args, site))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from humangate import upkeep, wiring
+from humangate import crewing, upkeep
 from humangate.domain.documents import call_document, run_document, turn_document
 from humangate.errors import GateError, RefusedError
 from humangate.service import running
@@ -101,7 +101,7 @@ def _changes(visit: Visit, run: Run) -> Changes:
     if not os.path.isdir(run.folder):
         return Changes("Its folder is not there any more, or not yet.")
     try:
-        diff = wiring.workspace(visit.store).diff(place_of(run))
+        diff = crewing.workspace(visit.store).diff(place_of(run))
     except GateError as error:
         return Changes(str(error))
     return Changes("", diffs.render(diff)) if diff else Changes("Nothing has changed.")

@@ -1,0 +1,134 @@
+"""What people keep for us in files: flows, roles, templates, and how their tasks are worked on."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from humangate import settings
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from humangate.domain.backlog_terms import BacklogTerms
+    from humangate.domain.roles import Role
+    from humangate.domain.templates import Template
+    from humangate.workspaces.flow_listing import Listed
+    from humangate.workspaces.roles import Roles
+    from humangate.workspaces.templates import Templates
+
+
+def seen(project: str, source: str) -> dict[str, str]:
+    """The digests of a flow file and of the roles of its project, as they are now."""
+    from humangate.service import trusting
+    from humangate.workspaces import flow_files, roles
+
+    found = {trusting.role(role.name): role.digest for role in roles.all(project).roles}
+    return {trusting.FLOW: flow_files.read(source)[1], **found}
+
+
+def find_flow(project: str, named: str) -> tuple[str, str, str]:
+    """The flow that is meant by a name or path: what it is called, its file, and that one's digest."""
+    from humangate.workspaces import flow_files
+
+    path = flow_files.find(project, named)
+    source, digest = flow_files.read(path)
+    flow, _ = flow_files.choose(flow_files.load(path, source, digest), flow_files.parted(named)[1])
+    return flow, path, digest
+
+
+def flows(project: str) -> list[Listed]:
+    """The flow files of a project and the user, with what they say of themselves."""
+    from humangate.workspaces import flow_listing
+
+    return flow_listing.listed(project)
+
+
+def flow_object(project: str, named: str) -> Any:
+    """The flow that is meant by a name or path, loaded."""
+    from humangate.workspaces import flow_files
+
+    path = flow_files.find(project, named)
+    module = flow_files.load(path, *flow_files.read(path))
+    return flow_files.choose(module, flow_files.parted(named)[1])[1]
+
+
+def leans_on_package(path: str) -> bool:
+    """Whether a flow file can be loaded only as a part of its package."""
+    from humangate.workspaces import flow_files
+
+    return flow_files.leans_on_package(flow_files.read(path)[0])
+
+
+def flow_digest(path: str) -> str:
+    """Of a flow file, as runs record it."""
+    from humangate.workspaces import flow_files
+
+    return flow_files.read(path)[1]
+
+
+def flow_source(project: str, named: str) -> tuple[str, str]:
+    """Path and text of a flow file."""
+    from humangate.workspaces import flow_files
+
+    path = flow_files.find(project, named)
+    return path, flow_files.read(path)[0]
+
+
+def roles(project: str) -> Roles:
+    """The roles of a project and the user, and what is wrong with those that cannot be read."""
+    from humangate.workspaces import roles as role_files
+
+    found = role_files.all(project)
+    return found._replace(roles=[with_model(role) for role in found.roles])
+
+
+def with_model(role: Role) -> Role:
+    """The role with the model that heavy, medium or light means to its program."""
+    # Models that are set wrongly hold up only the roles that need them.
+    if role.model not in settings.MODEL_WORDS:
+        return role
+    meant = settings.models(os.environ).get(role.cli, {})
+    return role._replace(model=meant.get(role.model, role.model))
+
+
+def backlog_terms(project: str) -> BacklogTerms:
+    """How the tasks of a project are worked on."""
+    from humangate.workspaces import backlog_file
+
+    return backlog_file.read(project)
+
+
+def template(project: str, name: str) -> Template:
+    """An answer written beforehand: of the project, the user, or the settings file."""
+    from humangate.workspaces import templates as template_files
+
+    return template_files.find(project, name)
+
+
+def templates(project: str) -> Templates:
+    """All answers written beforehand, and what is wrong with those that cannot be read."""
+    from humangate.workspaces import templates as template_files
+
+    return template_files.all(project)
+
+
+def template_path(project: str, name: str) -> str:
+    """The file for a project's template; without a project, for the user's."""
+    from humangate.workspaces import templates as template_files
+
+    return template_files.path_for(project, name)
+
+
+def first_files(project: str) -> dict[str, str]:
+    """What a project starts with, to be changed as its people like: texts by path."""
+    from humangate.domain.backlog_terms import first_file
+    from humangate.workspaces import backlog_file, roles as role_files, texts
+
+    folder = os.path.join(project, ".gate", "agents")
+    found = {os.path.join(folder, name): text for name, text in role_files.built_in().items()}
+    found[backlog_file.path_of(project)] = first_file()
+    for path in found:
+        texts.refuse_outside(path, project)
+        texts.refuse_worktree(path)
+    return found
