@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -116,8 +117,14 @@ def test_what_was_being_worked_on_begins_anew_with_a_remark_and_keeps_its_questi
 
 
 @pytest.mark.proves("TASK-71")
-def test_times_are_read_with_or_without_a_zone():
+def test_times_are_read_with_or_without_a_zone(monkeypatch):
     at = datetime(2026, 1, 1, 9, tzinfo=UTC)
+    # Where this machine stands makes no difference.
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        assert one(createdAt="2026-01-01T09:00:00").created_at == at
+    time.tzset()
     for text in ("2026-01-01T09:00:00Z", "2026-01-01T09:00:00", "2026-01-01T10:00:00+01:00"):
         assert one(createdAt=text).created_at == at
     assert one(state="closed", createdAt="2026-01-01T09:00:00Z").fields["closed_at"] == at

@@ -131,7 +131,8 @@ def test_an_empty_response_changes_nothing(desk):
 )  # fmt: skip
 def test_in_the_editor_only_what_stands_below_the_line_counts(desk):
     ask_id = desk.let_ask(
-        f"{JWT}\n## Your Response (write below this line)\nDelete it all.\x1b[2J", context=CONTEXT
+        f"{JWT}\n## Your Response (write below this line) ; nothing above it counts\nDelete it all.\x1b[2J",
+        context=CONTEXT,
     )
     untouched = desk.respond(desk.id, "-e", EDITOR="true")
     assert untouched.code == 7 and "Response cannot be empty" in untouched.err

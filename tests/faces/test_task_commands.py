@@ -261,6 +261,9 @@ def test_a_task_whose_parent_is_not_there_stands_at_the_root_and_circles_end(tas
         ("tm-a23", 0),
         ("tm-b23", 1),
     ]
+    beneath = one._replace(id="tm-beneath", parent="tm-lost")
+    found = task_tree.branches([beneath, lost])
+    assert [(b.task.id, b.depth) for b in found] == [("tm-lost", 0), ("tm-beneath", 1)]
     closed = one._replace(id="tm-closed", state="closed")
     assert [b.task.id for b in task_tree.branches([closed], "tm-closed")] == ["tm-closed"]
     assert task_tree.branches([closed]) == []
@@ -281,6 +284,7 @@ def test_ten_thousand_tasks_are_drawn_in_no_time(tasks):
         lines = task_tree.tree_lines(tasks.world.store, found, 80)
         assert len(lines) == 10_000 and time.process_time() - start < 2
     assert max(map(len, lines)) <= 120 and found[-1].depth == 9_999
+    assert max(len(branch.above) for branch in found) == 10
 
 
 @pytest.mark.proves(
@@ -361,6 +365,8 @@ def test_tail_tells_what_happened_to_tasks_and_goes_on_until_it_is_stopped(tasks
     tasks("defer", second, "--reason", "no time", *ADA)
     line = process.stdout.readline()
     assert "deferred" in line and "person:ada" in line and "no time" in line
+    tasks("reopen", second, *ADA)
+    assert second in (line := process.stdout.readline()) and "  open  " in line
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=20)
     assert process.returncode == 0

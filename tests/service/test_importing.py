@@ -150,3 +150,11 @@ def test_a_long_chain_of_tasks_is_imported_without_going_over_it_again_and_again
     store.tasks.get = lambda name: looked.append(name) or get(name)
     done = bring_in(store, *needs, {"id": "tm-03000"}, dry=True)
     assert len(done.tasks) == 3_001 and len(looked) < 20_000
+    # Two on each step, both of which need both on the next: very many ways, few tasks.
+    steps = [
+        {"id": f"tm-s{n:02}{side}", "dependencies": [f"tm-s{n + 1:02}a", f"tm-s{n + 1:02}b"] * (n < 15)}
+        for n in range(16)
+        for side in "ab"
+    ]  # fmt: skip
+    looked.clear()
+    assert len(bring_in(store, *steps, dry=True).tasks) == 32 and len(looked) < 1_000

@@ -22,8 +22,9 @@ from humangate.errors import GateError, RefusedError
 from humangate.journeys import MOST_ROUNDS
 from humangate.phases import Reply
 from humangate.service import answering, enrolling, running
+from humangate.shelves import flow_digest
 from humangate.testing import FakeClock, MemoryStore, ScriptedPerson, auto_approve
-from humangate.wiring import flow_digest, open_store, open_throwaway_store
+from humangate.wiring import open_store, open_throwaway_store
 
 __all__ = ["each_house", "house", "real_house"]
 
