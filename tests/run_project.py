@@ -20,7 +20,7 @@ if role.startswith("slow"):
     while not os.path.exists(os.path.join(stage, "go")):
         time.sleep(0.02)
 status = "DONE"
-if role == "asker" and "The answer of" not in text:
+if role == "asker" and "Human's answer" not in text:
     status = "NEEDS_HUMAN"
 if role == "writer":
     open("written.txt", "w").write("work")
