@@ -7,6 +7,7 @@ from contextlib import closing
 import pytest
 from tests.backlog_project import BacklogProject, report
 from tests.conftest import a_person, an_agent
+from tests.flow_harness import Crash
 
 from humangate import crewing, wiring
 from humangate.domain.answers import Given
@@ -49,6 +50,15 @@ class Desk:
 
     def _ready(self):
         return next((self.store.runs.get(one) for one in self.store.runs.ready(1)), None)
+
+    def take_over(self, task):
+        """Whoever drove its run is gone, and has not been heard of for a while."""
+        self.clock.advance(60)
+        self._driver.drive(self.store.runs.get(self.get(task).run))
+
+    @property
+    def workspace(self):
+        return self._driver._crew.workspace
 
     def asked(self, part):
         (ask,) = self.store.asks.pending(9)
@@ -209,6 +219,27 @@ def test_an_approval_holds_for_what_was_shown_and_for_nothing_else(desk):
     assert project.commits(f"task/{task.id}") == []
     desk.answer("right", "yes")
     assert desk.get(task).state == "closed"
+    assert project.text("main", "own.txt") == "other"
+
+
+@pytest.mark.proves("TASK-206", "LAW-4")
+def test_nor_does_it_hold_for_what_was_changed_after_its_worker_died(desk, monkeypatch):
+    project = desk.set_up('strategy = "review"')
+    task = desk.task("Own", WRITES)
+    desk.work()
+
+    def die(*_):
+        raise Crash
+
+    with monkeypatch.context() as dying:
+        dying.setattr(desk.workspace, "commit", die)
+        desk.answer("right", "yes")
+    assert desk.get(task).state == "in_progress"
+    (desk.folder(task) / "own.txt").write_text("other\n")
+    desk.take_over(task)
+    assert "own.txt" in str(desk.asked("right").question.context)
+    assert project.commits(f"task/{task.id}") == []
+    desk.answer("right", "yes")
     assert project.text("main", "own.txt") == "other"
 
 

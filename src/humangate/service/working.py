@@ -124,12 +124,12 @@ class _Work:
                     return report._replace(state="failed", status=status)
                 words = f"Your work does not pass its test. Mend it.\n{sending.quoted(trouble)}"
                 continue
-            decided = self._confirmed(report)
-            if decided is None or decided:
-                return self._kept(report)
-            if decided.status == "timed_out":
+            accepted = self._committed(report)
+            if isinstance(accepted, str):
+                return self._kept(report, accepted)
+            if accepted.status == "timed_out":
                 return report._replace(state=self._plan.unanswered, status="nobody confirmed it")
-            reason = sending.quoted(decided.note or "no reason was given")
+            reason = sending.quoted(accepted.note or "no reason was given")
             words = f"A person looked at your work and did not accept it:\n{reason}"
 
     def _tested(self) -> str:
@@ -148,12 +148,12 @@ class _Work:
             self._allowed = bool(calling.pause(self._branch, named, {"context": self._plan.test}))
         return self._allowed is not False
 
-    def _confirmed(self, report: Report) -> Outcome | None:
-        """What a person says to the work as it stands; None: nobody needs to be asked."""
-        plan, sure = self._plan, report.confidence
+    def _committed(self, report: Report) -> str | Outcome:
+        """The commit of the work; or what a person says who was asked and did not accept it."""
+        plan, sure, words = self._plan, report.confidence, self._message(report)
         unsure = plan.sure is not None and sure is not None and sure < plan.sure
         if plan.strategy != "review" and not unsure:
-            return None
+            return str(self._step("commit", lambda: self._commit(words), words))
         doubt = "" if sure is None else f" Its agent is {sure:.0%} sure."
         question = f"Is the work on {plan.task} right: {plan.title}?{doubt}"
         changed: list[str] = []
@@ -162,28 +162,35 @@ class _Work:
             said = {"summary": report.summary, "details": report.details}
             since = {"changed since it was shown": changed} if changed else {}
             decided = calling.pause(self._branch, question, {"context": said | since})
-            # What was approved is what was shown (law 4).
-            changed = self._step("compare", self._compare) if decided else []
-            if not changed:
+            if not decided:
                 return decided
+            # What was approved is what was shown (law 4): whoever commits looks, in the same step.
+            commit, changed = self._step("commit", lambda: self._commit_shown(words), words)
+            if commit:
+                return str(commit)
+
+    def _message(self, report: Report) -> str:
+        return f"{self._plan.title}\n\n{report.summary}\n\nTask: {self._plan.task}"
 
     def _show(self) -> str:
         return self._workspace.snapshot(self._place, self._drive.run.id, _SHOWN)
 
-    def _compare(self) -> list[str]:
+    def _commit(self, words: str) -> str:
+        return self._workspace.commit(self._place, words, self._key)
+
+    def _commit_shown(self, words: str) -> tuple[str, list[str]]:
+        """The commit; or nothing, and what is not as it was shown."""
         run = self._drive.run
-        return self._workspace.restore(run.project, self._place, run.id, _SHOWN)
+        changed = self._workspace.restore(run.project, self._place, run.id, _SHOWN)
+        return "" if changed else self._commit(words), changed
 
-    def _kept(self, report: Report) -> Report:
-        """Commit what was done, and bring it where the project wants it."""
-        plan, commit = self._plan, self._workspace.commit
-        words = f"{plan.title}\n\n{report.summary}\n\nTask: {plan.task}"
-        made = self._step("commit", lambda: commit(self._place, words, self._key), words)
-        report = report._replace(branch=self._place.branch, commit=made)
-        return report if plan.strategy == "branch" else self._merged(report, words)
+    def _kept(self, report: Report, commit: str) -> Report:
+        """Bring what was committed where the project wants it."""
+        report = report._replace(branch=self._place.branch, commit=commit)
+        return report if self._plan.strategy == "branch" else self._merged(report)
 
-    def _merged(self, report: Report, words: str) -> Report:
-        plan, branch = self._plan, self._place.branch
+    def _merged(self, report: Report) -> Report:
+        plan, branch, words = self._plan, self._place.branch, self._message(report)
         while True:
             done = self._step("merge", lambda: self._merge(words), plan.base)
             if commit := done["commit"]:
