@@ -19,7 +19,7 @@ from tests.run_records import add_run
 from humangate.domain.tasks import STATES
 from humangate.service import backlog
 from humangate.terminal import task_tree
-from humangate.terminal.tasks import COLOURS, ICONS
+from humangate.terminal.tasks import COLOURS, ICONS, list_lines
 from humangate.testing import FakeClock
 from humangate.wiring import open_store
 
@@ -161,6 +161,22 @@ def test_the_list_of_what_waits_has_one_format_with_real_ages(tasks):
 def test_every_state_has_an_icon_and_a_colour():
     assert set(ICONS) == set(COLOURS) == set(STATES) and ICONS["awaiting_input"] == "❓"
     assert len(set(ICONS.values())) == len(STATES)
+
+
+@pytest.mark.proves("TASK-82", "LAW-8")
+def test_a_line_fits_the_screen_and_leaves_out_what_does_not(tasks):
+    task = tasks.get(tasks.create("Very long \x1b[2J" * 30, "--role", "code\x1b[1m"))
+    task = task._replace(state="in_progress", claimed_by="person:somebody")
+    for width, told in (
+        (100, "somebody, code"),
+        (75, "[in_progress, person:s"),
+        (50, "…"),
+        (40, "…"),
+    ):
+        (line,) = list_lines(
+            tasks.world.store, [task], task.created_at, width, lambda text, _: text
+        )
+        assert len(line) <= width and told in line and "\x1b" not in line, line
 
 
 @pytest.mark.proves("TASK-83", "S3-5", "S3-B21", "S3-B15")

@@ -75,11 +75,12 @@ def list_lines(
 def _line(task: Task, ids: int, width: int, paint: Paint) -> str:
     icon = paint(cell(ICONS[task.state], 2), COLOURS[task.state])
     head = f"{icon} {task.id:{ids}}  P{task.priority}  {task.size:{_SIZE_COLUMNS}}  "
-    words = ", ".join(_words(task))
-    used = ids + _SIZE_COLUMNS + 11
-    room = max(_LEAST_TITLE, width - used - (len(words) + 4 if words else 0))
-    told = f"  {paint(f'[{words}]', 'dim')}" if words else ""
-    return f"{head}{inert_line(task.title, room)}{told}"
+    room, words = width - ids - _SIZE_COLUMNS - 11, _words(task)
+    while words and room - len(", ".join(words)) - 4 < _LEAST_TITLE:
+        words.pop()
+    told = f"[{', '.join(words)}]" if words else ""
+    title = inert_line(task.title, max(_LEAST_TITLE, room - len(told) - 2 * bool(words)))
+    return f"{head}{title}  {paint(told, 'dim')}" if words else f"{head}{title}"
 
 
 def _words(task: Task) -> list[str]:
