@@ -243,6 +243,27 @@ def test_nor_does_it_hold_for_what_was_changed_after_its_worker_died(desk, monke
     assert project.text("main", "own.txt") == "other"
 
 
+@pytest.mark.proves("TASK-206", "LAW-5")
+def test_what_was_approved_is_committed_once_also_when_its_worker_dies_just_after(
+    desk, monkeypatch
+):
+    project = desk.set_up('strategy = "review"')
+    task = desk.task("Own", WRITES)
+    desk.work()
+    commit = desk.workspace.commit
+
+    def die(*words):
+        commit(*words)
+        raise Crash
+
+    with monkeypatch.context() as dying:
+        dying.setattr(desk.workspace, "commit", die)
+        desk.answer("right", "yes")
+    desk.take_over(task)
+    assert desk.get(task).state == "closed"
+    assert project.commits(f"task/{task.id}", "elsewhere") == [("Own", ["own.txt"])]
+
+
 @pytest.mark.proves("TASK-207")
 @pytest.mark.parametrize(("sure", "is_asked"), [(0.4, True), (0.8, False), (0.95, False)])
 def test_an_agent_less_sure_than_its_role_must_be_is_confirmed_by_a_person(desk, sure, is_asked):
