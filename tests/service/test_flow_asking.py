@@ -402,6 +402,7 @@ def test_the_folder_is_kept_before_anybody_is_asked(house):
     shutil.rmtree(house.folder)
     assert house.answered("PKCE").result == ["DONE", "", "ok"]
     assert house.folders.restored == ["1:1-ask"] and os.path.isdir(house.folder)
+    assert house.folders.set_up_times == 2, "what is ignored is not kept, and set up again"
     shown = "Your folder is not as you left it:\n> These files changed: a.py\n> and\n> {b}\n"
     assert shown in coder.sent[1]
 

@@ -70,10 +70,14 @@ class People:
 
     def _restored(self) -> list[str]:
         """Have the folder back as it was kept; what is told of it."""
-        run, path = self._drive.run, f"{self._agent.path}-ask"
+        run, workspace = self._drive.run, self._drive.crew.workspace
         if not run.branch:
             return []
-        return self._drive.crew.workspace.restore(run.project, place_of(run), run.id, path)
+        was_gone = not os.path.isdir(run.folder)
+        told = workspace.restore(run.project, place_of(run), run.id, f"{self._agent.path}-ask")
+        # What is ignored was not kept.
+        trouble = workspace.set_up(run.project, place_of(run)) if was_gone else ""
+        return [*told, *([trouble] if trouble else [])]
 
     def heed(self) -> Turn | None:
         """What people said to the open ask, taken into the session; parks until they do.
