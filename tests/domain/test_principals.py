@@ -17,14 +17,16 @@ def test_the_table_of_signs():
         "codex": ("CODEX_THREAD_ID", "CODEX_SESSION_ID", "CODEX_TOOL_CALL_ID"),
         "agent": ("AI_AGENT",),
         "turn": ("GATE_TURN",),
+        "check": ("GATE_CHECK",),
     }
     assert [sign.session_variable for sign in SIGNS] == [
         "CLAUDE_CODE_SESSION_ID",
         "CODEX_THREAD_ID",
         "AI_AGENT",
         "GATE_TURN",
+        "GATE_CHECK",
     ]
-    assert [sign.processes for sign in SIGNS] == [("claude",), ("codex",), (), ()]
+    assert [sign.processes for sign in SIGNS] == [("claude",), ("codex",), (), (), ()]
 
 
 @pytest.mark.proves("WHO-1")

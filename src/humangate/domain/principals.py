@@ -37,6 +37,8 @@ SIGNS = (
     Sign("agent", ("AI_AGENT",), "AI_AGENT", ()),
     # Whatever program a role names: our own mark is on all that it starts.
     Sign("turn", ("GATE_TURN",), "GATE_TURN", ()),
+    # Tests and setups run what agents wrote: nobody sits there.
+    Sign("check", ("GATE_CHECK",), "GATE_CHECK", ()),
 )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from humangate.domain.asks import PRIORITIES, parse_priority
 from humangate.domain.audit import Event
 from humangate.domain.display import inert_line
+from humangate.domain.principals import must_be_a_person
 from humangate.errors import AgentRefusedError, RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ _RESULTS = ("closed", "failed", "blocked", "deferred")
 _PRIORITIES = {**PRIORITIES, "critical": 0, "medium": 2}
 _LONGEST_TITLE = 500
 _LONGEST_TEXT = 200_000
+_LONGEST_WAIT_SECONDS = 1e9
 _MOST_NEEDS = 200
 
 
@@ -144,6 +146,9 @@ def checked(task: Task) -> Task:
             raise UsageError(f"{inert_line(given, 40)!r} is no {name.replace('_', ' ')}: {ways}")
     if not 0 <= task.priority <= max(PRIORITIES.values()):
         raise UsageError(f"{task.priority} is no priority: 0 is critical, 4 the backlog")
+    within = task.answer_within_seconds
+    if within is not None and not 0 < within < _LONGEST_WAIT_SECONDS:
+        raise UsageError(f"an answer cannot be waited for {within:g} seconds: 90s, 5m, 2h, 3d …")
     if len(task.needs) > _MOST_NEEDS:
         raise UsageError(f"a task needs at most {_MOST_NEEDS} others")
     return task
@@ -157,6 +162,9 @@ def created(task: Task, caller: Caller) -> TaskChange:
 def changed(task: Task, after: Task, caller: Caller, now: datetime) -> TaskChange:
     """What a person or agent wrote into a task; never its state."""
     _must_be_left_to_people(task, caller)
+    if task.test_command != after.test_command and task.test_from.startswith("person:"):
+        # It stands between an agent's work and its end: no agent takes it away.
+        must_be_a_person(caller, f"changes the test command of {task.id}, which a person named")
     names = [name for name in Task._fields if getattr(task, name) != getattr(after, name)]
     content = {"changed": names, "via": caller.via, "evidence": caller.evidence}
     told = Event("task.changed", task.id, caller.actor, content)
@@ -218,7 +226,7 @@ def take_up(task: Task, now: datetime) -> Task:
 
 
 def follow(task: Task, run: Run, now: datetime, wanted: str = "") -> TaskChange | None:
-    """The task after a step of its run; None: it is as it was.
+    """The task after a step of its run; None: it is as it was, or a person has moved it away.
 
     `wanted` is where a person brings it who ends the run.
     """
@@ -230,9 +238,9 @@ def follow(task: Task, run: Run, now: datetime, wanted: str = "") -> TaskChange 
         state = state if state in _RESULTS else "closed"
     else:
         state = wanted or _OF_RUNS[run.state]
-    if state == task.state:
+    # Never refused: a run whose task cannot follow could not be written any more, nor be stopped.
+    if state not in MOVES[task.state]:
         return None
-    _must_be_a_move(task, state)
     after = _next(task, now)._replace(
         state=state,
         status=run.reason if run.ended else "",
@@ -247,9 +255,9 @@ def follow(task: Task, run: Run, now: datetime, wanted: str = "") -> TaskChange 
 
 def _with_result(task: Task, result: Mapping[str, Any]) -> Task:
     names = ("summary", "details", "status", "branch")
-    return task._replace(
-        confidence=result.get("confidence"), **{name: result.get(name, "") for name in names}
-    )
+    # A task that is longer than it may be could not be reopened; the run keeps all of it.
+    texts: dict[str, Any] = {name: str(result.get(name) or "")[:_LONGEST_TEXT] for name in names}
+    return task._replace(confidence=result.get("confidence"), **texts)
 
 
 def _next(task: Task, now: datetime) -> Task:

@@ -25,6 +25,7 @@ from humangate.domain.digests import token_digest
 from humangate.domain.display import inert_line, plain, storable
 from humangate.domain.forms import has_hidden
 from humangate.domain.owners import task_of
+from humangate.domain.principals import must_be_a_person
 from humangate.domain.requirements import ANYBODY, make_requirement
 from humangate.domain.sittings import Terms
 from humangate.doors.results import Done
@@ -191,7 +192,16 @@ def _requirement(store: Store, request: Request, caller: Caller) -> Requirement:
 
 
 def cancel(store: Store, ask_id: str, caller: Caller, reason: str) -> Ask:
-    """Withdraw a pending ask."""
+    """Withdraw a pending ask; what a task asks, only a person does, or who claimed the task."""
+    task_id = get(store, ask_id).origin.task
+    task = store.tasks.get(task_id) if task_id else None
+    if task and task.worked_on and task.claimed_by != caller.actor:
+        must_be_a_person(caller, f"withdraws what {task.id} asks")
+    return withdraw(store, ask_id, caller, reason)
+
+
+def withdraw(store: Store, ask_id: str, caller: Caller, reason: str) -> Ask:
+    """The same, for whoever asked."""
     while True:
         change = cancelled(get(store, ask_id), caller, storable(reason), store.now())
         if isinstance(store.asks.change(change, change.ask.version - 1), Done):

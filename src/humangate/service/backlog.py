@@ -10,7 +10,6 @@ from humangate.domain.asks import id_length, make_id
 from humangate.domain.display import plain, storable
 from humangate.domain.outcomes import answer_text
 from humangate.domain.owners import run_of
-from humangate.domain.principals import must_be_a_person
 from humangate.domain.runs import Run
 from humangate.domain.tasks import Task, TaskChange
 from humangate.errors import NotFoundError, RefusedError, UsageError
@@ -142,16 +141,18 @@ def defer(store: Store, task_id: str, caller: Caller, reason: str = "") -> Task:
 
 
 def _ended(store: Store, task_id: str, caller: Caller, state: str, reason: str) -> Task:
-    task = get(store, task_id)
-    run = store.runs.get(task.run) if task.run else None
-    if run and not run.ended and task.worked_on:
-        must_be_a_person(caller, f"ends the run that works on {task.id}")
-        why = storable(reason) or f"{task.id} is {state}"
-        running.stop(store, run.id, caller, why, state)
-        return get(store, task.id)
-    after = _changed(
-        store, task.id, lambda one: tasks.move(one, state, caller, store.now(), storable(reason))
-    )
+    while True:
+        task = get(store, task_id)
+        run = store.runs.get(task.run) if task.run else None
+        if run and not run.ended and task.worked_on:
+            why = storable(reason) or f"{task.id} is {state}"
+            running.stop(store, run.id, caller, why, state)
+            return get(store, task.id)
+        # Only as it was looked at: a worker may take it up just now, and that run must be ended.
+        change = tasks.move(task, state, caller, store.now(), storable(reason))
+        if store.tasks.change(change, task):
+            break
+    after = get(store, task.id)
     for ask in pending(store, after):
         permitting.retire(store, ask, caller, f"{after.id} is {state}")
     return after

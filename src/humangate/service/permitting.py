@@ -247,7 +247,7 @@ def _wait(store: Store, ask: Ask, held: Held, caller: Caller, seconds: float) ->
 def retire(store: Store, ask: Ask, caller: Caller, reason: str) -> Ask:
     """Withdraw an ask that was decided elsewhere, unless somebody was faster."""
     try:
-        return asking.cancel(store, ask.id, caller, reason)
+        return asking.withdraw(store, ask.id, caller, reason)
     except AlreadySettledError:
         return asking.get(store, ask.id)
 

@@ -109,6 +109,8 @@ def stop(store: Store, run_id: int, caller: Caller, reason: str, task_state: str
     """End a run: its agents, its asks, and whoever drives it."""
     while True:
         run = get(store, run_id)
+        if run.task:
+            must_be_a_person(caller, f"ends the run that works on {run.task}")
         change = runs.stop(run, caller, storable(reason) or "stopped", store.now(), task_state)
         why = f"run {run_id} was stopped: {change.run.reason}"
         withdrawn = withdrawals(store, run_id, caller, why)
@@ -171,6 +173,11 @@ def fork(
     """A new run that shares the records before a call, and the folder as it was then."""
     must_be_a_person(caller, "opens a run from another")
     run, calls = get(store, run_id), store.runs.calls(run_id)
+    if run.task:
+        raise RefusedError(
+            f"run {run_id} works on {run.task}, and one run does at a time: gate task reopen "
+            f"{run.task} works on it again, once it has ended"
+        )
     shared = runs.shared(calls, path)
     carried = runs.carried(shared, store.runs.turns(run_id))
     new = Run(

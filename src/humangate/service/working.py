@@ -6,6 +6,7 @@ that is done, and nothing is rolled back.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.domain import reports, sending
@@ -44,6 +45,8 @@ class _Plan(NamedTuple):
     """What the agent is told beside the task itself."""
     test: str
     test_is_agents: bool
+    own_test: str
+    """The project's, for where a person does not want the one that an agent named."""
     test_tries: int
     strategy: str
     base: str
@@ -79,7 +82,8 @@ class _Work:
         self._branch, self._drive = branch, branch.drive
         self._place, self._workspace = place_of(branch.drive.run), branch.drive.crew.workspace
         self._plan = _Plan(**self._step("plan", lambda: self._planned()._asdict()))
-        self._allowed: bool | None = None
+        self._allowed: Outcome | None = None
+        self._mark = ""
 
     def _step(self, name: str, work: Callable[[], Any], arguments: Any = None) -> Any:
         return calling.step(self._branch, work, name, arguments)
@@ -102,6 +106,7 @@ class _Work:
             "\n\n".join(filter(None, parts)),
             task.test_command or given.test,
             bool(task.test_command) and task.test_from.startswith("agent:"),
+            given.test,
             given.test_tries,
             given.strategy,
             given.base,
@@ -117,7 +122,11 @@ class _Work:
             report = reports.read(signal, self._plan.unanswered)
             if report.state != "closed":
                 return report
-            if trouble := self._tested():
+            test = self._test()
+            if test is None:
+                status = "nobody said whether its test may be run"
+                return report._replace(state=self._plan.unanswered, status=status)
+            if trouble := self._tested(test):
                 failures += 1
                 if failures >= self._plan.test_tries:
                     status = f"its test failed {failures} times. {trouble}"
@@ -132,27 +141,34 @@ class _Work:
             reason = sending.quoted(accepted.note or "no reason was given")
             words = f"A person looked at your work and did not accept it:\n{reason}"
 
-    def _tested(self) -> str:
+    def _test(self) -> str | None:
+        """The command to test with; None: nobody said in time whether an agent's may be run."""
+        plan = self._plan
+        if not plan.test_is_agents:
+            return plan.test
+        if self._allowed is None:
+            named = f"An agent named the test command of {plan.task}. May it be run?"
+            self._allowed = calling.pause(self._branch, named, {"context": plan.test})
+        if self._allowed:
+            return plan.test
+        # Silence is no leave to close it untested (law 3).
+        return None if self._allowed.status == "timed_out" else plan.own_test
+
+    def _tested(self, test: str) -> str:
         """What is wrong with the work, by its test command; or nothing."""
-        test, check = self._plan.test, self._workspace.check
-        if not test or not self._may_test():
+        check = self._workspace.check
+        if not test:
             return ""
         return str(
             self._step("test", lambda: check(self._place, test, self._key, _TEST_SECONDS), test)
         )
-
-    def _may_test(self) -> bool:
-        """A command that an agent named is run only once a person has allowed it."""
-        if self._plan.test_is_agents and self._allowed is None:
-            named = f"An agent named the test command of {self._plan.task}. May it be run?"
-            self._allowed = bool(calling.pause(self._branch, named, {"context": self._plan.test}))
-        return self._allowed is not False
 
     def _committed(self, report: Report) -> str | Outcome:
         """The commit of the work; or what a person says who was asked and did not accept it."""
         plan, sure, words = self._plan, report.confidence, self._message(report)
         unsure = plan.sure is not None and sure is not None and sure < plan.sure
         if plan.strategy != "review" and not unsure:
+            self._draw_mark()
             return str(self._step("commit", lambda: self._commit(words), words))
         doubt = "" if sure is None else f" Its agent is {sure:.0%} sure."
         question = f"Is the work on {plan.task} right: {plan.title}?{doubt}"
@@ -164,6 +180,7 @@ class _Work:
             decided = calling.pause(self._branch, question, {"context": said | since})
             if not decided:
                 return decided
+            self._draw_mark()
             # What was approved is what was shown (law 4): whoever commits looks, in the same step.
             commit, changed = self._step("commit", lambda: self._commit_shown(words), words)
             if commit:
@@ -175,8 +192,12 @@ class _Work:
     def _show(self) -> str:
         return self._workspace.snapshot(self._place, self._drive.run.id, _SHOWN)
 
+    def _draw_mark(self) -> None:
+        """What the agent, which is gone by now, cannot know: no commit of its own passes for ours."""
+        self._mark = self._step("mark", lambda: os.urandom(8).hex())
+
     def _commit(self, words: str) -> str:
-        return self._workspace.commit(self._place, words, self._key)
+        return self._workspace.commit(self._place, words, f"{self._key}/{self._mark}")
 
     def _commit_shown(self, words: str) -> tuple[str, list[str]]:
         """The commit; or nothing, and what is not as it was shown."""
@@ -204,7 +225,7 @@ class _Work:
     def _merge(self, words: str) -> dict[str, Any]:
         base, squash = self._plan.base, self._plan.strategy == "direct"
         # The same at every try: whatever was merged is found again by it.
-        key = f"run-{self._drive.run.id}/merge"
+        key = f"run-{self._drive.run.id}/merge/{self._mark}"
         made, conflict, why = "", False, ""
         try:
             if base:

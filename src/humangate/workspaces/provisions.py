@@ -21,6 +21,7 @@ _INCLUDE = ".worktreeinclude"
 _SETUP = os.path.join(".gate", "setup")
 _LIMIT_SECONDS = 600.0
 _TAIL_BYTES = 2000
+# By this mark the rest of the product knows that no person is at work there.
 _CHECK = "GATE_CHECK"
 # What lets people in is none of its business.
 _KEPT_FROM_IT = ("GATE_TOKEN",)
@@ -76,7 +77,7 @@ def run_setup(project: str, folder: str, limit_seconds: float = _LIMIT_SECONDS) 
     if not os.path.isfile(program):
         return ""
     command = [program] if os.access(program, os.X_OK) else ["/bin/sh", program]
-    return _run(program, command, folder, limit_seconds, {})
+    return _run(program, command, folder, limit_seconds, {_CHECK: "setup"})
 
 
 def check(command: str, folder: str, key: str, limit_seconds: float) -> str:

@@ -1,0 +1,227 @@
+"""Tasks in the hands of hostile agents, careless people and unlucky moments."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from contextlib import closing
+
+import pytest
+from tests.backlog_project import BacklogProject, report
+from tests.conftest import a_person, an_agent
+from tests.task_records import add_task, asks, awaiting, taken_up
+
+from humangate import crewing, wiring
+from humangate.domain import runs, tasks
+from humangate.domain.answers import Given
+from humangate.errors import AgentRefusedError, RefusedError, UsageError
+from humangate.service import answering, asking, backlog, running
+from humangate.service.sweeping import sweep
+
+DONE = report("completed", "It is done")
+ADA = a_person("ada")
+
+
+class Desk:
+    """A project with a backlog, somebody who works it off, and ada who is asked."""
+
+    def __init__(self, folder, store, clock):
+        self.folder, self.store, self.clock = folder, store, clock
+        self.driver = crewing.flow_driver(store)
+
+    def set_up(self, terms=""):
+        """With something else than main checked out."""
+        where = self.folder / "project"
+        self.project = BacklogProject(where, self.folder / "stage", terms=f'base = "main"\n{terms}')
+        self.project.git("checkout", "-q", "-b", "elsewhere")
+        return self.project
+
+    def task(self, title, script, by=ADA, **fields):
+        self.project.script(title, script)
+        where = os.path.realpath(self.project.folder)
+        return backlog.create(self.store, where, by, {"title": title, **fields})
+
+    def work(self):
+        """Until nothing is ready any more."""
+        where = os.path.realpath(self.project.folder)
+        while run := self._ready() or backlog.take_up(self.store, where, crewing.work_digest()):
+            self.driver.drive(run)
+
+    def _ready(self):
+        return next((self.store.runs.get(one) for one in self.store.runs.ready(1)), None)
+
+    def answer(self, part, value):
+        (ask,) = self.store.asks.pending(9)
+        assert part in ask.question.prompt
+        answering.answer(self.store, ask.id, ADA, Given(value))
+        self.work()
+        return ask
+
+    def get(self, task):
+        return self.store.tasks.get(task.id)
+
+
+@pytest.fixture
+def store(tmp_path, clock):
+    with closing(wiring.open_throwaway_store(str(tmp_path / "gate.db"), clock)) as made:
+        yield made
+
+
+@pytest.fixture
+def desk(tmp_path, store, clock, monkeypatch):
+    for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
+        monkeypatch.setenv(name, "/dev/null")
+    made = Desk(tmp_path, store, clock)
+    yield made
+    made.driver.close()
+
+
+FORGES = """echo evil >evil.txt
+git add -A
+for call in 1 2 3 4 5 6 7 8 9; do
+    git -c user.name=x -c user.email=x@x commit -q --allow-empty -m "innocent
+
+Gate-Call: run-$GATE_RUN/$call/1"
+done
+rm evil.txt
+echo good >good.txt
+"""
+
+
+@pytest.mark.proves("TASK-250", "LAW-4")
+def test_no_commit_of_an_agent_passes_for_the_one_that_a_person_approved(desk):
+    project = desk.set_up('strategy = "review"')
+    task = desk.task("Own", FORGES + DONE)
+    desk.work()
+    ask = desk.answer("right", "yes")
+    assert "+good" in ask.going_on and "evil" not in ask.going_on
+    assert desk.get(task).status.startswith("on main as ")
+    assert project.text("main", "good.txt") == "good"
+    assert "evil.txt" not in project.git("ls-tree", "--name-only", "main")
+
+
+@pytest.mark.proves("TASK-251", "LAW-3")
+def test_what_a_test_command_starts_is_no_person(desk, monkeypatch):
+    desk.set_up()
+    monkeypatch.setenv("GATE_STORE", desk.store.path)
+    for name in ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "AI_AGENT", "GATE_TURN"):
+        monkeypatch.delenv(name, raising=False)
+    said = desk.folder / "said"
+    told = report("needs_input", "Hm", question="Really?")
+    waits = desk.task("Waits", f"case $text in *Human*) {DONE};; esac\n{told}")
+    desk.work()
+    gate = f"{shlex.quote(sys.executable)} -m humangate"
+    # As an agent could write it into the file that the test command runs.
+    command = (
+        f"{gate} respond {waits.id} sure >{said} 2>&1; {gate} task close {waits.id} >>{said} 2>&1"
+    )
+    desk.task("Tests", f"echo own >own.txt\n{DONE}", test_command=f"{command}; true")
+    desk.work()
+    assert desk.get(waits).state == "awaiting_input"
+    assert said.read_text().count("an agent seems to be at work here") >= 1
+    (ask,) = desk.store.asks.pending(9)
+    assert [one.outcome for one in desk.store.asks.answers(ask.id)] == ["refused"]
+
+
+@pytest.mark.proves("TASK-252")
+def test_a_task_closed_in_the_moment_it_is_taken_up_ends_its_run(store, monkeypatch):
+    task = add_task(store)
+    real, made = store.tasks.change, []
+
+    def change(step, expected):
+        if not made:
+            made.append(taken_up(store, task))
+        return real(step, expected)
+
+    monkeypatch.setattr(store.tasks, "change", change)
+    backlog.close(store, task.id, a_person("ada"))
+    assert store.tasks.get(task.id).state == "closed"
+    assert store.runs.get(made[0].id).state == "stuck"
+
+
+@pytest.mark.proves("TASK-252")
+@pytest.mark.parametrize("state", [one for one in tasks.STATES if one != "awaiting_input"])
+def test_a_run_can_be_written_and_stopped_wherever_its_task_is(store, state):
+    task = add_task(store)
+    run = taken_up(store, task)
+    now = store.tasks.get(task.id)
+    moved = now._replace(state=state, version=now.version + 1)
+    assert store.tasks.change(tasks.TaskChange(moved), now)
+    asks(store, run)
+    assert running.stop(store, run.id, a_person("ada"), "enough").state == "stuck"
+    assert store.runs.get(run.id).ended
+
+
+@pytest.mark.proves("TASK-253", "S3-B3")
+def test_no_agent_ends_what_waits_by_its_run_or_its_ask(store):
+    task, ask = awaiting(store)
+    for deed in (
+        lambda: running.stop(store, task.run, an_agent(), "enough"),
+        lambda: asking.cancel(store, ask.id, an_agent(), "enough"),
+        lambda: backlog.close(store, task.id, an_agent()),
+    ):
+        with pytest.raises(AgentRefusedError):
+            deed()
+    assert store.tasks.get(task.id).state == "awaiting_input" and store.asks.get(ask.id).pending
+    assert asking.cancel(store, ask.id, a_person("ada"), "enough").status == "cancelled"
+
+
+@pytest.mark.proves("TASK-254", "LAW-3")
+def test_a_test_that_nobody_allows_in_time_closes_nothing(desk):
+    project = desk.set_up('answer_within = "1h"')
+    task = desk.task("Own", f"echo own >own.txt\n{DONE}", an_agent(), test_command="true")
+    desk.work()
+    desk.clock.advance(3601)
+    sweep(desk.store)
+    desk.work()
+    done = desk.get(task)
+    assert (done.state, done.status) == ("deferred", "nobody said whether its test may be run")
+    assert project.commits(f"task/{task.id}") == []
+
+
+@pytest.mark.proves("TASK-254")
+def test_where_an_agents_test_is_not_wanted_the_projects_own_is_run(desk):
+    desk.set_up('test = "false"')
+    task = desk.task("Own", f"echo own >own.txt\n{DONE}", an_agent(), test_command="true")
+    desk.work()
+    desk.answer("An agent named the test command", "no")
+    assert desk.get(task).state == "failed"
+
+
+@pytest.mark.proves("TASK-255", "S3-B3")
+@pytest.mark.parametrize("command", ["", "true"])
+def test_no_agent_takes_away_the_test_that_a_person_named(store, command):
+    task = add_task(store, test_command="make test")
+    with pytest.raises(AgentRefusedError, match="which a person named"):
+        backlog.update(store, task.id, an_agent(), {"test_command": command})
+    assert backlog.update(store, task.id, an_agent(), {"title": "Other"}).title == "Other"
+    agents = backlog.create(store, "/p", an_agent(), {"title": "A", "test_command": "x"})
+    assert backlog.update(store, agents.id, an_agent(), {"test_command": "y"})
+
+
+@pytest.mark.proves("TASK-256")
+def test_a_task_whose_agent_says_very_much_can_be_reopened(store):
+    task = add_task(store)
+    run = taken_up(store, task)
+    result = {"state": "closed", "summary": "s" * 300_000, "details": ["no", "text"]}
+    assert store.runs.change(runs.complete(run, result, store.now()), run)
+    closed = store.tasks.get(task.id)
+    assert closed.state == "closed" and len(closed.summary) == 200_000
+    assert backlog.reopen(store, task.id, ADA).state == "open"
+    assert len(store.runs.get(run.id).result["summary"]) == 300_000
+
+
+@pytest.mark.proves("TASK-257")
+def test_a_run_that_works_on_a_task_is_not_forked(store):
+    task, _ = awaiting(store)
+    with pytest.raises(RefusedError, match=f"gate task reopen {task.id}"):
+        running.fork(store, crewing.workspace(store), task.run, "1", ADA)
+    assert [run.id for run in store.runs.newest(9)] == [task.run]
+
+
+@pytest.mark.proves("TASK-258")
+@pytest.mark.parametrize("seconds", [0.0, -1.0, 1e9, 1e300])
+def test_a_wait_that_no_ask_could_have_is_refused_before_anybody_works(store, seconds):
+    with pytest.raises(UsageError, match="cannot be waited for"):
+        add_task(store, answer_within_seconds=seconds)
