@@ -204,6 +204,8 @@ def test_closing_what_waits_ends_its_run_and_its_ask_in_one_transaction(store):
     assert store.asks.get(ask.id).status == "cancelled"
     kinds = [entry.event.kind for entry in store.audit.of_subject(task.id)]
     assert kinds[-2:] == ["task.awaiting_input", "task.closed"]
+    told = store.audit.of_subject(task.id)[-1].event
+    assert (told.actor, told.content["reason"]) == ("person:ada", "not needed")
 
 
 @pytest.mark.proves("TASK-162")

@@ -163,6 +163,11 @@ class RunChange(NamedTuple):
     task_state: str = ""
     """Where a person who ends the run brings its task; otherwise the task follows the run."""
 
+    @property
+    def actor(self) -> str:
+        """Who makes this step."""
+        return self.events[0].actor if self.events else DRIVER
+
 
 class Carried(NamedTuple):
     """What a run takes along from the one it was forked from."""

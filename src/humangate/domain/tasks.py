@@ -11,7 +11,7 @@ from humangate.domain.principals import must_be_a_person
 from humangate.errors import AgentRefusedError, RefusedError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from humangate.domain.principals import Caller
@@ -47,6 +47,7 @@ _LONGEST_TITLE = 500
 _LONGEST_TEXT = 200_000
 _LONGEST_WAIT_SECONDS = 1e9
 _MOST_NEEDS = 200
+_MOST_ON_A_WAY = 12
 
 
 class Task(NamedTuple):
@@ -225,10 +226,12 @@ def take_up(task: Task, now: datetime) -> Task:
     return _next(task, now)._replace(claimed_by="", answered_at=None)
 
 
-def follow(task: Task, run: Run, now: datetime, wanted: str = "") -> TaskChange | None:
+def follow(
+    task: Task, run: Run, now: datetime, wanted: str = "", actor: str = "gate"
+) -> TaskChange | None:
     """The task after a step of its run; None: it is as it was, or a person has moved it away.
 
-    `wanted` is where a person brings it who ends the run.
+    `wanted` is where a person, the actor, brings it who ends the run.
     """
     if task.run != run.id:
         return None
@@ -249,8 +252,8 @@ def follow(task: Task, run: Run, now: datetime, wanted: str = "") -> TaskChange 
     )
     if run.state == "completed":
         after = _with_result(after, result)
-    told = Event(f"task.{state}", task.id, "gate", {"from": task.state, "run": run.id})
-    return TaskChange(after, (told,))
+    content = {"from": task.state, "run": run.id, "reason": run.reason if run.ended else ""}
+    return TaskChange(after, (Event(f"task.{state}", task.id, actor, content),))
 
 
 def _with_result(task: Task, result: Mapping[str, Any]) -> Task:
@@ -279,6 +282,12 @@ def _must_be_left_to_people(task: Task, caller: Caller) -> None:
             f"{task.id} {waits}, and an agent seems to be at work here "
             f"({caller.agent.because}): agents may propose, people decide"
         )
+
+
+def way_in_words(way: Sequence[str]) -> str:
+    """The tasks on a way; of a long one its beginning and its end."""
+    short = way if len(way) <= _MOST_ON_A_WAY else [*way[: _MOST_ON_A_WAY - 2], "…", *way[-2:]]
+    return " → ".join(short)
 
 
 def circle(task_id: str, needs_of: Callable[[str], tuple[str, ...]]) -> list[str]:

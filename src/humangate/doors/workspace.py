@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 class Place(NamedTuple):
@@ -37,6 +37,7 @@ class Workspace(Protocol):
         branch: str = "",
         base: str = "",
         onto: Sequence[str] = (),
+        instead: Mapping[str, str] | None = None,
         markers: bool = False,
     ) -> Place:
         """A worktree of its own for a run: from HEAD, or from a snapshot; made before: the same.
@@ -45,7 +46,8 @@ class Workspace(Protocol):
         are real ones. UsageError where there is no repository.
 
         `branch` is the name that is wanted for its branch, `base` what it begins from instead of
-        HEAD, `onto` branches or commits that are merged on top of that before work begins. Where
+        HEAD, `onto` branches or commits that are merged on top of that before work begins; for
+        one that is gone, `instead` may name the commit that it had. Where
         those do not go together: MergeConflictError, and nothing is made; with `markers` git's
         conflict markers are left in the files, and a remark names them.
         """

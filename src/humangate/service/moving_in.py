@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from humangate.domain.runs import FlowCall, RunChange
@@ -69,13 +70,31 @@ def _made(drive: Drive, task: Task, markers: bool) -> Place:
     if before and (kept := _kept(drive, before)):
         return workspace.make(run.project, run.id, snapshot=kept, **named)
     needed = (drive.store.tasks.get(one) for one in task.needs)
-    onto = [one.branch for one in needed if one and one.branch]
+    # Branches are deleted once they are merged; what was committed is found without them.
+    onto = {one.branch: _commit(drive, one) for one in needed if one and one.branch}
     base = drive.crew.backlog(run.project).base
-    return workspace.make(run.project, run.id, base=base, onto=onto, markers=markers, **named)
+    return workspace.make(
+        run.project, run.id, base=base, onto=[*onto], instead=onto, markers=markers, **named
+    )
+
+
+def _commit(drive: Drive, task: Task) -> str:
+    """What the last run of a task has committed, as far as that is known."""
+    run = drive.store.runs.get(task.run)
+    result = run.result if run and isinstance(run.result, dict) else {}
+    return str(result.get("commit") or "")
 
 
 def _kept(drive: Drive, before: Run) -> str:
     """The work of an earlier run of the task, as it stands in its folder; or nothing."""
-    if not before.branch or not os.path.isdir(before.folder):
+    workspace, place = drive.crew.workspace, place_of(before)
+    if not before.branch:
         return ""
-    return drive.crew.workspace.snapshot(place_of(before), before.id, "reopened")
+    if os.path.isdir(before.folder):
+        return workspace.snapshot(place, before.id, "reopened")
+    # Partial work outlives its folder (law 7): the last snapshot of it that is left.
+    paths = [call.path for call in reversed(drive.store.runs.calls(before.id))]
+    names = (name for path in paths for name in (f"{path}-ask", path))
+    with suppress(GateError):
+        return next(filter(None, (workspace.kept(place, before.id, one) for one in names)), "")
+    return ""

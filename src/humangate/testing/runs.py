@@ -91,7 +91,7 @@ class MemoryRuns:
             if run.state == "waiting_human" and self._was_answered(run):
                 self._runs[run.id] = run._replace(state="ready", ready_at=None)
             self._store.record(change.events)
-            self._store.tasks.follow(self._runs[run.id], change.task_state)
+            self._store.tasks.follow(self._runs[run.id], change.task_state, change.actor)
             return True
 
     def _was_answered(self, run: Run) -> bool:

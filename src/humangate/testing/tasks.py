@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humangate.domain import tasks
+from humangate.domain.runs import DRIVER
 from humangate.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -97,10 +98,10 @@ class MemoryTasks:
             self._write(task._replace(run=new.id), expected)
             return new
 
-    def follow(self, run: Run, wanted: str = "") -> None:
+    def follow(self, run: Run, wanted: str = "", actor: str = DRIVER) -> None:
         """In the transaction that changed the run."""
         task = self._tasks.get(run.task)
-        change = task and tasks.follow(task, run, self._store.now(), wanted)
+        change = task and tasks.follow(task, run, self._store.now(), wanted, actor)
         if task and change:
             self._step(change, task)
 

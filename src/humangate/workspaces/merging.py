@@ -11,7 +11,7 @@ from humangate.workspaces import committing
 from humangate.workspaces.repositories import with_users_programs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from humangate.workspaces.records import Record
     from humangate.workspaces.repositories import Repository
@@ -41,9 +41,9 @@ class _Part(NamedTuple):
     commit: str
 
 
-def resolve(repository: Repository, name: str) -> str:
-    """The commit of a branch, or of whatever else git knows by this name."""
-    for ref in (f"refs/heads/{name}", name):
+def resolve(repository: Repository, name: str, instead: str = "") -> str:
+    """The commit of a branch, or of whatever else git knows by this name; else the other one."""
+    for ref in filter(None, (f"refs/heads/{name}", name, instead)):
         words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
         if commit := repository.ask(*words):
             return commit
@@ -77,12 +77,20 @@ def _in_conflict(fields: list[str]) -> list[str]:
 
 
 def stack(
-    source: Repository, base: tuple[str, str], onto: Sequence[str], *, markers: bool
+    source: Repository,
+    base: tuple[str, str],
+    onto: Sequence[str],
+    instead: Mapping[str, str],
+    *,
+    markers: bool,
 ) -> Stack:
-    """Merge branches on top of a base, given as name and commit, one after the other."""
+    """Merge branches on top of a base, given as name and commit, one after the other.
+
+    `instead` has the commits of some that may be gone.
+    """
     repository, parts = with_users_programs(source), [_Part(*base)]
     made = Stack(parts[0].commit, [], [])
-    for part in (_Part(name, resolve(repository, name)) for name in onto):
+    for part in (_Part(name, resolve(repository, name, instead.get(name, ""))) for name in onto):
         if _holds(repository, made.commit, part.commit):
             continue
         made = _added(repository, made, parts, part, markers)

@@ -24,7 +24,7 @@ from humangate.workspaces.repositories import Repository, find, is_plain, reopen
 from humangate.workspaces.snapshots import Start
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from humangate.doors.workspace import Place
 
@@ -37,6 +37,7 @@ class _Wish(NamedTuple):
     branch: str
     base: str
     onto: Sequence[str]
+    instead: Mapping[str, str]
     markers: bool
 
 
@@ -60,9 +61,10 @@ class GitWorkspace:
         branch: str = "",
         base: str = "",
         onto: Sequence[str] = (),
+        instead: Mapping[str, str] | None = None,
         markers: bool = False,
     ) -> Place:
-        wish = _Wish(with_changes, snapshot, branch, base, onto, markers)
+        wish = _Wish(with_changes, snapshot, branch, base, onto, instead or {}, markers)
         project = os.path.realpath(project)
         path = self._record(run_id)
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
@@ -227,7 +229,7 @@ def _begin(source: Repository, left_out: str, wish: _Wish) -> tuple[Start, Stack
             "first, or let the run work in the project itself with --in-place."
         )
     base = (wish.base, merging.resolve(source, wish.base)) if wish.base else (_at(source), head)
-    merged = merging.stack(source, base, wish.onto, markers=wish.markers)
+    merged = merging.stack(source, base, wish.onto, wish.instead, markers=wish.markers)
     begin = Start(merged.commit, merged.commit, merged.commit)
     changed = removing.uncommitted(source, left_out)
     if not changed:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from humangate.domain.runs import Carried, FlowCall, Run, RunChange, Turn, order
+from humangate.domain.runs import DRIVER, Carried, FlowCall, Run, RunChange, Turn, order
 from humangate.store.sqlite.queries import load
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class SqliteRuns:
                     self._db.write(_SQL["ready_if_answered"], (run.id,))
                 self._store.record(at, change.events)
                 if run.task and not quiet:
-                    self.followed(run.id, at, change.task_state)
+                    self.followed(run.id, at, change.task_state, change.actor)
         except _OvertakenError:
             return False
         except apsw.ConstraintError as error:
@@ -89,10 +89,10 @@ class SqliteRuns:
             raise self._db.trouble(error) from error
         return True
 
-    def followed(self, run_id: int, at: str, task_state: str = "") -> None:
+    def followed(self, run_id: int, at: str, task_state: str = "", actor: str = DRIVER) -> None:
         """In the transaction that changed the run: its task is where the run is."""
         if (run := self.get(run_id)) and run.task:
-            self._store.tasks.follow(run, at, task_state)
+            self._store.tasks.follow(run, at, task_state, actor)
 
     def set_priority(self, run_id: int, priority: int) -> None:
         """As part of a transaction."""

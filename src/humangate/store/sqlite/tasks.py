@@ -101,10 +101,10 @@ class SqliteTasks:
             return None
         return new
 
-    def follow(self, run: Run, at: str, wanted: str) -> None:
+    def follow(self, run: Run, at: str, wanted: str, actor: str) -> None:
         """In the transaction that changed the run."""
         task = self.get(run.task)
-        change = task and tasks.follow(task, run, datetime.fromisoformat(at), wanted)
+        change = task and tasks.follow(task, run, datetime.fromisoformat(at), wanted, actor)
         if task and change:
             self._step(change, task, at)
 
