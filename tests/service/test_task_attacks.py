@@ -225,3 +225,47 @@ def test_a_run_that_works_on_a_task_is_not_forked(store):
 def test_a_wait_that_no_ask_could_have_is_refused_before_anybody_works(store, seconds):
     with pytest.raises(UsageError, match="cannot be waited for"):
         add_task(store, answer_within_seconds=seconds)
+
+
+@pytest.mark.proves("TASK-259", "LAW-7")
+@pytest.mark.parametrize("merged", [True, False])
+def test_a_task_begins_with_what_it_needs_also_where_that_branch_is_gone(desk, merged):
+    project = desk.set_up()
+    first = desk.task("First", f"echo one >one.txt\n{DONE}")
+    desk.work()
+    branch = desk.get(first).branch
+    if merged:
+        project.git("checkout", "-q", "main")
+        project.git("merge", "-q", "--no-ff", "-m", "Merged", branch)
+    project.git("worktree", "remove", "--force", desk.store.runs.get(desk.get(first).run).root)
+    project.git("branch", "-D", branch)
+    second = desk.task("Second", f"cat one.txt >two.txt\n{DONE}", needs=[first.id])
+    desk.work()
+    assert desk.get(second).state == "closed"
+    assert project.text(desk.get(second).branch, "two.txt") == "one"
+
+
+@pytest.mark.proves("TASK-260", "LAW-7")
+def test_a_reopened_task_whose_folder_is_gone_begins_with_what_was_kept_of_it(desk):
+    project = desk.set_up()
+    asked = report("needs_input", "Hm", question="Really?")
+    task = desk.task("Own", f"echo part >part.txt\n{asked}")
+    desk.work()
+    run = desk.store.runs.get(desk.get(task).run)
+    backlog.defer(desk.store, task.id, ADA)
+    project.git("worktree", "remove", "--force", run.root)
+    project.script("Own", f"cat part.txt >whole.txt\n{DONE}")
+    backlog.reopen(desk.store, task.id, ADA)
+    desk.work()
+    done = desk.get(task)
+    assert done.state == "closed" and project.text(done.branch, "whole.txt") == "part"
+
+
+@pytest.mark.proves("TASK-261", "LAW-10")
+def test_a_long_circle_is_told_in_a_short_sentence(store):
+    first = last = add_task(store)
+    for _ in range(50):
+        last = add_task(store, needs=[last.id])
+    with pytest.raises(RefusedError, match=f"^{first.id} would wait .* → … → ") as refused:
+        backlog.depend(store, first.id, ADA, [last.id])
+    assert len(str(refused.value)) < 250 and str(refused.value).endswith(f"→ {first.id}")
