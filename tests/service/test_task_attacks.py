@@ -269,3 +269,25 @@ def test_a_long_circle_is_told_in_a_short_sentence(store):
     with pytest.raises(RefusedError, match=f"^{first.id} would wait .* → … → ") as refused:
         backlog.depend(store, first.id, ADA, [last.id])
     assert len(str(refused.value)) < 250 and str(refused.value).endswith(f"→ {first.id}")
+
+
+@pytest.mark.proves("TASK-262", "LAW-3")
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"state": "closed"},
+        {"test_from": "person:ada"},
+        {"run": 4},
+        {"created_by": "person:bob"},
+        {"project": "/elsewhere"},
+        {"nonsense": 1},
+        {"needs": "tm-abc"},
+    ],
+)
+def test_only_what_people_write_can_be_written_into_a_task(store, fields):
+    task = backlog.create(store, "/p", an_agent(), {"title": "A", "test_command": "x"})
+    with pytest.raises(UsageError):
+        backlog.update(store, task.id, an_agent(), fields)
+    with pytest.raises(UsageError):
+        backlog.create(store, "/p", an_agent(), {"title": "B", **fields})
+    assert store.tasks.get(task.id) == task

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from humangate.doors.store import Store
 
 KIND = "tm-"
+_WRITABLE = (
+    *("title", "description", "role", "priority", "size", "type", "parent", "needs"),
+    *("test_command", "status", "answer_within_seconds", "on_timeout"),
+)
+"""The fields of a task that people and agents write; the others follow from what happens to it."""
 SOURCE = "builtin:work_task"
 """Where a run that works on a task has its flow from."""
 
@@ -84,6 +89,12 @@ def free(store: Store, task_id: str, caller: Caller, needed: Sequence[str]) -> T
 
 
 def _written(store: Store, task: Task, fields: dict[str, Any], caller: Caller) -> Task:
+    if foreign := sorted(fields.keys() - set(_WRITABLE)):
+        raise UsageError(
+            f"{', '.join(foreign)} cannot be written into a task: only {', '.join(_WRITABLE)}"
+        )
+    if isinstance(fields.get("needs"), str):
+        raise UsageError("what a task needs is a list of ids")
     given: dict[str, Any] = {
         name: storable(text) if isinstance(text, str) else text for name, text in fields.items()
     }
