@@ -6,16 +6,24 @@ from humangate.domain import runs, tasks
 from humangate.domain.asks import Origin
 from humangate.domain.owners import owner_of
 from humangate.domain.runs import FlowCall, RunChange
-from humangate.domain.tasks import Task
+from humangate.domain.tasks import Task, TaskChange
 from humangate.service import asking, backlog
 from humangate.service.asking import Request
 from tests.conftest import a_person
 
 PROJECT = "/p"
+_LEFT = ("summary", "details", "branch", "claimed_by")
 
 
 def add_task(store, title="Do it", project=PROJECT, **fields):
-    return backlog.create(store, project, a_person(), {"title": title, **fields})
+    """With what people write, and with what runs leave in a task."""
+    left = {name: fields.pop(name) for name in _LEFT if name in fields}
+    made = backlog.create(store, project, a_person(), {"title": title, **fields})
+    if not left:
+        return made
+    after = made._replace(version=made.version + 1, **left)
+    assert store.tasks.change(TaskChange(after), made)
+    return store.tasks.get(made.id)
 
 
 def add_tasks(store, number, **more):
