@@ -15,8 +15,11 @@ from tests.task_records import add_task, asks, awaiting, taken_up
 from humangate import crewing, wiring
 from humangate.domain import runs, tasks
 from humangate.domain.answers import Given
+from humangate.domain.asks import Origin
+from humangate.domain.owners import owner_of_task
 from humangate.errors import AgentRefusedError, RefusedError, UsageError
 from humangate.service import answering, asking, backlog, running
+from humangate.service.asking import Request
 from humangate.service.sweeping import sweep
 
 DONE = report("completed", "It is done")
@@ -291,3 +294,28 @@ def test_only_what_people_write_can_be_written_into_a_task(store, fields):
     with pytest.raises(UsageError):
         backlog.create(store, "/p", an_agent(), {"title": "B", **fields})
     assert store.tasks.get(task.id) == task
+
+
+@pytest.mark.proves("TASK-263")
+def test_no_agent_asks_for_a_task_that_somebody_else_has_claimed(store):
+    task = add_task(store)
+    backlog.claim(store, task.id, ADA)
+    origin = Origin("/p", "/p", "claude", owner=owner_of_task(task.id))
+    with pytest.raises(AgentRefusedError, match="which person:ada has claimed"):
+        asking.ask(store, Request("Which way?"), origin, an_agent())
+    assert store.tasks.get(task.id).state == "in_progress"
+    assert asking.ask(store, Request("Which way?"), origin, ADA).ask.pending
+
+
+@pytest.mark.proves("TASK-264")
+def test_two_who_say_at_once_what_a_task_needs_are_both_heard(store, monkeypatch):
+    first, second, task = (add_task(store) for _ in range(3))
+    real, others = store.tasks.change, [second.id]
+
+    def change(step, expected):
+        if others:
+            backlog.depend(store, task.id, ADA, [others.pop()])
+        return real(step, expected)
+
+    monkeypatch.setattr(store.tasks, "change", change)
+    assert set(backlog.depend(store, task.id, ADA, [first.id]).needs) == {first.id, second.id}

@@ -128,7 +128,7 @@ def ask(store: Store, request: Request, origin: Origin, caller: Caller, key: str
         ),
     )
     while True:
-        if task and (same := _asked_by_hand(store, new)):
+        if task and (same := _asked_by_hand(store, new, caller)):
             return Opened(same, "", attached=True)
         new = new._replace(id=make_id(id_length(store.asks.count()), os.urandom(16)))
         result = store.asks.open(opened(new, caller.actor), key)
@@ -142,7 +142,7 @@ def ask(store: Store, request: Request, origin: Origin, caller: Caller, key: str
             return Opened(result.current, "", attached=True)
 
 
-def _asked_by_hand(store: Store, new: Ask) -> Ask | None:
+def _asked_by_hand(store: Store, new: Ask, caller: Caller) -> Ask | None:
     """What whoever claimed a task has asked with these words; RefusedError: they may not ask now."""
     # Imported here: asking is what everybody does, and tasks are for some.
     from humangate.domain.tasks import ask_by_hand
@@ -156,6 +156,8 @@ def _asked_by_hand(store: Store, new: Ask) -> Ask | None:
     if waiting:
         raise RefusedError(f"{task.id} waits for an answer already: {waiting[0].id}")
     ask_by_hand(task, new.opened_at)
+    if task.claimed_by != caller.actor:
+        must_be_a_person(caller, f"asks for {task.id}, which {task.claimed_by} has claimed")
     return None
 
 

@@ -63,9 +63,14 @@ def create(store: Store, project: str, caller: Caller, fields: dict[str, Any]) -
 
 def update(store: Store, task_id: str, caller: Caller, fields: dict[str, Any]) -> Task:
     """Write into a task; its state is moved by the other verbs."""
+    return _rewritten(store, task_id, caller, lambda _: fields)
 
+
+def _rewritten(
+    store: Store, task_id: str, caller: Caller, fields_of: Callable[[Task], dict[str, Any]]
+) -> Task:
     def change(task: Task) -> TaskChange:
-        after = _written(store, task, fields, caller)
+        after = _written(store, task, fields_of(task), caller)
         return tasks.changed(task, after, caller, store.now())
 
     return _changed(store, task_id, change)
@@ -74,18 +79,20 @@ def update(store: Store, task_id: str, caller: Caller, fields: dict[str, Any]) -
 def depend(store: Store, task_id: str, caller: Caller, needed: Sequence[str]) -> Task:
     """The task waits for others until they are closed."""
     more = tuple(get(store, one).id for one in needed)
-    task = get(store, task_id)
-    return update(store, task_id, caller, {"needs": (*task.needs, *more)})
+    # Of the task as it is when it is written: somebody else may add to it, too.
+    return _rewritten(store, task_id, caller, lambda task: {"needs": (*task.needs, *more)})
 
 
 def free(store: Store, task_id: str, caller: Caller, needed: Sequence[str]) -> Task:
     """The task does not wait for these any more."""
-    task = get(store, task_id)
     less = {canonical(one) for one in needed}
-    if foreign := less - set(task.needs):
-        raise NotFoundError(f"{task.id} does not need {', '.join(sorted(foreign))}")
-    left = tuple(one for one in task.needs if one not in less)
-    return update(store, task_id, caller, {"needs": left})
+
+    def left(task: Task) -> dict[str, Any]:
+        if foreign := less - set(task.needs):
+            raise NotFoundError(f"{task.id} does not need {', '.join(sorted(foreign))}")
+        return {"needs": tuple(one for one in task.needs if one not in less)}
+
+    return _rewritten(store, task_id, caller, left)
 
 
 def _written(store: Store, task: Task, fields: dict[str, Any], caller: Caller) -> Task:
