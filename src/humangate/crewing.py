@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from humangate import shelves, surroundings, wiring
+from humangate.errors import GateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,10 +87,24 @@ def _load_flow(run: Run) -> tuple[Callable[[str], Any], Terms, str]:
 
 
 def _load_work(store: Store, run: Run) -> tuple[Callable[[str], Any], Terms, str]:
+    from humangate.domain.backlog_terms import BacklogTerms
     from humangate.service import backlog, working
 
-    terms = working.terms(shelves.backlog_terms(run.project), backlog.get(store, run.task))
-    return working.work_task, terms, work_digest()
+    try:
+        given = shelves.backlog_terms(run.project)
+    except GateError:
+        # What has begun has a plan of its own, and goes on by it while the file is mended.
+        given = BacklogTerms()
+    return working.work_task, working.terms(given, backlog.get(store, run.task)), work_digest()
+
+
+def _backlog_trouble(project: str) -> str:
+    """Why the tasks of a project cannot be worked on, or nothing."""
+    try:
+        shelves.backlog_terms(project)
+    except GateError as error:
+        return str(error)
+    return ""
 
 
 def work_digest() -> str:
@@ -182,11 +197,11 @@ def worker(
         if told is None:
             return taking.heed(driver.drive(run))
         told(store, run, False)
-        driven = taking.heed(driver.drive(run))
+        driven = driver.drive(run)
         told(store, driven, True)
-        return driven
+        return taking.heed(driven)
 
-    taking = Taking(store, projects, work_digest())
+    taking = Taking(store, projects, work_digest(), _backlog_trouble)
     abandoned = Abandoned(store, driver.is_driving).find
     return Worker(store, telling, abandoned, lambda: sweep(store), slots, taking.take_up)
 

@@ -47,6 +47,6 @@ def test_what_is_not_closed_says_why():
 def test_an_unknown_status_is_a_clear_failure_with_what_the_agent_said():
     found = read(status="purple", summary="odd", extra=[1, 2])
     assert (
-        "reported PURPLE; a task knows completed, failed, blocked and needs_input" in found.status
+        "reported PURPLE; a task knows completed, failed, blocked, needs_input" in found.status
     )
     assert "'extra': [1, 2]" in found.status

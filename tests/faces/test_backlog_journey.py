@@ -121,7 +121,7 @@ def test_an_agent_asks_and_goes_on_where_it_stopped(office):
     ]
     done = office.is_in(task_id, "closed")
     assert (done.summary, done.details) == (SUMMARY, "As you said")
-    office.says(log, f"✓ Task {task_id} is closed: {SUMMARY}\n")
+    office.says(log, f"✓ Task {task_id} closed: {SUMMARY}\n")
     branch = f"task/{task_id}"
     files = ["auth/login.py", "auth/tokens.py", "shared.txt"]
     assert project.commits(branch) == [(TITLE, files)]

@@ -265,3 +265,15 @@ def test_runs_without_a_task_or_an_end_count_for_nothing(store):
         taking.heed(one)
     create(store)
     assert taking.take_up()
+
+
+@pytest.mark.proves("TASK-195")
+def test_tasks_stay_open_while_the_projects_terms_cannot_be_read(store, capsys):
+    troubles = ["backlog.toml sets 'strategie'"]
+    taking = Taking(store, lambda _: ["/p"], "d", lambda _: troubles[0])
+    create(store)
+    assert taking.take_up() is None and taking.take_up() is None
+    assert capsys.readouterr().err.count("'strategie'") == 1
+    assert store.tasks.page("/p", "ready", 5)
+    troubles[0] = ""
+    assert taking.take_up()

@@ -435,3 +435,14 @@ def test_a_program_that_is_not_there_or_git_that_refuses_fails_with_its_sentence
     task = work.work()
     told = {"agent": "claude is not found", "commit": "the folder is on another branch"}
     assert (task.state, task.status) == ("failed", told[fails])
+
+
+@pytest.mark.proves("TASK-196")
+def test_the_agent_is_told_to_work_and_the_words_to_report_by(work):
+    agent = work.house.agent("code", completed())
+    work.create()
+    work.work()
+    [sent] = agent.sent
+    assert "What you are to do now:\nWork on the task above." in sent
+    assert "status is one of completed, failed, blocked, needs_input.\n" in sent
+    assert "needs_input is right when" in sent and "NEEDS_HUMAN" not in sent

@@ -1,6 +1,6 @@
 """The backlog: tasks that agents work through, and that ask instead of guessing.
 
-Without a command: gate task list. A worker (gate up, gate worker) takes up what is ready.
+Without a command: gate task list. A worker (gate worker) takes up what is ready.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 from humangate import crewing, settings, surroundings, upkeep
@@ -54,10 +55,10 @@ def run(args: argparse.Namespace) -> int:
     log = crewing.worker_log(settings.store_path(os.environ))
     say = _teller(log)
     end = crewing.work_beside(args.slots, _tell(say), _projects(args))
-    told = "" if args.no_tasks else " and tasks"
-    say(
-        f"gate worker: driving runs{told} of {settings.store_path(os.environ)}, {args.slots} at once"
-    )
+    where = "every project" if args.everywhere else surroundings.project(os.getcwd())
+    tasks = "" if args.no_tasks else f", and tasks of {where}"
+    store = settings.store_path(os.environ)
+    say(f"gate worker: driving runs of {store}{tasks}, {args.slots} at once")
     print(f"gate worker: what is said here stands in {log}", file=sys.stderr, flush=True)
     os.read(reading, 1)
     say("gate worker: ending")
@@ -92,8 +93,11 @@ def _tell(say: Callable[[str], None]) -> Callable[[Store, Run, bool], None]:
 def _teller(log: str) -> Callable[[str], None]:
     """Says a line here, and keeps it in the worker's log."""
 
+    alone = threading.Lock()
+
     def say(line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
-        crewing.append_line(log, line)
+        with alone:
+            print(line, file=sys.stderr, flush=True)
+            crewing.append_line(log, line)
 
     return say

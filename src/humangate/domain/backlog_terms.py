@@ -112,7 +112,8 @@ KEYS = {
     "strategy": _Key(
         "what becomes of a task's work: branch (it stays on a branch of its own), merge (into the "
         "base branch), review (the same, after a person has looked at it), direct (one plain commit "
-        "on the base branch)",
+        "on the base branch). A base branch that somebody has checked out, you for example, is not "
+        "written: the work stays on its own branch then, and the task says so",
         "branch",
         _one_of(*STRATEGIES),
     ),

@@ -17,7 +17,8 @@ _STATES = {
     "ERROR": "failed",
     "BLOCKED": "blocked",
 }
-_KNOWN = "completed, failed, blocked and needs_input"
+STATUSES = ("completed", "failed", "blocked", "needs_input")
+"""What the agents of tasks are told to report; the words that flows use are taken, too."""
 
 
 class Report(NamedTuple):
@@ -42,7 +43,8 @@ def read(signal: Signal, unanswered: str) -> Report:
         state = unanswered
     elif signal.status not in _STATES:
         told = inert_line(signal.status, 60)
-        status = f"the agent reported {told}; a task knows {_KNOWN}. It said: {_all(signal)}"
+        known = ", ".join(STATUSES)
+        status = f"the agent reported {told}; a task knows {known}. It said: {_all(signal)}"
     return Report(state, signal.said, _details(signal), status, signal.confidence)
 
 

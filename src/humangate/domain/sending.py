@@ -12,7 +12,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.domain.display import inert_line
-from humangate.domain.signals import STATUSES
+from humangate.domain.signals import NEEDS_HUMAN, STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -69,6 +69,7 @@ def first(
     signal_file: str = "",
     context_path: str = "",
     schema: dict[str, Any] | None = None,
+    statuses: Sequence[str] = STATUSES,
     exchanges: Sequence[Exchange] = (),
     again: bool = False,
 ) -> str:
@@ -94,7 +95,7 @@ def first(
         parts.append(("What you are to do now:", prompt or "Do your part of the task."))
     if exchanges:
         parts.append(("What you asked before:", "\n".join(map(_exchange, exchanges))))
-    parts.append(("How to report:", _reporting(signal_file, schema)))
+    parts.append(("How to report:", _reporting(signal_file, schema, statuses)))
     return _text(turn_id, parts)
 
 
@@ -214,21 +215,23 @@ def quoted(words: str) -> str:
     return "\n".join(f"> {line}" for line in words.splitlines() or [""])
 
 
-def _reporting(signal_file: str, schema: dict[str, Any] | None) -> str:
+def _reporting(signal_file: str, schema: dict[str, Any] | None, statuses: Sequence[str]) -> str:
     value = (
         "Give the result itself as value. It must fit this JSON Schema:\n"
         f"{quoted(json.dumps(schema, ensure_ascii=False, indent=2))}\n"
         if schema is not None
         else ""
     )
-    known = ", ".join(STATUSES)
+    known = ", ".join(statuses)
+    own = ", or another word that your role asks for" if statuses == STATUSES else ""
+    needs = next((one for one in statuses if one.startswith("needs_")), NEEDS_HUMAN)
     # No braces here: what an agent says back must not read like a signal.
     return (
         f"{_reminder(signal_file)}\n"
-        f"status is one of {known}, or another word that your role asks for.\n"
+        f"status is one of {known}{own}.\n"
         "summary: what the others need to know of what you did. reason: why, if it is not done.\n"
         f"{value}"
-        "NEEDS_HUMAN is right when only a person can know or decide how to go on; find out "
+        f"{needs} is right when only a person can know or decide how to go on; find out "
         "yourself what can be found out. Then give question, and options if there are some. "
         "The answer comes to you, here, as your next turn."
     )

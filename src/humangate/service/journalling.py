@@ -47,6 +47,8 @@ class Terms(NamedTuple):
     """How often people are reminded of an ask that says nothing of it."""
     most_asks: int | None = None
     """How often the agent of one call may need people."""
+    statuses: Sequence[str] = signals.STATUSES
+    """What its agents are told to report."""
     asks_by_question: bool = False
     """NEEDS_HUMAN without a question of its own is an error."""
 

@@ -111,6 +111,7 @@ def _told(
         signal_file=agent.signal_file(new),
         context_path=signalling.CONTEXT,
         schema=agent.wanted.schema,
+        statuses=drive.terms.statuses,
         exchanges=exchanges,
         again=again,
     )

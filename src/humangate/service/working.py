@@ -63,6 +63,7 @@ def terms(given: BacklogTerms, task: Task) -> Terms:
         human_seconds=task.answer_within_seconds or given.answer_within_seconds,
         remind_seconds=given.remind_every_seconds,
         most_asks=given.most_asks,
+        statuses=reports.STATUSES,
         asks_by_question=True,
     )
 
@@ -103,7 +104,7 @@ class _Work:
             task.id,
             task.title,
             role.name,
-            "\n\n".join(filter(None, parts)),
+            "\n\n".join(filter(None, ["Work on the task above.", *parts])),
             task.test_command or given.test,
             bool(task.test_command) and task.test_from.startswith("agent:"),
             given.test,

@@ -22,11 +22,12 @@ def worked_lines(store: Store, task: Task, is_over: bool) -> list[str]:
     if task.state == "awaiting_input":
         asks = store.asks.pending_of_run(task.run)
         questions = [f"   Question: {inert_line(one.question.prompt, _LONGEST)}" for one in asks]
-        return [f"{icon} Task {task.id} needs human input", *questions]
+        answer = f"   Answer: gate respond {task.id}"
+        return [f"{icon} Task {task.id} needs human input", *questions, answer]
     if task.state in ("open", "in_progress"):
         return [f"{icon} Task {task.id} is {task.state}: whoever works next goes on with it"]
     why = task.status if task.state != "closed" else task.summary
-    lines = [f"{icon} Task {task.id} is {task.state}: {inert_line(why, _LONGEST)}"]
-    if task.state == "closed" and task.status:
-        lines.append(f"   {inert_line(task.status, _LONGEST)}")
-    return lines
+    lines = [f"{icon} Task {task.id} {task.state}: {inert_line(why, _LONGEST)}"]
+    if task.state == "closed":
+        return [*lines, *([f"   {inert_line(task.status, _LONGEST)}"] if task.status else [])]
+    return [*lines, f"   Once more: gate task reopen {task.id}"]

@@ -137,7 +137,7 @@ def find(project: str) -> Repository:
     if code and "not a git repository" in errors:
         raise UsageError(
             f"{project} is in no git repository, so a run cannot have a folder of its own: "
-            "`git init` and commit, or let it work in the project itself with --in-place."
+            "`git init` and commit; `gate run --in-place` works in the project itself."
         )
     if code:
         raise UsageError(f"git does not use the repository of {project}: {errors}")
@@ -223,8 +223,7 @@ def _git(
         )
     except FileNotFoundError:
         raise UsageError(
-            "git is not installed: install it, or let the run work in the project itself "
-            "with --in-place."
+            "git is not installed: install it; `gate run --in-place` does without."
         ) from None
     waits = _waits(process, folder, environ.get("GIT_DIR") or os.path.join(folder, ".git"))
     while True:

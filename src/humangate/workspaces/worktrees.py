@@ -226,7 +226,7 @@ def _begin(source: Repository, left_out: str, wish: _Wish) -> tuple[Start, Stack
     if not head:
         raise UsageError(
             f"{source.root} has no commit yet, which a worktree could start from: commit "
-            "first, or let the run work in the project itself with --in-place."
+            "first; `gate run --in-place` works in the project itself."
         )
     base = (wish.base, merging.resolve(source, wish.base)) if wish.base else (_at(source), head)
     merged = merging.stack(source, base, wish.onto, wish.instead, markers=wish.markers)
