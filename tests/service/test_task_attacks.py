@@ -17,10 +17,12 @@ from humangate.domain import runs, tasks
 from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
 from humangate.domain.owners import owner_of_task
+from humangate.domain.principals import find_agent
 from humangate.errors import AgentRefusedError, RefusedError, UsageError
 from humangate.service import answering, asking, backlog, running
 from humangate.service.asking import Request
 from humangate.service.sweeping import sweep
+from humangate.workspaces import provisions
 
 DONE = report("completed", "It is done")
 ADA = a_person("ada")
@@ -319,3 +321,12 @@ def test_two_who_say_at_once_what_a_task_needs_are_both_heard(store, monkeypatch
 
     monkeypatch.setattr(store.tasks, "change", change)
     assert set(backlog.depend(store, task.id, ADA, [first.id]).needs) == {first.id, second.id}
+
+
+@pytest.mark.proves("TASK-251")
+def test_what_a_setup_starts_is_no_person(tmp_path):
+    (tmp_path / ".gate").mkdir()
+    (tmp_path / ".gate" / "setup").write_text("env >around\n")
+    assert provisions.run_setup(str(tmp_path), str(tmp_path)) == ""
+    around = dict(line.partition("=")[::2] for line in (tmp_path / "around").open())
+    assert find_agent({"GATE_CHECK": around["GATE_CHECK"].strip()}, []).cli == "check"

@@ -25,6 +25,8 @@ _FIELDS = (
     *("title", "description", "role", "priority", "size", "type", "parent", "test_command"),
     *("status", "on_timeout"),
 )
+_READ_ONCE = {"title", "description", "role", "needs", "test_command", "on_timeout"}
+"""What a run looks at when it begins, and not again."""
 
 
 def create_(args: argparse.Namespace) -> int:
@@ -68,8 +70,14 @@ def update_(args: argparse.Namespace) -> int:
     fields = _given(args)
     if not fields:
         raise UsageError("say what is to be changed: gate task update --help lists the fields")
-    tell(backlog.update(store, args.id, who, fields), "Updated", as_json=args.json)
+    _tell_updated(backlog.update(store, args.id, who, fields), fields, as_json=args.json)
     return 0
+
+
+def _tell_updated(task: Task, fields: dict[str, Any], *, as_json: bool) -> None:
+    tell(task, "Updated", as_json=as_json)
+    if task.run and task.worked_on and not as_json and _READ_ONCE & fields.keys():
+        print(f"  Run {task.run} has begun and goes on with what the task said then")
 
 
 def edit_(args: argparse.Namespace) -> int:
@@ -90,7 +98,7 @@ def edit_(args: argparse.Namespace) -> int:
         after = backlog.update(store, task.id, who, fields)
     except GateError as error:
         raise _kept(store, task.id, text, error) from None
-    tell(after, "Updated", as_json=args.json)
+    _tell_updated(after, fields, as_json=args.json)
     return 0
 
 
