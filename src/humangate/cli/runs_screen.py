@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from humangate.cli.screen import coloured, columns
 from humangate.domain.display import age, cell, inert_line
 from humangate.errors import NotFoundError, UsageError
+from humangate.terminal import task_runs
 from humangate.terminal.runs import (
     COLOURS,
     JOINABLE,
@@ -60,7 +61,9 @@ def find(store: Store, number: int) -> Run:
 def list_lines(store: Store, runs: list[Run]) -> list[str]:
     """One line a run: ID, FLOW, STATUS, AGENT, WAITING FOR."""
     numbers = max([2, *(len(str(run.id)) for run in runs)])
-    flows = _wide("FLOW", [run.flow for run in runs], 20)
+    names = [task_runs.about(store, run) for run in runs]
+    most = max(20, columns() // 3) if any(run.task for run in runs) else 20
+    flows = _wide("FLOW", names, most)
     agents = _wide("AGENT", [agent_of(run) for run in runs], 14)
     room = max(8, columns() - numbers - flows - _STATE_COLUMNS - agents - 8)
 
@@ -70,10 +73,12 @@ def list_lines(store: Store, runs: list[Run]) -> list[str]:
 
     head = line("ID", "FLOW", f"{'STATUS':{_STATE_COLUMNS}}", "AGENT", "WAITING FOR")
     lines = [coloured(head, "bold")]
-    for run in runs:
-        state = coloured(f"{run.state:{_STATE_COLUMNS}}", COLOURS[run.state])
-        what = waiting_for(store, run) or "-"
-        lines.append(line(str(run.id), run.flow, state, agent_of(run), what))
+    for run, name in zip(runs, names, strict=True):
+        end = task_runs.end_of(store, run)
+        word, colour = (end.word, end.colour) if end else (run.state, COLOURS[run.state])
+        what = (end.told if end else waiting_for(store, run)) or "-"
+        state = coloured(f"{word:{_STATE_COLUMNS}}", colour)
+        lines.append(line(str(run.id), name, state, agent_of(run), what))
     return lines
 
 
@@ -86,7 +91,10 @@ def _wide(head: str, texts: list[str], most: int) -> int:
 
 def status_lines(store: Store, run: Run, now: datetime, is_worked_at: bool) -> list[str]:
     """One run as it is now, and what to do about it."""
-    lines = [coloured(f"Run {run.id}: {run.state}", COLOURS[run.state])]
+    end, task = task_runs.end_of(store, run), task_runs.task_of(store, run)
+    word, colour = (end.word, end.colour) if end else (run.state, COLOURS[run.state])
+    lines = [coloured(f"Run {run.id}: {word}", colour)]
+    lines += named("Task", f"{task.id}: {task.title}", columns()) if task else []
     if run.state == "waiting_human":
         return lines + _waiting(store, run, now)
     return lines + state_lines(store, run, now, columns(), is_worked_at=is_worked_at)

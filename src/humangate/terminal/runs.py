@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from humangate import errors, processes
 from humangate.domain.display import frame, inert_line
 from humangate.errors import RefusedError
+from humangate.terminal import task_runs
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from humangate.domain.asks import Ask
     from humangate.domain.runs import FlowCall, Run, Turn
     from humangate.doors.store import Store
+    from humangate.terminal.task_runs import End
 
 COLOURS = {
     "waiting_human": "yellow",
@@ -53,6 +55,9 @@ def state_lines(
         return _running(store, run, now, width, is_worked_at=is_worked_at)
     if run.state == "ready":
         return _ready(run, now, is_worked_at=is_worked_at)
+    end = task_runs.end_of(store, run)
+    if end and (run.state == "completed" or end.state != "failed"):
+        return _task_end(run, end, width)
     if run.state == "completed":
         return _result(run, width)
     lines = []
@@ -147,6 +152,15 @@ def _result(run: Run, width: int) -> list[str]:
         return ["Result: -"]
     text = run.result if isinstance(run.result, str) else json.dumps(run.result, ensure_ascii=False)
     return named("Result", text, width)
+
+
+def _task_end(run: Run, end: End, width: int) -> list[str]:
+    """What a task came to; nobody who looks at one needs the JSON that its run handed on."""
+    result = run.result if isinstance(run.result, dict) else {}
+    told = ("Ended by", end.by), ("Reason", end.why), ("Summary", str(result.get("summary") or ""))
+    lines = [line for name, text in told if text for line in named(name, text, width)]
+    again = "" if end.state == "closed" else f", 'gate task reopen {run.task}' to try it again"
+    return [*lines, "", f"Use 'gate task show {run.task}' to see all of it{again}."]
 
 
 def turn_of(store: Store, run: Run, asks: list[Ask]) -> Turn | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from humangate.domain.display import SHOWN_CHARACTERS, cell, frame, inert_line
 from humangate.domain.outcomes import answer_text
 from humangate.service import backlog
+from humangate.terminal import task_runs
 from humangate.terminal.runs import ago, named
 
 if TYPE_CHECKING:
@@ -22,24 +23,7 @@ if TYPE_CHECKING:
 
     Paint = Callable[[str, str], str]
 
-ICONS = {
-    "open": "○",
-    "in_progress": "▸",
-    "awaiting_input": "❓",
-    "blocked": "⊘",
-    "deferred": "◌",
-    "failed": "✗",
-    "closed": "✓",
-}
-COLOURS = {
-    "open": "cyan",
-    "in_progress": "cyan",
-    "awaiting_input": "yellow",
-    "blocked": "yellow",
-    "deferred": "dim",
-    "failed": "red",
-    "closed": "green",
-}
+ICONS, COLOURS = task_runs.ICONS, task_runs.COLOURS
 AWAITING = "Awaiting Human Input:"
 _HOLDS = {"awaiting_input": "awaiting your answer"}
 _SIZE_COLUMNS = 6
@@ -158,14 +142,15 @@ def _places(store: Store, task: Task) -> list[tuple[str, str]]:
         ("Sure of it", sure),
         ("Claimed by", task.claimed_by),
         ("Test", f"{task.test_command} (from {task.test_from})" if task.test_command else ""),
-        ("Runs", ", ".join(map(_run_words, runs))),
+        ("Runs", ", ".join(_run_words(store, run) for run in runs)),
         ("Branch", task.branch or (last.branch if last else "")),
         ("Folder", last.folder if last else ""),
     ]
 
 
-def _run_words(run: Run) -> str:
-    return f"{run.id} {run.state} (gate show {run.id})"
+def _run_words(store: Store, run: Run) -> str:
+    end = task_runs.end_of(store, run)
+    return f"{run.id} {end.state if end else run.state} (gate show {run.id})"
 
 
 def brief(task: Task, width: int) -> str:

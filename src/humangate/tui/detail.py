@@ -19,6 +19,7 @@ from humangate.errors import GateError
 from humangate.service import asking, running
 from humangate.terminal import editors
 from humangate.terminal.runs import folder_is_gone, named, pending_asks
+from humangate.terminal.task_runs import about
 from humangate.tui import telling
 from humangate.tui.answering import AnswerScreen
 from humangate.tui.desk import hand_over
@@ -68,7 +69,7 @@ class RunScreen(Following):
         driven = upkeep.is_worked_at(store.path)
         lines = telling.run_lines(store, run, now, self.room, driven=driven)
         # As a Text: what is a str would be read as markup.
-        self._state.border_title = Text(f"Run {run.id}: {inert_line(run.flow, 40)}")
+        self._state.border_title = Text(f"Run {run.id}: {inert_line(about(store, run), 60)}")
         self.query_one("#told", Static).update(painted(lines))
         calls = telling.call_lines(store.runs.calls(run.id), now, self.room)
         self._calls.display = bool(calls)

@@ -8,7 +8,6 @@ from rich.text import Text
 from textual.widgets import DataTable, Static
 
 from humangate.domain.display import age, inert_line
-from humangate.terminal.runs import COLOURS
 from humangate.tui import telling
 from humangate.tui.detail import RunScreen, answer_ask, answer_run, continue_ask, continue_run
 from humangate.tui.following import Following
@@ -96,17 +95,18 @@ class ListScreen(Following):
 
     def _fill_runs(self, runs: Sequence[Listed]) -> None:
         numbers = max([2, *(len(str(one.run.id)) for one in runs)])
-        flows = min(20, max([4, *(len(one.run.flow) for one in runs)]))
+        most = max(20, self.size.width // 3) if any(one.run.task for one in runs) else 20
+        flows = min(most, max([4, *(len(one.about) for one in runs)]))
         room = max(8, self.size.width - _EDGES - numbers - flows - _STATUS_COLUMNS - 4 * _PADDING)
         columns = {"ID": numbers, "FLOW": flows, "STATUS": _STATUS_COLUMNS, "WAITING FOR": room}
         rows = {
-            str(run.id): [
-                Text(str(run.id), justify="right"),
-                Text(inert_line(run.flow, flows)),
-                Text(telling.STATES[run.state], COLOURS[run.state]),
-                Text(inert_line(what, room)),
+            str(one.run.id): [
+                Text(str(one.run.id), justify="right"),
+                Text(inert_line(one.about, flows)),
+                Text(one.word, one.colour),
+                Text(inert_line(one.waiting_for, room)),
             ]
-            for run, what in runs
+            for one in runs
         }
         self._runs.fill(columns, rows)
 

@@ -10,7 +10,7 @@ from humangate.domain import sessions
 from humangate.domain.display import age, inert_line
 from humangate.domain.owners import run_of
 from humangate.errors import GateError
-from humangate.terminal import runs as terminal
+from humangate.terminal import runs as terminal, task_runs
 from humangate.tui.following import paint
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from humangate.domain.asks import Ask
     from humangate.domain.runs import FlowCall, Run
     from humangate.doors.store import Store
+    from humangate.terminal.task_runs import End
 
 STATES = {
     "ready": "○ ready",
@@ -39,7 +40,12 @@ class Listed(NamedTuple):
     """A run of the list, and what it waits for."""
 
     run: Run
+    about: str
+    """Its task, or its flow."""
+    word: str
+    colour: str
     waiting_for: str
+    """Or why it ended as it did."""
 
 
 def list_runs(store: Store) -> list[Listed]:
@@ -47,7 +53,18 @@ def list_runs(store: Store) -> list[Listed]:
     active = store.runs.newest(_MOST_RUNS, active=True)
     ended = [run for run in store.runs.newest(_MOST_RUNS) if run.ended]
     shown = [*active, *ended][:_MOST_RUNS]
-    return [Listed(run, terminal.waiting_for(store, run) or "-") for run in shown]
+    return [_listed(store, run) for run in shown]
+
+
+def _listed(store: Store, run: Run) -> Listed:
+    end = task_runs.end_of(store, run)
+    what = (end.told if end else terminal.waiting_for(store, run)) or "-"
+    return Listed(run, task_runs.about(store, run), *_standing(run, end), what)
+
+
+def _standing(run: Run, end: End | None) -> tuple[str, str]:
+    """How far a run is, in a word and its colour."""
+    return (end.word, end.colour) if end else (STATES[run.state], terminal.COLOURS[run.state])
 
 
 def list_asks(store: Store) -> list[Ask]:
@@ -84,7 +101,8 @@ def find_session(store: Store, asks: Iterable[Ask]) -> Session | None:
 def run_lines(store: Store, run: Run, now: datetime, width: int, *, driven: bool) -> list[str]:
     """How far a run is, and what it waits for or came to."""
     if run.state != "waiting_human":
-        state = paint(STATES[run.state].title(), terminal.COLOURS[run.state])
+        word, colour = _standing(run, task_runs.end_of(store, run))
+        state = paint(word.title(), colour)
         told = terminal.state_lines(store, run, now, width, is_worked_at=driven)
         whole = [part for line in told for part in wrap(line, width) or [""]]
         return [f"Status: {state}", *whole, *_where(run, width)]

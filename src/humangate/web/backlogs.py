@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate.domain.owners import run_of
+from humangate.terminal import task_runs
 from humangate.terminal.task_tree import branches
 from humangate.terminal.tasks import ICONS, pending_asks
 from humangate.web import journals, views
@@ -193,9 +194,10 @@ def asked(asks: Sequence[Ask]) -> tuple[list[Asked], int]:
     return made, len(asks) - len(shown)
 
 
-def runs(found: Sequence[Run]) -> list[tuple[Run, str]]:
+def runs(store: Store, found: Sequence[Run]) -> list[tuple[Run, str]]:
     """The last runs that worked on a task, the newest first, with the word for how each stands."""
-    return [(run, journals.STATES[run.state]) for run in reversed(found[-MOST_KIN:])]
+    shown = reversed(found[-MOST_KIN:])
+    return [(run, journals.standing(run, task_runs.end_of(store, run)).word) for run in shown]
 
 
 def texts(task: Task) -> list[tuple[str, tuple[Markup, Markup]]]:

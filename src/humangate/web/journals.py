@@ -12,6 +12,7 @@ from humangate.domain.outcomes import answer_text
 from humangate.domain.runs import is_carried
 from humangate.domain.sessions import path_of
 from humangate.domain.signals import NEEDS_HUMAN, parse_signal
+from humangate.terminal import task_runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from humangate.domain.asks import Ask
     from humangate.domain.runs import FlowCall, Run, Turn
     from humangate.domain.signals import Signal
+    from humangate.domain.tasks import Task
     from humangate.doors.store import Store
+    from humangate.terminal.task_runs import End
 
 MOST_CALLS = 500
 _LONGEST_TEXT = 4_000
@@ -48,16 +51,24 @@ _CALL_STATES = {
 _SAYS_NO_MORE = ("run", "pause")
 
 
+class Standing(NamedTuple):
+    """How far a run is; one that worked on a task, by what the task came to."""
+
+    state: str
+    """Of the run or of the task, by which pages colour it."""
+    word: str
+    why: str
+
+
 class Listed(NamedTuple):
     """One line of the list of runs."""
 
     run: Run
     asks: list[Ask]
     """What it waits for."""
-
-    @property
-    def word(self) -> str:
-        return STATES[self.run.state]
+    task: Task | None
+    """What it works on."""
+    standing: Standing
 
     @property
     def agent(self) -> str:
@@ -122,8 +133,21 @@ def list_runs(store: Store, limit: int) -> tuple[list[Listed], list[Listed], boo
     newest = store.runs.newest(limit + 1)
     ended = [run for run in newest if run.ended][: max(0, limit - len(active))]
     more = len(active) > limit or len(newest) > limit
-    waiting = [Listed(run, store.asks.pending_of_run(run.id)) for run in active[:limit]]
-    return waiting, [Listed(run, []) for run in ended], more
+    waiting = [_listed(store, run, store.asks.pending_of_run(run.id)) for run in active[:limit]]
+    return waiting, [_listed(store, run, []) for run in ended], more
+
+
+def _listed(store: Store, run: Run, asks: list[Ask]) -> Listed:
+    end = task_runs.end_of(store, run)
+    return Listed(run, asks, task_runs.task_of(store, run), standing(run, end))
+
+
+def standing(run: Run, end: End | None) -> Standing:
+    """In the words of the pages."""
+    if end is None:
+        return Standing(run.state, STATES[run.state], run.reason if run.ended else "")
+    by = f" by {end.by.removeprefix('person:')}" if end.by else ""
+    return Standing(end.state, f"{end.word}{by}", end.why)
 
 
 def timeline(store: Store, run: Run, at: str = "") -> Timeline:
@@ -265,7 +289,11 @@ def last_words(text: str) -> Cut:
 
 
 def result(run: Run) -> Cut | None:
-    return None if run.result is None else _Room().cut_json(run.result)
+    """What it handed on; of a task, what its agent says of the work."""
+    found = run.result
+    if run.task and isinstance(found, dict):
+        found = str(found.get("summary") or "") or None
+    return None if found is None else _Room().cut_json(found)
 
 
 def prompt(run: Run) -> Cut:

@@ -14,6 +14,7 @@ from humangate.domain.documents import call_document, run_document, turn_documen
 from humangate.errors import GateError, RefusedError
 from humangate.service import running
 from humangate.service.journalling import place_of
+from humangate.terminal import task_runs
 from humangate.web import diffs, journals
 from humangate.web.printing import page
 from humangate.web.problems import Problem
@@ -80,7 +81,8 @@ def _page(
     store, at = visit.store, visit.query.get("call", "")
     data: dict[str, Any] = {
         "run": run,
-        "word": journals.STATES[run.state],
+        "standing": journals.standing(run, task_runs.end_of(store, run)),
+        "task": task_runs.task_of(store, run),
         "prompt": journals.prompt(run),
         "asks": [] if run.ended else store.asks.pending_of_run(run.id),
         "working": journals.working(store, run),

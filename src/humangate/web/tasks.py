@@ -81,7 +81,7 @@ def task_page(visit: Visit) -> Response:
         "kin": backlogs.kin(store, task),
         "asked": asked,
         "before": before,
-        "runs": backlogs.runs(runs),
+        "runs": backlogs.runs(store, runs),
         "last": runs[-1] if runs else None,
         "tree_of": _address(task.project, _LISTED, closed=False),
     }
