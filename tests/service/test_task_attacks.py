@@ -328,5 +328,6 @@ def test_what_a_setup_starts_is_no_person(tmp_path):
     (tmp_path / ".gate").mkdir()
     (tmp_path / ".gate" / "setup").write_text("env >around\n")
     assert provisions.run_setup(str(tmp_path), str(tmp_path)) == ""
-    around = dict(line.partition("=")[::2] for line in (tmp_path / "around").open())
-    assert find_agent({"GATE_CHECK": around["GATE_CHECK"].strip()}, []).cli == "check"
+    lines = (tmp_path / "around").read_text(errors="replace").splitlines()
+    around = dict(line.partition("=")[::2] for line in lines)
+    assert find_agent({"GATE_CHECK": around["GATE_CHECK"]}, []).cli == "check"
