@@ -36,7 +36,7 @@ _LISTS = {
 
 _BASH = """_gate() {{
     local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" choices=""
-    local command="${{COMP_WORDS[1]}}" first=2 kind
+    local command="${{COMP_WORDS[1]}}" first=2 kind ids=""
     case " {nested} " in *" $command "*)
         if [ "$COMP_CWORD" -gt 2 ]; then command="$command ${{COMP_WORDS[2]}}" first=3; fi;;
     esac
@@ -54,7 +54,7 @@ _BASH = """_gate() {{
 {lists}
         esac; fi
     done
-    COMPREPLY=($(compgen -W "$choices" -- "$word"))
+    COMPREPLY=($(compgen -W "$ids $choices" -- "$word"))
 }}
 complete -o default -F _gate gate
 """
@@ -114,7 +114,7 @@ def _bash(words: dict[str, Words], shell: str) -> str:
         for name, known in words.items()
     )
     lists = "\n".join(
-        f'        {kind}) choices="$({command} 2>/dev/null) $choices";;'
+        f'        {kind}) ids="$ids $({command} 2>/dev/null)";;'
         for kind, command in _LISTS.items()
     )
     nested = " ".join(dict.fromkeys(name.split()[0] for name in words if " " in name))
