@@ -114,8 +114,7 @@ def _bash(words: dict[str, Words], shell: str) -> str:
         for name, known in words.items()
     )
     lists = "\n".join(
-        f'        {kind}) ids="$ids $({command} 2>/dev/null)";;'
-        for kind, command in _LISTS.items()
+        f'        {kind}) ids="$ids $({command} 2>/dev/null)";;' for kind, command in _LISTS.items()
     )
     nested = " ".join(dict.fromkeys(name.split()[0] for name in words if " " in name))
     commands = " ".join(COMMANDS)
