@@ -138,7 +138,7 @@ class Helpers:
 
     def _inner(self, name: str) -> Folder:
         with suppress(FileExistsError):
-            os.mkdir(name, _MODE, dir_fd=self._own.descriptor)
+            os.mkdir(name, MODE, dir_fd=self._own.descriptor)
             self.repaired.append(f"{os.path.join(self.path, name)} was missing: made again")
         return self._kept(self._own.inner(name))
 
@@ -262,8 +262,8 @@ def flaw(path: str, found: os.stat_result) -> str:
 
 def _repaired(folder: Folder) -> Sequence[str]:
     """Make a folder the user's own; a sentence when it was not."""
-    wrong = flaw(folder.path, os.fstat(folder._descriptor))  # noqa: SLF001
+    wrong = flaw(folder.path, os.fstat(folder.descriptor))
     if not wrong:
         return []
-    os.fchmod(folder._descriptor, MODE)  # noqa: SLF001
+    os.fchmod(folder.descriptor, MODE)
     return [f"{folder.path} had {wrong} and is for you alone now"]
