@@ -43,6 +43,8 @@ class Installed(NamedTuple):
     held: tuple[str, ...]
     """Everything that the host was told to ask about or to deny."""
     files: tuple[Written, ...]
+    folders: tuple[str, ...] = ()
+    """Those that were made for themselves, not for a file."""
 
     def file(self, path: str) -> Written | None:
         return next((one for one in self.files if one.path == path), None)
@@ -96,7 +98,7 @@ def _file_document(written: Written) -> dict[str, Any]:
 
 def _installed(document: dict[str, Any]) -> Installed:
     listed = tuple(_written(one) for one in document["files"])
-    lists = {name: tuple(document[name]) for name in ("gates", "held")}
+    lists = {name: tuple(document.get(name, ())) for name in ("gates", "held", "folders")}
     return Installed(**document | lists | {"files": listed})
 
 
