@@ -11,9 +11,12 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.domain.asks import MAX_PROMPT_CHARACTERS, parse_priority
+from humangate.domain.audit import Event
+from humangate.domain.display import storable
 from humangate.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from humangate.domain.asks import Ask
@@ -26,7 +29,7 @@ MOST_BYTES = 1_500_000
 """Of one file: 200,000 characters, each escaped."""
 
 _NAME = re.compile(r"q_(agent_[A-Za-z0-9.-]{1,64})_(\d{1,12})_([A-Za-z0-9-]{8,64})\.json", re.ASCII)
-_ANSWER = re.compile(r"a_agent_[A-Za-z0-9.-]{1,64}_\d{1,12}_[A-Za-z0-9-]{8,64}\.json", re.ASCII)
+_NOT_ASKED = ("refused", "timed_out")
 _MOST_OPTIONS = 100
 _LONGEST_NAME = 200
 _LONGEST_FOLDER = 4_096
@@ -73,9 +76,14 @@ def parse_name(file: str) -> Name | None:
     return Name(file, found[1], int(found[2]), found[3]) if found else None
 
 
+def parse_answer_name(file: str) -> Name | None:
+    """The name of the question that a file of this name answers; None: it answers none."""
+    return parse_name(f"q_{file[2:]}") if file.startswith("a_") else None
+
+
 def is_answer(file: str) -> bool:
     """Whether a file has the name of an answer."""
-    return _ANSWER.fullmatch(file) is not None
+    return parse_answer_name(file) is not None
 
 
 def parse_question(name: Name, content: bytes) -> FileQuestion:
@@ -155,6 +163,25 @@ def _seconds(given: Any) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or not 0 < given <= LONGEST_SECONDS:
         raise UsageError(f"its timeout is no number of seconds from 1 to {LONGEST_SECONDS}")
     return given
+
+
+def told_ask(content: bytes) -> str:
+    """The ask whose end an answer's file claims to tell; empty: nobody was asked.
+
+    UsageError: it is no such file, or holds an answer although nobody was asked.
+    """
+    given = _object(content)
+    ask_id = given.get("ask")
+    if not isinstance(ask_id, str):
+        raise UsageError("it names no ask")
+    if not ask_id and (given.get("content") or given.get("status") not in _NOT_ASKED):
+        raise UsageError("it holds an answer, and nobody was asked")
+    return ask_id
+
+
+def foreign(path: str, stamp: Sequence[int]) -> Event:
+    """An answer's file that nobody here wrote; the stamp tells it from others in its place."""
+    return Event("file.foreign", storable(path), "gate", {"stamp": list(stamp)})
 
 
 def answer_file(name: Name, ask: Ask, text: str) -> bytes:

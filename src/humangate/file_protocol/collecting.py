@@ -6,17 +6,17 @@ key, and writes what is missing once more. Files never settle anything.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate.domain import file_questions
 from humangate.domain.asks import Origin
-from humangate.domain.display import inert_line
 from humangate.domain.file_questions import YES_OR_NO, FileQuestion, parse_name, parse_question
-from humangate.domain.outcomes import answer_text
 from humangate.domain.principals import Sighting
 from humangate.errors import GateError, StoreTroubleError, UsageError
+from humangate.file_protocol.answers import SESSIONS, Answers, Happening, told
 from humangate.file_protocol.registry import Registry
-from humangate.service import asking, permitting, sweeping, telling, waiting
+from humangate.service import asking, permitting, sweeping, waiting
 from humangate.service.asking import Request
 
 if TYPE_CHECKING:
@@ -28,31 +28,28 @@ if TYPE_CHECKING:
     from humangate.doors.store import Store
     from humangate.file_protocol.folders import Helpers
 
+MOST_WAITING = 500
+"""Of one project; what else is asked stays in its files until there is room."""
 _RESCAN_SECONDS = 3.0
 _STILL_BEING_WRITTEN_SECONDS = 1.0
-_CLI = "files"
-
-
-class Happening(NamedTuple):
-    """Something that people who look on are told."""
-
-    what: str
-    """`queued`, `answered`, `withdrawn`, `refused`, `foreign` or `timed_out`."""
-    who: str
-    words: str
+# Then answers are written back before the next files are looked at.
+_AT_ONCE_SECONDS = 0.2
+_MOST_SETTLED = 500
+_KEPT = timedelta(days=1)
 
 
 class _Known(NamedTuple):
     """A question file, and the ask that stands for it."""
 
     question: FileQuestion
-    ask_id: str
-    answer: bytes = b""
-    """What was written to its answer's file."""
+    stamp: tuple[int, ...]
+    ask: Ask
+    state: str = "waiting"
+    """`waiting`, `written` (its answer stands in its file), or `taken`."""
 
 
 class _Odd(NamedTuple):
-    """A file that is not taken, as it was when it was looked at."""
+    """A file that is not taken in, as it was when it was looked at."""
 
     stamp: tuple[int, ...]
     since: float
@@ -68,104 +65,121 @@ class Collector:
         """`caller` is the person in whose name it listens; their asks are the agents'."""
         self._store, self._helpers, self._caller, self._tell = store, helpers, caller, tell
         self.registry = Registry(helpers)
+        self._answers = Answers(store, helpers, tell)
         self._known: dict[str, _Known] = {}
         self._odd: dict[str, _Odd] = {}
-        self._foreign: dict[str, tuple[int, ...]] = {}
+        self._troubles: dict[str, str] = {}
         self._stamps: tuple[int, int] = (0, 0)
         self._scanned_at = float("-inf")
+        self._again = False
+        self._has_caught_up = False
 
     @property
     def waiting(self) -> list[FileQuestion]:
         """What agents wait for now."""
-        return [one.question for one in self._known.values() if not one.answer]
+        return [one.question for one in self._known.values() if one.state == "waiting"]
 
-    def look(self, *, rung: bool) -> None:
-        """Look at the files if they may have changed; `rung`: the store may have."""
+    def look(self, changed: frozenset[str] | None = None) -> None:
+        """Look at the files if they may have changed; of asks, at those `changed` (None: at all)."""
         stamps = (self._helpers.questions.stamp(), self._helpers.answers.stamp())
         now = self._store.monotonic()
         due = now - self._scanned_at >= _RESCAN_SECONDS
-        unsettled = any(not odd.told for odd in self._odd.values())
-        if stamps == self._stamps and not due and not rung and not unsettled:
-            return
+        # Once more after a change: the next one may bear the same time.
+        has_moved = stamps != self._stamps or self._again
+        self._again = stamps != self._stamps
         self._stamps = stamps
-        self._scanned_at = now
-        names = set(self._helpers.questions.names())
-        self._drop_gone(names)
-        for name in sorted(names - self._known.keys()):
-            self._take_in(name)
-        self._write_back()
-        self._look_for_foreign()
-        self.registry.write(self.waiting, self._store.now())
+        if due or has_moved:
+            self._scanned_at = now if due else self._scanned_at
+            self._scan(due)
+        self._write_back(None if due else changed)
+        if due or has_moved or changed is None or changed:
+            self.registry.write(self.waiting, self._store.now())
 
     # Questions
 
-    def _take_in(self, file: str) -> None:
-        stamp = self._helpers.questions.file_stamp(file)
-        odd = self._odd.get(file)
-        if odd and odd.told and odd.stamp == stamp:
-            return
-        if file.startswith(".tmp."):
-            return
+    def _scan(self, due: bool) -> None:
+        present = {name for name in self._helpers.questions.names() if name.startswith("q_")}
+        self._drop_gone(present)
+        until = self._store.monotonic() + _AT_ONCE_SECONDS
+        room = MOST_WAITING - len(self.waiting)
+        for file in sorted(present - self._known.keys()):
+            if not room:
+                self._complain("", f"more than {MOST_WAITING} questions wait: others are left")
+                break
+            if self._store.monotonic() > until:
+                self._again = True
+                break
+            odd = self._odd.get(file)
+            if odd is None or not odd.told or due:
+                room -= self._take_in(file)
+        else:
+            self._catch_up()
+        self._again |= not self._answers.look(until)
+
+    def _take_in(self, file: str) -> bool:
+        """Ask what a file asks; False: it is no question that could be asked."""
+        stamp, odd = self._helpers.questions.file_stamp(file), self._odd.get(file)
+        if not stamp or (odd and odd.told and odd.stamp == stamp):
+            return False
         name = parse_name(file)
         try:
-            question = self._read(file, name)
+            question = self._read(name, file)
+            left = question.left(self._store.now())
+            if left <= 0 and self._store.asks.with_key(self._key(question.name)) is None:
+                self._turn_away(
+                    file, stamp, "nobody listened before its time was over", "timed_out"
+                )
+                return False
+            ask, is_new = self._asked(question, max(left, 1.0))
         except FileNotFoundError:
-            return
+            return False
         except UsageError as error:
-            self._refuse(file, name, str(error), stamp)
-            return
+            self._wait_for_rest(file, stamp, str(error))
+            return False
+        except StoreTroubleError:
+            raise
+        except GateError as error:
+            self._turn_away(file, stamp, str(error))
+            return False
         self._odd.pop(file, None)
-        self._ask(question)
+        self._known[file] = _Known(question, stamp, ask)
+        self.registry.asked(question, self._store.now(), is_new=is_new)
+        return True
 
-    def _read(self, file: str, name: Name | None) -> FileQuestion:
+    def _read(self, name: Name | None, file: str) -> FileQuestion:
         if name is None:
             raise UsageError("its name is not that of a question")
         return parse_question(name, self._helpers.questions.read(file))
 
-    def _refuse(self, file: str, name: Name | None, why: str, stamp: tuple[int, ...]) -> None:
-        """Once it stays as it is: somebody may still be writing it."""
+    def _asked(self, question: FileQuestion, left: float) -> tuple[Ask, bool]:
+        name = question.name
+        origin = self._origin(question)
+        opened = asking.ask(
+            self._store, _request(question, left), origin, self._agent(name), self._key(name)
+        )
+        if opened.ask.origin.session != origin.session:
+            raise GateError("its id was used by another agent: take a new one")
+        return opened.ask, not opened.attached
+
+    def _wait_for_rest(self, file: str, stamp: tuple[int, ...], why: str) -> None:
+        """It is turned away once it stays as it is: somebody may still be writing it."""
         now, odd = self._store.monotonic(), self._odd.get(file)
         if odd is None or odd.stamp != stamp:
             self._odd[file] = _Odd(stamp, now, told=False)
-            return
-        if now - odd.since < _STILL_BEING_WRITTEN_SECONDS:
-            return
-        self._odd[file] = odd._replace(told=True)
-        self._tell(Happening("refused", file, why))
-        if name:
-            content = file_questions.refusal_file(name, why, self._store.now())
-            self._helpers.answers.write(name.answer, content)
+            self._again = True
+        elif now - odd.since < _STILL_BEING_WRITTEN_SECONDS:
+            self._again = True
+        else:
+            self._turn_away(file, stamp, why)
 
-    def _ask(self, question: FileQuestion) -> None:
-        left, now = question.left(self._store.now()), self._store.now()
-        name = question.name
-        if left <= 0 and not self._has_ask(name):
-            self._known[name.file] = _Known(question, "", b"-")
-            why = "nobody listened before its time was over"
-            content = file_questions.refusal_file(name, why, now, "timed_out")
-            self._helpers.answers.write(name.answer, content)
-            self._tell(Happening("timed_out", question.agent_name, why))
-            return
-        try:
-            opened = asking.ask(
-                self._store, _request(question, max(left, 1.0)), self._origin(question),
-                self._agent(name), self._key(name),
-            )  # fmt: skip
-        except StoreTroubleError:
-            raise
-        except GateError as error:
-            self._known[name.file] = _Known(question, "", b"-")
-            content = file_questions.refusal_file(name, str(error), now)
-            self._helpers.answers.write(name.answer, content)
-            self._tell(Happening("refused", name.file, str(error)))
-            return
-        self._known[name.file] = _Known(question, opened.ask.id)
-        self.registry.asked(question, now)
-        if not opened.attached:
-            self._tell(Happening("queued", question.agent_name, question.content))
-
-    def _has_ask(self, name: Name) -> bool:
-        return self._store.asks.with_key(self._key(name)) is not None
+    def _turn_away(
+        self, file: str, stamp: tuple[int, ...], why: str, status: str = "refused"
+    ) -> None:
+        self._odd[file] = _Odd(stamp, self._store.monotonic(), told=True)
+        self._tell(Happening(status, file, why))
+        if name := parse_name(file):
+            content = file_questions.refusal_file(name, why, self._store.now(), status)
+            self._write_answer(name, content)
 
     def _key(self, name: Name) -> str:
         return f"file:{self._helpers.project}:{name.id}"
@@ -175,81 +189,124 @@ class Collector:
             project=self._helpers.project,
             cwd=question.folder or self._helpers.project,
             agent=question.agent_name,
-            session=f"{_CLI}/{question.name.agent}",
+            session=f"{SESSIONS}{question.name.agent}",
+            tool_use_id=question.name.file,
             sponsor=self._caller.principal,
         )
 
     def _agent(self, name: Name) -> Caller:
-        seen = Sighting(_CLI, name.agent, f"it asked by the file {name.file}")
+        cli = SESSIONS.rstrip("/")
+        seen = Sighting(cli, name.agent, f"it asked by the file {name.file}")
         return self._caller._replace(agent=seen, verified=False, via="file")
 
-    def _drop_gone(self, names: set[str]) -> None:
-        """A question that its agent took away is nobody's any more."""
-        for file in [file for file in self._known if file not in names]:
-            known = self._known.pop(file)
-            ask = self._store.asks.get(known.ask_id) if known.ask_id else None
-            if ask and ask.pending:
-                why = "withdrawn by its agent"
-                permitting.retire(self._store, ask, self._agent(known.question.name), why)
-                self._tell(
-                    Happening("withdrawn", known.question.agent_name, known.question.content)
-                )
-            elif ask and not self._helpers.answers.file_stamp(known.question.name.answer):
-                self._taken(known, ask)
-        for file in [file for file in self._odd if file not in names]:
+    def _drop_gone(self, present: set[str]) -> None:
+        for file in [file for file in self._odd if file not in present]:
             del self._odd[file]
+        for file, known in list(self._known.items()):
+            if file not in present or not self._is_same(file, known):
+                self._let_go(file, known)
+
+    def _is_same(self, file: str, known: _Known) -> bool:
+        """Whether a file still asks what it asked."""
+        stamp = self._helpers.questions.file_stamp(file)
+        if stamp == known.stamp:
+            return True
+        try:
+            if self._read(known.question.name, file) != known.question:
+                return False
+        except (OSError, UsageError):
+            return False
+        self._known[file] = known._replace(stamp=stamp)
+        return True
+
+    def _let_go(self, file: str, known: _Known) -> None:
+        """A question that its agent took away is nobody's any more."""
+        del self._known[file]
+        ask = self._store.asks.get(known.ask.id)
+        name = known.question.name
+        if ask is None:
+            return
+        if ask.pending:
+            # The same agent may wait for it by another file, too.
+            if not any(other.ask.id == ask.id for other in self._known.values()):
+                self._withdraw(ask, name)
+        elif known.state == "written" and not self._helpers.answers.file_stamp(name.answer):
+            self._take(ask)
+        elif self._answers.is_ours(name.answer):
+            # Nobody fetches it any more; it is kept in the store.
+            self._helpers.answers.remove(name.answer)
+
+    def _withdraw(self, ask: Ask, name: Name) -> None:
+        permitting.retire(self._store, ask, self._agent(name), "withdrawn by its agent")
+
+    def _take(self, ask: Ask) -> None:
+        """Its agent has removed the answer, which it does once it has printed it."""
+        waiting.take(self._store, ask, f"agent:{ask.origin.session}")
+
+    def _catch_up(self) -> None:
+        """Once, when all files are known: what agents did while nobody listened."""
+        if self._has_caught_up:
+            return
+        self._has_caught_up = True
+        known = {one.ask.id for one in self._known.values()}
+        asks = self._store.asks.pending(MOST_WAITING * 2, self._helpers.project)
+        for ask in [*asks, *self._store.asks.settled(_MOST_SETTLED)]:
+            name = parse_name(ask.origin.tool_use_id)
+            is_here = ask.origin.project == self._helpers.project
+            if name is None or ask.id in known or not is_here or not _by_files(ask):
+                continue
+            if ask.pending:
+                self._withdraw(ask, name)
+            elif not self._helpers.answers.file_stamp(name.answer):
+                self._take(ask)
 
     # Answers
 
-    def _write_back(self) -> None:
+    def _write_back(self, changed: frozenset[str] | None) -> None:
         for file, known in list(self._known.items()):
-            if not known.ask_id:
-                continue
-            ask = self._store.asks.get(known.ask_id)
-            if ask is None or (ask := sweeping.fall_due(self._store, ask)).pending:
-                continue
-            name = known.question.name
-            if known.answer:
-                if not self._helpers.answers.file_stamp(name.answer):
-                    self._taken(known, ask)
-                continue
-            text = "" if ask.status != "answered" else answer_text(ask, ask.value)
-            content = file_questions.answer_file(name, ask, text)
-            if not ask.delivered_at:
-                self._helpers.answers.write(name.answer, content)
-            self._known[file] = known._replace(answer=content)
+            is_new = changed is None or known.ask.id in changed or not known.ask.pending
+            if known.state == "waiting" and is_new:
+                ask = self._store.asks.get(known.ask.id) or known.ask
+                if not (ask := sweeping.fall_due(self._store, ask)).pending:
+                    self._answer(file, known, ask)
+            elif known.state == "written":
+                self._look_after(file, known)
+
+    def _answer(self, file: str, known: _Known, ask: Ask) -> None:
+        name = known.question.name
+        if self._write_answer(name, told(name, ask)):
+            self._known[file] = known._replace(ask=ask, state="written")
             self.registry.answered(name.agent, self._store.now())
-            self._tell(Happening(ask.status, known.question.agent_name, text or ask.note))
 
-    def _taken(self, known: _Known, ask: Ask) -> None:
-        """Its agent has removed the answer, which it does once it has printed it."""
-        waiting.take(self._store, ask, f"agent:{_CLI}/{known.question.name.agent}")
+    def _look_after(self, file: str, known: _Known) -> None:
+        """An answer that stands in its file, until its agent has taken it, or nobody will."""
+        name, ask = known.question.name, known.ask
+        if not self._helpers.answers.file_stamp(name.answer):
+            self._take(ask)
+            self._known[file] = known._replace(state="taken")
+        elif ask.settled_at and self._store.now() - ask.settled_at > _KEPT:
+            self._helpers.questions.remove(file)
+            self._helpers.answers.remove(name.answer)
 
-    def _look_for_foreign(self) -> None:
-        """Answers that nobody here wrote are told of, and left alone: they settle nothing."""
-        ours = {known.question.name.answer: known.answer for known in self._known.values()}
-        refused = {name.answer for file in self._odd if (name := parse_name(file))}
-        present = set(self._helpers.answers.names())
-        self._foreign = {file: stamp for file, stamp in self._foreign.items() if file in present}
-        for file in sorted(present - refused):
-            stamp = self._helpers.answers.file_stamp(file)
-            if file.startswith(".tmp.") or self._foreign.get(file) == stamp:
-                continue
-            if not self._is_ours(file, ours.get(file, b"")):
-                self._foreign[file] = stamp
-                where = self._helpers.answers.path
-                words = f"{inert_line(file, 120)} in {inert_line(where)} was not written by gate"
-                origin = Origin(self._helpers.project, agent="gate")
-                telling.tell(self._store, origin, self._caller, words)
-                self._tell(Happening("foreign", file, words))
-
-    def _is_ours(self, name: str, written: bytes) -> bool:
-        if not written:
-            return False
+    def _write_answer(self, name: Name, content: bytes) -> bool:
+        """False: it cannot be written now, which holds up no other."""
         try:
-            return written == b"-" or self._helpers.answers.read(name) == written
-        except (OSError, UsageError):
+            self._helpers.answers.write(name.answer, content)
+        except OSError as error:
+            why = f"{name.answer} cannot be written: {error.strerror}"
+            self._complain(name.answer, why)
             return False
+        return True
+
+    def _complain(self, what: str, why: str) -> None:
+        """Once for each trouble."""
+        if self._troubles.get(what) != why:
+            self._troubles[what] = why
+            self._tell(Happening("trouble", self._helpers.project, why))
+
+
+def _by_files(ask: Ask) -> bool:
+    return ask.origin.session.startswith(SESSIONS)
 
 
 def _request(question: FileQuestion, left: float) -> Request:

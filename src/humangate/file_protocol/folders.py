@@ -62,9 +62,9 @@ class Folder:
 
     def read(self, name: str) -> bytes:
         """A plain file of our own, whole; OddFileError: it is none. FileNotFoundError: it is gone."""
-        # Looked at first: what is no file is not even opened.
-        _must_be_plain(os.stat(name, dir_fd=self.descriptor, follow_symlinks=False))
         try:
+            # Looked at first: what is no file is not even opened.
+            _must_be_plain(os.stat(name, dir_fd=self.descriptor, follow_symlinks=False))
             descriptor = os.open(name, os.O_RDONLY | _OPEN_FILE, dir_fd=self.descriptor)
         except FileNotFoundError:
             raise
@@ -212,9 +212,7 @@ def listener_of(project: str) -> int | None:
 def _locked(own: Folder, how: int, flags: int) -> int:
     """The lock of these folders, as long as it is open; -1: another has it."""
     try:
-        descriptor = os.open(
-            LOCK, os.O_RDWR | flags | _OPEN_FILE, 0o600, dir_fd=own.descriptor
-        )
+        descriptor = os.open(LOCK, os.O_RDWR | flags | _OPEN_FILE, 0o600, dir_fd=own.descriptor)
     except FileNotFoundError:
         raise
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.domain.file_questions import document, shortened
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 ALL, QUEUE = "active_sessions.json", "question_queue.json"
 _IDLE_SECONDS = 60
 _FORGOTTEN_SECONDS = 30 * 60
+_MOST_AGENTS = 1_000
 
 
 class Agent(NamedTuple):
@@ -57,22 +59,27 @@ class Registry:
         self._helpers = helpers
         self.agents: dict[str, Agent] = {}
         self._written: dict[str, bytes] = {}
+        for file in helpers.agents.names()[:_MOST_AGENTS]:
+            if (agent_id := file.removesuffix(".json")) != file and (agent := self._read(agent_id)):
+                self.agents[agent_id] = agent
 
-    def asked(self, question: FileQuestion, now: datetime) -> None:
-        """One more question of an agent."""
+    def asked(self, question: FileQuestion, now: datetime, *, is_new: bool) -> None:
+        """A question of an agent; one that was asked before is not counted again."""
         at, agent_id = int(now.timestamp()), question.name.agent
-        known = self.agents.get(agent_id) or self._read(agent_id)
+        known = self.agents.get(agent_id)
         known = known or Agent(agent_id, question.agent_name, question.folder, at, at)
         self.agents[agent_id] = known._replace(
             name=question.agent_name,
             working_dir=question.folder,
             last_seen=at,
-            questions_asked=known.questions_asked + 1,
+            questions_asked=known.questions_asked + is_new,
         )
 
     def _read(self, agent_id: str) -> Agent | None:
         try:
             given = json.loads(self._helpers.agents.read(f"{agent_id}.json"))
+            if given["agent_id"] != agent_id:
+                return None
             numbers = [given[name] for name in ("started_at", "last_seen", "questions_asked")]
             texts = [given[name] for name in ("name", "working_dir")]
             if all(type(one) is int for one in numbers) and all(type(one) is str for one in texts):
@@ -89,11 +96,14 @@ class Registry:
     def write(self, waiting: Sequence[FileQuestion], now: datetime) -> None:
         """Bring the files up to date; agents that were silent for half an hour leave them."""
         at, asking = int(now.timestamp()), {question.name.agent for question in waiting}
-        for agent_id, agent in list(self.agents.items()):
-            self.agents[agent_id] = agent._replace(waiting=agent_id in asking)
-            if agent_id not in asking and at - agent.last_seen >= _FORGOTTEN_SECONDS:
-                del self.agents[agent_id]
-                self._forget(f"{agent_id}.json")
+        newest = sorted(self.agents.values(), key=lambda agent: agent.last_seen, reverse=True)
+        for number, agent in enumerate(newest):
+            is_asking = agent.agent_id in asking
+            is_gone = abs(at - agent.last_seen) >= _FORGOTTEN_SECONDS or number >= _MOST_AGENTS
+            if is_gone and not is_asking:
+                self._forget(agent.agent_id)
+            else:
+                self.agents[agent.agent_id] = agent._replace(waiting=is_asking)
         told = {agent_id: agent.document(at) for agent_id, agent in sorted(self.agents.items())}
         for agent_id, one in told.items():
             self._put(self._helpers.agents, f"{agent_id}.json", one)
@@ -107,20 +117,22 @@ class Registry:
     def clear(self) -> None:
         """Nobody listens any more: the files of the agents go, and nobody is in the queue."""
         for agent_id in list(self.agents):
-            self._forget(f"{agent_id}.json")
-        self.agents.clear()
+            self._forget(agent_id)
         self._put(self._helpers.agents, ALL, {"sessions": []})
         self._put(self._helpers.queue, QUEUE, _queue([], 0))
 
-    def _forget(self, name: str) -> None:
-        self._helpers.agents.remove(name)
-        self._written.pop(name, None)
+    def _forget(self, agent_id: str) -> None:
+        del self.agents[agent_id]
+        self._helpers.agents.remove(f"{agent_id}.json")
+        self._written.pop(f"{agent_id}.json", None)
 
     def _put(self, folder: Folder, name: str, value: Any) -> None:
         content = document(value)
-        if self._written.get(name) != content:
-            folder.write(name, content)
-            self._written[name] = content
+        # Whoever looks on comes last: what cannot be written here must not hold up an answer.
+        with suppress(OSError):
+            if self._written.get(name) != content:
+                folder.write(name, content)
+                self._written[name] = content
 
 
 def _queue(waiting: Sequence[FileQuestion], active: int) -> dict[str, Any]:
