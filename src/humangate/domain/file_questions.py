@@ -96,9 +96,9 @@ def parse_question(name: Name, content: bytes) -> FileQuestion:
     kind = given.get("type", "text")
     if kind not in TYPES:
         raise UsageError(f"its type is none of {', '.join(TYPES)}")
-    options = _options(given.get("options")) if kind == "select" else ()
-    if kind == "select" and len(options) < 2:
-        raise UsageError("a select needs two options or more")
+    options = _options(given.get("options", [])) if kind == "select" else ()
+    if kind == "select" and not options:
+        raise UsageError("a select needs options")
     return FileQuestion(
         name,
         _text(given, "agent_name", _LONGEST_NAME) or name.agent,

@@ -276,7 +276,7 @@ class Collector:
         name = known.question.name
         if self._write_answer(name, told(name, ask)):
             self._known[file] = known._replace(ask=ask, state="written")
-            self.registry.answered(name.agent, self._store.now())
+            self.registry.answered(name.agent, ask.settled_at or self._store.now())
 
     def _look_after(self, file: str, known: _Known) -> None:
         """An answer that stands in its file, until its agent has taken it, or nobody will."""

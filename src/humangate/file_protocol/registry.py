@@ -65,13 +65,14 @@ class Registry:
 
     def asked(self, question: FileQuestion, now: datetime, *, is_new: bool) -> None:
         """A question of an agent; one that was asked before is not counted again."""
-        at, agent_id = int(now.timestamp()), question.name.agent
+        now_at, agent_id = int(now.timestamp()), question.name.agent
+        at = now_at if is_new else min(now_at, question.name.timestamp)
         known = self.agents.get(agent_id)
         known = known or Agent(agent_id, question.agent_name, question.folder, at, at)
         self.agents[agent_id] = known._replace(
             name=question.agent_name,
             working_dir=question.folder,
-            last_seen=at,
+            last_seen=max(known.last_seen, at),
             questions_asked=known.questions_asked + is_new,
         )
 
@@ -88,10 +89,11 @@ class Registry:
             pass
         return None
 
-    def answered(self, agent_id: str, now: datetime) -> None:
-        """An agent was told something: it is there."""
+    def answered(self, agent_id: str, at: datetime) -> None:
+        """An agent was told something: it was there then."""
         if known := self.agents.get(agent_id):
-            self.agents[agent_id] = known._replace(last_seen=int(now.timestamp()))
+            last_seen = max(known.last_seen, int(at.timestamp()))
+            self.agents[agent_id] = known._replace(last_seen=last_seen)
 
     def write(self, waiting: Sequence[FileQuestion], now: datetime) -> None:
         """Bring the files up to date; agents that were silent for half an hour leave them."""
