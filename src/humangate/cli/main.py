@@ -48,7 +48,7 @@ COMMANDS = {
     "gates": "what a person is always asked about, and what is never allowed",
     "grants": "what a person has allowed beyond one call",
     "template": "answers written beforehand: list, show, set, delete",
-    "init": "write the agents' instructions and the backlog's terms into a project",
+    "init": "set a project up: the agents' instructions, the backlog's terms, questions in files",
     "install": "set up Claude Code, Codex, Gemini CLI or opencode to ask here",
     "uninstall": "take that back, byte for byte",
     "mcp": "the tools by which agents ask (an MCP server on stdin and stdout)",

@@ -71,6 +71,11 @@ def cut(text: str, file: str, block: Block) -> str:
     return "".join([*head, *_strangers(lines[found], block), *lines[found.stop :]])
 
 
+def is_there(text: str, file: str, block: Block) -> bool:
+    """Whether the block's marks stand there, with whatever lines."""
+    return _find(text, file, block) is not None
+
+
 def is_whole(text: str, file: str, block: Block) -> bool:
     found = _find(text, file, block)
     if found is None:

@@ -91,16 +91,18 @@ def _whole(path: str, content: bytes, known: Mapping[str, Written]) -> Written:
 
 
 def _lines(path: str, block: Block, known: Mapping[str, Written]) -> _Step:
-    found, past = files.read(path), known.get(path)
+    past = known.get(path)
     try:
+        found = files.read(path)
         text = files.text_of(found, path)
-        if past is None and block.begin in text and not blocks.is_whole(text, path, block):
+        is_there = blocks.is_there(text, path, block)
+        if past is None and is_there and not blocks.is_whole(text, path, block):
             note = f"{path} has other lines after {block.begin}: remove them, then gate init again"
             return _Step(Change(path, found, found), None, note)
         change, written, _ = plans.put(_WHO, Target(path, block=block), past)
     except UsageError as error:
-        # The rest of a project's files is set up all the same.
-        return _Step(Change(path, found, found), None, str(error))
+        # The rest of the project is set up all the same.
+        return _Step(Change(path, None, None), None, str(error))
     return _Step(change, written if past or change.word != "same" else None)
 
 
