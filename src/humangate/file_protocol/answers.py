@@ -30,7 +30,8 @@ class Happening(NamedTuple):
     """Something that people who look on are told."""
 
     what: str
-    """`queued`, `answered`, `timed_out`, `cancelled`, `refused`, `foreign`, `repaired` or `trouble`."""
+    """`queued`, `answered`, `timed_out`, `cancelled`; `status`; `refused` (a file), `foreign`
+    (answers); `repaired` (folders), `held` (a project, by another listener) or `trouble`."""
     who: str
     words: str
     ask: Ask | None = None

@@ -296,6 +296,7 @@ class Collector:
             why = f"{name.answer} cannot be written: {error.strerror}"
             self._complain(name.answer, why)
             return False
+        self._troubles.pop(name.answer, None)
         return True
 
     def _complain(self, what: str, why: str) -> None:

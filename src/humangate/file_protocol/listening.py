@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -10,11 +12,12 @@ from humangate.domain.outcomes import answer_text
 from humangate.errors import GateError, RefusedError
 from humangate.file_protocol.answers import SESSIONS, Happening
 from humangate.file_protocol.collecting import Collector
-from humangate.file_protocol.folders import Helpers
+from humangate.file_protocol.folders import HELPERS, Helpers
+from humangate.integrations import records
 from humangate.service.sweeping import sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from humangate.domain.asks import Ask
     from humangate.domain.principals import Caller
@@ -231,14 +234,16 @@ class Listener:
                 try:
                     self.begin(project)
                     self._troubles.pop(project, None)
+                except HeldError as error:
+                    self._complain(project, str(error), "held")
                 except (GateError, OSError) as error:
                     self._complain(project, str(error))
 
-    def _complain(self, project: str, trouble: str) -> None:
+    def _complain(self, project: str, trouble: str, what: str = "trouble") -> None:
         """Once for each trouble."""
         if self._troubles.get(project) != trouble:
             self._troubles[project] = trouble
-            self._tell(project, Happening("trouble", project, trouble))
+            self._tell(project, Happening(what, project, trouble))
 
 
 def _words(ask: Ask) -> str:
@@ -249,8 +254,16 @@ def _words(ask: Ask) -> str:
     return ask.decision or answer_text(ask, ask.value)
 
 
+def initialised(environ: Mapping[str, str]) -> list[str]:
+    """Every project in which gate init was run and whose folders are still there."""
+    found = records.projects_of(environ, "init")
+    return [one for one in found if os.path.lexists(os.path.join(one, HELPERS))]
+
+
 def listen_beside(listener: Listener) -> Callable[[], None]:
     """Listen on a thread of this process; returns what ends that."""
+    # Commands do without it, but a listener lives long.
+    gc.enable()
     thread = threading.Thread(target=listener.listen, name="listener", daemon=True)
     thread.start()
 

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate import settings
@@ -64,6 +65,18 @@ def path_of(environ: Mapping[str, str], cli: str, project: str, moved_to: str) -
     if place := project or moved_to:
         name += f"-{digest(os.fsencode(place))[:12]}"
     return os.path.join(folder(environ), f"{name}.json")
+
+
+def projects_of(environ: Mapping[str, str], cli: str) -> list[str]:
+    """Every project that something was installed in; damaged records tell of none."""
+    where, found = folder(environ), []
+    with suppress(FileNotFoundError):
+        for name in sorted(os.listdir(where)):
+            if name.startswith(f"{cli}-project-") and name.endswith(".json"):
+                with suppress(UsageError):
+                    if record := read(os.path.join(where, name)):
+                        found.append(record.project)
+    return found
 
 
 def read(path: str) -> Installed | None:
