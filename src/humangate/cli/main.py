@@ -40,6 +40,7 @@ COMMANDS = {
     "resume": "take up a run where it stopped",
     "delete": "forget a run that has ended",
     "clean": "remove the folders of completed runs, where no work is lost",
+    "listen": "answer agents that ask by files, by windows or in this terminal",
     "worker": "drive runs as they become ready",
     "up": "the inbox in the browser, runs, notifications and deadlines, in one process",
     "link": "make a link into the web inbox that is running",
