@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         show(plan)
     if not args.dry_run:
         check_person(args, "says what agents are told")
-        plan = _carry_out(plan, folders, undo=args.undo)
+        folders = _carry_out(plan, folders, undo=args.undo)
     if args.json:
         listed = [{"path": one.path, "change": one.word} for one in folders]
         print_json({"project": project, **told(plan), "folders": listed})
@@ -55,22 +55,21 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _carry_out(plan: Plan, folders: Sequence[FolderChange], *, undo: bool) -> Plan:
-    """Do it. The record of it is written first and removed last."""
+def _carry_out(plan: Plan, folders: list[FolderChange], *, undo: bool) -> list[FolderChange]:
+    """Do it; tells what became of the folders. The record is written first and removed last."""
     if undo:
-        stay = setting_up.take_away(plan.project, folders)
-        plans.carry_out(plan)
-        return plan._replace(notes=(*plan.notes, *stay))
+        folders = setting_up.take_away(plan.project, folders)
     plans.carry_out(plan)
-    setting_up.set_up(plan.project)
-    return plan
+    if not undo:
+        setting_up.set_up(plan.project)
+    return folders
 
 
 def _tell(plan: Plan, folders: Sequence[FolderChange], args: argparse.Namespace) -> None:
     would = "would be " if args.dry_run else ""
     changed = [folder for folder in folders if folder.word != "same"]
     for folder in changed:
-        mode = {"made": " (mode 0700)", "mended": f" (mode 0700; it had {folder.flaw})"}
-        print(f"{would}{folder.word}: {inert(folder.path)}{mode.get(folder.word, '')}")
+        detail = f" ({folder.detail})" if folder.detail else ""
+        print(inert(f"{would}{folder.word}: {folder.path}{detail}"))
     nothing = "There is nothing to remove" if args.undo else "Everything is there already"
     tell(plan, "" if changed else f"{nothing}; nothing was changed.", dry=args.dry_run)

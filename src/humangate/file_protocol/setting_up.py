@@ -23,15 +23,17 @@ from humangate.file_protocol.folders import (
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+_PRIVATE = f"mode {MODE:04o}"
+
 
 class FolderChange(NamedTuple):
     """One folder, and what becomes of it."""
 
     path: str
     word: str
-    """made, mended, removed or same"""
-    flaw: str = ""
-    """What was wrong with it."""
+    """made, mended, removed, kept or same"""
+    detail: str = ""
+    """What it is like now, or was like."""
 
 
 def needed(project: str) -> list[FolderChange]:
@@ -43,12 +45,13 @@ def _needed(path: str) -> FolderChange:
     try:
         found = os.lstat(path)
     except FileNotFoundError:
-        return FolderChange(path, "made")
+        return FolderChange(path, "made", _PRIVATE)
     except OSError as error:
         # The folder around it is closed even to its owner, and is mended first.
-        return FolderChange(path, "mended", error.strerror or "")
-    wrong = flaw(path, found)
-    return FolderChange(path, "mended" if wrong else "same", wrong)
+        return FolderChange(path, "mended", f"{_PRIVATE}; before: {error.strerror}")
+    if wrong := flaw(path, found):
+        return FolderChange(path, "mended", f"{_PRIVATE}; it had {wrong}")
+    return FolderChange(path, "same")
 
 
 def set_up(project: str) -> None:
@@ -79,11 +82,11 @@ def removable(project: str, made: Collection[str]) -> list[FolderChange]:
     return [FolderChange(path, "removed" if path in made else "same") for path in there]
 
 
-def take_away(project: str, folders: Collection[FolderChange]) -> list[str]:
-    """Remove folders with what was written there by this protocol; tells which stay, and why."""
+def take_away(project: str, folders: Collection[FolderChange]) -> list[FolderChange]:
+    """Remove folders with what was written there by this protocol; those with more in them stay."""
     going = [folder.path for folder in folders if folder.word == "removed"]
     if not going:
-        return []
+        return list(folders)
     helpers = Helpers(project)
     try:
         helpers.remove_temporary()
@@ -99,18 +102,17 @@ def take_away(project: str, folders: Collection[FolderChange]) -> list[str]:
     finally:
         helpers.close()
     # The innermost first.
-    return [said for path in reversed(going) if (said := _removed(path))]
+    gone = [_removed(path) for path in reversed(going)]
+    return [*(folder for folder in folders if folder.word != "removed"), *reversed(gone)]
 
 
-def _removed(path: str) -> str:
+def _removed(path: str) -> FolderChange:
     try:
         os.rmdir(path)
-    except FileNotFoundError:
-        return ""
     except OSError:
-        left = sorted(os.listdir(path))[:3]
-        return f"{path} stays: {', '.join(left)} in it was not written by gate"
-    return ""
+        left = ", ".join(sorted(os.listdir(path))[:3])
+        return FolderChange(path, "kept", f"left in it: {left}")
+    return FolderChange(path, "removed")
 
 
 def _is_ours(name: str) -> bool:
