@@ -108,6 +108,9 @@ def test_folders_that_are_ours_are_mended_and_that_is_told(world, project):
         f"mended: {project}/.helpers (mode 0700; it had mode 0755)",
         f"made: {project}/.helpers/answers (mode 0700)",
     ]
+    (project / ".helpers" / "queue").chmod(0o050)
+    (project / ".helpers").chmod(0)
+    assert f"mended: {project}/.helpers (mode 0700; it had mode 0000)\n" in init(world).out
     modes = {name: mode for name, (mode, _) in tree(project).items() if ".helpers" in name}
     assert set(modes.values()) == {0o700} and len(modes) == 5
 

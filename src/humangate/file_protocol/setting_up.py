@@ -56,13 +56,22 @@ def _needed(path: str) -> FolderChange:
 
 def set_up(project: str) -> None:
     """Have every folder there."""
-    path = os.path.join(project, HELPERS)
     try:
-        with suppress(FileExistsError):
-            os.mkdir(path, MODE)
+        for path in _paths(project):
+            _open_to_its_owner(path)
         Helpers(project).close()
     except OSError as error:
         raise UsageError(f"{path} cannot be made ready: {error.strerror}") from None
+
+
+def _open_to_its_owner(path: str) -> None:
+    try:
+        os.mkdir(path, MODE)
+    except FileExistsError:
+        found = os.lstat(path)
+        # All else is mended once it is held open.
+        if flaw(path, found) and found.st_mode & MODE != MODE:
+            os.chmod(path, MODE)
 
 
 def removable(project: str, made: Collection[str]) -> list[FolderChange]:
