@@ -5,6 +5,7 @@
 
 # Agents write `sh scripts/ask-human.sh`, too.
 if [ -z "${BASH_VERSION:-}" ]; then exec bash "$0" "$@"; fi
+# In POSIX mode a redirection of exec that fails would end the shell.
 set +o posix
 umask 077
 unset CDPATH
@@ -367,7 +368,7 @@ if status not in ("answered", "timed_out", "cancelled", "refused"):
 text = answer.get("content" if status == "answered" else "reason")
 text = text if status == "answered" or isinstance(text, str) else ""
 text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-text = text.replace("\0", "\\0000")
+text = text.replace("\\", "\\\\").replace("\0", "\\0000")
 sys.stdout.buffer.write(f"{status}\n{text}.".encode())
 ' "$2" <"$1" 2>/dev/null
 }
