@@ -13,9 +13,13 @@ if TYPE_CHECKING:
     from humangate.domain.backlog_terms import BacklogTerms
     from humangate.domain.roles import Role
     from humangate.domain.templates import Template
+    from humangate.integrations.first_files import First
     from humangate.workspaces.flow_listing import Listed
     from humangate.workspaces.roles import Roles
     from humangate.workspaces.templates import Templates
+
+_HERE = os.path.dirname(__file__)
+_SCRIPT = os.path.join("scripts", "ask-human.sh")
 
 
 def seen(project: str, source: str) -> dict[str, str]:
@@ -120,15 +124,26 @@ def template_path(project: str, name: str) -> str:
     return template_files.path_for(project, name)
 
 
-def first_files(project: str) -> dict[str, str]:
-    """What a project starts with, to be changed as its people like: texts by path."""
+def first_files(project: str) -> First:
+    """What a project starts with: texts to be changed as its people like, and how agents ask by files."""
     from humangate.domain.backlog_terms import first_file
-    from humangate.workspaces import backlog_file, roles as role_files, texts
+    from humangate.integrations import instructions
+    from humangate.integrations.blocks import line
+    from humangate.integrations.first_files import First
+    from humangate.workspaces import backlog_file, repositories, roles as role_files, texts
 
     folder = os.path.join(project, ".gate", "agents")
     found = {os.path.join(folder, name): text for name, text in role_files.built_in().items()}
     found[backlog_file.path_of(project)] = first_file()
-    for path in found:
+    programs = {os.path.join(project, _SCRIPT): texts.read_text(os.path.join(_HERE, _SCRIPT))}
+    lines = dict.fromkeys(instructions.files_of(project), instructions.FROM_A_SHELL)
+    if not repositories.ignores(os.path.join(project, ".helpers", "questions")):
+        lines[os.path.join(project, ".gitignore")] = line(".helpers/")
+    for path in (*found, *programs):
         texts.refuse_outside(path, project)
         texts.refuse_worktree(path)
-    return found
+    outside = [path for path in lines if not texts.is_inside(path, project)]
+    notes = tuple(f"{path} leads out of {project}: it stays as it is" for path in outside)
+    return First(
+        found, programs, {path: lines[path] for path in lines if path not in outside}, notes
+    )

@@ -8,10 +8,12 @@ import tomllib
 
 import pytest
 
-FILES = sorted(
+TEXTS = sorted(
     [".gate/agents/_preamble.md", ".gate/backlog.toml"]
     + [f".gate/agents/{n}.md" for n in ("code", "design", "docs", "pm", "review", "test")]
 )
+FILES = [*TEXTS, "scripts/ask-human.sh", "AGENTS.md", ".gitignore"]
+FOLDERS = [f".helpers{inner}" for inner in ("", "/questions", "/answers", "/agents", "/queue")]
 
 
 @pytest.fixture
@@ -39,14 +41,16 @@ def record(world):
 @pytest.mark.proves("TASK-48", "S3-P7")
 def test_a_project_gets_the_roles_the_preamble_and_the_terms_once(world, project):
     made = init(world).out.splitlines()
-    assert made == [f"made: {project / name}" for name in FILES]
+    assert made == [f"made: {project / name} (mode 0700)" for name in FOLDERS] + [
+        f"made: {project / name}" for name in FILES
+    ]
     before = files(project)
-    assert sorted(before) == FILES
+    assert sorted(before) == sorted(FILES)
     assert tomllib.loads(before[".gate/backlog.toml"].decode()) == {}
     listed = json.loads(world.plain.gate("agents", "--json").out)
     assert listed["troubles"] == []
     assert {role["source"] for role in listed["roles"]} == {
-        str(project / name) for name in FILES if "/_" not in name and name.endswith(".md")
+        str(project / name) for name in TEXTS if "/_" not in name and name.endswith(".md")
     }
     again = init(world)
     assert again.out == "Everything is there already; nothing was changed.\n"
@@ -56,6 +60,7 @@ def test_a_project_gets_the_roles_the_preamble_and_the_terms_once(world, project
     assert [(one["path"], one["change"]) for one in told["files"]] == [
         (str(project / name), "same") for name in FILES
     ]
+    assert told["folders"] == [{"path": str(project / name), "change": "same"} for name in FOLDERS]
 
 
 @pytest.mark.proves("TASK-48")

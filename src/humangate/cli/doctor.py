@@ -74,8 +74,27 @@ def _examine() -> Iterator[Finding]:
         yield Finding(False, str(error))
     yield _privacy(os.path.dirname(path))
     yield _file_system(path)
+    yield from _listeners()
     yield _agents()
     yield from _hosts()
+
+
+def _listeners() -> Iterator[Finding]:
+    """Who answers agents that ask by files, wherever that is set up."""
+    # Imported here: it is for those who ran gate init.
+    from humangate.file_protocol.folders import listener_of
+    from humangate.file_protocol.listening import initialised
+
+    for project in initialised(os.environ):
+        try:
+            pid = listener_of(project)
+        except GateError as error:
+            yield Finding(False, str(error))
+            continue
+        if pid is None:
+            yield Finding(None, f"nobody listens to questions in files of {project}: gate listen")
+        else:
+            yield Finding(True, f"process {pid} listens to questions in files of {project}")
 
 
 def _roads(store: Store) -> Iterator[Finding]:

@@ -1,6 +1,6 @@
-"""Write what agents are told, and how the backlog is worked on, into your project, to be changed there.
+"""Set your project up: what agents are told, how its backlog is worked on, and questions in files.
 
-What stands there already is never overwritten; without these files, the same holds unseen.
+What stands there already is never overwritten; lines in files of yours stand between two marks.
 """
 
 from __future__ import annotations
@@ -12,11 +12,17 @@ from humangate import shelves, surroundings
 from humangate.cli.identity import add_identity
 from humangate.cli.install import check_person, show, tell, told
 from humangate.cli.screen import print_json
+from humangate.domain.display import inert
+from humangate.file_protocol import setting_up
 from humangate.integrations import first_files, plans
 from humangate.integrations.places import Place
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
+
+    from humangate.file_protocol.setting_up import FolderChange
+    from humangate.integrations.plans import Plan
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,16 +35,41 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     project = surroundings.project(os.getcwd())
     place = Place(project, os.environ)
-    wanted = shelves.first_files(project)
-    plan = first_files.take_back(place) if args.undo else first_files.put(place, wanted)
+    if args.undo:
+        plan = first_files.take_back(place)
+        folders = setting_up.removable(project, first_files.folders(place))
+    else:
+        wanted, folders = shelves.first_files(project), setting_up.needed(project)
+        made = [folder.path for folder in folders if folder.word == "made"]
+        plan = first_files.put(place, wanted, made)
     if args.dry_run and not args.json:
         show(plan)
     if not args.dry_run:
         check_person(args, "says what agents are told")
-        plans.carry_out(plan)
+        folders = _carry_out(plan, folders, undo=args.undo)
     if args.json:
-        print_json({"project": project, **told(plan)})
+        listed = [{"path": one.path, "change": one.word} for one in folders]
+        print_json({"project": project, **told(plan), "folders": listed})
     else:
-        nothing = "There is nothing to remove" if args.undo else "Everything is there already"
-        tell(plan, f"{nothing}; nothing was changed.", dry=args.dry_run)
+        _tell(plan, folders, args)
     return 0
+
+
+def _carry_out(plan: Plan, folders: list[FolderChange], *, undo: bool) -> list[FolderChange]:
+    """Do it; tells what became of the folders. The record is written first and removed last."""
+    if undo:
+        folders = setting_up.take_away(plan.project, folders)
+    plans.carry_out(plan)
+    if not undo:
+        setting_up.set_up(plan.project)
+    return folders
+
+
+def _tell(plan: Plan, folders: Sequence[FolderChange], args: argparse.Namespace) -> None:
+    would = "would be " if args.dry_run else ""
+    changed = [folder for folder in folders if folder.word != "same"]
+    for folder in changed:
+        detail = f" ({folder.detail})" if folder.detail else ""
+        print(inert(f"{would}{folder.word}: {folder.path}{detail}"))
+    nothing = "There is nothing to remove" if args.undo else "Everything is there already"
+    tell(plan, "" if changed else f"{nothing}; nothing was changed.", dry=args.dry_run)

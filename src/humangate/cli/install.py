@@ -159,6 +159,8 @@ def show(plan: Plan) -> None:
             colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
             shown = inert(line)
             print(coloured(shown, colour) if colour else shown)
+        if change.mode is not None:
+            print(f"mode {change.mode:04o}: {inert(change.path)}")
 
 
 def _diff(change: Change) -> Iterator[str]:
@@ -192,7 +194,7 @@ def tell(plan: Plan, if_nothing: str, *, dry: bool) -> None:
     for change in plan.changes:
         if change.word != "same":
             print(f"{would}{change.word}: {change.path}")
-    if plan.changes_nothing:
+    if plan.changes_nothing and if_nothing:
         print(if_nothing)
     for note in plan.notes:
         print(inert(note))

@@ -15,10 +15,11 @@ from humangate.cli.left_runs import tell_if_left
 from humangate.cli.screen import ask_lines, recorded, short
 from humangate.cli.values import instead, option
 from humangate.domain.answers import DECISIONS, Given
+from humangate.domain.asks import settled_sentence
 from humangate.domain.display import inert
 from humangate.domain.rules import Scope
 from humangate.errors import GateError, InvalidAnswerError, UsageError
-from humangate.service import answering
+from humangate.service import answering, asking
 from humangate.terminal.asks import kind_of
 
 if TYPE_CHECKING:
@@ -58,11 +59,11 @@ def prompt_for(
             given = _prompt(store, caller, ask, proposed, leave)
             _, after = answering.answer(store, ask.id, caller, given)
         except NotYet:
-            print(f"Not answered; {ask.id} is still waiting.")
+            print(_left(asking.get(store, ask.id)))
             return False
         except (KeyboardInterrupt, EOFError):
             kept = " What you typed is kept." if answering.draft(store, ask.id, caller) else ""
-            print(f"\nNot answered; {ask.id} is still waiting.{kept}")
+            print(f"\n{_left(asking.get(store, ask.id))}{kept}")
             raise KeyboardInterrupt from None
         except InvalidAnswerError as error:
             print(f"Refused, but kept: {inert(str(error))}")
@@ -81,6 +82,13 @@ def prompt_for(
             print("Not asked again: gate grants lists and revokes it.")
         _forget_what_was_typed_ahead()
         return True
+
+
+def _left(ask: Ask) -> str:
+    """What is said to somebody who leaves it; it may have been settled meanwhile."""
+    if ask.pending:
+        return f"Not answered; {ask.id} is still waiting."
+    return f"Not needed any more: {inert(settled_sentence(ask))}."
 
 
 def _tell(store: Store, ask: Ask) -> None:

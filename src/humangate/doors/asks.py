@@ -29,6 +29,10 @@ class Asks(Protocol):
 
     def get(self, ask_id: str) -> Ask | None: ...
 
+    def with_key(self, key: str) -> Ask | None:
+        """The ask that was opened under this key."""
+        ...
+
     def matching(self, prefix: str, limit: int) -> list[str]:
         """Ids that begin with this, for reading only."""
         ...

@@ -18,10 +18,20 @@ class Block(NamedTuple):
     def text(self) -> str:
         return "\n".join(self.lines) + "\n"
 
+    @property
+    def gap(self) -> str:
+        """What keeps it apart from the text before it."""
+        return "" if self.begin == self.end else "\n"
 
-def markdown(*lines: str) -> Block:
-    begin, end = "<!-- humangate -->", "<!-- /humangate -->"
+
+def markdown(*lines: str, name: str = "humangate") -> Block:
+    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
     return Block(begin, end, (begin, *lines, end))
+
+
+def line(text: str) -> Block:
+    """One line that is a mark itself."""
+    return Block(text, text, (text,))
 
 
 def commented(*lines: str) -> Block:
@@ -38,13 +48,15 @@ def put(text: str, file: str, block: Block, old: Block | None) -> str:
     """The text with the block: where it stood, or at the end."""
     found = _find(text, file, block)
     if found is None:
-        gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-        return text + gap + block.text
+        ended = "" if text.endswith("\n") else "\n"
+        return text + _as_in(text, (ended + block.gap if text else "") + block.text)
     if old in (None, block) and is_whole(text, file, block):
         return text
     lines = text.splitlines(keepends=True)
     strangers = _strangers(lines[found], old or block)
-    return "".join([*lines[: found.start], block.text, *strangers, *lines[found.stop :]])
+    return "".join(
+        [*lines[: found.start], _as_in(text, block.text), *strangers, *lines[found.stop :]]
+    )
 
 
 def cut(text: str, file: str, block: Block) -> str:
@@ -54,9 +66,14 @@ def cut(text: str, file: str, block: Block) -> str:
         return text
     lines = text.splitlines(keepends=True)
     head = lines[: found.start]
-    if head and not head[-1].strip():
+    if block.gap and head and not head[-1].strip():
         head.pop()
     return "".join([*head, *_strangers(lines[found], block), *lines[found.stop :]])
+
+
+def is_there(text: str, file: str, block: Block) -> bool:
+    """Whether the block's marks stand there, with whatever lines."""
+    return _find(text, file, block) is not None
 
 
 def is_whole(text: str, file: str, block: Block) -> bool:
@@ -65,6 +82,11 @@ def is_whole(text: str, file: str, block: Block) -> bool:
         return False
     ours = iter(_plain(text.splitlines(keepends=True)[found]))
     return all(line in ours for line in block.lines)
+
+
+def _as_in(text: str, ours: str) -> str:
+    """Our lines, ended as the lines of the text are."""
+    return ours.replace("\n", "\r\n") if text.count("\r\n") * 2 > text.count("\n") else ours
 
 
 def _find(text: str, file: str, block: Block) -> slice | None:

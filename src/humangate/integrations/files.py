@@ -26,8 +26,8 @@ def text_of(content: bytes | None, path: str) -> str:
         raise UsageError(f"{path} is not UTF-8 (byte {error.start}), so it is left alone") from None
 
 
-def write(path: str, content: bytes, private: bool = False) -> None:
-    """Replace the file's content in one step; its mode stays."""
+def write(path: str, content: bytes, private: bool = False, mode: int | None = None) -> None:
+    """Replace the file's content in one step; its mode stays, unless another is wanted."""
     folder = os.path.dirname(path)
     temporary = os.path.join(folder, f".{os.path.basename(path)}.{secrets.token_hex(4)}")
     try:
@@ -35,7 +35,9 @@ def write(path: str, content: bytes, private: bool = False) -> None:
         made = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
         try:
             with os.fdopen(made, "wb") as file:
-                if os.path.exists(path):
+                if mode is not None:
+                    os.fchmod(made, mode)
+                elif os.path.exists(path):
                     os.fchmod(made, os.stat(path).st_mode & 0o7777)
                 file.write(content)
                 file.flush()

@@ -25,10 +25,12 @@ class Change(NamedTuple):
     after: bytes | None
     folders: tuple[str, ...] = ()
     """Folders to remove when they are empty, once the file is gone."""
+    mode: int | None = None
+    """The mode that the file shall have; None leaves it as it is, or as is usual."""
 
     @property
     def word(self) -> str:
-        if self.found == self.after:
+        if self.found == self.after and self.mode is None:
             return "same"
         if self.after is None:
             return "removed"
@@ -73,13 +75,13 @@ def install(cli: str, place: Place, gate: str, rules: Rules) -> Plan:
     for target in wanted.targets:
         # A link stays a link: what it points to is written.
         real = target._replace(path=os.path.realpath(target.path))
-        change, left, kept = _put(cli, real, past.file(real.path) if past else None)
+        change, left, kept = put(cli, real, past.file(real.path) if past else None)
         changes.append(change)
         written.append(left)
         notes += kept
     for old in past.files if past else ():
         if old.path not in [change.path for change in changes]:
-            change, said = _take_back(cli, old)
+            change, said = take_back(cli, old)
             changes.append(change)
             notes += said
     if place.project:
@@ -100,7 +102,7 @@ def uninstall(cli: str, place: Place) -> Plan:
         raise NotFoundError(f"gate is not installed for {cli} {where}; did you mean {other}?")
     changes, notes = [], []
     for written in past.files:
-        change, said = _take_back(cli, written)
+        change, said = take_back(cli, written)
         changes.append(change)
         notes += said
     return Plan(tuple(changes), tuple(notes), place.project, path, None)
@@ -117,12 +119,13 @@ def carry_out(plan: Plan) -> None:
             files.remove(change.path, change.folders)
         else:
             # A CLI may keep its keys in a file that we made.
-            files.write(change.path, change.after, private=not plan.project)
+            files.write(change.path, change.after, private=not plan.project, mode=change.mode)
     if plan.record is None:
         files.remove(plan.record_path, (os.path.dirname(plan.record_path),))
 
 
-def _put(cli: str, target: Target, past: Written | None) -> tuple[Change, Written, list[str]]:
+def put(cli: str, target: Target, past: Written | None) -> tuple[Change, Written, list[str]]:
+    """What it takes to have our part in one file, the record of it, and what is to be told."""
     found = files.read(target.path)
     text = files.text_of(found, target.path)
     kept: list[str] = []
@@ -160,7 +163,8 @@ def _without(past: Written | None, text: str, target: Target) -> str:
     return blocks.cut(text, target.path, block)
 
 
-def _take_back(cli: str, written: Written) -> tuple[Change, list[str]]:
+def take_back(cli: str, written: Written) -> tuple[Change, list[str]]:
+    """What it takes to have our part out of one file, and what is to be told."""
     path, found = written.path, files.read(written.path)
     if found is None:
         return Change(path, None, None), [f"{path} is gone already"]
@@ -178,6 +182,9 @@ def _stripped(found: bytes, written: Written) -> bytes | None:
     text = files.text_of(found, written.path)
     if written.block:
         after = blocks.cut(text, written.path, written.block)
+        if text.startswith(after) and written.before and not written.before.endswith(b"\n"):
+            # Their last line had no end, and got it from us.
+            after = after.removesuffix("\n").removesuffix("\r")
     else:
         before = files.text_of(written.before, written.path)
         after = entries.cut(text, written.path, written.entries, before)

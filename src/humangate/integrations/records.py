@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate import settings
@@ -43,6 +44,8 @@ class Installed(NamedTuple):
     held: tuple[str, ...]
     """Everything that the host was told to ask about or to deny."""
     files: tuple[Written, ...]
+    folders: tuple[str, ...] = ()
+    """Those that were made for themselves, not for a file."""
 
     def file(self, path: str) -> Written | None:
         return next((one for one in self.files if one.path == path), None)
@@ -62,6 +65,18 @@ def path_of(environ: Mapping[str, str], cli: str, project: str, moved_to: str) -
     if place := project or moved_to:
         name += f"-{digest(os.fsencode(place))[:12]}"
     return os.path.join(folder(environ), f"{name}.json")
+
+
+def projects_of(environ: Mapping[str, str], cli: str) -> list[str]:
+    """Every project that something was installed in; damaged records tell of none."""
+    where, found = folder(environ), []
+    with suppress(FileNotFoundError):
+        for name in sorted(os.listdir(where)):
+            if name.startswith(f"{cli}-project-") and name.endswith(".json"):
+                with suppress(UsageError):
+                    if record := read(os.path.join(where, name)):
+                        found.append(record.project)
+    return found
 
 
 def read(path: str) -> Installed | None:
@@ -96,7 +111,7 @@ def _file_document(written: Written) -> dict[str, Any]:
 
 def _installed(document: dict[str, Any]) -> Installed:
     listed = tuple(_written(one) for one in document["files"])
-    lists = {name: tuple(document[name]) for name in ("gates", "held")}
+    lists = {name: tuple(document.get(name, ())) for name in ("gates", "held", "folders")}
     return Installed(**document | lists | {"files": listed})
 
 

@@ -64,6 +64,9 @@ class MemoryAsks:
     def get(self, ask_id: str) -> Ask | None:
         return self._asks.get(ask_id)
 
+    def with_key(self, key: str) -> Ask | None:
+        return self._asks[self._keys[key]] if key in self._keys else None
+
     def matching(self, prefix: str, limit: int) -> list[str]:
         return sorted(ask_id for ask_id in self._asks if ask_id.startswith(prefix))[:limit]
 

@@ -1,4 +1,5 @@
-"""Run the inbox in the browser, drive runs, send notifications, keep deadlines, until Ctrl+C.
+"""Run the inbox in the browser, drive runs, listen to questions in files, send notifications, keep
+deadlines, until Ctrl+C.
 
 Only this machine reaches it. To be reached from elsewhere it needs TLS (--tls-cert and --tls-key)
 or a proxy that speaks TLS for it (--public-url), and people with personal tokens.
@@ -11,18 +12,22 @@ import sys
 from typing import TYPE_CHECKING
 
 from humangate import crewing, settings, upkeep, wiring
+from humangate.domain.display import inert_line
 from humangate.errors import UsageError
 from humangate.service import admitting
 from humangate.service.notifying import Sender
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from humangate.doors.store import Store
+    from humangate.file_protocol.answers import Happening
     from humangate.web.desk import Site
 
 PORT = 4283
 _SLOTS = 4
+_TROUBLES = ("refused", "foreign", "repaired", "trouble")
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -69,14 +74,30 @@ def run(args: argparse.Namespace) -> int:
         )
         sender = Sender(store, post, renewed)
         end = list if args.no_worker else crewing.work_beside(_SLOTS)
+        end_listening = _listen(store)
         left: list[int] = []
         try:
             code = serve(store, site, args, sender, lambda: _say(store, site.url, args, site))
         finally:
+            end_listening()
             left = end()
     finally:
         os.close(lock)
     return upkeep.leave(code, left)
+
+
+def _listen(store: Store) -> Callable[[], None]:
+    """Answer agents that ask by files, wherever nobody else listens; returns what ends that."""
+    # Imported here: asking for --help must not load it.
+    from humangate.file_protocol.listening import Listener, initialised, listen_beside
+
+    def tell(project: str, happening: Happening) -> None:
+        if happening.what in _TROUBLES:
+            words = inert_line(f"{happening.who}: {happening.words}", 500)
+            print(f"gate: in {inert_line(project, 200)}: {words}", file=sys.stderr, flush=True)
+
+    who = wiring.caller(store, "cli")
+    return listen_beside(Listener(wiring.open_store(), lambda: initialised(os.environ), who, tell))
 
 
 def _needs_web() -> None:
@@ -159,7 +180,19 @@ def _say(store: Store, url: str, args: argparse.Namespace, site: Site) -> None:
     print(f"Notifications  {', '.join(roads) or 'none set up yet: gate notify says how'}")
     waiting = sum(number for _, number in store.asks.waiting_counts())
     print(f"Deadlines      kept; {waiting} {'ask is' if waiting == 1 else 'asks are'} waiting")
+    print(f"Files          {_files_in_words()}")
     print(f"Runs           {'left to others' if args.no_worker else f'driven, {_SLOTS} at once'}")
     if may_link:
         print("The link works once, within 15 minutes; gate link makes another.")
     sys.stdout.flush()
+
+
+def _files_in_words() -> str:
+    """Where agents that ask by files are answered."""
+    from humangate.file_protocol.listening import initialised
+
+    number = len(initialised(os.environ))
+    if not number:
+        return "no project is set up for questions in files: gate init"
+    where = "1 project" if number == 1 else f"{number} projects"
+    return f"questions in files of {where} are listened to; gate listen asks you"

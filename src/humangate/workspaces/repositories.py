@@ -153,6 +153,19 @@ def find(project: str) -> Repository:
     return reopen(told("--absolute-git-dir"), told("--show-toplevel"))
 
 
+def ignores(path: str) -> bool:
+    """Whether git leaves a path out, by whatever rule; not where there is no repository."""
+    folder = os.path.dirname(path)
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    try:
+        repository = find(folder)
+        real = os.path.join(os.path.realpath(folder), os.path.relpath(path, folder))
+        return repository.answer("check-ignore", "-q", "--no-index", real)[0] == 0
+    except GateError:
+        return False
+
+
 def reopen(git_dir: str, root: str) -> Repository:
     """A repository by its folders; its filters are looked up and switched off."""
     bare = Repository(git_dir, root, _OVERRULED)

@@ -43,8 +43,13 @@ def read_text(path: str, within: str = "") -> str:
 
 def refuse_outside(path: str, folder: str) -> None:
     """A link in a project must not lead to what is not part of it."""
-    if not os.path.realpath(path).startswith(os.path.join(os.path.realpath(folder), "")):
+    if not is_inside(path, folder):
         raise RefusedError(f"{path} leads out of {folder}: put a copy in its place")
+
+
+def is_inside(path: str, folder: str) -> bool:
+    """Whether a path really leads into a folder."""
+    return os.path.realpath(path).startswith(os.path.join(os.path.realpath(folder), ""))
 
 
 def refuse_worktree(path: str) -> None:

@@ -59,6 +59,10 @@ class SqliteAsks:
         found = self._asks("get_ask", ask_id)
         return found[0] if found else None
 
+    def with_key(self, key: str) -> Ask | None:
+        found = self._asks("ask_with_key", key)
+        return found[0] if found else None
+
     def matching(self, prefix: str, limit: int) -> list[str]:
         return [found for (found,) in self._db.rows(_SQL["matching_ids"], (prefix, limit))]
 

@@ -1,0 +1,210 @@
+"""Bringing up what waits, one ask after the other, most urgent first: by windows, or in this terminal."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING
+
+from humangate import wiring
+from humangate.cli.prompts import prompt_for
+from humangate.cli.screen import columns
+from humangate.domain.answers import Given
+from humangate.domain.calls import shown
+from humangate.domain.display import frame, inert_line
+from humangate.doors.dialog import TERMINAL, VALUE, Reply, Showing
+from humangate.errors import GateError
+from humangate.service import answering
+from humangate.service.sweeping import fall_due
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from humangate.cli.listen import Screen
+    from humangate.domain.asks import Ask
+    from humangate.domain.principals import Caller
+    from humangate.doors.store import Store
+
+_NOT_AGAIN_WITHIN_SECONDS = 60.0
+_LOOK_EVERY_SECONDS = 0.2
+_REST_SECONDS = 1.0
+_MOST = 200
+_RULE = "=" * 60
+# The one whose windows are drawn where we print.
+_IN_TERMINAL = "dialog"
+
+
+class Bringer:
+    """Asks the person here, until it is interrupted."""
+
+    def __init__(
+        self,
+        store: Store,
+        caller: Caller,
+        projects: Callable[[], Collection[str]],
+        screen: Screen,
+        tool: str,
+        *,
+        at_terminal: bool,
+    ) -> None:
+        """`tool` shows windows; without one, and not at a terminal, nobody is asked."""
+        self._store, self._caller, self._projects, self._screen = store, caller, projects, screen
+        self._tool, self._at_terminal = tool, at_terminal
+        self._put_off: dict[str, float] = {}
+        self._row: list[str] = []
+
+    def work(self) -> None:
+        bell = self._store.bell()
+        try:
+            while True:
+                ask = self.next()
+                if ask is None:
+                    bell.wait(_REST_SECONDS)
+                else:
+                    self.bring_up(ask)
+        finally:
+            bell.close()
+
+    def next(self) -> Ask | None:
+        """The most urgent ask that the person has not just put off."""
+        waiting = self._waiting()
+        now = self._store.monotonic()
+        self._put_off = {
+            one: until for one, until in self._put_off.items() if until > now and one in waiting
+        }
+        for ask in waiting.values():
+            if ask.id not in self._put_off:
+                return ask
+        self._row.clear()
+        return None
+
+    def _waiting(self) -> dict[str, Ask]:
+        if not self._tool and not self._at_terminal:
+            return {}
+        asks = [
+            ask
+            for project in self._projects()
+            for ask in self._store.asks.pending(_MOST, project)
+            if not self._tool or _fits_a_window(ask)
+        ]
+        asks.sort(key=lambda ask: (ask.priority, ask.opened_at))
+        return {ask.id: ask for ask in asks}
+
+    def bring_up(self, ask: Ask) -> None:
+        """Ask this one now; whatever comes of it, others have their turn before it comes again."""
+        position = self._position(ask)
+        if self._tool:
+            self._screen.say(*_banner(ask, position))
+            if self._tool == _IN_TERMINAL:
+                self._screen.hold(ask.id)
+            try:
+                reply = self._shown(ask, position)
+            finally:
+                self._screen.go_on()
+            self._heed(ask, reply)
+        else:
+            mark = f"[{position}] " if position else ""
+            self._screen.say(_RULE, f"{mark}[{inert_line(ask.origin.agent, 100)}] Question:")
+            self._in_terminal(ask)
+        self._put_off[ask.id] = self._store.monotonic() + _NOT_AGAIN_WITHIN_SECONDS
+
+    def _position(self, ask: Ask) -> str:
+        """`2/5` when it is the second of five, counted since nothing waited."""
+        if ask.id in self._row:
+            self._row.remove(ask.id)
+        left = [one for one in self._waiting() if one not in self._row]
+        self._row.append(ask.id)
+        number, of = len(self._row), len(self._row) - 1 + len(left)
+        return f"{number}/{of}" if of > 1 else ""
+
+    def _in_terminal(self, ask: Ask) -> None:
+        self._screen.hold(ask.id)
+        try:
+            prompt_for(self._store, self._caller, ask)
+        finally:
+            self._screen.go_on()
+
+    def _heed(self, ask: Ask, reply: Reply) -> None:
+        if reply.typed:
+            answering.save_draft(self._store, ask.id, self._caller, reply.typed)
+        if reply.outcome == VALUE:
+            self._answer(ask, reply)
+        elif reply.outcome == TERMINAL and self._at_terminal:
+            self._in_terminal(ask)
+        elif fall_due(self._store, self._store.asks.get(ask.id) or ask).pending:
+            why = f" ({inert_line(reply.why, 200)})" if reply.why else ""
+            self._screen.say(f"Not answered{why}; {ask.id} is still waiting: gate answer {ask.id}")
+
+    def _shown(self, ask: Ask, position: str) -> Reply:
+        """What the person did with the window; it closes when somebody answers elsewhere."""
+        dialog = wiring.dialog(self._tool)
+        assert dialog, "a tool that was named has its dialog"
+        replies: list[Reply] = []
+        showing = self._showing(ask, position)
+        # On a thread of its own, so that this one can look whether it is still needed.
+        thread = threading.Thread(
+            target=lambda: replies.append(dialog.ask(showing)), name="dialog", daemon=True
+        )
+        thread.start()
+        try:
+            while thread.is_alive():
+                thread.join(_LOOK_EVERY_SECONDS)
+                now = self._store.asks.get(ask.id)
+                if now is None or not fall_due(self._store, now).pending:
+                    dialog.close()
+        finally:
+            dialog.close()
+            thread.join()
+        return replies[0] if replies else Reply("nothing", why="the window failed")
+
+    def _showing(self, ask: Ask, position: str) -> Showing:
+        question, clock = ask.question, ask.deadlines
+        left = None
+        if clock.expires_at and clock.hard:
+            left = (clock.expires_at - self._store.now()).total_seconds()
+        return Showing(
+            question.kind,
+            question.prompt,
+            question.options,
+            _context(ask),
+            ask.going_on,
+            ask.origin.agent,
+            ask.origin.project,
+            position,
+            left,
+            ask.digest,
+            answering.draft(self._store, ask.id, self._caller),
+        )
+
+    def _answer(self, ask: Ask, reply: Reply) -> None:
+        who = self._caller._replace(via="dialog")
+        try:
+            answering.answer(self._store, ask.id, who, Given(reply.value, digest=reply.digest))
+        except GateError as error:
+            self._screen.say(f"Refused, but kept: {inert_line(str(error), 500)}")
+
+
+def _fits_a_window(ask: Ask) -> bool:
+    """Whether a window can show all of it; the rest waits in the inbox."""
+    question = ask.question
+    plain = question.kind in ("text", "choice", "approval") and not ask.token_digest
+    return plain and not question.multiple and not question.other
+
+
+def _context(ask: Ask) -> str:
+    context, call = ask.question.context, ask.question.call
+    parts = [f"The call: {call.tool}\n{shown(call.input)}"] if call else []
+    if context is not None:
+        is_text = isinstance(context, str)
+        parts.append(context if is_text else json.dumps(context, indent=2, ensure_ascii=False))
+    return "\n\n".join(parts)
+
+
+def _banner(ask: Ask, position: str) -> list[str]:
+    mark = f"[{position}] " if position else ""
+    lines = [_RULE, f"{mark}[{inert_line(ask.origin.agent, 100)}] Question:"]
+    lines += frame(ask.question.prompt, columns(), most=2_000)
+    if ask.question.options:
+        options = ", ".join(ask.question.options)
+        lines.append(f"  Options: {inert_line(options, 500)}")
+    return [*lines, _RULE]

@@ -1,0 +1,249 @@
+"""The formats of questions and answers in files: what is taken, what is refused, and why."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, strategies as st
+
+from humangate.domain import file_questions
+from humangate.domain.asks import Ask, Origin, Question
+from humangate.domain.file_questions import (
+    answer_file,
+    foreign,
+    is_answer,
+    parse_answer_name,
+    parse_name,
+    parse_question,
+    refusal_file,
+    shortened,
+    told_ask,
+)
+from humangate.errors import UsageError
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+FILE = "q_agent_12345_1767225600_0f8fad5b-d9cb-469f-a165-70867728950e.json"
+NAME = parse_name(FILE)
+
+
+def written(**fields):
+    whole = {
+        "id": NAME.id,
+        "agent_id": "agent_12345",
+        "agent_name": "Claude-Terminal-1",
+        "working_dir": "/projects/shop",
+        "timestamp": 1767225600,
+        "type": "text",
+        "content": "Which database?",
+        "priority": "normal",
+        "answered": False,
+        "timeout": 300,
+    }
+    whole = {name: value for name, value in (whole | fields).items() if value is not ...}
+    return json.dumps(whole).encode()
+
+
+def why_not(content, name=NAME):
+    with pytest.raises(UsageError) as error:
+        parse_question(name, content)
+    return str(error.value)
+
+
+@pytest.mark.proves("S4-9", "S4-10", "S4-B9", "FILE-60")
+def test_a_files_name_tells_agent_time_and_id_and_the_answer_has_the_same():
+    assert NAME == (FILE, "agent_12345", 1767225600, "0f8fad5b-d9cb-469f-a165-70867728950e")
+    assert NAME.answer == f"a_{FILE[2:]}"
+    assert parse_answer_name(NAME.answer) == NAME
+    assert is_answer(NAME.answer)
+    assert parse_answer_name(FILE) is None
+    assert not is_answer("a_notes.json")
+
+
+@pytest.mark.proves("FILE-61")
+@pytest.mark.parametrize(
+    "file",
+    [
+        "q_agent_1_2_3.json",
+        "q_agent_.._1_00000000.json/..",
+        "q_agent_a/b_1_00000000.json",
+        "q_agent_a_1_00000000.json\n",
+        "q_agent_a\n_1_00000000.json",
+        "q_agent_é_1_00000000.json",
+        "q_agent_a_١_00000000.json",
+        "q_agent_a_1_0000\x000000.json",
+        f"q_agent_{'a' * 65}_1_00000000.json",
+        f"q_agent_a_1_{'0' * 65}.json",
+        f"q_agent_a_{'1' * 13}_00000000.json",
+        "q_agent_a_1_00000000.JSON",
+        "a_agent_a_1_00000000.json",
+        "agent_a_1_00000000.json",
+        "",
+    ],
+)
+def test_names_that_are_no_questions_are_none(file):
+    assert parse_name(file) is None
+
+
+@pytest.mark.proves("FILE-61")
+@given(st.text())
+def test_no_name_leads_anywhere_else(text):
+    found = parse_name(text) or parse_name(f"q_agent_{text}_1_00000000.json")
+    assert found is None or not set("/\\\0\n") & set(found.file + found.answer + found.agent)
+
+
+@pytest.mark.proves(
+    "S4-15", "S4-16", "S4-17", "S4-18", "S4-19", "S4-20", "S4-21", "S4-77", "FILE-60"
+)
+def test_a_question_is_read_with_all_its_fields():
+    question = parse_question(NAME, written(priority="urgent", timeout=60))
+    assert question.agent_name == "Claude-Terminal-1"
+    assert question.folder == "/projects/shop"
+    assert question.content == "Which database?"
+    assert (question.type, question.options) == ("text", ())
+    assert (question.priority, question.seconds) == (0, 60)
+
+
+@pytest.mark.proves("S4-23", "S4-25", "S4-43", "S4-B20", "FILE-60")
+def test_what_is_left_out_has_its_default():
+    left_out = ("agent_id", "agent_name", "working_dir", "type", "priority", "timeout", "timestamp")
+    question = parse_question(NAME, written(**dict.fromkeys(left_out, ...)))
+    assert question.agent_name == "agent_12345"
+    assert question.folder == ""
+    assert (question.type, question.priority, question.seconds) == ("text", 2, 300)
+
+
+@pytest.mark.proves("S4-22", "FILE-62")
+def test_a_select_has_options_that_differ_and_others_have_none():
+    select = written(type="select", options=[" A, with comma ", "B", "B", " "])
+    assert parse_question(NAME, select).options == ("A, with comma", "B")
+    assert parse_question(NAME, written(type="yesno", options=["A", "B"])).options == ()
+    assert parse_question(NAME, written(type="select", options=["A"])).options == ("A",)
+    assert "needs options" in why_not(written(type="select"))
+    assert "needs options" in why_not(written(type="select", options=[" "]))
+    assert "no list of texts" in why_not(written(type="select", options=["A", 1]))
+    assert "no list of texts" in why_not(written(type="select", options="A,B"))
+    assert "more than 100" in why_not(written(type="select", options=[str(n) for n in range(101)]))
+
+
+@pytest.mark.proves("FILE-63")
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "no whole JSON"),
+        (written()[:-3], "no whole JSON"),
+        (written() + written(), "no whole JSON"),
+        (b'\xff\xfe"', "no whole JSON"),
+        (b"[]", "no JSON object"),
+        (b"null", "no JSON object"),
+        (b"[" * 10_000, "nested too deeply"),
+        (b'{"a":' * 10_000, "nested too deeply"),
+        (written()[:-1] + b', "content": "other"}', "twice"),
+        (written()[:-1] + b', "x": {"a": 1, "a": 2}}', "twice"),
+        (written()[:-1] + b', "x": NaN}', "no whole JSON"),
+        (written()[:-1] + b', "x": -Infinity}', "no whole JSON"),
+        (written()[:-1] + b', "x": ' + b"9" * 5_000 + b"}", "no whole JSON"),
+        (written(id="another-id"), "its id"),
+        (written(id=...), "its id"),
+        (written(agent_id="agent_2"), "its agent_id"),
+        (written(type="approval"), "its type"),
+        (written(type=["text"]), "its type"),
+        (written(content=""), "asks nothing"),
+        (written(content=" \n "), "asks nothing"),
+        (written(content=...), "asks nothing"),
+        (written(content=5), "its content"),
+        (written(content="a" * 200_001), "its content"),
+        (written(agent_name="a" * 201), "its agent_name"),
+        (written(working_dir=None), "its working_dir"),
+        (written(priority="at once"), "priority"),
+        (written(timeout=0), "its timeout"),
+        (written(timeout=True), "its timeout"),
+        (written(timeout=1.5), "its timeout"),
+        (written(timeout=604_801), "its timeout"),
+        (written(timeout="300"), "its timeout"),
+    ],
+)
+def test_what_is_no_question_is_refused_with_the_reason(content, why):
+    assert why in why_not(content)
+
+
+@pytest.mark.proves("FILE-63")
+def test_a_byte_order_mark_is_no_fault():
+    assert parse_question(NAME, b"\xef\xbb\xbf" + written()).content == "Which database?"
+
+
+@pytest.mark.proves("FILE-63")
+@given(st.binary(max_size=200))
+def test_whatever_stands_in_a_file_is_a_question_or_refused(content):
+    with pytest.raises(UsageError):
+        parse_question(NAME, content)
+
+
+@pytest.mark.proves("FILE-64")
+def test_time_runs_from_the_files_timestamp_and_a_clock_ahead_gains_nothing():
+    question = parse_question(NAME, written(timeout=100))
+    assert question.left(AT) == 100
+    assert question.left(AT + timedelta(seconds=40)) == 60
+    assert question.left(AT + timedelta(seconds=200)) == -100
+    assert question.left(AT - timedelta(days=1)) == 100
+
+
+def settled(status, **fields):
+    ask = Ask("a-7k2", Question("text", "Which?"), Origin(), AT, "d", status=status)
+    return ask._replace(**fields)
+
+
+@pytest.mark.proves("S4-26", "FILE-65")
+def test_only_an_answer_has_content_and_nothing_is_null():
+    later = AT + timedelta(seconds=7)
+    answered = json.loads(answer_file(NAME, settled("answered", settled_at=later), "Postgres é"))
+    assert answered == {
+        "id": NAME.id,
+        "agent_id": "agent_12345",
+        "timestamp": 1767225607,
+        "type": "answer",
+        "content": "Postgres é",
+        "status": "answered",
+        "ask": "a-7k2",
+        "reason": "",
+    }
+    cancelled = json.loads(answer_file(NAME, settled("cancelled", note="not needed"), "ignored"))
+    assert (cancelled["content"], cancelled["status"]) == ("", "cancelled")
+    assert cancelled["reason"] == "not needed"
+    timed_out = json.loads(answer_file(NAME, settled("timed_out"), ""))
+    assert (timed_out["content"], timed_out["reason"]) == ("", "timed_out")
+    refused = json.loads(refusal_file(NAME, "too long", AT))
+    assert (refused["content"], refused["status"], refused["reason"]) == ("", "refused", "too long")
+    assert None not in [*answered.values(), *cancelled.values(), *refused.values()]
+
+
+@pytest.mark.proves("FILE-66")
+def test_an_answers_file_names_its_ask_or_tells_that_nobody_was_asked():
+    assert told_ask(answer_file(NAME, settled("answered"), "x")) == "a-7k2"
+    assert told_ask(refusal_file(NAME, "no", AT)) == ""
+    assert told_ask(refusal_file(NAME, "no", AT, "timed_out")) == ""
+    for forged in (
+        {"type": "answer", "content": "yes"},
+        {"ask": 7, "content": "yes"},
+        {"ask": "", "content": "yes", "status": "refused"},
+        {"ask": "", "content": "", "status": "answered"},
+        {"ask": "", "content": "", "status": "cancelled"},
+    ):
+        with pytest.raises(UsageError):
+            told_ask(json.dumps(forged).encode())
+
+
+@pytest.mark.proves("FILE-66")
+def test_a_foreign_file_is_told_apart_by_its_stamp_and_its_name_can_be_stored():
+    event = foreign("/p/.helpers/answers/\udcff", (1, 2, 3))
+    assert event.kind == "file.foreign"
+    assert event.content == {"stamp": [1, 2, 3]}
+    event.subject.encode()
+
+
+@pytest.mark.proves("S4-44")
+def test_the_queue_shows_the_beginning_of_a_question():
+    assert shortened("a" * 100) == "a" * 100
+    assert shortened("a" * 101) == "a" * 100 + "..."
+    assert file_questions.document({"a": "\ud800"}).decode() == '{\n  "a": "?"\n}\n'

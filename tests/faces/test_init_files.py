@@ -1,0 +1,445 @@
+"""`gate init`: what agents need to ask by files, put into a project of somebody's and taken out."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from humangate.errors import RefusedError, UsageError
+from humangate.file_protocol import setting_up
+from humangate.file_protocol.folders import Helpers
+from humangate.integrations import first_files, plans
+from humangate.integrations.blocks import line, markdown
+from humangate.integrations.first_files import First
+from humangate.integrations.instructions import FROM_A_SHELL, files_of
+from humangate.integrations.places import Place
+from humangate.shelves import first_files as wanted_in
+
+QUESTION = "q_agent_7_1700000000_0123456789abcdef.json"
+
+
+@pytest.fixture
+def project(world):
+    return world.folder / "project"
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A project whose records are kept apart; nothing is started for it."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "project").mkdir()
+    return Place(str(tmp_path / "project"), {"HOME": str(tmp_path / "home")})
+
+
+def init(world, *words, code=0):
+    ran = world.ada.gate("init", *words, "--as", "ada")
+    assert ran.code == code, ran
+    return ran
+
+
+def tree(folder):
+    """Every file and folder below, with its mode."""
+    return {
+        str(path.relative_to(folder)): (
+            stat.S_IMODE(path.lstat().st_mode),
+            path.read_bytes() if path.is_file() else None,
+        )
+        for path in sorted(folder.rglob("*"))
+        if ".git" not in path.relative_to(folder).parts
+    }
+
+
+def git(folder, *words):
+    names = ["-c", "user.name=n", "-c", "user.email=n@example.org"]
+    subprocess.run(["git", "-C", str(folder), *names, *words], check=True, capture_output=True)
+
+
+def lines_in(place, path, block):
+    plans.carry_out(first_files.put(place, First({}, {}, {str(path): block})))
+
+
+def take_back(place):
+    plan = first_files.take_back(place)
+    plans.carry_out(plan)
+    return plan
+
+
+@pytest.mark.proves("FILE-110", "FILE-118", "S4-6", "S4-P2")
+def test_a_project_is_set_up_shown_before_and_taken_back_to_the_byte(world, project):
+    git(project, "init", "-q")
+    (project / "CLAUDE.md").write_bytes(b"\xef\xbb\xbf# Mine\r\n\r\nno end")
+    (project / ".gitignore").write_bytes(b"*.pyc")
+    before = tree(project)
+    shown = init(world, "--dry-run").out
+    assert f"mode 0755: {project}/scripts/ask-human.sh\n" in shown
+    assert "\n+.helpers/\n" in shown and "\n+<!-- humangate init -->\n" in shown
+    assert f"would be made: {project}/.helpers/questions (mode 0700)\n" in shown
+    assert tree(project) == before
+    init(world)
+    made = tree(project)
+    assert {made[name][0] for name in made if name.startswith(".helpers")} == {0o700}
+    assert sorted(os.listdir(project / ".helpers")) == ["agents", "answers", "questions", "queue"]
+    assert made["scripts/ask-human.sh"][0] == 0o755
+    assert ".worktreeinclude" not in made
+    git(project, "check-ignore", "-q", ".helpers/questions")
+    again = init(world)
+    assert again.out == "Everything is there already; nothing was changed.\n"
+    assert tree(project) == made
+    shown = init(world, "--undo", "--dry-run").out
+    assert f"would be removed: {project}/.helpers/questions\n" in shown
+    assert tree(project) == made
+    told = json.loads(init(world, "--undo", "--json").out)
+    assert {one["change"] for one in told["folders"]} == {"removed"} and told["notes"] == []
+    assert tree(project) == before
+
+
+@pytest.mark.proves("FILE-111", "S4-72")
+def test_folders_that_are_ours_are_mended_and_that_is_told(world, project):
+    init(world)
+    (project / ".helpers").chmod(0o755)
+    (project / ".helpers" / "answers").rmdir()
+    ran = init(world)
+    assert ran.out.splitlines() == [
+        f"mended: {project}/.helpers (mode 0700; it had mode 0755)",
+        f"made: {project}/.helpers/answers (mode 0700)",
+    ]
+    (project / ".helpers" / "queue").chmod(0o050)
+    (project / ".helpers").chmod(0)
+    assert f"mended: {project}/.helpers (mode 0700; it had mode 0000)\n" in init(world).out
+    modes = {name: mode for name, (mode, _) in tree(project).items() if ".helpers" in name}
+    assert set(modes.values()) == {0o700} and len(modes) == 5
+
+
+@pytest.mark.proves("FILE-111")
+@pytest.mark.parametrize("inner", ["", "answers"])
+def test_folders_that_are_not_ours_are_refused_and_nothing_is_written(
+    world, project, inner, monkeypatch
+):
+    elsewhere = world.folder / "elsewhere"
+    elsewhere.mkdir(mode=0o755)
+    path = project / ".helpers" / inner
+    path.parent.mkdir(exist_ok=True)
+    path.symlink_to(elsewhere)
+    assert f"{path} is no folder of this project" in init(world, code=2).err
+    path.unlink()
+    path.write_text("")
+    assert f"{path} is no folder of this project" in init(world, code=2).err
+    assert os.listdir(project) == [".helpers"] and os.listdir(elsewhere) == []
+    assert stat.S_IMODE(elsewhere.stat().st_mode) == 0o755
+    path.unlink()
+    path.mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(UsageError, match="belongs to another user"):
+        setting_up.needed(str(project))
+
+
+@pytest.mark.proves("FILE-111")
+def test_a_project_that_cannot_be_written_is_told(place, monkeypatch):
+    def refused(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "mkdir", refused)
+    with pytest.raises(UsageError, match="cannot be made ready: Permission denied"):
+        setting_up.set_up(place.project)
+    monkeypatch.setattr(os, "lstat", refused)
+    assert {one.word for one in setting_up.needed(place.project)} == {"mended"}
+
+
+@pytest.mark.proves("FILE-112")
+def test_a_script_of_somebody_is_kept_and_ours_is_brought_up_to_date(place):
+    path = os.path.join(place.project, "scripts", "ask-human.sh")
+
+    def put(text):
+        plan = first_files.put(place, First({}, {path: text}, {}))
+        plans.carry_out(plan)
+        with open(path) as file:
+            return file.read(), [change.word for change in plan.changes], plan.notes
+
+    assert put("old") == ("old", ["made"], ())
+    assert put("new") == ("new", ["changed"], ())
+    os.chmod(path, 0o644)
+    assert put("new") == ("new", ["changed"], ())
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o755
+    os.chmod(path, 0o700)
+    assert put("newer") == ("newer", ["changed"], ())
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o700
+    with open(path, "w") as file:
+        file.write("mine")
+    text, words, notes = put("newest")
+    assert (text, words) == ("mine", ["same"]) and "is not gate's own: it stays" in notes[0]
+    assert "was changed since" in take_back(place).notes[0] and os.path.exists(path)
+
+
+@pytest.mark.proves("FILE-112", "FILE-118")
+def test_what_came_with_the_project_is_not_taken_back(place):
+    for name, content in {
+        "scripts/ask-human.sh": "ours",
+        ".gitignore": "a\n.helpers/\n",
+        "AGENTS.md": FROM_A_SHELL.text,
+    }.items():
+        path = os.path.join(place.project, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write(content)
+        os.chmod(path, 0o755)
+    paths = [os.path.join(place.project, name) for name in ("AGENTS.md", ".gitignore")]
+    script = os.path.join(place.project, "scripts/ask-human.sh")
+    blocks = dict(zip(paths, (FROM_A_SHELL, line(".helpers/")), strict=True))
+    plan = first_files.put(place, First({}, {script: "ours"}, blocks))
+    assert plan.changes_nothing and plan.record.files == ()
+    plans.carry_out(plan)
+    assert take_back(place).changes == () and all(map(os.path.exists, (script, *paths)))
+
+
+@pytest.mark.proves("FILE-113", "S4-P3")
+@pytest.mark.parametrize(
+    "before",
+    [
+        b"",
+        b"# Mine",
+        b"# Mine\n",
+        b"# Mine\r\nno end",
+        b"\xef\xbb\xbf# Mine\r\n",
+        b"a\x0cb\xe2\x80\xa8c\rd\n\n\n",
+    ],
+)
+def test_only_our_lines_come_and_go(place, before):
+    path = Path(place.project, "AGENTS.md")
+    path.write_bytes(before)
+    lines_in(place, path, FROM_A_SHELL)
+    after = path.read_bytes()
+    assert after.startswith(before) and b"ask-human.sh" in after
+    assert after.endswith(b"\r\n") == (b"\r\n" in before)
+    lines_in(place, path, FROM_A_SHELL)
+    assert path.read_bytes() == after
+    take_back(place)
+    assert path.read_bytes() == before
+    # Also when somebody has written around them since.
+    lines_in(place, path, FROM_A_SHELL)
+    path.write_bytes(b"Above.\n" + after)
+    take_back(place)
+    assert path.read_bytes() == b"Above.\n" + before
+    lines_in(place, path, FROM_A_SHELL)
+    other = markdown("Other lines of ours.").text.encode()
+    path.write_bytes(path.read_bytes() + other)
+    take_back(place)
+    ended = before if before.endswith(b"\n") or not before else before + b"\n"
+    assert path.read_bytes() == b"Above.\n" + ended + other
+
+
+@pytest.mark.proves("FILE-115")
+def test_instructions_of_another_version_are_replaced_where_they_stand(place):
+    path = Path(place.project, "AGENTS.md")
+    path.write_text("Above.\n")
+    lines_in(place, path, markdown("Old.", "Both.", name="humangate init"))
+    path.write_text(path.read_text().replace("Both.", "Both.\nMine.") + "Below.\n")
+    new = markdown("Both.", "New.", name="humangate init")
+    lines_in(place, path, new)
+    assert path.read_text() == f"Above.\n\n{new.text}Mine.\nBelow.\n"
+    take_back(place)
+    assert path.read_text() == "Above.\nMine.\nBelow.\n"
+
+
+@pytest.mark.proves("FILE-114")
+def test_the_instructions_stand_where_each_agent_reads_them_once(tmp_path):
+    claude, others = tmp_path / "CLAUDE.md", tmp_path / "AGENTS.md"
+    project = str(tmp_path)
+    assert files_of(project) == [str(others)]
+    claude.write_text("Mine.")
+    assert files_of(project) == [str(claude)]
+    others.write_text("Mine.")
+    assert files_of(project) == [str(claude), str(others)]
+    claude.write_text("First:\n@AGENTS.md\n")
+    assert files_of(project) == [str(others)]
+    claude.unlink()
+    claude.symlink_to("AGENTS.md")
+    assert files_of(project) == [str(others)]
+    claude.unlink()
+    assert files_of(project) == [str(others)]
+
+
+@pytest.mark.proves("FILE-116")
+@pytest.mark.parametrize(
+    ("ignored", "where"),
+    [
+        (".helpers", ".gitignore"),
+        ("/.helpers/*", ".gitignore"),
+        (".*", ".gitignore"),
+        (".helpers/", ".git/info/exclude"),
+    ],
+)
+def test_what_git_ignores_already_gets_no_line(place, ignored, where):
+    git(place.project, "init", "-q")
+    path = os.path.join(place.project, ".gitignore")
+    assert path in wanted_in(place.project).blocks
+    os.makedirs(os.path.join(place.project, os.path.dirname(where)), exist_ok=True)
+    with open(os.path.join(place.project, where), "w") as file:
+        file.write(f"{ignored}\n")
+    assert path not in wanted_in(place.project).blocks
+
+
+@pytest.mark.proves("FILE-116")
+def test_a_part_of_a_repository_can_be_a_project_of_its_own(world, project):
+    git(project, "init", "-q")
+    part = project / "part"
+    (part / ".gate").mkdir(parents=True)
+    world.ada.folder = part
+    init(world)
+    assert (part / ".gitignore").read_text() == ".helpers/\n"
+    assert not (project / ".gitignore").exists() and not (project / ".helpers").exists()
+    git(project, "check-ignore", "-q", "part/.helpers/questions")
+    (part / ".gitignore").unlink()
+    (project / ".gitignore").write_text("part/.helpers/\n")
+    assert init(world).out == "Everything is there already; nothing was changed.\n"
+
+
+@pytest.mark.proves("FILE-116", "FILE-110")
+def test_a_project_without_git_is_set_up_likewise(world, project):
+    ignored = project / ".gitignore"
+    ignored.write_text("other/.helpers/\n")
+    init(world)
+    assert ignored.read_text() == "other/.helpers/\n.helpers/\n"
+    init(world)
+    assert ignored.read_text() == "other/.helpers/\n.helpers/\n"
+    init(world, "--undo")
+    assert os.listdir(project) == [".gitignore"] and ignored.read_text() == "other/.helpers/\n"
+
+
+@pytest.mark.proves("FILE-117")
+def test_files_that_cannot_take_our_lines_are_left_alone_and_told(world, project):
+    outside = world.folder / "dotfiles.md"
+    outside.write_text("Mine.")
+    (project / "CLAUDE.md").symlink_to(outside)
+    (project / "AGENTS.md").write_bytes("Mine.".encode("utf-16"))
+    (project / ".gitignore").mkdir()
+    ran = init(world)
+    assert f"{project}/CLAUDE.md leads out of {project}: it stays as it is\n" in ran.out
+    assert f"{project}/AGENTS.md is not UTF-8 (byte 0), so it is left alone\n" in ran.out
+    assert f"{project}/.gitignore cannot be read: Is a directory\n" in ran.out
+    assert outside.read_text() == "Mine." and (project / "scripts" / "ask-human.sh").exists()
+    (project / "CLAUDE.md").unlink()
+    (project / "AGENTS.md").write_text("<!-- humangate init -->\nOf another version.\n")
+    assert "but no '<!-- /humangate init -->' after it: mend that" in init(world).out
+    with (project / "AGENTS.md").open("a") as file:
+        file.write("<!-- /humangate init -->\n")
+    before = (project / "AGENTS.md").read_text()
+    assert "has other lines after <!-- humangate init -->: remove them" in init(world).out
+    assert (project / "AGENTS.md").read_text() == before
+
+
+@pytest.mark.proves("FILE-119")
+def test_nothing_is_taken_back_while_a_question_waits_or_somebody_listens(world, project):
+    init(world)
+    made = tree(project)
+    question = project / ".helpers" / "questions" / QUESTION
+    question.write_text("{}")
+    refused = init(world, "--undo", code=7)
+    assert f"1 questions wait in {project}/.helpers/questions: answer them" in refused.err
+    question.unlink()
+    helpers = Helpers(str(project))
+    assert helpers.hold()
+    helpers.write_pid()
+    refused = init(world, "--undo", code=7)
+    assert f"process {os.getpid()} listens to the questions in {project}" in refused.err
+    helpers.remove_pid()
+    helpers.close()
+    (project / ".helpers" / ".listener.lock").unlink()
+    assert tree(project) == made
+    init(world, "--undo")
+    assert os.listdir(project) == []
+
+
+@pytest.mark.proves("FILE-118")
+def test_folders_go_with_what_was_written_there_and_stay_with_what_others_put_there(world, project):
+    (project / ".helpers").mkdir(mode=0o700)
+    init(world)
+    inside = project / ".helpers"
+    for name in (
+        ".listener.lock",
+        "answers/a_agent_7_1700000000_0123456789abcdef.json",
+        "answers/.tmp.1",
+        "questions/.tmp.2",
+        "agents/agent_7.json",
+        "agents/active_sessions.json",
+        "queue/question_queue.json",
+    ):
+        (inside / name).write_text("{}")
+    (inside / "agents" / "mine.txt").write_text("Mine.")
+    ran = init(world, "--undo")
+    assert f"kept: {inside}/agents (left in it: mine.txt)\n" in ran.out
+    assert f"removed: {inside}/queue\n" in ran.out
+    # It was there before, and so it stays.
+    assert {str(path.relative_to(inside)) for path in inside.rglob("*")} == {
+        ".listener.lock",
+        "agents",
+        "agents/mine.txt",
+    }
+
+
+@pytest.mark.proves("FILE-118")
+def test_folders_that_are_gone_or_come_again_are_no_trouble(place):
+    assert setting_up.removable(place.project, ()) == []
+    setting_up.set_up(place.project)
+    paths = [one.path for one in setting_up.needed(place.project)]
+    going = setting_up.removable(place.project, paths)
+    assert setting_up.take_away(place.project, going) == going
+    assert os.listdir(place.project) == []
+    os.makedirs(paths[1])
+    with open(os.path.join(paths[1], QUESTION), "w") as file:
+        file.write("{}")
+    with pytest.raises(RefusedError, match="1 questions wait"):
+        setting_up.removable(place.project, paths)
+
+
+@pytest.mark.proves("FILE-120")
+def test_a_project_of_an_older_version_gains_what_is_new(world, project):
+    init(world)
+    folder = world.folder / "home" / ".local" / "share" / "humangate" / "installed"
+    (record,) = folder.glob("init-*")
+    old = json.loads(record.read_text())
+    old["files"] = [one for one in old["files"] if ".gate/" in one["path"]]
+    del old["folders"]
+    record.write_text(json.dumps(old))
+    made = tree(project)
+    for name in ("scripts/ask-human.sh", "AGENTS.md", ".gitignore"):
+        (project / name).unlink()
+    for name in ("questions", "answers", "agents", "queue", "."):
+        os.rmdir(os.path.abspath(project / ".helpers" / name))
+    (project / "scripts").rmdir()
+    init(world)
+    assert tree(project) == made
+    init(world, "--undo")
+    assert os.listdir(project) == []
+
+
+@pytest.mark.proves("FILE-121")
+def test_a_worktree_in_the_project_asks_through_the_folders_of_the_project(world, project):
+    git(project, "init", "-q")
+    init(world)
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "x")
+    worktree = project / ".claude" / "worktrees" / "one"
+    git(project, "worktree", "add", "-q", str(worktree))
+    assert not (worktree / ".helpers").exists()
+    environ = {"PATH": os.defpath, "HOME": str(world.folder / "home"), "GATE_ASK_FILES": "1"}
+    with subprocess.Popen(
+        ["scripts/ask-human.sh", "--timeout", "30", "Which one?"],
+        cwd=worktree,
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as asking:
+        said = ""
+        while "Question sent" not in said:
+            line_said = asking.stderr.readline()
+            assert line_said, said
+            said += line_said
+        (question,) = os.listdir(project / ".helpers" / "questions")
+        asking.terminate()
+    assert question.startswith("q_agent_") and not (worktree / ".helpers").exists()

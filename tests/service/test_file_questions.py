@@ -1,0 +1,789 @@
+"""Questions in files: asked once, answered to their own agents, and nothing else by a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import uuid
+
+import pytest
+from tests.conftest import a_person
+
+from humangate.domain.answers import Given
+from humangate.domain.asks import Origin
+from humangate.errors import RefusedError, UsageError
+from humangate.file_protocol import collecting
+from humangate.file_protocol.collecting import Collector
+from humangate.file_protocol.folders import Helpers, listener_of
+from humangate.file_protocol.listening import HeldError, Listener
+from humangate.service import answering, asking
+from humangate.service.asking import Request
+from humangate.testing import FakeClock
+from humangate.testing.store import MemoryStore
+from humangate.wiring import open_throwaway_store
+
+
+class Project:
+    """A project with its folders, a store, a collector that can be started again, and its agents."""
+
+    def __init__(self, folder, store):
+        self.path = str(folder)
+        self.store = store
+        self.clock = store.clock
+        os.mkdir(folder / ".helpers", 0o700)
+        for name in ("questions", "answers", "agents", "queue"):
+            os.mkdir(folder / ".helpers" / name, 0o700)
+        self.told = []
+        self.start()
+
+    def start(self):
+        """As after a kill: nothing is known but what stands in the store and in the files."""
+        self.helpers = Helpers(self.path)
+        self.collector = Collector(self.store, self.helpers, a_person("ada"), self.told.append)
+        return self
+
+    def look(self, seconds=0.0):
+        self.clock.advance(seconds)
+        self.collector.look()
+
+    def at(self, *parts):
+        return os.path.join(self.path, ".helpers", *parts)
+
+    def write(self, name, content, where="questions"):
+        beside = self.at(where, ".tmp.test")
+        with open(beside, "wb") as file:
+            file.write(content if isinstance(content, bytes) else json.dumps(content).encode())
+        os.rename(beside, self.at(where, name))
+        return name
+
+    def ask(self, content="Which database?", agent="agent_1", **fields):
+        """An agent's question; its file's name."""
+        key = fields.pop("id", str(uuid.uuid4()))
+        at = fields.pop("timestamp", int(self.store.now().timestamp()))
+        question = {
+            "id": key,
+            "agent_id": agent,
+            "agent_name": f"Claude-{agent}",
+            "working_dir": "/w",
+            "timestamp": at,
+            "type": "text",
+            "content": content,
+            "answered": False,
+            "timeout": 300,
+        }
+        return self.write(f"q_{agent}_{at}_{key}.json", question | fields)
+
+    def read(self, *parts):
+        with open(self.at(*parts), encoding="utf-8") as file:
+            return json.load(file)
+
+    def answer_of(self, question):
+        """What the asker finds, or nothing."""
+        if not os.path.exists(self.at("answers", f"a_{question[2:]}")):
+            return None
+        return self.read("answers", f"a_{question[2:]}")
+
+    def answered(self, question):
+        answer = self.answer_of(question)
+        return answer and (answer["status"], answer["content"])
+
+    def fetch(self, question):
+        """As the script does: print, then remove the answer, then the question."""
+        answer = self.answered(question)
+        os.unlink(self.at("answers", f"a_{question[2:]}"))
+        os.unlink(self.at("questions", question))
+        return answer
+
+    @property
+    def pending(self):
+        return self.store.asks.pending(100)
+
+    def say(self, value, ask=None):
+        ask = ask or self.pending[0]
+        answering.answer(self.store, ask.id, a_person("ada"), Given(value))
+        return ask.id
+
+    def words(self, what):
+        return [one.words for one in self.told if one.what == what]
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def project(request, tmp_path):
+    (tmp_path / "project").mkdir()
+    clock = FakeClock()
+    if request.param == "memory":
+        yield Project(tmp_path / "project", MemoryStore(clock))
+        return
+    store = open_throwaway_store(str(tmp_path / "gate.db"), clock)
+    store.clock = clock
+    yield Project(tmp_path / "project", store)
+    store.close()
+
+
+@pytest.mark.proves("S4-3", "S4-8", "S4-81", "S4-82", "FILE-67")
+def test_each_agent_gets_the_answer_to_its_own_question(project):
+    first, second = project.ask("Which one?", "agent_1"), project.ask("How many?", "agent_2")
+    project.look()
+    by_prompt = {ask.question.prompt: ask for ask in project.pending}
+    assert by_prompt["Which one?"].origin == Origin(
+        project=project.path,
+        cwd="/w",
+        agent="Claude-agent_1",
+        session="files/agent_1",
+        tool_use_id=first,
+        sponsor="person:ada",
+    )
+    project.say("seven", by_prompt["How many?"])
+    project.look()
+    assert project.answered(second) == ("answered", "seven")
+    assert project.answered(first) is None
+    project.say("the blue one")
+    project.look()
+    assert project.answered(first) == ("answered", "the blue one")
+    mode = os.stat(project.at("answers", f"a_{first[2:]}")).st_mode
+    assert stat.S_IMODE(mode) == 0o600
+    assert project.answer_of(first)["ask"] == by_prompt["Which one?"].id
+
+
+@pytest.mark.proves("S4-20", "FILE-68")
+def test_yes_or_no_is_a_choice_and_never_an_approval(project):
+    yesno = project.ask("Go on?", type="yesno")
+    project.look()
+    ask = project.pending[0]
+    assert (ask.question.kind, ask.question.options) == ("choice", ("yes", "no"))
+    project.say("yes")
+    select = project.ask("Which?", type="select", options=["A, or so", "B"], priority="urgent")
+    project.look()
+    assert project.answered(yesno) == ("answered", "yes")
+    assert project.store.asks.get(ask.id).decision is None
+    assert (project.pending[0].question.options, project.pending[0].priority) == (
+        ("A, or so", "B"),
+        0,
+    )
+    project.say("A, or so")
+    project.look()
+    assert project.answered(select) == ("answered", "A, or so")
+
+
+@pytest.mark.proves("S4-B1", "FILE-69", "LAW-4")
+def test_an_answer_counts_as_taken_once_its_file_is_gone(project):
+    question = project.ask()
+    project.look()
+    ask_id = project.say("Postgres")
+    project.look()
+    assert project.store.asks.get(ask_id).delivered_at is None
+    assert project.fetch(question) == ("answered", "Postgres")
+    project.look()
+    taken = project.store.asks.get(ask_id)
+    assert taken.delivered_to == "agent:files/agent_1"
+    again = project.ask()
+    project.look()
+    assert project.answered(again) is None
+    assert [ask.id for ask in project.pending] != [ask_id]
+
+
+@pytest.mark.proves("FILE-69")
+def test_an_answer_is_taken_even_if_its_question_stays(project):
+    question = project.ask()
+    project.look()
+    ask_id = project.say("Postgres")
+    project.look()
+    os.unlink(project.at("answers", f"a_{question[2:]}"))
+    project.look()
+    assert project.store.asks.get(ask_id).delivered_at
+    project.look(10)
+    assert project.answered(question) is None
+
+
+@pytest.mark.proves("S4-B18", "FILE-70")
+def test_a_question_that_its_agent_takes_away_is_withdrawn(project):
+    question = project.ask()
+    project.look()
+    ask = project.pending[0]
+    os.unlink(project.at("questions", question))
+    project.look()
+    after = project.store.asks.get(ask.id)
+    assert (after.status, after.note) == ("cancelled", "withdrawn by its agent")
+    assert after.settled_by == "agent:files/agent_1"
+
+
+@pytest.mark.proves("FILE-70")
+def test_a_question_withdrawn_while_nobody_listened_is_withdrawn_at_the_start(project):
+    question, other = project.ask(), project.ask("Other?", "agent_2")
+    project.look()
+    asking.ask(project.store, Request("By the shell?"), Origin(project.path), a_person())
+    os.unlink(project.at("questions", question))
+    project.start().look()
+    assert sorted(ask.question.prompt for ask in project.pending) == ["By the shell?", "Other?"]
+    project.say("x", next(a for a in project.pending if a.question.prompt == "Other?"))
+    project.look()
+    assert project.answered(other) == ("answered", "x")
+
+
+@pytest.mark.proves("FILE-69", "FILE-71")
+def test_an_answer_taken_while_nobody_listened_is_taken_at_the_start(project):
+    question = project.ask()
+    project.look()
+    ask_id = project.say("Postgres")
+    project.look()
+    project.fetch(question)
+    project.start().look()
+    assert project.store.asks.get(ask_id).delivered_to == "agent:files/agent_1"
+
+
+@pytest.mark.proves("S4-B17", "FILE-71")
+def test_what_was_asked_and_answered_while_nobody_listened_is_found(project):
+    early = project.ask("Before?")
+    project.look()
+    ask_id = project.say("yes, before")
+    late = project.ask("Meanwhile?", "agent_2")
+    project.start().look()
+    assert project.answered(early) == ("answered", "yes, before")
+    assert project.answer_of(early)["ask"] == ask_id
+    assert [ask.question.prompt for ask in project.pending] == ["Meanwhile?"]
+    project.say("now")
+    project.start().look()
+    assert project.answered(late) == ("answered", "now")
+
+
+@pytest.mark.proves("FILE-71", "S4-84")
+def test_a_question_is_asked_once_however_often_it_is_found(project):
+    question = project.ask()
+    for _ in range(4):
+        project.start().look()
+        project.look(5)
+    assert len(project.pending) == 1
+    assert project.read("agents", "agent_1.json")["questions_asked"] == 1
+    project.say("once")
+    for _ in range(3):
+        project.start().look()
+        assert project.answered(question) == ("answered", "once")
+    assert project.words("foreign") == []
+
+
+@pytest.mark.proves("FILE-71")
+@pytest.mark.parametrize("steps", range(1, 40, 2))
+def test_a_collector_killed_between_any_two_steps_leaves_nothing_undone(
+    project, steps, monkeypatch
+):
+    """Every call that leaves a mark is a step; after so many, nothing more happens."""
+
+    class Killed(BaseException):
+        pass
+
+    left = [steps]
+
+    def counted(verb):
+        def step(*args, **kwargs):
+            left[0] -= 1
+            if left[0] < 0:
+                raise Killed
+            return verb(*args, **kwargs)
+
+        return step
+
+    with monkeypatch.context() as patch:
+        for owner, name in (
+            (project.store.asks, "open"),
+            (project.store.asks, "change"),
+            (os, "open"),
+            (os, "replace"),
+        ):
+            patch.setattr(owner, name, counted(getattr(owner, name)))
+        try:
+            first, second = _ask_and_answer(project)
+        except Killed:
+            first = second = None
+    # What the person and the agents do is theirs; here it is done once more from the start.
+    project.start().look()
+    if first is None:
+        for file in os.listdir(project.at("questions")):
+            if file.startswith("q_"):
+                os.unlink(project.at("questions", file))
+        project.look()
+        first, second = _ask_and_answer(project)
+    assert project.answered(first) == ("answered", "one")
+    assert project.answered(second) == ("answered", "two")
+    project.helpers.remove_temporary()
+    assert not [name for name in os.listdir(project.at("answers")) if name.startswith(".tmp")]
+
+
+def _ask_and_answer(project):
+    first, second = project.ask("First?", "agent_1"), project.ask("Second?", "agent_2")
+    project.look()
+    for ask in project.pending:
+        project.say("one" if ask.question.prompt == "First?" else "two", ask)
+    project.look()
+    return first, second
+
+
+@pytest.mark.proves("S4-25", "S4-B19", "FILE-72")
+def test_time_over_is_told_and_a_late_answer_is_kept(project):
+    question = project.ask(timeout=60)
+    project.look()
+    ask = project.pending[0]
+    assert ask.deadlines.hard
+    project.look(61)
+    assert project.answered(question) == ("timed_out", "")
+    with pytest.raises(Exception, match="timed out"):
+        project.say("too late", ask)
+    assert [one.outcome for one in project.store.asks.answers(ask.id)] == ["late"]
+    project.look(5)
+    assert project.answered(question) == ("timed_out", "")
+
+
+@pytest.mark.proves("FILE-72")
+def test_a_question_whose_time_was_over_before_anybody_listened_is_not_asked(project):
+    question = project.ask(timeout=60)
+    project.look(61)
+    assert project.pending == []
+    assert project.answered(question) == ("timed_out", "")
+    assert "nobody listened" in project.answer_of(question)["reason"]
+    project.start().look()
+    assert project.words("foreign") == []
+
+
+@pytest.mark.proves("FILE-72")
+def test_a_question_that_timed_out_while_nobody_listened_is_told_so(project):
+    question = project.ask(timeout=60)
+    project.look()
+    project.clock.advance(100)
+    project.start().look()
+    assert project.answered(question) == ("timed_out", "")
+    assert project.answer_of(question)["ask"]
+
+
+@pytest.mark.proves("FILE-73")
+def test_the_same_question_of_the_same_agent_is_one_ask_for_both_files(project):
+    first, second = project.ask("Same?"), project.ask("Same?")
+    project.look()
+    assert len(project.pending) == 1
+    os.unlink(project.at("questions", first))
+    project.look()
+    assert len(project.pending) == 1
+    third = project.ask("Same?")
+    project.look()
+    project.say("both")
+    project.look()
+    assert project.answered(second) == project.answered(third) == ("answered", "both")
+    project.fetch(second)
+    project.look()
+    assert project.answered(third) == ("answered", "both")
+    assert project.words("foreign") == []
+
+
+@pytest.mark.proves("FILE-74")
+def test_the_same_id_with_another_content_or_agent_is_refused(project):
+    first = project.ask("Which?", id="11111111-aaaa")
+    project.look()
+    other = project.ask("Something else?", id="11111111-aaaa", timestamp=1767225700)
+    thief = project.ask("Which?", "agent_2", id="11111111-aaaa")
+    project.look()
+    assert project.answered(other) == project.answered(thief) == ("refused", "")
+    project.say("this one")
+    project.look()
+    assert project.answered(first) == ("answered", "this one")
+    assert project.answered(thief) == ("refused", "")
+    assert len(project.words("refused")) == 2
+
+
+@pytest.mark.proves("FILE-74")
+def test_a_question_that_is_changed_in_its_file_is_withdrawn_and_refused(project):
+    question = project.ask("May I look?", id="11111111-aaaa")
+    project.look()
+    shown = project.pending[0]
+    project.ask("May I delete?", id="11111111-aaaa")
+    project.look()
+    assert project.store.asks.get(shown.id).status == "cancelled"
+    assert project.answered(question) == ("refused", "")
+    project.look(5)
+    assert project.pending == []
+
+
+@pytest.mark.proves("FILE-74")
+def test_a_file_that_is_only_touched_goes_on(project):
+    question = project.ask()
+    project.look()
+    os.utime(project.at("questions", question), (1, 1))
+    project.look(5)
+    project.say("still there")
+    project.look()
+    assert project.answered(question) == ("answered", "still there")
+
+
+@pytest.mark.proves("S4-34", "FILE-75")
+def test_a_torn_file_is_waited_for_and_then_refused(project):
+    name = "q_agent_1_1767225600_11111111.json"
+    torn = project.write(name, b'{"id": "11111111", "content": "Whi')
+    project.look()
+    assert project.told == []
+    project.look(0.5)
+    project.ask("Which?", id="11111111")
+    project.look()
+    assert [ask.question.prompt for ask in project.pending] == ["Which?"]
+    other = project.write("q_agent_2_1767225600_22222222.json", b"{")
+    project.look()
+    project.look(1.5)
+    assert project.answered(other) == ("refused", "")
+    assert "no whole JSON" in project.answer_of(other)["reason"]
+    assert len(project.words("refused")) == 1
+    project.look(10)
+    assert len(project.words("refused")) == 1
+    project.start().look()
+    project.look(1.5)
+    assert project.words("foreign") == []
+    assert torn == name
+
+
+@pytest.mark.proves("FILE-62")
+def test_a_select_without_options_is_refused_to_its_asker(project):
+    question = project.ask(type="select")
+    project.look()
+    project.look(1.5)
+    assert project.answered(question) == ("refused", "")
+    assert "needs options" in project.answer_of(question)["reason"]
+
+
+@pytest.mark.proves("S4-B34", "FILE-76", "LAW-3")
+def test_a_foreign_answer_settles_nothing_and_is_reported_and_audited_once(project):
+    question = project.ask()
+    project.look()
+    ask = project.pending[0]
+    forged = {"id": question[-41:-5], "agent_id": "agent_1", "type": "answer", "content": "yes"}
+    project.write(f"a_{question[2:]}", forged | {"status": "answered", "ask": ask.id}, "answers")
+    project.write("a_agent_9_1_99999999.json", forged, "answers")
+    project.write("notes.txt", b"hello", "answers")
+    project.look()
+    assert project.store.asks.get(ask.id).pending
+    (words,) = project.words("foreign")
+    assert all(name in words for name in ("notes.txt", "agent_9", f"a_{question[2:]}"))
+    events = [e.event for e in project.store.audit.entries() if e.event.kind == "file.foreign"]
+    assert len(events) == 3
+    assert project.store.notes.newest(1)[0].text == words
+    project.look(10)
+    project.start().look()
+    assert len(project.words("foreign")) == 1
+    assert os.path.exists(project.at("answers", "notes.txt"))
+    project.say("no")
+    project.look()
+    assert project.answered(question) == ("answered", "no")
+    project.write(f"a_{question[2:]}", forged | {"status": "answered", "ask": ask.id}, "answers")
+    project.look()
+    assert len(project.words("foreign")) == 2
+
+
+@pytest.mark.proves("FILE-76")
+def test_an_answer_of_one_agent_is_foreign_in_the_file_of_another(project):
+    question = project.ask("Which?", "agent_1")
+    project.look()
+    project.say("secret plan")
+    project.look()
+    with open(project.at("answers", f"a_{question[2:]}"), "rb") as file:
+        content = file.read()
+    project.write(f"a_{question[2:]}".replace("agent_1", "agent_2"), content, "answers")
+    project.look()
+    assert len(project.words("foreign")) == 1
+    assert "agent_2" in project.words("foreign")[0]
+
+
+@pytest.mark.proves("FILE-77", "S4-B18")
+def test_an_answer_that_nobody_fetches_any_more_is_tidied_and_kept_in_the_store(project):
+    withdrawn, forgotten = project.ask("One?", "agent_1"), project.ask("Two?", "agent_2")
+    project.look()
+    ids = [project.say("x", ask) for ask in project.pending]
+    project.look()
+    os.unlink(project.at("questions", withdrawn))
+    project.look()
+    assert project.answered(withdrawn) is None
+    assert project.store.asks.get(ids[0]).delivered_at is None
+    project.look(86_000)
+    assert project.answered(forgotten) == ("answered", "x")
+    project.look(1_000)
+    project.look()
+    assert os.listdir(project.at("questions")) == os.listdir(project.at("answers")) == []
+    assert project.store.asks.get(ids[1]).value == "x"
+
+
+@pytest.mark.proves("FILE-78")
+def test_no_more_than_so_many_questions_wait_at_once_and_the_rest_stays_in_its_files(
+    project, monkeypatch
+):
+    monkeypatch.setattr(collecting, "MOST_WAITING", 3)
+    for number in range(5):
+        project.ask(f"Number {number}?", f"agent_{number}")
+    project.look()
+    project.look(5)
+    assert len(project.pending) == 3
+    assert len(project.words("trouble")) == 1
+    project.say("x")
+    project.look(5)
+    project.look(5)
+    assert len(project.pending) == 3
+    for _ in range(4):
+        for ask in project.pending:
+            project.say("x", ask)
+        project.look(5)
+    assert len([n for n in os.listdir(project.at("answers")) if n.startswith("a_")]) == 5
+
+
+@pytest.mark.proves("FILE-79")
+def test_an_answer_that_cannot_be_written_holds_up_no_other(project):
+    first, second = project.ask("One?", "agent_1"), project.ask("Two?", "agent_2")
+    project.look()
+    os.mkdir(project.at("answers", f"a_{first[2:]}"))
+    for ask in project.pending:
+        project.say("x", ask)
+    project.look()
+    project.look(5)
+    assert project.answered(second) == ("answered", "x")
+    assert len(project.words("trouble")) == 1
+    os.rmdir(project.at("answers", f"a_{first[2:]}"))
+    project.look(5)
+    assert project.answered(first) == ("answered", "x")
+
+
+@pytest.mark.proves("S4-5", "S4-11", "S4-27", "S4-28", "S4-41", "S4-42", "S4-B10", "FILE-80")
+def test_the_registry_tells_who_asks_in_the_seeds_format(project):
+    first = project.ask("One?", "agent_4711")
+    project.look()
+    project.say("x")
+    project.look(1)
+    project.fetch(first)
+    project.ask("Two?", "agent_4711")
+    project.ask("Three?", "agent_s-1")
+    project.look(1)
+    at = int(project.store.now().timestamp())
+    assert project.read("agents", "agent_4711.json") == {
+        "agent_id": "agent_4711",
+        "pid": 4711,
+        "name": "Claude-agent_4711",
+        "working_dir": "/w",
+        "started_at": at - 2,
+        "last_seen": at,
+        "questions_asked": 2,
+        "status": "waiting",
+    }
+    assert project.read("agents", "agent_s-1.json")["pid"] is None
+    for ask in project.pending:
+        project.say("x", ask)
+    project.look()
+    assert project.read("agents", "agent_4711.json")["status"] == "active"
+    project.look(120)
+    assert project.read("agents", "agent_4711.json")["status"] == "idle"
+
+
+@pytest.mark.proves("S4-12", "S4-13", "S4-44", "S4-80", "S4-B20", "S4-B21", "FILE-80")
+def test_sessions_and_queue_are_told_in_files_of_their_own(project):
+    project.ask("a" * 150, "agent_1", agent_name="")
+    project.ask("Short?", "agent_2", type="yesno")
+    project.look()
+    at = int(project.store.now().timestamp())
+    assert project.read("queue", "question_queue.json") == {
+        "total_questions": 2,
+        "active_agents": 2,
+        "queue": [
+            {
+                "agent_name": "agent_1",
+                "content": "a" * 100 + "...",
+                "timestamp": at,
+                "type": "text",
+            },
+            {"agent_name": "Claude-agent_2", "content": "Short?", "timestamp": at, "type": "yesno"},
+        ],
+    }
+    sessions = project.read("agents", "active_sessions.json")["sessions"]
+    assert [(one["agent_id"], one["status"]) for one in sessions] == [
+        ("agent_1", "waiting"),
+        ("agent_2", "waiting"),
+    ]
+    for ask in project.pending:
+        project.say("yes", ask)
+    project.look()
+    assert project.read("queue", "question_queue.json")["total_questions"] == 0
+
+
+@pytest.mark.proves("FILE-81")
+def test_agents_that_were_silent_for_half_an_hour_leave_whoever_listened_to_them(project):
+    question = project.ask("One?", "agent_1", timeout=7_200)
+    project.ask("Two?", "agent_2", timeout=7_200)
+    project.look()
+    project.say("x", next(a for a in project.pending if a.origin.agent == "Claude-agent_2"))
+    project.look()
+    project.start().look(29 * 60)
+    assert os.path.exists(project.at("agents", "agent_2.json"))
+    project.look(61)
+    assert not os.path.exists(project.at("agents", "agent_2.json"))
+    assert project.read("agents", "agent_1.json")["status"] == "waiting"
+    assert question in os.listdir(project.at("questions"))
+
+
+@pytest.mark.proves("FILE-81")
+def test_what_is_wrong_in_the_registry_is_left_alone(project):
+    project.write("agent_7.json", b'{"agent_id": "agent_8"}', "agents")
+    project.write("agent_8.json", b"[" * 10_000, "agents")
+    project.write("agent_9.json", {"agent_id": "agent_9", "started_at": "now"}, "agents")
+    os.mkdir(project.at("agents", "agent_1.json"))
+    project.start()
+    question = project.ask("One?", "agent_1")
+    project.look()
+    project.say("x")
+    project.look()
+    assert project.answered(question) == ("answered", "x")
+    assert set(project.collector.registry.agents) == {"agent_1"}
+    assert {"agent_7.json", "agent_8.json", "agent_9.json"} <= set(os.listdir(project.at("agents")))
+
+
+@pytest.mark.proves("S4-72", "S4-87", "S4-B22", "FILE-82")
+def test_folders_are_made_the_users_own_and_what_is_not_theirs_is_refused(project, tmp_path):
+    os.chmod(project.at(), 0o755)
+    os.chmod(project.at("questions"), 0o777)
+    os.rmdir(project.at("queue"))
+    helpers = Helpers(project.path)
+    assert len(helpers.repaired) == 3
+    for name in ("", "questions", "answers", "agents", "queue"):
+        assert stat.S_IMODE(os.stat(project.at(name)).st_mode) == 0o700
+    helpers.close()
+    os.rmdir(project.at("queue"))
+    os.symlink(tmp_path, project.at("queue"))
+    with pytest.raises(UsageError, match="queue is "):
+        Helpers(project.path)
+    with pytest.raises(UsageError, match="gate init"):
+        Helpers(str(tmp_path))
+
+
+@pytest.mark.proves("S4-48", "S4-B15", "S4-B16", "FILE-83")
+def test_one_listens_in_a_project_whatever_the_pid_file_says(project):
+    told = []
+    with open(project.at(".listener.pid"), "w", encoding="utf-8") as file:
+        file.write("1\n")
+    assert listener_of(project.path) is None
+
+    def made():
+        return Listener(
+            project.store, lambda: [project.path], a_person(), lambda *one: told.append(one)
+        )
+
+    first, second = made(), made()
+    first.begin(project.path)
+    assert listener_of(project.path) == os.getpid()
+    with pytest.raises(HeldError, match=f"process {os.getpid()}") as error:
+        second.begin(project.path)
+    assert isinstance(error.value, RefusedError)
+    second.look()
+    assert [one.what for _, one in told] == ["trouble"]
+    first.stop()
+    first.listen()
+    assert listener_of(project.path) is None
+    assert not os.path.exists(project.at(".listener.pid"))
+    second.begin(project.path)
+    second.stop()
+    second.listen()
+
+
+@pytest.mark.proves("FILE-84")
+def test_a_lock_that_leads_elsewhere_is_not_followed(project, tmp_path):
+    os.symlink(tmp_path / "made-outside", project.at(".listener.lock"))
+    with pytest.raises(UsageError, match="no file of ours"):
+        Helpers(project.path).hold()
+    assert not (tmp_path / "made-outside").exists()
+    with pytest.raises(UsageError, match="no file of ours"):
+        listener_of(project.path)
+
+
+@pytest.mark.proves("FILE-85", "S4-35", "S4-40", "S4-50")
+def test_the_listener_tells_of_asks_by_whatever_door(project):
+    told = []
+    listener = Listener(
+        project.store, lambda: [project.path], a_person(), lambda *one: told.append(one)
+    )
+    question = project.ask("By file?")
+    listener.look()
+    asking.ask(project.store, Request("By shell?"), Origin(project.path, agent="bash"), a_person())
+    asking.ask(project.store, Request("Elsewhere?"), Origin("/other"), a_person())
+    listener.look()
+    project.say("x", next(a for a in project.pending if a.question.prompt == "By file?"))
+    listener.look()
+    os.unlink(project.at("questions", question))
+    project.clock.advance(10)
+    listener.look()
+    seen = [(one.what, one.who, one.words) for _, one in told]
+    assert seen == [
+        ("queued", "Claude-agent_1", "By file?"),
+        ("queued", "bash", "By shell?"),
+        ("answered", "Claude-agent_1", "x"),
+        ("status", "", "1 questions in queue, 2 active agents"),
+    ]
+    listener.stop()
+    listener.listen()
+
+
+@pytest.mark.proves("S4-B35", "FILE-86")
+def test_whatever_goes_wrong_the_listener_goes_on(project, monkeypatch):
+    told = []
+    listener = Listener(
+        project.store, lambda: [project.path], a_person(), lambda *one: told.append(one)
+    )
+    real, broken = Collector.look, [True]
+
+    def look(self, changed=None):
+        if broken:
+            broken.clear()
+            raise ZeroDivisionError("a bug")
+        real(self, changed)
+        listener.stop()
+
+    monkeypatch.setattr(Collector, "look", look)
+    listener.listen()
+    assert [one.words for _, one in told if one.what == "trouble"] == ["ZeroDivisionError: a bug"]
+
+
+@pytest.mark.proves("FILE-87")
+def test_projects_come_and_go_while_it_listens(project, tmp_path):
+    told, projects = [], [project.path]
+    listener = Listener(project.store, lambda: projects, a_person(), lambda *one: told.append(one))
+    listener.look()
+    assert listener.projects == {project.path}
+    os.rename(project.at(), tmp_path / "moved")
+    project.clock.advance(5)
+    listener.look()
+    assert listener.projects == set()
+    assert not (tmp_path / "moved" / ".listener.pid").exists()
+    os.symlink(tmp_path / "moved", project.at())
+    project.clock.advance(5)
+    listener.look()
+    assert listener.projects == set()
+    assert [one.what for _, one in told] == ["trouble", "trouble"]
+    os.unlink(project.at())
+    os.rename(tmp_path / "moved", project.at())
+    project.clock.advance(5)
+    listener.look()
+    assert listener.projects == {project.path}
+    listener.stop()
+    listener.listen()
+
+
+@pytest.mark.proves("FILE-88")
+def test_whom_gate_up_collects_for_still_hears_and_takes_over(project):
+    mine, theirs = [], []
+
+    def made(told, helper):
+        return Listener(
+            project.store, lambda: [project.path], a_person(), lambda *one: told.append(one), helper
+        )
+
+    up, listener = made(theirs, int), made(mine, os.getpid)
+    up.begin(project.path)
+    listener.begin(project.path)
+    assert listener.helped == {project.path}
+    project.ask()
+    up.look()
+    listener.look()
+    assert [one.what for _, one in mine] == ["queued"]
+    up.stop()
+    up.listen()
+    project.clock.advance(5)
+    listener.look()
+    assert (listener.projects, listener.helped) == ({project.path}, set())
+    listener.stop()
+    listener.listen()
