@@ -1,0 +1,692 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC2015 # A && B || C is meant as it reads: C where A or B fails
+# Asks a person and prints the answer: through `gate`, or through plain files where there is no gate.
+# For bash 3.2 and later with GNU, BSD or busybox tools; `gate init` puts it into projects.
+
+# Agents write `sh scripts/ask-human.sh`, too.
+if [ -z "${BASH_VERSION:-}" ]; then exec bash "$0" "$@"; fi
+set +o posix
+umask 077
+unset CDPATH
+set -o pipefail
+started=$SECONDS
+newline=$'\n'
+
+# Neither here-documents nor here-strings: they need a writable /tmp, which a sandbox may lack.
+usage() {
+    printf '%s\n' 'Ask a person and wait for the answer, which is all that goes to stdout.
+
+  ask-human.sh QUESTION [text|yesno|select] [A,B,C]
+  ask-human.sh QUESTION -o "An option, with a comma" -o B
+  ask-human.sh --wait ID        go on waiting for a question that was sent before
+
+  -o, --option A       an option of a select question, as often as needed
+  --priority P         normal, high or urgent
+  --timeout SECONDS    how long the question stands; GATE_TIMEOUT or 300 by default
+  --require-listener   do not queue the question while nobody listens
+  --help               this text
+  --                   what follows is the question, whatever it begins with
+
+Exit codes: 0 answered, 1 unexpected failure, 2 usage, 3 timed out, 4 cancelled, 5 not found,
+7 refused, 8 files cannot be written, 9 nobody listens, 11 not answered yet (stdout says how to go on).'
+}
+
+say() { printf '%s\n' "$*" >&2; }
+
+fail() {
+    local code=$1
+    shift
+    say "ask-human: $*"
+    exit "$code"
+}
+
+is_number() { case $1 in '' | *[!0-9]* | 0?* | ???????????*) return 1 ;; esac; }
+
+# ---- what was asked for ----
+
+add_options() {
+    local rest="$1," option
+    while [ -n "$rest" ]; do
+        option=${rest%%,*}
+        rest=${rest#*,}
+        option=${option#"${option%%[![:space:]]*}"}
+        option=${option%"${option##*[![:space:]]}"}
+        [ -z "$option" ] || options+=("$option")
+    done
+}
+
+read_arguments() {
+    local words=() plain=
+    options=() priority=normal timeout='' waited='' require_listener=
+    while [ $# -gt 0 ]; do
+        if [ -n "$plain" ]; then
+            words+=("$1")
+            shift
+            continue
+        fi
+        case $1 in
+        --option=* | --priority=* | --timeout=* | --wait=*)
+            set -- "${1%%=*}" "${1#*=}" "${@:2}"
+            ;;
+        esac
+        case $1 in
+        -o | --option | --priority | --timeout | --wait)
+            [ $# -gt 1 ] || fail 2 "$1 needs a value; see --help"
+            case $1 in
+            -o | --option) options+=("$2") ;;
+            --priority) priority=$2 ;;
+            --timeout) timeout=$2 ;;
+            --wait) waited=$2 ;;
+            esac
+            shift
+            ;;
+        --require-listener) require_listener=1 ;;
+        -h | --help)
+            usage
+            exit 0
+            ;;
+        --) plain=1 ;;
+        -*[[:space:]]*) words+=("$1") ;; # no option holds a blank
+        -?*) fail 2 "there is no option $1; a question that begins with a dash comes after --" ;;
+        *) words+=("$1") ;;
+        esac
+        shift
+    done
+    question=${words[0]} kind=${words[1]}
+    add_options "${words[2]}"
+    check_arguments "${#words[@]}"
+}
+
+check_arguments() {
+    if [ -n "$timeout" ] || [ -z "$waited" ]; then
+        timeout=${timeout:-${GATE_TIMEOUT:-300}}
+        is_number "$timeout" && [ "$timeout" -gt 0 ] ||
+            fail 2 "the time limit is a whole number of seconds, not '$timeout'"
+    fi
+    patience=${GATE_AGENT_WAIT_SECONDS:-100}
+    patience=${patience%%.*}
+    is_number "$patience" || fail 2 "GATE_AGENT_WAIT_SECONDS is a number of seconds, not '$patience'"
+    if [ -n "$waited" ]; then
+        [ "$1" -eq 0 ] || fail 2 "--wait takes up a question that was sent; it asks no other one"
+        return
+    fi
+    case $question in *[![:space:]]*) ;; *) usage >&2 && exit 2 ;; esac
+    [ "$1" -le 3 ] || fail 2 "too many words; put the question into quotes"
+    [ -n "$kind" ] || { [ ${#options[@]} -gt 0 ] && kind=select; } || kind=text
+    case $kind in
+    text | yesno) [ ${#options[@]} -eq 0 ] || fail 2 "options are for the type select" ;;
+    select) [ ${#options[@]} -gt 0 ] || fail 2 "select needs options: A,B,C or -o A -o B" ;;
+    *) fail 2 "the type is text, yesno or select, not '$kind'" ;;
+    esac
+    case $priority in normal | high | urgent) ;; *) fail 2 "the priority is normal, high or urgent" ;; esac
+}
+
+# ---- through gate ----
+
+through_gate() {
+    # Returns when the question has to go through the files.
+    [ -z "${GATE_ASK_FILES:-}" ] && command -v gate >/dev/null || return
+    local words option code
+    [ -z "$require_listener" ] || (find_project && check_listener) || exit
+    case $waited in
+    '')
+        words=(ask --timeout "${timeout}s" --priority "$priority")
+        [ "$kind" != yesno ] || words+=(--option=yes --option=no)
+        for option in ${options[@]+"${options[@]}"}; do words+=("--option=$option"); done
+        words+=(-- "$question")
+        ;;
+    a-*)
+        words=(wait)
+        [ -z "$timeout" ] || words+=(--timeout "${timeout}s")
+        words+=(-- "$waited")
+        ;;
+    *) return ;;
+    esac
+    gate "${words[@]}"
+    code=$?
+    case $code in 8 | 126 | 127) ;; *) exit $code ;; esac
+    say "ask-human: gate does not work here, so the question goes through the files"
+    gate_failed=1
+}
+
+# ---- the project and its folders ----
+
+find_project() {
+    # Where this file lies, where the links to it lie, or somewhere above the working directory.
+    local file=${BASH_SOURCE[0]} folder target
+    working_dir=$PWD
+    case $file in */*) ;; *) file=./$file ;; esac
+    while :; do
+        folder=${file%/*}/..
+        [ ! -e "$folder/.helpers" ] && [ ! -L "$folder/.helpers" ] || break
+        if [ ! -L "$file" ]; then
+            folder=
+            break
+        fi
+        target=$(readlink "$file" && printf .)
+        target=${target%??}
+        case $target in /*) file=$target ;; *) file=${file%/*}/$target ;; esac
+    done
+    if [ -z "$folder" ]; then
+        folder=$PWD
+        while [ ! -e "$folder/.helpers" ] && [ -n "$folder" ]; do folder=${folder%/*}; done
+    fi
+    if [ ! -e "$folder/.helpers" ] && [ ! -L "$folder/.helpers" ]; then
+        fail "$((gate_failed ? 8 : 2))" "this project is not set up for questions. In its main folder, run: gate init"
+    fi
+    cd -P "$folder/" 2>/dev/null || fail 8 "$folder cannot be entered"
+    project=$PWD
+    [ ! -L .helpers ] || fail 8 "$project/.helpers is a link, and is not followed. Remove it and run: gate init"
+    # From here on all paths are relative: nothing that is moved or linked later leads elsewhere.
+    make_private .helpers
+    cd -P .helpers 2>/dev/null || fail 8 "$project/.helpers cannot be entered. Run: gate init"
+    make_private questions
+    make_private answers
+}
+
+make_private() {
+    local path=$PWD/$1
+    [ ! -L "$1" ] || fail 8 "$path is a link, and is not followed. Remove it and run: gate init"
+    [ -e "$1" ] || mkdir "$1" 2>/dev/null || fail 8 "$path cannot be made: may you write there?"
+    [ -d "$1" ] || fail 8 "$path is not a folder. Remove it and run: gate init"
+    [ -O "$1" ] || fail 8 "$path belongs to somebody else. Remove it and run: gate init"
+    case $(ls -ld "$1") in
+    drwx------* | drwx--S---*) ;;
+    *) chmod 700 "$1" 2>/dev/null && say "ask-human: $path is now only yours (mode 0700)" ;;
+    esac
+    [ -w "$1" ] && [ -x "$1" ] ||
+        fail 8 "$path cannot be written: is it read-only, or outside of your sandbox?"
+}
+
+# ---- who asks ----
+
+learn_ancestors() {
+    # The nearest ancestor that is no shell: shells come and go with each command of an agent.
+    local pid=$PPID name parent key value steps=0
+    parent_name=unknown parent_pid=$PPID
+    while is_number "$pid" && [ "$pid" -gt 1 ] && [ $steps -lt 32 ]; do
+        name='' parent='' steps=$((steps + 1))
+        if [ -r "/proc/$pid/status" ]; then
+            while read -r key value; do
+                case $key in Name:) name=$value ;; PPid:) parent=$value && break ;; esac
+            done 2>/dev/null <"/proc/$pid/status"
+        else
+            name=$(ps -p "$pid" -o comm= 2>/dev/null)
+            parent=$(ps -p "$pid" -o ppid= 2>/dev/null)
+            parent=${parent//[[:space:]]/}
+        fi
+        name=${name##*/}
+        name=${name#-}
+        case $name in claude | codex) agent_cli=${agent_cli:-$name} ;; esac
+        case $parent_name in
+        unknown | sh | bash | dash | zsh | fish | ksh | ash | busybox | timeout | env | sudo)
+            [ -z "$name" ] || { parent_name=$name && parent_pid=$pid; }
+            ;;
+        esac
+        pid=$parent
+    done
+}
+
+terminal() {
+    local name
+    name=$(ps -p $$ -o tty= 2>/dev/null)
+    name=${name//[[:space:]]/}
+    case $name in
+    *[0-9]*) printf '%s' "$name" ;;
+    *) name=$(tty 2>/dev/null) && printf '%s' "${name#/dev/}" ;;
+    esac
+}
+
+identify() {
+    local session short
+    agent_cli='' in_agent_shell=
+    session=${CLAUDE_CODE_SESSION_ID:-${CODEX_THREAD_ID:-${CODEX_SESSION_ID:-${GATE_TURN:-}}}}
+    if [ -n "$session${CLAUDECODE:-}${CODEX_TOOL_CALL_ID:-}${AI_AGENT:-}" ]; then in_agent_shell=1; fi
+    if [ -n "${CLAUDECODE:-}${CLAUDE_CODE_SESSION_ID:-}" ]; then
+        agent_cli=claude
+    elif [ -n "${CODEX_THREAD_ID:-}${CODEX_SESSION_ID:-}${CODEX_TOOL_CALL_ID:-}" ]; then
+        agent_cli=codex
+    else
+        learn_ancestors
+        [ -z "$agent_cli" ] || in_agent_shell=1
+    fi
+    short=$session
+    if [ -z "$session" ]; then
+        session=$(terminal)
+        short=$session
+    fi
+    if [ -z "$session" ]; then
+        [ -n "$parent_pid" ] || learn_ancestors
+        session=$parent_name-$parent_pid short=$parent_pid
+    fi
+    session=${session//[!A-Za-z0-9.-]/-}
+    short=${short//[!A-Za-z0-9.-]/-}
+    parent_name=${agent_cli:-${parent_name:-unknown}}
+    parent_name=${parent_name//[!A-Za-z0-9.-]/-}
+    agent_id=agent_${session:0:64}
+    case $parent_name in
+    *claude*) agent_name=Claude-${short:0:8} ;;
+    *) agent_name=Agent-${parent_name:0:32}-${short:0:8} ;;
+    esac
+}
+
+# ---- JSON, by whatever is there ----
+
+python3_is_there() {
+    local path
+    path=$(command -v python3) || return
+    # Where macOS has no developer tools, its python3 only opens a window that offers them.
+    [ "$path" != /usr/bin/python3 ] || [ ! -x /usr/bin/xcode-select ] || xcode-select -p >/dev/null 2>&1
+}
+
+# Its arguments as JSON strings, one a line; what is no UTF-8 becomes U+FFFD.
+quote() {
+    quoted=$(quote_by_jq "$@") || quoted=$(quote_by_python3 "$@") || quoted=$(quote_by_awk "$@")
+}
+
+quote_by_jq() {
+    local text
+    command -v jq >/dev/null || return
+    for text; do jq -n --arg text "$text" '$text' || return; done 2>/dev/null
+}
+
+quote_by_python3() {
+    python3_is_there && python3 -I -c '
+import json, os, sys
+for text in sys.argv[1:]:
+    print(json.dumps(os.fsencode(text).decode("utf-8", "replace")))
+' "$@" 2>/dev/null
+}
+
+quote_by_awk() {
+    local text
+    # awk sees numbers only: how awks treat bytes, NUL and locales differs too much.
+    for text; do
+        printf '%s' "$text" | od -An -v -tu1 | awk '
+function unit(code) { printf "\\u%04x", code }
+function put(code) {
+    if (code == 34 || code == 92) printf "\\%c", code
+    else if (code >= 32 && code < 127) printf "%c", code
+    else if (code < 65536) unit(code)
+    else { unit(55296 + int((code - 65536) / 1024)); unit(56320 + code % 1024) }
+}
+function start(byte) {
+    low = 128; high = 191
+    if (byte < 128) put(byte)
+    else if (byte >= 194 && byte <= 223) { missing = 1; code = byte - 192 }
+    else if (byte >= 224 && byte <= 239) {
+        missing = 2; code = byte - 224
+        if (byte == 224) low = 160
+        if (byte == 237) high = 159
+    } else if (byte >= 240 && byte <= 244) {
+        missing = 3; code = byte - 240
+        if (byte == 240) low = 144
+        if (byte == 244) high = 143
+    } else put(65533)
+}
+function take(byte) {
+    if (missing && (byte < low || byte > high)) { put(65533); missing = 0 }
+    else if (missing) {
+        code = code * 64 + byte - 128; low = 128; high = 191
+        if (--missing == 0) put(code)
+        return
+    }
+    start(byte)
+}
+BEGIN { printf "\"" }
+{ for (i = 1; i <= NF; i++) take($i + 0) }
+END { if (missing) put(65533); print "\"" }' || return
+    done
+}
+
+# Of the answer file $1 to the question $2: a line with the status, the text as `printf %b` takes it, a dot.
+# Fails if that is no whole answer to this question.
+parse() {
+    parsed=$(parse_by_jq "$@") && [ -n "$parsed" ] ||
+        parsed=$(parse_by_python3 "$@") || parsed=$(parse_by_awk "$@")
+}
+
+parse_by_jq() {
+    command -v jq >/dev/null && jq -rs --arg id "$2" '
+select(length == 1) | .[0] | select(type == "object" and .type == "answer" and .id == $id)
+| .status as $status | select(["answered", "timed_out", "cancelled", "refused"] | index($status))
+| (if $status == "answered" then .content else (.reason | strings) // "" end) | select(type == "string")
+| $status + "\n" + (split("\\") | join("\\\\") | split("\u0000") | join("\\0000")) + "."
+' <"$1" 2>/dev/null
+}
+
+parse_by_python3() {
+    python3_is_there && python3 -I -c '
+import json, sys
+answer = json.loads(sys.stdin.buffer.read().decode("utf-8", "replace"))
+status = answer["status"]
+if answer["type"] != "answer" or answer["id"] != sys.argv[1]:
+    sys.exit(1)
+if status not in ("answered", "timed_out", "cancelled", "refused"):
+    sys.exit(1)
+text = answer.get("content" if status == "answered" else "reason")
+text = text if status == "answered" or isinstance(text, str) else ""
+text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+text = text.replace("\\", "\\\\").replace("\0", "\\0000")
+sys.stdout.buffer.write(f"{status}\n{text}.".encode())
+' "$2" <"$1" 2>/dev/null
+}
+
+parse_by_awk() {
+    od -An -v -tu1 <"$1" | awk -v id="$2" '
+function hex(byte) {
+    if (byte >= 48 && byte <= 57) return byte - 48
+    if (byte >= 65 && byte <= 70) return byte - 55
+    return (byte >= 97 && byte <= 102) ? byte - 87 : -1
+}
+function space() { while (at <= n && index(" 9 10 13 32 ", " " b[at] " ")) at++ }
+function expect(byte) { if (b[at] != byte) exit 1; at++ }
+function string(   i) {
+    expect(34)
+    from = at
+    while (b[at] != 34) {
+        if (at > n || b[at] < 32) exit 1
+        if (b[at] == 92) {
+            at++
+            if (b[at] == 117) { for (i = 1; i <= 4; i++) if (hex(b[++at]) < 0) exit 1 }
+            else if (!(b[at] in escape)) exit 1
+        }
+        at++
+    }
+    end = at++
+}
+function word(   text) {
+    while (at <= n && b[at] > 32 && !index(" 44 93 125 ", " " b[at] " ") && length(text) < 400)
+        text = text sprintf("%c", b[at++])
+    if (text !~ /^(true|false|null|-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?)$/) exit 1
+}
+function list(depth, close_at, keyed,   key) {
+    at++; space()
+    if (b[at] == close_at) { at++; return }
+    while (1) {
+        space()
+        if (keyed) {
+            string(); key = (end - from < 40) ? decoded(from, end) : ""
+            space(); expect(58); space()
+        }
+        is_text = b[at] == 34
+        value(depth + 1)
+        if (depth == 1 && keyed) { first[key] = is_text ? from : 0; last[key] = end }
+        space()
+        if (b[at] == close_at) { at++; return }
+        expect(44)
+    }
+}
+function value(depth) {
+    if (depth > 40) exit 1
+    if (b[at] == 34) string()
+    else if (b[at] == 123) { list(depth, 125, 1); is_text = 0 }
+    else if (b[at] == 91) { list(depth, 93, 0); is_text = 0 }
+    else word()
+}
+function raw(byte) {
+    if (byte == 92) return "\\\\"
+    return (byte >= 32 && byte < 127) ? sprintf("%c", byte) : sprintf("\\0%03o", byte)
+}
+function four(at,   i, code) { for (i = 0; i < 4; i++) code = code * 16 + hex(b[at + i]); return code }
+function utf8(code) {
+    if (code < 128) return raw(code)
+    if (code < 2048) return raw(192 + int(code / 64)) raw(128 + code % 64)
+    if (code < 65536) return raw(224 + int(code / 4096)) raw(128 + int(code / 64) % 64) raw(128 + code % 64)
+    return raw(240 + int(code / 262144)) raw(128 + int(code / 4096) % 64) raw(128 + int(code / 64) % 64) raw(128 + code % 64)
+}
+# One character at `here`, which moves on behind it.
+function character(   code, second) {
+    if (b[here] != 92) return raw(b[here++])
+    if (b[here + 1] != 117) { here += 2; return raw(escape[b[here - 1]]) }
+    code = four(here + 2); here += 6
+    if (code < 55296 || code > 57343) return utf8(code)
+    if (code < 56320 && b[here] == 92 && b[here + 1] == 117) {
+        second = four(here + 2)
+        if (second >= 56320 && second <= 57343) {
+            here += 6
+            return utf8(65536 + (code - 55296) * 1024 + second - 56320)
+        }
+    }
+    return utf8(65533)
+}
+function decoded(begin, stop,   text) { for (here = begin; here < stop;) text = text character(); return text }
+function field(key) { return (first[key] && last[key] - first[key] < 400) ? decoded(first[key], last[key]) : "" }
+BEGIN {
+    escape[34] = 34; escape[92] = 92; escape[47] = 47; escape[98] = 8
+    escape[102] = 12; escape[110] = 10; escape[114] = 13; escape[116] = 9
+}
+{ for (i = 1; i <= NF; i++) b[++n] = $i + 0 }
+END {
+    at = 1; space()
+    if (b[at] != 123) exit 1
+    value(1); space()
+    if (at <= n || field("type") != "answer" || field("id") != id) exit 1
+    status = field("status")
+    if (status !~ /^(answered|timed_out|cancelled|refused)$/) exit 1
+    text = status == "answered" ? "content" : "reason"
+    if (status == "answered" && !first[text]) exit 1
+    print status
+    if (first[text]) for (here = first[text]; here < last[text];) printf "%s", character()
+    printf "."
+}' 2>/dev/null
+}
+
+# ---- asking and waiting ----
+
+listener_lives() {
+    local pid=
+    [ -f .listener.pid ] && [ ! -L .listener.pid ] && read -r pid 2>/dev/null <.listener.pid
+    case $pid in [1-9]*) is_number "$pid" ;; *) false ;; esac || return
+    # A sandbox may forbid even this signal to a process of the same user.
+    kill -0 "$pid" 2>/dev/null || [ -O "/proc/$pid" ]
+}
+
+check_listener() {
+    listened=
+    if listener_lives; then
+        listened=1
+    elif [ -n "$require_listener" ]; then
+        fail 9 "nobody listens. In the project's main folder, run: gate listen"
+    else
+        say "[HIL:$agent_name] Nobody seems to listen; the question waits in the queue. A person can run: gate listen"
+    fi
+}
+
+make_id() {
+    id=$(od -An -v -N16 -tx1 /dev/urandom 2>/dev/null)
+    id=${id//[!0-9a-f]/}
+    [ ${#id} -eq 32 ] || id=$(printf '%08x%04x%04x%04x%04x' $$ $RANDOM $RANDOM $RANDOM $RANDOM)
+}
+
+read_clock() {
+    now=$(date +%s)
+    is_number "$now" || fail 1 "date +%s does not tell the time"
+}
+
+withdraw() { rm -f "$question_file" "$draft"; }
+
+send() {
+    local quoted folder listed=''
+    make_id
+    read_clock
+    sent_at=$now asked=$SECONDS
+    name_files
+    quote "$working_dir" "$question" ${options[@]+"${options[@]}"} || fail 1 "neither jq, python3 nor awk works here"
+    folder=${quoted%%"$newline"*} quoted=${quoted#*"$newline"}
+    case $quoted in *"$newline"*) listed=${quoted#*"$newline"} ;; esac
+    draft=questions/.tmp.$id
+    {
+        printf '{\n"id": "%s",\n"agent_id": "%s",\n"agent_name": "%s",\n' "$id" "$agent_id" "$agent_name"
+        printf '"working_dir": %s,\n"timestamp": %s,\n"type": "%s",\n' "$folder" "$sent_at" "$kind"
+        printf '"content": %s,\n' "${quoted%%"$newline"*}"
+        [ -z "$listed" ] || printf '"options": [%s],\n' "${listed//"$newline"/, }"
+        printf '"priority": "%s",\n"answered": false,\n"timeout": %s\n}\n' "$priority" "$timeout"
+    } 2>/dev/null >"$draft" && mv -f "$draft" "$question_file" 2>/dev/null || {
+        withdraw
+        fail 8 "$project/.helpers/questions cannot be written: is the disk full or read-only?"
+    }
+}
+
+name_files() {
+    question_file=questions/q_${agent_id}_${sent_at}_$id.json
+    answer_file=answers/a_${agent_id}_${sent_at}_$id.json
+}
+
+find_question() {
+    # Sets what is known about the question $waited, which some earlier call has sent.
+    local file key value
+    case $waited in *[!A-Za-z0-9-]*) fail 5 "there is no question $waited" ;; esac
+    id=$waited draft=
+    for file in questions/q_agent_*_*_"$id".json answers/a_agent_*_*_"$id".json; do
+        [ -e "$file" ] && break
+    done
+    [ -f "$file" ] && [ ! -L "$file" ] || fail 5 "there is no question $id any more: it was answered, withdrawn or timed out"
+    file=${file#*/[qa]_}
+    file=${file%_"$id".json}
+    agent_id=${file%_*} sent_at=${file##*_}
+    is_number "$sent_at" || fail 5 "there is no question $id"
+    name_files
+    read_clock
+    asked=$((SECONDS - now + sent_at))
+    stop_after=$timeout timeout=300
+    # As `send` writes it, each field has a line of its own.
+    while read -r key value; do
+        [ "$key" != '"timeout":' ] || ! is_number "$value" || timeout=$value
+    done 2>/dev/null <"$question_file"
+}
+
+take_answer() {
+    # Returns if this is not (yet) the answer.
+    local parsed status text
+    [ -f "$answer_file" ] && [ ! -L "$answer_file" ] && [ -O "$answer_file" ] || return
+    parse "$answer_file" "$id" || return
+    status=${parsed%%"$newline"*} text=${parsed#*"$newline"}
+    text=${text%.}
+    [ "$status" != answered ] || [ -n "$text" ] || return
+    trap '' INT TERM HUP PIPE
+    if [ "$status" = answered ]; then
+        print_answer "$text" || fail 1 "the answer could not be printed. Get it again: $(again)"
+    fi
+    # In this order: without its answer file an answer counts as taken, without its question as withdrawn.
+    rm -f "$answer_file" "$question_file"
+    text=$(printf '%b' "$text" | tr -d '\000-\037\177')
+    case $status in
+    answered) exit 0 ;;
+    timed_out) fail 3 "nobody answered in time${text:+: $text}" ;;
+    cancelled) fail 4 "the question was cancelled${text:+: $text}" ;;
+    refused) fail 7 "the question was refused${text:+: $text}" ;;
+    esac
+}
+
+print_answer() {
+    if [ -t 1 ]; then
+        # What a terminal would obey is left out.
+        printf '%b\n' "$1" | tr -d '\000-\010\013-\037\177'
+    else
+        printf '%b\n' "$1"
+    fi
+}
+
+again() {
+    # The command that takes the wait up again, as it is written in the caller's folder.
+    if [ "$working_dir" = "$project" ] && [ -x ../scripts/ask-human.sh ]; then
+        printf 'scripts/ask-human.sh --wait %s' "$id"
+    else
+        case $0 in */*) printf '%q --wait %s' "$0" "$id" ;; *) printf './%q --wait %s' "$0" "$id" ;; esac
+    fi
+}
+
+open_ticker() {
+    # `read` with a time limit costs a tenth of starting `sleep`; before bash 4 it knows whole seconds only.
+    local pipe=.tmp.tick-$id
+    ticker=
+    if [ "${BASH_VERSINFO[0]}" -ge 4 ] && mkfifo "$pipe" 2>/dev/null; then
+        { exec 9<>"$pipe"; } 2>/dev/null && ticker=1
+        rm -f "$pipe"
+    fi
+}
+
+tick() {
+    local rest
+    if [ -z "$ticker" ]; then
+        sleep 0.25 2>/dev/null || sleep 1
+    elif [ "$elapsed" -lt 10 ]; then
+        read -r -t 0.05 -u 9 rest
+    else
+        read -r -t 0.2 -u 9 rest
+    fi
+}
+
+look_around() {
+    # What is worth a look only once a second.
+    if [ -n "$listened" ] && ! listener_lives; then
+        listened=
+        say "[HIL:$agent_name] The listener has gone; the question stays. A person can run: gate listen"
+    fi
+    if [ "$elapsed" -ge "$next_report" ]; then
+        say "[HIL:$agent_name] Still waiting... (${elapsed}s elapsed)"
+        next_report=$((elapsed - elapsed % 60 + 60))
+    fi
+}
+
+wait_for_answer() {
+    local elapsed=$((SECONDS - asked)) next_report look_again=0 odd_told='' looked_at=
+    next_report=$((elapsed - elapsed % 60 + 60))
+    open_ticker
+    while :; do
+        # A network file system shows new files in a folder after it was opened.
+        true 2>/dev/null <answers
+        if [ -e "$answer_file" ]; then
+            if [ "$SECONDS" -ge "$look_again" ]; then
+                take_answer
+                look_again=$((SECONDS + 1))
+                [ -n "$odd_told" ] || say "[HIL:$agent_name] $answer_file is not (or not yet) the answer to this question"
+                odd_told=1
+            fi
+        elif [ ! -e "$question_file" ]; then
+            fail 4 "the question's file is gone: it was withdrawn, or its answer was taken elsewhere"
+        fi
+        elapsed=$((SECONDS - asked))
+        if [ "$looked_at" != "$SECONDS" ]; then
+            looked_at=$SECONDS
+            look_around
+        fi
+        # SECONDS may be ahead by a part of a second, and no question ends before its time.
+        if [ "$elapsed" -gt "$timeout" ]; then
+            withdraw
+            take_answer
+            fail 3 "timeout waiting for response (${timeout}s); the question was withdrawn"
+        fi
+        if [ -n "$stop_after" ] && [ $((SECONDS - started)) -ge "$stop_after" ]; then
+            printf 'NOT ANSWERED YET: run: %s\n' "$(again)"
+            exit 11
+        fi
+        tick
+    done
+}
+
+main() {
+    read_arguments "$@"
+    through_gate
+    export LC_ALL=C
+    find_project
+    identify
+    stop_after=
+    if [ -n "$waited" ]; then find_question; fi
+    if [ -n "$in_agent_shell" ]; then
+        # The host moves a longer command to the background and distrusts its late output.
+        [ -n "$stop_after" ] && [ "$stop_after" -lt "$patience" ] || stop_after=$patience
+    fi
+    check_listener
+    trap 'withdraw; exit 130' INT
+    trap 'withdraw; exit 143' TERM
+    trap 'withdraw; exit 129' HUP
+    if [ -z "$waited" ]; then
+        send
+        say "[HIL:$agent_name] Question sent, waiting for response..."
+    fi
+    wait_for_answer
+}
+
+main "$@"
