@@ -52,6 +52,7 @@ class Project:
         self.script.chmod(0o755)
         self.bin = folder.parent / f"bin-{'-'.join(tools)}"
         self.environ = {"PATH": str(self.bin), "HOME": str(folder), "LANG": "C.UTF-8"}
+        self.started = []
         self.listen()
         if not self.bin.exists():
             self.bin.mkdir()
@@ -73,10 +74,17 @@ class Project:
     def start(self, *words, shell=(), cwd=None, script=None, **more):
         environ = self.environ | more.pop("environ", {})
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE} | more
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*shell, script or self.script, *words],
             env=environ, cwd=cwd or self.folder, stderr=subprocess.PIPE, **options,
         )  # fmt: skip
+        self.started.append(process)
+        return process
+
+    def end(self):
+        for process in self.started:
+            process.kill()
+            process.communicate()
 
     def run(self, *words, **more):
         return ended(self.start(*words, **more))
@@ -142,12 +150,16 @@ def heard(process, words):
 
 @pytest.fixture
 def project(tmp_path):
-    return Project(tmp_path / "project")
+    made = Project(tmp_path / "project")
+    yield made
+    made.end()
 
 
 @pytest.fixture(params=WAYS)
 def each_way(request, tmp_path):
-    return Project(tmp_path / "project", (request.param,))
+    made = Project(tmp_path / "project", (request.param,))
+    yield made
+    made.end()
 
 
 @pytest.mark.proves(
@@ -195,14 +207,14 @@ def test_yes_no_and_options_are_asked_as_such(each_way):
     commas = each_way.start("Which?", "-o", "A, or not\nA", "--option", " -B ", "--option=-C=")
     question = each_way.question()
     assert (question["type"], question["options"]) == ("select", ["A, or not\nA", " -B ", "-C="])
-    commas.kill()
-    ended(commas)
+    each_way.answer(question, "-C=")
+    assert ended(commas)[:2] == (0, b"-C=\n")
 
 
 @pytest.mark.proves("S4-63", "S4-74", "S4-79", "S4-B2", "S4-B3", "S4-B14", "FILE-2", "FILE-3")
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_any_text_goes_and_comes_back_exactly(each_way, ascii_only):
-    asking = [each_way.start("--", text, "select", "-o", text) for text in NASTY]
+    asking = [each_way.start("-o", text, "--", text, "select") for text in NASTY]
     questions = each_way.questions(len(NASTY))
     assert sorted(one["content"] for one in questions) == sorted(NASTY)
     assert {one["agent_name"] for one in questions} == {questions[0]["agent_name"]}
@@ -220,6 +232,8 @@ def test_what_is_no_text_is_replaced_not_passed_on(each_way):
     asking = each_way.start(data)
     question = each_way.question()
     assert question["content"] == data.decode("utf-8", "replace")
+    if not (each_way.bin / "awk").exists():
+        each_way.link("awk")  # jq 1.6 refuses half a pair, and leaves it to the next way
     each_way.answer(question, "\ud83d \ude00 a\0b")
     code, out, _ = ended(asking)
     assert (code, out) == (0, "\ufffd \ufffd a\0b\n".encode())
@@ -235,3 +249,212 @@ def test_a_hundred_kilobytes_go_and_come_back(each_way):
     each_way.answer(question, text)
     assert ended(asking)[:2] == (0, f"{text}\n".encode())
     assert time.monotonic() - began < 10
+
+
+@pytest.mark.proves("S4-B12", "S4-B13", "FILE-5")
+def test_nothing_but_the_whole_answer_to_this_question_is_printed(each_way):
+    asking = each_way.start("Which?", "--timeout", "20")
+    question = each_way.question()
+    whole = {"id": question["id"], "type": "answer", "status": "answered", "content": "no"}
+    text = json.dumps(whole)
+    foreign = [
+        *(text[:-1], text[:-3], "", "{", text + text, text + "x", f"[{text}]", '"answered"'),
+        *(text.replace(":", ""), text.replace('"no"', '"no\n"'), text.replace('"no"', '"\\x"')),
+        *(text.replace('"no"', "01"), text.replace('"no"', '"\\u12g4"'), "[" * 5000),
+        *(
+            json.dumps(whole | other)
+            for other in (
+                *({"id": "other-id-1"}, {"type": "question"}, {"status": "pending"}, {"id": None}),
+                *({"content": None}, {"content": ""}, {"content": ["no"]}, {"status": ["answered"]}),
+                *({"content": {"content": "no"}}, {"status": "answered\nno"}, {"type": "answer "}),
+            )
+        ),
+    ]
+    calls = "\n".join(
+        f"answer_file=foreign{number}; take_answer && echo TAKEN"
+        for number, text in enumerate(foreign)
+        if (each_way.folder / f"foreign{number}").write_text(text, encoding="utf-8") or True
+    )
+    functions = each_way.script.read_text(encoding="utf-8").removesuffix('main "$@"\n')
+    tried = each_way.folder / "tried.sh"
+    tried.write_text(f"{functions}\nid={question['id']}\n{calls}\necho all\n", encoding="utf-8")
+    assert each_way.run(shell=("bash",), script=tried)[:2] == (0, b"all\n")
+    each_way.put(question, foreign[0].encode())
+    assert b"is not (or not yet) the answer" in heard(asking, b"this question\n")
+    each_way.answer(question, "yes")
+    assert ended(asking)[:2] == (0, b"yes\n")
+
+
+@pytest.mark.proves("FILE-5")
+@pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
+def test_an_answer_that_is_no_file_is_left_alone(project, kind):
+    asking = project.start("Which?")
+    question = project.question()
+    path = project.answer_path(question)
+    elsewhere = project.folder / "elsewhere"
+    project.answer(question, "forged")
+    path.rename(elsewhere)
+    make = {"link": lambda: path.symlink_to(elsewhere), "folder": path.mkdir}
+    make.get(kind, lambda: os.mkfifo(path))()
+    heard(asking, b"this question\n")
+    path.rmdir() if kind == "folder" else path.unlink()
+    project.answer(question, "mine")
+    assert ended(asking)[:2] == (0, b"mine\n")
+    assert elsewhere.exists()
+
+
+@pytest.mark.proves("S4-B13", "S4-P6", "FILE-6")
+def test_what_was_not_answered_has_its_exit_code_and_prints_nothing(each_way):
+    for status, code in (("timed_out", 3), ("cancelled", 4), ("refused", 7)):
+        asking = each_way.start("Which?")
+        question = each_way.question()
+        each_way.answer(question, "never", status=status, reason="not \x1b[31mnow\n")
+        got, out, err = ended(asking)
+        assert (got, out) == (code, b"")
+        assert err.endswith(": not [31mnow\n")
+        assert each_way.names() == each_way.names("answers") == []
+
+
+@pytest.mark.proves("S4-62", "S4-73", "S4-B4", "S4-B18", "S4-B22", "S4-P6", "FILE-7")
+@pytest.mark.parametrize("variable", [True, False])
+def test_a_question_times_out_when_it_said_so(project, variable):
+    began = time.monotonic()
+    words = () if variable else ("--timeout", "1")
+    environ = {"GATE_TIMEOUT": "1" if variable else "77"}
+    code, out, err = project.run("Which?", *words, environ=environ)
+    assert (code, out) == (3, b"")
+    assert 1 <= time.monotonic() - began < 4
+    assert "timeout waiting for response (1s)" in err
+    assert project.names() == project.names("answers") == []
+
+
+@pytest.mark.proves("S4-60", "S4-61", "S4-B4", "S4-B5")
+def test_progress_is_told_every_minute_of_real_time(project):
+    # Each pause of the script lets the shell's clock jump, as a test's clock would.
+    faster = project.folder / "faster.sh"
+    jump = "SECONDS=$((SECONDS + 17)); builtin read -t 0.01 -u 9 REPLY"
+    faster.write_text(
+        f'read() {{ if [ "$2" = -t ]; then {jump}; else builtin read "$@"; fi; }}', encoding="ascii"
+    )
+    code, out, err = project.run("Which?", environ={"BASH_ENV": str(faster)})
+    assert (code, out) == (3, b"")
+    told = [line.split("(")[1] for line in err.splitlines() if "Still waiting..." in line]
+    seconds = [int(line.split("s ")[0]) for line in told]
+    assert len(seconds) == 5
+    assert all(60 * n <= told < 60 * n + 25 for n, told in enumerate(seconds, 1))
+    assert "(300s)" in err
+
+
+@pytest.mark.proves("FILE-8")
+@pytest.mark.parametrize(("number", "code"), [("INT", 130), ("TERM", 143), ("HUP", 129)])
+def test_an_interrupted_question_is_withdrawn(project, number, code):
+    asking = project.start("Which?")
+    heard(asking, b"waiting for response")
+    asking.send_signal(getattr(signal, f"SIG{number}"))
+    assert ended(asking)[:2] == (code, b"")
+    assert project.names() == []
+
+
+@pytest.mark.proves("S4-B30", "FILE-9", "FILE-10")
+@pytest.mark.parametrize("sign", ["CLAUDECODE", "CODEX_THREAD_ID", "AI_AGENT", "GATE_TURN"])
+def test_in_an_agents_shell_the_wait_ends_and_goes_on_later(project, sign):
+    environ = {sign: "1", "GATE_AGENT_WAIT_SECONDS": "0.5"}
+    code, out, _ = project.run("Which?", environ=environ)
+    question = project.question()
+    again = f"scripts/ask-human.sh --wait {question['id']}"
+    assert (code, out.decode()) == (11, f"NOT ANSWERED YET: run: {again}\n")
+    waiting = project.start(script=project.folder / again.split()[0], *again.split()[1:])
+    project.answer(question, "yes")
+    assert ended(waiting)[:2] == (0, b"yes\n")
+    assert project.names() == project.names("answers") == []
+    code, out, err = project.run("--wait", question["id"])
+    assert (code, out) == (5, b"") and question["id"] in err
+
+
+@pytest.mark.proves("FILE-10")
+def test_a_wait_that_is_taken_up_keeps_the_questions_time(project):
+    environ = {"CLAUDECODE": "1", "GATE_AGENT_WAIT_SECONDS": "0"}
+    subfolder = project.folder / "a b"
+    subfolder.mkdir()
+    code, out, _ = project.run("Which?", "--timeout", "2", cwd=subfolder, environ=environ)
+    quoted = str(project.script).replace(" ", "\\ ")
+    assert code == 11 and out.decode().startswith(f"NOT ANSWERED YET: run: {quoted} --wait ")
+    question = project.question()
+    assert project.run("--wait", question["id"], "--timeout", "1")[0] in (3, 11)
+    code, out, err = project.run("--wait", question["id"])
+    assert code in (3, 5) and out == b"", err
+    assert project.names() == []
+    for odd in ("../../x", "*", "q_1", "x" * 200):
+        assert project.run("--wait", odd)[0] == 5
+
+
+@pytest.mark.proves("FILE-11")
+def test_a_question_whose_file_is_gone_ends_as_cancelled(project):
+    asking = project.start("Which?")
+    heard(asking, b"waiting for response")
+    (name,) = project.names()
+    (project.helpers / "questions" / name).unlink()
+    code, out, err = ended(asking)
+    assert (code, out) == (4, b"") and "withdrawn" in err
+
+
+@pytest.mark.proves("S4-53", "S4-70", "S4-B15", "S4-B28", "FILE-12")
+def test_who_listens_is_told_from_who_once_did(project):
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    pid_file = project.helpers / ".listener.pid"
+    for content in (str(gone.pid), "", "0", "-1", "x; id", None):
+        pid_file.write_text(content, encoding="ascii") if content is not None else pid_file.unlink()
+        code, out, err = project.run("Which?", "--require-listener")
+        assert (code, out) == (9, b"") and "gate listen" in err
+        assert project.names() == []
+    asking = project.start("Which?")
+    assert b"gate listen" in heard(asking, b"waiting for response")
+    project.answer(project.question(), "yes")
+    assert ended(asking)[:2] == (0, b"yes\n")
+    listener = subprocess.Popen(["sleep", "60"])
+    project.listen(listener.pid)
+    asking = project.start("Which?", "--require-listener")
+    assert b"gate listen" not in heard(asking, b"waiting for response")
+    listener.kill()
+    listener.wait()
+    assert b"gate listen" in heard(asking, b"gate listen\n")
+    project.answer(project.question(), "yes")
+    code, out, err = ended(asking)
+    assert (code, out) == (0, b"yes\n") and "gate listen" not in err
+
+
+@pytest.mark.proves("S4-52", "S4-B25", "FILE-13")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "Exit codes"),
+        (("",), "Exit codes"),
+        ((" \n",), "Exit codes"),
+        (("Which?", "select"), "needs options"),
+        (("Which?", "select", " , "), "needs options"),
+        (("Which?", "maybe"), "text, yesno or select"),
+        (("Which?", "yesno", "A,B"), "options are for"),
+        (("Which?", "text", "-o", "A"), "options are for"),
+        (("Which?", "select", "A", "B"), "quotes"),
+        (("Which?", "--urgent"), "no option --urgent"),
+        (("Which?", "--timeout"), "needs a value"),
+        (("Which?", "--timeout", "5m"), "whole number"),
+        (("Which?", "--timeout", "0"), "whole number"),
+        (("Which?", "--priority", "low"), "normal, high or urgent"),
+        (("Which?", "--wait", "12345678"), "--wait"),
+    ],
+)
+def test_wrong_usage_is_named_and_asks_nothing(project, words, told):
+    code, out, err = project.run(*words)
+    assert (code, out) == (2, b"")
+    assert told in err
+    assert project.names() == []
+
+
+@pytest.mark.proves("FILE-13")
+def test_help_is_printed_and_wrong_variables_are_named(project):
+    code, out, err = project.run("--help")
+    assert (code, err) == (0, "") and b"--require-listener" in out
+    for variable in ("GATE_TIMEOUT", "GATE_AGENT_WAIT_SECONDS"):
+        assert project.run("Which?", environ={variable: "soon"})[0] == 2
