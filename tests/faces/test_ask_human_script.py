@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -249,10 +250,12 @@ def go_and_come_back(project, ascii_only):
 
 @pytest.mark.proves("FILE-2")
 def test_what_is_no_text_is_replaced_not_passed_on(each_way):
-    data = b"caf\xe9 \xf0\x9f\x98 \xc3"
+    data = b"caf\xe9 \xf0\x9f\x98 \xed\xa0\x80 \xf4\x90\x80\x80 \xc0\xaf \xc3"
     asking = each_way.start(data)
     question = each_way.question()
-    assert question["content"] == data.decode("utf-8", "replace")
+    # For how many bytes one mark stands is the decoder's own choice.
+    marks = re.sub("\ufffd+", "?", question["content"])
+    assert marks == "caf? ? ? ? ? ?" and json.dumps(question["content"]).count("\\ud") == 0
     if not (each_way.bin / "awk").exists():
         each_way.link("awk")  # jq 1.6 refuses half a pair, and leaves it to the next way
     each_way.answer(question, "\ud83d \ude00 a\0b")
@@ -404,16 +407,26 @@ def test_a_wait_that_is_taken_up_keeps_the_questions_time(project):
     environ = {"CLAUDECODE": "1", "GATE_AGENT_WAIT_SECONDS": "0"}
     subfolder = project.folder / "a b"
     subfolder.mkdir()
-    code, out, _ = project.run("Which?", "--timeout", "2", cwd=subfolder, environ=environ)
-    quoted = str(project.script).replace(" ", "\\ ")
-    assert code == 11 and out.decode().startswith(f"NOT ANSWERED YET: run: {quoted} --wait ")
+    code, out, _ = project.run("Which?", "--timeout", "299", cwd=subfolder, environ=environ)
+    assert code == 11 and out.decode().startswith(
+        f"NOT ANSWERED YET: run: {project.script} --wait "
+    )
     question = project.question()
-    assert project.run("--wait", question["id"], "--timeout", "1")[0] in (3, 11)
+    assert project.run("--wait", question["id"], "--timeout", "1")[0] == 11
+    (name,) = project.names()
+    older = name.replace(str(question["timestamp"]), str(int(time.time()) - 299))
+    (project.helpers / "questions" / name).rename(project.helpers / "questions" / older)
     code, out, err = project.run("--wait", question["id"])
-    assert code in (3, 5) and out == b"", err
+    assert (code, out) == (3, b"") and "(299s)" in err
     assert project.names() == []
-    for odd in ("../../x", "*", "q_1", "x" * 200):
-        assert project.run("--wait", odd)[0] == 5
+
+
+@pytest.mark.proves("FILE-10")
+def test_what_is_no_id_leads_nowhere(project):
+    (project.helpers / "questions" / "q_agent_a_1_").mkdir()
+    (project.helpers / "x.json").write_text("{}", encoding="ascii")
+    for odd in ("/../../x", "../../x", "*", "q_1", "x" * 200):
+        assert project.run("--wait", odd)[:2] == (5, b"")
 
 
 @pytest.mark.proves("FILE-11")
@@ -442,14 +455,12 @@ def test_who_listens_is_told_from_who_once_did(project):
     assert ended(asking)[:2] == (0, b"yes\n")
     listener = subprocess.Popen(["sleep", "60"])
     project.listen(listener.pid)
-    asking = project.start("Which?", "--require-listener")
+    asking = project.start("Which?", "--require-listener", "--timeout", "2")
     assert b"gate listen" not in heard(asking, b"waiting for response")
     listener.kill()
     listener.wait()
-    assert b"gate listen" in heard(asking, b"gate listen\n")
-    project.answer(project.question(), "yes")
     code, out, err = ended(asking)
-    assert (code, out) == (0, b"yes\n") and "gate listen" not in err
+    assert (code, out, err.count("gate listen")) == (3, b"", 1)
 
 
 @pytest.mark.proves("S4-52", "S4-B25", "FILE-13")
@@ -695,24 +706,21 @@ exit {code}
 
 @pytest.mark.proves("FILE-21")
 @pytest.mark.parametrize(
-    ("words", "given"),
+    ("words", "given", "code"),
     [
-        (("-n?", "yesno"), "ask --timeout 300s --priority normal --option=yes --option=no -- -n?"),
-        (
-            ("Q", "select", "A,-B"),
-            "ask --timeout 300s --priority normal --option=A --option=-B -- Q",
-        ),
-        (("Q", "--timeout=9", "--priority=high"), "ask --timeout 9s --priority high -- Q"),
-        (("--wait", "a-7k2"), "wait -- a-7k2"),
-        (("--wait", "a-7k2", "--timeout", "5"), "wait --timeout 5s -- a-7k2"),
+        (("-n?", "yesno"), "--priority normal --option=yes --option=no -- -n?", 0),
+        (("Q", "select", "A,-B"), "--priority normal --option=A --option=-B -- Q", 3),
+        (("Q", "--timeout=9", "--priority=high"), "ask --timeout 9s --priority high -- Q", 4),
+        (("--wait", "a-7k2"), "wait -- a-7k2", 11),
+        (("--wait", "a-7k2", "--timeout", "5"), "wait --timeout 5s -- a-7k2", 10),
     ],
 )
-@pytest.mark.parametrize("code", [0, 3, 4, 10, 11])
 def test_where_gate_is_there_it_asks(project, words, given, code):
     project.tool("gate", GATE_STUB.format(folder=project.folder, code=code))
     words = ("--", *words) if words[0].startswith("-n") else words
     assert project.run(*words) == (code, b"from gate\n", "")
     said = (project.folder / "words").read_text(encoding="utf-8").splitlines()
+    given = given if given[0] != "-" else f"ask --timeout 300s {given}"
     assert said == [f"[{word}]" for word in given.split()]
 
 

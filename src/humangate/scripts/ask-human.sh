@@ -5,6 +5,7 @@
 
 # Agents write `sh scripts/ask-human.sh`, too.
 if [ -z "${BASH_VERSION:-}" ]; then exec bash "$0" "$@"; fi
+# In POSIX mode a redirection of exec that fails would end the shell.
 set +o posix
 umask 077
 unset CDPATH
