@@ -136,7 +136,7 @@ def test_all_questions_of_a_session_are_of_one_agent(project):
     assert other["agent_name"] == "Agent-codex-tttttttt"
 
 
-@pytest.mark.proves("S4-7", "S4-54", "S4-55", "S4-75", "S4-78", "S4-B11", "FILE-17")
+@pytest.mark.proves("S4-7", "S4-54", "S4-55", "S4-78", "S4-B11", "FILE-17")
 def test_without_a_session_the_terminal_or_the_parent_tells_agents_apart(project):
     def agents(runner, **more):
         shell = (*runner, "bash", "-c", 'bash -c \'"$@"; exit $?\' - "$@"; exit $?', "-")
@@ -161,6 +161,21 @@ def test_without_a_session_the_terminal_or_the_parent_tells_agents_apart(project
     project.answer(question, "y\x1b[31mes")
     code, out, _ = ended(typed)
     assert code == 0 and out.endswith(b"\ny[31mes\r\n")
+
+
+@pytest.mark.proves("S4-54", "S4-75", "S4-78", "S4-88", "FILE-17")
+def test_where_there_is_no_proc_ps_tells_the_parent_or_nobody_does(project):
+    blind = project.folder / "blind.sh"
+    blind.write_text(
+        '[() { case "$2" in /proc/*) return 1 ;; *) builtin [ "$@" ;; esac; }', encoding="ascii"
+    )
+    more = {"environ": {"BASH_ENV": str(blind)}, "start_new_session": True}
+    mine = asked_and_answered(project, "Which?", start_new_session=True)["agent_id"]
+    assert asked_and_answered(project, "Which?", **more)["agent_id"] == mine
+    (project.bin / "ps").unlink()
+    assert (
+        asked_and_answered(project, "Which?", **more)["agent_id"] == f"agent_unknown-{os.getpid()}"
+    )
 
 
 @pytest.mark.proves("S4-71", "S4-87", "FILE-18")
