@@ -1,0 +1,337 @@
+"""The script of the file protocol in real shells: texts, answers, time."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+from tests.script_project import AWKS, Project, ended, heard
+
+WAYS = ("jq", "python3", "awk")
+NASTY = [
+    'say "hi" to café\nline2\t\\n \\u0041 \\',
+    "$(touch /tmp/never) `id` $HOME %s %n %b \\c ${x} !! & ; | > <",
+    '", "agent_name": "forged", "content": "',
+    "👩‍💻 naïve 漢字 \u200f\u202e \ufeff\ufffd \U0010ffff \u007f\u0080\u07ff\u0800",
+    "".join(map(chr, range(1, 32))),
+    "- begins with a dash",
+    "  blanks around it\n\n",
+    '\'single\' "double" \\"both\\" \\/ / //',
+    "-n",
+    "answered\nanswered.",
+    "null",
+]
+
+
+@pytest.fixture
+def project(tmp_path):
+    made = Project(tmp_path / "project")
+    yield made
+    made.end()
+
+
+@pytest.fixture(params=WAYS)
+def each_way(request, tmp_path):
+    made = Project(tmp_path / "project", (request.param,))
+    yield made
+    made.end()
+
+
+@pytest.fixture(params=AWKS)
+def each_awk(request, tmp_path):
+    made = Project(tmp_path / "project", (request.param,))
+    yield made
+    made.end()
+
+
+@pytest.mark.proves(
+    "S4-8", "S4-9", "S4-15", "S4-16", "S4-17", "S4-18", "S4-19", "S4-20", "S4-21", "S4-24",
+    "S4-25", "S4-52", "S4-58", "S4-59", "S4-64", "S4-65", "S4-66", "S4-B6",
+)  # fmt: skip
+def test_a_text_question_is_a_file_and_its_answer_all_that_is_printed(project):
+    asking = project.start("Should I use PostgreSQL or MySQL?")
+    question = project.question()
+    (name,) = [name for name in project.names() if name.startswith("q_")]
+    assert name == "q_{agent_id}_{timestamp}_{id}.json".format(**question)
+    path = project.helpers / "questions" / name
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert abs(question["timestamp"] - time.time()) < 20
+    assert {key: question[key] for key in question if key not in ("id", "timestamp")} == {
+        "agent_id": question["agent_id"],
+        "agent_name": question["agent_name"],
+        "working_dir": str(project.folder),
+        "type": "text",
+        "content": "Should I use PostgreSQL or MySQL?",
+        "priority": "normal",
+        "answered": False,
+        "timeout": 300,
+    }
+    project.answer(question, "PostgreSQL")
+    code, out, err = ended(asking)
+    assert (code, out) == (0, b"PostgreSQL\n")
+    assert err == f"[HIL:{question['agent_name']}] Question sent, waiting for response...\n"
+    assert project.names() == project.names("answers") == []
+
+
+@pytest.mark.proves("S4-22", "S4-23", "S4-57", "S4-67", "S4-68", "S4-B24", "FILE-1")
+def test_yes_no_and_options_are_asked_as_such(each_way):
+    yesno = each_way.start("Deploy?", "yesno", "--priority", "urgent", "--timeout=7")
+    question = each_way.question()
+    assert (question["type"], question["priority"], question["timeout"]) == ("yesno", "urgent", 7)
+    assert "options" not in question
+    each_way.answer(question, "yes")
+    assert ended(yesno)[:2] == (0, b"yes\n")
+    select = each_way.start("Which?", "select", 'Express, Fastify ,, "Koa"\n')
+    question = each_way.question()
+    assert (question["type"], question["options"]) == ("select", ["Express", "Fastify", '"Koa"'])
+    each_way.answer(question, '"Koa"')
+    assert ended(select)[:2] == (0, b'"Koa"\n')
+    commas = each_way.start("Which?", "-o", "A, or not\nA", "--option", " -B ", "--option=-C=")
+    question = each_way.question()
+    assert (question["type"], question["options"]) == ("select", ["A, or not\nA", " -B ", "-C="])
+    each_way.answer(question, "-C=")
+    assert ended(commas)[:2] == (0, b"-C=\n")
+
+
+@pytest.mark.proves("S4-63", "S4-74", "S4-79", "S4-B2", "S4-B3", "S4-B14", "FILE-2", "FILE-3")
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_any_text_goes_and_comes_back_exactly(each_way, ascii_only):
+    go_and_come_back(each_way, ascii_only)
+
+
+@pytest.mark.proves("S4-88", "FILE-3")
+def test_any_awk_will_do(each_awk):
+    go_and_come_back(each_awk, ascii_only=True)
+
+
+def go_and_come_back(project, ascii_only):
+    asking = [project.start("-o", text, "--", text, "select") for text in NASTY]
+    questions = project.questions(len(NASTY))
+    assert sorted(one["content"] for one in questions) == sorted(NASTY)
+    assert {one["agent_name"] for one in questions} == {questions[0]["agent_name"]}
+    for question in questions:
+        assert question["options"] == [question["content"]]
+        project.answer(question, question["content"], ascii_only)
+    for text, process in zip(NASTY, asking, strict=True):
+        code, out, err = ended(process)
+        assert (code, out) == (0, f"{text}\n".encode()), err
+
+
+@pytest.mark.proves("FILE-2")
+def test_what_is_no_text_is_replaced_not_passed_on(each_way):
+    data = b"caf\xe9 \xf0\x9f\x98 \xed\xa0\x80 \xf4\x90\x80\x80 \xc0\xaf \xc3"
+    asking = each_way.start(data)
+    question = each_way.question()
+    # For how many bytes one mark stands is the decoder's own choice.
+    marks = re.sub("\ufffd+", "?", question["content"])
+    assert marks == "caf? ? ? ? ? ?" and json.dumps(question["content"]).count("\\ud") == 0
+    if not (each_way.bin / "awk").exists():
+        each_way.link("awk")  # jq 1.6 refuses half a pair, and leaves it to the next way
+    each_way.answer(question, "\ud83d \ude00 a\0b")
+    code, out, _ = ended(asking)
+    assert (code, out) == (0, "\ufffd \ufffd a\0b\n".encode())
+
+
+@pytest.mark.proves("FILE-4")
+def test_a_hundred_kilobytes_go_and_come_back(each_way):
+    text = ('say "caf\u00e9" \\ \U0001f600\n' * 6000)[:60_000] + "x" * 40_000
+    began = time.monotonic()
+    asking = each_way.start(text)
+    question = each_way.question()
+    assert question["content"] == text
+    each_way.answer(question, text)
+    assert ended(asking)[:2] == (0, f"{text}\n".encode())
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.proves("S4-B12", "S4-B13", "FILE-5")
+def test_nothing_but_the_whole_answer_to_this_question_is_printed(each_way):
+    asking = each_way.start("Which?", "--timeout", "20")
+    question = each_way.question()
+    whole = {"id": question["id"], "type": "answer", "status": "answered", "content": "no"}
+    text = json.dumps(whole)
+    foreign = [
+        *(text[:-1], text[:-3], "", "{", text + text, text + "x", f"[{text}]", '"answered"'),
+        *(text.replace(":", ""), text.replace('"no"', '"no\n"'), text.replace('"no"', '"\\x"')),
+        *(text.replace('"no"', "01"), text.replace('"no"', '"\\u12g4"'), "[" * 5000),
+        *(
+            json.dumps(whole | other)
+            for other in (
+                *({"id": "other-id-1"}, {"type": "question"}, {"status": "pending"}, {"id": None}),
+                *(
+                    {"content": None},
+                    {"content": ""},
+                    {"content": ["no"]},
+                    {"status": ["answered"]},
+                ),
+                *({"content": {"content": "no"}}, {"status": "answered\nno"}, {"type": "answer "}),
+            )
+        ),
+    ]
+    calls = "\n".join(
+        f"answer_file=foreign{number}; take_answer && echo TAKEN" for number in range(len(foreign))
+    )
+    for number, data in enumerate(foreign):
+        (each_way.folder / f"foreign{number}").write_text(data, encoding="utf-8")
+    functions = each_way.script.read_text(encoding="utf-8").removesuffix('main "$@"\n')
+    tried = each_way.folder / "tried.sh"
+    (each_way.folder / "whole").write_text(text.replace('"no"', '"whole"'), encoding="utf-8")
+    calls = f"id={question['id']}\n{calls}\nanswer_file=whole; take_answer"
+    tried.write_text(f"{functions}\n{calls}\n", encoding="utf-8")
+    assert each_way.run(shell=("bash",), script=tried)[:2] == (0, b"whole\n")
+    each_way.put(question, foreign[0].encode())
+    assert b"is not (or not yet) the answer" in heard(asking, b"this question\n")
+    each_way.answer(question, "yes")
+    assert ended(asking)[:2] == (0, b"yes\n")
+
+
+@pytest.mark.proves("FILE-5")
+@pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
+def test_an_answer_that_is_no_file_is_left_alone(project, kind):
+    asking = project.start("Which?")
+    question = project.question()
+    path = project.answer_path(question)
+    elsewhere = project.folder / "elsewhere"
+    project.answer(question, "forged")
+    path.rename(elsewhere)
+    make = {"link": lambda: path.symlink_to(elsewhere), "folder": path.mkdir}
+    make.get(kind, lambda: os.mkfifo(path))()
+    heard(asking, b"this question\n")
+    path.rmdir() if kind == "folder" else path.unlink()
+    project.answer(question, "mine")
+    assert ended(asking)[:2] == (0, b"mine\n")
+    assert elsewhere.exists()
+
+
+@pytest.mark.proves("S4-B13", "S4-P6", "FILE-6")
+def test_what_was_not_answered_has_its_exit_code_and_prints_nothing(each_way):
+    for status, code in (("timed_out", 3), ("cancelled", 4), ("refused", 7)):
+        asking = each_way.start("Which?")
+        question = each_way.question()
+        each_way.answer(question, "never", status=status, reason="not \x1b[31mnow\n")
+        got, out, err = ended(asking)
+        assert (got, out) == (code, b"")
+        assert err.endswith(": not [31mnow\n")
+        assert each_way.names() == each_way.names("answers") == []
+
+
+@pytest.mark.proves("S4-62", "S4-73", "S4-B4", "S4-B22", "S4-P6", "FILE-7")
+@pytest.mark.parametrize("variable", [True, False])
+def test_a_question_times_out_when_it_said_so(project, variable):
+    began = time.monotonic()
+    words = () if variable else ("--timeout", "1")
+    environ = {"GATE_TIMEOUT": "1" if variable else "77"}
+    code, out, err = project.run("Which?", *words, environ=environ)
+    assert (code, out) == (3, b"")
+    assert 1 <= time.monotonic() - began < 4
+    assert "timeout waiting for response (1s)" in err
+    assert project.names() == project.names("answers") == []
+
+
+@pytest.mark.proves("S4-60", "S4-61", "S4-B4", "S4-B5")
+def test_progress_is_told_every_minute_of_real_time(project):
+    # Each pause of the script lets the shell's clock jump, as a test's clock would.
+    faster = project.folder / "faster.sh"
+    jump = "SECONDS=$((SECONDS + 17)); builtin read -t 0.01 -u 9 REPLY"
+    faster.write_text(
+        f'read() {{ if [ "$2" = -t ]; then {jump}; else builtin read "$@"; fi; }}', encoding="ascii"
+    )
+    code, out, err = project.run("Which?", environ={"BASH_ENV": str(faster)})
+    assert (code, out) == (3, b"")
+    told = [line.split("(")[1] for line in err.splitlines() if "Still waiting..." in line]
+    seconds = [int(line.split("s ")[0]) for line in told]
+    assert len(seconds) == 5
+    assert all(60 * n <= told < 60 * n + 25 for n, told in enumerate(seconds, 1))
+    assert "(300s)" in err
+
+
+@pytest.mark.proves("FILE-8")
+@pytest.mark.parametrize(("number", "code"), [("INT", 130), ("TERM", 143), ("HUP", 129)])
+def test_an_interrupted_question_is_withdrawn(project, number, code):
+    asking = project.start("Which?")
+    heard(asking, b"waiting for response")
+    asking.send_signal(getattr(signal, f"SIG{number}"))
+    assert ended(asking)[:2] == (code, b"")
+    assert project.names() == []
+
+
+@pytest.mark.proves("S4-B30", "FILE-9", "FILE-10")
+@pytest.mark.parametrize("sign", ["CLAUDECODE", "CODEX_THREAD_ID", "AI_AGENT", "GATE_TURN"])
+def test_in_an_agents_shell_the_wait_ends_and_goes_on_later(project, sign):
+    environ = {sign: "1", "GATE_AGENT_WAIT_SECONDS": "0.5"}
+    code, out, _ = project.run("Which?", environ=environ)
+    question = project.question()
+    again = f"scripts/ask-human.sh --wait {question['id']}"
+    assert (code, out.decode()) == (11, f"NOT ANSWERED YET: run: {again}\n")
+    waiting = project.start("--wait", question["id"])
+    project.answer(question, "yes")
+    assert ended(waiting)[:2] == (0, b"yes\n")
+    assert project.names() == project.names("answers") == []
+    code, out, err = project.run("--wait", question["id"])
+    assert (code, out) == (5, b"") and question["id"] in err
+
+
+@pytest.mark.proves("FILE-10")
+def test_a_wait_that_is_taken_up_keeps_the_questions_time(project):
+    environ = {"CLAUDECODE": "1", "GATE_AGENT_WAIT_SECONDS": "0"}
+    subfolder = project.folder / "a b"
+    subfolder.mkdir()
+    code, out, _ = project.run("Which?", "--timeout", "299", cwd=subfolder, environ=environ)
+    assert code == 11 and out.decode().startswith(
+        f"NOT ANSWERED YET: run: {project.script} --wait "
+    )
+    question = project.question()
+    assert project.run("--wait", question["id"], "--timeout", "1")[0] == 11
+    (name,) = project.names()
+    older = name.replace(str(question["timestamp"]), str(int(time.time()) - 299))
+    (project.helpers / "questions" / name).rename(project.helpers / "questions" / older)
+    code, out, err = project.run("--wait", question["id"])
+    assert (code, out) == (3, b"") and "(299s)" in err
+    assert project.names() == []
+
+
+@pytest.mark.proves("FILE-10")
+def test_what_is_no_id_leads_nowhere(project):
+    (project.helpers / "questions" / "q_agent_a_1_").mkdir()
+    (project.helpers / "x.json").write_text("{}", encoding="ascii")
+    for odd in ("/../../x", "../../x", "*", "q_1", "x" * 200):
+        assert project.run("--wait", odd)[:2] == (5, b"")
+
+
+@pytest.mark.proves("FILE-11")
+def test_a_question_whose_file_is_gone_ends_as_cancelled(project):
+    asking = project.start("Which?")
+    heard(asking, b"waiting for response")
+    (name,) = project.names()
+    (project.helpers / "questions" / name).unlink()
+    code, out, err = ended(asking)
+    assert (code, out) == (4, b"") and "withdrawn" in err
+
+
+@pytest.mark.proves("S4-53", "S4-70", "S4-B15", "FILE-12")
+def test_who_listens_is_told_from_who_once_did(project):
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    pid_file = project.helpers / ".listener.pid"
+    for content in (str(gone.pid), "", "0", "-1", "x; id", None):
+        pid_file.write_text(content, encoding="ascii") if content is not None else pid_file.unlink()
+        code, out, err = project.run("Which?", "--require-listener")
+        assert (code, out) == (9, b"") and "gate listen" in err
+        assert project.names() == []
+    asking = project.start("Which?")
+    assert b"gate listen" in heard(asking, b"waiting for response")
+    project.answer(project.question(), "yes")
+    assert ended(asking)[:2] == (0, b"yes\n")
+    listener = subprocess.Popen(["sleep", "60"])
+    project.listen(listener.pid)
+    asking = project.start("Which?", "--require-listener", "--timeout", "2")
+    assert b"gate listen" not in heard(asking, b"waiting for response")
+    listener.kill()
+    listener.wait()
+    code, out, err = ended(asking)
+    assert (code, out, err.count("gate listen")) == (3, b"", 1)
