@@ -55,7 +55,9 @@ def run(args: argparse.Namespace) -> int:
     say = _teller(log)
     end = wiring.work_beside(args.slots, _tell(say), _projects(args))
     told = "" if args.no_tasks else " and tasks"
-    say(f"gate worker: driving runs{told} of {settings.store_path(os.environ)}, {args.slots} at once")
+    say(
+        f"gate worker: driving runs{told} of {settings.store_path(os.environ)}, {args.slots} at once"
+    )
     print(f"gate worker: what is said here stands in {log}", file=sys.stderr, flush=True)
     os.read(reading, 1)
     say("gate worker: ending")
