@@ -76,6 +76,6 @@ def _tkinter_trouble(environ: Mapping[str, str]) -> str:
     if not tried.returncode:
         return ""
     said = tried.stderr.decode("utf-8", "replace").strip().splitlines() or [""]
-    if "No module named" in said[-1]:
+    if said[-1].startswith("ModuleNotFoundError") and "tkinter" in said[-1]:
         return "this Python has no tkinter (python3-tk)"
     return inert_line(said[-1], 200) or f"it ended with exit code {tried.returncode}"

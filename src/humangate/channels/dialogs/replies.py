@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 YES_OR_NO = ("yes", "no")
 CLOSED = "the window was closed"
+CLOSED_BY_US = "it was closed, for there is no need of it any more"
 
 
 def nothing(why: str, typed: str = "") -> Reply:

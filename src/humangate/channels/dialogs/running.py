@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate.channels.dialogs import texts
-from humangate.channels.dialogs.replies import nothing
+from humangate.channels.dialogs.replies import CLOSED_BY_US, nothing
 from humangate.domain.display import inert_line
 from humangate.doors.dialog import VALUE, Reply, Showing
 
@@ -24,6 +24,7 @@ _HASTY_SECONDS = 1.0
 # The program closes by itself when the time is over, and then tells what was typed.
 _GRACE_SECONDS = 2.0
 _ENDS_WITHIN_SECONDS = 1.0
+_MOST_OPTIONS = 200
 # What lets people in, and the mark of an agent's turn.
 _KEPT_FROM_IT = ("GATE_TOKEN", "GATE_TURN")
 
@@ -72,6 +73,8 @@ class ProgramDialog:
         tool = self._tool
         if showing.kind == "approval" and not tool.takes_all and not texts.body(showing).whole:
             return nothing(f"it is too long to be approved in {tool.name}: look at it elsewhere")
+        if len(showing.options) > _MOST_OPTIONS:
+            return nothing(f"{len(showing.options)} options are too many for a window")
         nonce = secrets.token_hex(16)
         began = self._monotonic()
         try:
@@ -131,8 +134,9 @@ class ProgramDialog:
             self._end(process)
             process.wait()
             feed.join()
-        if self._closed:
-            return None, "it was closed, for there is no need of it any more"
+        # Whoever was quick enough has answered all the same.
+        if self._closed and process.returncode < 0:
+            return None, CLOSED_BY_US
         if is_late:
             return None, "the time was over"
         text = (err if self._tool.at_terminal else out).decode("utf-8", "replace")
@@ -142,11 +146,11 @@ class ProgramDialog:
     def _end(self, process: subprocess.Popen[bytes]) -> None:
         if process.poll() is not None:
             return
+        # First gently: it may have something to tell that was typed, or a terminal to tidy up.
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_ENDS_WITHIN_SECONDS)
         if self._tool.at_terminal:
-            # It has to leave the screen as it was.
-            process.terminate()
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(_ENDS_WITHIN_SECONDS)
             process.kill()
             return
         with suppress(ProcessLookupError):

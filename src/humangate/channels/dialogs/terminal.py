@@ -34,7 +34,7 @@ def _command(showing: Showing, nonce: str) -> list[str]:
 
 
 def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
-    out = ended.out
+    out = ended.out.strip()
     is_text = showing.kind == "text"
     if ended.code == _CANCEL:
         return replies.later()

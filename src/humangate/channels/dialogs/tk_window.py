@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
 import tkinter as tk
@@ -16,12 +17,12 @@ from tkinter import ttk
 from typing import Any
 
 from humangate.channels.dialogs import texts
-from humangate.channels.dialogs.replies import CLOSED, YES_OR_NO
+from humangate.channels.dialogs.replies import CLOSED, CLOSED_BY_US, YES_OR_NO
 from humangate.domain.display import inert
 from humangate.doors.dialog import LATER, NOTHING, TERMINAL, VALUE, Showing
 
 _STILL_MILLISECONDS = 500
-_TICK_MILLISECONDS = 250
+_TICK_MILLISECONDS = 100
 _MOST_CHARACTERS = 20_000
 _WIDTH, _COLUMNS = 760, 92
 _MOST_BUTTONS, _BUTTON_CHARACTERS = 4, 48
@@ -63,6 +64,7 @@ class Window:
         root.wait_visibility()
         self._prompt.focus_set()
         self._wait_for_stillness()
+        signal.signal(signal.SIGTERM, lambda *_: self._end(NOTHING, CLOSED_BY_US))
         self._tick()
         root.createfilehandler(sys.stdin, tk.READABLE, lambda *_: self._end(NOTHING, "nobody asks"))
         root.mainloop()
@@ -72,8 +74,8 @@ class Window:
         showing, frame = self._showing, ttk.Frame(self._root, padding=_PAD)
         frame.pack(fill="both", expand=True)
         # From below: when there is too little room, it is the question that scrolls.
-        self._bottom(frame)
-        self._answer_part(frame)
+        row = self._bottom(frame)
+        answer = self._answer_part(frame)
         ttk.Label(
             frame, text=texts.heading(showing), font="TkHeadingFont", wraplength=_WIDTH - 2 * _PAD
         ).pack(fill="x", pady=(0, 6))
@@ -84,6 +86,10 @@ class Window:
             self._scrolled(frame, _cut(showing.context), _CONTEXT_LINES)
         if showing.going_on:
             self._going_on(frame)
+        # The keyboard goes through them from above.
+        for part in (answer, row):
+            if part:
+                part.lift()
 
     def _going_on(self, frame: ttk.Frame) -> None:
         holder = ttk.Frame(frame)
@@ -115,13 +121,12 @@ class Window:
         holder.pack(fill="both", expand=grows)
         return shown
 
-    def _answer_part(self, frame: ttk.Frame) -> None:
+    def _answer_part(self, frame: ttk.Frame) -> ttk.Frame | None:
         if self._showing.kind != "choice":
-            self._typed_part(frame)
-        elif not self._is_short():
-            self._listed_part(frame)
+            return self._typed_part(frame)
+        return None if self._is_short() else self._listed_part(frame)
 
-    def _typed_part(self, frame: ttk.Frame) -> None:
+    def _typed_part(self, frame: ttk.Frame) -> ttk.Frame:
         holder = ttk.Frame(frame)
         lines = 1 if self._showing.kind == "approval" else _ANSWER_LINES
         field = self._field = tk.Text(
@@ -144,8 +149,9 @@ class Window:
             field.bind(key, self._entered)
         field.bind("<Tab>", _next_widget)
         field.bind("<<Modified>>", lambda _: self._enable())
+        return holder
 
-    def _listed_part(self, frame: ttk.Frame) -> None:
+    def _listed_part(self, frame: ttk.Frame) -> ttk.Frame:
         holder = ttk.Frame(frame)
         # Among text, so that it scrolls.
         listed = tk.Text(
@@ -163,8 +169,9 @@ class Window:
         listed["state"] = "disabled"
         _add_bar(holder, listed)
         holder.pack(side="bottom", fill="x", pady=(8, 0))
+        return holder
 
-    def _bottom(self, frame: ttk.Frame) -> None:
+    def _bottom(self, frame: ttk.Frame) -> ttk.Frame:
         row = ttk.Frame(frame)
         row.pack(side="bottom", fill="x", pady=(_PAD, 0))
         self._countdown = ttk.Label(row)
@@ -180,6 +187,7 @@ class Window:
             other = ttk.Button(row, text=label, command=partial(self._end, outcome))
             other.pack(side="right", padx=2)
             self._others.append(other)
+        return row
 
     def _answer_button(self, row: ttk.Frame, label: str, command: Any) -> None:
         button = ttk.Button(row, text=label, command=command)
@@ -216,6 +224,8 @@ class Window:
 
     def _get_ready(self) -> None:
         self._is_ready = True
+        # It has been seen; now other windows may come before it again.
+        self._root.attributes("-topmost", False)
         for button in self._others:
             button.state(["!disabled"])
         if self._field:
@@ -267,14 +277,14 @@ class Window:
             self._pressed(event)
 
     def _tick(self) -> None:
+        """Count down; also, a signal is heard only between two steps of Python."""
+        self._root.after(_TICK_MILLISECONDS, self._tick)
         if self._closes_at is None:
             return
         left = self._closes_at - time.monotonic()
+        self._countdown["text"] = f"{texts.clock(left)} left to answer"
         if left <= 0:
             self._end(NOTHING, "the time was over")
-            return
-        self._countdown["text"] = f"{texts.clock(left)} left to answer"
-        self._root.after(_TICK_MILLISECONDS, self._tick)
 
     def _end(self, outcome: str, why: str = "") -> None:
         if self._reply is None:
