@@ -81,8 +81,9 @@ def test_whoever_leaves_a_window_has_not_answered_and_what_they_typed_is_kept(de
     asked = desk.ask(TEXT)
     desk.appear().be_still()
     desk.keys("Return")
-    assert asked.is_open
+    desk.click(-60, -30)
     desk.type("half a tho")
+    assert asked.is_open
     if leave == "escape":
         desk.keys("Escape")
     elif leave == "window":
@@ -117,10 +118,11 @@ def test_a_click_that_was_meant_for_another_window_answers_nothing(desk):
     asked = desk.ask(YES_NO)
     desk.appear()
     desk.click(-60, -30)
+    desk.click(-285, -30)
     desk.be_still()
     assert asked.is_open
-    desk.keys("Escape")
-    assert asked.reply().outcome == NOTHING
+    desk.click(-285, -30)
+    assert asked.reply().outcome == LATER
 
 
 @pytest.mark.proves("FILE-36", "LAW-3")
@@ -190,7 +192,7 @@ def test_a_window_that_dies_or_cannot_be_shown_has_answered_nothing(desk, tool):
     assert asked.reply() == Reply(NOTHING, why="the window was ended by signal 9")
     # As a hostile program does: zenity then ends with 0, as if it had been answered.
     asked = desk.ask(YES_NO, tool)
-    desk.appear().hands("windowclose", desk.window)
+    desk.appear().be_still().be_still().hands("windowclose", desk.window)
     asked.dialog.close() if tool == "tkinter" and asked.is_open else None
     assert asked.reply().outcome == NOTHING
     blind = desk.ask(YES_NO, tool, DISPLAY=":9999").reply()
@@ -242,7 +244,7 @@ def test_zenity_answers_by_its_rows_and_fields_and_by_nothing_else(desk):
     assert asked.reply().outcome == NOTHING
 
     asked = desk.ask(YES_NO, "zenity")
-    desk.appear().be_still()
+    desk.appear().be_still().be_still()
     desk.click(*ROW_2)
     desk.click(*ANSWER)
     assert asked.reply() == Reply(VALUE, "no", digest="d1")
@@ -253,7 +255,7 @@ def test_zenity_answers_by_its_rows_and_fields_and_by_nothing_else(desk):
     assert asked.reply().outcome == LATER
 
     asked = desk.ask(TEXT, "zenity")
-    desk.appear().be_still()
+    desk.appear().be_still().be_still()
     desk.type("<cart>")
     desk.keys("Return")
     assert asked.is_open
@@ -294,6 +296,19 @@ def test_garbage_from_a_program_is_never_an_answer_that_was_not_offered(tool, sh
         assert (reply.value, reply.digest) == ("", "")
     if code < 0:
         assert reply.outcome == NOTHING
+
+
+@pytest.mark.proves("FILE-43")
+def test_our_own_window_is_believed_only_with_its_nonce_and_a_whole_reply():
+    said = {"nonce": "right", "outcome": "value", "number": 2, "typed": "cart"}
+    read = finding.TKINTER.read
+    assert read(TEXT, Ended(0, json.dumps(said)), "right").value == "cart"
+    assert read(YES_NO, Ended(0, json.dumps(said)), "right").value == "no"
+    for changed in ({"nonce": "wrong"}, {"typed": None}, {"outcome": "yes"}, {"number": True}):
+        told = json.dumps(said | changed)
+        assert read(YES_NO, Ended(0, told), "right").outcome == NOTHING
+    for code, out in ((1, json.dumps(said)), (0, json.dumps([said])), (0, json.dumps(said)[:-1])):
+        assert read(TEXT, Ended(code, out), "right").outcome == NOTHING
 
 
 @pytest.mark.proves("FILE-40", "LAW-6")
