@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -70,12 +71,22 @@ class Desk:
     def type(self, text):
         self.hands("type", "--delay", "15", text)
 
+    @contextmanager
+    def busy(self, *words):
+        """Hands that have begun before, and go on for a while."""
+        process = subprocess.Popen(["xdotool", *words], env=self.environ)
+        yield
+        process.wait(_DEADLINE_SECONDS)
+
     def click(self, x, y):
+        self.point(x, y)
+        self.hands("click", "1")
+
+    def point(self, x, y):
         """At a place in the window; what is below zero counts from the right or from below."""
         left, top, width, height = self.size()
         x, y = left + x + (width if x < 0 else 0), top + y + (height if y < 0 else 0)
         self.hands("mousemove", str(x), str(y))
-        self.hands("click", "1")
 
     def close_window(self):
         """As a window manager does."""
