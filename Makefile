@@ -46,11 +46,14 @@ unit-three:
 
 # Programs some tests need. Where they cannot be installed, those tests skip and say so.
 system:
-	@for wanted in strace tmux patch npm chromium dunst dbus-run-session:dbus notify-send:libnotify-bin Xvfb:xvfb; do \
+	@for wanted in strace tmux patch npm chromium dunst dbus-run-session:dbus notify-send:libnotify-bin Xvfb:xvfb xdotool zenity; do \
 	  program=$${wanted%%:*}; package=$${wanted##*:}; \
 	  command -v $$program >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 	    && apt-get update -qq && apt-get install -y -qq $$package >/dev/null; } \
 	  || echo "!! $$program is missing: tests that need it will be skipped"; done
+	@$(PYTHON) -c 'import tkinter' 2>/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	  && apt-get install -y -qq python3-tk >/dev/null && $(PYTHON) -c 'import tkinter'; } \
+	  || echo "!! this Python has no tkinter: tests of windows will be skipped"
 
 docs: setup
 	$(BIN)/python docs/reference.py

@@ -61,7 +61,15 @@ SETTINGS = (
         "The command that `command` opens; {prompt_file} in it, and GATE_PROMPT_FILE, "
         "name the file with the question.",
     ),
+    Setting(
+        "dialog",
+        "GATE_DIALOG",
+        "auto",
+        "What shows questions on the desktop: auto, tkinter, zenity, kdialog, yad, osascript, dialog "
+        "(in the terminal), or off (dialogs.md).",
+    ),
 )
+DIALOGS = ("auto", "tkinter", "zenity", "kdialog", "yad", "osascript", "dialog", "off")
 SESSION_CLIS = ("claude", "codex", "command")
 MODEL_WORDS = ("heavy", "medium", "light")
 MODELS = {
@@ -149,6 +157,13 @@ def session_cli(environ: Mapping[str, str]) -> str:
     value = read_settings(environ)["session_cli"]
     if value.text not in SESSION_CLIS:
         raise UsageError(f"session_cli ({value.source}) is one of {', '.join(SESSION_CLIS)}")
+    return value.text
+
+
+def dialog(environ: Mapping[str, str]) -> str:
+    value = read_settings(environ)["dialog"]
+    if value.text not in DIALOGS:
+        raise UsageError(f"dialog ({value.source}) is one of {', '.join(DIALOGS)}")
     return value.text
 
 

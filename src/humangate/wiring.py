@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from humangate.domain.steps import Step
     from humangate.doors.channel import Channel
     from humangate.doors.clock import Clock
+    from humangate.doors.dialog import Dialog, Found
     from humangate.doors.driver import Host
     from humangate.doors.store import Store
     from humangate.service.notifying import Post
@@ -129,6 +130,35 @@ def _channel(road: Road, store: Store) -> Channel:
     from humangate.channels.apprise import AppriseChannel
 
     return AppriseChannel(road.target)
+
+
+def dialog_tool() -> str:
+    """The program that shows dialogs here, as the settings say; empty: none does, or none may.
+
+    One that is named in the settings is not looked for: what is wrong with it, its reply tells.
+    """
+    # Imported here and below: only whoever shows dialogs needs them.
+    from humangate.channels.dialogs import finding
+
+    named = settings.dialog(os.environ)
+    if named == "off":
+        return ""
+    return finding.first(os.environ) if named == "auto" else named
+
+
+def dialog(tool: str = "") -> Dialog | None:
+    """A window for one ask, by this program or the one of the settings; None when there is none."""
+    from humangate.channels.dialogs import finding
+
+    chosen = tool or dialog_tool()
+    return finding.dialog(chosen, os.environ) if chosen else None
+
+
+def dialog_tools() -> list[Found]:
+    """Every program that could show dialogs, best first, and why it cannot here."""
+    from humangate.channels.dialogs import finding
+
+    return finding.found(os.environ)
 
 
 def open_throwaway_store(path: str, clock: Clock | None = None) -> Store:

@@ -75,6 +75,7 @@ def _examine() -> Iterator[Finding]:
     yield _privacy(os.path.dirname(path))
     yield _file_system(path)
     yield from _listeners()
+    yield _dialogs()
     yield _agents()
     yield from _hosts()
 
@@ -173,6 +174,16 @@ def _file_system(path: str) -> Finding:
     if kind in _NETWORK:
         return Finding(False, f"the store is on {kind}: put it on a local disk with GATE_STORE")
     return Finding(True, f"the store is on {kind}")
+
+
+def _dialogs() -> Finding:
+    try:
+        tool = wiring.dialog_tool()
+    except GateError as error:
+        return Finding(False, str(error))
+    if tool:
+        return Finding(True, f"dialogs are shown by {tool}: gate dialog test")
+    return Finding(True, "no dialogs are shown here: gate dialog says why")
 
 
 def _agents() -> Finding:

@@ -55,6 +55,7 @@ COMMANDS = {
     "mcp": "the tools by which agents ask (an MCP server on stdin and stdout)",
     "hook": "the door for hosts that ask before a tool is used",
     "notify": "the roads by which you hear that something waits: list, test, send",
+    "dialog": "windows that ask you on the desktop: which program works, and a test",
     "audit": "the audit trail: log, verify, head",
     "doctor": "check the store and say how far it can be trusted",
     "config": "show the settings and where they come from",

@@ -1,0 +1,1 @@
+"""Dialogs on the desktop: one file for each program that shows them."""

@@ -1,0 +1,81 @@
+"""Which programs can show dialogs here, best first, and why the others cannot."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+from humangate.channels.dialogs.kdialog import KDIALOG
+from humangate.channels.dialogs.osascript import OSASCRIPT
+from humangate.channels.dialogs.running import ProgramDialog, Tool
+from humangate.channels.dialogs.terminal import DIALOG
+from humangate.channels.dialogs.tk_tool import TKINTER, WINDOW
+from humangate.channels.dialogs.yad import YAD
+from humangate.channels.dialogs.zenity import ZENITY
+from humangate.domain.display import inert_line
+from humangate.doors.dialog import Found
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TOOLS = (TKINTER, ZENITY, KDIALOG, YAD, OSASCRIPT, DIALOG)
+_BY_NAME = {tool.name: tool for tool in TOOLS}
+_TRY_SECONDS = 10.0
+
+
+def dialog(tool: str, environ: Mapping[str, str]) -> ProgramDialog:
+    return ProgramDialog(_BY_NAME[tool], environ)
+
+
+def first(environ: Mapping[str, str]) -> str:
+    """The best one that works here; empty when none does."""
+    for tool in TOOLS:
+        if not _trouble(tool, environ):
+            return tool.name
+    return ""
+
+
+def found(environ: Mapping[str, str]) -> list[Found]:
+    return [Found(tool.name, _trouble(tool, environ)) for tool in TOOLS]
+
+
+def trouble(tool: str, environ: Mapping[str, str]) -> str:
+    """Why this one cannot be used here; empty when it can."""
+    return _trouble(_BY_NAME[tool], environ)
+
+
+def _trouble(tool: Tool, environ: Mapping[str, str]) -> str:
+    if not shutil.which(tool.program, path=environ.get("PATH")):
+        return f"{tool.program} is not installed"
+    if tool is OSASCRIPT:
+        return ""
+    if tool is DIALOG:
+        return "" if os.isatty(0) and os.isatty(1) else "this is no terminal"
+    if tool is TKINTER:
+        return _tkinter_trouble(environ)
+    if not environ.get("DISPLAY") and not environ.get("WAYLAND_DISPLAY"):
+        return "there is no display: DISPLAY is not set"
+    return ""
+
+
+def _tkinter_trouble(environ: Mapping[str, str]) -> str:
+    try:
+        tried = subprocess.run(
+            [*WINDOW, "--try"],
+            cwd=os.path.expanduser("~"),
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_TRY_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return "no window came up in time"
+    if not tried.returncode:
+        return ""
+    said = tried.stderr.decode("utf-8", "replace").strip().splitlines() or [""]
+    if said[-1].startswith("ModuleNotFoundError") and "tkinter" in said[-1]:
+        return "this Python has no tkinter (python3-tk)"
+    return inert_line(said[-1], 200) or f"it ended with exit code {tried.returncode}"

@@ -1,0 +1,50 @@
+"""Dialogs by `dialog`, in the terminal that we run in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humangate.channels.dialogs import replies, texts
+from humangate.channels.dialogs.running import Ended, Tool, ended_oddly
+
+if TYPE_CHECKING:
+    from humangate.doors.dialog import Reply, Showing
+
+_OK, _CANCEL, _EXTRA = 0, 1, 3
+_NOT_YET = "-"
+
+
+def _command(showing: Showing, nonce: str) -> list[str]:
+    words = [
+        *("dialog", "--no-collapse", "--no-nl-expand", "--no-mouse", "--title"),
+        *(texts.title(showing), "--ok-label", texts.ANSWER, "--cancel-label", texts.LATER_LABEL),
+        *("--extra-button", "--extra-label", texts.TERMINAL_LABEL),
+    ]
+    text = texts.body(showing).text
+    if showing.kind != "choice":
+        # What begins with - would be an option.
+        typed = f" {showing.typed}" if showing.typed.startswith("-") else showing.typed
+        begin = typed if showing.kind == "text" else ""
+        return [*words, "--inputbox", f"{text}\n\n{texts.hint(showing)}", "0", "0", begin]
+    # The first row is chosen from the start, and is no answer.
+    rows = [_NOT_YET, "not answered yet"]
+    for number, row in enumerate(texts.rows(showing), 1):
+        rows += [str(number), row]
+    return [*words, "--menu", text, "0", "0", "0", *rows]
+
+
+def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
+    out = ended.out.strip()
+    is_text = showing.kind == "text"
+    if ended.code == _CANCEL:
+        return replies.later()
+    if ended.code == _EXTRA:
+        return replies.in_terminal(out if is_text else "")
+    if ended.code != _OK:
+        return ended_oddly(ended)
+    if showing.kind == "choice":
+        return replies.chosen(showing, out)
+    return replies.typed(showing, out)
+
+
+DIALOG = Tool("dialog", "dialog", _command, _read, at_terminal=True)

@@ -1,0 +1,178 @@
+"""A screen of its own (Xvfb), with hands (xdotool), for tests of dialogs."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import shutil
+import subprocess
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from humangate.channels.dialogs import finding
+
+_DEADLINE_SECONDS = 15.0
+_STILL_SECONDS = 0.65
+
+
+def eventually(found, what):
+    """What `found` gives as soon as it gives something."""
+    until = time.monotonic() + _DEADLINE_SECONDS
+    while time.monotonic() < until:
+        if given := found():
+            return given
+        threading.Event().wait(0.02)
+    raise AssertionError(f"{what}: not within {_DEADLINE_SECONDS:g} seconds")
+
+
+class Desk:
+    """Shows dialogs on its screen, and does to them what a person does."""
+
+    def __init__(self, home, display):
+        keep = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "PYTHONPATH")}
+        self.environ = keep | {"HOME": str(home), "DISPLAY": display, "LC_ALL": "C.UTF-8"}
+        self.environ["NO_AT_BRIDGE"] = "1"
+        self.window = ""
+
+    def ask(self, showing, tool="tkinter", **environ):
+        return Asked(self, finding.dialog(tool, self.environ | environ), showing)
+
+    def hands(self, *words):
+        return subprocess.run(
+            ["xdotool", *words], env=self.environ, capture_output=True, text=True, check=False
+        )  # fmt: skip
+
+    def windows(self):
+        return self.hands("search", "--onlyvisible", "--name", "^gate: ").stdout.split()
+
+    def size(self):
+        shell = self.hands("getwindowgeometry", "--shell", self.window).stdout
+        found = dict(line.split("=") for line in shell.split())
+        return tuple(int(found[key]) for key in ("X", "Y", "WIDTH", "HEIGHT"))
+
+    def appear(self):
+        """Wait for the window, and turn the keyboard to it."""
+        self.window = eventually(self.windows, "a window")[-1]
+        self.hands("windowfocus", "--sync", self.window)
+        return self
+
+    def be_still(self):
+        # There is nothing to see of it: the window waits for hands to be still.
+        threading.Event().wait(_STILL_SECONDS)
+        return self
+
+    def keys(self, *names):
+        self.hands("key", "--delay", "30", *names)
+
+    def type(self, text):
+        self.hands("type", "--delay", "15", text)
+
+    @contextmanager
+    def busy(self, *words):
+        """Hands that have begun before, and go on for a while."""
+        process = subprocess.Popen(["xdotool", *words], env=self.environ)
+        yield
+        process.wait(_DEADLINE_SECONDS)
+
+    def click(self, x, y):
+        self.point(x, y)
+        self.hands("click", "1")
+
+    def point(self, x, y):
+        """At a place in the window; what is below zero counts from the right or from below."""
+        left, top, width, height = self.size()
+        x, y = left + x + (width if x < 0 else 0), top + y + (height if y < 0 else 0)
+        self.hands("mousemove", str(x), str(y))
+
+    def close_window(self):
+        """As a window manager does."""
+        _send_delete(self.environ["DISPLAY"].encode(), int(self.window))
+
+
+class Asked:
+    """A dialog that is being shown."""
+
+    def __init__(self, desk, dialog, showing):
+        self.desk, self.dialog = desk, dialog
+        self._replies = []
+        self._thread = threading.Thread(target=self._ask, args=(showing,), daemon=True)
+        self._thread.start()
+
+    def _ask(self, showing):
+        self._replies.append(self.dialog.ask(showing))
+
+    @property
+    def is_open(self):
+        return not self._replies
+
+    @property
+    def pid(self):
+        return self.dialog._process.pid
+
+    def reply(self):
+        self._thread.join(_DEADLINE_SECONDS)
+        assert self._replies, "the dialog is still open"
+        return self._replies[0]
+
+
+class _ClientMessage(ctypes.Structure):
+    _fields_ = (
+        ("type", ctypes.c_int),
+        ("serial", ctypes.c_ulong),
+        ("sent", ctypes.c_int),
+        ("display", ctypes.c_void_p),
+        ("window", ctypes.c_ulong),
+        ("message", ctypes.c_ulong),
+        ("format", ctypes.c_int),
+        ("data", ctypes.c_long * 5),
+        ("rest", ctypes.c_long * 24),
+    )
+
+
+def _send_delete(display, window):
+    # No window manager is needed for it, and this xdotool has no word for it.
+    x11 = ctypes.CDLL("libX11.so.6")
+    pointer, number, text = ctypes.c_void_p, ctypes.c_long, ctypes.c_char_p
+    x11.XOpenDisplay.restype, x11.XInternAtom.restype = pointer, ctypes.c_ulong
+    x11.XInternAtom.argtypes = [pointer, text, ctypes.c_int]
+    x11.XSendEvent.argtypes = [pointer, ctypes.c_ulong, ctypes.c_int, number, pointer]
+    x11.XCloseDisplay.argtypes = [pointer]
+    connection = x11.XOpenDisplay(display)
+    message = _ClientMessage(type=33, window=window, format=32)
+    message.message = x11.XInternAtom(connection, b"WM_PROTOCOLS", 0)
+    message.data[0] = x11.XInternAtom(connection, b"WM_DELETE_WINDOW", 0)
+    x11.XSendEvent(connection, window, 0, 0, ctypes.byref(message))
+    x11.XCloseDisplay(connection)
+
+
+@pytest.fixture(scope="module")
+def display():
+    """The name of a screen that belongs to this test alone."""
+    for program in ("Xvfb", "xdotool"):
+        if not shutil.which(program):
+            pytest.skip(f"{program} is not installed, so no window was tried: make system")
+    if importlib.util.find_spec("_tkinter") is None:
+        pytest.skip("this Python has no tkinter, so no window was tried: make system")
+    reading, writing = os.pipe()
+    server = subprocess.Popen(
+        ["Xvfb", "-displayfd", str(writing), "-noreset", "-screen", "0", "1280x800x24",
+         "-nolisten", "tcp"],
+        pass_fds=[writing], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    os.close(writing)
+    with os.fdopen(reading) as told:
+        number = told.readline().strip()
+    yield f":{number}"
+    server.terminate()
+    server.wait()
+
+
+@pytest.fixture
+def desk(display, tmp_path):
+    made = Desk(tmp_path, display)
+    yield made
+    assert made.windows() == [], "a window was left on the screen"
