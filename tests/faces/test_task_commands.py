@@ -340,6 +340,27 @@ def test_show_tells_everything_with_the_history_of_questions_and_answers(tasks):
     assert "Not counted, from person:ada" in tasks("show", task_id)
 
 
+@pytest.mark.proves("TASK-283", "LAW-8")
+def test_show_and_list_tell_options_limits_what_was_going_on_and_which_agent_made_it(tasks):
+    made = tasks.world.claude.gate("task", "create", "Deploy", "-p", "0", "--answer-within", "2h")
+    task = made.out.split()[2].rstrip(":")
+    tasks("update", task, "--on-timeout", "defer", *ADA)
+    before = tasks("show", task)
+    assert "Answer within: 2h\nOn timeout: defer\n" in before
+    assert ", by agent:claude/s1" in before and "UTC by person:" in before
+    assert "by agent" not in tasks("show", tasks.create("Mine"))
+    options = {"kind": "choice", "options": ("eu-1", "us-1\x1b")}
+    tasks.let_ask("Where?", going_on="I looked at\x1b[2J both", **options)
+    shown = tasks("show", task)
+    assert "Choose one of:\n  │ 1. eu-1\n  │ 2. us-1␛\n" in shown
+    assert "What was going on\n│ I looked at␛[2J both\n" in shown
+    assert "           Options: eu-1 | us-1␛\n" in tasks("list", "--awaiting")
+    tasks.world.ada.gate("respond", task, "eu-1", *ADA)
+    assert "What was going on" not in tasks("show", task)
+    tasks("edit", task, *ADA, EDITOR="sed -i s/2h/3h/")
+    assert tasks.get(task).answer_within_seconds == 10800
+
+
 @pytest.mark.proves("TASK-87", "LAW-6")
 def test_a_task_is_edited_in_the_editor_and_what_does_not_fit_is_kept(tasks):
     task = tasks.create("Add login", "-d", "With\x1b[2J JWT")

@@ -12,11 +12,11 @@ from humangate.cli.screen import print_json
 from humangate.cli.tasks_screen import project_of
 from humangate.domain import backlog_lines
 from humangate.domain.asks import iso
+from humangate.domain.contexts import context_text
 from humangate.domain.display import inert_line
 from humangate.errors import UsageError
 from humangate.integrations import files
 from humangate.service import backlog, importing
-from humangate.terminal.tasks import context_text
 
 if TYPE_CHECKING:
     import argparse
