@@ -10,6 +10,7 @@ from humangate.domain.deadlines import (
     NO_DEADLINES,
     Deadlines,
     Escalation,
+    duration_text,
     hold,
     parse_duration,
     parse_escalation,
@@ -87,6 +88,8 @@ def test_durations_as_people_write_them():
     for wrong in ("", "s", "5x", "-3", "0", "nan", "inf", "1e9", "five"):
         with pytest.raises(UsageError, match="300, 90s, 5m, 2h or 1d"):
             parse_duration(wrong)
+    texts = ["90s", "5m", "90m", "2h", "1d", "36h", "0.5s"]
+    assert [duration_text(parse_duration(text)) for text in texts] == texts
     assert parse_escalation("30m:alice") == Escalation(1800, "alice")
     for wrong in ("30m", "30m:", "alice"):
         with pytest.raises(UsageError):

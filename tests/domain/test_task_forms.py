@@ -29,6 +29,19 @@ def test_only_what_was_changed_in_the_form_is_changed():
     assert changes(TASK, renamed) == {"title": "Add: the login"}
 
 
+@pytest.mark.proves("TASK-74", "TASK-283")
+def test_the_form_has_how_long_questions_wait_and_what_happens_then():
+    assert "\nanswer-within:\non-timeout:\n" in form(TASK)
+    limited = TASK._replace(answer_within_seconds=7200.0, on_timeout="fail")
+    shown = form(limited)
+    assert "answer-within: 2h\non-timeout: fail\n" in shown and changes(limited, shown) == {}
+    later = shown.replace("2h", "90m").replace("fail", "defer")
+    assert changes(limited, later) == {"answer_within_seconds": 5400.0, "on_timeout": "defer"}
+    assert changes(limited, shown.replace("2h", "")) == {"answer_within_seconds": None}
+    with pytest.raises(UsageError, match="not a time limit"):
+        changes(limited, shown.replace("2h", "soon"))
+
+
 @pytest.mark.proves("TASK-74", "LAW-8")
 def test_hostile_text_is_inert_in_the_form_and_stays_as_it_is_when_left_alone():
     hostile = TASK._replace(

@@ -27,7 +27,7 @@ def a_run(state="ready", **more):
     return Run(4, "work_task", "b", "d", "p", "/p", "person:ada", NOW, state=state, **more)
 
 
-@pytest.mark.proves("TASK-167", "S3-9", "S3-11", "S3-B16")
+@pytest.mark.proves("TASK-167", "TASK-286", "S3-9", "S3-11", "S3-B16", "LAW-10")
 @pytest.mark.parametrize(("before", "after"), list(product(STATES, STATES)))
 def test_every_legal_move_works_and_no_other(before, after):
     task = a_task(state=before)
@@ -36,8 +36,13 @@ def test_every_legal_move_works_and_no_other(before, after):
         assert (moved.state, moved.status, moved.version) == (after, "why", 2)
         assert (moved.closed_at is not None) == (after == "closed")
     else:
-        with pytest.raises(RefusedError, match=f"is {before}, and cannot become {after}"):
+        told = f"is {before}, and cannot become {after}"
+        told = f"is {after} already" if before == after else told
+        with pytest.raises(RefusedError, match=told) as refused:
             tasks.move(task, after, ADA, LATER)
+        is_over = before in ("blocked", "deferred", "failed", "closed")
+        way = "reopen" if is_over and before != after else "show"
+        assert str(refused.value).endswith(f": gate task {way} {task.id}")
 
 
 @pytest.mark.proves("TASK-167")

@@ -257,3 +257,47 @@ def test_of_a_task_that_somebody_claimed_nothing_is_said_of_workers(desk):
     ran = desk.respond(desk.id, "left")
     assert ran.code == 0 and "Whoever has claimed the task goes on with it" in ran.out
     assert desk.store.asks.get(ask_id).value == "left"
+
+
+@pytest.mark.proves("TASK-281")
+def test_a_note_goes_with_the_answer(desk):
+    other = desk.create("Other")
+    first, second = desk.let_ask("Ship?", kind="approval"), desk.let_ask()
+    alone = desk.respond(other, "--note", "why")
+    assert alone.code == 2 and "TEXT" in alone.err
+    assert desk.respond("--all", "--note", "why").code == 2
+    assert desk.respond(desk.id, "no", "--note", "the tests are missing").code == 0
+    ask = desk.store.asks.get(first)
+    assert (ask.decision, ask.note) == ("rejected", "the tests are missing")
+    assert desk.respond(other, "--note", "ask again", "Use", "JWT").code == 0
+    ask = desk.store.asks.get(second)
+    assert (ask.value, ask.note) == ("Use JWT", "ask again")
+
+
+@pytest.mark.proves("TASK-281", "TASK-282", "LAW-4", "LAW-8")
+def test_whoever_approves_sees_what_was_going_on_and_the_context_as_lines(desk):
+    said = {"summary": "Added login", "details": "- one\n- two\x1b[2J"}
+    diff = "Changes:\n" + "+ a new line of the work\n" * 1000
+    ask_id = desk.let_ask("Is it right?", kind="approval", context=said, going_on=diff)
+    listed = desk.world.plain.gate("list", "--awaiting").out
+    assert "Context: summary: Added login details: - one - two" in listed and "⏎" not in listed
+    ran = desk.respond(desk.id, "yes")
+    lines = ran.out.splitlines()
+    at = lines.index("Context:")
+    assert lines[at + 1 : at + 5] == [
+        "│ summary: Added login",
+        "│ details:",
+        "│ - one",
+        "│ - two␛[2J",
+    ]
+    assert "What was going on" in lines and "│ + a new line of the work" in lines
+    assert f"All of it: gate show {ask_id} --all   What has changed: gate diff 1" in lines
+    assert ran.code == 0 and len(ran.out) < 12_000 and "\x1b" not in ran.out
+
+
+@pytest.mark.proves("TASK-282")
+def test_the_context_stands_in_the_editor_as_lines(desk):
+    desk.let_ask(context={"summary": "Added login", "details": ""})
+    seen = desk.world.folder / "seen"
+    desk.respond(desk.id, "-e", EDITOR=f"sh -c 'cp $0 {seen}'")
+    assert "\n## Context\nsummary: Added login\n" in seen.read_text()

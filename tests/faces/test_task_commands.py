@@ -17,7 +17,7 @@ from tests.conftest import a_person
 from tests.run_records import add_run
 
 from humangate.domain.tasks import STATES
-from humangate.service import backlog
+from humangate.service import asking, backlog
 from humangate.terminal import task_tree
 from humangate.terminal.tasks import COLOURS, ICONS, list_lines
 from humangate.testing import FakeClock
@@ -179,7 +179,7 @@ def test_a_line_fits_the_screen_and_leaves_out_what_does_not(tasks):
         assert len(line) <= width and told in line and "\x1b" not in line, line
 
 
-@pytest.mark.proves("TASK-83", "S3-5", "S3-B21", "S3-B15")
+@pytest.mark.proves("TASK-83", "TASK-285", "S3-5", "S3-B21", "S3-B15")
 def test_the_list_is_in_the_order_of_work_and_says_what_holds_a_task_up(tasks):
     low = tasks.create("Low", "-p", "low")
     held = tasks.create("Held", "--dep", low)
@@ -197,12 +197,13 @@ def test_the_list_is_in_the_order_of_work_and_says_what_holds_a_task_up(tasks):
     assert f"waits for {low}" in tasks("show", held)
     assert tasks("list", "--limit", "1", "--ids").split() == [high]
     assert "… and more: --limit 4" in tasks("list", "--limit", "1")
-    assert "no task" in tasks("next", code=5)
+    assert tasks("next").split()[1] == high
 
 
 @pytest.mark.proves("TASK-83", "LAW-10")
 def test_an_empty_list_says_what_to_do_next_and_other_projects_stay_apart(tasks):
     assert f"No task is open in {tasks.folder}.\nOne is made" in tasks("list")
+    assert "gate task create TITLE makes one" in tasks("next", code=5)
     assert tasks() == tasks("list") and "No task is open" in tasks("tree")
     assert "gate task list" in tasks("list", "--ready")
     assert "No task waits for an answer" in tasks.world.ada.gate("list", "--awaiting").out
@@ -340,6 +341,27 @@ def test_show_tells_everything_with_the_history_of_questions_and_answers(tasks):
     assert "Not counted, from person:ada" in tasks("show", task_id)
 
 
+@pytest.mark.proves("TASK-283", "LAW-8")
+def test_show_and_list_tell_options_limits_what_was_going_on_and_which_agent_made_it(tasks):
+    made = tasks.world.claude.gate("task", "create", "Deploy", "-p", "0", "--answer-within", "2h")
+    task = made.out.split()[2].rstrip(":")
+    tasks("update", task, "--on-timeout", "defer", *ADA)
+    before = tasks("show", task)
+    assert "Answer within: 2h\nOn timeout: defer\n" in before
+    assert ", by agent:claude/s1" in before and "UTC by person:" in before
+    assert "by agent" not in tasks("show", tasks.create("Mine"))
+    options = {"kind": "choice", "options": ("eu-1", "us-1\x1b")}
+    tasks.let_ask("Where?", going_on="I looked at\x1b[2J both", **options)
+    shown = tasks("show", task)
+    assert "Choose one of:\n  │ 1. eu-1\n  │ 2. us-1␛\n" in shown
+    assert "What was going on\n│ I looked at␛[2J both\n" in shown
+    assert "           Options: eu-1 | us-1␛\n" in tasks("list", "--awaiting")
+    tasks.world.ada.gate("respond", task, "eu-1", *ADA)
+    assert "What was going on" not in tasks("show", task)
+    tasks("edit", task, *ADA, EDITOR="sed -i s/2h/3h/")
+    assert tasks.get(task).answer_within_seconds == 10800
+
+
 @pytest.mark.proves("TASK-87", "LAW-6")
 def test_a_task_is_edited_in_the_editor_and_what_does_not_fit_is_kept(tasks):
     task = tasks.create("Add login", "-d", "With\x1b[2J JWT")
@@ -348,7 +370,7 @@ def test_a_task_is_edited_in_the_editor_and_what_does_not_fit_is_kept(tasks):
     tasks("edit", task, *ADA, EDITOR="sed -i s/login/logout/")
     assert (tasks.get(task).title, tasks.get(task).description) == ("Add logout", "With\x1b[2J JWT")
     for editor, code, told in (
-        ("sed -i s/P2/P9/", 2, "'9' is no priority"),
+        ("sed -i s/P2/P9/", 2, "'p9' is no priority: write critical"),
         ("sed -i s/needs:/needs:nonsense/", 5, "no task nonsense"),
         ("sed -i s/Description/Nothing/", 2, "is gone"),
         ("sh -c 'echo more >> $0; exit 3'", 2, "exit code 3"),
@@ -388,7 +410,7 @@ def test_tail_tells_what_happened_to_tasks_and_goes_on_until_it_is_stopped(tasks
     assert process.returncode == 0
 
 
-@pytest.mark.proves("TASK-89", "S3-P2", "TASK-73", "TASK-77", "TASK-78")
+@pytest.mark.proves("TASK-89", "S3-P2", "TASK-73", "TASK-77", "TASK-78", "TASK-287")
 def test_a_backlog_goes_out_to_a_file_and_comes_in_again(tasks):
     first = tasks.create("Add login — ❓", "--test", "make")
     second = tasks.create("Later", "--dep", first)
@@ -407,7 +429,12 @@ def test_a_backlog_goes_out_to_a_file_and_comes_in_again(tasks):
     other = tasks.world.folder / "other"
     (other / ".gate").mkdir(parents=True)
     where = ("--project", str(other), *ADA)
-    assert tasks("import", str(path), "--dry-run", *where) == "Would import 2 tasks\n"
+    dry = tasks.world.ada.gate("task", "import", str(path), "--dry-run", *where)
+    assert dry.out == "Would import 2 tasks\n"
+    taken = "is taken by another task: it gets a new id here"
+    assert dry.err == f"Remark: {first} {taken}\nRemark: {second} {taken}\n"
+    planned = json.loads(tasks("import", str(path), "--dry-run", "--json", *where))
+    assert planned["imported"] == [None, None]
     assert tasks("list", "--ids", "--project", str(other)) == ""
     done = json.loads(tasks("import", "-", "--json", *where, text=path.read_text(encoding="utf-8")))
     assert len(done["imported"]) == 2 and len(done["remarks"]) == 2
@@ -419,6 +446,53 @@ def test_a_backlog_goes_out_to_a_file_and_comes_in_again(tasks):
     path.write_text('{"title": "Good"}\n')
     assert tasks.world.claude.gate("task", "import", str(path)).code == 7
     assert len(tasks("list", "--ids").split()) == 2
+
+
+@pytest.mark.proves("TASK-289", "TASK-290", "TASK-288", "TASK-286", "LAW-8", "LAW-10")
+def test_what_does_not_fit_is_told_at_once_with_the_way_on(tasks):
+    folder = tasks.folder / ".gate" / "agents"
+    folder.mkdir()
+    (folder / "mine.md").write_text('---\ncommand: ["true"]\n---\nYou are mine.\n')
+    made = tasks.world.ada.gate("task", "create", "One", "--role", "nobody\x1b", *ADA)
+    assert made.code == 0 and "✓ Created" in made.out and "\x1b" not in made.err
+    assert f"there is no role nobody␛ in {tasks.folder}; there are " in made.err
+    assert "mine" in made.err and "gate agents" in made.err
+    assert tasks.world.ada.gate("task", "create", "Two", "--role", "mine", *ADA).err == ""
+    task = tasks.create("Three")
+    words = ("task", "update", task, "--role", "no-one", *ADA)
+    assert "there is no role no-one" in tasks.world.ada.gate(*words).err
+    assert tasks.world.ada.gate("task", "update", task, "--size", "small", *ADA).err == ""
+    assert f"gate task update {task}" in tasks("edit", task, *ADA, code=2)
+    wrong = tasks("create", "T", "-p", "soon", *ADA, code=2)
+    assert "critical, high, normal, low or backlog, or P0 to P4" in wrong
+    tasks("close", task, *ADA)
+    assert f"{task} is closed already" in tasks("close", task, *ADA, code=7)
+    for verb in ("claim", "defer"):
+        assert f"gate task reopen {task}" in tasks(verb, task, *ADA, code=7)
+
+
+@pytest.mark.proves("TASK-284")
+def test_a_task_is_also_meant_without_tm_where_an_ask_is_expected(tasks):
+    world = tasks.world
+    line = '{"id": "tm-7777", "title": "One"}\n{"id": "tm-zzz", "title": "Two"}\n'
+    tasks("import", "-", *ADA, text=line)
+    tasks.let_ask("First?")
+    _, second = tasks.let_ask("Second?")
+    assert "First?" in world.plain.gate("show", "7777").out
+    assert "Second?" in world.plain.gate("show", "ZZ").out
+    assert world.ada.gate("ask-back", "zzz", "For whom?").code == 0
+    assert world.plain.gate("wait", "zzz", "--timeout", "0.1s").code == 11
+    assert world.ada.gate("answer", "zz", "x").code == 5
+    assert world.ada.gate("answer", "zzz", "left").code == 0
+    assert world.get(second).value == "left"
+    assert "there is no run 99" in world.ada.gate("answer", "99", "x").err
+    # What an ask or a run is called comes first.
+    store = world.store
+    ask_id = world.ask("Mine?")
+    tasks("import", "-", *ADA, text=f'{{"id": "tm-{ask_id[2:]}", "title": "Same"}}\n')
+    assert asking.look_up(store, ask_id[2:]).id == ask_id
+    tasks("import", "-", *ADA, text='{"id": "tm-111", "title": "Number"}\n')
+    assert "waits for nobody" in world.plain.gate("show", "111").err
 
 
 @pytest.mark.proves("TASK-90", "LAW-3", "S3-P9")

@@ -35,3 +35,13 @@ def test_a_context_that_fits_is_shown_whole(inbox):
     asked = inbox.ask("Read this", context={"numbers": list(range(9_000)), "last": "words"})
     shown = text_of(inbox.client("read").get(f"/asks/{asked.id}").text)
     assert '"last": "words"' in shown and "not shown" not in shown
+
+
+@pytest.mark.proves("TASK-282", "LAW-8")
+def test_a_context_of_names_with_texts_is_shown_as_lines(inbox):
+    asked = inbox.ask("Right?", context={"summary": "Did <b>it</b>", "details": "one\ntwo\x1b[2J"})
+    page = inbox.client("read").get(f"/asks/{asked.id}").text
+    shown = "summary: Did &lt;b&gt;it&lt;/b&gt;\ndetails:\none\ntwo␛[2J"
+    assert f'<pre class="plain">{shown}</pre>' in page
+    empty = inbox.ask("Empty?", context={"summary": ""})
+    assert 'aria-label="Context"' not in inbox.client("read").get(f"/asks/{empty.id}").text

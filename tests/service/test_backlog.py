@@ -119,7 +119,7 @@ def test_what_is_claimed_by_hand_is_released_closed_and_reopened(store):
     with pytest.raises(RefusedError, match="nothing to reopen"):
         backlog.reopen(store, task.id, ADA)
     assert backlog.close(store, task.id, ADA).closed_at is not None
-    with pytest.raises(RefusedError, match="cannot become closed"):
+    with pytest.raises(RefusedError, match="is closed already"):
         backlog.close(store, task.id, ADA)
 
 

@@ -118,6 +118,21 @@ def test_a_missing_parent_that_is_imported_later_cannot_close_a_circle(store):
     assert len(done.tasks) == 3
 
 
+@pytest.mark.proves("TASK-287")
+def test_a_dry_run_names_no_id_that_would_be_drawn_anew(store):
+    bring_in(store, {"id": "tm-abc", "title": "Here"})
+    records = (
+        {"id": "tm-abc", "title": "Other", "state": "in_progress"},
+        {"title": "Nameless", "parent": "tm-gone"},
+        {"id": "tm-new", "title": "New", "dependencies": ["tm-abc"]},
+    )
+    done = bring_in(store, *records, dry=True)
+    assert [task.id for task in done.tasks] == ["", "", "tm-new"]
+    assert done.remarks[0] == "tm-abc is taken by another task: it gets a new id here"
+    assert done.remarks[1].startswith("tm-abc was in_progress")
+    assert done.remarks[2] == "line 2 is part of tm-gone, which is not there"
+
+
 @pytest.mark.proves("TASK-78")
 def test_a_dry_run_writes_nothing_and_agents_import_nothing(store):
     assert len(bring_in(store, {"title": "A"}, dry=True).tasks) == 1

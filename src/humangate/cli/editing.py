@@ -10,6 +10,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any
 
 from humangate.cli.values import meaning
+from humangate.domain.contexts import context_text
 from humangate.domain.display import inert
 from humangate.errors import InvalidAnswerError, UsageError
 from humangate.service import answering
@@ -66,9 +67,9 @@ def _template(ask: Ask) -> str:
 def _around(ask: Ask) -> list[str]:
     question = ask.question
     parts = [f"- {option}" for option in question.options]
-    for title, content in (("Context", question.context), ("Schema", question.schema)):
-        if content is not None:
-            text = content if isinstance(content, str) else json.dumps(content, indent=2)
+    schema = None if question.schema is None else json.dumps(question.schema, indent=2)
+    for title, text in (("Context", context_text(question.context)), ("Schema", schema)):
+        if text:
             parts += ["", f"## {title}", text, ""]
     return parts
 

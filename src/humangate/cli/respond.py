@@ -17,6 +17,7 @@ from humangate.cli.tasks_screen import PROJECT, project_of
 from humangate.cli.values import meaning
 from humangate.domain.answers import Given
 from humangate.domain.asks import settled_sentence
+from humangate.domain.contexts import context_text
 from humangate.domain.display import SHOWN_CHARACTERS, frame, inert_line
 from humangate.domain.documents import ask_document, task_document
 from humangate.domain.templates import filled, own_variables
@@ -24,9 +25,9 @@ from humangate.errors import AlreadySettledError, InvalidAnswerError, RefusedErr
 from humangate.service import asking, backlog
 from humangate.service.answering import answer, draft, save_draft
 from humangate.service.sweeping import fall_due, sweep
-from humangate.terminal.asks import answer_lines
+from humangate.terminal.asks import answer_lines, going_on_lines
 from humangate.terminal.runs import named
-from humangate.terminal.tasks import context_text, pending_asks
+from humangate.terminal.tasks import pending_asks
 
 if TYPE_CHECKING:
     import argparse
@@ -59,6 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("text", nargs="*", help="the answer: words, yes or no, an option, or JSON")
     add("-e", "--edit", action="store_true", help="write the answer in $VISUAL or $EDITOR")
     add("--file", metavar="F", help="read the answer from a file, or - for standard input")
+    add("--note", default="", metavar="TEXT", help="said with the answer, for example a reason")
     add("--all", action="store_true", help="go through all that waits; Enter skips, q stops")
     add("--template", metavar="NAME", help="an answer written beforehand: gate template")
     add(
@@ -80,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     if args.set and not args.template:
         raise UsageError("--set fills the variables of a template: add --template NAME")
     if args.all:
-        if args.id or any(given) or args.json:
+        if args.id or any(given) or args.json or args.note:
             raise UsageError("--all asks you for each answer: leave out ids and answers")
         return _respond_to_all(args)
     if not args.id:
@@ -94,12 +96,14 @@ def run(args: argparse.Namespace) -> int:
     if not any(given) and not args.edit and not _can_prompt():
         raise UsageError(f"say the answer: gate respond {args.id} TEXT (there is no terminal here)")
     if not any(given) and not args.edit and not _is_plain_text(ask):
+        if args.note:
+            raise UsageError(f"--note goes with an answer: gate respond {args.id} yes --note TEXT")
         return _prompt(store, who, waiting)
     if ask.pending and not args.json:
         print("\n".join(_question_lines(ask)))
         sys.stdout.flush()
     value = _value(store, who, waiting, args)
-    return _record(store, who, waiting, value, as_json=args.json)
+    return _record(store, who, waiting, Given(value, args.note), as_json=args.json)
 
 
 def _find(store: Store, named_: str) -> Waiting:
@@ -138,6 +142,9 @@ def _question_lines(ask: Ask) -> list[str]:
     lines = ["", *named("Question", ask.question.prompt, columns())]
     if context := context_text(ask.question.context):
         lines += ["", "Context:", *frame(context, columns(), most=SHOWN_CHARACTERS)]
+    if ask.question.answered_as == "approval":
+        # Whoever says yes says it to this, not to what the agent says of it.
+        lines += going_on_lines(ask, columns(), coloured)
     return [*lines, *answer_lines(ask, columns()), ""]
 
 
@@ -190,8 +197,8 @@ def _edited(store: Store, who: Caller, waiting: Waiting, start: str) -> Any:
     return value
 
 
-def _record(store: Store, who: Caller, waiting: Waiting, value: Any, *, as_json: bool) -> int:
-    shown = Given(value, digest=waiting.ask.digest)
+def _record(store: Store, who: Caller, waiting: Waiting, given: Given, *, as_json: bool) -> int:
+    shown = given._replace(digest=waiting.ask.digest)
     try:
         _, after = answer(store, waiting.ask.id, who, shown)
     except AlreadySettledError as error:
@@ -282,5 +289,5 @@ def _answer_one(store: Store, who: Caller, waiting: Waiting, *, edit: bool) -> b
     if value is None:
         print(f"Not answered; {waiting.ask.id} is still waiting.")
         return False
-    _record(store, who, waiting, value, as_json=False)
+    _record(store, who, waiting, Given(value), as_json=False)
     return True

@@ -12,11 +12,11 @@ from humangate.cli.screen import print_json
 from humangate.cli.tasks_screen import project_of
 from humangate.domain import backlog_lines
 from humangate.domain.asks import iso
+from humangate.domain.contexts import context_text
 from humangate.domain.display import inert_line
 from humangate.errors import UsageError
 from humangate.integrations import files
 from humangate.service import backlog, importing
-from humangate.terminal.tasks import context_text
 
 if TYPE_CHECKING:
     import argparse
@@ -37,11 +37,11 @@ def import_(args: argparse.Namespace) -> int:
     except UsageError as error:
         raise UsageError(f"{args.file}, {error}; nothing was imported") from None
     if args.json:
-        told = {"imported": [task.id for task in done.tasks], "skipped": done.skipped}
+        told = {"imported": [task.id or None for task in done.tasks], "skipped": done.skipped}
         print_json({**told, "remarks": done.remarks, "dry_run": args.dry_run})
         return 0
     for remark in done.remarks:
-        print(f"gate: {inert_line(remark)}", file=sys.stderr)
+        print(f"Remark: {inert_line(remark)}", file=sys.stderr)
     word = "Would import" if args.dry_run else "✓ Imported"
     skipped = f", {len(done.skipped)} were there already" if done.skipped else ""
     print(f"{word} {len(done.tasks)} task{'' if len(done.tasks) == 1 else 's'}{skipped}")

@@ -106,8 +106,12 @@ def tree_(args: argparse.Namespace) -> int:
 def next_(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     project = tasks_screen.project_of(store, args.project)
-    task = store.tasks.next(project)
+    sweep(store)
+    # As a worker goes about it: what has been answered goes on before anything new.
+    task = next(iter(store.tasks.page(project, "ready", 1)), None)
     if task is None:
+        if not store.tasks.page(project, "unfinished", 1):
+            raise NotFoundError(f"no task is open in {project}: gate task create TITLE makes one")
         raise NotFoundError(
             f"no task in {project} is ready to be taken up: gate task list says what they wait for"
         )

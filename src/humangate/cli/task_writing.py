@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from humangate import wiring
 from humangate.cli.identity import caller, read_text
 from humangate.cli.tasks_screen import project_of, tell
 from humangate.domain.deadlines import parse_duration
+from humangate.domain.display import inert_line
 from humangate.domain.documents import task_document
 from humangate.domain.task_forms import blank, changes, form, title_and_description
 from humangate.errors import GateError, RefusedError, UsageError
@@ -41,6 +43,7 @@ def create_(args: argparse.Namespace) -> int:
     else:
         task = backlog.create(store, project, who, fields)
     tell(task, "Created", as_json=args.json)
+    _warn_of_role(task)
     return 0
 
 
@@ -78,6 +81,20 @@ def _tell_updated(task: Task, fields: dict[str, Any], *, as_json: bool) -> None:
     tell(task, "Updated", as_json=as_json)
     if task.run and task.worked_on and not as_json and _READ_ONCE & fields.keys():
         print(f"  Run {task.run} has begun and goes on with what the task said then")
+    if "role" in fields:
+        _warn_of_role(task)
+
+
+def _warn_of_role(task: Task) -> None:
+    """A task of a role that is not there fails only once a worker takes it up: say it at once."""
+    if not task.role:
+        return
+    from humangate import shelves
+
+    known = [role.name for role in shelves.roles(task.project).roles]
+    if task.role not in known:
+        told = f"there is no role {task.role} in {task.project}; there are {', '.join(known)}"
+        print(f"gate: {inert_line(told)} (gate agents)", file=sys.stderr)
 
 
 def edit_(args: argparse.Namespace) -> int:
@@ -86,6 +103,11 @@ def edit_(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     who = caller(store, args)
     task = backlog.get(store, args.id)
+    if not _has_editor():
+        raise UsageError(
+            "gate task edit needs a terminal, or an editor named in $VISUAL or $EDITOR; without "
+            f"one: gate task update {task.id}"
+        )
     text, code = edited(form(task))
     if text.strip() == form(task).strip():
         return _nothing_changed(task, as_json=args.json)
@@ -100,6 +122,10 @@ def edit_(args: argparse.Namespace) -> int:
         raise _kept(store, task.id, text, error) from None
     _tell_updated(after, fields, as_json=args.json)
     return 0
+
+
+def _has_editor() -> bool:
+    return bool(os.environ.get("VISUAL") or os.environ.get("EDITOR")) or sys.stdin.isatty()
 
 
 def _nothing_changed(task: Task, *, as_json: bool) -> int:

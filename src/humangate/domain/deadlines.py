@@ -133,6 +133,14 @@ def parse_duration(text: str) -> float:
     return seconds
 
 
+def duration_text(seconds: float) -> str:
+    """As `parse_duration` reads it, in the largest unit that fits exactly."""
+    for unit, size in reversed(_UNITS.items()):
+        if seconds % size == 0:
+            return f"{seconds / size:.0f}{unit}"
+    return f"{seconds!r}s"
+
+
 def parse_escalation(text: str) -> Escalation:
     """`30m:alice`: after half an hour, alice is told."""
     after, _, who = text.partition(":")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from humangate.domain.deadlines import duration_text, parse_duration
 from humangate.domain.display import inert
 from humangate.errors import UsageError
 
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
 
 LINE = "## Description (below this line)"
 _HINT = "<!-- The title on the first line, the description below it; this line is left out. -->"
+
+
+def within_text(task: Task) -> str:
+    """How long its questions wait: `2h`; nothing where the project says it."""
+    within = task.answer_within_seconds
+    return "" if within is None else duration_text(within)
+
+
 _FIELDS: dict[str, Callable[[Task], str]] = {
     "title": lambda task: task.title,
     "role": lambda task: task.role,
@@ -24,8 +33,10 @@ _FIELDS: dict[str, Callable[[Task], str]] = {
     "parent": lambda task: task.parent,
     "needs": lambda task: " ".join(task.needs),
     "test": lambda task: task.test_command,
+    "answer-within": within_text,
+    "on-timeout": lambda task: task.on_timeout,
 }
-_NAMES = {"test": "test_command"}
+_NAMES = {"test": "test_command", "on-timeout": "on_timeout"}
 
 
 def form(task: Task) -> str:
@@ -39,7 +50,11 @@ def changes(task: Task, text: str) -> dict[str, Any]:
     before, after = _read(form(task)), _read(text)
     found: dict[str, Any] = {}
     for name, value in after.items():
-        if value != before[name]:
+        if value == before[name]:
+            continue
+        if name == "answer-within":
+            found["answer_within_seconds"] = parse_duration(value) if value else None
+        else:
             found[_NAMES.get(name, name)] = tuple(value.split()) if name == "needs" else value
     return found
 

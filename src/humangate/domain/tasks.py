@@ -125,7 +125,13 @@ def parse_task_priority(given: str | int) -> int:
     """`critical`, `high`, `medium`, `low`, `backlog`, P0 … P4, or 0 (most urgent) to 4."""
     text = str(given).strip().lower()
     number = text.removeprefix("p") if text[1:].isdecimal() else text
-    return parse_priority(_PRIORITIES.get(number, number))
+    try:
+        return parse_priority(_PRIORITIES.get(number, number))
+    except UsageError:
+        raise UsageError(
+            f"{inert_line(text, 40)!r} is no priority: write critical, high, normal, low or "
+            "backlog, or P0 to P4"
+        ) from None
 
 
 def checked(task: Task) -> Task:
@@ -268,9 +274,13 @@ def _next(task: Task, now: datetime) -> Task:
 
 
 def _must_be_a_move(task: Task, state: str) -> None:
+    if state == task.state:
+        raise RefusedError(f"{task.id} is {state} already: gate task show {task.id}")
     if state not in MOVES[task.state]:
-        ways = ", ".join(MOVES[task.state])
-        raise RefusedError(f"{task.id} is {task.state}, and cannot become {state}: only {ways}")
+        way = "reopen" if task.state in _RESULTS else "show"
+        raise RefusedError(
+            f"{task.id} is {task.state}, and cannot become {state}: gate task {way} {task.id}"
+        )
 
 
 def _must_be_left_to_people(task: Task, caller: Caller) -> None:

@@ -230,6 +230,8 @@ def find(store: Store, named: str) -> Ask:
     """The ask of exactly this id, or the only pending one of a task, or of the run of this number."""
     if named.lower().startswith(_TASK):
         return _ask_of_task(store, named.lower())
+    if store.tasks.get(bare := _TASK + named.lower()) and _is_neither(store, named):
+        return _ask_of_task(store, bare)
     run_id = _run_number(store, named)
     return get(store, named) if run_id is None else only_ask(store, run_id)
 
@@ -279,12 +281,21 @@ def look_up(store: Store, abbreviation: str) -> Ask:
         if name not in tasks and len(tasks) > 1:
             raise UsageError(f"{name!r} may be {', '.join(tasks[:5])} …: write one of them")
         return _ask_of_task(store, tasks[0] if len(tasks) == 1 else name)
+    if store.tasks.matching(_TASK + name, 1) and _is_neither(store, name):
+        return look_up(store, _TASK + name)
     if (run_id := _run_number(store, abbreviation)) is not None:
         return only_ask(store, run_id)
     ids = _beginning(store, abbreviation.lower())
     if abbreviation.lower() not in ids and len(ids) > 1:
         raise UsageError(f"{abbreviation!r} may be {', '.join(ids)} …: write one of them")
     return get(store, ids[0] if len(ids) == 1 else abbreviation)
+
+
+def _is_neither(store: Store, named: str) -> bool:
+    """Whether it is no run's number, and no ask's id begins so: then a task may be meant."""
+    is_number = named.isascii() and named.isdecimal() and len(named) <= MOST_DIGITS
+    is_run = is_number and store.runs.get(int(named)) is not None
+    return bool(named) and not is_run and not _beginning(store, named.lower())
 
 
 def _beginning(store: Store, wanted: str) -> list[str]:

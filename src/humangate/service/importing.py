@@ -26,6 +26,7 @@ class Imported(NamedTuple):
     """What an import did, or would do."""
 
     tasks: list[Task]
+    """Of a dry run, without an id where that would be a new one."""
     skipped: list[str]
     """Those that are there already."""
     remarks: list[str]
@@ -37,23 +38,31 @@ def bring_in(
     """Add the tasks of a file to a project's backlog; `dry`: only say what would be done."""
     must_be_a_person(caller, "imports tasks")
     while True:
-        plan = _plan(store, project, caller, lines)
+        plan = _plan(store, project, caller, lines, dry=dry)
         changes = [tasks.created(task, caller) for task in plan.tasks]
-        if dry or not changes or store.tasks.add(changes):
+        if dry:
+            kept = {line.id for line in lines}
+            named = [task if task.id in kept else task._replace(id="") for task in plan.tasks]
+            return plan._replace(tasks=named)
+        if not changes or store.tasks.add(changes):
             return plan
 
 
-def _plan(store: Store, project: str, caller: Caller, lines: Sequence[Line]) -> Imported:
+def _plan(
+    store: Store, project: str, caller: Caller, lines: Sequence[Line], *, dry: bool
+) -> Imported:
     here = _already_there(store, project)
     found = {line.where: _same(here, line) for line in lines}
-    names, remarks = _names(store, lines, found)
+    names, remarks = _names(store, lines, found, dry=dry)
     meant = {line.id: names[line.where] for line in lines if line.id}
     new, now = [], store.now()
     for line in lines:
         if found[line.where]:
             continue
         name = names[line.where]
-        remarks += [f"{name} {line.remark}"] if line.remark else []
+        # What a dry run draws as a new id is another one when it is imported.
+        called = (line.id or line.where) if dry else name
+        remarks += [f"{called} {line.remark}"] if line.remark else []
         for needed in line.needs:
             if needed not in meant and store.tasks.get(needed) is None:
                 raise UsageError(
@@ -61,7 +70,7 @@ def _plan(store: Store, project: str, caller: Caller, lines: Sequence[Line]) -> 
                     "in the backlog: add it, or take it out of dependencies"
                 )
         if line.parent and line.parent not in meant and store.tasks.get(line.parent) is None:
-            remarks.append(f"{name} is part of {line.parent}, which is not there")
+            remarks.append(f"{called} is part of {line.parent}, which is not there")
         made = Task(
             name, line.title, project, line.created_at or now, now, caller.principal,
             needs=tuple(meant.get(one, one) for one in line.needs),
@@ -105,7 +114,7 @@ def _same(here: Mapping[str, list[Task]], line: Line) -> str:
 
 
 def _names(
-    store: Store, lines: Sequence[Line], found: Mapping[str, str]
+    store: Store, lines: Sequence[Line], found: Mapping[str, str], *, dry: bool
 ) -> tuple[dict[str, str], list[str]]:
     """The id of each line: its own where that is free, else a new one."""
     names = {where: name for where, name in found.items() if name}
@@ -121,7 +130,8 @@ def _names(
         taken.add(name)
         names[line.where] = name
         if line.id and name != line.id:
-            remarks.append(f"{line.id} is taken by another task: it is {name} here")
+            new = "it gets a new id" if dry else f"it is {name}"
+            remarks.append(f"{line.id} is taken by another task: {new} here")
     return names, remarks
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from humangate.domain import sittings
 from humangate.domain.asks import settled_word
 from humangate.domain.calls import shown
+from humangate.domain.contexts import context_text
 from humangate.domain.display import SHOWN_CHARACTERS, age, frame, inert_line
 from humangate.domain.outcomes import answer_text
-from humangate.domain.owners import owner_in_words
+from humangate.domain.owners import owner_in_words, run_of
 from humangate.domain.principals import TRUST
 from humangate.domain.sittings import FAILED
 
@@ -42,21 +43,30 @@ def ask_lines(
     lines += answer_lines(ask, width) + _call(ask, width, paint)
     lines += _session(store, ask, width, paint, most)
     if question.context is not None:
-        context = question.context
-        text = (
-            context
-            if isinstance(context, str)
-            else json.dumps(context, indent=2, ensure_ascii=False)
-        )
+        text = context_text(question.context)
         lines += ["", paint("Context", "bold"), *frame(text, width, most=most)]
-    if ask.going_on:
-        going_on = frame(ask.going_on, width, most=most)
-        lines += ["", paint("What was going on", "bold"), *going_on]
+    lines += _going_on(ask, width, paint, most)
     lines += _talk(store, ask, width, paint)
     lines += _terms(store, ask, now, width, paint)
     if not whole and any("more characters on" in line for line in lines):
         lines.append(f"All of it: gate show {ask.id} --all")
     return lines
+
+
+def going_on_lines(ask: Ask, width: int, paint: Paint) -> list[str]:
+    """What an agent said and changed before it asked, and where all of it can be seen."""
+    lines = _going_on(ask, width, paint, SHOWN_CHARACTERS)
+    if len(ask.going_on) > SHOWN_CHARACTERS:
+        run = run_of(ask.origin.owner)
+        diff = f"   What has changed: gate diff {run}" if run else ""
+        lines.append(f"All of it: gate show {ask.id} --all{diff}")
+    return lines
+
+
+def _going_on(ask: Ask, width: int, paint: Paint, most: int | None) -> list[str]:
+    if not ask.going_on:
+        return []
+    return ["", paint("What was going on", "bold"), *frame(ask.going_on, width, most=most)]
 
 
 def _where(ask: Ask, width: int, paint: Paint) -> list[str]:

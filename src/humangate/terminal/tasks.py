@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from humangate.domain.contexts import context_text
 from humangate.domain.display import SHOWN_CHARACTERS, cell, frame, inert_line
 from humangate.domain.outcomes import answer_text
+from humangate.domain.task_forms import within_text
 from humangate.service import backlog
 from humangate.terminal import task_runs
+from humangate.terminal.asks import answer_lines, going_on_lines
 from humangate.terminal.runs import ago, named
 
 if TYPE_CHECKING:
@@ -33,13 +35,6 @@ _LEAST_TITLE = 16
 def pending_asks(store: Store, task: Task) -> list[Ask]:
     """What a task waits for; one that is worked on may, too, for a permission."""
     return backlog.pending(store, task) if task.worked_on else []
-
-
-def context_text(context: Any) -> str:
-    """What stands around a question, in words."""
-    if context is None or isinstance(context, str):
-        return context or ""
-    return json.dumps(context, indent=2, ensure_ascii=False)
 
 
 def list_lines(
@@ -80,8 +75,10 @@ def _below(store: Store, task: Task, now: datetime, indent: int, width: int) -> 
     lines = []
     for ask in pending_asks(store, task):
         lines.append(f"❓ {inert_line(ask.question.prompt, room - 3)}")
+        if options := " | ".join(ask.question.options):
+            lines.append(f"Options: {inert_line(options, room - 9)}")
         if context := context_text(ask.question.context):
-            lines.append(f"Context: {inert_line(context, room - 9)}")
+            lines.append(f"Context: {inert_line(' '.join(context.split()), room - 9)}")
         lines.append(f"Asked: {ago((now - ask.opened_at).total_seconds())}")
     if task.state == "open" and task.unmet:
         lines.append(inert_line(held_up(store, task), room))
@@ -113,7 +110,7 @@ def show_lines(store: Store, task: Task, now: datetime, width: int, paint: Paint
 
 
 def _facts(store: Store, task: Task, now: datetime, width: int) -> list[str]:
-    made = f"{task.created_at:%Y-%m-%d %H:%M} UTC by {task.created_by}"
+    made = f"{task.created_at:%Y-%m-%d %H:%M} UTC by {made_by(store, task)}"
     changed = ago((now - task.updated_at).total_seconds())
     lines = [*named("Made", made, width), f"Changed: {changed}"]
     for name, text in _places(store, task):
@@ -132,6 +129,14 @@ def _facts(store: Store, task: Task, now: datetime, width: int) -> list[str]:
     return lines
 
 
+def made_by(store: Store, task: Task) -> str:
+    """`person:ada, by agent:claude/s1` where an agent did it for her."""
+    trail = store.audit.of_subject(task.id)
+    actor = next((one.event.actor for one in trail if one.event.kind == "task.created"), "")
+    by_agent = actor.startswith("agent:")
+    return f"{task.created_by}, by {actor}" if by_agent else task.created_by
+
+
 def _places(store: Store, task: Task) -> list[tuple[str, str]]:
     runs = store.runs.of_task(task.id)
     last = runs[-1] if runs else None
@@ -142,6 +147,8 @@ def _places(store: Store, task: Task) -> list[tuple[str, str]]:
         ("Sure of it", sure),
         ("Claimed by", task.claimed_by),
         ("Test", f"{task.test_command} (from {task.test_from})" if task.test_command else ""),
+        ("Answer within", within_text(task)),
+        ("On timeout", task.on_timeout),
         ("Runs", ", ".join(_run_words(store, run) for run in runs)),
         ("Branch", task.branch or (last.branch if last else "")),
         ("Folder", last.folder if last else ""),
@@ -170,8 +177,15 @@ def history_lines(store: Store, task: Task, now: datetime, width: int, paint: Pa
         lines += ["", paint(head, "bold"), *frame(asked.question, width)]
         if context := context_text(asked.context):
             lines += ["Context:", *frame(context, width, most=SHOWN_CHARACTERS)]
+        lines += _pending_lines(store, asked, width, paint)
         lines += _answer(asked, width) + refused_lines(store, asked.ask_id, width)
     return lines
+
+
+def _pending_lines(store: Store, asked: Exchange, width: int, paint: Paint) -> list[str]:
+    """What whoever answers now goes by: the options, and what was going on."""
+    ask = store.asks.get(asked.ask_id) if asked.status == "pending" else None
+    return answer_lines(ask, width) + going_on_lines(ask, width, paint) if ask else []
 
 
 def _answer(asked: Exchange, width: int) -> list[str]:

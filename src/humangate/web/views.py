@@ -13,6 +13,7 @@ from markupsafe import Markup
 from humangate.domain import sittings
 from humangate.domain.asks import PRIORITIES, settled_word
 from humangate.domain.calls import shown
+from humangate.domain.contexts import context_text, is_plain
 from humangate.domain.display import SHOWN_CHARACTERS, inert
 from humangate.domain.grouping import alike, groups
 from humangate.domain.outcomes import answer_text
@@ -178,14 +179,15 @@ def _long(text: str) -> Long:
 
 
 def context(one: Ask) -> tuple[Markup, Markup] | None:
-    """The context and its rest: Markdown if it is a text, otherwise JSON."""
+    """The context and its rest: Markdown if it is a text, otherwise lines or JSON."""
     given, most = one.question.context, markdown.MOST_CHARACTERS
     how = f"gate show {one.id} --all, or GET /api/asks/{one.id}"
     if given is None:
         return None
     if isinstance(given, str):
         return marked(given, how)
-    text = _json(given, most + 1)
+    if not (text := _readable(given, most + 1)):
+        return None
     begin, rest = _long(text[:most])
     cut = Markup()
     if len(text) > most:
@@ -204,8 +206,10 @@ def marked(text: str, how: str) -> tuple[Markup, Markup]:
     return markdown.render(begin), (markdown.render(rest) if rest else Markup()) + cut
 
 
-def _json(context: Any, pieces: int) -> str:
-    """So much of it that it has as many characters: all of a long one takes seconds."""
+def _readable(context: Any, pieces: int) -> str:
+    """So much of it that it has as many characters: all of long JSON takes seconds."""
+    if is_plain(context):
+        return context_text(context)
     written = json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(context)
     return "".join(islice(written, pieces))
 
