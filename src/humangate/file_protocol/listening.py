@@ -135,8 +135,8 @@ class Listener:
                 bell.wait(_LOOK_EVERY_SECONDS)
         finally:
             bell.close()
-            for post in self._posts.values():
-                post.leave()
+            while self._posts:
+                self._posts.popitem()[1].leave()
 
     def stop(self) -> None:
         self._stopped.set()
