@@ -46,7 +46,5 @@ def test_what_is_not_closed_says_why():
 @pytest.mark.proves("TASK-166")
 def test_an_unknown_status_is_a_clear_failure_with_what_the_agent_said():
     found = read(status="purple", summary="odd", extra=[1, 2])
-    assert (
-        "reported PURPLE; a task knows completed, failed, blocked, needs_input" in found.status
-    )
+    assert "reported PURPLE; a task knows completed, failed, blocked, needs_input" in found.status
     assert "'extra': [1, 2]" in found.status
