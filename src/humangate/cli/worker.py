@@ -24,12 +24,15 @@ if TYPE_CHECKING:
     from humangate.doors.store import Store
 
 
+_LOOK_EVERY_SECONDS = 5.0
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("what", nargs="?", choices=("stale", "recover"), help="instead of working: see above")
     add("-j", "--slots", type=positive, default=4, metavar="N", help="how many at once (4)")
     add("--no-tasks", action="store_true", help="take up no tasks, only drive runs")
-    add("--everywhere", action="store_true", help="take up tasks of every project of the store")
+    add("--everywhere", action="store_true", help="take up tasks of every project with gate init")
     add(
         "--minutes",
         type=positive,
@@ -69,9 +72,27 @@ def _projects(args: argparse.Namespace) -> Callable[[Store], list[str]]:
     if args.no_tasks:
         return lambda _: []
     if args.everywhere:
-        return lambda store: store.tasks.projects()
+        return _everywhere()
     here = surroundings.project(os.getcwd())
     return lambda _: [here]
+
+
+def _everywhere() -> Callable[[Store], list[str]]:
+    """The projects in which a person ran gate init.
+
+    Not all that have tasks: an agent could make some in a folder of its own, with roles of its own.
+    """
+    # Imported here: most workers have one project.
+    from humangate.integrations.records import projects_of
+
+    looked_at, known = [-_LOOK_EVERY_SECONDS], [[""]]
+
+    def projects(store: Store) -> list[str]:
+        if store.monotonic() - looked_at[0] >= _LOOK_EVERY_SECONDS:
+            looked_at[0], known[0] = store.monotonic(), projects_of(os.environ, "init")
+        return known[0]
+
+    return projects
 
 
 def _tell(say: Callable[[str], None]) -> Callable[[Store, Run, bool], None]:
