@@ -8,6 +8,7 @@ import re
 import runpy
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import apsw
@@ -317,7 +318,7 @@ def test_a_help_text_is_laid_out_once(world, name):
     assert words == [" ".join(lines).split() for lines in wide]
     # No line but the last of its paragraph ends where the next word had room.
     for lines in narrow if name != "completion" else []:
-        for line, after in zip(lines, lines[1:], strict=False):
+        for line, after in pairwise(lines):
             assert len(line) + 1 + len(after.split()[0]) > 58, (line, after)
 
 
