@@ -128,3 +128,24 @@ def test_only_json_that_every_store_can_hold_is_taken():
 @given(st.text(), st.integers(2, 30))
 def test_a_cell_is_exactly_as_wide_as_it_should_be(text, columns):
     assert sum(map(_width, cell(text, columns))) == columns
+
+
+@pytest.mark.proves("TASK-293")
+def test_framed_text_breaks_between_words_where_it_can():
+    text = "The quick brown fox jumps over\n    indented-without-a-single-blank and 界界界 more"
+    assert frame(text, 18) == [
+        "│ The quick brown ",
+        "│ fox jumps over",
+        "│     indented-wit",
+        "│ hout-a-single-bl",
+        "│ ank and 界界界 ",
+        "│ more",
+    ]
+
+
+@pytest.mark.proves("TASK-293", "LAW-8")
+@given(st.text("ab  -界\u0301\n"), st.integers(10, 30))
+def test_folding_loses_nothing_and_fits(text, columns):
+    lines = [line.removeprefix("│ ") for line in frame(text, columns)]
+    assert "".join(lines) == inert(text).replace("\n", "")
+    assert all(sum(map(_width, line)) <= columns - 2 for line in lines)

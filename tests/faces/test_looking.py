@@ -8,6 +8,7 @@ import re
 import runpy
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import apsw
@@ -301,6 +302,24 @@ try gate ask --kind a; try gate ask --context ''; try gate answer a-222 ''
     assert (fifth, sixth) == ("approval", "") and "a-" not in seventh
     assert (first, third, fourth) == ("answer", "--multiple", "verify")
     assert ask_id in second and "--note" in second
+
+
+@pytest.mark.proves("TASK-294")
+@pytest.mark.parametrize("name", ["worker", "respond", "template", "completion"])
+def test_a_help_text_is_laid_out_once(world, name):
+    def paragraphs(columns):
+        out = world.plain.gate(name, "--help", COLUMNS=columns).out
+        told = out.partition("\n\n")[2].partition("\n\nPositional")[0]
+        return [one.splitlines() for one in told.split("\n\n")]
+
+    narrow, wide = paragraphs("60"), paragraphs("200")
+    assert max(len(line) for lines in narrow for line in lines) <= 60
+    words = [" ".join(lines).split() for lines in narrow]
+    assert words == [" ".join(lines).split() for lines in wide]
+    # No line but the last of its paragraph ends where the next word had room.
+    for lines in narrow if name != "completion" else []:
+        for line, after in pairwise(lines):
+            assert len(line) + 1 + len(after.split()[0]) > 58, (line, after)
 
 
 @pytest.mark.proves("CLI-13")

@@ -550,6 +550,47 @@ try gate respond ''; try gate task show {task} ''; try gate task list --aw
     )
 
 
+@pytest.mark.proves("TASK-291", "CLI-11")
+def test_completion_knows_roles_templates_priorities_files_and_closed_tasks(tasks):
+    world, done, todo = tasks.world, tasks.create("Done"), tasks.create("To do")
+    tasks("close", done, *ADA)
+    for folder, name, text in (
+        ("agents", "mine", '---\ncommand: ["true"]\n---\nYou are mine.\n'),
+        ("templates", "later", "Not now.\n"),
+    ):
+        (tasks.folder / ".gate" / folder).mkdir()
+        (tasks.folder / ".gate" / folder / f"{name}.md").write_text(text)
+    script = world.folder / "completion.bash"
+    script.write_text(
+        f'gate() {{ {sys.executable} -m humangate "$@"; }}\n'
+        + world.plain.gate("completion", "bash").out
+    )
+    tries = f"""source {script}
+try() {{ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gate; echo "${{COMPREPLY[*]}}"; }}
+try gate task create --role mi; try gate respond tm-x --template ''; try gate template show ''
+try gate task update {todo} -p ''; try gate task create --priority P0; try gate task import ''
+try gate task import --dr; try gate task show tm-; try gate task reopen tm-; try gate task close tm-
+try gate ask --priority ''; try gate template sh; try gate task create -d ''
+"""
+    out = subprocess.run(
+        ["bash", "-c", tries], env=world.plain.environ, cwd=tasks.folder,
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    lines = out.splitlines()
+    assert lines[:2] == ["mine", "later"] and lines[2].split()[0] == "later"
+    # An empty answer leaves it to the shell, which offers files.
+    assert lines[3:7] == ["P0 P1 P2 P3 P4", "P0", "", "--dry-run"]
+    assert {done, todo} == set(lines[7].split()) == set(lines[8].split())
+    assert lines[9].split() == [todo] and "P0" not in lines[10] and lines[11:] == ["show", ""]
+    fish = world.plain.gate("completion", "fish").out
+    for told in (
+        "-l role -x -a '(gate agents --names",
+        "-s p -l priority -x -a 'P0 P1",
+        "--all --ids",
+    ):
+        assert told in fish, told
+
+
 @pytest.mark.proves("TASK-93")
 def test_a_task_stands_for_the_ask_that_it_waits_for(tasks):
     world, task = tasks.world, tasks.create("One")

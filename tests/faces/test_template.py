@@ -54,6 +54,15 @@ def test_templates_are_set_listed_shown_and_deleted(world, project, users):
     assert "no template 'later'" in template(world, "show", "later", code=5).err
 
 
+@pytest.mark.proves("TASK-292")
+def test_the_text_may_stand_behind_an_option(world, project):
+    template(world, "set", "later", "--project", "Not now.")
+    assert (project / ".gate" / "templates" / "later.md").read_text() == "Not now.\n"
+    assert template(world, "--names").out == "later\n"
+    assert template(world, "delete", "--project", "later").code == 0
+    assert template(world).out.startswith("There are no templates")
+
+
 @pytest.mark.proves("TASK-46", "TASK-47")
 def test_the_projects_templates_come_first(world, project, users):
     own = project / ".gate" / "templates" / "later.md"

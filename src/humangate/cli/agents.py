@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--names", action="store_true", help="print names only")
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
 
@@ -24,6 +25,9 @@ def run(args: argparse.Namespace) -> int:
     roles, troubles = shelves.roles(surroundings.project(os.getcwd()))
     if args.json:
         print_json({"roles": [role._asdict() for role in roles], "troubles": troubles})
+        return 0
+    if args.names:
+        print("\n".join(role.name for role in roles))
         return 0
     wide = max((len(role.name) for role in roles), default=0)
     programs = max((len(_program(role)) for role in roles), default=0)

@@ -20,19 +20,23 @@ _TAKE_RUNS = (
 )
 _TAKE_TASKS = tuple(
     f"task {verb}"
-    for verb in (
-        *("show", "tree", "update", "edit", "dep", "claim", "release", "close"),
-        *("reopen", "defer", "tail"),
-    )
+    for verb in (*("tree", "update", "edit", "dep", "claim", "release", "close", "defer"),)
 )
+_TAKE_CLOSED_TASKS = ("task show", "task reopen", "task tail")
+_TAKE_FILES = ("task import", "task export")
 
 _LISTS = {
     "@ids": "gate inbox --ids",
     "@runs": "gate list --ids",
     "@tasks": "gate task list --ids",
     "@waiting": "gate task list --awaiting --ids",
+    "@closed": "gate task list --all --ids --limit 200",
+    "@templates": "gate template --names",
 }
 """What stands for the ids of a kind, and the command that lists them."""
+_FOUND = {"--role": "gate agents --names", "--template": "gate template --names"}
+"""Options whose values a command lists; their names hold nothing that a shell would obey."""
+_PRIORITIES = [f"P{number}" for number in range(5)]
 
 _BASH = """_gate() {{
     local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" choices=""
@@ -40,6 +44,7 @@ _BASH = """_gate() {{
     case " {nested} " in *" $command "*)
         if [ "$COMP_CWORD" -gt 2 ]; then command="$command ${{COMP_WORDS[2]}}" first=3; fi;;
     esac
+    if [ "$command" = template ]; then first=3; fi
     if [ "$COMP_CWORD" -eq 1 ]; then choices="{commands}"
     else case "$command $before" in
 {values}
@@ -51,6 +56,7 @@ _BASH = """_gate() {{
     while [[ "$choices" == @* ]]; do
         kind="${{choices%% *}}" choices="${{choices#@* }}"
         if [ "$COMP_CWORD" -eq "$first" ]; then case "$kind" in
+        @paths) if [[ "$word" != -* ]]; then COMPREPLY=(); return; fi;;
 {lists}
         esac; fi
     done
@@ -77,6 +83,10 @@ def run(args: argparse.Namespace) -> int:
     words: dict[str, Words] = {}
     for name in COMMANDS:
         words |= _all_words(name, parser_of(name))
+    for name, known in words.items():
+        # In the backlog they are written so; asks have words of their own.
+        if name.startswith("task ") and "--priority" in known.values:
+            known.values.update(dict.fromkeys(("-p", "--priority"), _PRIORITIES))
     print(_fish(words) if args.shell == "fish" else _bash(words, args.shell), end="")
     return 0
 
@@ -99,13 +109,13 @@ def _words(parser: argparse.ArgumentParser) -> Words:
         choices = list(map(str, action.choices or ()))
         plain += flags or choices
         if action.nargs != 0:
-            values |= dict.fromkeys(flags, choices)
+            values |= dict.fromkeys(action.option_strings, choices)
     return Words(plain, values)
 
 
 def _bash(words: dict[str, Words], shell: str) -> str:
     values = "\n".join(
-        f'    "{name} {flag}") choices="{" ".join(choices) or "@files"}";;'
+        f'    "{name} {flag}") choices="{_values(flag, choices) or "@files"}";;'
         for name, known in words.items()
         for flag, choices in known.values.items()
     )
@@ -123,8 +133,13 @@ def _bash(words: dict[str, Words], shell: str) -> str:
     return load + script if shell == "zsh" else script
 
 
+def _values(flag: str, choices: list[str]) -> str:
+    return f"$({_FOUND[flag]} 2>/dev/null)" if flag in _FOUND else " ".join(choices)
+
+
 def _placeholder(name: str) -> str:
-    return "".join(f"{kind} " for kind in _kinds(name))
+    kinds = [*_kinds(name), *(["@paths"] if name in _TAKE_FILES else [])]
+    return "".join(f"{kind} " for kind in kinds)
 
 
 def _kinds(name: str) -> list[str]:
@@ -132,7 +147,9 @@ def _kinds(name: str) -> list[str]:
     kinds = (("@ids", _TAKE_IDS), ("@runs", _TAKE_RUNS), ("@tasks", _TAKE_TASKS))
     return [
         *(kind for kind, names in kinds if name in names),
+        *(["@closed"] if name in _TAKE_CLOSED_TASKS else []),
         *(["@waiting"] if name == "respond" else []),
+        *(["@templates"] if name == "template" else []),
     ]
 
 
@@ -147,11 +164,15 @@ def _fish(words: dict[str, Words]) -> str:
                 lines.append(f"{seen} -a {word}")
             elif word not in known.values:
                 lines.append(f"{seen} -l {word[2:]}")
+            elif word in _FOUND:
+                lines.append(f"{seen} -l {word[2:]} -x -a '({_FOUND[word]} 2>/dev/null)'")
             elif choices := known.values[word]:
-                lines.append(f"{seen} -l {word[2:]} -x -a '{' '.join(choices)}'")
+                short = " -s p" if choices is _PRIORITIES else ""
+                lines.append(f"{seen}{short} -l {word[2:]} -x -a '{' '.join(choices)}'")
             else:
                 lines.append(f"{seen} -l {word[2:]} -r -F")
         lines += [f"{seen} -a '({_LISTS[kind]} 2>/dev/null)'" for kind in _kinds(name)]
+        lines += [f"{seen} -F"] if name in _TAKE_FILES else []
     return "\n".join(lines) + "\n"
 
 

@@ -73,7 +73,7 @@ _ELSEWHERE = {
 }
 
 # Where options may stand among the words; it takes longer to parse.
-_ANY_ORDER = ("run", "respond")
+_ANY_ORDER = ("run", "respond", "template")
 
 _INTERRUPTED = 130
 
@@ -148,7 +148,7 @@ def parser_of(name: str, helping: bool = False) -> argparse.ArgumentParser:
     module = _module(name)
     parser = argparse.ArgumentParser(
         prog=f"gate {name}",
-        description=module.__doc__,
+        description=_folded(module.__doc__) if helping else module.__doc__,
         epilog=EXIT_CODES,
         formatter_class=_formatter() if helping else _plain_formatter,
         allow_abbrev=False,
@@ -164,6 +164,21 @@ def _module(name: str) -> Any:
 def _plain_formatter(prog: str) -> argparse.HelpFormatter:
     # argparse makes one for every option; asked for the width, it would load shutil each time.
     return argparse.RawDescriptionHelpFormatter(prog, width=100)
+
+
+def _folded(text: str) -> str:
+    """The paragraphs of a help text; one that is too wide for the screen is laid out anew."""
+    import shutil
+    import textwrap
+
+    # As wide as argparse writes.
+    width = max(20, shutil.get_terminal_size().columns - 2)
+    return "\n\n".join(
+        paragraph
+        if all(len(line) <= width for line in paragraph.splitlines())
+        else textwrap.fill(paragraph, width, break_long_words=False, break_on_hyphens=False)
+        for paragraph in text.strip("\n").split("\n\n")
+    )
 
 
 def _formatter() -> Any:

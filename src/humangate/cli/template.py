@@ -43,6 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--project", action="store_true", help="for the project you are in, not for you alone"
     )
     add_identity(parser)
+    parser.add_argument("--names", action="store_true", help="list: print names only")
     parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md)")
 
 
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if args.verb != "set" and (args.text or args.file or args.edit):
         raise UsageError(f"gate template {args.verb} takes no text; gate template set does")
     if args.verb == "list":
-        return _list(project, args.json)
+        return _list_names(project) if args.names else _list(project, args.json)
     if args.verb == "show":
         return _show(shelves.template(project, args.name), args.json)
     path = shelves.template_path(project if args.project else "", args.name)
@@ -76,6 +77,12 @@ def _list(project: str, as_json: bool) -> int:
         print(coloured(f"{'':{wide}}  {inert_line(template.source)}", "dim"))
     for trouble in troubles:
         print(f"gate: {inert_line(trouble)}", file=sys.stderr)
+    return 0
+
+
+def _list_names(project: str) -> int:
+    for template in shelves.templates(project).templates:
+        print(template.name)
     return 0
 
 

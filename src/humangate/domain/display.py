@@ -102,11 +102,32 @@ def frame(text: str, columns: int, bar: str = "│ ", most: int | None = None) -
     """
     shown = text if most is None else text[:most]
     room = max(8, columns - len(bar))
-    lines = [bar + part for line in inert(shown).split("\n") for part in _wrap(line, room)]
+    lines = [bar + part for line in inert(shown).split("\n") for part in _fold(line, room)]
     if len(shown) < len(text):
         rest = text[len(shown) :]
         lines.append(f"{bar}… {len(rest)} more characters on {rest.count(chr(10)) + 1} lines")
     return lines
+
+
+def _fold(line: str, columns: int) -> list[str]:
+    """Parts that fit, of which each ends behind a blank where it can; no character is left out."""
+    parts: list[str] = []
+    start = used = 0
+    # Where the next part would begin, and how many columns stand between that and here.
+    blank = behind = 0
+    for index, character in enumerate(line):
+        width = _width(character)
+        while used + width > columns:
+            cut = blank if blank > start else index
+            parts.append(line[start:cut])
+            used = behind if cut == blank else 0
+            start = cut
+        used += width
+        behind += width
+        if character == " " and line[start:index].strip():
+            blank, behind = index + 1, 0
+    parts.append(line[start:])
+    return parts
 
 
 def _wrap(line: str, columns: int) -> list[str]:
