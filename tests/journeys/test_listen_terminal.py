@@ -62,6 +62,26 @@ def test_enter_leaves_it_and_what_is_answered_elsewhere_is_told_at_the_prompt(
     assert kept == ["by bob", "half an ans"]
 
 
+@pytest.mark.proves("FILE-99")
+def test_enter_at_the_prompt_of_what_was_answered_elsewhere_goes_on_to_the_next(
+    world, terminal, agents
+):
+    first = agents[0].ask("The first?")
+    terminal.run("listen", "--terminal", "--as", "ada")
+    terminal.until("Your answer")
+    second = agents[1].ask("The second?")
+    ask = world.store.asks.pending(9)[0]
+    assert world.bob.gate("answer", ask.id, "by bob").code == 0
+    agents[0].wait(first)
+    terminal.until("(Enter goes on)")
+    terminal.type("", "Enter")
+    terminal.until("Not needed any more")
+    terminal.until("[Claude-2] Question:")
+    terminal.until("Your answer (Enter: not yet):")
+    terminal.type("mine", "Enter")
+    assert agents[1].wait(second) == ("answered", "mine")
+
+
 @pytest.mark.proves("FILE-90", "LAW-6")
 def test_ctrl_c_at_the_prompt_keeps_what_was_typed_and_ends_the_listener(world, terminal, agents):
     agents[0].ask("Why?")
