@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bench.figures import Figure
 
 # The largest last: it leaves the disk busy for a while.
-SINGLE = ("plans", "hot", "pair", "wake", "web", "backlog", "file_script", "size")
+SINGLE = ("plans", "hot", "pair", "wake", "web", "backlog", "file_script", "files", "size")
 NAMES = (*SINGLE, "flows")
 
 _PAGE = os.path.join(os.path.dirname(__file__), "README.md")

@@ -319,7 +319,7 @@ def test_show_tells_everything_with_the_history_of_questions_and_answers(tasks):
     tasks.world.ada.gate("respond", task_id, "Cookies.", *ADA)
     shown = tasks("show", task_id)
     for told in (
-        *(f"{task_id}  Add login", "○ open  P0  medium  task", f"Question 1, asked just now ({ask_id}, run 1)"),
+        *(f"{task_id}  Add login", "○ open  P0  medium  task", f"({ask_id}, run 1)", "Question 1, asked "),
         *(f"│ {JWT}", "mobile", "Answered by person:ada at 20", "│ Cookies.", "Proposed, from agent:claude/s1"),
         *("JWT, says the agent", "Runs: 1 ready (gate show 1)", "Part of:", "Needed by:", "Description"),
     ):  # fmt: skip

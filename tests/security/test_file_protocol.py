@@ -24,7 +24,7 @@ from humangate.service import answering
 from humangate.wiring import open_store
 
 FILES = 20_000
-AT_ONCE = 2_000
+AT_ONCE = 10_000
 MOST_SECONDS = 1.0
 PAUSE = threading.Event()
 
@@ -220,6 +220,9 @@ def test_twenty_thousand_hostile_files_do_no_harm(scene):
     scene.look_for(3.5)
     assert scene.seen_outside() == before
     assert scene.words("trouble") == []
+    refused = set(scene.words("refused"))
+    assert {"it is no plain file", "it has several names", "it is nested too deeply"} <= refused
+    assert scene.words("foreign")
     assert scene.slowest < MOST_SECONDS
     settled = scene.store.asks.settled(1_000)
     assert len([ask for ask in settled if ask.status == "answered"]) == asked

@@ -373,6 +373,17 @@ def test_the_same_question_of_the_same_agent_is_one_ask_for_both_files(project):
     assert project.words("foreign") == []
 
 
+@pytest.mark.proves("FILE-73")
+def test_asking_again_what_was_answered_and_not_fetched_is_answered_at_once(project):
+    project.ask("Same?")
+    project.look()
+    project.say("already")
+    project.look()
+    again = project.ask("Same?")
+    project.collector.look(frozenset())
+    assert project.answered(again) == ("answered", "already")
+
+
 @pytest.mark.proves("FILE-74")
 def test_the_same_id_with_another_content_or_agent_is_refused(project):
     first = project.ask("Which?", id="11111111-aaaa")
@@ -480,7 +491,7 @@ def test_an_answer_of_one_agent_is_foreign_in_the_file_of_another(project):
     project.say("secret plan")
     project.look()
     with open(project.at("answers", f"a_{question[2:]}"), "rb") as file:
-        content = file.read()
+        content = file.read().replace(b"agent_1", b"agent_2")
     project.write(f"a_{question[2:]}".replace("agent_1", "agent_2"), content, "answers")
     project.look()
     assert len(project.words("foreign")) == 1
@@ -525,6 +536,23 @@ def test_no_more_than_so_many_questions_wait_at_once_and_the_rest_stays_in_its_f
             project.say("x", ask)
         project.look(5)
     assert len([n for n in os.listdir(project.at("answers")) if n.startswith("a_")]) == 5
+
+
+@pytest.mark.proves("FILE-100")
+def test_a_flood_of_files_is_taken_in_by_and_by_and_answers_go_out_in_between(project):
+    question = project.ask("First?")
+    project.look()
+    project.say("x")
+    for number in range(20):
+        project.write(f"q_agent_9_1_{number:08}.json", b"no question")
+    real = project.store.monotonic
+    project.store.monotonic = lambda: project.clock.advance(0.05) or real()
+    project.look()
+    assert 0 < len(project.collector._odd) < 20
+    assert project.answered(question) == ("answered", "x")
+    for _ in range(20):
+        project.look()
+    assert len(project.collector._odd) == 20
 
 
 @pytest.mark.proves("FILE-79")
@@ -671,7 +699,7 @@ def test_one_listens_in_a_project_whatever_the_pid_file_says(project):
         second.begin(project.path)
     assert isinstance(error.value, RefusedError)
     second.look()
-    assert [one.what for _, one in told] == ["trouble"]
+    assert [one.what for _, one in told] == ["held"]
     first.stop()
     first.listen()
     assert listener_of(project.path) is None
@@ -697,8 +725,10 @@ def test_the_listener_tells_of_asks_by_whatever_door(project):
     listener = Listener(
         project.store, lambda: [project.path], a_person(), lambda *one: told.append(one)
     )
+    listener.look()
     question = project.ask("By file?")
     listener.look()
+    assert [one.words for _, one in told] == ["By file?"]
     asking.ask(project.store, Request("By shell?"), Origin(project.path, agent="bash"), a_person())
     asking.ask(project.store, Request("Elsewhere?"), Origin("/other"), a_person())
     listener.look()

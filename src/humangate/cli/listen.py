@@ -77,6 +77,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _listen(store: Store, who: Caller, listener: Listener, screen: Screen, way: str) -> int:
+    # All that is there already, so that the most urgent of it is asked first.
+    listener.look()
     end = listen_beside(listener)
     try:
         bringer(store, who, listener, screen, way).work()

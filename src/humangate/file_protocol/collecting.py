@@ -102,7 +102,9 @@ class Collector:
         self._drop_gone(present)
         until = self._store.monotonic() + _AT_ONCE_SECONDS
         room = MOST_WAITING - len(self.waiting)
-        for file in sorted(present - self._known.keys()):
+        # New ones first: what is odd must not keep them waiting.
+        unknown = sorted(present - self._known.keys(), key=lambda file: (file in self._odd, file))
+        for file in unknown:
             if not room:
                 self._complain("", f"more than {MOST_WAITING} questions wait: others are left")
                 break

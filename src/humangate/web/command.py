@@ -180,8 +180,8 @@ def _say(store: Store, url: str, args: argparse.Namespace, site: Site) -> None:
     print(f"Notifications  {', '.join(roads) or 'none set up yet: gate notify says how'}")
     waiting = sum(number for _, number in store.asks.waiting_counts())
     print(f"Deadlines      kept; {waiting} {'ask is' if waiting == 1 else 'asks are'} waiting")
-    print(f"Files          {_files_in_words()}")
     print(f"Runs           {'left to others' if args.no_worker else f'driven, {_SLOTS} at once'}")
+    print(f"Files          {_files_in_words()}")
     if may_link:
         print("The link works once, within 15 minutes; gate link makes another.")
     sys.stdout.flush()
