@@ -41,6 +41,7 @@ class Child:
         self._unread = b""
         self.ended = False
         self.closed = False
+        self._lock = threading.Lock()
 
     def fileno(self) -> int:
         return self.stdout
@@ -77,9 +78,10 @@ class Child:
         self.send(signal.SIGKILL)
 
     def send(self, number: signal.Signals) -> None:
-        """A signal; to one that is gone, it is nothing."""
-        with suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._handle, number)
+        """A signal; to one that is gone, it is nothing, whoever sends it from another thread."""
+        with self._lock, suppress(ProcessLookupError):
+            if not self.closed:
+                signal.pidfd_send_signal(self._handle, number)
 
     def is_gone(self) -> bool:
         return bool(select.select([self._handle], [], [], 0)[0])
@@ -94,11 +96,12 @@ class Child:
         """Wait for its end; it has been killed, or ends when nobody sends it bytes."""
         if self.closed:
             return
-        self.closed = True
         self.hang_up()
         select.select([self._handle], [], [], PATIENCE_SECONDS)
-        os.close(self.stdout)
-        os.close(self._handle)
+        with self._lock:
+            self.closed = True
+            os.close(self.stdout)
+            os.close(self._handle)
 
 
 class Nursery:
