@@ -69,18 +69,16 @@ def run(args: argparse.Namespace) -> int:
     # Both end it in good order, wherever it is just then.
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, _interrupt)
-    try:
-        screen.begin(listener, way)
-        return _listen(store, who, listener, screen, way)
-    except KeyboardInterrupt:
-        return 0
+    return _listen(store, who, listener, screen, way)
 
 
 def _listen(store: Store, who: Caller, listener: Listener, screen: Screen, way: str) -> int:
-    # All that is there already, so that the most urgent of it is asked first.
-    listener.look()
-    end = listen_beside(listener)
+    end: Callable[[], None] = listener.leave
     try:
+        screen.begin(listener, way)
+        # All that is there already, so that the most urgent of it is asked first.
+        listener.look()
+        end = listen_beside(listener)
         bringer(store, who, listener, screen, way).work()
     except KeyboardInterrupt:
         screen.say("\nShutting down...")

@@ -135,8 +135,12 @@ class Listener:
                 bell.wait(_LOOK_EVERY_SECONDS)
         finally:
             bell.close()
-            while self._posts:
-                self._posts.popitem()[1].leave()
+            self.leave()
+
+    def leave(self) -> None:
+        """Let go of every project, in good order."""
+        while self._posts:
+            self._posts.popitem()[1].leave()
 
     def stop(self) -> None:
         self._stopped.set()
