@@ -39,12 +39,21 @@ class Scene:
         keep = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
         self.environ = keep | {"GATE_STORE": self.path, "HOME": str(folder), "TERM": "dumb"}
         self.over = threading.Event()
+        self.started = []
 
     def listen(self):
-        return subprocess.Popen(
-            [sys.executable, "-m", "humangate", "listen", "--no-prompt"],
-            cwd=self.project, env=self.environ, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        words = [sys.executable, "-m", "humangate", "listen", "--no-prompt"]
+        started = subprocess.Popen(
+            words, cwd=self.project, env=self.environ, stdout=subprocess.PIPE, text=True
+        )
+        self.started.append(started)
+        return started
+
+    def close(self):
+        for one in self.started:
+            one.kill()
+            one.wait()
+        self.store.close()
 
     def ask(self, agent, number):
         """One question by the script; what it printed, and how it ended."""
@@ -92,7 +101,7 @@ class Scene:
 def scene(tmp_path):
     made = Scene(tmp_path)
     yield made
-    made.store.close()
+    made.close()
 
 
 @pytest.mark.proves("FILE-102", "FILE-67", "FILE-71", "S4-81", "S4-84", "S4-85")
