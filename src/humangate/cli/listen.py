@@ -20,7 +20,7 @@ from humangate.domain.display import inert_line
 from humangate.domain.principals import must_be_a_person
 from humangate.errors import UsageError
 from humangate.file_protocol.folders import HELPERS
-from humangate.file_protocol.listening import Listener, initialised, listen_beside
+from humangate.file_protocol.listening import Beside, Listener, initialised
 
 if TYPE_CHECKING:
     import argparse
@@ -73,12 +73,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _listen(store: Store, who: Caller, listener: Listener, screen: Screen, way: str) -> int:
-    end: Callable[[], None] = listener.leave
+    beside = Beside(listener)
     try:
         screen.begin(listener, way)
         # All that is there already, so that the most urgent of it is asked first.
         listener.look()
-        end = listen_beside(listener)
+        beside.begin()
         bringer(store, who, listener, screen, way).work()
     except KeyboardInterrupt:
         screen.say("\nShutting down...")
@@ -86,7 +86,7 @@ def _listen(store: Store, who: Caller, listener: Listener, screen: Screen, way: 
         # Once is enough: nobody has to hurry what lets go in good order.
         for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(name, signal.SIG_IGN)
-        end()
+        beside.end()
         screen.end()
     return 0
 

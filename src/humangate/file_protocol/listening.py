@@ -264,15 +264,21 @@ def initialised(environ: Mapping[str, str]) -> list[str]:
     return [one for one in found if os.path.lexists(os.path.join(one, HELPERS))]
 
 
-def listen_beside(listener: Listener) -> Callable[[], None]:
-    """Listen on a thread of this process; returns what ends that."""
-    # Commands do without it, but a listener lives long.
-    gc.enable()
-    thread = threading.Thread(target=listener.listen, name="listener", daemon=True)
-    thread.start()
+class Beside:
+    """A listener on a thread of this process. It can be ended at any moment, also while it begins."""
 
-    def end() -> None:
-        listener.stop()
-        thread.join(_ENDS_WITHIN_SECONDS)
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._thread = threading.Thread(target=listener.listen, name="listener", daemon=True)
 
-    return end
+    def begin(self) -> None:
+        # Commands do without it, but a listener lives long.
+        gc.enable()
+        self._thread.start()
+
+    def end(self) -> None:
+        self._listener.stop()
+        if self._thread.is_alive():
+            self._thread.join(_ENDS_WITHIN_SECONDS)
+        else:
+            self._listener.leave()

@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
 def _listen(store: Store) -> Callable[[], None]:
     """Answer agents that ask by files, wherever nobody else listens; returns what ends that."""
     # Imported here: asking for --help must not load it.
-    from humangate.file_protocol.listening import Listener, initialised, listen_beside
+    from humangate.file_protocol.listening import Beside, Listener, initialised
 
     def tell(project: str, happening: Happening) -> None:
         if happening.what in _TROUBLES:
@@ -97,7 +97,9 @@ def _listen(store: Store) -> Callable[[], None]:
             print(f"gate: in {inert_line(project, 200)}: {words}", file=sys.stderr, flush=True)
 
     who = wiring.caller(store, "cli")
-    return listen_beside(Listener(wiring.open_store(), lambda: initialised(os.environ), who, tell))
+    beside = Beside(Listener(wiring.open_store(), lambda: initialised(os.environ), who, tell))
+    beside.begin()
+    return beside.end
 
 
 def _needs_web() -> None:
