@@ -201,7 +201,7 @@ def a_call(world, command):
 
 @pytest.mark.proves("AGT-2", "AGT-6")
 def test_a_call_is_edited_or_allowed_for_longer_at_the_prompt(world, terminal):
-    edited, granted, kept = (a_call(world, f"git push {name}") for name in ("one", "two", "three"))
+    edited, _, kept = (a_call(world, f"git push {name}") for name in ("one", "two", "three"))
     terminal.run("inbox", "--answer")
     terminal.until("yes or no (Enter: not yet):")
     terminal.type("edit", "Enter")
