@@ -22,6 +22,11 @@ _HERE = os.path.dirname(__file__)
 _SCRIPT = os.path.join("scripts", "ask-human.sh")
 
 
+def ask_script() -> str:
+    """The script that asks by files, as it comes along."""
+    return os.path.join(_HERE, _SCRIPT)
+
+
 def seen(project: str, source: str) -> dict[str, str]:
     """The digests of a flow file and of the roles of its project, as they are now."""
     from humangate.service import trusting
@@ -135,7 +140,7 @@ def first_files(project: str) -> First:
     folder = os.path.join(project, ".gate", "agents")
     found = {os.path.join(folder, name): text for name, text in role_files.built_in().items()}
     found[backlog_file.path_of(project)] = first_file()
-    programs = {os.path.join(project, _SCRIPT): texts.read_text(os.path.join(_HERE, _SCRIPT))}
+    programs = {os.path.join(project, _SCRIPT): texts.read_text(ask_script())}
     lines = dict.fromkeys(instructions.files_of(project), instructions.FROM_A_SHELL)
     if not repositories.ignores(os.path.join(project, ".helpers", "questions")):
         lines[os.path.join(project, ".gitignore")] = line(".helpers/")

@@ -8,6 +8,7 @@ from humangate import wiring
 from humangate.cli.handing import add_secret_roads, handing_of, wait_and_hand_over
 from humangate.cli.identity import read_text
 from humangate.domain.deadlines import parse_duration
+from humangate.errors import StoreTroubleError
 from humangate.service.asking import find
 
 if TYPE_CHECKING:
@@ -31,7 +32,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     seconds = None if args.timeout is None else parse_duration(args.timeout)
     token = read_text(args.token_file).strip() if args.token_file else ""
-    store = wiring.open_store()
+    try:
+        store = wiring.open_store()
+    except StoreTroubleError as trouble:
+        # Imported here: a store is out of reach in sandboxes only.
+        from humangate.cli import by_files
+
+        by_files.wait(args.id, trouble)
     caller = wiring.caller(store, "cli")
     ask = find(store, args.id)
     handing = handing_of(args, token, secret=bool(ask.token_digest))

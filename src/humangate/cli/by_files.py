@@ -1,0 +1,53 @@
+"""Asking by the project's files, where the store is out of reach: in an agent's sandbox."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from humangate import shelves
+from humangate.domain.asks import parse_priority
+from humangate.errors import RefusedError, StoreTroubleError
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from humangate.service.asking import Request
+
+_HELPERS = ".helpers"
+_PRIORITIES = {0: "urgent", 1: "high"}
+
+
+def ask(request: Request, trouble: StoreTroubleError) -> NoReturn:
+    """Ask as scripts/ask-human.sh does; only what a file's answer may be, never an approval."""
+    _must_be_set_up(trouble)
+    if request.kind not in ("text", "choice") or request.secret or request.multiple:
+        raise RefusedError(f"by files only texts and choices are asked, no approvals: {trouble}")
+    words = ["--priority", _PRIORITIES.get(parse_priority(request.priority), "normal")]
+    if request.expires_seconds:
+        words += ["--timeout", str(max(1, round(request.expires_seconds)))]
+    for option in request.options:
+        words += ["--option", option]
+    _become([*words, "--", request.prompt])
+
+
+def wait(ask_id: str, trouble: StoreTroubleError) -> NoReturn:
+    """Go on waiting for a question that was asked by files."""
+    _must_be_set_up(trouble)
+    _become(["--wait", ask_id])
+
+
+def _must_be_set_up(trouble: StoreTroubleError) -> None:
+    folder = os.getcwd()
+    while not os.path.isdir(os.path.join(folder, _HELPERS)):
+        if (parent := os.path.dirname(folder)) == folder:
+            raise trouble
+        folder = parent
+
+
+def _become(words: list[str]) -> NoReturn:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    environ = {**os.environ, "GATE_ASK_FILES": "1"}
+    os.execvpe("bash", ["bash", shelves.ask_script(), *words], environ)  # noqa: S606, S607

@@ -1,0 +1,68 @@
+"""`gate ask` and `gate wait` in a sandbox that cannot reach the store."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from tests.conftest import a_person
+from tests.file_agent import set_up
+from tests.run_project import until
+
+from humangate.domain.answers import Given
+from humangate.file_protocol.listening import Listener
+from humangate.service import answering
+
+NOWHERE = {"GATE_STORE": "/dev/null/nowhere"}
+
+
+@pytest.fixture
+def collect(world):
+    """Looks once at the files of the project, which is set up for them."""
+    project = str(world.plain.folder)
+    set_up(project)
+    listener = Listener(world.store, lambda: [project], a_person(), lambda *_: None, lambda: 0)
+    listener.begin(project)
+    yield listener.look
+    listener.leave()
+
+
+def asked(world, collect):
+    def look():
+        collect()
+        return world.store.asks.pending(5)
+
+    return until(look)[0]
+
+
+@pytest.mark.proves("FILE-140")
+def test_where_the_store_is_out_of_reach_gate_ask_asks_by_files(world, collect):
+    asker = world.plain.start(
+        "ask", 'A "B" $(c)?', "--option", "Yes, sure", "--option", "No", **NOWHERE
+    )
+    ask = asked(world, collect)
+    assert (ask.question.prompt, ask.question.options) == ('A "B" $(c)?', ("Yes, sure", "No"))
+    answering.answer(world.store, ask.id, a_person(), Given("Yes, sure"))
+    collect()
+    assert asker.communicate(timeout=20)[0] == "Yes, sure\n" and asker.returncode == 0
+
+
+@pytest.mark.proves("FILE-140", "LAW-3")
+@pytest.mark.parametrize(
+    "words", [("--kind", "approval"), ("--secret",), ("--schema", '{"type": "object"}')]
+)
+def test_by_files_only_texts_and_choices_are_asked(world, collect, words):
+    ran = world.plain.gate("ask", "Go?", *words, **NOWHERE)
+    assert ran.code == 7 and "no approvals" in ran.err and ran.out == ""
+    assert os.listdir(world.plain.folder / ".helpers" / "questions") == []
+
+
+@pytest.mark.proves("FILE-140", "LAW-10")
+def test_without_files_the_trouble_with_the_store_is_told(world):
+    for words in (("ask", "Go?"), ("wait", "a-222")):
+        ran = world.plain.gate(*words, **NOWHERE)
+        assert ran.code == 8 and "cannot be opened" in ran.err, words
+    set_up(str(world.plain.folder))
+    assert world.plain.gate("ask", "Go?", "--no-wait", **NOWHERE).code == 8
+    gone = world.plain.gate("wait", "0123456789abcdef", **NOWHERE)
+    assert gone.code == 5 and "no question 0123456789abcdef" in gone.err
