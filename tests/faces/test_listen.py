@@ -103,7 +103,7 @@ def test_it_ends_in_good_order_and_keeps_the_questions(world, listen, number):
     agent = Agent(project, "agent_7")
     question = agent.ask("Still there?")
     one.until("Question queued")
-    assert one.end(number) == 0
+    assert one.end(number) == 0, one.process.stderr.read()
     assert one.lines[-2:] == ["Shutting down...", "✓ Multi-Agent HIL Listener stopped"]
     left = os.listdir(f"{project}/.helpers")
     assert ".listener.pid" not in left

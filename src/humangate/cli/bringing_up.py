@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from humangate import wiring
+from humangate.cli.interrupting import interruptible
 from humangate.cli.prompts import prompt_for
 from humangate.cli.screen import columns
 from humangate.domain.answers import Given
@@ -58,10 +59,11 @@ class Bringer:
         try:
             while True:
                 ask = self.next()
-                if ask is None:
-                    bell.wait(_REST_SECONDS)
-                else:
-                    self.bring_up(ask)
+                with interruptible():
+                    if ask is None:
+                        bell.wait(_REST_SECONDS)
+                    else:
+                        self.bring_up(ask)
         finally:
             bell.close()
 

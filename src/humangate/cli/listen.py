@@ -7,13 +7,13 @@ One listens in a project; gate up listens in all of them, but asks nobody.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from humangate import settings, surroundings, upkeep, wiring
+from humangate.cli import interrupting
 from humangate.cli.identity import add_identity, caller
 from humangate.cli.screen import coloured, print_json
 from humangate.domain.display import inert_line
@@ -56,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
     if way:
         must_be_a_person(who, "answers here")
     screen = Screen(as_json=args.json)
+    interrupting.hold_back()
     path = settings.store_path(os.environ)
     listener = Listener(
         wiring.open_store(),
@@ -66,9 +67,6 @@ def run(args: argparse.Namespace) -> int:
     )
     if not args.all_projects:
         listener.begin(_project())
-    # Both end it in good order, wherever it is just then.
-    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(name, _interrupt)
     return _listen(store, who, listener, screen, way)
 
 
@@ -83,9 +81,7 @@ def _listen(store: Store, who: Caller, listener: Listener, screen: Screen, way: 
     except KeyboardInterrupt:
         screen.say("\nShutting down...")
     finally:
-        # Once is enough: nobody has to hurry what lets go in good order.
-        for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(name, signal.SIG_IGN)
+        interrupting.hear_no_more()
         beside.end()
         screen.end()
     return 0
@@ -98,10 +94,6 @@ def bringer(store: Store, who: Caller, listener: Listener, screen: Screen, way: 
     tool = "" if way == _TERMINAL else way
     here = way == _TERMINAL or bool(way and _has_terminal())
     return Bringer(store, who, lambda: listener.projects, screen, tool, at_terminal=here)
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
 
 
 def _project() -> str:
