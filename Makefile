@@ -30,15 +30,14 @@ lint: setup
 unit: setup
 	rm -f .coverage .coverage.*
 	$(MAKE) -j3 -Oline unit-one unit-two unit-three
-	$(BIN)/coverage combine -q
 	$(BIN)/coverage report --include='src/humangate/domain/*' --fail-under=100
 	$(BIN)/coverage report --include='src/humangate/service/*' --fail-under=95
 
 unit-one:
-	$(BIN)/coverage run --data-file=.coverage.one -m pytest tests/faces
+	$(BIN)/pytest tests/faces
 
 unit-two:
-	$(BIN)/coverage run --data-file=.coverage.two -m pytest tests/test_requirements.py tests/contract tests/domain tests/service
+	$(BIN)/coverage run -m pytest tests/test_requirements.py tests/contract tests/domain tests/service
 	$(BIN)/pytest tests/agents
 
 unit-three:

@@ -14,12 +14,12 @@ from humangate.testing import FakeClock
 
 HERE = Path(__file__).parent
 BUDGET_SECONDS = {
-    "agents": 400,
+    "agents": 450,
     "domain": 40,
-    "service": 60,
+    "service": 120,
     "contract": 60,
-    "faces": 450,
-    "journeys": 150,
+    "faces": 600,
+    "journeys": 200,
     "crash": 270,
     "security": 200,
 }

@@ -8,7 +8,9 @@ import pytest
 from tests.conftest import a_person, an_agent
 
 from humangate.domain.answers import DECISIONS, Given, answer, interpret, with_default
-from humangate.domain.asks import Ask, Origin, make_question, question_digest
+from humangate.domain.asks import Ask, Origin, iso, make_question, question_digest
+from humangate.domain.documents import token_document
+from humangate.domain.logins import Token, door
 from humangate.domain.requirements import Requirement, Vote
 from humangate.domain.sittings import Terms
 from humangate.errors import (
@@ -283,3 +285,13 @@ def test_the_fingerprint_tells_a_retry_from_another_answer():
     assert fingerprint("a", "n") == fingerprint("a", "n")
     assert len({fingerprint("a", "n"), fingerprint("a", "m"), fingerprint("b", "n")}) == 3
     assert fingerprint("a", "n", key="") == ""
+
+
+@pytest.mark.proves("LAW-3")
+def test_whoever_asked_with_a_token_does_not_answer_with_it():
+    ask = an_ask("text", session=f"{door('tk-1')}s")
+    caller = a_person("sue", verified=True)._replace(token_id="tk-1")
+    verdict = answer(ask, (), caller, Given("me"), NOW, b"k" * 32)
+    assert isinstance(verdict.error, AgentRefusedError) and "this very token" in str(verdict.error)
+    document = token_document(Token("tk-1", "sue", made_at=NOW))
+    assert (document["id"], document["made_at"]) == ("tk-1", iso(NOW))

@@ -10,6 +10,9 @@ from hypothesis import given, strategies as st
 from tests.conftest import a_person, an_agent
 
 from humangate.domain import runs, tasks
+from humangate.domain.asks import iso
+from humangate.domain.documents import task_document
+from humangate.domain.owners import owner_in_words
 from humangate.domain.runs import Run
 from humangate.domain.tasks import MOVES, STATES, Task
 from humangate.errors import AgentRefusedError, GateError, RefusedError, UsageError
@@ -206,3 +209,19 @@ def test_a_circle_is_found_however_long_it_is():
 def test_a_circle_beside_the_way_ends_the_search():
     needs = {"a": ("b",), "b": ("c",), "c": ("b",)}
     assert tasks.circle("a", needs.__getitem__) == []
+
+
+@pytest.mark.proves("TASK-157", "CLI-3")
+def test_a_task_as_json_has_its_fields_with_times_and_whether_it_is_ready():
+    document = task_document(a_task(needs=("tm-x",), more={"odd": 1}))
+    assert (document["id"], document["needs"], document["ready"]) == ("tm-abc", ["tm-x"], True)
+    assert (document["created_at"], document["closed_at"]) == (iso(NOW), None)
+    assert "version" not in document
+
+
+@pytest.mark.proves("TASK-172")
+@pytest.mark.parametrize(
+    ("owner", "words"), [("run:4/2", "run 4"), ("task:tm-abc", "tm-abc"), ("job:7", "job:7")]
+)
+def test_whom_an_ask_holds_up_is_said_in_words(owner, words):
+    assert owner_in_words(owner) == words

@@ -6,12 +6,15 @@ import json
 from xml.etree import ElementTree as ET
 
 import pytest
+from tests.conftest import a_person
 from tests.git_project import git
 from tests.joinable import FLOW, Desk
 
 from humangate import crewing, shelves
 from humangate.domain.answers import Given
-from humangate.service import answering, running
+from humangate.domain.asks import Origin
+from humangate.service import answering, asking, running
+from humangate.service.asking import Request
 from humangate.service.running import Wish
 
 NEEDS = {"status": "NEEDS_HUMAN", "question": "Which \x1b[31mway?", "summary": "half"}
@@ -68,7 +71,10 @@ def test_several_asks_of_a_run_are_listed_and_refused(world, desk):
 
 @pytest.mark.proves("RUN-360")
 def test_a_number_that_is_no_runs_may_begin_an_asks_id(world):
-    ids = [world.ask(f"Question {number}?") for number in range(40)]
+    ids = [
+        asking.ask(world.store, Request(f"Question {number}?"), Origin(), a_person()).ask.id
+        for number in range(40)
+    ]
     numbers = {one: [i for i in ids if i.startswith(f"a-{one}")] for one in "23456789"}
     digit, (only, *_) = next(pair for pair in numbers.items() if pair[1])
     told = world.plain.gate("show", digit)
