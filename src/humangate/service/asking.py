@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 MOST_DIGITS = 18
 """Of the number of a run, as somebody may type it."""
-_TASK = "tm-"
+_ASK, _TASK = "a-", "tm-"
 
 
 class Request(NamedTuple):
@@ -230,7 +230,9 @@ def find(store: Store, named: str) -> Ask:
     """The ask of exactly this id, or the only pending one of a task, or of the run of this number."""
     if named.lower().startswith(_TASK):
         return _ask_of_task(store, named.lower())
-    if store.tasks.get(bare := _TASK + named.lower()) and _is_neither(store, named):
+    # Whole ids come first: most commands have nothing to do with tasks.
+    bare = "" if named.lower().startswith(_ASK) else _TASK + named.lower()
+    if bare and store.tasks.get(bare) and _is_neither(store, named):
         return _ask_of_task(store, bare)
     run_id = _run_number(store, named)
     return get(store, named) if run_id is None else only_ask(store, run_id)
@@ -281,7 +283,8 @@ def look_up(store: Store, abbreviation: str) -> Ask:
         if name not in tasks and len(tasks) > 1:
             raise UsageError(f"{name!r} may be {', '.join(tasks[:5])} …: write one of them")
         return _ask_of_task(store, tasks[0] if len(tasks) == 1 else name)
-    if store.tasks.matching(_TASK + name, 1) and _is_neither(store, name):
+    is_bare = not name.startswith(_ASK) and store.tasks.matching(_TASK + name, 1)
+    if is_bare and _is_neither(store, name):
         return look_up(store, _TASK + name)
     if (run_id := _run_number(store, abbreviation)) is not None:
         return only_ask(store, run_id)
