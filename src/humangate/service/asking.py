@@ -33,8 +33,9 @@ from humangate.errors import NotFoundError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
-    from humangate.domain.asks import Change
+    from humangate.domain.asks import Change, Question
     from humangate.domain.principals import Caller
     from humangate.domain.requirements import Requirement
     from humangate.doors.store import Store
@@ -83,7 +84,26 @@ def ask(store: Store, request: Request, origin: Origin, caller: Caller, key: str
     So does a retry under the same key, even when the first one has been settled and taken.
     """
     _must_be_words(request)
-    requirement = _requirement(store, request, caller)
+    question = _question(request, _requirement(store, request, caller))
+    token = os.urandom(32).hex() if question.secret or has_hidden(question.schema) else ""
+    new = _new(request, question, _known(origin), store.now(), token)
+    while True:
+        if task_of(new.origin.owner) and (same := _asked_by_hand(store, new, caller)):
+            return Opened(same, "", attached=True)
+        new = new._replace(id=make_id(id_length(store.asks.count()), os.urandom(16)))
+        result = store.asks.open(opened(new, caller.actor), key)
+        if isinstance(result, Done):
+            return Opened(new, token, attached=False)
+        if result.current and result.current.digest != new.digest and not new.deferred:
+            raise RefusedError(
+                f"the key was used for another ask, {result.current.id}: take a new one"
+            )
+        if result.current:
+            return Opened(result.current, "", attached=True)
+
+
+def _question(request: Request, requirement: Requirement) -> Question:
+    """What is shown and answered, checked."""
     question = with_default(
         make_question(
             request.kind,
@@ -103,12 +123,18 @@ def ask(store: Store, request: Request, origin: Origin, caller: Caller, key: str
         raise UsageError("a default takes effect when an ask times out: give it a timeout")
     if request.confidence is not None and not 0 <= request.confidence <= 1:
         raise UsageError("confidence is a number from 0 to 1")
-    origin = Origin(*map(storable, origin))
-    if task := task_of(origin.owner):
-        origin = origin._replace(task=task)
-    now = store.now()
-    token = os.urandom(32).hex() if question.secret or has_hidden(question.schema) else ""
-    new = Ask(
+    return question
+
+
+def _known(origin: Origin) -> Origin:
+    """Where it comes from, with the task that its owner names."""
+    kept = Origin(*map(storable, origin))
+    return kept._replace(task=task_of(kept.owner) or kept.task)
+
+
+def _new(request: Request, question: Question, origin: Origin, now: datetime, token: str) -> Ask:
+    """The ask, without an id yet."""
+    return Ask(
         id="",
         question=question,
         origin=origin,
@@ -127,19 +153,6 @@ def ask(store: Store, request: Request, origin: Origin, caller: Caller, key: str
             tuple(Escalation(after, storable(who)) for after, who in request.escalations),
         ),
     )
-    while True:
-        if task and (same := _asked_by_hand(store, new, caller)):
-            return Opened(same, "", attached=True)
-        new = new._replace(id=make_id(id_length(store.asks.count()), os.urandom(16)))
-        result = store.asks.open(opened(new, caller.actor), key)
-        if isinstance(result, Done):
-            return Opened(new, token, attached=False)
-        if result.current and result.current.digest != new.digest and not new.deferred:
-            raise RefusedError(
-                f"the key was used for another ask, {result.current.id}: take a new one"
-            )
-        if result.current:
-            return Opened(result.current, "", attached=True)
 
 
 def _asked_by_hand(store: Store, new: Ask, caller: Caller) -> Ask | None:
