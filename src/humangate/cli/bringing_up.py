@@ -7,7 +7,6 @@ import threading
 from typing import TYPE_CHECKING
 
 from humangate import wiring
-from humangate.cli.interrupting import interruptible
 from humangate.cli.prompts import prompt_for
 from humangate.cli.screen import columns
 from humangate.domain.answers import Given
@@ -21,6 +20,7 @@ from humangate.service.sweeping import fall_due
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from humangate.cli.interrupting import Interrupts
     from humangate.cli.listen import Screen
     from humangate.domain.asks import Ask
     from humangate.domain.principals import Caller
@@ -44,13 +44,14 @@ class Bringer:
         caller: Caller,
         projects: Callable[[], Collection[str]],
         screen: Screen,
+        interrupts: Interrupts,
         tool: str,
         *,
         at_terminal: bool,
     ) -> None:
         """`tool` shows windows; without one, and not at a terminal, nobody is asked."""
         self._store, self._caller, self._projects, self._screen = store, caller, projects, screen
-        self._tool, self._at_terminal = tool, at_terminal
+        self._interrupts, self._tool, self._at_terminal = interrupts, tool, at_terminal
         self._put_off: dict[str, float] = {}
         self._row: list[str] = []
 
@@ -58,12 +59,11 @@ class Bringer:
         bell = self._store.bell()
         try:
             while True:
-                ask = self.next()
-                with interruptible():
-                    if ask is None:
-                        bell.wait(_REST_SECONDS)
-                    else:
-                        self.bring_up(ask)
+                if ask := self.next():
+                    self.bring_up(ask)
+                    continue
+                with self._interrupts.heard():
+                    bell.wait(_REST_SECONDS)
         finally:
             bell.close()
 
@@ -122,7 +122,8 @@ class Bringer:
     def _in_terminal(self, ask: Ask) -> None:
         self._screen.hold(ask.id)
         try:
-            prompt_for(self._store, self._caller, ask)
+            with self._interrupts.heard():
+                prompt_for(self._store, self._caller, ask)
         finally:
             self._screen.go_on()
 
@@ -150,7 +151,8 @@ class Bringer:
         thread.start()
         try:
             while thread.is_alive():
-                thread.join(_LOOK_EVERY_SECONDS)
+                with self._interrupts.heard():
+                    thread.join(_LOOK_EVERY_SECONDS)
                 now = self._store.asks.get(ask.id)
                 if now is None or not fall_due(self._store, now).pending:
                     dialog.close()

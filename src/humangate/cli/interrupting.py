@@ -15,27 +15,37 @@ if TYPE_CHECKING:
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def hold_back() -> None:
-    """From now on they are heard inside `interruptible` only, as KeyboardInterrupt; also by threads."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
-    for number in _ENDING:
-        signal.signal(number, _interrupt)
+class Interrupts:
+    """From now on a signal is heard inside `heard` only, as one KeyboardInterrupt.
 
+    They are not blocked: a program that is started here would inherit that, and could not be ended.
+    """
 
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
+    def __init__(self) -> None:
+        self._came = self._may_raise = False
+        for number in _ENDING:
+            signal.signal(number, self._note)
 
+    def _note(self, *_: object) -> None:
+        self._came = True
+        self._raise_once()
 
-@contextmanager
-def interruptible() -> Iterator[None]:
-    try:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    def _raise_once(self) -> None:
+        if self._came and self._may_raise:
+            self._may_raise = False
+            raise KeyboardInterrupt
 
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Here, and at once if one came before."""
+        try:
+            self._may_raise = True
+            self._raise_once()
+            yield
+        finally:
+            self._may_raise = False
 
-def hear_no_more() -> None:
-    """Once is enough: nobody has to hurry what lets go in good order."""
-    for number in _ENDING:
-        signal.signal(number, signal.SIG_IGN)
+    def end(self) -> None:
+        """Once is enough: nobody has to hurry what lets go in good order."""
+        for number in _ENDING:
+            signal.signal(number, signal.SIG_IGN)

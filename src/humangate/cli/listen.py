@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from humangate import settings, surroundings, upkeep, wiring
-from humangate.cli import interrupting
 from humangate.cli.identity import add_identity, caller
+from humangate.cli.interrupting import Interrupts
 from humangate.cli.screen import coloured, print_json
 from humangate.domain.display import inert_line
 from humangate.domain.principals import must_be_a_person
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humangate.cli.bringing_up import Bringer
-    from humangate.domain.principals import Caller
-    from humangate.doors.store import Store
     from humangate.file_protocol.answers import Happening
 
 _FIRST_CHARACTERS = 50
@@ -50,13 +48,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    # Imported here: asking for help must not load prompts.
+    from humangate.cli.bringing_up import Bringer
+
     store = wiring.open_store()
     who = caller(store, args)
     way = _way(args)
     if way:
         must_be_a_person(who, "answers here")
     screen = Screen(as_json=args.json)
-    interrupting.hold_back()
+    interrupts = Interrupts()
     path = settings.store_path(os.environ)
     listener = Listener(
         wiring.open_store(),
@@ -67,33 +68,31 @@ def run(args: argparse.Namespace) -> int:
     )
     if not args.all_projects:
         listener.begin(_project())
-    return _listen(store, who, listener, screen, way)
+    can_prompt = way == _TERMINAL or bool(way and _has_terminal())
+    tool = "" if way == _TERMINAL else way
+    bringer = Bringer(
+        store, who, lambda: listener.projects, screen, interrupts, tool, at_terminal=can_prompt
+    )
+    return _listen(listener, bringer, screen, interrupts, way)
 
 
-def _listen(store: Store, who: Caller, listener: Listener, screen: Screen, way: str) -> int:
+def _listen(
+    listener: Listener, bringer: Bringer, screen: Screen, interrupts: Interrupts, way: str
+) -> int:
     beside = Beside(listener)
     try:
         screen.begin(listener, way)
         # All that is there already, so that the most urgent of it is asked first.
         listener.look()
         beside.begin()
-        bringer(store, who, listener, screen, way).work()
+        bringer.work()
     except KeyboardInterrupt:
         screen.say("\nShutting down...")
     finally:
-        interrupting.hear_no_more()
+        interrupts.end()
         beside.end()
         screen.end()
     return 0
-
-
-def bringer(store: Store, who: Caller, listener: Listener, screen: Screen, way: str) -> Bringer:
-    # Imported here: asking for help must not load prompts.
-    from humangate.cli.bringing_up import Bringer
-
-    tool = "" if way == _TERMINAL else way
-    here = way == _TERMINAL or bool(way and _has_terminal())
-    return Bringer(store, who, lambda: listener.projects, screen, tool, at_terminal=here)
 
 
 def _project() -> str:
