@@ -30,7 +30,8 @@ def test_agents_are_answered_one_after_the_other_in_the_terminal(world, terminal
     terminal.type("2", "Enter")
     assert agents[0].wait(first) == ("answered", "Koa")
     terminal.until("[Claude-2] Answer: yes")
-    terminal.until("[Claude-1] Answer: Koa")
+    seen = terminal.until("[Claude-1] Answer: Koa")
+    assert "Enter goes on" not in seen
     terminal.type("", "C-c")
     terminal.until("Listener stopped")
     assert "exit code 0" in terminal.until("exit code")

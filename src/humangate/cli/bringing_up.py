@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from humangate import wiring
+from humangate.cli.listen import AT_PROMPT
 from humangate.cli.prompts import prompt_for
 from humangate.cli.screen import columns
 from humangate.domain.answers import Given
@@ -123,7 +124,7 @@ class Bringer:
         self._screen.hold(ask.id)
         try:
             with self._interrupts.heard():
-                prompt_for(self._store, self._caller, ask)
+                prompt_for(self._store, self._caller._replace(via=AT_PROMPT), ask)
         finally:
             self._screen.go_on()
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _FIRST_CHARACTERS = 50
 _MOST_COLUMNS = 500
 _TERMINAL = "terminal"
+# How an answer came that was typed at the prompt here.
+AT_PROMPT = "listen"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -211,9 +213,11 @@ class Screen:
                 sys.stdout.flush()
             return
         with self._lock:
-            if self._held is not None and ask and ask.id == self._at and not ask.pending:
-                self._print([f"\n{_line(happening)} (Enter goes on)"])
-            elif happening.what != "status" or self._held is None:
+            at_prompt = self._held is not None
+            if at_prompt and ask and ask.id == self._at and ask.settled_via != AT_PROMPT:
+                if not ask.pending:
+                    self._print([f"\n{_line(happening)} (Enter goes on)"])
+            elif not (at_prompt and happening.what == "status"):
                 self.say(_line(happening))
 
 

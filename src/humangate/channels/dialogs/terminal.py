@@ -16,7 +16,8 @@ _NOT_YET = "-"
 
 def _command(showing: Showing, nonce: str) -> list[str]:
     words = [
-        *("dialog", "--no-collapse", "--no-nl-expand", "--no-mouse", "--title"),
+        # On the terminal's other screen, so that ours is as before when it has gone.
+        *("dialog", "--keep-tite", "--no-collapse", "--no-nl-expand", "--no-mouse", "--title"),
         *(texts.title(showing), "--ok-label", texts.ANSWER, "--cancel-label", texts.LATER_LABEL),
         *("--extra-button", "--extra-label", texts.TERMINAL_LABEL),
     ]
