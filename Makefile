@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup run test check unit unit-one unit-two unit-three lint docs pictures bench crash slow mutate lock system clean
+.PHONY: setup run test check unit counted driven lint docs pictures bench crash slow mutate lock system clean
 
 setup: .venv/ready
 
@@ -26,22 +26,19 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# In three parts at once, for most of them wait most of the time.
 unit: setup
 	rm -f .coverage .coverage.*
-	$(MAKE) -j3 -Oline unit-one unit-two unit-three
+	$(MAKE) -j2 -Oline counted driven
 	$(BIN)/coverage report --include='src/humangate/domain/*' --fail-under=100
 	$(BIN)/coverage report --include='src/humangate/service/*' --fail-under=95
 
-unit-one:
-	$(BIN)/pytest tests/faces
-
-unit-two:
+# In one process, line by line counted.
+counted:
 	$(BIN)/coverage run -m pytest tests/test_requirements.py tests/contract tests/domain tests/service
-	$(BIN)/pytest tests/agents
 
-unit-three:
-	$(BIN)/pytest tests/crash tests/security tests/journeys
+# Real programs: more at once than there are processors, for most of them wait most of the time.
+driven:
+	$(BIN)/pytest -n 5 --dist loadfile tests/agents tests/crash tests/security tests/faces tests/journeys
 
 # Programs some tests need. Where they cannot be installed, those tests skip and say so.
 system:
