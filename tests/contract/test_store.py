@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.conftest import a_person
 
-from humangate.domain import asks, deadlines
+from humangate.domain import asks, deadlines, messages
 from humangate.domain.answers import Given, answer
 from humangate.domain.asks import Ask, Origin, make_question, question_digest
 from humangate.domain.audit import Event, Head, verify
@@ -206,7 +206,7 @@ def test_a_key_is_used_once_by_one_principal_on_one_ask(store):
 def test_messages_keep_their_order(store):
     ask = opened(store)
     for text in ("which?", "and why?"):
-        change = asks.ask_back(store.asks.get(ask.id), a_person(), text, store.now())
+        change = messages.ask_back(store.asks.get(ask.id), a_person(), text, store.now())
         assert store.asks.change(change, change.ask.version - 1) == Done()
         store.clock.advance(1)
     assert [m.text for m in store.asks.messages(ask.id)] == ["which?", "and why?"]

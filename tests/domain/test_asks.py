@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate.domain import asks, deadlines
+from humangate.domain import asks, deadlines, messages
 from humangate.domain.asks import (
     Ask,
     Origin,
@@ -253,13 +253,13 @@ def test_an_answer_is_taken_once():
 )  # fmt: skip
 def test_asking_back_wakes_the_run_whose_agent_is_to_reply(owner, session, wakes):
     ask = an_ask()._replace(origin=Origin(owner=owner, session=session))
-    assert asks.ask_back(ask, a_person(), "which one?", NOW).wakes == wakes
+    assert messages.ask_back(ask, a_person(), "which one?", NOW).wakes == wakes
 
 
 @pytest.mark.proves("ASK-21")
 def test_talking_settles_nothing():
     ask = an_ask()
-    back = asks.ask_back(ask, a_person(), "which one?", later(1))
+    back = messages.ask_back(ask, a_person(), "which one?", later(1))
     assert (back.ask.asked_back, back.ask.heard, back.ask.pending, back.ask.version) == (
         1,
         0,
@@ -269,7 +269,7 @@ def test_talking_settles_nothing():
     assert back.message == asks.Message("a-222", "person:ada", False, "which one?", later(1))
     assert back.events[0].kind == "ask.asked_back"
     assert back.events[0].content == {"text": "which one?", "via": "cli", "evidence": {"uid": 1000}}
-    reply = asks.reply(back.ask, an_agent(), "the first", later(2))
+    reply = messages.reply(back.ask, an_agent(), "the first", later(2))
     assert (reply.ask.heard, reply.ask.pending, reply.ask.version) == (0, True, 3)
     assert reply.events[0].kind == "ask.replied" and reply.notices[0].kind == "replied"
     assert (
@@ -277,8 +277,8 @@ def test_talking_settles_nothing():
         and reply.message.author == reply.events[0].actor == "agent:claude/s1"
     )
     with pytest.raises(UsageError):
-        asks.ask_back(ask, a_person(), " ", NOW)
-    for say in (asks.ask_back, asks.reply):
+        messages.ask_back(ask, a_person(), " ", NOW)
+    for say in (messages.ask_back, messages.reply):
         with pytest.raises(AlreadySettledError):
             say(ask._replace(status="timed_out"), a_person(), "hi", NOW)
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from humangate.domain import asks, deadlines, outcomes, sittings
+from humangate.domain import deadlines, outcomes, session_asks, sittings
 from humangate.domain.asks import Ask, Origin, make_question
 from humangate.domain.principals import Caller, person
 from humangate.domain.sittings import Sitting, Terms, make_terms
@@ -74,45 +74,47 @@ def test_a_session_is_answered_by_what_comes_of_it():
 
 @pytest.mark.proves("SES-122", "S0-B28")
 def test_who_comes_is_left_time_by_a_soft_deadline_only():
-    sat = asks.sit(an_ask(expires=60), OPEN._replace(expires_at=later(60)), ADA, 3600)
+    sat = session_asks.sit(an_ask(expires=60), OPEN._replace(expires_at=later(60)), ADA, 3600)
     assert sat.ask.deadlines.expires_at == later(3600) and sat.ask.version == 2
     assert sat.events[0][:3] == ("session.opened", "a-222", "person:ada")
-    assert asks.sit(an_ask(expires=9000), OPEN, ADA, 3600).ask.deadlines.expires_at == later(9000)
-    assert asks.sit(an_ask(), OPEN, ADA, 3600).ask.deadlines.expires_at is None
+    assert session_asks.sit(
+        an_ask(expires=9000), OPEN, ADA, 3600
+    ).ask.deadlines.expires_at == later(9000)
+    assert session_asks.sit(an_ask(), OPEN, ADA, 3600).ask.deadlines.expires_at is None
     hard = deadlines.start(NOW, 60, hard=True)
     assert deadlines.stay(hard, NOW, 3600) == hard
     assert deadlines.go_away(hard, later(5), NOW) == hard
     # Who leaves again leaves the deadline as it was, but for two minutes in which to answer.
-    gone = asks.rise(sat.ask, ended(sat.sitting, 5), "person:ada", given_up=False)
+    gone = session_asks.rise(sat.ask, ended(sat.sitting, 5), "person:ada", given_up=False)
     assert gone.ask.deadlines.expires_at == later(125)
-    long = asks.sit(an_ask(expires=600), OPEN._replace(expires_at=later(600)), ADA, 3600)
-    left = asks.rise(long.ask, ended(long.sitting, 5), "person:ada", given_up=False)
+    long = session_asks.sit(an_ask(expires=600), OPEN._replace(expires_at=later(600)), ADA, 3600)
+    left = session_asks.rise(long.ask, ended(long.sitting, 5), "person:ada", given_up=False)
     assert left.ask.deadlines.expires_at == later(600)
-    free = asks.sit(an_ask(), OPEN, ADA, 3600)
-    after = asks.rise(free.ask, ended(free.sitting, 5), "person:ada", given_up=False)
+    free = session_asks.sit(an_ask(), OPEN, ADA, 3600)
+    after = session_asks.rise(free.ask, ended(free.sitting, 5), "person:ada", given_up=False)
     assert after.ask.deadlines.expires_at is None
     settled = an_ask()._replace(status="answered", settled_at=NOW)
     with pytest.raises(AlreadySettledError):
-        asks.sit(settled, OPEN, ADA, 1)
+        session_asks.sit(settled, OPEN, ADA, 1)
 
 
 @pytest.mark.proves("SES-123", "S0-104", "S0-111", "LAW-3")
 def test_only_time_and_the_last_failure_settle_a_session_that_is_left():
     ask = an_ask(owner="run:1/2")
-    left = asks.rise(ask, ended(OPEN, 5), "person:ada", given_up=False)
+    left = session_asks.rise(ask, ended(OPEN, 5), "person:ada", given_up=False)
     assert left.ask.pending and left.ask.version == 2 and not left.wakes
-    up = asks.rise(ask, ended(OPEN, 5, "time"), "person:ada", given_up=False)
+    up = session_asks.rise(ask, ended(OPEN, 5, "time"), "person:ada", given_up=False)
     assert (up.ask.status, up.ask.decision, up.ask.settled_via) == ("timed_out", None, "session")
     assert [event.kind for event in up.events] == ["session.closed", "ask.timed_out"]
     assert up.wakes == ("run:1/2",) and up.notices[0].kind == "settled"
     failed = ended(OPEN, 5, "failed", trouble="no claude")
-    gave = asks.rise(ask, failed, "person:ada", given_up=True)
+    gave = session_asks.rise(ask, failed, "person:ada", given_up=True)
     assert gave.ask.status == "cancelled"
     assert (gave.ask.settled_by, gave.ask.settled_via) == ("gate", "failed")
     assert "no claude" in gave.ask.note and gave.events[1].kind == "ask.cancelled"
     assert gave.wakes == ("run:1/2",) and gave.sitting == failed
     settled = ask._replace(status="answered", settled_at=NOW)
-    late = asks.rise(settled, ended(OPEN, 5, "time"), "person:ada", given_up=True)
+    late = session_asks.rise(settled, ended(OPEN, 5, "time"), "person:ada", given_up=True)
     assert late.ask.status == "answered" and len(late.events) == 1
 
 

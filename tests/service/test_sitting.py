@@ -9,7 +9,7 @@ import pytest
 from tests.contract.conftest import store
 
 from humangate import processes
-from humangate.domain import asks
+from humangate.domain import session_asks
 from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
 from humangate.domain.principals import Caller, Sighting, person
@@ -221,8 +221,10 @@ def test_of_two_who_take_one_conversation_at_the_same_moment_one_gets_it(store):
     one, other = asked(store), asked(store, Terms("text"))
     held = sit(store, one).sitting
     late = held._replace(id="t-late", ask_id=other.id)
-    change = asks.sit(other, late, BOB, 60)
+    change = session_asks.sit(other, late, BOB, 60)
     assert isinstance(store.asks.change(change, other.version), Conflict)
     assert store.asks.sittings(other.id) == [] and store.asks.holder("claude", "s1") == held
     unknown = held._replace(id="t-none", ask_id=other.id, session="")
-    assert isinstance(store.asks.change(asks.sit(other, unknown, BOB, 60), other.version), Done)
+    assert isinstance(
+        store.asks.change(session_asks.sit(other, unknown, BOB, 60), other.version), Done
+    )

@@ -1,4 +1,4 @@
-"""The ask: one request to a person, and every step of its life but the answer."""
+"""The ask: one request to a person, and every step of its life but answers, talk and sessions."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from humangate.domain.deadlines import (
     NO_DEADLINES,
     Deadlines,
     escalate,
-    go_away,
     hold,
     remind,
-    stay,
 )
 from humangate.domain.digests import canonical, digest
 from humangate.domain.requirements import ANYBODY, Requirement
-from humangate.domain.sittings import FAILED, VIA, Terms, make_terms
+from humangate.domain.sittings import FAILED, Terms, make_terms
 from humangate.errors import AlreadySettledError, UsageError
 
 if TYPE_CHECKING:
@@ -177,6 +175,28 @@ def make_question(
 
     The default is added by `answers.with_default`, which can judge it.
     """
+    question = Question(
+        kind,
+        prompt,
+        context,
+        options,
+        multiple,
+        schema=schema,
+        secret=secret,
+        requirement=requirement,
+        call=call,
+        session=session,
+    )
+    _must_be_readable(question)
+    _must_fit_its_kind(question)
+    named = tuple(option for option in options if option.casefold() not in _OTHER)
+    if len(set(named)) < len(named) or not all(option.strip() for option in named):
+        raise UsageError("the options must differ from one another, and none may be empty")
+    return question._replace(options=named, other=len(named) < len(options))
+
+
+def _must_be_readable(question: Question) -> None:
+    kind, prompt = question.kind, question.prompt
     if kind not in KINDS:
         raise UsageError(f"{kind!r} is no kind of ask; there are {', '.join(KINDS)}")
     if not prompt.strip():
@@ -186,41 +206,28 @@ def make_question(
             f"the question has {len(prompt)} characters, at most {MAX_PROMPT_CHARACTERS} fit: "
             "put the long part into --context"
         )
-    if len(canonical(context)) > MAX_CONTEXT_CHARACTERS:
+    if len(canonical(question.context)) > MAX_CONTEXT_CHARACTERS:
         raise UsageError(f"the context is longer than {MAX_CONTEXT_CHARACTERS} characters")
-    if (kind == "session") != (session is not None):
+
+
+def _must_fit_its_kind(question: Question) -> None:
+    kind, requirement = question.kind, question.requirement
+    if (kind == "session") != (question.session is not None):
         raise UsageError("a session ask needs terms, and no other kind has them")
-    answer = make_terms(session).answer if session else kind
-    if (answer == "choice") != bool(options):
+    answer = make_terms(question.session).answer if question.session else kind
+    if (answer == "choice") != bool(question.options):
         raise UsageError("a choice needs options, and no other kind has them")
-    if (answer == "form") != (schema is not None):
+    if (answer == "form") != (question.schema is not None):
         raise UsageError("a form needs a schema, and no other kind has one")
-    if multiple and answer != "choice":
+    if question.multiple and answer != "choice":
         raise UsageError("only a choice can take several options")
-    if secret and kind != "text":
+    if question.secret and kind != "text":
         raise UsageError("only a text ask is secret; in a form, mark fields as writeOnly")
-    if call and kind != "approval":
+    if question.call and kind != "approval":
         raise UsageError("a tool call is held by an approval and by nothing else")
     several = requirement.n > 1 or requirement.reject > 1 or requirement.veto
     if several and answer != "approval":
         raise UsageError(f"more than one person can decide an approval, not a {answer}")
-    other = any(option.casefold() in _OTHER for option in options)
-    options = tuple(option for option in options if option.casefold() not in _OTHER)
-    if len(set(options)) < len(options) or not all(option.strip() for option in options):
-        raise UsageError("the options must differ from one another, and none may be empty")
-    return Question(
-        kind,
-        prompt,
-        context,
-        options,
-        multiple,
-        other,
-        schema,
-        secret=secret,
-        requirement=requirement,
-        call=call,
-        session=session,
-    )
 
 
 def question_digest(question: Question, origin: Origin) -> str:
@@ -310,7 +317,7 @@ def opened(ask: Ask, actor: str) -> Change:
 
 def cancel(ask: Ask, caller: Caller, reason: str, now: datetime) -> Change:
     """Withdraw a pending ask, with who did it and why."""
-    _must_be_pending(ask)
+    must_be_pending(ask)
     after = ask._replace(
         status="cancelled",
         note=reason,
@@ -330,7 +337,7 @@ def fall_due(ask: Ask, now: datetime) -> Change | None:
     if not ask.pending:
         return None
     if clock.expires_at and clock.expires_at <= now:
-        return _expire(ask, now)
+        return expire(ask, now)
     if clock.escalate_at and clock.escalate_at <= now:
         who = clock.escalations[clock.escalated].who
         event = Event("ask.escalated", ask.id, "gate", {"to": who})
@@ -340,7 +347,7 @@ def fall_due(ask: Ask, now: datetime) -> Change | None:
     return None
 
 
-def _expire(ask: Ask, now: datetime, via: str = "deadline") -> Change:
+def expire(ask: Ask, now: datetime, via: str = "deadline") -> Change:
     after = ask._replace(
         status="timed_out",
         value=ask.question.default,
@@ -351,53 +358,6 @@ def _expire(ask: Ask, now: datetime, via: str = "deadline") -> Change:
     content = {"value": ask.question.default, "via": via, "at": iso(now)}
     event = Event("ask.timed_out", ask.id, "gate", content)
     return Change(after, (event,), wakes(ask), (Notice("settled", ask.id),))
-
-
-def sit(ask: Ask, sitting: Sitting, caller: Caller, seconds: float) -> Change:
-    """Somebody takes the session of an ask, and may stay so long."""
-    _must_be_pending(ask)
-    content = {
-        "sitting": sitting.id,
-        "session": sitting.conversation,
-        "via": caller.via,
-        "evidence": caller.evidence,
-    }
-    event = Event("session.opened", ask.id, caller.actor, content)
-    clock = stay(ask.deadlines, sitting.started_at, seconds)
-    after = ask._replace(deadlines=clock, version=ask.version + 1)
-    return Change(after, (event,), sitting=sitting)
-
-
-def at_work(ask: Ask, sitting: Sitting) -> Change:
-    """What is known of a sitting now, while it goes on."""
-    return Change(ask._replace(version=ask.version + 1), (), sitting=sitting)
-
-
-def rise(ask: Ask, sitting: Sitting, actor: str, *, given_up: bool) -> Change:
-    """The session given back. Its time may be up with it, or the last attempt has failed."""
-    content = {"sitting": sitting.id, "end": sitting.end, "trouble": sitting.trouble}
-    event = Event("session.closed", ask.id, actor, content)
-    at = sitting.ended_at
-    assert at, "a sitting that was ended has an end"
-    if not ask.pending or not (given_up or sitting.end == "time"):
-        clock = go_away(ask.deadlines, sitting.expires_at, at)
-        after = ask._replace(deadlines=clock, version=ask.version + 1)
-        return Change(after, (event,), sitting=sitting)
-    if given_up:
-        note = f"the last attempt failed: {sitting.trouble}"
-        after = _expire(ask, at, FAILED).ask._replace(
-            status="cancelled", note=note, settled_by="gate"
-        )
-        told = {"note": note, "via": FAILED, "at": iso(at)}
-        change = Change(after, (Event("ask.cancelled", ask.id, "gate", told),))
-    else:
-        change = _expire(ask, at, VIA)
-    return change._replace(
-        events=(event, *change.events),
-        wakes=wakes(ask),
-        notices=(Notice("settled", ask.id),),
-        sitting=sitting,
-    )
 
 
 def _moved(ask: Ask, deadlines: Deadlines, notice: Notice, *events: Event) -> Change:
@@ -422,33 +382,6 @@ def take(ask: Ask, to: str, now: datetime) -> Change | None:
     return Change(after, (event,), erase_secret=True)
 
 
-def ask_back(ask: Ask, caller: Caller, text: str, now: datetime) -> Change:
-    """A person's message to the asker. The ask stays pending."""
-    _must_be_pending(ask)
-    after = ask._replace(asked_back=ask.asked_back + 1, version=ask.version + 1)
-    change = _said("ask.asked_back", after, caller, text, now)
-    # The agent of a parked run can reply only if somebody drives it.
-    is_run = ask.origin.owner.startswith("run:") and ask.origin.session
-    return change._replace(wakes=wakes(ask) if is_run else ())
-
-
-def reply(ask: Ask, caller: Caller, text: str, now: datetime) -> Change:
-    """The asker's words to the people. What it has not heard yet, it will still be handed."""
-    _must_be_pending(ask)
-    after = ask._replace(version=ask.version + 1)
-    change = _said("ask.replied", after, caller, text, now)
-    return change._replace(notices=(Notice("replied", ask.id),))
-
-
-def _said(kind: str, after: Ask, caller: Caller, text: str, now: datetime) -> Change:
-    if not text.strip():
-        raise UsageError("an empty message says nothing")
-    content = {"text": text, "via": caller.via, "evidence": caller.evidence}
-    event = Event(kind, after.id, caller.actor, content)
-    message = Message(after.id, caller.actor, kind == "ask.replied", text, now)
-    return Change(after, (event,), message=message)
-
-
 def hear(ask: Ask, messages: int) -> Change | None:
     """So many messages were handed to the asker; None when it has heard them already."""
     if ask.heard >= messages:
@@ -456,6 +389,6 @@ def hear(ask: Ask, messages: int) -> Change | None:
     return Change(ask._replace(heard=messages, version=ask.version + 1), ())
 
 
-def _must_be_pending(ask: Ask) -> None:
+def must_be_pending(ask: Ask) -> None:
     if not ask.pending:
         raise AlreadySettledError(settled_sentence(ask))

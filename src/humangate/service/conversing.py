@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humangate.domain import asks
+from humangate.domain import messages
 from humangate.domain.display import storable
 from humangate.domain.owners import run_of
 from humangate.doors.results import Done
@@ -31,7 +31,7 @@ def ask_back(store: Store, ask_id: str, caller: Caller, text: str) -> Ask:
             f"last agent (gate continue {number}), or with your answer (gate answer {ask.id} …, "
             "--note TEXT)"
         )
-    return _say(store, ask_id, caller, text, asks.ask_back)
+    return _say(store, ask_id, caller, text, messages.ask_back)
 
 
 def nobody_replies(ask: Ask) -> bool:
@@ -41,7 +41,7 @@ def nobody_replies(ask: Ask) -> bool:
 
 def reply(store: Store, ask_id: str, caller: Caller, text: str) -> Ask:
     """The asker's reply, shown to people under the question."""
-    return _say(store, ask_id, caller, text, asks.reply)
+    return _say(store, ask_id, caller, text, messages.reply)
 
 
 def _say(

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate import processes
-from humangate.domain import asks, sittings
+from humangate.domain import session_asks, sittings
 from humangate.domain.asks import make_id, settled_sentence
 from humangate.domain.display import storable
 from humangate.domain.principals import must_be_a_person
@@ -83,7 +83,7 @@ def sit(store: Store, ask_id: str, caller: Caller, cli: str, session: str) -> Se
             expires_at=ask.deadlines.expires_at,
         )
         seconds = GRACE_SECONDS + (_MAY_STAY_SECONDS if left is None else left)
-        change = asks.sit(ask, new, caller, seconds)
+        change = session_asks.sit(ask, new, caller, seconds)
         if isinstance(store.asks.change(change, ask.version), Done):
             return Seated(change.ask, new, terms, begun is not None, left)
 
@@ -106,7 +106,7 @@ def _close_if_left(store: Store, ask: Ask, holder: Sitting) -> None:
     if lives or orphans:
         raise RefusedError(sittings.held(holder, holder.ask_id, orphans, store.now()))
     lost = holder._replace(ended_at=store.now(), end="lost")
-    store.asks.change(asks.rise(ask, lost, "gate", given_up=False), ask.version)
+    store.asks.change(session_asks.rise(ask, lost, "gate", given_up=False), ask.version)
 
 
 def stays(store: Store, ask_id: str) -> list[Sitting]:
@@ -138,7 +138,7 @@ def _must_be_free(store: Store, ask: Ask, cli: str, session: str) -> None:
 def began(store: Store, sitting: Sitting, program: str) -> Sitting:
     """The agent's program runs, as this process."""
     after = sitting._replace(program=program)
-    _write(store, sitting.ask_id, lambda ask: asks.at_work(ask, after))
+    _write(store, sitting.ask_id, lambda ask: session_asks.at_work(ask, after))
     return after
 
 
@@ -173,7 +173,7 @@ def rise(
         earlier = [one for one in store.asks.sittings(ask.id) if one.id != sitting.id]
         failed = sittings.failures([*earlier, closed])
         given_up = end == sittings.FAILED and 0 < terms.max_attempts <= failed
-        return asks.rise(ask, closed, caller.actor, given_up=given_up)
+        return session_asks.rise(ask, closed, caller.actor, given_up=given_up)
 
     return _write(store, sitting.ask_id, leave)
 

@@ -1,0 +1,62 @@
+"""What a person's stay in the session of an ask does to the ask: coming, working, leaving."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humangate.domain.asks import Change, Notice, expire, iso, must_be_pending, wakes
+from humangate.domain.audit import Event
+from humangate.domain.deadlines import go_away, stay
+from humangate.domain.sittings import FAILED, VIA
+
+if TYPE_CHECKING:
+    from humangate.domain.asks import Ask
+    from humangate.domain.principals import Caller
+    from humangate.domain.sittings import Sitting
+
+
+def sit(ask: Ask, sitting: Sitting, caller: Caller, seconds: float) -> Change:
+    """Somebody takes the session of an ask, and may stay so long."""
+    must_be_pending(ask)
+    content = {
+        "sitting": sitting.id,
+        "session": sitting.conversation,
+        "via": caller.via,
+        "evidence": caller.evidence,
+    }
+    event = Event("session.opened", ask.id, caller.actor, content)
+    clock = stay(ask.deadlines, sitting.started_at, seconds)
+    after = ask._replace(deadlines=clock, version=ask.version + 1)
+    return Change(after, (event,), sitting=sitting)
+
+
+def at_work(ask: Ask, sitting: Sitting) -> Change:
+    """What is known of a sitting now, while it goes on."""
+    return Change(ask._replace(version=ask.version + 1), (), sitting=sitting)
+
+
+def rise(ask: Ask, sitting: Sitting, actor: str, *, given_up: bool) -> Change:
+    """The session given back. Its time may be up with it, or the last attempt has failed."""
+    content = {"sitting": sitting.id, "end": sitting.end, "trouble": sitting.trouble}
+    event = Event("session.closed", ask.id, actor, content)
+    at = sitting.ended_at
+    assert at, "a sitting that was ended has an end"
+    if not ask.pending or not (given_up or sitting.end == "time"):
+        clock = go_away(ask.deadlines, sitting.expires_at, at)
+        after = ask._replace(deadlines=clock, version=ask.version + 1)
+        return Change(after, (event,), sitting=sitting)
+    if given_up:
+        note = f"the last attempt failed: {sitting.trouble}"
+        after = expire(ask, at, FAILED).ask._replace(
+            status="cancelled", note=note, settled_by="gate"
+        )
+        told = {"note": note, "via": FAILED, "at": iso(at)}
+        change = Change(after, (Event("ask.cancelled", ask.id, "gate", told),))
+    else:
+        change = expire(ask, at, VIA)
+    return change._replace(
+        events=(event, *change.events),
+        wakes=wakes(ask),
+        notices=(Notice("settled", ask.id),),
+        sitting=sitting,
+    )
