@@ -20,8 +20,9 @@ from playwright.sync_api import sync_playwright
 from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
 from humangate.domain.calls import make_call
+from humangate.domain.journals import Carried
 from humangate.domain.principals import Caller, person
-from humangate.domain.runs import Carried, FlowCall, Run, RunChange, Turn, owner_of, started
+from humangate.domain.runs import FlowCall, Run, RunChange, Turn, owner_of, started
 from humangate.service import answering, asking, enrolling, telling
 from humangate.service.asking import Request
 from humangate.service.sweeping import sweep

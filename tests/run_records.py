@@ -6,8 +6,9 @@ from datetime import timedelta
 
 from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
+from humangate.domain.journals import Carried
 from humangate.domain.owners import owner_of
-from humangate.domain.runs import Carried, FlowCall, Run, RunChange, Turn, started
+from humangate.domain.runs import FlowCall, Run, RunChange, Turn, started
 from humangate.service import answering, asking
 from humangate.service.asking import Request
 from tests.conftest import a_person

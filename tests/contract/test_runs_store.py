@@ -7,12 +7,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.conftest import a_person
 
-from humangate.domain import asks, runs
+from humangate.domain import asks, journals, runs
 from humangate.domain.answers import Given, answer
 from humangate.domain.asks import Ask, Origin, make_question, question_digest
 from humangate.domain.audit import Event
+from humangate.domain.journals import Carried
 from humangate.domain.owners import owner_of
-from humangate.domain.runs import Carried, FlowCall, Run, RunChange, Turn
+from humangate.domain.runs import FlowCall, Run, RunChange, Turn
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
@@ -270,13 +271,13 @@ def test_a_forked_run_takes_records_along_as_its_own(store):
     call = a_call(first, state="recorded", value=1)
     turn = a_turn(first, ended_at=LATER, signal={"status": "DONE"})
     assert store.runs.change(RunChange(first, (call,), (turn,)), first)
-    carried = runs.carried([call], [turn])
+    carried = journals.carried([call], [turn])
     second = store.runs.add(a_run(parent=first.id, parent_path="2"), [], carried)
     third = store.runs.add(a_run(parent=second.id), [], carried.by(second.id))
     for run in (second, third):
         assert store.runs.calls(run.id) == [call._replace(run=run.id)]
         (taken,) = store.runs.turns(run.id)
-        assert taken == turn._replace(run=run.id, id=f"t-1+{run.id}") and runs.is_carried(taken)
+        assert taken == turn._replace(run=run.id, id=f"t-1+{run.id}") and journals.is_carried(taken)
     assert store.runs.turns(first.id) == [turn]
 
 

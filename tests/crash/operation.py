@@ -25,8 +25,9 @@ import workers
 from humangate import wiring
 from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
+from humangate.domain.journals import Carried
 from humangate.domain.principals import Caller
-from humangate.domain.runs import Carried, Run
+from humangate.domain.runs import Run
 from humangate.doors.store import Store
 from humangate.service import answering, asking, conversing, enrolling, sweeping, waiting
 from humangate.service.asking import Request

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.conftest import a_person
 
-from humangate.domain import runs
+from humangate.domain import journals, runs
 from humangate.domain.asks import Ask, Origin, make_question
+from humangate.domain.journals import Carried
 from humangate.domain.owners import owner_of, run_of
-from humangate.domain.runs import Carried, FlowCall, Run, Turn
+from humangate.domain.runs import FlowCall, Run, Turn
 from humangate.errors import RefusedError, UsageError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -52,29 +53,29 @@ paths = st.lists(st.integers(1, 4), min_size=0, max_size=2).flatmap(
     ],
 )  # fmt: skip
 def test_a_call_is_before_another_only_if_it_was_over_when_that_began(first, second, before):
-    assert runs.is_before(first, second) is before
+    assert journals.is_before(first, second) is before
 
 
 @pytest.mark.proves("RUN-411")
 @given(paths, paths)
 def test_of_two_calls_never_both_are_before_the_other(one, other):
-    assert not (runs.is_before(one, other) and runs.is_before(other, one))
-    if runs.is_before(one, other):
-        assert runs.order(one) < runs.order(other) and not runs.is_beneath(other, one)
+    assert not (journals.is_before(one, other) and journals.is_before(other, one))
+    if journals.is_before(one, other):
+        assert journals.order(one) < journals.order(other) and not journals.is_beneath(other, one)
 
 
 @pytest.mark.proves("RUN-411")
 @given(paths, paths, paths)
 def test_before_is_passed_on(one, two, three):
-    if runs.is_before(one, two) and runs.is_before(two, three):
-        assert runs.is_before(one, three)
+    if journals.is_before(one, two) and journals.is_before(two, three):
+        assert journals.is_before(one, three)
 
 
 @pytest.mark.proves("RUN-411")
 def test_paths_sort_as_numbers_and_contain_those_beneath():
-    assert sorted(["10", "2", "4.1.1", "4"], key=runs.order) == ["2", "4", "4.1.1", "10"]
-    assert runs.is_beneath("4", "4") and runs.is_beneath("4.1.1", "4")
-    assert not runs.is_beneath("41", "4") and not runs.is_beneath("4", "4.1.1")
+    assert sorted(["10", "2", "4.1.1", "4"], key=journals.order) == ["2", "4", "4.1.1", "10"]
+    assert journals.is_beneath("4", "4") and journals.is_beneath("4.1.1", "4")
+    assert not journals.is_beneath("41", "4") and not journals.is_beneath("4", "4.1.1")
 
 
 @pytest.mark.proves("RUN-412")
@@ -233,19 +234,19 @@ def test_a_person_keeps_a_record_although_its_arguments_are_others():
 @pytest.mark.proves("RUN-417")
 def test_a_record_that_does_not_fit_says_why_and_what_to_do():
     call = a_call("3", "run", label="coder")
-    assert runs.misfit(call, "run", "coder", "digest") == ""
-    other_name = runs.misfit(call, "pause", "Go\x1b?", "digest")
+    assert journals.misfit(call, "run", "coder", "digest") == ""
+    other_name = journals.misfit(call, "pause", "Go\x1b?", "digest")
     assert "was run('coder') and is now pause(" in other_name and "--from 3" in other_name
     assert "\x1b" not in other_name
-    other_role = runs.misfit(call, "run", "tester", "digest")
+    other_role = journals.misfit(call, "run", "tester", "digest")
     assert "is now run('tester')" in other_role
-    arguments = runs.misfit(call, "run", "coder", "other")
+    arguments = journals.misfit(call, "run", "coder", "other")
     assert "other arguments" in arguments and "read(), now()" in arguments
     assert "gate resume 42 --accept 3" in arguments
-    assert runs.misfit(call._replace(accepted=True), "run", "coder", "other") == ""
+    assert journals.misfit(call._replace(accepted=True), "run", "coder", "other") == ""
     gate = call._replace(name="pause", label="Go?")
-    assert "--from 3" in runs.misfit(gate, "pause", "Go?", "other")
-    assert runs.described("now", "") == "now()"
+    assert "--from 3" in journals.misfit(gate, "pause", "Go?", "other")
+    assert journals.described("now", "") == "now()"
 
 
 @pytest.mark.proves("RUN-418")
@@ -255,15 +256,15 @@ def test_a_fork_shares_what_came_before_but_no_approval_that_was_used():
         a_call("4", "parallel"), a_call("4.1.1", "step"), a_call("4.2.1", "pause"), a_call("4.2.2", "run"),
         a_call("5", "parallel"), a_call("5.1.1", "step"), a_call("6", "run", "open"),
     ]  # fmt: skip
-    shared = [call.path for call in runs.shared(calls, "6")]
+    shared = [call.path for call in journals.shared(calls, "6")]
     # Its folder is a new one, approvals are asked again, and so is whatever holds one.
     assert shared == ["1", "3", "4.1.1", "4.2.2", "5", "5.1.1"]
-    assert [call.path for call in runs.shared(calls, "2")] == ["1"]
+    assert [call.path for call in journals.shared(calls, "2")] == ["1"]
     for path in ("4.1.1", "x", "-1", ""):
         with pytest.raises(UsageError, match="number of a call"):
-            runs.shared(calls, path)
+            journals.shared(calls, path)
     with pytest.raises(UsageError, match="no call 9"):
-        runs.shared(calls, "9")
+        journals.shared(calls, "9")
 
 
 @pytest.mark.proves("RUN-418")
@@ -274,9 +275,9 @@ def test_an_approval_that_nothing_came_after_counts_in_the_fork():
         a_call("1.2.1", "step"),
         a_call("2", "run"),
     ]
-    kept = runs.shared([*calls[:3], a_call("0", "setup")], "1")
+    kept = journals.shared([*calls[:3], a_call("0", "setup")], "1")
     assert kept == []
-    assert [call.path for call in runs.shared(calls, "2")] == ["1.2.1"]
+    assert [call.path for call in journals.shared(calls, "2")] == ["1.2.1"]
 
 
 @pytest.mark.proves("RUN-418")
@@ -286,18 +287,18 @@ def test_a_fork_shares_no_call_that_is_not_over():
         a_call("1.1.1", "ask", "waiting"),
         a_call("2", "run"),
     ]
-    assert [call.path for call in runs.shared(calls, "2")] == ["1"]
+    assert [call.path for call in journals.shared(calls, "2")] == ["1"]
 
 
 @pytest.mark.proves("RUN-418", "RUN-407")
 def test_turns_are_taken_along_with_their_calls_once_they_are_over():
     turns = [a_turn("1"), a_turn("2", "t-2"), a_turn("1", "t-3", None)]
-    carried = runs.carried([a_call("1")], turns)
+    carried = journals.carried([a_call("1")], turns)
     assert carried == Carried((a_call("1"),), (turns[0],))
     mine = carried.by(50)
     assert (mine.calls[0].run, mine.turns[0].id, mine.turns[0].run) == (50, "t-1+50", 50)
     assert mine.by(51).turns[0].id == "t-1+51"
-    assert runs.is_carried(mine.turns[0]) and not runs.is_carried(turns[0])
+    assert journals.is_carried(mine.turns[0]) and not journals.is_carried(turns[0])
 
 
 @pytest.mark.proves("RUN-419")

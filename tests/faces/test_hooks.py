@@ -12,7 +12,8 @@ import pytest
 
 from humangate import wiring
 from humangate.domain.calls import make_call
-from humangate.domain.runs import Carried, Run, RunChange, Turn
+from humangate.domain.journals import Carried
+from humangate.domain.runs import Run, RunChange, Turn
 from humangate.domain.steps import Step
 from humangate.hooks.events import Hook, Watch
 

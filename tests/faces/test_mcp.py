@@ -15,7 +15,8 @@ from mcp.client.stdio import stdio_client
 from mcp.types.methods import SERVER_RESULTS
 from pydantic import TypeAdapter
 
-from humangate.domain.runs import Carried, Run, RunChange, Turn
+from humangate.domain.journals import Carried
+from humangate.domain.runs import Run, RunChange, Turn
 from humangate.mcp.server import Progress
 from humangate.mcp.tools import Tools
 from humangate.testing import MemoryStore, ScriptedPerson

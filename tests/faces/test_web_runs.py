@@ -206,7 +206,7 @@ def test_a_run_that_was_forked_shows_the_turns_and_answers_it_took_along(inbox):
     calls = [call(store, "1"), call(store, "2", "pause", "Approve it?", ask_id=gate.id)]
     said = turn(store, "1", signal={"status": "DONE"})
     calls_made = tuple(one(0) for one in calls)
-    from humangate.domain.runs import Carried
+    from humangate.domain.journals import Carried
 
     new = first._replace(parent=first.id, parent_path="3")
     forked = store.runs.add(new, [], Carried(calls_made, (said(0),)))

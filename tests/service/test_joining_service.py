@@ -13,7 +13,8 @@ from tests.joinable import Desk
 from humangate import processes
 from humangate.crewing import crew
 from humangate.domain.asks import Origin
-from humangate.domain.runs import Carried, Run, RunChange, Turn
+from humangate.domain.journals import Carried
+from humangate.domain.runs import Run, RunChange, Turn
 from humangate.domain.signals import Signal
 from humangate.errors import NotFoundError, RefusedError, UsageError
 from humangate.service import asking, joining, running, telling

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from humangate import upkeep
 from humangate.cli.runs_screen import call_lines, document, find, run_id, status_lines, where_line
 from humangate.cli.screen import ask_lines, coloured, columns, print_json
-from humangate.domain import runs
+from humangate.domain import journals
 from humangate.domain.display import SHOWN_CHARACTERS, frame, inert_line
 from humangate.domain.documents import ask_document, call_document, turn_document
 from humangate.domain.owners import owner_of
@@ -66,7 +66,7 @@ def _lines(
     store: Store, call: FlowCall, turns: list[Turn], asks: list[Ask], *, whole: bool
 ) -> list[str]:
     most = None if whole else SHOWN_CHARACTERS
-    head = f"Run {call.run}, call {call.path}: {runs.described(call.name, call.label)}"
+    head = f"Run {call.run}, call {call.path}: {journals.described(call.name, call.label)}"
     lines = [coloured(head, "bold")]
     about = [
         ("State", call.state + (", kept by a person" if call.accepted else "")),

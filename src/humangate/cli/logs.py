@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     runs_screen.find(store, args.id)
     papers = Papers(store, args.id)
     # Imported here: nobody else is asked about calls.
-    from humangate.domain.runs import is_beneath
+    from humangate.domain.journals import is_beneath
 
     bell = store.bell()
     found = not args.call

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.domain.audit import Event
 from humangate.domain.digests import text_digest
-from humangate.domain.display import inert_line, storable
+from humangate.domain.display import storable
+from humangate.domain.journals import ASKING, is_beneath
 from humangate.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ DRIVER = "gate"
 """Who drives runs, as the audit trail names it."""
 
 _LONGEST_REASON = 4_000
-_ASKING = ("pause", "ask")
-_CARRIED = "+"
 
 
 class Run(NamedTuple):
@@ -167,44 +166,6 @@ class RunChange(NamedTuple):
     def actor(self) -> str:
         """Who makes this step."""
         return self.events[0].actor if self.events else DRIVER
-
-
-class Carried(NamedTuple):
-    """What a run takes along from the one it was forked from."""
-
-    calls: tuple[FlowCall, ...] = ()
-    turns: tuple[Turn, ...] = ()
-
-    def by(self, run_id: int) -> Carried:
-        """As the records of the run that takes them along."""
-        return Carried(
-            tuple(call._replace(run=run_id) for call in self.calls),
-            tuple(
-                turn._replace(run=run_id, id=f"{turn.id.partition(_CARRIED)[0]}{_CARRIED}{run_id}")
-                for turn in self.turns
-            ),
-        )
-
-
-def order(path: str) -> tuple[int, ...]:
-    """Paths sort like this: 2 before 10, 4 before 4.1."""
-    return tuple(int(part) for part in path.split("."))
-
-
-def is_beneath(path: str, other: str) -> bool:
-    return path == other or path.startswith(f"{other}.")
-
-
-def is_before(path: str, other: str) -> bool:
-    """Whether a call was over before another began: earlier, and in no neighbouring branch."""
-    mine, its = order(path), order(other)
-    if mine >= its:
-        return False
-    shared = 0
-    while shared < len(mine) and mine[shared] == its[shared]:
-        shared += 1
-    # A path has calls at even places and branches at odd ones.
-    return shared < len(mine) and shared % 2 == 0
 
 
 def event(what: str, run: Run, actor: str, **content: Any) -> Event:
@@ -366,7 +327,7 @@ def resume(
 
 
 def _must_be_acceptable(call: FlowCall) -> None:
-    if call.name in _ASKING:
+    if call.name in ASKING:
         raise RefusedError(
             f"an answer counts for what was asked, and call {call.path} asks something else now: "
             f"gate resume {call.run} --from {call.path} asks again, in a new run"
@@ -383,65 +344,6 @@ def _again(call: FlowCall) -> FlowCall:
 def heeded(call: FlowCall) -> FlowCall:
     """Its ask is done with; the next one is another."""
     return call._replace(state="open", ask_id="", asked=call.asked + 1)
-
-
-def shared(calls: Sequence[FlowCall], path: str) -> list[FlowCall]:
-    """The records that a run forked at a call takes along.
-
-    An approval counts again only if nothing after it was started: a person approved what
-    came next then, not what comes next now.
-    """
-    if "." in path or not path.isdecimal():
-        raise UsageError(f"--from takes the number of a call, not {path!r}")
-    if not any(call.path == path for call in calls):
-        raise UsageError(f"there is no call {path}: gate show N --calls lists them")
-    # Call 0 made the folder ready; the new run has one of its own.
-    before = [call for call in calls if call.over and 0 < order(call.path)[0] < int(path)]
-    used = [
-        call.path
-        for call in before
-        if call.name == "pause" and any(is_before(call.path, other.path) for other in calls)
-    ]
-    # A record around a used approval would answer for it.
-    return [call for call in before if not any(is_beneath(one, call.path) for one in used)]
-
-
-def carried(calls: Sequence[FlowCall], turns: Iterable[Turn]) -> Carried:
-    """What a forked run takes along: records, and the turns they came from."""
-    paths = {call.path for call in calls}
-    kept = [turn for turn in turns if turn.path in paths and turn.ended_at]
-    return Carried(tuple(calls), tuple(kept))
-
-
-def is_carried(turn: Turn) -> bool:
-    """Whether a turn was another run's: its session is that run's, too."""
-    return _CARRIED in turn.id
-
-
-def misfit(call: FlowCall, name: str, label: str, digest: str) -> str:
-    """Why a record does not fit what the code asks for at its path; nothing if it does."""
-    if (call.name, call.label) != (name, label):
-        return (
-            f"call {call.path} was {described(call.name, call.label)} and is now "
-            f"{described(name, label)}: the flow's code has changed before this point. Put it "
-            f"back, or open a new run from there: gate resume {call.run} --from {call.path}"
-        )
-    if call.digest != digest and not call.accepted:
-        way_on = (
-            f"To ask again, in a new run: gate resume {call.run} --from {call.path}"
-            if name in _ASKING
-            else f"To keep what is recorded: gate resume {call.run} --accept {call.path}"
-        )
-        return (
-            f"call {call.path}, {described(name, label)}, was made with other arguments before. "
-            "Either the flow's code has changed, or a file or a clock is read outside of a call: "
-            f"use read(), now() or step(). {way_on}"
-        )
-    return ""
-
-
-def described(name: str, label: str) -> str:
-    return f"{name}({inert_line(label, 60)!r})" if label else f"{name}()"
 
 
 def must_be_ended(run: Run) -> None:

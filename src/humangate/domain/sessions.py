@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from humangate.domain import owners, runs, sittings
+from humangate.domain import journals, owners, sittings
 from humangate.domain.audit import Event
 from humangate.domain.display import inert_line
 from humangate.domain.runs import RunChange, Turn
@@ -53,7 +53,7 @@ def seat(ask: Ask, calls: Sequence[FlowCall], turns: Sequence[Turn]) -> Seat:
     )
     mine = [turn for turn in turns if turn.path == path] if asking else turns
     # A session that was carried over is the other run's.
-    own = [turn for turn in mine if turn.session and not runs.is_carried(turn)]
+    own = [turn for turn in mine if turn.session and not journals.is_carried(turn)]
     if not own:
         no_session = any(turn.cli == "python" for turn in mine)
         why = "a Python function has no session" if no_session else "no agent has worked in it yet"

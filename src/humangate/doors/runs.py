@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from humangate.domain.audit import Event
-    from humangate.domain.runs import Carried, FlowCall, Run, RunChange, Turn
+    from humangate.domain.journals import Carried
+    from humangate.domain.runs import FlowCall, Run, RunChange, Turn
 
 
 class Runs(Protocol):

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from humangate import processes
-from humangate.domain import runs
+from humangate.domain import journals, runs
 from humangate.domain.asks import Origin, settled_sentence
 from humangate.domain.digests import canonical
 from humangate.domain.forms import has_hidden
@@ -89,7 +89,7 @@ def _settle_doubt(branch: Branch, call: FlowCall, arguments: Any) -> tuple[bool,
         branch,
         call,
         Request(
-            f"Did {runs.described('step', call.label)} happen? It was begun and interrupted.",
+            f"Did {journals.described('step', call.label)} happen? It was begun and interrupted.",
             "form",
             going_on=f"Its arguments: {canonical(jsoned(arguments))}\n"
             + (f"The process that began it ({begun_by}) may still be at work." if lives else ""),
@@ -115,7 +115,9 @@ def _settle_doubt(branch: Branch, call: FlowCall, arguments: Any) -> tuple[bool,
     what = ask.value["what"]
     if what == _STOP:
         ask_anew(branch, call)
-        branch.halt(f"{runs.described('step', call.label)} was in doubt: {ask.note or _STOP}", call)
+        branch.halt(
+            f"{journals.described('step', call.label)} was in doubt: {ask.note or _STOP}", call
+        )
     if what == _HAPPENED:
         branch.drive.record(call, _typed(ask.value.get("result")))
         return True, branch.drive.calls[call.path]

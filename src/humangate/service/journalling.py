@@ -7,7 +7,7 @@ import threading
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from humangate.domain import runs, sending, signals
+from humangate.domain import journals, runs, sending, signals
 from humangate.domain.digests import digest
 from humangate.domain.display import storable
 from humangate.domain.outcomes import answer_text
@@ -220,7 +220,7 @@ class Branch:
         if found is None:
             now = self.drive.store.now()
             return FlowCall(self.drive.run.id, path, name, label, wanted, now)
-        if why := runs.misfit(found, name, label, wanted):
+        if why := journals.misfit(found, name, label, wanted):
             self.raise_always(Halted(why, path))
         return found
 
@@ -291,10 +291,10 @@ def waiting_asks(drive: Drive, calls: tuple[FlowCall, ...]) -> list[Ask]:
 def said_before(drive: Drive, path: str, since: str) -> list[Said]:
     """What agents and people said in the calls before this one and after another."""
     told = []
-    for call in sorted(drive.calls.values(), key=lambda call: runs.order(call.path)):
-        if call.state != "recorded" or not runs.is_before(call.path, path):
+    for call in sorted(drive.calls.values(), key=lambda call: journals.order(call.path)):
+        if call.state != "recorded" or not journals.is_before(call.path, path):
             continue
-        if since and runs.order(call.path) <= runs.order(since):
+        if since and journals.order(call.path) <= journals.order(since):
             continue
         if call.name == "run":
             words = sending.told(signals.from_json(call.value))

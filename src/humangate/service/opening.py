@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humangate.domain import runs, sending
+from humangate.domain import journals, sending
 from humangate.domain.outcomes import answer_text
 from humangate.domain.sending import Exchange
 from humangate.service import signalling
@@ -131,14 +131,14 @@ def _session(agent: Agent) -> tuple[str, str, str]:
         ]  # fmt: skip
         if mine:
             last = max(mine, key=_place)
-            if runs.is_carried(last):
+            if journals.is_carried(last):
                 return agent.driver.new_session(), last.session, last.path
             return last.session, "", last.path
     return agent.driver.new_session(), "", ""
 
 
 def _place(turn: Turn) -> tuple[tuple[int, ...], int]:
-    return runs.order(turn.path), turn.number
+    return journals.order(turn.path), turn.number
 
 
 def _turns_of_role(agent: Agent) -> list[Turn]:
@@ -147,7 +147,7 @@ def _turns_of_role(agent: Agent) -> list[Turn]:
         turn
         for turn in agent.drive.all_turns()
         if turn.role == agent.role.name
-        and (turn.path == agent.path or runs.is_before(turn.path, agent.path))
+        and (turn.path == agent.path or journals.is_before(turn.path, agent.path))
     ]
     return sorted(mine, key=_place)
 

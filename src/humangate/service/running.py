@@ -6,11 +6,12 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate import processes
-from humangate.domain import runs, signals
+from humangate.domain import journals, runs, signals
 from humangate.domain.answers import Given
 from humangate.domain.display import storable
+from humangate.domain.journals import Carried
 from humangate.domain.principals import must_be_a_person
-from humangate.domain.runs import Carried, FlowCall, Run, RunChange
+from humangate.domain.runs import FlowCall, Run, RunChange
 from humangate.errors import GateError, NotFoundError, RefusedError, UsageError
 from humangate.service import answering, permitting
 from humangate.service.asking import only_ask, withdrawals
@@ -178,8 +179,8 @@ def fork(
             f"run {run_id} works on {run.task}, and one run does at a time: gate task reopen "
             f"{run.task} works on it again, once it has ended"
         )
-    shared = runs.shared(calls, path)
-    carried = runs.carried(shared, store.runs.turns(run_id))
+    shared = journals.shared(calls, path)
+    carried = journals.carried(shared, store.runs.turns(run_id))
     new = Run(
         id=0,
         flow=run.flow,
@@ -220,7 +221,7 @@ def _token(run: Run) -> str:
 
 def _snapshot(workspace: Workspace, run: Run, calls: list[FlowCall], path: str) -> str:
     """The folder as it was before a call: snapshots are taken before agents work."""
-    later = [call for call in calls if runs.order(call.path) >= runs.order(path)]
+    later = [call for call in calls if journals.order(call.path) >= journals.order(path)]
     taken = next((call.snapshot for call in later if call.snapshot), "")
     return taken or workspace.snapshot(place_of(run), run.id, f"{path}-fork")
 

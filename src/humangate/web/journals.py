@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.domain.asks import settled_word
 from humangate.domain.display import SHOWN_CHARACTERS
+from humangate.domain.journals import is_carried
 from humangate.domain.outcomes import answer_text
-from humangate.domain.runs import is_carried
 from humangate.domain.sessions import path_of
 from humangate.domain.signals import NEEDS_HUMAN, parse_signal
 from humangate.terminal import task_runs

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from humangate.domain.runs import DRIVER, Carried, FlowCall, Run, RunChange, Turn, order
+from humangate.domain.journals import Carried, order
+from humangate.domain.runs import DRIVER, FlowCall, Run, RunChange, Turn
 from humangate.store.sqlite.queries import load
 
 if TYPE_CHECKING:
