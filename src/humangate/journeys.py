@@ -11,8 +11,9 @@ from humangate import flows
 from humangate.domain import phase_records
 from humangate.domain.display import plain
 from humangate.domain.forms import faults
+from humangate.domain.phase_faults import input_faults
 from humangate.domain.phase_records import as_json, mark, response_json
-from humangate.domain.phases import OURS, HumanInput, State, accepts, input_faults, named, route
+from humangate.domain.phases import OURS, HumanInput, State, accepts, named, route
 from humangate.errors import GateError, UsageError
 from humangate.performing import watching
 from humangate.service.journalling import Parked, current

@@ -14,8 +14,9 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.domain import drawing
+from humangate.domain.phase_faults import checked
 from humangate.domain.phase_records import PhaseEvent
-from humangate.domain.phases import HumanInput, Phase, Response, State, checked
+from humangate.domain.phases import HumanInput, Phase, Response, State
 from humangate.errors import UsageError
 from humangate.handlers import HumanInputHandler, Reply, cli_prompt
 from humangate.journeys import Journey, Plan, awaited, settled

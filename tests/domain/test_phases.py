@@ -13,6 +13,7 @@ import pytest
 
 from humangate.domain import drawing
 from humangate.domain.asks import Ask, Origin, make_question
+from humangate.domain.phase_faults import checked, input_faults
 from humangate.domain.phase_records import (
     as_json,
     events,
@@ -21,17 +22,7 @@ from humangate.domain.phase_records import (
     response,
     response_json,
 )
-from humangate.domain.phases import (
-    HumanInput,
-    Phase,
-    Response,
-    State,
-    accepts,
-    checked,
-    input_faults,
-    leads,
-    route,
-)
+from humangate.domain.phases import HumanInput, Phase, Response, State, accepts, leads, route
 from humangate.domain.runs import FlowCall
 from humangate.errors import UsageError
 
