@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from humangate.domain.answers import Answer
-from humangate.domain.asks import Ask, Change, Message, Origin, Question
+from humangate.domain.asks import Ask, Change, Message, Origin, Question, iso
 from humangate.domain.calls import Call
 from humangate.domain.deadlines import Deadlines, Escalation
 from humangate.domain.owners import run_of, task_of
@@ -17,7 +17,7 @@ from humangate.domain.requirements import ANYBODY, Requirement
 from humangate.domain.sittings import Sitting, Terms
 from humangate.doors.results import Conflict, Done, Result
 from humangate.errors import RefusedError
-from humangate.store.sqlite.queries import load
+from humangate.store.sqlite.queries import as_json, as_time, from_json, load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +90,7 @@ class SqliteAsks:
         return self._asks("settled_asks", search.lower(), limit)
 
     def due(self, now: datetime, limit: int) -> list[Ask]:
-        return self._asks("due_asks", _text(now), limit)
+        return self._asks("due_asks", iso(now), limit)
 
     def without_events(self) -> list[str]:
         return [ask_id for (ask_id,) in self._db.rows(_SQL["asks_without_events"])]
@@ -175,7 +175,10 @@ class SqliteAsks:
 
     def messages(self, ask_id: str) -> list[Message]:
         rows = self._db.rows(_SQL["messages_of_ask"], (ask_id,))
-        return [Message(of, who, bool(asker), text, _time(at)) for of, who, asker, text, at in rows]
+        return [
+            Message(of, who, bool(asker), text, datetime.fromisoformat(at))
+            for of, who, asker, text, at in rows
+        ]
 
     def save_draft(self, ask: Ask, expected_version: int, principal: str, text: str) -> Result:
         try:
@@ -191,7 +194,7 @@ class SqliteAsks:
         return str(rows[0][0]) if rows else ""
 
     def drafting(self, since: datetime) -> list[tuple[str, str]]:
-        rows = self._db.rows(_SQL["drafts_since"], (_text(since),))
+        rows = self._db.rows(_SQL["drafts_since"], (iso(since),))
         return [(ask_id, principal) for ask_id, principal in rows]
 
     def waiting_counts(self) -> list[tuple[str, int]]:
@@ -202,7 +205,7 @@ class SqliteAsks:
         return json.loads(rows[0][0]) if rows else None
 
     def erase_secrets(self, before: datetime) -> int:
-        old = self._db.rows(_SQL["old_secrets"], (_text(before),))
+        old = self._db.rows(_SQL["old_secrets"], (iso(before),))
         if old:
             with self._store.transaction():
                 for row in old:
@@ -232,26 +235,6 @@ class _OvertakenError(Exception):
     """Undoes a transaction whose version is no longer the current one."""
 
 
-def _text(at: datetime | None) -> str | None:
-    return at.isoformat(timespec="microseconds") if at else None
-
-
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text)
-
-
-def _maybe_time(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
-
-
-def _json(value: Any) -> str | None:
-    return None if value is None else json.dumps(value)
-
-
-def _load(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
-
-
 def _to_row(ask: Ask) -> tuple[Any, ...]:
     question, clock = ask.question, ask.deadlines
     requirement = question.requirement
@@ -259,16 +242,16 @@ def _to_row(ask: Ask) -> tuple[Any, ...]:
         ask.id,
         question.kind,
         question.prompt,
-        _json(question.context),
+        as_json(question.context),
         json.dumps(question.options) if question.options else None,
         question.multiple,
         question.other,
-        _json(question.schema),
-        _json(question.default),
+        as_json(question.schema),
+        as_json(question.default),
         question.secret,
         json.dumps(requirement) if requirement.personal else None,
         *ask.origin[:-1],
-        _text(ask.opened_at),
+        iso(ask.opened_at),
         ask.digest,
         ask.priority,
         ask.confidence,
@@ -288,20 +271,20 @@ def _to_row(ask: Ask) -> tuple[Any, ...]:
 def _state(ask: Ask) -> tuple[Any, ...]:
     clock = ask.deadlines
     return (
-        _text(clock.expires_at),
+        iso(clock.expires_at),
         clock.moved_seconds,
-        _text(clock.remind_at),
+        iso(clock.remind_at),
         clock.escalated,
-        _text(clock.escalate_at),
-        _text(clock.due_at),
+        iso(clock.escalate_at),
+        iso(clock.due_at),
         ask.status,
         ask.decision,
-        _json(ask.value),
+        as_json(ask.value),
         ask.note,
-        _text(ask.settled_at),
+        iso(ask.settled_at),
         ask.settled_by,
         ask.settled_via,
-        _text(ask.delivered_at),
+        iso(ask.delivered_at),
         ask.delivered_to,
         ask.asked_back,
         ask.heard,
@@ -309,50 +292,56 @@ def _state(ask: Ask) -> tuple[Any, ...]:
     )
 
 
-def _to_ask(row: Any) -> Ask:
-    question = Question(
+def _to_question(row: Any) -> Question:
+    return Question(
         kind=row[2],
         prompt=row[3],
-        context=_load(row[4]),
+        context=from_json(row[4]),
         options=tuple(json.loads(row[5])) if row[5] else (),
         multiple=bool(row[6]),
         other=bool(row[7]),
-        schema=_load(row[8]),
-        default=_load(row[9]),
+        schema=from_json(row[8]),
+        default=from_json(row[9]),
         secret=bool(row[10]),
         requirement=_to_requirement(row[11]),
         call=Call(*json.loads(row[46])) if row[46] else None,
         session=Terms(*json.loads(row[48])) if row[48] else None,
     )
-    clock = Deadlines(
+
+
+def _to_deadlines(row: Any) -> Deadlines:
+    return Deadlines(
         hard=bool(row[25]),
         remind_every_seconds=row[26],
         escalations=tuple(Escalation(*one) for one in json.loads(row[27])) if row[27] else (),
-        expires_at=_maybe_time(row[28]),
+        expires_at=as_time(row[28]),
         moved_seconds=row[29],
-        remind_at=_maybe_time(row[30]),
+        remind_at=as_time(row[30]),
         escalated=row[31],
-        escalate_at=_maybe_time(row[32]),
+        escalate_at=as_time(row[32]),
     )
+
+
+def _to_ask(row: Any) -> Ask:
     return Ask(
         id=row[1],
-        question=question,
+        question=_to_question(row),
         origin=Origin(*row[12:19])._replace(task=row[49]),
-        opened_at=_time(row[19]),
+        opened_at=datetime.fromisoformat(row[19]),
         digest=row[20],
         priority=row[21],
         confidence=row[22],
         going_on=row[23],
         token_digest=row[24],
-        deadlines=clock,
+        deadlines=_to_deadlines(row),
         status=row[34],
         decision=row[35],
-        value=_load(row[36]),
+        value=from_json(row[36]),
         note=row[37],
-        settled_at=_maybe_time(row[38]),
+        settled_at=as_time(row[38]),
         settled_by=row[39],
         settled_via=row[40],
-        delivered_at=_maybe_time(row[41]),
+        delivered_at=as_time(row[41]),
         delivered_to=row[42],
         asked_back=row[43],
         heard=row[44],
@@ -364,14 +353,13 @@ def _to_ask(row: Any) -> Ask:
 def _sitting_row(sitting: Sitting) -> tuple[Any, ...]:
     times = ("started_at", "ended_at", "expires_at")
     return tuple(
-        (sitting._asdict() | {name: _text(getattr(sitting, name)) for name in times}).values()
+        (sitting._asdict() | {name: iso(getattr(sitting, name)) for name in times}).values()
     )
 
 
 def _to_sitting(row: Any) -> Sitting:
-    found = Sitting(*row)
-    ended, expires = _maybe_time(row[9]), _maybe_time(row[13])
-    return found._replace(started_at=_time(row[7]), ended_at=ended, expires_at=expires)
+    started, (ended, expires) = datetime.fromisoformat(row[7]), map(as_time, (row[9], row[13]))
+    return Sitting(*row)._replace(started_at=started, ended_at=ended, expires_at=expires)
 
 
 def _to_requirement(text: str | None) -> Requirement:
@@ -382,16 +370,17 @@ def _to_requirement(text: str | None) -> Requirement:
 
 
 def _answer_row(answer: Answer) -> tuple[Any, ...]:
-    given_at = _text(answer.given_at)
-    return (*answer[:4], _json(answer.value), *answer[5:7], given_at, *answer[8:])
+    given_at = iso(answer.given_at)
+    return (*answer[:4], as_json(answer.value), *answer[5:7], given_at, *answer[8:])
 
 
 def _to_answer(row: Any) -> Answer:
     _, ask_id, principal, verified, via, value, decision, note, given_at, *rest = row
+    at = datetime.fromisoformat(given_at)
     return Answer(
-        ask_id, principal, bool(verified), via, _load(value), decision, note, _time(given_at), *rest
+        ask_id, principal, bool(verified), via, from_json(value), decision, note, at, *rest
     )
 
 
 def _message_row(message: Message) -> tuple[Any, ...]:
-    return (*message[:4], _text(message.sent_at))
+    return (*message[:4], iso(message.sent_at))

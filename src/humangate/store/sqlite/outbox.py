@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from humangate.domain.asks import Notice, iso
-from humangate.store.sqlite.queries import load
+from humangate.store.sqlite.queries import as_time, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -80,7 +80,7 @@ class SqliteOutbox:
         return [_delivery(row) for row in self._db.rows(_SQL["deliveries_in_trouble"], (limit,))]
 
     def next_due(self, road: str) -> datetime | None:
-        return _time(self._db.rows(_SQL["next_due"], (road,))[0][0])
+        return as_time(self._db.rows(_SQL["next_due"], (road,))[0][0])
 
     def try_again(self) -> int:
         with self._store.quiet_transaction() as at:
@@ -95,7 +95,7 @@ def _delivery(row: Any) -> Delivery:
     from humangate.domain.letters import Delivery
 
     delivery_id, kind, ask_id, to, road, written_at, due_at, attempts, *times, trouble = row
-    claimed_until, sent_at, given_up_at = map(_time, times)
+    claimed_until, sent_at, given_up_at = map(as_time, times)
     return Delivery(
         delivery_id,
         kind,
@@ -110,7 +110,3 @@ def _delivery(row: Any) -> Delivery:
         given_up_at,
         trouble,
     )
-
-
-def _time(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None

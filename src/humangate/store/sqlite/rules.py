@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from humangate.domain.asks import iso
 from humangate.domain.rules import Rule
-from humangate.store.sqlite.queries import load
+from humangate.store.sqlite.queries import as_time, load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +81,7 @@ def _rule(row: Any) -> Rule:
         session,
         owner,
         branch,
-        datetime.fromisoformat(expires_at) if expires_at else None,
+        as_time(expires_at),
         uses,
         ask_id,
     )

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
+from humangate.domain.asks import iso
 from humangate.domain.journals import Carried, order
 from humangate.domain.runs import DRIVER, FlowCall, Run, RunChange, Turn
-from humangate.store.sqlite.queries import load
+from humangate.store.sqlite.queries import as_json, as_time, from_json, load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,11 +55,11 @@ class SqliteRuns:
         return self._runs("active_runs" if active else "newest_runs", limit)
 
     def ready(self, limit: int) -> list[int]:
-        rows = self._db.rows(_SQL["ready_runs"], (_text(self._store.now()), limit))
+        rows = self._db.rows(_SQL["ready_runs"], (iso(self._store.now()), limit))
         return [number for number, *_ in rows]
 
     def next_ready_at(self) -> datetime | None:
-        return _time(self._db.rows(_SQL["next_ready_at"])[0][0])
+        return as_time(self._db.rows(_SQL["next_ready_at"])[0][0])
 
     def running(self) -> list[Run]:
         return self._runs("running_runs")
@@ -104,7 +105,7 @@ class SqliteRuns:
             proof = (run.id, expected.claim, expected.state)
             written = self._db.write(_SQL["prove_run"], proof)
         elif run._replace(lease_until=None) == expected._replace(lease_until=None):
-            lease = (_text(run.lease_until), run.id, run.claim)
+            lease = (iso(run.lease_until), run.id, run.claim)
             written = self._db.write(_SQL["extend_lease"], lease)
         else:
             condition = (run.id, expected.claim, expected.state)
@@ -114,7 +115,7 @@ class SqliteRuns:
 
     def extend(self, run: Run, until: datetime) -> bool:
         with self._store.quiet_transaction():
-            return bool(self._db.write(_SQL["extend_lease"], (_text(until), run.id, run.claim)))
+            return bool(self._db.write(_SQL["extend_lease"], (iso(until), run.id, run.claim)))
 
     def calls(self, run_id: int) -> list[FlowCall]:
         found = [_to_call(row) for row in self._db.rows(_SQL["calls_of_run"], (run_id,))]
@@ -150,22 +151,6 @@ class _OvertakenError(Exception):
     """Undoes a transaction of somebody whose claim is no longer the newest."""
 
 
-def _text(at: datetime | None) -> str | None:
-    return at.isoformat(timespec="microseconds") if at else None
-
-
-def _time(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
-
-
-def _json(value: Any) -> str | None:
-    return None if value is None else json.dumps(value)
-
-
-def _load(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
-
-
 def _state(run: Run) -> tuple[Any, ...]:
     return (
         run.source_digest,
@@ -176,15 +161,15 @@ def _state(run: Run) -> tuple[Any, ...]:
         run.state,
         run.reason,
         run.error,
-        _json(run.result),
+        as_json(run.result),
         run.agent,
         run.at_path,
-        _text(run.ready_at),
-        _text(run.waiting_since),
-        _text(run.ended_at),
+        iso(run.ready_at),
+        iso(run.waiting_since),
+        iso(run.ended_at),
         run.claim,
         run.owner,
-        _text(run.lease_until),
+        iso(run.lease_until),
         run.falls,
     )
 
@@ -194,47 +179,47 @@ def _to_row(run: Run) -> tuple[Any, ...]:
     head = (run.id, run.flow, run.source, digest, run.prompt, run.project, run.sponsor)
     parent = (run.parent, run.parent_path)
     tail = (claim, owner, lease, falls, run.task, run.priority)
-    return (*head, _text(run.created_at), *place_and_state, *parent, *tail)
+    return (*head, iso(run.created_at), *place_and_state, *parent, *tail)
 
 
 def _to_run(row: Any) -> Run:
     values = list(row)
     values[7] = datetime.fromisoformat(row[7])
-    values[15] = _load(row[15])
+    values[15] = from_json(row[15])
     for place in (18, 19, 20, 25):
-        values[place] = _time(row[place])
+        values[place] = as_time(row[place])
     return Run(*values)
 
 
 def _call_row(call: FlowCall) -> tuple[Any, ...]:
     return (
         *call[:5],
-        _text(call.started_at),
+        iso(call.started_at),
         call.state,
-        _json(call.value),
-        _json(call.error),
+        as_json(call.value),
+        as_json(call.error),
         *call[9:16],
-        _text(call.ended_at),
+        iso(call.ended_at),
     )
 
 
 def _to_call(row: Any) -> FlowCall:
     values = list(row)
     values[5] = datetime.fromisoformat(row[5])
-    values[7:9] = _load(row[7]), _load(row[8])
+    values[7:9] = from_json(row[7]), from_json(row[8])
     values[12:14] = bool(row[12]), bool(row[13])
-    values[16] = _time(row[16])
+    values[16] = as_time(row[16])
     return FlowCall(*values)
 
 
 def _turn_row(turn: Turn) -> tuple[Any, ...]:
     *head, started, fork_of, process, by, ask_id, ended, signal, words, _ = turn
-    return (*head, _text(started), fork_of, process, by, ask_id, _text(ended), _json(signal), words)
+    return (*head, iso(started), fork_of, process, by, ask_id, iso(ended), as_json(signal), words)
 
 
 def _to_turn(row: Any) -> Turn:
     values = list(row)
     values[8] = datetime.fromisoformat(row[8])
-    values[13] = _time(row[13])
-    values[14], values[16] = _load(row[14]), _load(row[16])
+    values[13] = as_time(row[13])
+    values[14], values[16] = from_json(row[14]), from_json(row[16])
     return Turn(*values)

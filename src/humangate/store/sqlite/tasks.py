@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from humangate.domain import tasks
+from humangate.domain.asks import iso
 from humangate.domain.tasks import Task, TaskChange
 from humangate.errors import RefusedError
-from humangate.store.sqlite.queries import load
+from humangate.store.sqlite.queries import as_time, load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -151,8 +152,7 @@ class _OvertakenError(Exception):
 def _to_row(task: Task) -> tuple[Any, ...]:
     values = task._asdict()
     for name in _TIMES:
-        at = values[name]
-        values[name] = at.isoformat(timespec="microseconds") if at else None
+        values[name] = iso(values[name])
     for name in ("needs", "more"):
         values[name] = json.dumps(values[name])
     return tuple(values.values())
@@ -161,6 +161,6 @@ def _to_row(task: Task) -> tuple[Any, ...]:
 def _to_task(row: Any) -> Task:
     values = dict(zip(Task._fields, row[1:], strict=True))
     for name in _TIMES:
-        values[name] = datetime.fromisoformat(values[name]) if values[name] else None
+        values[name] = as_time(values[name])
     needs, more = tuple(json.loads(values["needs"])), json.loads(values["more"])
     return Task(**{**values, "needs": needs, "more": more})
