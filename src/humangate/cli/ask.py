@@ -67,6 +67,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--secret", action="store_true", help="the answer is secret: kept apart, given once, erased"
     )
     add_secret_roads(parser)
+    _add_terms(parser)
+    add("--task", metavar="ID", help="the task that you have claimed and ask for; it waits, too")
+    add("--no-wait", action="store_true", help="print the id and do not wait")
+    add("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def _add_terms(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add(
         "--session",
         action="store_true",
@@ -75,9 +83,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--model", default="sonnet", help="of a session's agent; sonnet by default")
     add("--system-prompt", metavar="F", help="a file (or -) that tells a session's agent its part")
     add("--stay", metavar="TIME", help="how long people may stay in a session: 90s, 30m, 2h")
-    add("--task", metavar="ID", help="the task that you have claimed and ask for; it waits, too")
-    add("--no-wait", action="store_true", help="print the id and do not wait")
-    add("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
 
 def _owner(task: str | None) -> str:
