@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import sys
 import tempfile
 import threading
@@ -18,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 from humangate.domain.calls import WRITERS
 from humangate.doors.driver import Ended
 from humangate.drivers import launching, logs
+from humangate.drivers.codex_calls import calls_of, instead, reply, tool_of, unwrapped
 from humangate.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humangate.doors.driver import Events, Order, Ruling
+    from humangate.doors.driver import Events, Order
     from humangate.drivers.launching import Agent
 
 _REMEDY = "install Codex (npm install -g @openai/codex), or put the folder it is in on the PATH"
@@ -36,9 +36,6 @@ _ASKING = (f"mcp__{_SERVER}__ask_human", f"mcp__{_SERVER}__approve")
 _POLICY = "on-request"
 _NEVER = ("danger", "yolo")
 _CHANGING_TOOLS = frozenset([*WRITERS, "Bash"])
-_SHELL = re.compile(r"/(usr/(local/)?)?bin/(ba|da|z)?sh")
-# A yes to the bare command is no yes to it together with these.
-_BESIDE_A_COMMAND = ("networkApprovalContext", "additionalPermissions")
 _GONE = re.compile(r"no rollout found for thread id|failed to read session metadata")
 _NOBODY_ANSWERS = {"code": -32601, "message": "nobody is asked about this here"}
 
@@ -266,14 +263,14 @@ class _Turn:
         if method == "item/started":
             self._items[item["id"]] = item
             if item["type"] == "commandExecution":
-                self._events.said(f"$ {_unwrapped(item['command'])}")
+                self._events.said(f"$ {unwrapped(item['command'])}")
             elif item["type"] == "mcpToolCall":
-                self._events.said(f"{_tool(item)} {json.dumps(item['arguments'])}")
-                if _tool(item) in _ASKING:
+                self._events.said(f"{tool_of(item)} {json.dumps(item['arguments'])}")
+                if tool_of(item) in _ASKING:
                     self._agent.pause()
             return
         self._items.pop(item["id"], None)
-        if item["type"] == "mcpToolCall" and _tool(item) in _ASKING:
+        if item["type"] == "mcpToolCall" and tool_of(item) in _ASKING:
             self._agent.go_on()
         if item["type"] == "fileChange":
             self._events.said("\n".join(f"changed {change['path']}" for change in item["changes"]))
@@ -287,7 +284,7 @@ class _Turn:
         """Have a request decided; on a thread of its own."""
         try:
             params, method = request["params"], request["method"]
-            calls = list(self._calls(method, params))
+            calls = list(calls_of(request, self._items, self._order.cwd))
             if not calls:
                 self._send({"id": request["id"], "error": _NOBODY_ANSWERS})
                 return
@@ -298,35 +295,9 @@ class _Turn:
                 self._agent.go_on()
             if refused is not None:
                 self._tell(params, refused)
-            self._send({"id": request["id"], "result": _reply(method, refused is None)})
+            self._send({"id": request["id"], "result": reply(method, refused is None)})
         except BaseException as error:  # whatever it is, it is raised where the agent was launched
             self._agent.stop(error)
-
-    def _calls(self, method: str, params: dict[str, Any]) -> Iterator[tuple[str, Any, str]]:
-        """Tool, input and id of each call that a request is about, named as the rules name them."""
-        if method == "item/commandExecution/requestApproval":
-            yield "Bash", self._command(params), params.get("approvalId") or params["itemId"]
-        elif method == "item/fileChange/requestApproval":
-            item = self._items.get(params["itemId"], {})
-            for number, (tool, given) in enumerate(_changes(item.get("changes", []))):
-                yield tool, given, f"{params['itemId']}{f'-{number}' if number else ''}"
-        elif (params.get("_meta") or {}).get("codex_approval_kind") == "mcp_tool_call":
-            for item in list(self._items.values()):
-                if item["type"] == "mcpToolCall" and _is_about(params, item):
-                    yield _tool(item), item["arguments"], item["id"]
-                    return
-
-    def _command(self, params: dict[str, Any]) -> dict[str, Any]:
-        given = {"command": _unwrapped(params.get("command") or "")}
-        given |= {name: params[name] for name in _BESIDE_A_COMMAND if params.get(name)}
-        if params.get("reason"):
-            given["description"] = params["reason"]
-        if params.get("kind", "command") != "command":
-            given["kind"] = params["kind"]
-        where = params.get("cwd") or self._order.cwd
-        if os.path.realpath(where) != os.path.realpath(self._order.cwd):
-            given["cwd"] = where
-        return given
 
     def _refused(self, calls: list[tuple[str, Any, str]]) -> str | None:
         """What the agent is told, when not every call may run as it is."""
@@ -336,7 +307,7 @@ class _Turn:
                 return ruling.message
             if ruling.input is not None and ruling.input != given:
                 # Codex takes no edited call.
-                return _instead(tool, ruling)
+                return instead(tool, ruling)
         return None
 
     def _tell(self, params: dict[str, Any], words: str) -> None:
@@ -346,49 +317,6 @@ class _Turn:
             turn = {"threadId": params["threadId"], "expectedTurnId": params["turnId"]}
             # Nobody waits for the reply; it has an id that no call of ours has.
             self._send({"id": "tell", "method": "turn/steer", "params": turn | {"input": [text]}})
-
-
-def _unwrapped(line: str) -> str:
-    """The command as the agent wrote it, without the shell that codex puts around it."""
-    try:
-        words = shlex.split(line)
-    except ValueError:
-        return line
-    wrapped = len(words) == 3 and _SHELL.fullmatch(words[0]) and words[1] in ("-c", "-lc")
-    return words[2] if wrapped else line
-
-
-def _changes(changes: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for change in changes:
-        kind = change["kind"]["type"]
-        tool, part = ("Write", "content") if kind == "add" else ("Edit", "diff")
-        given = {"file_path": change["path"], part: change["diff"]}
-        yield tool, given | ({"delete": True} if kind == "delete" else {})
-        if moved := change["kind"].get("move_path"):
-            yield "Write", {"file_path": moved, "moved_from": change["path"]}
-
-
-def _tool(item: dict[str, Any]) -> str:
-    return f"mcp__{item['server']}__{item['tool']}"
-
-
-def _is_about(params: dict[str, Any], item: dict[str, Any]) -> bool:
-    """Whether a request means this call: it names server and input, the tool only in a sentence."""
-    asked = (params["serverName"], params["_meta"].get("tool_params"))
-    return asked == (item["server"], item["arguments"]) and f'"{item["tool"]}"' in params["message"]
-
-
-def _instead(tool: str, ruling: Ruling) -> str:
-    allowed = json.dumps(ruling.input, ensure_ascii=False)
-    said = f"{ruling.message}\n" if ruling.message else ""
-    return f"{said}Not this, but a changed call was allowed. Make it instead: {tool} {allowed}"
-
-
-def _reply(method: str, allow: bool) -> dict[str, Any]:
-    if method == "mcpServer/elicitation/request":
-        action = "accept" if allow else "decline"
-        return {"action": action, "content": {} if allow else None, "_meta": None}
-    return {"decision": "accept" if allow else "decline"}
 
 
 def _why(turn: dict[str, Any]) -> str:
