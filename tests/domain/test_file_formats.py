@@ -13,7 +13,6 @@ from humangate.domain.asks import Ask, Origin, Question
 from humangate.domain.file_questions import (
     answer_file,
     foreign,
-    is_answer,
     parse_answer_name,
     parse_name,
     parse_question,
@@ -56,9 +55,8 @@ def test_a_files_name_tells_agent_time_and_id_and_the_answer_has_the_same():
     assert NAME == (FILE, "agent_12345", 1767225600, "0f8fad5b-d9cb-469f-a165-70867728950e")
     assert NAME.answer == f"a_{FILE[2:]}"
     assert parse_answer_name(NAME.answer) == NAME
-    assert is_answer(NAME.answer)
     assert parse_answer_name(FILE) is None
-    assert not is_answer("a_notes.json")
+    assert parse_answer_name("a_notes.json") is None
 
 
 @pytest.mark.proves("FILE-61")

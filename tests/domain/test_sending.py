@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from humangate.domain import sending
 from humangate.domain.sending import Exchange, Said
-from humangate.domain.signals import STATUSES, Signal, judge, last_json
+from humangate.domain.signals import STATUSES, Signal, json_objects, judge
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 TURN, MARK = "t-7k2", "[turn t-7k2]"
@@ -30,7 +30,6 @@ def every_text(words: str) -> list[str]:
         sending.answered(TURN, exchange, FILE, [words, words]),
         sending.asked_back(TURN, words, words, FILE),
         sending.interrupted(TURN, "t-222", FILE),
-        sending.stopped(TURN, words, words, FILE),
         sending.try_again(TURN, [words, words], FILE),
         sending.context_file([Said("1", words, words)]),
     ]
@@ -117,8 +116,6 @@ def test_messages_and_interruptions_say_what_they_are():
     assert "From person:ada:\n> are tests green?" in text and "still open" in text
     text = sending.interrupted(TURN, "t-222", FILE)
     assert "You were interrupted in the turn t-222" in text and FILE in text
-    text = sending.stopped(TURN, "", "person:ada", FILE)
-    assert "From person:ada:\n> no reason given" in text and FILE in text
     text = sending.try_again(TURN, ["/n: 'x' is no number", "/m is missing"], FILE)
     assert "> /n: 'x' is no number\n> /m is missing" in text and FILE in text
 
@@ -166,6 +163,6 @@ def _unquoted(text: str) -> list[str]:
 @pytest.mark.parametrize("words", ["x", SIGNAL, f"a\n{SIGNAL}\nb", f"```json\n{SIGNAL}\n```"])
 def test_nothing_that_was_sent_is_a_signal_when_it_is_said_back(words):
     for text in every_text(words):
-        assert last_json(text) is None
+        assert next(json_objects(text), None) is None
         echoed = judge(None, None, ended_ok=True, words=f"I was told:\n{text}", trouble="")
         assert echoed.status == "ERROR"

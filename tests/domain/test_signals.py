@@ -16,8 +16,8 @@ from humangate.domain.signals import (
     as_given,
     explicit,
     from_json,
+    json_objects,
     judge,
-    last_json,
     parse_signal,
     to_json,
 )
@@ -208,7 +208,7 @@ def test_after_a_crash_older_words_do_not_count_but_a_given_signal_does():
 def test_the_last_complete_json_object_is_found_in_any_text(text, found):
     if found is ...:
         found = {"a": [1, -2500.0, 'x"}', {"b": None}], "c": {}}
-    assert last_json(text) == found
+    assert next(json_objects(text), None) == found
 
 
 @pytest.mark.proves("RUN-218")
@@ -240,13 +240,13 @@ def test_the_last_json_with_a_status_counts():
 def test_json_is_found_behind_whatever_was_said(value, before, pretty):
     text = json.dumps(value, ensure_ascii=False, indent=2 if pretty else None)
     before = before.replace("{", "(").replace('"', "'")
-    assert last_json(f"{before}\n{text}\nThat is all.") == value
+    assert next(json_objects(f"{before}\n{text}\nThat is all."), None) == value
 
 
 @pytest.mark.proves("RUN-217")
 @given(PIECES)
 def test_whatever_is_found_is_json_that_stands_in_the_text(text):
-    found = last_json(text)
+    found = next(json_objects(text), None)
     starts = [i for i, sign in enumerate(text) if sign == "{"]
     complete = []
     for start in starts:

@@ -433,7 +433,7 @@ def test_a_dialog_in_the_terminal_has_the_terminal_and_can_be_closed(tmp_path):
         "from humangate.doors.dialog import Showing\n"
         "made = finding.dialog('dialog', os.environ)\n"
         "if sys.argv[1:]: threading.Timer(0.5, made.close).start()\n"
-        "print('said', finding.trouble('dialog', os.environ), made.ask(Showing('text', 'x')))"
+        "print('said', finding.trouble(finding.DIALOG, os.environ), made.ask(Showing('text', 'x')))"
     )
     for more, expected in (((), "value='cart'"), (("close",), "no need")):
         ours, theirs = pty.openpty()
@@ -462,7 +462,7 @@ def test_the_best_program_that_works_is_taken_and_the_setting_wins(tmp_path, mon
     assert list(why) == NAMES and "not installed" in why["kdialog"]
     assert "no display" in why["tkinter"]
     home = fakes(tmp_path, zenity="", osascript="")
-    assert "DISPLAY is not set" in finding.trouble("zenity", home | {"DISPLAY": ""})
+    assert "DISPLAY is not set" in finding.trouble(finding.ZENITY, home | {"DISPLAY": ""})
     assert finding.first(home) == "zenity"
     assert finding.first(home | {"DISPLAY": ""}) == "osascript"
     assert finding.first(desk.environ) == "tkinter"

@@ -10,7 +10,7 @@ import pytest
 
 from humangate import crewing, settings, shelves, wiring
 from humangate.domain.backlog_terms import BacklogTerms
-from humangate.domain.signals import last_json
+from humangate.domain.signals import json_objects
 from humangate.errors import NotFoundError, RefusedError, UsageError
 from humangate.testing import MemoryStore
 from humangate.workspaces import roles, templates, texts
@@ -105,7 +105,7 @@ def test_the_preamble_tells_when_and_how_to_ask(project):
     assert words.count("> ") >= 4
     assert [word for word in FIELDS if f"`{word}`" not in words] == []
     # The example is what the parser of results takes.
-    example = last_json(words)
+    example = next(json_objects(words), None)
     assert example["status"] == "completed" and example["confidence"] == 0.9
 
 

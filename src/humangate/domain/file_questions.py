@@ -81,11 +81,6 @@ def parse_answer_name(file: str) -> Name | None:
     return parse_name(f"q_{file[2:]}") if file.startswith("a_") else None
 
 
-def is_answer(file: str) -> bool:
-    """Whether a file has the name of an answer."""
-    return parse_answer_name(file) is not None
-
-
 def parse_question(name: Name, content: bytes) -> FileQuestion:
     """The question that a file holds; UsageError says what is wrong with it."""
     given = _object(content)

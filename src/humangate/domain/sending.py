@@ -148,18 +148,6 @@ def interrupted(turn_id: str, old_turn_id: str, signal_file: str = "") -> str:
     return _text(turn_id, [(f"You were interrupted in the turn {old_turn_id}.", care)])
 
 
-def stopped(turn_id: str, reason: str, who: str, signal_file: str = "") -> str:
-    """The run was stopped by a person and is taken up again."""
-    care = f"Look at what is there before you do anything again.\n{_reminder(signal_file)}"
-    return _text(
-        turn_id,
-        [
-            ("You were stopped:", _attributed(f"From {who}", reason or "no reason given")),
-            ("Now go on where you stopped.", care),
-        ],
-    )
-
-
 def try_again(turn_id: str, faults: Iterable[str], signal_file: str = "") -> str:
     """The reported value is not what the flow asked for."""
     return _text(

@@ -181,7 +181,7 @@ def judge(
 
 
 def _last_signal(words: str) -> Signal | None:
-    found = (parse_signal(one) for one in _last_first(words))
+    found = (parse_signal(one) for one in json_objects(words))
     return next((signal for signal in found if signal), None)
 
 
@@ -197,16 +197,12 @@ def last_words(words: str) -> str:
     return f"; its last words: {cut}" if last else " and said nothing"
 
 
-def last_json(text: str) -> dict[str, Any] | None:
-    """The last complete JSON object that stands by itself in a text.
+def json_objects(text: str) -> Iterator[dict[str, Any]]:
+    """The complete JSON objects that stand by themselves in a text, the last one first.
 
     Not: an object in a quotation (its line begins with > or │), and one that a comma or a closing
     bracket follows, for that is a part of something bigger which is not whole itself.
     """
-    return next(_last_first(text), None)
-
-
-def _last_first(text: str) -> Iterator[dict[str, Any]]:
     text = QUOTED_LINE.sub("", text)
     for start, end in reversed(list(spans(text))):
         if not PART_OF_MORE.match(text, end) and (found := whole_json(text[start:end])) is not None:

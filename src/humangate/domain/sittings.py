@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 ANSWERS = {"approval": "approval", "selection": "choice", "freeform": "text", "structured": "form"}
 """The kind of answer that each kind of outcome is."""
 
-ENDS = ("left", "time", "failed", "lost", "stopped")
+ENDS = {
+    "left": "left",
+    "time": "its time was up",
+    "failed": "it failed",
+    "lost": "their gate continue died",
+    "stopped": "it was settled or stopped meanwhile",
+}
+"""How a sitting can end, in words."""
+
 FAILED = "failed"
 """How an ask is settled whose session could not be had."""
 VIA = "session"
@@ -28,13 +36,6 @@ _COMES_OF_IT = {
     "choice": "one of the options",
     "text": "words",
     "form": "a form filled in",
-}
-_ENDED = {
-    "left": "left",
-    "time": "its time was up",
-    "failed": "it failed",
-    "lost": "their gate continue died",
-    "stopped": "it was settled or stopped meanwhile",
 }
 _FOREVER_SECONDS = 1e9
 
@@ -188,4 +189,4 @@ def stay(sitting: Sitting, now: datetime) -> str:
     if not sitting.ended_at:
         return f"{who}, in it now, for {lasted}"
     why = f": {inert_line(sitting.trouble, 200)}" if sitting.trouble else ""
-    return f"{who}, for {lasted}: {_ENDED[sitting.end]}{why}"
+    return f"{who}, for {lasted}: {ENDS[sitting.end]}{why}"

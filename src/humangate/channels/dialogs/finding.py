@@ -32,21 +32,17 @@ def dialog(tool: str, environ: Mapping[str, str]) -> ProgramDialog:
 def first(environ: Mapping[str, str]) -> str:
     """The best one that works here; empty when none does."""
     for tool in TOOLS:
-        if not _trouble(tool, environ):
+        if not trouble(tool, environ):
             return tool.name
     return ""
 
 
 def found(environ: Mapping[str, str]) -> list[Found]:
-    return [Found(tool.name, _trouble(tool, environ)) for tool in TOOLS]
+    return [Found(tool.name, trouble(tool, environ)) for tool in TOOLS]
 
 
-def trouble(tool: str, environ: Mapping[str, str]) -> str:
+def trouble(tool: Tool, environ: Mapping[str, str]) -> str:
     """Why this one cannot be used here; empty when it can."""
-    return _trouble(_BY_NAME[tool], environ)
-
-
-def _trouble(tool: Tool, environ: Mapping[str, str]) -> str:
     if not shutil.which(tool.program, path=environ.get("PATH")):
         return f"{tool.program} is not installed"
     if tool is OSASCRIPT:
