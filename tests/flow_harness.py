@@ -85,7 +85,7 @@ class Folders:
         self.snapshots.append(f"{run_id}:{path}")
         return f"snapshot-{run_id}-{path}" if place.branch else ""
 
-    def restore(self, project: str, place: Place, run_id: int, path: str) -> list[str]:
+    def restore(self, place: Place, run_id: int, path: str) -> list[str]:
         self.restored.append(f"{run_id}:{path}")
         os.makedirs(place.folder, exist_ok=True)
         return self.changed

@@ -83,15 +83,15 @@ def test_a_session_goes_on_turn_after_turn_and_can_be_forked(desk):
     assert ended == Ended(True, "The plan is A.")
     assert desk.said == ["The plan is A."]
     assert not processes.lives(processes.parse(desk.started[0]))
-    assert desk.driver.heard(first.session, first.turn_id, first.cwd)
+    assert desk.driver.heard(first.session, first.turn_id)
     second = desk.order([text("It is still A.")], first.session, fresh=False)
-    assert not desk.driver.heard(first.session, second.turn_id, first.cwd)
+    assert not desk.driver.heard(first.session, second.turn_id)
     assert desk.run(second).words == "It is still A."
     assert "The plan is A." in desk.sent()
     fork = desk.order([text("Now B.")], fork_of=first.session)
     assert desk.run(fork).words == "Now B." and "It is still A." in desk.sent()
-    assert desk.driver.heard(fork.session, fork.turn_id, fork.cwd)
-    assert not desk.driver.heard(first.session, fork.turn_id, fork.cwd)
+    assert desk.driver.heard(fork.session, fork.turn_id)
+    assert not desk.driver.heard(first.session, fork.turn_id)
     # Begun and killed, it is gone on with: claude would refuse to begin it a second time.
     again = desk.order([text("Again.")], first.session, fresh=True)
     assert desk.run(again).words == "Again." and "It is still A." in desk.sent()
@@ -106,7 +106,7 @@ def test_a_session_goes_on_turn_after_turn_and_can_be_forked(desk):
     lost = desk.order([text("?")], desk.driver.new_session(), fresh=False)
     ended = desk.run(lost)
     assert "No conversation found" in ended.trouble and ended.gone
-    assert desk.driver.knows(first.session, "/") and not desk.driver.knows(lost.session, "/")
+    assert desk.driver.knows(first.session) and not desk.driver.knows(lost.session)
 
 
 @pytest.mark.proves("RUN-131")
@@ -259,7 +259,7 @@ def test_whoever_takes_over_from_the_killed_finds_nothing_running_and_goes_on(de
         driving.kill()
     eventually(lambda: not processes.lives(agent))
     assert processes.end(agent, ("GATE_TURN", order.turn_id)) and marked(order) == []
-    assert desk.driver.heard(order.session, order.turn_id, order.cwd)
+    assert desk.driver.heard(order.session, order.turn_id)
     again = desk.order([text("I go on.")], order.session, fresh=False)
     assert desk.run(again).words == "I go on." and "its outcome is unknown" in desk.sent()
 

@@ -79,7 +79,7 @@ class Desk:
         return f"t-{self.token}-{number}"
 
     def heard(self, session, number):
-        return DRIVER.heard(session, self.id(number), "")
+        return DRIVER.heard(session, self.id(number))
 
     @property
     def events(self):
@@ -141,7 +141,7 @@ def test_a_turn_has_its_words_and_the_next_one_goes_on_in_its_thread(desk, house
     assert desk.id(2) in desk.request and desk.heard(desk.session, 3)
     assert not desk.heard(thread, 3) and not desk.heard(desk.session, 1)
     nowhere = "01999999-0000-7000-8000-000000000001"
-    assert DRIVER.knows(thread, "/") and not DRIVER.knows(nowhere, "/")
+    assert DRIVER.knows(thread) and not DRIVER.knows(nowhere)
     lost = desk.turn(text("?"), number=4, session=nowhere)
     assert lost.gone and "no rollout found" in lost.trouble and not lost.ok
 

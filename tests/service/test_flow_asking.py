@@ -44,11 +44,11 @@ class Forgetful(ScriptedAgent):
     def forget(self):
         self.lost |= {order.session for order in self.orders}
 
-    def knows(self, session, cwd):
+    def knows(self, session):
         return session in {order.session for order in self.orders} - self.lost
 
-    def heard(self, session, turn_id, cwd):
-        return session not in self.lost and super().heard(session, turn_id, cwd)
+    def heard(self, session, turn_id):
+        return session not in self.lost and super().heard(session, turn_id)
 
 
 def forgetful(house, *script, role="coder"):
@@ -457,4 +457,4 @@ def test_a_session_is_known_by_its_log(tmp_path, cli, name):
 
 @pytest.mark.proves("TASK-31")
 def test_who_keeps_no_log_knows_every_session():
-    assert PythonDriver(str).knows("", "/") and ScriptedAgent([]).knows("s", "/")
+    assert PythonDriver(str).knows("") and ScriptedAgent([]).knows("s")

@@ -393,8 +393,8 @@ def test_a_long_turn_for_a_command_that_does_not_listen_is_no_trouble(tmp_path, 
 def test_a_commands_session_is_an_id_of_ours_and_it_has_no_log():
     driver = CommandDriver()
     assert driver.new_session() != driver.new_session()
-    assert driver.knows("s-1", "/")
-    assert not driver.heard("s-1", f"{TURN}-1", "/")
+    assert driver.knows("s-1")
+    assert not driver.heard("s-1", f"{TURN}-1")
 
 
 @pytest.mark.proves("RUN-121")

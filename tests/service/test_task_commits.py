@@ -190,7 +190,7 @@ def test_no_program_of_the_repository_is_run_for_commits_and_merges(project, wor
     workspace.merge(place, "main", "Merge", "2")
     workspace.snapshot(place, 1, "1")
     shutil.rmtree(place.root)
-    workspace.restore(str(project), place, 1, "1")
+    workspace.restore(place, 1, "1")
     assert not trace.exists()
     assert git(project, "show", f"{made}:a.txt") == "solved"
     assert "gpgsig" not in git(project, "cat-file", "commit", made)

@@ -49,26 +49,26 @@ def status(place):
 @pytest.mark.proves("TASK-13", "S3-26", "S3-27")
 def test_a_folder_that_is_as_it_was_is_left_alone(project, workspace, place):
     before, tip = files(place.folder), git(project, "rev-parse", place.branch)
-    assert workspace.restore(str(project), place, 1, "3") == []
+    assert workspace.restore(place, 1, "3") == []
     assert files(place.folder) == before and git(project, "rev-parse", place.branch) == tip
     assert workspace.kept(place, 1, "3") == git(project, "rev-parse", "refs/task/tm-abc/3")
     assert workspace.kept(place, 1, "4") == ""
-    assert workspace.restore(str(project), place, 1, "4") == []
+    assert workspace.restore(place, 1, "4") == []
     in_place = Place(place.folder, place.root)
     assert workspace.kept(in_place, 1, "3") == ""
-    assert workspace.restore(str(project), in_place, 1, "3") == []
+    assert workspace.restore(in_place, 1, "3") == []
 
 
 @pytest.mark.proves("TASK-13")
 def test_a_folder_that_differs_is_told_and_left_alone(project, workspace, place):
     write(place.folder, a_txt="somebody was here\n", other_txt="theirs\n")
     before = files(place.folder)
-    assert workspace.restore(str(project), place, 1, "3") == [
+    assert workspace.restore(place, 1, "3") == [
         f"{place.root} is not as it was kept for call 3; changed since: a.txt, other.txt."
     ]
     for number in range(30):
         write(place.folder, **{f"x{number:02}": "x"})
-    (told,) = workspace.restore(str(project), place, 1, "3")
+    (told,) = workspace.restore(place, 1, "3")
     assert told.endswith("x16, x17 and 12 more.")
     assert before.items() <= files(place.folder).items()
 
@@ -90,7 +90,7 @@ def test_a_folder_that_is_gone_is_made_again(project, workspace, place, forgotte
     if forgotten == "branch":
         git(project, "branch", "-qD", place.branch)
     told = f"{place.root} was gone: it was made again as it was kept for call 3"
-    assert workspace.restore(str(project), place, 1, "3") == [f"{told}, without what git ignores."]
+    assert workspace.restore(place, 1, "3") == [f"{told}, without what git ignores."]
     assert kept_files(place) == before and os.readlink(f"{place.folder}/link") == link
     assert os.access(f"{place.folder}/a.txt", os.X_OK)
     assert git(project, "rev-parse", place.branch) == tip == git(place.folder, "rev-parse", "HEAD")
@@ -98,7 +98,7 @@ def test_a_folder_that_is_gone_is_made_again(project, workspace, place, forgotte
     is_known = forgotten in {"", "locked"}
     assert not is_known or status(place) == changed, "what was staged is staged"
     assert os.path.exists(f"{place.folder}/.agents/.gitignore")
-    assert workspace.restore(str(project), place, 1, "3") == []
+    assert workspace.restore(place, 1, "3") == []
     assert workspace.make(str(project), 1) == place
     assert git(project, "worktree", "list", "--porcelain").count("prunable") == 0
     assert beside.exists() == (forgotten != "branch"), "what somebody has kept beside it stays"
@@ -118,7 +118,7 @@ def test_a_part_of_the_repository_is_made_again_as_that_part(project, workspace)
     place = workspace.make(str(project / "web"), 1, branch="task/tm-abc")
     workspace.snapshot(place, 1, "1")
     shutil.rmtree(place.root)
-    assert workspace.restore(str(project / "web"), place, 1, "1")
+    assert workspace.restore(place, 1, "1")
     assert os.listdir(place.folder) == [".agents"]
 
 
@@ -129,14 +129,14 @@ def test_what_was_committed_after_the_snapshot_is_there_as_well(project, workspa
     git(place.folder, "commit", "-qm", "later", "later.txt")
     before = kept_files(place)
     shutil.rmtree(place.root)
-    assert workspace.restore(str(project), place, 1, "3")
+    assert workspace.restore(place, 1, "3")
     assert kept_files(place) == before
     assert " M a.txt" in status(place)
     write(place.folder, a_txt="otherwise\n")
     git(place.folder, "commit", "-qam", "otherwise")
     shutil.rmtree(place.root)
     with pytest.raises(GateError, match=r"has moved on since: both have changed a\.txt") as told:
-        workspace.restore(str(project), place, 1, "3")
+        workspace.restore(place, 1, "3")
     assert workspace.kept(place, 1, "3") in str(told.value)
     assert not os.path.exists(place.root)
 
@@ -145,11 +145,11 @@ def test_what_was_committed_after_the_snapshot_is_there_as_well(project, workspa
 def test_where_a_folder_cannot_be_made_again_it_is_told(project, workspace, place, monkeypatch):
     os.rename(place.root, project.parent / "kept")
     with pytest.raises(GateError, match="is gone; its branch task/tm-abc"):
-        workspace.restore(str(project), place, 1, "4")
+        workspace.restore(place, 1, "4")
     git(project, "worktree", "prune")
     git(project, "checkout", "-q", place.branch)
     with pytest.raises(GateError, match="already checked out"):
-        workspace.restore(str(project), place, 1, "3")
+        workspace.restore(place, 1, "3")
     git(project, "checkout", "-q", "main")
     real = os.rename
 
@@ -161,7 +161,7 @@ def test_where_a_folder_cannot_be_made_again_it_is_told(project, workspace, plac
 
     monkeypatch.setattr(os, "rename", hindered)
     with pytest.raises(GateError, match="cannot be put back: Directory not empty"):
-        workspace.restore(str(project), place, 1, "3")
+        workspace.restore(place, 1, "3")
     assert files(place.root) == {"theirs.txt": b"put back\n"}
 
 
@@ -178,7 +178,7 @@ def test_the_changes_of_one_task_are_in_no_other(project, workspace):
         assert changed == ["a.txt", f"own{number}.txt"]
         assert git(project, "show", f"{commit}:a.txt") == f"by {number}"
     assert git(project, "status", "--porcelain") == ""
-    assert workspace.restore(str(project), places[0], 1, "1") == []
+    assert workspace.restore(places[0], 1, "1") == []
 
 
 # Removing

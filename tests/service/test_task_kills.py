@@ -127,8 +127,8 @@ def test_a_kill_leaves_no_half_of_a_folder(project, workspace, pruned):
         shutil.rmtree(place.root)
         if pruned:
             git(project, "worktree", "prune")
-        was_killed = killed(lambda: workspace.restore(str(project), place, 1, "1"), last)
-        workspace.restore(str(project), place, 1, "1")
+        was_killed = killed(lambda: workspace.restore(place, 1, "1"), last)
+        workspace.restore(place, 1, "1")
         assert files(place.folder) == before
         assert git(place.folder, "status", "--porcelain") == " M a.txt\n?? new.txt"
         assert git(place.folder, "branch", "--show-current") == place.branch

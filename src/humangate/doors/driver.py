@@ -81,11 +81,11 @@ class Driver(Protocol):
         """The id of a session to be, or nothing where the agent itself chooses it."""
         ...
 
-    def heard(self, session: str, turn_id: str, cwd: str) -> bool:
+    def heard(self, session: str, turn_id: str) -> bool:
         """Whether the session's own log shows that this turn was sent to the agent."""
         ...
 
-    def knows(self, session: str, cwd: str) -> bool:
+    def knows(self, session: str) -> bool:
         """Whether the program can go on with this session; where nobody can tell, it can."""
         ...
 

@@ -92,7 +92,7 @@ class Workspace(Protocol):
         """The commit of the snapshot that was taken for a call, or nothing."""
         ...
 
-    def restore(self, project: str, place: Place, run_id: int, path: str) -> list[str]:
+    def restore(self, place: Place, run_id: int, path: str) -> list[str]:
         """Compare the folder with the snapshot of a call; nothing to say: they are the same.
 
         A folder that is gone is made again from it, in its place and on its branch, without

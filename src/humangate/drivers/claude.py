@@ -61,13 +61,13 @@ class ClaudeDriver:
     def new_session(self) -> str:
         return str(uuid4())
 
-    def heard(self, session: str, turn_id: str, cwd: str) -> bool:
+    def heard(self, session: str, turn_id: str) -> bool:
         for record in _records(logs.find("claude", session, os.environ), turn_id):
             if record.get("type") == "user" and turn_id in json.dumps(record.get("message")):
                 return True
         return False
 
-    def knows(self, session: str, cwd: str) -> bool:
+    def knows(self, session: str) -> bool:
         return logs.is_kept("claude", session, os.environ)
 
     def run(self, order: Order, events: Events) -> Ended:

@@ -49,11 +49,11 @@ class CodexDriver:
         """Nothing: codex itself chooses the id, and tells it before anything is sent."""
         return ""
 
-    def heard(self, session: str, turn_id: str, cwd: str) -> bool:
+    def heard(self, session: str, turn_id: str) -> bool:
         path = logs.find("codex", session, os.environ)
         return bool(path) and any(_is_sent(line, turn_id) for line in _lines(path))
 
-    def knows(self, session: str, cwd: str) -> bool:
+    def knows(self, session: str) -> bool:
         return logs.is_kept("codex", session, os.environ)
 
     def run(self, order: Order, events: Events) -> Ended:

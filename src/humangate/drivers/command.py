@@ -27,11 +27,11 @@ class CommandDriver:
     def new_session(self) -> str:
         return str(uuid4())
 
-    def heard(self, session: str, turn_id: str, cwd: str) -> bool:
+    def heard(self, session: str, turn_id: str) -> bool:
         """There is no log to tell: a turn that was interrupted is sent again."""
         return False
 
-    def knows(self, session: str, cwd: str) -> bool:
+    def knows(self, session: str) -> bool:
         """A command keeps its sessions itself."""
         return True
 

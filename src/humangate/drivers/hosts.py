@@ -49,7 +49,7 @@ class ClaudeHost:
         return ""
 
     def was_told(self, session: str, mark: str) -> bool:
-        return ClaudeDriver().heard(session, mark, "")
+        return ClaudeDriver().heard(session, mark)
 
     def talk(self, session: str, since: datetime) -> Talk:
         return _talk("claude", session, since)
@@ -86,7 +86,7 @@ class CodexHost:
         return ""
 
     def was_told(self, session: str, mark: str) -> bool:
-        return CodexDriver().heard(session, mark, "")
+        return CodexDriver().heard(session, mark)
 
     def talk(self, session: str, since: datetime) -> Talk:
         return _talk("codex", session, since)

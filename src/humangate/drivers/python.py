@@ -25,11 +25,11 @@ class PythonDriver:
     def new_session(self) -> str:
         return ""
 
-    def heard(self, session: str, turn_id: str, cwd: str) -> bool:
+    def heard(self, session: str, turn_id: str) -> bool:
         """It keeps no log: an interrupted function is called again."""
         return False
 
-    def knows(self, session: str, cwd: str) -> bool:
+    def knows(self, session: str) -> bool:
         """A function has none that could be gone."""
         return True
 

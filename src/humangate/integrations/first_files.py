@@ -113,9 +113,7 @@ def take_back(place: Place) -> Plan:
         raise NotFoundError(f"gate init has written nothing in {place.project}")
     changes, notes = [], []
     for written in past.files:
-        change, said = (
-            plans.take_back(_WHO, written) if written.block else _take_back_whole(written)
-        )
+        change, said = plans.take_back(written) if written.block else _take_back_whole(written)
         changes.append(change)
         notes += said
     return Plan(tuple(changes), tuple(notes), place.project, path, None)

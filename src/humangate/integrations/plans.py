@@ -81,7 +81,7 @@ def install(cli: str, place: Place, gate: str, rules: Rules) -> Plan:
         notes += kept
     for old in past.files if past else ():
         if old.path not in [change.path for change in changes]:
-            change, said = take_back(cli, old)
+            change, said = take_back(old)
             changes.append(change)
             notes += said
     if place.project:
@@ -102,7 +102,7 @@ def uninstall(cli: str, place: Place) -> Plan:
         raise NotFoundError(f"gate is not installed for {cli} {where}; did you mean {other}?")
     changes, notes = [], []
     for written in past.files:
-        change, said = take_back(cli, written)
+        change, said = take_back(written)
         changes.append(change)
         notes += said
     return Plan(tuple(changes), tuple(notes), place.project, path, None)
@@ -133,7 +133,7 @@ def put(cli: str, target: Target, past: Written | None) -> tuple[Change, Written
     if target.block:
         _check(cli, _without(past, text, target), target.path)
         after = blocks.put(text, target.path, target.block, past.block if past else None)
-        _check_result(cli, after, target.path)
+        _check_result(after, target.path)
     else:
         edited = entries.put(text, target.path, target.entries, past.entries if past else ())
         after, ours = edited.text, edited.ours
@@ -163,7 +163,7 @@ def _without(past: Written | None, text: str, target: Target) -> str:
     return blocks.cut(text, target.path, block)
 
 
-def take_back(cli: str, written: Written) -> tuple[Change, list[str]]:
+def take_back(written: Written) -> tuple[Change, list[str]]:
     """What it takes to have our part out of one file, and what is to be told."""
     path, found = written.path, files.read(written.path)
     if found is None:
@@ -173,7 +173,7 @@ def take_back(cli: str, written: Written) -> tuple[Change, list[str]]:
     if found == written.before:
         return Change(path, found, found), []
     after = _stripped(found, written)
-    _check_result(cli, files.text_of(after, path), path)
+    _check_result(files.text_of(after, path), path)
     said = [f"{path} was changed since, so only what gate wrote is taken out"]
     return Change(path, found, after, written.folders), said
 
@@ -197,7 +197,7 @@ def _check(cli: str, text: str, path: str) -> None:
         host(cli).check(text, path)
 
 
-def _check_result(cli: str, text: str, path: str) -> None:
+def _check_result(text: str, path: str) -> None:
     if not path.endswith(".toml"):
         return
     # Imported here: only codex's settings are TOML.

@@ -141,11 +141,10 @@ class Agent:
 
     def _is_gone(self, turn: Turn, instead_of: Turn | None) -> bool:
         """Whether this turn goes on from a session of ours that its program has lost."""
-        folder = self.drive.run.folder
-        if not self.wanted.is_ours or self.driver.knows(turn.session, folder):
+        if not self.wanted.is_ours or self.driver.knows(turn.session):
             return False
         if self._is_fresh(turn, instead_of):
-            return bool(turn.fork_of) and not self.driver.knows(turn.fork_of, folder)
+            return bool(turn.fork_of) and not self.driver.knows(turn.fork_of)
         return True
 
     def _is_fresh(self, turn: Turn, instead_of: Turn | None = None) -> bool:

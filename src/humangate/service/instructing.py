@@ -135,9 +135,7 @@ class _Instruction:
             )
             drive.put(self._agent.call, closed)
             return closed
-        heard = bool(turn.process) and self._agent.driver.heard(
-            turn.session, turn.id, drive.run.folder
-        )
+        heard = bool(turn.process) and self._agent.driver.heard(turn.session, turn.id)
         if not heard:
             return opening.send_again(self._agent, turn)
         return opening.interrupted(self._agent, turn)

@@ -74,7 +74,7 @@ class People:
         if not run.branch:
             return []
         was_gone = not os.path.isdir(run.folder)
-        told = workspace.restore(run.project, place_of(run), run.id, f"{self._agent.path}-ask")
+        told = workspace.restore(place_of(run), run.id, f"{self._agent.path}-ask")
         # What is ignored was not kept.
         trouble = workspace.set_up(run.project, place_of(run)) if was_gone else ""
         return [*told, *([trouble] if trouble else [])]

@@ -203,7 +203,7 @@ class _Work:
     def _commit_shown(self, words: str) -> tuple[str, list[str]]:
         """The commit; or nothing, and what is not as it was shown."""
         run = self._drive.run
-        changed = self._workspace.restore(run.project, self._place, run.id, _SHOWN)
+        changed = self._workspace.restore(self._place, run.id, _SHOWN)
         return "" if changed else self._commit(words), changed
 
     def _kept(self, report: Report, commit: str) -> Report:

@@ -42,11 +42,11 @@ class ScriptedAgent:
     def new_session(self) -> str:
         return f"session-{next(_sessions)}"
 
-    def heard(self, session: str, turn_id: str, cwd: str) -> bool:
+    def heard(self, session: str, turn_id: str) -> bool:
         """It remembers every turn that it was sent."""
         return any(order.turn_id == turn_id for order in self.orders)
 
-    def knows(self, session: str, cwd: str) -> bool:
+    def knows(self, session: str) -> bool:
         """It forgets no session."""
         return True
 

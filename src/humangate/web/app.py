@@ -68,7 +68,7 @@ def make_app(desk: Desk) -> ASGIApp:
         problem = Problem(error.status_code, str(error.detail), error.headers)
         if request.url.path.startswith("/api/"):
             return document(problem)
-        return problem_page(desk, problem, "/")
+        return problem_page(problem, "/")
 
     routes = [_route(desk, row) for row in ROWS]
     app = Starlette(
@@ -91,14 +91,14 @@ def _route(desk: Desk, row: Row) -> Route:
                 return await _answered(row.act(visit))
             return await run_in_threadpool(row.act, visit)
         except (GateError, Problem) as error:
-            return _refused(row, desk, problem_of(error), request)
+            return _refused(row, problem_of(error), request)
         except HTTPException as error:
             # A form that cannot be taken apart.
-            return _refused(row, desk, Problem(error.status_code, error.detail), request)
+            return _refused(row, Problem(error.status_code, error.detail), request)
         except Exception:
             _log.exception("%s %s failed", row.method, row.path)
             failure = Problem(500, "this went wrong here, not at your end; gate up has logged it")
-            return _refused(row, desk, failure, request)
+            return _refused(row, failure, request)
 
     return Route(row.path, endpoint, methods=[row.method])
 
@@ -108,10 +108,10 @@ async def _answered(act: Any) -> Response:
     return response
 
 
-def _refused(row: Row, desk: Desk, problem: Problem, request: Request) -> Response:
+def _refused(row: Row, problem: Problem, request: Request) -> Response:
     if row.api:
         return document(problem)
-    return problem_page(desk, problem, request.url.path)
+    return problem_page(problem, request.url.path)
 
 
 async def _admit(desk: Desk, row: Row, request: Request) -> Visit:

@@ -17,7 +17,7 @@ from humangate.web.typed import field
 if TYPE_CHECKING:
     from starlette.responses import HTMLResponse
 
-    from humangate.web.desk import Desk, Visit
+    from humangate.web.desk import Visit
     from humangate.web.problems import Problem
 
 # One slash, then nothing that a browser could read as the name of another host.
@@ -91,7 +91,7 @@ def logout(visit: Visit) -> Response:
     return response
 
 
-def problem_page(desk: Desk, problem: Problem, path: str) -> HTMLResponse:
+def problem_page(problem: Problem, path: str) -> HTMLResponse:
     """What went wrong, and where to go from here."""
     place = local(re.sub(r"(/asks/[^/]+)/.*|/(login|logout|link/.*)", r"\1", path) or "/")
     if problem.status == HTTPStatus.UNAUTHORIZED:

@@ -160,7 +160,7 @@ class GitWorkspace:
         record = _known(place)
         return restoring.kept(reopen(record.common, record.common), record, path)
 
-    def restore(self, project: str, place: Place, run_id: int, path: str) -> list[str]:
+    def restore(self, place: Place, run_id: int, path: str) -> list[str]:
         if not place.branch:
             return []
         with records.alone(records.path_of(place.root)) as lock:
