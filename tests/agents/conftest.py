@@ -254,7 +254,7 @@ trust_level = "trusted"
 
     def guard_before_use(self, options, matcher, **more):
         """A PreToolUse hook behind the guard, for tools that claude itself would let run."""
-        command = guarded(f"{self.bin / 'gate'} hook claude", options)
+        command = guarded(f"{self.bin / 'gate'} hook claude{options}")
         hook = {"type": "command", "command": command, "timeout": 60}
         hooks = {"PreToolUse": [{"matcher": matcher, "hooks": [hook]}]}
         self.write_settings(permissions={"allow": ["Bash", "Write"]}, hooks=hooks | more)

@@ -214,6 +214,6 @@ def document(value: Any) -> bytes:
     return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "replace")
 
 
-def shortened(content: str, longest: int = _LONGEST_SHOWN) -> str:
+def shortened(content: str) -> str:
     """The beginning of a question, as the queue shows it."""
-    return content if len(content) <= longest else f"{content[:longest]}..."
+    return content if len(content) <= _LONGEST_SHOWN else f"{content[:_LONGEST_SHOWN]}..."

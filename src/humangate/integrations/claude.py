@@ -94,14 +94,14 @@ def _hook(event: str, command: str, seconds: int, matcher: str = "") -> Entry:
     return Entry(("hooks", event), group)
 
 
-def guarded(hook: str, options: str = "") -> str:
+def guarded(hook: str) -> str:
     """A PreToolUse hook as a line of shell that blocks the tool unless all went well.
 
     Claude Code lets the tool run when such a hook is missing, dies, is late, or prints no whole
     JSON object; only exit code 2 stops it. So nothing passes here but two lines: an object, and
     `ok` with its length; and where there is a `timeout`, nothing is late.
     """
-    run = f'${{t:+"$t" {_GUARD_SECONDS * 8 // 10}}} {hook} --guarded{options} --limit {_GUARD_SECONDS}'
+    run = f'${{t:+"$t" {_GUARD_SECONDS * 8 // 10}}} {hook} --guarded --limit {_GUARD_SECONDS}'
     return (
         f't=$(command -v timeout); o=$({run}) && printf "%s\\n" "$o" | {{ IFS= read -r a && '
         'IFS= read -r b && ! IFS= read -r c && [ "$b" = "ok ${#a}" ] && case $a in "{"*"}") '

@@ -201,11 +201,11 @@ def _asked(branch: Branch, call: FlowCall, request: Request) -> Outcome:
     return waiting.outcome(branch.drive.store, settled, settled.value)
 
 
-def answer_to(branch: Branch, call: FlowCall, request: Request, session: str = "") -> Ask:
+def answer_to(branch: Branch, call: FlowCall, request: Request) -> Ask:
     """The settled ask of a call; parks until there is one."""
     drive = branch.drive
     if call.state not in ("waiting", "held"):
-        call = open_ask(branch, call, request, session)
+        call = open_ask(branch, call, request)
     ask = sweeping.fall_due(drive.store, asking.get(drive.store, call.ask_id))
     if ask.pending or call.state == "held":
         branch.park(call)
