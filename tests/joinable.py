@@ -16,9 +16,12 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from humangate import crewing, shelves, wiring
 from humangate.service import running
 from humangate.service.running import Wish
+from tests.faces.conftest import World
 
 # What it says depends on the turn: the n-th turn gives the n-th signal.
 AGENT = """
@@ -117,6 +120,13 @@ class Desk:
     def around(self):
         """The variables that stood around the session."""
         return json.loads((self.project / "talk.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def desk(tmp_path):
+    world = World(tmp_path)
+    yield Desk(world)
+    world.store.close()
 
 
 class Screen:

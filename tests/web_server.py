@@ -146,3 +146,15 @@ def push(web, **more):
 
 def button(page, words):
     return page.get_by_role("button", name=words, exact=True)
+
+
+def must_suit_everybody(page, path, size):
+    """A page that fits its window, opened as far as it opens, and that axe finds nothing in."""
+    # Imported here: only browsers need it.
+    from axe_playwright_python.sync_playwright import Axe
+
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    assert page.evaluate("document.documentElement.scrollWidth") <= size[0], path
+    found = Axe().run(page).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], path
+    assert page.locator("h1").count() == 1, path

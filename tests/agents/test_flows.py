@@ -67,6 +67,11 @@ class Project:
         out, _ = self.process.communicate(timeout=60)
         return self.store.runs.get(1), out
 
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
+
     def calls(self):
         return {call.path: call for call in self.store.runs.calls(1)}
 
@@ -81,9 +86,7 @@ class Project:
 def project(house):
     made = Project(house)
     yield made
-    if made.process.poll() is None:
-        made.process.kill()
-        made.process.communicate()
+    made.close()
 
 
 def report(status, summary="", **more):

@@ -7,9 +7,11 @@ import threading
 import time
 
 import pytest
-from tests.agents.test_flows import Project, report
+from tests.agents.test_flows import project, report
 
 from humangate.integrations.scripted_model import script, text, tool
+
+__all__ = ["project"]
 
 FLOW = """
 from humangate import flow, run
@@ -20,15 +22,6 @@ def feature(prompt):
     return [done.status, done.summary]
 """
 TRUST = "Yes, I trust this folder"
-
-
-@pytest.fixture
-def project(house):
-    made = Project(house)
-    yield made
-    if made.process.poll() is None:
-        made.process.kill()
-        made.process.communicate()
 
 
 def join(project, terminal):

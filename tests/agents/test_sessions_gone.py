@@ -21,9 +21,7 @@ def project(house):
     (house.bin / "codex").chmod(0o755)
     made = Project(house)
     yield made
-    if made.process.poll() is None:
-        made.process.kill()
-        made.process.communicate()
+    made.close()
 
 
 def start(project, cli, steps):

@@ -8,10 +8,11 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from hypothesis import assume, given, strategies as st
+from tests.talks import person, value
 
 from humangate.domain.asks import Question
 from humangate.domain.briefs import brief, injected
@@ -72,16 +73,6 @@ APPROVALS = [
     for ending in PLAIN
     if ending.written.endswith(" => approved") and " // " not in ending.written
 ]
-
-
-def person(*texts: str) -> list[Said]:
-    return [Said(PERSON, text) for text in texts]
-
-
-def value(said: list[Said], answered_as: str = "approval", *more: Any, **named: Any) -> Any:
-    found = propose(said, answered_as, *more, **named)
-    assert found is None or found.value is not None
-    return found.value if found else None
 
 
 @pytest.mark.proves("SES-1")

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.talks import person, value
 
 from humangate.domain.proposals import AGENT, PERSON, Proposal, Said, propose
 
@@ -16,16 +17,6 @@ NOTES = {
     "required": ["approved"],
     "additionalProperties": False,
 }
-
-
-def person(*texts: str) -> list[Said]:
-    return [Said(PERSON, text) for text in texts]
-
-
-def value(said: list[Said], answered_as: str = "approval", *more: Any, **named: Any) -> Any:
-    found = propose(said, answered_as, *more, **named)
-    assert found is None or found.value is not None
-    return found.value if found else None
 
 
 def block(written: str, schema: Any = NOTES, *injected: str) -> Any:

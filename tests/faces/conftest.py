@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from typing import NamedTuple
 
 import pytest
@@ -87,6 +88,28 @@ class World:
 
     def get(self, ask_id):
         return self.store.asks.get(ask_id)
+
+    def completed(self, tries):
+        """What a real bash offers, a line for each `try gate …`."""
+        gate = f'gate() {{ {sys.executable} -m humangate "$@"; }}'
+        script = self.plain.gate("completion", "bash").out
+        words = 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gate; echo "${COMPREPLY[*]}"'
+        out = subprocess.run(
+            ["bash", "-c", f"{gate}\n{script}\ntry() {{ {words}; }}\n{tries}"],
+            env=self.plain.environ, cwd=self.plain.folder, capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
+        return out.splitlines()
+
+
+def said_in(terminal):
+    """All that is said in a terminal until its last program ends."""
+    said = b""
+    # The end of a terminal is an error.
+    with suppress(OSError):
+        while part := os.read(terminal, 4096):
+            said += part
+    os.close(terminal)
+    return said
 
 
 @pytest.fixture

@@ -285,20 +285,11 @@ def test_completion_knows_every_command_and_option(world, shell):
 @pytest.mark.proves("CLI-11")
 def test_completion_works_in_a_real_bash(world):
     ask_id = world.ask("Which?")
-    script = world.folder / "completion.bash"
-    script.write_text(
-        f'gate() {{ {sys.executable} -m humangate "$@"; }}\n'
-        + world.plain.gate("completion", "bash").out
-    )
-    tries = f"""source {script}
-try() {{ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gate; echo "${{COMPREPLY[@]}}"; }}
+    tries = """
 try gate an; try gate answer ""; try gate ask --mul; try gate audit v
 try gate ask --kind a; try gate ask --context ''; try gate answer a-222 ''
 """
-    out = subprocess.run(
-        ["bash", "-c", tries], env=world.plain.environ, capture_output=True, text=True, check=True
-    ).stdout
-    first, second, third, fourth, fifth, sixth, seventh = out.splitlines()
+    first, second, third, fourth, fifth, sixth, seventh = world.completed(tries)
     assert (fifth, sixth) == ("approval", "") and "a-" not in seventh
     assert (first, third, fourth) == ("answer", "--multiple", "verify")
     assert ask_id in second and "--note" in second

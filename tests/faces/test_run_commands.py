@@ -10,12 +10,12 @@ import shutil
 import signal
 import subprocess
 import sys
-from contextlib import suppress
 from datetime import timedelta
 
 import pytest
 from bench.hot import SLOW_MODULES
 from tests.conftest import a_person
+from tests.faces.conftest import said_in
 from tests.run_project import RunProject, lives, until
 
 from humangate import upkeep
@@ -486,18 +486,9 @@ def test_listing_and_status_load_none_of_the_slow_modules(world, project, starte
 def test_completion_offers_the_numbers_of_runs(world, project):
     world.ada.gate("run", "simple", "--detach")
     lone = world.ask("Why?")
-    script = world.folder / "completion.bash"
-    script.write_text(
-        f'gate() {{ {sys.executable} -m humangate "$@"; }}\n'
-        + world.plain.gate("completion", "bash").out
-    )
-    tries = f"""source {script}
-try() {{ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gate; echo "${{COMPREPLY[@]}}"; }}
+    tries = """
 try gate status ""; try gate stop 1 ""; try gate stop 1 --re; try gate continue "" """
-    out = subprocess.run(
-        ["bash", "-c", tries], env=world.plain.environ, capture_output=True, text=True, check=True
-    ).stdout
-    first, second, third, of_either = out.splitlines()
+    first, second, third, of_either = world.completed(tries)
     assert first.split()[0] == "1" and "--json" in first
     assert not second.split()[0].isdecimal() and third == "--reason"
     assert of_either.split()[:2] == [lone, "1"], "sessions are those of runs and of asks"
@@ -576,12 +567,7 @@ def test_without_colours_there_is_no_line_that_changes(world, project, plain):
         env=environ, cwd=world.ada.folder, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
     )  # fmt: skip
     os.close(theirs)
-    said = b""
-    # The end of a terminal is an error.
-    with suppress(OSError):
-        while part := os.read(ours, 4096):
-            said += part
-    os.close(ours)
+    said = said_in(ours)
     assert process.wait(30) == 0 and b"Run 1: completed" in said
     assert (b"\x1b[2K" in said, b"\x1b[31m" in said) == (not plain, False)
 

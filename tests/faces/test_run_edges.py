@@ -11,10 +11,10 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 
 import pytest
 from bench.hot import SLOW_MODULES
+from tests.faces.conftest import said_in
 from tests.run_project import HEAD, RunProject, until
 from tests.run_records import add_run, answer, ask_of, call
 
@@ -118,12 +118,7 @@ def test_what_a_flow_prints_passes_above_the_line_that_changes(world, project, i
         stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
     )  # fmt: skip
     os.close(theirs)
-    said = b""
-    # The end of a terminal is an error.
-    with suppress(OSError):
-        while part := os.read(ours, 4096):
-            said += part
-    os.close(ours)
+    said = said_in(ours)
     assert process.wait(30) == 0
     shown = [line.rpartition("\x1b[2K")[2] for line in said.decode().splitlines()]
     plain = [re.sub(r"\x1b\[\d*m", "", line) for line in shown]

@@ -526,21 +526,11 @@ def test_completion_knows_the_commands_of_tasks_and_what_waits(tasks):
     task = tasks.create("One", "-p", "0")
     other = tasks.create("Two")
     tasks.let_ask("Which?")
-    script = tasks.world.folder / "completion.bash"
-    script.write_text(
-        f'gate() {{ {sys.executable} -m humangate "$@"; }}\n'
-        + tasks.world.plain.gate("completion", "bash").out
-    )
-    tries = f"""source {script}
-try() {{ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gate; echo "${{COMPREPLY[@]}}"; }}
+    tries = f"""
 try gate task cr; try gate task create --si; try gate task create --size ''; try gate task show ''
 try gate respond ''; try gate task show {task} ''; try gate task list --aw
 """
-    out = subprocess.run(
-        ["bash", "-c", tries], env=tasks.world.plain.environ, cwd=tasks.folder,
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
-    lines = out.splitlines()
+    lines = tasks.world.completed(tries)
     assert lines[:3] == ["create", "--size", "small medium large"]
     assert {task, other} <= set(lines[3].split())
     assert task in lines[4].split() and other not in lines[4].split()
@@ -560,23 +550,13 @@ def test_completion_knows_roles_templates_priorities_files_and_closed_tasks(task
     ):
         (tasks.folder / ".gate" / folder).mkdir()
         (tasks.folder / ".gate" / folder / f"{name}.md").write_text(text)
-    script = world.folder / "completion.bash"
-    script.write_text(
-        f'gate() {{ {sys.executable} -m humangate "$@"; }}\n'
-        + world.plain.gate("completion", "bash").out
-    )
-    tries = f"""source {script}
-try() {{ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gate; echo "${{COMPREPLY[*]}}"; }}
+    tries = f"""
 try gate task create --role mi; try gate respond tm-x --template ''; try gate template show ''
 try gate task update {todo} -p ''; try gate task create --priority P0; try gate task import ''
 try gate task import --dr; try gate task show tm-; try gate task reopen tm-; try gate task close tm-
 try gate ask --priority ''; try gate template sh; try gate task create -d ''
 """
-    out = subprocess.run(
-        ["bash", "-c", tries], env=world.plain.environ, cwd=tasks.folder,
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
-    lines = out.splitlines()
+    lines = world.completed(tries)
     assert lines[:2] == ["mine", "later"] and lines[2].split()[0] == "later"
     # An empty answer leaves it to the shell, which offers files.
     assert lines[3:7] == ["P0 P1 P2 P3 P4", "P0", "", "--dry-run"]

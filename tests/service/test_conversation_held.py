@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.faces.conftest import World
-from tests.joinable import Desk
+from tests.joinable import desk
 
 from humangate.crewing import crew
 from humangate.domain.answers import Given
@@ -14,15 +13,10 @@ from humangate.errors import RefusedError
 from humangate.service import answering, asking, joining, sitting
 from humangate.service.asking import Request
 
+__all__ = ["desk"]
+
 NEEDS = {"status": "NEEDS_HUMAN", "question": "Which way?"}
 DONE = {"status": "DONE"}
-
-
-@pytest.fixture
-def desk(tmp_path):
-    world = World(tmp_path)
-    yield Desk(world)
-    world.store.close()
 
 
 @pytest.mark.proves("SES-129", "LAW-5")

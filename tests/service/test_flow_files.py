@@ -8,10 +8,13 @@ import traceback
 from pathlib import Path
 
 import pytest
+from tests.plain_project import home, project, write
 
 from humangate.errors import NotFoundError, RefusedError, UsageError
 from humangate.service import signalling
 from humangate.workspaces import flow_files, roles, texts
+
+__all__ = ["home", "project"]
 
 COME_ALONG = ("code", "design", "docs", "pm", "review", "test")
 FLOW = """\
@@ -20,25 +23,6 @@ def flow(function):
     return function
 
 """
-
-
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    return tmp_path
-
-
-@pytest.fixture
-def project(home):
-    (home / "project").mkdir()
-    return home / "project"
-
-
-def write(path: Path, text: str = "") -> str:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    return str(path)
 
 
 def load(path: str):

@@ -7,8 +7,7 @@ import sys
 
 import pytest
 from tests.conftest import a_person
-from tests.faces.conftest import World
-from tests.joinable import Desk
+from tests.joinable import desk
 
 from humangate import processes
 from humangate.crewing import crew
@@ -21,15 +20,10 @@ from humangate.service import asking, joining, running, telling
 from humangate.service.asking import Request
 from humangate.testing import MemoryStore
 
+__all__ = ["desk"]
+
 NEEDS = {"status": "NEEDS_HUMAN", "question": "Which way?", "options": ["left", "right"]}
 DONE = {"status": "DONE"}
-
-
-@pytest.fixture
-def desk(tmp_path):
-    world = World(tmp_path)
-    yield Desk(world)
-    world.store.close()
 
 
 def only(desk, run):

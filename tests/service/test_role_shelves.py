@@ -7,6 +7,7 @@ import re
 from types import SimpleNamespace
 
 import pytest
+from tests.plain_project import home, project, write
 
 from humangate import crewing, settings, shelves, wiring
 from humangate.domain.backlog_terms import BacklogTerms
@@ -15,31 +16,14 @@ from humangate.errors import NotFoundError, RefusedError, UsageError
 from humangate.testing import MemoryStore
 from humangate.workspaces import roles, templates, texts
 
+__all__ = ["home", "project"]
+
 NAMES = ("code", "design", "docs", "pm", "review", "test")
 PACKAGE = os.path.dirname(wiring.__file__)
 FIELDS = (
     *("summary", "details", "confidence", "question", "question_context", "issues"),
     *("completed", "failed", "blocked", "needs_input"),
 )
-
-
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    return tmp_path
-
-
-@pytest.fixture
-def project(home):
-    (home / "project").mkdir()
-    return home / "project"
-
-
-def write(path, text=""):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    return str(path)
 
 
 def set_up(home, text):
