@@ -343,7 +343,7 @@ def test_a_deferred_call_obeys_rules_and_hears_what_is_asked_back(store):
 def test_a_hosts_questions_are_answered_with_the_persons_words(store, ada):
     ada.will_answer("Which?", "B").will_answer("Where?", {"other": "in the garden"})
     asked = questions("Which?", "Where?")
-    decided = permitting.answer_questions(store, asked, an_agent())
+    decided = permitting.decide(store, asked, an_agent())
     assert decided.input == {
         **asked.call.input, "answers": {"Which?": "B", "Where?": "in the garden"}
     }  # fmt: skip
@@ -354,7 +354,7 @@ def test_a_hosts_questions_are_answered_with_the_persons_words(store, ada):
     assert all(ask.delivered_at is None for ask in decided.to_take)
     assert decided.to_take[0].question.context == {"A": "first", "B": ""}
     ada.will_answer("Several?", ["A", "B"])
-    several = permitting.answer_questions(store, questions("Several?", multiple=True), an_agent())
+    several = permitting.decide(store, questions("Several?", multiple=True), an_agent())
     assert several.input["answers"] == {"Several?": "A, B"}
 
 
@@ -363,17 +363,17 @@ def test_a_question_answered_in_the_terminal_takes_the_others_along(store):
     looks = iter(["answered in the terminal"])
     asked = questions("Which?", "Where?")._replace(elsewhere=lambda: next(looks, ""))
     asked = asked._replace(limit_seconds=10.0)
-    assert permitting.answer_questions(store, asked, an_agent()) == Permission(allow=None)
+    assert permitting.decide(store, asked, an_agent()) == Permission(allow=None)
     assert store.asks.pending(9) == []
     nothing = asked._replace(call=make_call("AskUserQuestion", {}, "", ""))
-    assert permitting.answer_questions(store, nothing, an_agent()) == Permission(allow=None)
+    assert permitting.decide(store, nothing, an_agent()) == Permission(allow=None)
 
 
 @pytest.mark.proves("AGT-16", "AGT-12")
 def test_a_person_may_ask_back_about_a_hosts_question(store, ada):
     ruling.add(store, ADA, "deny", "/q", "AskUserQuestion")
     ada.will_ask_back("Which?", "what for?")
-    decided = permitting.answer_questions(store, questions("Which?"), an_agent())
+    decided = permitting.decide(store, questions("Which?"), an_agent())
     assert decided.allow is False and "what for?" in decided.message
 
 
@@ -403,7 +403,7 @@ def test_questions_of_an_unknown_form_and_denied_ones_ask_nobody(store):
     ):
         asked = held()._replace(call=make_call("AskUserQuestion", wrong))
         with pytest.raises(UsageError, match="unknown form"):
-            permitting.answer_questions(store, asked, an_agent())
+            permitting.decide(store, asked, an_agent())
     ruling.add(store, ADA, "deny", "", "AskUserQuestion")
-    assert permitting.answer_questions(store, questions("Which?"), an_agent()).allow is False
+    assert permitting.decide(store, questions("Which?"), an_agent()).allow is False
     assert store.asks.pending(9) == []

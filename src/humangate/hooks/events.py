@@ -12,7 +12,7 @@ from humangate.domain.calls import WRITERS
 from humangate.domain.rules import OUTSIDE
 from humangate.domain.steps import Step, has_result, open_call
 from humangate.hooks import replies
-from humangate.service import permitting, waiting
+from humangate.service import permitting
 from humangate.service.permitting import Held
 
 if TYPE_CHECKING:
@@ -77,20 +77,13 @@ def permission_request(hook: Hook) -> Reply:
         # In a turn of a flow the agent's driver is asked, too, and knows the run that waits.
         return Reply()
     held, caller = _held(hook, hook.limit_seconds)
-    asks = held.call.tool == "AskUserQuestion"
-    decide = permitting.answer_questions if asks else permitting.decide
-    decided = decide(store, held, caller)
+    decided = permitting.decide(store, held, caller)
     if decided.input and decided.edited_by:
         edited = wiring.call(held.call.tool, decided.input, held.call.cwd)
         # Seen: Codex takes no edited input, and Claude Code none that meets a rule to ask.
         if hook.cli == "codex" or permitting.gated(store, edited, held.origin):
             decided = permitting.instead(store, decided.edited_by, held, edited)
-
-    def handed_over() -> None:
-        for ask in decided.to_take:
-            waiting.take(store, ask, held.user)
-
-    return Reply(replies.permission(decided), handed_over)
+    return Reply(replies.permission(decided), lambda: permitting.hand_over(store, decided, held))
 
 
 def pre_tool_use(hook: Hook) -> Reply:

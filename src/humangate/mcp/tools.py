@@ -269,20 +269,13 @@ class Tools:
             is_over=lambda earlier: wiring.call_is_over(origin, earlier),
             opened=lambda ask_id: self._opened(work, ask_id),
         )
-        asks = call.tool == "AskUserQuestion"
-        decide = permitting.answer_questions if asks else permitting.decide
-        decided = decide(store, held, caller)
+        decided = permitting.decide(store, held, caller)
         if decided.allow:
             reply = {"behavior": "allow", "updatedInput": decided.input or given.get("input")}
         else:
             message = decided.message or "Nobody decided this, so it does not happen."
             reply = {"behavior": "deny", "message": message}
-
-        def handed_over() -> None:
-            for ask in decided.to_take:
-                waiting.take(store, ask, held.user)
-
-        return json.dumps(reply), handed_over
+        return json.dumps(reply), lambda: permitting.hand_over(store, decided, held)
 
     def _signal(self, work: Work, given: dict[str, Any]) -> Text:
         origin, caller = self._asker(work)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from humangate.domain.owners import owner_of
 from humangate.doors.driver import Ruling
-from humangate.service import permitting, waiting
+from humangate.service import permitting
 from humangate.service.journalling import Closing
 from humangate.service.permitting import Held
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from humangate.service.addressing import Agent
     from humangate.service.journalling import Drive
 
-_QUESTIONS = "AskUserQuestion"
 # Whoever asks permission waits alive, and that has an end even where asks have none.
 _LONGEST_SECONDS = 365 * 86_400.0
 
@@ -31,13 +30,11 @@ def permit(agent: Agent, turn: Turn, tool: str, given: dict[str, Any], call_id: 
         going_on=lambda: drive.crew.going_on(origin),
         elsewhere=lambda: _over(drive, turn.id),
     )
-    verb = permitting.answer_questions if tool == _QUESTIONS else permitting.decide
-    permission = verb(drive.store, held, agent.caller(turn))
+    permission = permitting.decide(drive.store, held, agent.caller(turn))
     if permission.edited_by and not agent.driver.takes_edits:
         edited = drive.crew.tool_call(tool, permission.input, drive.run.folder)
         permission = permitting.instead(drive.store, permission.edited_by, held, edited)
-    for ask in permission.to_take:
-        waiting.take(drive.store, ask, held.user)
+    permitting.hand_over(drive.store, permission, held)
     message = permission.message or ("" if permission.allow else "Nobody allowed this")
     return Ruling(bool(permission.allow), message, permission.input)
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from humangate.doors.store import Store
 
 # What is left of the host's patience is for telling the host.
+# The tool by which Claude Code lets an agent ask its person.
+_QUESTIONS = "AskUserQuestion"
 _SHARE_OF_PATIENCE = 0.9
 _LONGEST_HEADLINE = 10_000
 
@@ -118,6 +120,8 @@ def decide(store: Store, held: Held, caller: Caller) -> Permission:
         return ruled
     until = store.monotonic() + held.patience_seconds
     held = held.identified()
+    if held.call.tool == _QUESTIONS:
+        return _answered(store, held, caller, until)
     while (left := until - store.monotonic()) > 0:
         ask = _open(store, held, caller, left)
         held.opened(ask.id)
@@ -174,12 +178,14 @@ def defer(store: Store, held: Held, caller: Caller) -> Permission | None:
             return permission
 
 
-def answer_questions(store: Store, held: Held, caller: Caller) -> Permission:
+def hand_over(store: Store, permission: Permission, held: Held) -> None:
+    """The host has been told: the answers that this came of are taken."""
+    for ask in permission.to_take:
+        waiting.take(store, ask, held.user)
+
+
+def _answered(store: Store, held: Held, caller: Caller, until: float) -> Permission:
     """The questions of a host's own tool for asking, answered in the inbox."""
-    if ruled := by_rule(store, held.call, held.origin):
-        return ruled
-    until = store.monotonic() + held.patience_seconds
-    held = held.identified()
     asks = [asking.ask(store, request, held.origin, caller).ask for request in _requests(held)]
     for ask in asks:
         held.opened(ask.id)
