@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from humangate import wiring
 from humangate.cli.identity import add_identity, caller, read_text
 from humangate.cli.left_runs import tell_if_left
-from humangate.cli.screen import print_json, recorded
+from humangate.cli.screen import can_prompt, print_json, recorded
 from humangate.cli.values import instead, meaning
 from humangate.domain.answers import DECISIONS, Given
 from humangate.domain.asks import settled_sentence
@@ -109,7 +109,7 @@ def _value(store: Store, who: Caller, ask: Ask, args: argparse.Namespace) -> Any
 
 def _prompt(store: Store, who: Caller, ask: Ask) -> int:
     # Imported here: scripts never prompt.
-    from humangate.cli.prompts import can_prompt, prompt_for
+    from humangate.cli.prompts import prompt_for
 
     if not ask.pending:
         raise AlreadySettledError(settled_sentence(ask))

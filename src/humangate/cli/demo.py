@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate import surroundings, wiring
-from humangate.cli.screen import coloured
+from humangate.cli.screen import can_prompt, coloured
 from humangate.domain.display import age
 from humangate.domain.logins import SCOPES
 from humangate.errors import UsageError
@@ -94,7 +94,7 @@ def run(_: argparse.Namespace) -> int:
         with _up(path) as link:
             try:
                 _wait_until_asked(store, len(agents))
-                if sys.stdin.isatty() and sys.stdout.isatty():
+                if can_prompt():
                     _with_a_person(store, person, agents, folder, link)
                 else:
                     _by_script(store, link, token)

@@ -12,7 +12,7 @@ from humangate import crewing, upkeep
 from humangate.cli import runs_screen
 from humangate.cli.flow_output import shown
 from humangate.cli.following import show_line, show_nothing
-from humangate.cli.screen import print_json
+from humangate.cli.screen import can_prompt, print_json
 from humangate.service.sweeping import fall_due
 from humangate.terminal.runs import nobody_works, pending_asks
 
@@ -89,7 +89,7 @@ def _drive_until_ended(store: Store, number: int, driver: Driver, *, at_hand: bo
     """Or until the person at this terminal wants to open a session that waits: its ask."""
     from humangate.service.claiming import Abandoned, is_due
 
-    door = _Door(store) if at_hand and sys.stdin.isatty() and sys.stdout.isatty() else None
+    door = _Door(store) if at_hand and can_prompt() else None
 
     abandoned = Abandoned(store, driver.is_driving)
     bell = store.bell()

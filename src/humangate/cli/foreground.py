@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate import processes
+from humangate.cli.screen import can_prompt
 from humangate.errors import MissingAgentError, UsageError
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Program:
 
 
 def must_be_a_terminal() -> None:
-    if not (sys.stdin.isatty() and sys.stdout.isatty() and _is_our_own(sys.stdin.fileno())):
+    if not (can_prompt() and _is_our_own(sys.stdin.fileno())):
         raise UsageError(
             "there is no terminal here in which a session could be opened: run this in your own, "
             "or answer with gate answer"

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from humangate import settings, surroundings, wiring
 from humangate.cli.identity import add_identity, caller
-from humangate.cli.prompts import can_prompt
-from humangate.cli.screen import coloured, print_json
+from humangate.cli.screen import can_prompt, coloured, print_json
 from humangate.domain.display import inert
 from humangate.domain.principals import must_be_a_person
 from humangate.errors import CancelledError, UsageError

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from humangate import settings, surroundings, upkeep, wiring
 from humangate.cli.identity import add_identity, caller
 from humangate.cli.interrupting import Interrupts
-from humangate.cli.screen import coloured, print_json
+from humangate.cli.screen import can_prompt, coloured, print_json
 from humangate.domain.display import inert_line
 from humangate.domain.principals import must_be_a_person
 from humangate.errors import UsageError
@@ -70,10 +70,10 @@ def run(args: argparse.Namespace) -> int:
     )
     if not args.all_projects:
         listener.begin(_project())
-    can_prompt = way == _TERMINAL or bool(way and _has_terminal())
+    at_terminal = way == _TERMINAL or bool(way and can_prompt())
     tool = "" if way == _TERMINAL else way
     bringer = Bringer(
-        store, who, lambda: listener.projects, screen, interrupts, tool, at_terminal=can_prompt
+        store, who, lambda: listener.projects, screen, interrupts, tool, at_terminal=at_terminal
     )
     return _listen(listener, bringer, screen, interrupts, way)
 
@@ -114,10 +114,6 @@ def _projects(everywhere: bool) -> Callable[[], list[str]]:
     return lambda: initialised(os.environ)
 
 
-def _has_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
-
-
 def _way(args: argparse.Namespace) -> str:
     """How people are asked: a tool's name, `terminal`, or nothing."""
     if args.no_prompt:
@@ -126,12 +122,12 @@ def _way(args: argparse.Namespace) -> str:
         if args.dialog not in settings.DIALOGS[1:-1]:
             raise UsageError(f"--dialog is one of {', '.join(settings.DIALOGS[1:-1])}")
         return str(args.dialog)
-    can_prompt = _has_terminal() and not args.json
+    in_terminal = can_prompt() and not args.json
     if args.terminal:
-        if not can_prompt:
+        if not in_terminal:
             raise UsageError("--terminal needs a terminal, and no --json")
         return _TERMINAL
-    return wiring.dialog_tool() or (_TERMINAL if can_prompt else "")
+    return wiring.dialog_tool() or (_TERMINAL if in_terminal else "")
 
 
 class Screen:

@@ -340,7 +340,3 @@ def _typed(store: Store, caller: Caller, ask: Ask, label: str, begin: str | None
             signal.signal(number, handler)
     save(typed)
     return typed
-
-
-def can_prompt() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from humangate import shelves, upkeep, wiring
 from humangate.cli.identity import add_identity, caller, read_text
 from humangate.cli.left_runs import tell_if_left
-from humangate.cli.screen import coloured, columns, print_json, recorded
+from humangate.cli.screen import can_prompt, coloured, columns, print_json, recorded
 from humangate.cli.tasks_screen import PROJECT, project_of
 from humangate.cli.values import meaning
 from humangate.domain.answers import Given
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
     ask = fall_due(store, waiting.ask)
     if not ask.pending and not any(given):
         raise AlreadySettledError(_not_awaiting(waiting.task, settled_sentence(ask)))
-    if not any(given) and not args.edit and not _can_prompt():
+    if not any(given) and not args.edit and not can_prompt():
         raise UsageError(f"say the answer: gate respond {args.id} TEXT (there is no terminal here)")
     if not any(given) and not args.edit and not _is_plain_text(ask):
         if args.note:
@@ -129,13 +129,6 @@ def _not_awaiting(task: Task | None, more: str) -> str:
 
 def _is_plain_text(ask: Ask) -> bool:
     return ask.question.answered_as == "text" and not ask.question.secret
-
-
-def _can_prompt() -> bool:
-    # Imported here: scripts never prompt.
-    from humangate.cli.prompts import can_prompt
-
-    return can_prompt()
 
 
 def _question_lines(ask: Ask) -> list[str]:
@@ -242,7 +235,7 @@ def _prompt(store: Store, who: Caller, waiting: Waiting) -> int:
 
 
 def _respond_to_all(args: argparse.Namespace) -> int:
-    if not _can_prompt():
+    if not can_prompt():
         raise UsageError("--all needs a terminal; in a script: gate respond ID TEXT")
     store = wiring.open_store()
     who = caller(store, args)

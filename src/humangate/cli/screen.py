@@ -29,6 +29,11 @@ def coloured(text: str, colour: str) -> str:
     return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
 
 
+def can_prompt() -> bool:
+    """Whether somebody sits at this terminal, and can be asked in it."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def columns() -> int:
     try:
         return max(40, os.get_terminal_size(1).columns)

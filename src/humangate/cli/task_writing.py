@@ -50,7 +50,7 @@ def create_(args: argparse.Namespace) -> int:
 def _created_in_editor(store: Store, project: str, who: Caller, fields: dict[str, Any]) -> Task:
     # Imported here and below: most tasks are written on the command line.
     from humangate.cli.editing import edited
-    from humangate.cli.prompts import can_prompt
+    from humangate.cli.screen import can_prompt
 
     if not can_prompt():
         raise UsageError("say what is to be done: gate task create TITLE (no terminal is here)")

@@ -14,8 +14,7 @@ from humangate import shelves, surroundings
 from humangate.cli.editing import edited
 from humangate.cli.identity import add_identity, read_text
 from humangate.cli.install import check_person
-from humangate.cli.prompts import can_prompt
-from humangate.cli.screen import coloured, columns, print_json, say
+from humangate.cli.screen import can_prompt, coloured, columns, print_json, say
 from humangate.domain.display import cell, inert_line
 from humangate.domain.templates import variables_in
 from humangate.errors import NotFoundError, UsageError
