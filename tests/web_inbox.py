@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
+import pytest
 from starlette.testclient import TestClient
 
 from humangate.domain.answers import Given
@@ -69,3 +70,18 @@ class Inbox:
 
     def close(self):
         self.store.close()
+
+
+@pytest.fixture
+def inbox(tmp_path):
+    made = Inbox(tmp_path)
+    yield made
+    made.close()
+
+
+def in_order(text, *words):
+    """Whether these stand in the text, one after the other."""
+    at = 0
+    for word in words:
+        assert word in text[at:], (word, text[at : at + 300])
+        at = text.index(word, at) + len(word)

@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import a_person
 from tests.run_project import RunProject
 from tests.security.markup import text_of
-from tests.web_inbox import Inbox
+from tests.web_inbox import inbox
 
 from humangate import crewing
 from humangate.domain.answers import Given
@@ -18,6 +18,8 @@ from humangate.domain.asks import Origin
 from humangate.domain.sittings import Terms
 from humangate.service import answering, asking, conversing, sitting
 from humangate.service.asking import Request
+
+__all__ = ["inbox"]
 
 HOSTILE = "Be \x1b[2Jcareful\n\u202e<b>now</b>"
 TERMS = Terms("approval", HOSTILE, "opus", "", "more.json", 1800, True, max_attempts=3)
@@ -110,13 +112,6 @@ def test_json_has_the_terms_and_every_sitting(world):
     (stay,) = told["sittings"]
     assert (stay["by"], stay["end"], stay["transcript"]) == ("person:ada", "left", "person: hm")
     assert stay["started_at"] and stay["ended_at"]
-
-
-@pytest.fixture
-def inbox(tmp_path):
-    made = Inbox(tmp_path)
-    yield made
-    made.close()
 
 
 @pytest.mark.proves("SES-105", "SES-106", "SES-108", "LAW-8")

@@ -8,7 +8,7 @@ import threading
 import jsonschema_rs
 import pytest
 from tests.conftest import a_person
-from tests.web_inbox import URL, Inbox
+from tests.web_inbox import URL, inbox
 from tests.web_server import eventually
 
 from humangate.domain.digests import text_digest
@@ -17,12 +17,7 @@ from humangate.web.desk import COOKIE
 from humangate.web.openapi import DOCUMENT
 from humangate.web.routes import API
 
-
-@pytest.fixture
-def inbox(tmp_path):
-    made = Inbox(tmp_path)
-    yield made
-    made.close()
+__all__ = ["inbox"]
 
 
 @pytest.mark.proves("WEB-20", "WEB-3")

@@ -7,7 +7,7 @@ from tests.conftest import a_person
 from tests.git_project import git, project  # noqa: F401 - a fixture
 from tests.run_records import add_run, answer, ask_of, call, turn
 from tests.security.markup import read, text_of
-from tests.web_inbox import Inbox
+from tests.web_inbox import Inbox, in_order, inbox
 from tests.web_server import WebServer, eventually
 
 from humangate import crewing, flows
@@ -19,12 +19,7 @@ from humangate.service import running
 from humangate.service.running import Wish
 from humangate.web import journals
 
-
-@pytest.fixture
-def inbox(tmp_path):
-    made = Inbox(tmp_path)
-    yield made
-    made.close()
+__all__ = ["inbox"]
 
 
 def shown(inbox, path, *scopes):
@@ -38,14 +33,6 @@ def post(inbox, path, **fields):
     browser = inbox.browser()
     proof = text_digest(f"csrf {browser.cookies['humangate']}")
     return browser.post(path, data={"csrf": proof, **fields})
-
-
-def in_order(text, *words):
-    """Whether these stand in the text, one after the other."""
-    at = 0
-    for word in words:
-        assert word in text[at:], (word, text[at : at + 300])
-        at = text.index(word, at) + len(word)
 
 
 def a_rich_run(inbox):

@@ -7,7 +7,7 @@ from tests.conftest import a_person
 from tests.run_records import answer
 from tests.security.markup import read, text_of
 from tests.task_records import add_task, add_tasks, asks, awaiting, taken_up
-from tests.web_inbox import Inbox
+from tests.web_inbox import in_order, inbox
 
 from humangate.domain import runs, tasks
 from humangate.domain.asks import Origin
@@ -16,12 +16,7 @@ from humangate.domain.tasks import TaskChange
 from humangate.service import backlog
 from humangate.web import backlogs
 
-
-@pytest.fixture
-def inbox(tmp_path):
-    made = Inbox(tmp_path)
-    yield made
-    made.close()
+__all__ = ["inbox"]
 
 
 def page_of(inbox, path):
@@ -43,13 +38,6 @@ def titles(inbox, path="/tasks"):
     """The tasks of the tree, in their order."""
     found = read(page_of(inbox, path)).elements
     return [given["id"][3:] for tag, given in found if given.get("id", "").startswith("go-")]
-
-
-def in_order(text, *words):
-    at = 0
-    for word in words:
-        assert word in text[at:], (word, text[at : at + 300])
-        at = text.index(word, at) + len(word)
 
 
 @pytest.mark.proves("TASK-121")

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import pytest
 from tests.security.markup import text_of
-from tests.web_inbox import Inbox
+from tests.web_inbox import inbox
 
-
-@pytest.fixture
-def inbox(tmp_path):
-    made = Inbox(tmp_path)
-    yield made
-    made.close()
+__all__ = ["inbox"]
 
 
 @pytest.mark.proves("WEB-64")

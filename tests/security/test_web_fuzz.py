@@ -11,11 +11,13 @@ from schemathesis import GenerationMode
 from schemathesis.checks import load_all_checks
 from tests.conftest import a_person
 from tests.run_records import add_run, call
-from tests.web_inbox import URL, Inbox
+from tests.web_inbox import URL, inbox
 
 from humangate.domain.logins import SCOPES
 from humangate.service import backlog
 from humangate.web.openapi import DOCUMENT
+
+__all__ = ["inbox"]
 
 load_all_checks()
 CHECKS = [
@@ -43,13 +45,6 @@ MODES = [
     if mode is GenerationMode.POSITIVE or label not in BARE
 ]
 FEW, MANY = 20, 2000
-
-
-@pytest.fixture
-def inbox(tmp_path):
-    made = Inbox(tmp_path)
-    yield made
-    made.close()
 
 
 def operation(inbox, label):
