@@ -14,6 +14,7 @@ from humangate.domain.asks import Origin
 from humangate.domain.file_questions import YES_OR_NO, FileQuestion, parse_name, parse_question
 from humangate.domain.principals import Sighting
 from humangate.errors import GateError, StoreTroubleError, UsageError
+from humangate.file_protocol import folders
 from humangate.file_protocol.answers import SESSIONS, Answers, Happening, told
 from humangate.file_protocol.registry import Registry
 from humangate.service import asking, permitting, sweeping, waiting
@@ -36,6 +37,7 @@ _STILL_BEING_WRITTEN_SECONDS = 1.0
 _AT_ONCE_SECONDS = 0.2
 _MOST_SETTLED = 500
 _KEPT = timedelta(days=1)
+_NOBODY = "nobody"
 
 
 class _Known(NamedTuple):
@@ -98,7 +100,10 @@ class Collector:
     # Questions
 
     def _scan(self, due: bool) -> None:
-        present = {name for name in self._helpers.questions.names() if name.startswith("q_")}
+        names = self._helpers.questions.names()
+        if len(names) >= folders.MOST_NAMES:
+            self._complain("names", f"more than {len(names)} files in questions: some are not seen")
+        present = {name for name in names if name.startswith("q_")}
         self._drop_gone(present)
         until = self._store.monotonic() + _AT_ONCE_SECONDS
         room = MOST_WAITING - len(self.waiting)
@@ -156,12 +161,21 @@ class Collector:
     def _asked(self, question: FileQuestion, left: float) -> tuple[Ask, bool]:
         name = question.name
         origin = self._origin(question)
-        opened = asking.ask(
-            self._store, _request(question, left), origin, self._agent(name), self._key(name)
-        )
+        request, agent, key = _request(question, left), self._agent(name), self._key(name)
+        opened = asking.ask(self._store, request, origin, agent, key)
+        if opened.attached and self._is_stale(opened.ask, key):
+            # Its agent is gone, and a terminal's next one may ask with the same words.
+            waiting.take(self._store, opened.ask, _NOBODY)
+            opened = asking.ask(self._store, request, origin, agent, key)
         if opened.ask.origin.session != origin.session:
             raise GateError("its id was used by another agent: take a new one")
         return opened.ask, not opened.attached
+
+    def _is_stale(self, ask: Ask, key: str) -> bool:
+        """Whether it was answered to another question, whose time is over."""
+        expires_at = ask.deadlines.expires_at
+        is_over = not ask.pending and expires_at is not None and expires_at <= self._store.now()
+        return is_over and self._store.asks.with_key(key) is None
 
     def _wait_for_rest(self, file: str, stamp: tuple[int, ...], why: str) -> None:
         """It is turned away once it stays as it is: somebody may still be writing it."""
@@ -204,9 +218,13 @@ class Collector:
     def _drop_gone(self, present: set[str]) -> None:
         for file in [file for file in self._odd if file not in present]:
             del self._odd[file]
+        # By their names: of very many files not all are listed.
         for file, known in list(self._known.items()):
-            if file not in present or not self._is_same(file, known):
+            if not self._is_same(file, known):
                 self._let_go(file, known)
+
+    def _is_there(self, file: str) -> bool:
+        return bool(self._helpers.questions.file_stamp(file))
 
     def _is_same(self, file: str, known: _Known) -> bool:
         """Whether a file still asks what it asked."""
@@ -258,7 +276,9 @@ class Collector:
             if name is None or ask.id in known or not is_here or not _by_files(ask):
                 continue
             if ask.pending:
-                self._withdraw(ask, name)
+                # What is there, but was not listed, still waits.
+                if name.file in self._odd or not self._is_there(name.file):
+                    self._withdraw(ask, name)
             elif not self._helpers.answers.file_stamp(name.answer):
                 self._take(ask)
 

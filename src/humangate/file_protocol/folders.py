@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
@@ -24,7 +25,8 @@ TEMPORARY = ".tmp."
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without waiting: there may be a pipe in its place by now.
 _OPEN_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_MOST_NAMES = 20_000
+MOST_NAMES = 20_000
+"""Of one folder that are looked at."""
 MODE = 0o700
 _TRIES = 3
 _TRY_EVERY_SECONDS = 0.01
@@ -45,7 +47,7 @@ class Folder:
         descriptor = os.open(".", _OPEN_FOLDER, dir_fd=self.descriptor)
         try:
             with os.scandir(descriptor) as entries:
-                return sorted(entry.name for entry in islice(entries, _MOST_NAMES))
+                return sorted(entry.name for entry in islice(entries, MOST_NAMES))
         finally:
             os.close(descriptor)
 
@@ -176,12 +178,13 @@ class Helpers:
                     folder.remove(name)
 
     def is_still_there(self) -> bool:
-        """Whether the path still leads to the folders that are held open."""
+        """Whether the paths still lead to the folders and the lock that are held open."""
+        paths = [*(folder.path for folder in self._opened), os.path.join(self.path, LOCK)]
         try:
-            now = [os.stat(folder.path, follow_symlinks=False) for folder in self._opened]
+            now = [os.stat(path, follow_symlinks=False) for path in paths]
         except OSError:
             return False
-        held = [os.fstat(folder.descriptor) for folder in self._opened]
+        held = [os.fstat(one) for one in (*(f.descriptor for f in self._opened), self._lock)]
         return [(one.st_dev, one.st_ino) for one in now] == [
             (one.st_dev, one.st_ino) for one in held
         ]
@@ -239,6 +242,8 @@ def _opened(path: str, name: str, within: int | None) -> int:
     try:
         return os.open(name, _OPEN_FOLDER, dir_fd=within)
     except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            raise
         raise UsageError(
             f"{path} is no folder of this project ({error.strerror}): remove it, then gate init"
         ) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ _SWEEP_EVERY_SECONDS = 0.5
 _STATUS_EVERY_SECONDS = 10.0
 _ENDS_WITHIN_SECONDS = 5.0
 _MOST_SHOWN = 1_000
+_OPEN_FILES = 65_536
 
 
 class HeldError(RefusedError):
@@ -67,8 +69,10 @@ class _Post:
     def leave(self) -> None:
         """The questions stay, and are found again by whoever listens next."""
         with suppress(OSError):
-            self.collector.registry.clear()
-            self.helpers.remove_pid()
+            # Whoever has got hold of another lock meanwhile has written all that anew.
+            if self.helpers.holder() in (0, os.getpid()):
+                self.collector.registry.clear()
+                self.helpers.remove_pid()
         self.helpers.close()
 
 
@@ -88,6 +92,7 @@ class Listener:
         `helper` is the process that may collect in our place (gate up): its projects are looked at,
         too, and taken over when it has gone.
         """
+        _make_room()
         self._store, self._projects, self._caller, self._tell = store, projects, caller, tell
         self._helper = helper
         self._posts: dict[str, _Post] = {}
@@ -131,7 +136,7 @@ class Listener:
                 try:
                     self.look()
                 except Exception as error:
-                    self._complain("", f"{type(error).__name__}: {error}")
+                    self._complain("", _trouble(error))
                 bell.wait(_LOOK_EVERY_SECONDS)
         finally:
             bell.close()
@@ -172,9 +177,10 @@ class Listener:
         try:
             post.collector.look(changed)
             self._troubles.pop(project, None)
-        except (GateError, OSError) as error:
+        except Exception as error:
+            # Whatever agents have found to break here: those of other projects go on.
             self._seq = None
-            self._complain(project, str(error))
+            self._complain(project, _trouble(error))
 
     def _changed(self) -> frozenset[str] | None:
         """What was touched since the last time; None at first: everything may have been."""
@@ -240,14 +246,30 @@ class Listener:
                     self._troubles.pop(project, None)
                 except HeldError as error:
                     self._complain(project, str(error), "held")
-                except (GateError, OSError) as error:
-                    self._complain(project, str(error))
+                except Exception as error:
+                    # As above: one project holds up no other.
+                    self._complain(project, _trouble(error))
 
     def _complain(self, project: str, trouble: str, what: str = "trouble") -> None:
         """Once for each trouble."""
         if self._troubles.get(project) != trouble:
             self._troubles[project] = trouble
             self._tell(project, Happening(what, project, trouble))
+
+
+def _make_room() -> None:
+    """The folders of each project are held open: have more open files, if we may."""
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OPEN_FILES if most == resource.RLIM_INFINITY else min(most, _OPEN_FILES)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
+def _trouble(error: Exception) -> str:
+    """What people are told of it; what nobody foresaw is named."""
+    foreseen = isinstance(error, GateError | OSError)
+    return str(error) if foreseen else f"{type(error).__name__}: {error}"
 
 
 def _words(ask: Ask) -> str:

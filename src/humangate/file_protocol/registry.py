@@ -20,6 +20,8 @@ ALL, QUEUE = "active_sessions.json", "question_queue.json"
 _IDLE_SECONDS = 60
 _FORGOTTEN_SECONDS = 30 * 60
 _MOST_AGENTS = 1_000
+_HIGHEST = 2**53
+"""What every reader of JSON can hold."""
 
 
 class Agent(NamedTuple):
@@ -83,7 +85,8 @@ class Registry:
                 return None
             numbers = [given[name] for name in ("started_at", "last_seen", "questions_asked")]
             texts = [given[name] for name in ("name", "working_dir")]
-            if all(type(one) is int for one in numbers) and all(type(one) is str for one in texts):
+            are_counts = all(type(one) is int and 0 <= one < _HIGHEST for one in numbers)
+            if are_counts and all(type(one) is str for one in texts):
                 return Agent(agent_id, *texts, *numbers)
         except (OSError, OddFileError, ValueError, KeyError, TypeError, RecursionError):
             pass

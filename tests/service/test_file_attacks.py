@@ -1,0 +1,145 @@
+"""Agents that try to harm others by their files, and machines that fail them."""
+
+from __future__ import annotations
+
+import os
+import resource
+
+import pytest
+from tests.conftest import a_person
+from tests.service.test_file_questions import Project
+
+from humangate.file_protocol import folders
+from humangate.file_protocol.folders import Helpers
+from humangate.file_protocol.listening import HeldError, Listener
+from humangate.testing import FakeClock
+from humangate.testing.store import MemoryStore
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "project").mkdir()
+    return Project(tmp_path / "project", MemoryStore(FakeClock()))
+
+
+def listener_in(project, *others):
+    told = []
+    projects = [project.path, *(other.path for other in others)]
+    listener = Listener(
+        project.store, lambda: projects, a_person(), lambda *one: told.append(one[1])
+    )
+    return listener, told
+
+
+@pytest.mark.proves("FILE-141")
+def test_what_one_project_breaks_holds_up_no_other(project, tmp_path, monkeypatch):
+    (tmp_path / "other").mkdir()
+    other = Project(tmp_path / "other", project.store)
+    at = int(project.store.now().timestamp())
+    counted = f'"started_at": 1, "last_seen": {at}, "questions_asked": {"9" * 4_300}'
+    agent = '{"agent_id": "agent_1", "name": "x", "working_dir": "", ' + counted + "}"
+    project.write("agent_1.json", agent.encode(), "agents")
+    listener, told = listener_in(project, other)
+    project.ask("One?")
+    other.ask("Two?")
+    listener.look()
+    assert sorted(ask.question.prompt for ask in project.pending) == ["One?", "Two?"]
+    assert project.read("agents", "agent_1.json")["questions_asked"] == 1
+    # And what nobody has thought of.
+    names = folders.Folder.names
+
+    def broken(self):
+        if self.path.startswith(project.path):
+            raise ZeroDivisionError("a bug")
+        return names(self)
+
+    monkeypatch.setattr(folders.Folder, "names", broken)
+    other.ask("Three?", "agent_3")
+    project.clock.advance(5)
+    listener.look()
+    assert "Three?" in [ask.question.prompt for ask in project.pending]
+    assert [one.words for one in told if one.what == "trouble"] == ["ZeroDivisionError: a bug"]
+    listener.leave()
+
+
+@pytest.mark.proves("FILE-142")
+def test_a_question_among_very_many_files_is_not_withdrawn(project, monkeypatch):
+    monkeypatch.setattr(folders, "MOST_NAMES", 3)
+    question = project.ask()
+    project.look()
+    for number in range(30):
+        project.write(f"q_{number}", b"")
+    project.look(5)
+    project.start().look(5)
+    (ask,) = project.pending
+    assert "some are not seen" in project.words("trouble")[0]
+    os.unlink(project.at("questions", question))
+    project.start().look(5)
+    assert project.store.asks.get(ask.id).note == "withdrawn by its agent"
+
+
+@pytest.mark.proves("FILE-143", "LAW-4")
+def test_an_answer_that_nobody_fetched_in_time_answers_no_later_question(project):
+    killed, withdrawn = project.ask("Go on?", type="yesno"), project.ask("Delete?", type="yesno")
+    project.look()
+    asks = project.pending
+    for ask in asks:
+        project.say("yes", ask)
+    project.look()
+    os.unlink(project.at("questions", withdrawn))
+    project.look(299)
+    at_once = project.ask("Go on?", type="yesno")
+    project.look()
+    assert project.answered(at_once) == project.answered(killed) == ("answered", "yes")
+    project.clock.advance(10)
+    later = [project.ask(words, type="yesno") for words in ("Go on?", "Delete?")]
+    project.look()
+    assert [project.answered(one) for one in later] == [None, None]
+    assert sorted(ask.question.prompt for ask in project.pending) == ["Delete?", "Go on?"]
+    # Their own agents still get what they were told.
+    assert project.answered(killed) == project.answered(at_once) == ("answered", "yes")
+    assert {project.store.asks.get(ask.id).delivered_to for ask in asks} == {"nobody"}
+    assert project.words("foreign") == []
+
+
+@pytest.mark.proves("FILE-146")
+def test_a_lock_that_was_removed_is_taken_again_by_one(project):
+    first, told = listener_in(project)
+    second, _ = listener_in(project)
+    first.look()
+    began = os.stat(project.at(".listener.pid")).st_ctime_ns
+    project.clock.advance(5)
+    first.look()
+    assert os.stat(project.at(".listener.pid")).st_ctime_ns == began
+    os.unlink(project.at(".listener.lock"))
+    project.clock.advance(5)
+    first.look()
+    with pytest.raises(HeldError):
+        second.begin(project.path)
+    # Somebody is quicker.
+    os.unlink(project.at(".listener.lock"))
+    helpers = Helpers(project.path)
+    assert helpers.hold()
+    project.write("../.listener.pid", b"1\n")
+    project.clock.advance(5)
+    first.look()
+    assert first.projects == set() and "(process 1)" in told[-1].words
+    assert helpers.holder() == 1
+    helpers.close()
+
+
+@pytest.mark.proves("FILE-149")
+def test_a_listener_may_have_many_files_open(project):
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, before[1]))
+    try:
+        listener_in(project)
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 1_024
+        with open(os.devnull, "rb") as next_one:
+            number = next_one.fileno()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (number, before[1]))
+        # Then nobody is told to remove a folder that is in order.
+        with pytest.raises(OSError, match="Too many open files"):
+            Helpers(project.path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
