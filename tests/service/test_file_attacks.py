@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import os
 import resource
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 from tests.conftest import a_person
 from tests.service.test_file_questions import Project
 
+from humangate.cli import bringing_up
+from humangate.cli.bringing_up import Bringer
+from humangate.doors.dialog import VALUE, Reply
+from humangate.errors import StoreTroubleError
 from humangate.file_protocol import folders
 from humangate.file_protocol.folders import Helpers
 from humangate.file_protocol.listening import HeldError, Listener
+from humangate.service import answering
 from humangate.testing import FakeClock
 from humangate.testing.store import MemoryStore
 
@@ -143,3 +150,61 @@ def test_a_listener_may_have_many_files_open(project):
             Helpers(project.path)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+class Screen:
+    def __init__(self):
+        self.said = []
+
+    def say(self, *lines):
+        self.said += lines
+
+    def hold(self, _):
+        pass
+
+    def go_on(self):
+        pass
+
+
+class Windows:
+    """Answers each window with the same words, and remembers what was shown."""
+
+    def __init__(self):
+        self.shown = []
+
+    def ask(self, showing):
+        self.shown.append(showing)
+        return Reply(VALUE, "all my words", digest=showing.digest)
+
+    def close(self):
+        pass
+
+
+@pytest.mark.proves("FILE-148", "LAW-6")
+def test_what_was_typed_while_the_store_gives_trouble_comes_up_again(project, monkeypatch):
+    project.ask("Which?")
+    project.look()
+    screen, windows = Screen(), Windows()
+    monkeypatch.setattr(bringing_up.wiring, "dialog", lambda _: windows)
+    here, interrupts = [project.path], SimpleNamespace(heard=nullcontext)
+    bringer = Bringer(
+        project.store, a_person(), lambda: here, screen, interrupts, "zenity", at_terminal=False
+    )
+    real = answering.answer
+
+    def broken(*_, **__):
+        raise StoreTroubleError("it was busy")
+
+    monkeypatch.setattr(answering, "answer", broken)
+    assert bringer._bring_up_next() is False
+    assert any("Not recorded" in line for line in screen.said)
+    assert "Refused" not in str(screen.said) and len(project.pending) == 1
+    monkeypatch.setattr(answering, "answer", real)
+    assert bringer._bring_up_next() is False
+    project.clock.advance(61)
+    assert bringer._bring_up_next() is True
+    assert [one.typed for one in windows.shown] == ["", "all my words"]
+    assert project.pending == []
+    monkeypatch.setattr(type(project.store.asks), "pending", broken)
+    assert bringer._bring_up_next() is bringer._bring_up_next() is False
+    assert screen.said.count("it was busy") == 2

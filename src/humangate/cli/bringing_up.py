@@ -14,7 +14,7 @@ from humangate.domain.answers import Given
 from humangate.domain.calls import shown
 from humangate.domain.display import frame, inert_line
 from humangate.doors.dialog import TERMINAL, VALUE, Reply, Showing
-from humangate.errors import GateError
+from humangate.errors import GateError, StoreTroubleError
 from humangate.service import answering
 from humangate.service.sweeping import fall_due
 
@@ -55,18 +55,34 @@ class Bringer:
         self._interrupts, self._tool, self._at_terminal = interrupts, tool, at_terminal
         self._put_off: dict[str, float] = {}
         self._row: list[str] = []
+        self._unsaved: dict[str, str] = {}
+        """What people typed while the store gave trouble."""
+        self._trouble = ""
 
     def work(self) -> None:
         bell = self._store.bell()
         try:
             while True:
-                if ask := self.next():
-                    self.bring_up(ask)
+                if self._bring_up_next():
                     continue
                 with self._interrupts.heard():
                     bell.wait(_REST_SECONDS)
         finally:
             bell.close()
+
+    def _bring_up_next(self) -> bool:
+        """False: nothing waits, or the store gives trouble, which may be over in a moment."""
+        try:
+            ask = self.next()
+            if ask:
+                self.bring_up(ask)
+        except StoreTroubleError as error:
+            if self._trouble != str(error):
+                self._trouble = str(error)
+                self._screen.say(inert_line(self._trouble, 500))
+            return False
+        self._trouble = ""
+        return ask is not None
 
     def next(self) -> Ask | None:
         """The most urgent ask that the person has not just put off."""
@@ -96,20 +112,30 @@ class Bringer:
     def bring_up(self, ask: Ask) -> None:
         """Ask this one now; whatever comes of it, others have their turn before it comes again."""
         position = self._position(ask)
-        if self._tool:
-            self._screen.say(*_banner(ask, position))
-            if self._tool == _IN_TERMINAL:
-                self._screen.hold(ask.id)
-            try:
-                reply = self._shown(ask, position)
-            finally:
-                self._screen.go_on()
+        try:
+            if self._tool:
+                self._in_window(ask, position)
+            else:
+                mark = f"[{position}] " if position else ""
+                self._screen.say(_RULE, f"{mark}[{inert_line(ask.origin.agent, 100)}] Question:")
+                self._in_terminal(ask)
+        finally:
+            self._put_off[ask.id] = self._store.monotonic() + _NOT_AGAIN_WITHIN_SECONDS
+
+    def _in_window(self, ask: Ask, position: str) -> None:
+        self._screen.say(*_banner(ask, position))
+        if self._tool == _IN_TERMINAL:
+            self._screen.hold(ask.id)
+        try:
+            reply = self._shown(ask, position)
+        finally:
+            self._screen.go_on()
+        try:
             self._heed(ask, reply)
-        else:
-            mark = f"[{position}] " if position else ""
-            self._screen.say(_RULE, f"{mark}[{inert_line(ask.origin.agent, 100)}] Question:")
-            self._in_terminal(ask)
-        self._put_off[ask.id] = self._store.monotonic() + _NOT_AGAIN_WITHIN_SECONDS
+        except StoreTroubleError:
+            self._unsaved[ask.id] = reply.value or reply.typed
+            self._screen.say(f"Not recorded; {ask.id} comes up again, with what you typed.")
+            raise
 
     def _position(self, ask: Ask) -> str:
         """`2/5` when it is the second of five, counted since nothing waited."""
@@ -154,13 +180,20 @@ class Bringer:
             while thread.is_alive():
                 with self._interrupts.heard():
                     thread.join(_LOOK_EVERY_SECONDS)
-                now = self._store.asks.get(ask.id)
-                if now is None or not fall_due(self._store, now).pending:
+                if not self._is_needed(ask):
                     dialog.close()
         finally:
             dialog.close()
             thread.join()
         return replies[0] if replies else Reply("nothing", why="the window failed")
+
+    def _is_needed(self, ask: Ask) -> bool:
+        try:
+            now = self._store.asks.get(ask.id)
+            return now is not None and fall_due(self._store, now).pending
+        except StoreTroubleError:
+            # Nobody knows; what is being typed must not be lost for that.
+            return True
 
     def _showing(self, ask: Ask, position: str) -> Showing:
         question, clock = ask.question, ask.deadlines
@@ -178,13 +211,15 @@ class Bringer:
             position,
             left,
             ask.digest,
-            answering.draft(self._store, ask.id, self._caller),
+            self._unsaved.pop(ask.id, "") or answering.draft(self._store, ask.id, self._caller),
         )
 
     def _answer(self, ask: Ask, reply: Reply) -> None:
         who = self._caller._replace(via="dialog")
         try:
             answering.answer(self._store, ask.id, who, Given(reply.value, digest=reply.digest))
+        except StoreTroubleError:
+            raise
         except GateError as error:
             self._screen.say(f"Refused, but kept: {inert_line(str(error), 500)}")
 
