@@ -44,12 +44,21 @@ def test_where_the_store_is_out_of_reach_gate_ask_asks_by_files(world, collect):
     assert (ask.question.prompt, ask.question.options) == ('A "B" $(c)?', ("Yes, sure", "No"))
     answering.answer(world.store, ask.id, a_person(), Given("Yes, sure"))
     collect()
-    assert asker.communicate(timeout=20)[0] == "Yes, sure\n" and asker.returncode == 0
+    out, err = asker.communicate(timeout=20)
+    assert (out, asker.returncode) == ("Yes, sure\n", 0)
+    assert "cannot be opened" in err
 
 
-@pytest.mark.proves("FILE-140", "LAW-3")
+@pytest.mark.proves("FILE-140", "FILE-144", "LAW-3")
 @pytest.mark.parametrize(
-    "words", [("--kind", "approval"), ("--secret",), ("--schema", '{"type": "object"}')]
+    "words",
+    [
+        ("--kind", "approval"),
+        ("--secret",),
+        ("--schema", '{"type": "object"}'),
+        ("--option", "yes", "--require", "2"),
+        ("--default", "yes", "--timeout", "9"),
+    ],
 )
 def test_by_files_only_texts_and_choices_are_asked(world, collect, words):
     ran = world.plain.gate("ask", "Go?", *words, **NOWHERE)
@@ -57,12 +66,14 @@ def test_by_files_only_texts_and_choices_are_asked(world, collect, words):
     assert os.listdir(world.plain.folder / ".helpers" / "questions") == []
 
 
-@pytest.mark.proves("FILE-140", "LAW-10")
+@pytest.mark.proves("FILE-140", "FILE-145", "LAW-10")
 def test_without_files_the_trouble_with_the_store_is_told(world):
     for words in (("ask", "Go?"), ("wait", "a-222")):
         ran = world.plain.gate(*words, **NOWHERE)
         assert ran.code == 8 and "cannot be opened" in ran.err, words
     set_up(str(world.plain.folder))
     assert world.plain.gate("ask", "Go?", "--no-wait", **NOWHERE).code == 8
+    # Asked in the store, it may be waiting there.
+    assert world.plain.gate("wait", "a-222", **NOWHERE).code == 8
     gone = world.plain.gate("wait", "0123456789abcdef", **NOWHERE)
     assert gone.code == 5 and "no question 0123456789abcdef" in gone.err
