@@ -246,6 +246,31 @@ def test_folders_that_cannot_be_written_are_repaired_or_named(unprivileged):
         assert (code, out) == (8, b"") and "belongs to somebody else" in err
 
 
+@pytest.mark.proves("FILE-147")
+def test_nothing_that_stands_around_it_leads_it_astray(project):
+    victim = project.folder / "victim"
+    victim.write_text("mine", encoding="utf-8")
+    names = ("pipe", "draft", "question_file", "answer_file", "parent_pid", "gate_failed")
+    around = dict.fromkeys(names, str(victim)) | {"SHELLOPTS": "errexit:nounset:noglob"}
+    question = asked_and_answered(project, "Which?", environ=around)
+    assert question["content"] == "Which?"
+    project.tool("mv", "exit 1")
+    assert project.run("Which?", environ=around)[0] == 8
+    assert victim.read_text(encoding="utf-8") == "mine"
+    assert project.run("--wait", question["id"], environ=around)[0] == 5
+
+
+@pytest.mark.proves("FILE-147")
+def test_a_pipe_that_is_tidied_away_is_not_waited_at(project):
+    project.tool("mkfifo", "exit 0")
+    project.tool("sleep", f'echo "$@" >> slept; {shutil.which("sleep")} "$@"')
+    asking = project.start("Which?")
+    until((project.helpers / "slept").exists)
+    project.answer(project.question(), "yes")
+    assert ended(asking)[:2] == (0, b"yes\n")
+    assert not [name for name in os.listdir(project.helpers) if name.startswith(".tmp")]
+
+
 @pytest.mark.proves("FILE-20")
 def test_an_answer_that_could_not_be_printed_stays(project):
     with open("/dev/full", "wb") as full:

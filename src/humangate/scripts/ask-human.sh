@@ -5,13 +5,16 @@
 
 # Agents write `sh scripts/ask-human.sh`, too.
 if [ -z "${BASH_VERSION:-}" ]; then exec bash "$0" "$@"; fi
-# In POSIX mode a redirection of exec that fails would end the shell.
-set +o posix
+# In POSIX mode a redirection of exec that fails would end the shell; the rest may come along with
+# `bash -eu` or SHELLOPTS.
+set +euf +o posix
 umask 077
 unset CDPATH
 set -o pipefail
 started=$SECONDS
 newline=$'\n'
+# Nothing of these comes from outside: some are removed.
+question_file='' answer_file='' draft='' pipe='' gate_failed='' parent_name='' parent_pid='' agent_name=''
 
 # Neither here-documents nor here-strings: they need a writable /tmp, which a sandbox may lack.
 usage() {
@@ -505,7 +508,7 @@ read_clock() {
     is_number "$now" || fail 1 "date +%s does not tell the time"
 }
 
-withdraw() { rm -f "$question_file" "$draft"; }
+withdraw() { rm -f "$question_file" "$draft" "$pipe"; }
 
 send() {
     local quoted folder listed=''
@@ -600,10 +603,10 @@ again() {
 
 open_ticker() {
     # `read` with a time limit costs a tenth of starting `sleep`; before bash 4 it knows whole seconds only.
-    local pipe=.tmp.tick-$id
-    ticker=
+    ticker='' pipe=.tmp.tick-$id
     if [ "${BASH_VERSINFO[0]}" -ge 4 ] && mkfifo "$pipe" 2>/dev/null; then
-        { exec 9<>"$pipe"; } 2>/dev/null && ticker=1
+        # A listener that begins just now tidies up: then this is a file, which nobody can wait at.
+        { exec 9<>"$pipe"; } 2>/dev/null && [ -p /dev/fd/9 ] && ticker=1
         rm -f "$pipe"
     fi
 }
