@@ -57,6 +57,15 @@ def test_options_that_are_too_long_for_buttons_are_a_list_from_which_one_is_chos
     assert asked.reply().value == "the long option 2"
 
 
+@pytest.mark.proves("FILE-150")
+def test_an_option_that_is_called_like_a_button_of_ours_is_no_button():
+    tk_window = pytest.importorskip("humangate.channels.dialogs.tk_window")
+    window = tk_window.Window.__new__(tk_window.Window)
+    for options, is_short in ((("yes", "no"), True), (("Now", "later "), False)):
+        window._showing = YES_NO._replace(options=options)
+        assert window._is_short() is is_short
+
+
 @pytest.mark.proves("FILE-32")
 def test_what_was_typed_is_answered_by_enter_or_by_the_button(desk):
     asked = desk.ask(TEXT)

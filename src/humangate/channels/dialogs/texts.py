@@ -94,6 +94,12 @@ def rows(showing: Showing) -> list[str]:
     ]
 
 
+def is_like_ours(option: str) -> bool:
+    """Whether a button with these words would be pressed for one of ours."""
+    ours = (ANSWER, LATER_LABEL, TERMINAL_LABEL, CLOSE_LABEL)
+    return inert_line(option).casefold() in map(str.casefold, ours)
+
+
 def number(row: str) -> str:
     """The number that stands before an option."""
     return row.partition(".")[0]

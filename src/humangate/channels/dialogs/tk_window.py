@@ -199,7 +199,9 @@ class Window:
         options = self._showing.options
         length = sum(len(inert(one)) for one in options)
         one_line = not any("\n" in one for one in options)
-        return 0 < len(options) <= _MOST_BUTTONS and length <= _BUTTON_CHARACTERS and one_line
+        is_apart = not any(map(texts.is_like_ours, options))
+        few = 0 < len(options) <= _MOST_BUTTONS and length <= _BUTTON_CHARACTERS
+        return few and one_line and is_apart
 
     def _place(self) -> None:
         root = self._root
