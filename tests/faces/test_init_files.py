@@ -310,7 +310,7 @@ def test_a_project_without_git_is_set_up_likewise(world, project):
     assert os.listdir(project) == [".gitignore"] and ignored.read_text() == "other/.helpers/\n"
 
 
-@pytest.mark.proves("FILE-117")
+@pytest.mark.proves("FILE-117", "FILE-151")
 def test_files_that_cannot_take_our_lines_are_left_alone_and_told(world, project):
     outside = world.folder / "dotfiles.md"
     outside.write_text("Mine.")
@@ -323,6 +323,10 @@ def test_files_that_cannot_take_our_lines_are_left_alone_and_told(world, project
     assert f"{project}/.gitignore cannot be read: Is a directory\n" in ran.out
     assert outside.read_text() == "Mine." and (project / "scripts" / "ask-human.sh").exists()
     (project / "CLAUDE.md").unlink()
+    (project / "AGENTS.md").unlink()
+    os.mkfifo(project / "AGENTS.md")
+    assert f"{project}/AGENTS.md is no plain file, so it is left alone\n" in init(world).out
+    (project / "AGENTS.md").unlink()
     (project / "AGENTS.md").write_text("<!-- humangate init -->\nOf another version.\n")
     assert "but no '<!-- /humangate init -->' after it: mend that" in init(world).out
     with (project / "AGENTS.md").open("a") as file:

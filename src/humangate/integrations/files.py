@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 
 from humangate.errors import UsageError
 
@@ -11,12 +12,19 @@ from humangate.errors import UsageError
 def read(path: str) -> bytes | None:
     """The file's bytes; None when there is no such file."""
     try:
-        with open(path, "rb") as file:
+        # Without waiting: a pipe in its place would never have anything to read.
+        with open(path, "rb", opener=_opened) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise UsageError(f"{path} is no plain file, so it is left alone")
             return file.read()
     except FileNotFoundError:
         return None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _opened(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def text_of(content: bytes | None, path: str) -> str:
