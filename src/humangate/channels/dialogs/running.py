@@ -27,6 +27,8 @@ _ENDS_WITHIN_SECONDS = 1.0
 _MOST_OPTIONS = 200
 # What lets people in, and the mark of an agent's turn.
 _KEPT_FROM_IT = ("GATE_TOKEN", "GATE_TURN")
+# A line means that the program is over; an end without one, that we are.
+_WATCH = ("/bin/sh", "-c", 'read -r line || kill "$1"', "sh")
 
 
 class Ended(NamedTuple):
@@ -45,7 +47,7 @@ class Tool(NamedTuple):
     """Its words for what is to be shown; the second is a nonce for its reply."""
     read: Callable[[Showing, Ended, str], Reply]
     feed: Callable[[Showing, str], str] = lambda _showing, _nonce: ""
-    """A line for its standard input, which stays open as long as we live."""
+    """A line for its standard input, which stays open as long as we live: it ends with us."""
     takes_all: bool = False
     """It can show whatever there is, and guards itself against hasty hands."""
     at_terminal: bool = False
@@ -99,6 +101,7 @@ class ProgramDialog:
 
     def _run(self, showing: Showing, nonce: str) -> tuple[Ended | None, str]:
         tool = self._tool
+        line = tool.feed(showing, nonce)
         their_end, our_end = os.pipe()
         with _Descriptor(our_end):
             with _Descriptor(their_end), self._lock:
@@ -109,12 +112,17 @@ class ProgramDialog:
                     # Not where an agent works: nothing may be found there by its name.
                     cwd=os.path.expanduser("~"),
                     env=self._environ,
-                    stdin=None if tool.at_terminal else their_end,
+                    stdin=None if tool.at_terminal else their_end if line else subprocess.DEVNULL,
                     stdout=None if tool.at_terminal else subprocess.PIPE,
                     stderr=subprocess.PIPE,
                     start_new_session=not tool.at_terminal,
                 )
-            return self._wait(process, showing, _Feed(our_end, tool.feed(showing, nonce)))
+                watcher = None if line else _watch(process.pid, their_end)
+            try:
+                return self._wait(process, showing, _Feed(our_end, line))
+            finally:
+                if watcher:
+                    _dismiss(watcher, our_end)
 
     def _wait(
         self, process: subprocess.Popen[bytes], showing: Showing, feed: _Feed
@@ -155,6 +163,27 @@ class ProgramDialog:
             return
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+
+
+def _watch(pid: int, their_end: int) -> subprocess.Popen[bytes] | None:
+    """Ends that process when we are killed, which most programs do not notice."""
+    with suppress(OSError):
+        return subprocess.Popen(
+            [*_WATCH, str(pid)],
+            cwd="/",
+            env={},
+            stdin=their_end,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    return None
+
+
+def _dismiss(watcher: subprocess.Popen[bytes], our_end: int) -> None:
+    with suppress(OSError):
+        os.write(our_end, b"\n")
+    watcher.wait()
 
 
 class _Feed(threading.Thread):
