@@ -434,6 +434,20 @@ def test_a_dialog_in_the_terminal_begins_with_a_row_that_is_no_answer():
     assert rows == ["-", "not answered yet", "1", "1. yes", "2", "2. no"]
     assert tool.read(YES_NO, Ended(0, "-"), "n").outcome == NOTHING
     assert tool.read(YES_NO, Ended(0, "2"), "n").value == "no"
+    # Both its buttons print what was typed.
+    assert tool.read(TEXT, Ended(3, "half a tho"), "n") == Reply(LATER, typed="half a tho")
+    assert tool.read(TEXT, Ended(2, "half a tho"), "n") == Reply(TERMINAL, typed="half a tho")
+
+
+@pytest.mark.proves("FILE-181")
+def test_what_a_program_cannot_show_as_a_button_is_said_in_its_window():
+    typing, choosing = finding.KDIALOG.command(TEXT, "n"), finding.KDIALOG.command(YES_NO, "n")
+    assert "later, or in a terminal" in "\n".join(typing)
+    assert {"Later", "Open in terminal"} <= set(choosing)
+    assert "Press the circle" in "\n".join(finding.YAD.command(YES_NO, "n"))
+    for tool in (finding.ZENITY, finding.YAD, finding.OSASCRIPT, finding.DIALOG):
+        told = "\n".join(tool.command(TEXT, "n"))
+        assert "Later" in told and "Open in terminal" in told
     assert tool.read(YES_NO, Ended(255, ""), "n").outcome == NOTHING
 
 

@@ -11,16 +11,18 @@ if TYPE_CHECKING:
     from humangate.doors.dialog import Reply, Showing
 
 _LATER, _TERMINAL = "later", "terminal"
+# Where something is typed, it has only OK.
+_NO_BUTTONS = "To answer later, or in a terminal (gate inbox), close this window."
 
 
 def _command(showing: Showing, nonce: str) -> list[str]:
     # It guesses whether a text is markup, so all of it is.
     marked = texts.escaped(texts.body(showing).text).replace("\n", "<br>")
-    text = f"<qt>{texts.doubled(marked)}</qt>"
+    text = f"<qt><div align='left'>{texts.doubled(marked)}</div></qt>"
     words = ["kdialog", "--title", texts.title(showing)]
     if showing.kind != "choice":
         begin = texts.doubled(showing.typed) if showing.kind == "text" else ""
-        hint = f"<br>{texts.hint(showing)}</qt>"
+        hint = f"<br>{_NO_BUTTONS}<br>{texts.hint(showing)}</qt>"
         # After --, a draft that begins with - is no option.
         return [*words, "--textinputbox", text.replace("</qt>", hint), "--", begin]
     rows = [_LATER, texts.LATER_LABEL, "on"]

@@ -10,7 +10,7 @@ from humangate.channels.dialogs.running import Ended, Tool, ended_oddly
 if TYPE_CHECKING:
     from humangate.doors.dialog import Reply, Showing
 
-_OK, _CANCEL, _EXTRA = 0, 1, 3
+_OK, _HELP, _EXTRA = 0, 2, 3
 _NOT_YET = "-"
 
 
@@ -18,8 +18,10 @@ def _command(showing: Showing, nonce: str) -> list[str]:
     words = [
         # On the terminal's other screen, so that ours is as before when it has gone.
         *("dialog", "--keep-tite", "--no-collapse", "--no-nl-expand", "--no-mouse", "--title"),
-        *(texts.title(showing), "--ok-label", texts.ANSWER, "--cancel-label", texts.LATER_LABEL),
-        *("--extra-button", "--extra-label", texts.TERMINAL_LABEL),
+        *(texts.title(showing), "--ok-label", texts.ANSWER),
+        # Not as its Cancel: that would not print what was typed.
+        *("--no-cancel", "--extra-button", "--extra-label", texts.LATER_LABEL),
+        *("--help-button", "--help-label", texts.TERMINAL_LABEL),
     ]
     text = texts.body(showing).text
     if showing.kind != "choice":
@@ -31,16 +33,16 @@ def _command(showing: Showing, nonce: str) -> list[str]:
     rows = [_NOT_YET, "not answered yet"]
     for number, row in enumerate(texts.rows(showing), 1):
         rows += [str(number), row]
-    return [*words, "--menu", text, "0", "0", "0", *rows]
+    return [*words, "--no-tags", "--menu", text, "0", "0", "0", *rows]
 
 
 def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
     out = ended.out.strip()
-    is_text = showing.kind == "text"
-    if ended.code == _CANCEL:
-        return replies.later()
+    typed = out if showing.kind == "text" else ""
     if ended.code == _EXTRA:
-        return replies.in_terminal(out if is_text else "")
+        return replies.later(typed)
+    if ended.code == _HELP:
+        return replies.in_terminal(typed)
     if ended.code != _OK:
         return ended_oddly(ended)
     if showing.kind == "choice":

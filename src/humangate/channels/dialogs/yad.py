@@ -15,11 +15,16 @@ _ANSWER, _LATER, _TERMINAL = 20, 22, 24
 _TIME_IS_UP = 70
 
 
+_CIRCLES = "\n\nPress the circle before an option, then Answer."
+
+
 def _command(showing: Showing, nonce: str) -> list[str]:
+    # The row that it marks from the start is not chosen.
+    more = _CIRCLES if showing.kind == "choice" else ""
     words = [
         *("yad", "--no-markup", "--center", "--width=720", "--separator="),
         f"--title={texts.title(showing)}",
-        f"--text={texts.doubled(texts.body(showing).text)}",
+        f"--text={texts.doubled(texts.body(showing).text)}{more}",
         f"--button={texts.TERMINAL_LABEL}:{_TERMINAL}",
         f"--button={texts.LATER_LABEL}:{_LATER}",
         f"--button={texts.ANSWER}:{_ANSWER}",
