@@ -202,6 +202,9 @@ def test_it_listens_wherever_init_was_run_and_in_what_comes_later(world, listen,
     first, later = str(world.plain.folder), str(tmp_path / "later")
     init(world, first)
     one = listen("--no-prompt", "--all-projects")
+    one.until("Press Ctrl+C")
+    assert f"  Project: {first}" in one.lines
+    assert f"  Watching: {first}/.helpers/questions" in one.lines
     agent = Agent(first, "agent_1")
     question = agent.ask("Here?")
     one.until("Question queued: Here?")

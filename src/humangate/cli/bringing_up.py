@@ -116,16 +116,15 @@ class Bringer:
             if self._tool:
                 self._in_window(ask, position)
             else:
-                mark = f"[{position}] " if position else ""
-                self._screen.say(_RULE, f"{mark}[{inert_line(ask.origin.agent, 100)}] Question:")
-                self._in_terminal(ask)
+                self._in_terminal(ask, _RULE, _heading(ask, position))
         finally:
             self._put_off[ask.id] = self._store.monotonic() + _NOT_AGAIN_WITHIN_SECONDS
 
     def _in_window(self, ask: Ask, position: str) -> None:
-        self._screen.say(*_banner(ask, position))
         if self._tool == _IN_TERMINAL:
-            self._screen.hold(ask.id)
+            self._screen.hold(ask.id, *_banner(ask, position))
+        else:
+            self._screen.say(*_banner(ask, position))
         try:
             reply = self._shown(ask, position)
         finally:
@@ -146,8 +145,8 @@ class Bringer:
         number, of = len(self._row), len(self._row) - 1 + len(left)
         return f"{number}/{of}" if of > 1 else ""
 
-    def _in_terminal(self, ask: Ask) -> None:
-        self._screen.hold(ask.id)
+    def _in_terminal(self, ask: Ask, *above: str) -> None:
+        self._screen.hold(ask.id, *above)
         try:
             with self._interrupts.heard():
                 prompt_for(self._store, self._caller._replace(via=AT_PROMPT), ask)
@@ -240,9 +239,13 @@ def _context(ask: Ask) -> str:
     return "\n\n".join(parts)
 
 
-def _banner(ask: Ask, position: str) -> list[str]:
+def _heading(ask: Ask, position: str) -> str:
     mark = f"[{position}] " if position else ""
-    lines = [_RULE, f"{mark}[{inert_line(ask.origin.agent, 100)}] Question:"]
+    return f"{mark}[{inert_line(ask.origin.agent, 100)}] Question:"
+
+
+def _banner(ask: Ask, position: str) -> list[str]:
+    lines = [_RULE, _heading(ask, position)]
     lines += frame(ask.question.prompt, columns(), most=2_000)
     if ask.question.options:
         options = ", ".join(ask.question.options)

@@ -68,7 +68,9 @@ def run(args: argparse.Namespace) -> int:
         screen.tell,
         lambda: up.pid if (up := upkeep.find(path)) else 0,
     )
-    if not args.all_projects:
+    if args.all_projects:
+        listener.look_for_projects()
+    else:
         listener.begin(_project())
     at_terminal = way == _TERMINAL or bool(way and can_prompt())
     tool = "" if way == _TERMINAL else way
@@ -183,9 +185,10 @@ class Screen:
                 print(line)
             sys.stdout.flush()
 
-    def hold(self, ask_id: str) -> None:
-        """Somebody is at a prompt for this ask: nothing else is said meanwhile."""
+    def hold(self, ask_id: str, *lines: str) -> None:
+        """Somebody is at a prompt for this ask: after these lines nothing else is said meanwhile."""
         with self._lock:
+            self.say(*lines)
             self._held, self._at = [], ask_id
 
     def go_on(self) -> None:
@@ -235,4 +238,4 @@ def _line(happening: Happening) -> str:
         return f"{coloured('!!', 'red')} {words}"
     if what in ("repaired", "held"):
         return f"{coloured('!!', 'yellow')} {words}"
-    return f"[{who}] {'Timed out' if what == 'timed_out' else 'Withdrawn'}: {words}"
+    return f"[{who}] {'Timed out' if what == 'timed_out' else 'Cancelled'}: {words}"

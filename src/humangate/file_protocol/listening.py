@@ -155,7 +155,7 @@ class Listener:
         now = self._store.monotonic()
         if now - self._looked_for_projects_at >= _PROJECTS_EVERY_SECONDS:
             self._looked_for_projects_at = now
-            self._look_for_projects()
+            self.look_for_projects()
         try:
             if now - self._swept_at >= _SWEEP_EVERY_SECONDS:
                 self._swept_at = now
@@ -234,7 +234,8 @@ class Listener:
         words = f"{len(self._open)} questions in queue, {len(asking)} active agents"
         self._tell("", Happening("status", "", words))
 
-    def _look_for_projects(self) -> None:
+    def look_for_projects(self) -> None:
+        """Begin where it should listen and does not yet, and leave what has gone."""
         for project, post in list(self._posts.items()):
             if not post.helpers.is_still_there():
                 post.leave()
