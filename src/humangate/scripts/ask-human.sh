@@ -511,19 +511,21 @@ read_clock() {
 withdraw() { rm -f "$question_file" "$draft" "$pipe"; }
 
 send() {
-    local quoted folder listed=''
+    local quoted folder content listed
     make_id
     read_clock
     sent_at=$now asked=$SECONDS
     name_files
-    quote "$working_dir" "$question" ${options[@]+"${options[@]}"} || fail 1 "neither jq, python3 nor awk works here"
-    folder=${quoted%%"$newline"*} quoted=${quoted#*"$newline"}
-    case $quoted in *"$newline"*) listed=${quoted#*"$newline"} ;; esac
+    # The question on its own: to find a line in a text of many kilobytes takes bash seconds.
+    quote "$question" && content=$quoted && quote "$working_dir" ${options[@]+"${options[@]}"} ||
+        fail 1 "neither jq, python3 nor awk works here"
+    folder=${quoted%%"$newline"*}
+    listed=${quoted:$((${#folder} + 1))}
     draft=questions/.tmp.$id
     {
         printf '{\n"id": "%s",\n"agent_id": "%s",\n"agent_name": "%s",\n' "$id" "$agent_id" "$agent_name"
         printf '"working_dir": %s,\n"timestamp": %s,\n"type": "%s",\n' "$folder" "$sent_at" "$kind"
-        printf '"content": %s,\n' "${quoted%%"$newline"*}"
+        printf '"content": %s,\n' "$content"
         [ -z "$listed" ] || printf '"options": [%s],\n' "${listed//"$newline"/, }"
         printf '"priority": "%s",\n"answered": false,\n"timeout": %s\n}\n' "$priority" "$timeout"
     } 2>/dev/null >"$draft" && mv -f "$draft" "$question_file" 2>/dev/null || {
