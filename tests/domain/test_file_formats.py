@@ -209,8 +209,9 @@ def test_only_an_answer_has_content_and_nothing_is_null():
     cancelled = json.loads(answer_file(NAME, settled("cancelled", note="not needed"), "ignored"))
     assert (cancelled["content"], cancelled["status"]) == ("", "cancelled")
     assert cancelled["reason"] == "not needed"
-    timed_out = json.loads(answer_file(NAME, settled("timed_out"), ""))
-    assert (timed_out["content"], timed_out["reason"]) == ("", "timed_out")
+    timed_out = json.loads(answer_file(NAME, settled("timed_out", settled_at=later), ""))
+    assert timed_out["content"] == ""
+    assert timed_out["reason"] == "a-7k2 timed out at 2026-01-01 00:00:07 UTC"
     refused = json.loads(refusal_file(NAME, "too long", AT))
     assert (refused["content"], refused["status"], refused["reason"]) == ("", "refused", "too long")
     assert None not in [*answered.values(), *cancelled.values(), *refused.values()]

@@ -10,7 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from humangate.domain.asks import MAX_PROMPT_CHARACTERS, parse_priority
+from humangate.domain.asks import MAX_PROMPT_CHARACTERS, parse_priority, settled_sentence
 from humangate.domain.audit import Event
 from humangate.domain.display import storable
 from humangate.errors import UsageError
@@ -183,7 +183,7 @@ def answer_file(name: Name, ask: Ask, text: str) -> bytes:
     """What the asker is told of a settled ask; only `answered` has a content that is an answer."""
     answered = ask.status == "answered"
     at = ask.settled_at or ask.opened_at
-    reason = "" if answered else ask.note or ask.status
+    reason = "" if answered else ask.note or settled_sentence(ask)
     return _written(name, at, text if answered else "", ask.status, ask.id, reason)
 
 

@@ -9,6 +9,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from humangate.domain.asks import settled_sentence
 from humangate.domain.outcomes import answer_text
 from humangate.errors import GateError, RefusedError
 from humangate.file_protocol.answers import SESSIONS, Happening
@@ -277,7 +278,7 @@ def _words(ask: Ask) -> str:
     if ask.token_digest:
         return "(secret)"
     if ask.status != "answered":
-        return ask.note or ask.status.replace("_", " ")
+        return ask.note or settled_sentence(ask)
     return ask.decision or answer_text(ask, ask.value)
 
 
