@@ -104,7 +104,7 @@ def scene(tmp_path):
     made.close()
 
 
-@pytest.mark.proves("FILE-102", "FILE-67", "FILE-71", "S4-81", "S4-84", "S4-85")
+@pytest.mark.proves("FILE-102", "FILE-67", "FILE-71", "S4-31", "S4-81", "S4-84", "S4-85")
 def test_every_agent_gets_its_own_answer_while_the_listener_is_killed_again_and_again(scene):
     ended = threading.Event()
     person = threading.Thread(target=scene.person, args=(ended,))

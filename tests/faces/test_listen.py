@@ -71,7 +71,9 @@ def answer(world, value, prompt):
     return ask.id
 
 
-@pytest.mark.proves("S4-2", "S4-35", "S4-40", "S4-45", "S4-48", "S4-49", "S4-B26", "FILE-89")
+@pytest.mark.proves(
+    "S4-2", "S4-14", "S4-35", "S4-40", "S4-45", "S4-48", "S4-49", "S4-B26", "FILE-89"
+)
 def test_it_says_where_it_listens_what_is_asked_and_what_was_answered(world, listen):
     project = str(world.plain.folder)
     one = listen("--no-prompt")
@@ -125,7 +127,7 @@ def test_a_second_listener_is_refused_and_told_who_listens(world, listen):
     listen("--no-prompt").until("Press Ctrl+C")
 
 
-@pytest.mark.proves("S4-47", "S4-70", "S4-71", "FILE-91")
+@pytest.mark.proves("S4-46", "S4-47", "S4-70", "S4-71", "FILE-91")
 def test_a_project_that_is_not_set_up_is_told_to_run_init(world):
     ran = world.plain.gate("listen", "--no-prompt")
     assert ran.code == 2

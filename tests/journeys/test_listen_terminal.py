@@ -13,7 +13,7 @@ def agents(world):
     return [Agent(project, f"agent_{number}", f"Claude-{number}") for number in (1, 2)]
 
 
-@pytest.mark.proves("S4-36", "S4-37", "S4-69", "FILE-99")
+@pytest.mark.proves("S4-1", "S4-36", "S4-37", "S4-69", "FILE-99")
 def test_agents_are_answered_one_after_the_other_in_the_terminal(world, terminal, agents):
     first = agents[0].ask("Express or Koa?", type="select", options=["Express", "Koa"])
     second = agents[1].ask("Shall I go on?", type="yesno", priority="urgent")

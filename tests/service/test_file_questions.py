@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import uuid
+from contextlib import contextmanager
 
 import pytest
 from tests.conftest import a_person
@@ -121,7 +122,7 @@ def project(request, tmp_path):
     store.close()
 
 
-@pytest.mark.proves("S4-3", "S4-8", "S4-81", "S4-82", "FILE-67")
+@pytest.mark.proves("S4-29", "S4-39", "S4-3", "S4-8", "S4-81", "S4-82", "FILE-67")
 def test_each_agent_gets_the_answer_to_its_own_question(project):
     first, second = project.ask("Which one?", "agent_1"), project.ask("How many?", "agent_2")
     project.look()
@@ -230,6 +231,45 @@ def test_an_answer_taken_while_nobody_listened_is_taken_at_the_start(project):
     project.fetch(question)
     project.start().look()
     assert project.store.asks.get(ask_id).delivered_to == "agent:files/agent_1"
+
+
+@pytest.mark.proves("S4-32")
+def test_only_questions_directly_in_their_folder_are_read(project):
+    asked = project.ask("Which?")
+    os.mkdir(project.at("questions", "deeper"))
+    os.rename(project.at("questions", asked), project.at("questions", "deeper", asked))
+    project.write("note.json", {"id": "11111111", "content": "Which?"})
+    project.look(3.0)
+    project.look(3.0)
+    assert project.pending == project.told == []
+
+
+@pytest.mark.proves("S4-86", "S4-B29", "FILE-182")
+def test_files_are_found_also_where_their_folders_time_does_not_tell_of_them(project):
+    project.look()
+    project.look()
+    # As on a network file system, which remembers a folder's time for a while.
+    with unchanged(project.at("questions")):
+        question = project.ask("From afar?")
+    project.look(0.5)
+    assert project.pending == []
+    project.look(3.0)
+    assert [ask.question.prompt for ask in project.pending] == ["From afar?"]
+    ask_id = project.say("yes")
+    project.look()
+    project.look()
+    with unchanged(project.at("questions")), unchanged(project.at("answers")):
+        assert project.fetch(question) == ("answered", "yes")
+    project.look(3.0)
+    assert project.store.asks.get(ask_id).delivered_at
+
+
+@contextmanager
+def unchanged(folder):
+    """Its time is what it was before."""
+    before = os.stat(folder).st_mtime_ns
+    yield
+    os.utime(folder, ns=(before, before))
 
 
 @pytest.mark.proves("S4-B17", "FILE-71")
@@ -423,7 +463,7 @@ def test_a_file_that_is_only_touched_goes_on(project):
     assert project.answered(question) == ("answered", "still there")
 
 
-@pytest.mark.proves("S4-34", "FILE-75")
+@pytest.mark.proves("S4-33", "S4-34", "FILE-75")
 def test_a_torn_file_is_waited_for_and_then_refused(project):
     name = "q_agent_1_1767225600_11111111.json"
     torn = project.write(name, b'{"id": "11111111", "content": "Whi')
@@ -498,7 +538,7 @@ def test_an_answer_of_one_agent_is_foreign_in_the_file_of_another(project):
     assert "agent_2" in project.words("foreign")[0]
 
 
-@pytest.mark.proves("FILE-77", "S4-B18")
+@pytest.mark.proves("S4-B33", "FILE-77", "S4-B18")
 def test_an_answer_that_nobody_fetches_any_more_is_tidied_and_kept_in_the_store(project):
     withdrawn, forgotten = project.ask("One?", "agent_1"), project.ask("Two?", "agent_2")
     project.look()
@@ -538,7 +578,7 @@ def test_no_more_than_so_many_questions_wait_at_once_and_the_rest_stays_in_its_f
     assert len([n for n in os.listdir(project.at("answers")) if n.startswith("a_")]) == 5
 
 
-@pytest.mark.proves("FILE-100")
+@pytest.mark.proves("S4-B27", "FILE-100")
 def test_a_flood_of_files_is_taken_in_by_and_by_and_answers_go_out_in_between(project):
     question = project.ask("First?")
     project.look()
@@ -662,7 +702,7 @@ def test_what_is_wrong_in_the_registry_is_left_alone(project):
     assert {"agent_7.json", "agent_8.json", "agent_9.json"} <= set(os.listdir(project.at("agents")))
 
 
-@pytest.mark.proves("S4-72", "S4-87", "S4-B22", "FILE-82")
+@pytest.mark.proves("S4-30", "S4-72", "S4-87", "S4-B22", "FILE-82")
 def test_folders_are_made_the_users_own_and_what_is_not_theirs_is_refused(project, tmp_path):
     os.chmod(project.at(), 0o755)
     os.chmod(project.at("questions"), 0o777)
