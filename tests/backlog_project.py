@@ -16,6 +16,8 @@ cat >"{stage}/told/$GATE_TURN"
 text=$(cat "{stage}/told/$GATE_TURN")
 session={stage}/sessions/$GATE_SESSION
 case $text in
+*", in the words of agent:"*) title=${{text#*", in the words of agent:"}} && title=${{title#*"> "}} && echo "${{title%%
+*}}" >"$session" ;;
 *"# Task: "*) title=${{text#*"# Task: "}} && echo "${{title%%
 *}}" >"$session" ;;
 esac

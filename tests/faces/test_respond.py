@@ -72,14 +72,15 @@ def test_the_documented_example(desk):
     assert backlog.get(desk.store, desk.id).answered_at >= ask.settled_at
 
 
-@pytest.mark.proves("TASK-100", "S3-45", "S3-B23")
-def test_it_is_said_whether_a_worker_goes_on_with_it(desk):
-    desk.let_ask()
+@pytest.mark.proves("TASK-100", "TASK-312", "S3-45", "S3-B23")
+def test_what_was_going_on_is_shown_and_whether_a_worker_goes_on_with_it(desk):
+    desk.let_ask(going_on="Changes:\n?? half-done.py")
     worker = upkeep.work_at(desk.store.path)
     try:
         ran = desk.respond(desk.id, "Use JWT")
     finally:
         os.close(worker)
+    assert "\nWhat was going on\n│ Changes:\n│ ?? half-done.py\n" in ran.out
     assert ran.out.endswith("  Task returned to 'open' state and will be picked up by worker\n")
 
 

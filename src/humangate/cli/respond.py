@@ -135,9 +135,8 @@ def _question_lines(ask: Ask) -> list[str]:
     lines = ["", *named("Question", ask.question.prompt, columns())]
     if context := context_text(ask.question.context):
         lines += ["", "Context:", *frame(context, columns(), most=SHOWN_CHARACTERS)]
-    if ask.question.answered_as == "approval":
-        # Whoever says yes says it to this, not to what the agent says of it.
-        lines += going_on_lines(ask, columns(), coloured)
+    # Whoever says yes says it to this, not to what the agent says of it.
+    lines += going_on_lines(ask, columns(), coloured)
     return [*lines, *answer_lines(ask, columns()), ""]
 
 

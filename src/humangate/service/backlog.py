@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.domain import runs, tasks
 from humangate.domain.asks import id_length, make_id
-from humangate.domain.display import plain, storable
+from humangate.domain.display import inert_line, plain, storable
 from humangate.domain.outcomes import answer_text
 from humangate.domain.owners import run_of
 from humangate.domain.runs import Run
+from humangate.domain.sending import quoted
 from humangate.domain.tasks import Task, TaskChange
 from humangate.errors import NotFoundError, RefusedError, UsageError
 from humangate.service import permitting, running
@@ -199,7 +200,7 @@ def take_up(store: Store, project: str, digest: str) -> Run | None:
             flow=tasks.FLOW,
             source=SOURCE,
             source_digest=digest,
-            prompt=prompt_of(task),
+            prompt=prompt_of(store, task),
             project=task.project,
             sponsor=task.created_by,
             created_at=now,
@@ -213,9 +214,26 @@ def take_up(store: Store, project: str, digest: str) -> Run | None:
     return None
 
 
-def prompt_of(task: Task) -> str:
-    """What the run is about, in the task's own words."""
-    return f"# Task: {task.title}\n\n{task.description}".rstrip()
+def prompt_of(store: Store, task: Task) -> str:
+    """What the run is about, in the task's own words; an agent's are quoted as such."""
+    words = f"{task.title}\n\n{task.description}".rstrip()
+    if agent := _agent_who_wrote(store, task):
+        return f"# Task: {task.id}, in the words of {inert_line(agent)}\n\n{quoted(words)}"
+    return f"# Task: {words}"
+
+
+def _agent_who_wrote(store: Store, task: Task) -> str:
+    """Whose words a task's title or description are, where they are no person's."""
+    trail = [entry.event for entry in store.audit.of_subject(task.id)]
+    for name in (name for name in ("title", "description") if getattr(task, name)):
+        wrote = [
+            event.actor
+            for event in trail
+            if event.kind == "task.created" or name in event.content.get("changed", ())
+        ]
+        if wrote and wrote[-1].startswith("agent:"):
+            return wrote[-1]
+    return ""
 
 
 def canonical(named: str) -> str:

@@ -46,7 +46,7 @@ class Terms(NamedTuple):
     remind_seconds: float | None = None
     """How often people are reminded of an ask that says nothing of it."""
     most_asks: int | None = None
-    """How often the agent of one call may need people."""
+    """How often the agents of one run may need people."""
     statuses: Sequence[str] = signals.STATUSES
     """What its agents are told to report."""
     asks_by_question: bool = False

@@ -39,8 +39,9 @@ class People:
         if terms.asks_by_question and not signal.question.strip():
             words = signals.last_words(turn.words or signal.said)
             return f"needs_input came without a question{words}"
-        answered = {one.ask_id for one in self._agent.turns() if not opening.is_asked_back(one)}
-        times = len(answered - {""})
+        # In all of the run: an agent whose work did not pass its test begins another call.
+        turns = self._drive.all_turns()
+        times = len({one.ask_id for one in turns if not opening.is_asked_back(one)} - {""})
         if terms.most_asks is not None and times >= terms.most_asks:
             return f"it has asked {times} times and may not again; now it asked: {signal.asked}"
         return ""

@@ -249,14 +249,17 @@ class _Work:
 def _remarks(branch: Branch, _: Task) -> str:
     """What is to be known about the folder that was made."""
     call = branch.drive.calls.get(moving_in.PATH)
-    return "\n".join(call.value) if call and call.value else ""
+    if not call or not call.value:
+        return ""
+    # They name files, and agents may name these as they like.
+    return "\n".join(["About your folder:", *map(sending.quoted, call.value)])
 
 
 def _needed(branch: Branch, task: Task) -> str:
     """What the tasks before it have done."""
     needed = [branch.drive.store.tasks.get(one) for one in task.needs]
     told = [
-        f"{one.id}, {inert_line(one.title)}:\n{sending.quoted(one.summary)}"
+        f"{one.id}:\n{sending.quoted(one.title)}\n{sending.quoted(one.summary)}"
         for one in needed
         if one
     ]
