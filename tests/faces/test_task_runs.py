@@ -78,11 +78,30 @@ def test_gate_status_tells_why_a_task_failed_and_the_way_on(world):
     assert status(by_ada).startswith(f"Run {by_ada.id}: ✓ closed\n")
     assert "Ended by: person:ada\nReason: not needed\n" in status(by_ada)
     assert "✗ failed" in status(stopped) and "gate " in status(stopped)
-    assert f"Task: {waits.task}: Unclear" in status(waits)
+    assert f"Task: {waits.task}: Unclear [awaiting_input]" in status(waits)
     assert json.loads(world.plain.gate("status", str(failed.id), "--json").out)["state"] == (
         "completed"
     )
     assert f"Runs: {failed.id} failed" in world.plain.gate("task", "show", failed.task).out
+
+
+@pytest.mark.proves("TASK-313", "LAW-10")
+def test_a_task_stands_for_its_last_run_and_gate_watch_ends_by_what_it_came_to(world):
+    failed, closed, by_ada, *_ = every_end(world.store)
+    told = world.plain.gate("watch", failed.task.upper())
+    assert told.code == 12 and f"Run {failed.id}: ✗ failed" in told.out
+    assert world.plain.gate("watch", str(closed.id)).code == 0
+    assert world.plain.gate("watch", by_ada.task).code == 0
+    *_, last = world.plain.gate("watch", failed.task, "--json").out.splitlines()
+    state = json.loads(last)
+    assert (state["state"], state["task_state"]) == ("completed", "failed")
+    assert world.plain.gate("status", failed.task).out.startswith(f"Run {failed.id}: ✗ failed\n")
+    new = add_task(world.store)
+    none = world.plain.gate("logs", new.id)
+    assert none.code == 5 and f"no run has worked on {new.id} yet" in none.err
+    assert world.plain.gate("stop", "tm-none").code == 5
+    # Whoever says this may mean the task.
+    assert world.plain.gate("delete", failed.task).code == 2
 
 
 @pytest.mark.proves("TASK-280")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 import pytest
+from tests.task_records import add_task, asks, taken_up
 
 from humangate.cli import worker
 from humangate.integrations import records
@@ -42,3 +43,20 @@ def test_otherwise_it_is_the_project_here_or_none(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert projects()(MemoryStore()) == [str(tmp_path)]
     assert projects(no_tasks=True)(MemoryStore()) == []
+
+
+@pytest.mark.proves("TASK-314", "S3-25")
+def test_what_is_said_of_a_task_is_said_in_one_go(tmp_path, capsys):
+    store, said = MemoryStore(), []
+    run = taken_up(store, add_task(store))
+    asks(store, run, "Which way?")
+    worker._tell(lambda *lines: said.append(lines))(store, run, True)
+    [lines] = said
+    assert [line.split(":")[0] for line in lines] == [
+        f"❓ Task {run.task} needs human input",
+        "   Question",
+        "   Answer",
+    ]
+    worker._teller(str(tmp_path / "log"))(*lines)
+    assert capsys.readouterr().err == "\n".join(lines) + "\n"
+    assert len((tmp_path / "log").read_text(encoding="utf-8").splitlines()) == 3

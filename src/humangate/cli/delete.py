@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    runs_screen.add_run_id(parser)
+    # Not by a task: whoever says so may mean the task itself.
+    parser.add_argument("id", type=runs_screen.run_id, help="the number of the run")
     parser.add_argument("--force", action="store_true", help="drop work that nobody else has")
     add_identity(parser)
 

@@ -82,7 +82,7 @@ def follow(
         return runs_screen.INTERRUPTED
     finally:
         os.close(standing_by)
-    return runs_screen.EXIT_CODES[runs_screen.find(store, number).state]
+    return runs_screen.exit_code(store, runs_screen.find(store, number))
 
 
 def _drive_until_ended(store: Store, number: int, driver: Driver, *, at_hand: bool) -> str:

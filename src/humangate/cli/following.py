@@ -15,6 +15,7 @@ from humangate.cli.screen import coloured, columns, print_json
 from humangate.domain.display import age, frame, inert_line
 from humangate.domain.owners import owner_of
 from humangate.terminal.runs import how_to_answer, pending_asks
+from humangate.terminal.task_runs import task_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,6 +156,8 @@ class Follower:
             return []
         self._state = run.state
         told = {"state": run.state, "reason": run.reason, "agent": run.agent}
+        if task := task_of(self._store, run):
+            told["task_state"] = task.state
         return [News("state", told, "")]
 
     def now(self) -> str:

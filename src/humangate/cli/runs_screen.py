@@ -33,14 +33,40 @@ if TYPE_CHECKING:
     from humangate.domain.runs import FlowCall, Run, Turn
     from humangate.doors.store import Store
 
-EXIT_CODES = {"completed": 0, "failed": 12, "stuck": 13}
+_EXIT_CODES = {
+    "completed": 0,
+    "closed": 0,
+    "failed": 12,
+    "stuck": 13,
+    "blocked": 13,
+    "deferred": 13,
+}
 INTERRUPTED = 130
 _STATE_COLUMNS = max(map(len, COLOURS))
 _MOST_DIGITS = 18
 
 
 def add_run_id(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", type=run_id, help="the number of the run")
+    parser.add_argument("id", type=run_or_task, help="the number of the run, or its task: tm-…")
+
+
+def run_or_task(text: str) -> int:
+    """For argparse: the number of a run; a task stands for the one that works on it, or did last."""
+    if not text.strip().lower().startswith("tm-"):
+        return run_id(text)
+    # Imported here: few name a task.
+    from humangate import wiring
+    from humangate.service import backlog
+
+    store = wiring.open_store()
+    try:
+        task = backlog.get(store, text)
+        last = store.runs.of_task(task.id)[-1:]
+    finally:
+        store.close()
+    if not last:
+        raise NotFoundError(f"no run has worked on {task.id} yet: gate task show {task.id}")
+    return last[0].id
 
 
 def run_id(text: str) -> int:
@@ -56,6 +82,12 @@ def find(store: Store, number: int) -> Run:
     if run is None:
         raise NotFoundError(f"there is no run {number}: gate list shows them")
     return run
+
+
+def exit_code(store: Store, run: Run) -> int:
+    """Of a run that has ended; of one that worked on a task, by what that came to."""
+    end = task_runs.end_of(store, run)
+    return _EXIT_CODES[end.state if end else run.state]
 
 
 def list_lines(store: Store, runs: list[Run]) -> list[str]:
@@ -94,7 +126,8 @@ def status_lines(store: Store, run: Run, now: datetime, is_worked_at: bool) -> l
     end, task = task_runs.end_of(store, run), task_runs.task_of(store, run)
     word, colour = (end.word, end.colour) if end else (run.state, COLOURS[run.state])
     lines = [coloured(f"Run {run.id}: {word}", colour)]
-    lines += named("Task", f"{task.id}: {task.title}", columns()) if task else []
+    state = "" if end or not task or task.run != run.id else f" [{task.state}]"
+    lines += named("Task", f"{task.id}: {task.title}{state}", columns()) if task else []
     if run.state == "waiting_human":
         return lines + _waiting(store, run, now)
     return lines + state_lines(store, run, now, columns(), is_worked_at=is_worked_at)

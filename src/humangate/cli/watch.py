@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     found = runs_screen.find(store, args.id)
     if not args.json:
         print("\n".join(runs_screen.status_lines(store, found, store.now(), is_worked_at=True)))
-    return runs_screen.EXIT_CODES[found.state]
+    return runs_screen.exit_code(store, found)
 
 
 def _look_on(store: Store, number: int, view: LiveView) -> None:

@@ -95,14 +95,13 @@ def _everywhere() -> Callable[[Store], list[str]]:
     return projects
 
 
-def _tell(say: Callable[[str], None]) -> Callable[[Store, Run, bool], None]:
+def _tell(say: Callable[..., None]) -> Callable[[Store, Run, bool], None]:
     def tell(store: Store, run: Run, is_over: bool) -> None:
         if run.task and (task := store.tasks.get(run.task)):
             # Imported here: workers without tasks do without.
             from humangate.terminal.working import worked_lines
 
-            for line in worked_lines(store, task, is_over):
-                say(line)
+            say(*worked_lines(store, task, is_over))
             return
         told = f"gate worker: run {run.id} ({inert_line(run.flow, 40)})"
         why = f": {inert_line(run.reason, 200)}" if run.reason else ""
@@ -111,14 +110,15 @@ def _tell(say: Callable[[str], None]) -> Callable[[Store, Run, bool], None]:
     return tell
 
 
-def _teller(log: str) -> Callable[[str], None]:
-    """Says a line here, and keeps it in the worker's log."""
+def _teller(log: str) -> Callable[..., None]:
+    """Says some lines here, one below the other, and keeps them in the worker's log."""
 
     alone = threading.Lock()
 
-    def say(line: str) -> None:
+    def say(*lines: str) -> None:
         with alone:
-            print(line, file=sys.stderr, flush=True)
-            crewing.append_line(log, line)
+            print("\n".join(lines), file=sys.stderr, flush=True)
+            for line in lines:
+                crewing.append_line(log, line)
 
     return say

@@ -115,7 +115,8 @@ def _decision(value: Any) -> str:
     decision = DECISIONS.get(word.strip().lower()) if isinstance(word, str) else None
     if decision is None:
         raise InvalidAnswerError(
-            "an approval is decided by yes or no; words go into a note: yes --note TEXT"
+            "an approval is decided by yes or no alone; words go into its note, which --note "
+            "gives and a prompt asks for"
         )
     return decision
 
