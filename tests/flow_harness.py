@@ -57,6 +57,8 @@ class Folders:
         self.changed: list[str] = []
         self.checks: list[tuple[str, str]] = []
         self.failures: list[str] = []
+        self.let_go_of: list[tuple[str, str]] = []
+        self.lets_go = True
         self.branch = ""
 
     def make(
@@ -100,6 +102,10 @@ class Folders:
     def merge(self, place: Place, base: str, words: str, key: str, *, squash: bool = False) -> str:
         self.merges.setdefault(key, (base, words, squash))
         return f"merge-{key}"
+
+    def let_go(self, place: Place, commit: str) -> bool:
+        self.let_go_of.append((place.branch, commit))
+        return self.lets_go
 
     def check(self, place: Place, command: str, key: str, limit_seconds: float) -> str:
         self.checks.append((command, key))

@@ -46,6 +46,32 @@ def test_a_branch_is_merged_once(project, workspace, done, squash):
     assert again == (made if squash else git(project, "rev-parse", "main"))
 
 
+@pytest.mark.proves("TASK-315", "LAW-7")
+@pytest.mark.parametrize("squash", [False, True])
+def test_a_branch_that_is_all_in_its_base_is_removed_and_its_folder_stays(
+    project, workspace, done, squash
+):
+    write(project, a_txt="later\n")
+    git(project, "commit", "-qam", "later")
+    git(project, "branch", "-f", "main")
+    assert not workspace.let_go(done, git(project, "rev-parse", "main"))
+    made = workspace.merge(done, "main", "Own", "key", squash=squash)
+    git(project, "worktree", "add", "-qf", f"{project}-other", done.branch)
+    assert not workspace.let_go(done, made) and git(project, "branch", "--list", "task/*")
+    git(project, "worktree", "remove", f"{project}-other")
+    # As whoever was killed in the middle of it leaves it.
+    git(done.folder, "checkout", "-q", "--detach")
+    for _ in range(2):
+        assert workspace.merge(done, "main", "Own", "key", squash=squash) == made
+        assert workspace.let_go(done, made)
+        assert git(project, "branch", "--list", "task/*") == ""
+    assert git(done.folder, "status", "--porcelain") == "" and "own.txt" in os.listdir(done.folder)
+    git(done.folder, "commit", "-q", "--allow-empty", "-m", "more")
+    assert "rev-parse HEAD" in workspace.remove(done, 1, dry_run=True)
+    git(done.folder, "reset", "-q", "--hard", "HEAD~1")
+    assert workspace.remove(done, 1) == "" and not os.path.exists(done.root)
+
+
 @pytest.mark.proves("TASK-9")
 def test_what_somebody_has_brought_there_is_not_brought_again(project, workspace, done):
     git(project, "merge", "-q", "--squash", done.branch)

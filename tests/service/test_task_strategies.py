@@ -12,6 +12,7 @@ from tests.flow_harness import Crash
 from humangate import crewing, wiring
 from humangate.domain.answers import Given
 from humangate.service import answering, backlog
+from humangate.service.journalling import place_of
 from humangate.service.sweeping import sweep
 
 DONE = report("completed", "It is done")
@@ -122,9 +123,10 @@ def test_a_base_that_nobody_has_checked_out_gets_a_merge_commit(desk):
     desk.work()
     done, branch = desk.get(task), f"task/{task.id}"
     parents = project.git("log", "-1", "--format=%P", "main").split()
-    assert parents == [main, project.git("rev-parse", branch)]
-    assert (done.state, done.branch) == ("closed", branch)
-    assert done.status == f"on main as {project.git('rev-parse', 'main')[:12]}"
+    assert parents[0] == main and project.commits(parents[1], main) == [("Own", ["own.txt"])]
+    assert (done.state, done.branch) == ("closed", "")
+    told = f"on main as {project.git('rev-parse', 'main')[:12]}, so its branch {branch} is removed"
+    assert done.status == told and project.git("branch", "--list", "task/*") == ""
     assert project.text("main", "own.txt") == "own" and project.state()[:2] == here
 
 
@@ -138,7 +140,10 @@ def test_direct_work_is_one_plain_commit_that_the_next_task_begins_with(desk):
     assert project.commits("main", main) == [("Second", ["two.txt"]), ("First", ["one.txt"])]
     assert project.git("rev-list", "--merges", "--count", f"{main}..main") == "0"
     assert project.text("main", "two.txt") == "one"
-    assert desk.get(first).branch == ""
+    assert desk.get(first).branch == "" and project.git("branch", "--list", "task/*") == ""
+    assert (desk.folder(first) / "one.txt").exists()
+    run = desk.store.runs.get(desk.get(first).run)
+    assert desk.workspace.remove(place_of(run), run.id) == ""
 
 
 @pytest.mark.proves("TASK-204")
@@ -200,7 +205,7 @@ def test_reviewed_work_is_merged_after_a_person_has_approved_what_they_saw(desk)
     assert project.commits(f"task/{task.id}") == []
     desk.answer("right", "yes")
     assert desk.get(task).state == "closed"
-    assert project.commits(f"task/{task.id}", "elsewhere") == [("Own", ["own.txt"])]
+    assert project.commits("main", "elsewhere") == [("Own", ["own.txt"])]
     assert project.text("main", "own.txt") == "better"
 
 
@@ -261,7 +266,7 @@ def test_what_was_approved_is_committed_once_also_when_its_worker_dies_just_afte
         desk.answer("right", "yes")
     desk.take_over(task)
     assert desk.get(task).state == "closed"
-    assert project.commits(f"task/{task.id}", "elsewhere") == [("Own", ["own.txt"])]
+    assert project.commits("main", "elsewhere") == [("Own", ["own.txt"])]
 
 
 @pytest.mark.proves("TASK-207")

@@ -323,8 +323,40 @@ def test_the_strategy_says_where_the_work_goes(work, strategy, squash):
     after = work.work()
     [(base, _, squashed)] = work.folders.merges.values()
     assert (base, squashed) == ("main", squash)
-    assert after.status.startswith("on main as merge-")
-    assert after.branch == ("" if squash else f"task/{task.id}")
+    branch = f"task/{task.id}"
+    assert after.status.startswith("on main as merge-") and after.branch == ""
+    assert after.status.endswith(f", so its branch {branch} is removed")
+    [(name, commit)] = work.folders.let_go_of
+    assert name == branch and commit.startswith("merge-")
+
+
+@pytest.mark.proves("TASK-315")
+@pytest.mark.parametrize("why", ["something is missing", "git refuses"])
+def test_a_branch_that_must_stay_is_no_failure(work, monkeypatch, why):
+    def refuse(*_):
+        raise GateError("git refuses")
+
+    work.terms(strategy="merge")
+    work.folders.lets_go = False
+    if why == "git refuses":
+        monkeypatch.setattr(work.folders, "let_go", refuse)
+    work.house.agent("code", completed())
+    task = work.create()
+    after = work.work()
+    assert (after.state, after.branch) == ("closed", f"task/{task.id}")
+    assert "removed" not in after.status
+
+
+@pytest.mark.proves("TASK-316")
+def test_a_task_begins_with_what_it_needs_also_where_that_has_no_branch_any_more(work):
+    work.terms(strategy="direct")
+    work.house.agent("code", completed(), completed())
+    first = work.create("Tables")
+    work.create("Login", needs=[first.id])
+    work.work()
+    work.work()
+    [commit] = work.folders.made[1]["onto"]
+    assert commit.startswith("merge-") and work.folders.made[1]["instead"] == {commit: commit}
 
 
 @pytest.mark.proves("TASK-185")

@@ -81,6 +81,13 @@ class Workspace(Protocol):
         """
         ...
 
+    def let_go(self, place: Place, commit: str) -> bool:
+        """Remove the place's branch, of which nothing is missing in a commit; the folder stays.
+
+        False where something is missing there, or somebody else has the branch checked out.
+        """
+        ...
+
     def check(self, place: Place, command: str, key: str, limit_seconds: float) -> str:
         """Run a test command in the folder; what went wrong, with its last words, or nothing.
 

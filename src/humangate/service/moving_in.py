@@ -70,8 +70,9 @@ def _made(drive: Drive, task: Task, markers: bool) -> Place:
     if before and (kept := _kept(drive, before)):
         return workspace.make(run.project, run.id, snapshot=kept, **named)
     needed = (drive.store.tasks.get(one) for one in task.needs)
+    commits = ((one.branch, _commit(drive, one)) for one in needed if one)
     # Branches are deleted once they are merged; what was committed is found without them.
-    onto = {one.branch: _commit(drive, one) for one in needed if one and one.branch}
+    onto = {branch or commit: commit for branch, commit in commits if branch or commit}
     base = drive.crew.backlog(run.project).base
     return workspace.make(
         run.project, run.id, base=base, onto=[*onto], instead=onto, markers=markers, **named

@@ -7,13 +7,14 @@ that is done, and nothing is rolled back.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.domain import reports, sending
 from humangate.domain.asks import iso
 from humangate.domain.display import inert_line
 from humangate.domain.reports import Report
-from humangate.errors import CheckedOutError, MergeConflictError, StepFailedError
+from humangate.errors import CheckedOutError, GateError, MergeConflictError, StepFailedError
 from humangate.service import backlog, calling, instructing, moving_in
 from humangate.service.addressing import Wanted
 from humangate.service.asking import Request
@@ -216,9 +217,10 @@ class _Work:
         while True:
             done = self._step("merge", lambda: self._merge(words), plan.base)
             if commit := done["commit"]:
-                # Others start from the base branch, where one plain commit stands for this branch.
-                told = "" if plan.strategy == "direct" else branch
-                status = f"on {plan.base} as {commit[:12]}"
+                # Others start from the base branch, where this commit stands for all of it.
+                told = "" if done.get("gone") or plan.strategy == "direct" else branch
+                gone = f", so its branch {branch} is removed" if done.get("gone") else ""
+                status = f"on {plan.base} as {commit[:12]}{gone}"
                 return report._replace(branch=told, commit=commit, status=status)
             if not done["conflict"] or not self._tries_again(done["why"]):
                 return report._replace(status=f"left on {branch}: {done['why']}")
@@ -227,17 +229,25 @@ class _Work:
         base, squash = self._plan.base, self._plan.strategy == "direct"
         # The same at every try: whatever was merged is found again by it.
         key = f"run-{self._drive.run.id}/merge/{self._mark}"
-        made, conflict, why = "", False, ""
+        made, conflict, why, gone = "", False, "", False
         try:
             if base:
                 made = self._workspace.merge(self._place, base, words, key, squash=squash)
+                gone = self._let_go(made)
             else:
                 why = "no branch was checked out to merge into"
         except CheckedOutError as error:
             why = str(error)
         except MergeConflictError as error:
             conflict, why = True, str(error)
-        return {"commit": made, "conflict": conflict, "why": why}
+        return {"commit": made, "conflict": conflict, "why": why, "gone": gone}
+
+    def _let_go(self, commit: str) -> bool:
+        """Whether the branch is gone, of which nothing is missing in a commit."""
+        # The work is where it belongs: a branch that stays is no failure.
+        with suppress(GateError):
+            return self._workspace.let_go(self._place, commit)
+        return False
 
     def _tries_again(self, why: str) -> bool:
         asked = f"{self._plan.task} does not fit {self._plan.base} any more. What now?"

@@ -141,6 +141,7 @@ def _places(store: Store, task: Task) -> list[tuple[str, str]]:
     runs = store.runs.of_task(task.id)
     last = runs[-1] if runs else None
     sure = "" if task.confidence is None else f"{task.confidence:.0%}"
+    is_done = task.state == "closed" and last and last.state == "completed"
     return [
         ("Project", task.project),
         ("Status", task.status),
@@ -150,7 +151,7 @@ def _places(store: Store, task: Task) -> list[tuple[str, str]]:
         ("Answer within", within_text(task)),
         ("On timeout", task.on_timeout),
         ("Runs", ", ".join(_run_words(store, run) for run in runs)),
-        ("Branch", task.branch or (last.branch if last else "")),
+        ("Branch", task.branch or (last.branch if last and not is_done else "")),
         ("Folder", last.folder if last else ""),
     ]
 

@@ -128,6 +128,16 @@ def _holds(repository: Repository, commit: str, other: str) -> bool:
     return not repository.answer("merge-base", "--is-ancestor", other, commit)[0]
 
 
+def is_in(source: Repository, tip: str, commit: str) -> bool:
+    """Whether a commit has all that another one would bring."""
+    repository = with_users_programs(source)
+    if _holds(repository, commit, tip):
+        return True
+    merged = merge(repository, commit, tip)
+    tree = repository.line("rev-parse", f"{commit}^{{tree}}")
+    return not merged.files and merged.tree == tree
+
+
 def bring(
     source: Repository, record: Record, base: str, words: str, key: str, *, squash: bool
 ) -> str:
@@ -141,7 +151,7 @@ def bring(
         tip = next(committing.tips(repository, f"refs/heads/{record.branch}"))
         if done := _brought(repository, record, old, tip, key, squash=squash):
             return done
-        if where := _holder(repository, record.common, base):
+        if where := holder(repository, record.common, base):
             raise CheckedOutError(base, where)
         merged = merge(repository, old, tip)
         if merged.files:
@@ -164,13 +174,13 @@ def _brought(
     return made or (old if is_there else "")
 
 
-def _holder(repository: Repository, common: str, branch: str) -> str:
+def holder(repository: Repository, common: str, branch: str, besides: str = "") -> str:
     """The folder that has a branch checked out, also one that is gone or in the middle of things."""
     ref, where = f"refs/heads/{branch}", ""
     for field in repository.names("worktree", "list", "--porcelain", "-z"):
         kind, _, value = field.partition(" ")
         where = value if kind == "worktree" else where
-        if (kind, value) == ("branch", ref):
+        if (kind, value) == ("branch", ref) and where != besides:
             return where
     # A branch that is being rebased or bisected comes back to its folder in the end.
     return next((_folder(one) for one in _git_dirs(common) if ref in _busy(one)), "")

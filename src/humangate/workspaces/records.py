@@ -39,6 +39,10 @@ class Record(NamedTuple):
     """The last commit below the base that was the user's; empty: the base itself."""
     merges: Sequence[str] = ()
     """The commits between these two that were made to bring branches together."""
+    tip: str = ""
+    """What its branch pointed to when it was removed."""
+    landed: str = ""
+    """The commit that holds all of that; empty: the branch was not removed."""
 
     @property
     def place(self) -> Place:

@@ -40,6 +40,7 @@ def would_be_lost(repository: Repository, record: Record) -> str:
     found = tips and repository.line(
         *("rev-list", *tips, "--not", record.began or record.base),
         *(f"--exclude={record.branch}", "--branches", "--remotes"),
+        *([record.tip] if _has_landed(repository, record) else []),
     )
     only_here = set(found.split() if found else ()) - set(record.merges)
     if only_here:
@@ -55,8 +56,31 @@ def would_be_lost(repository: Repository, record: Record) -> str:
     return ""
 
 
+def _has_landed(repository: Repository, record: Record) -> bool:
+    """Whether what its branch held when that was removed stands on a branch of the user's."""
+    refs = ("--format=%(refname)", "refs/heads", "refs/remotes")
+    return bool(
+        record.landed and repository.ask("for-each-ref", f"--contains={record.landed}", *refs)
+    )
+
+
 def _merge(record: Record) -> str:
-    return f"git -C {shlex.quote(record.project)} merge {shlex.quote(record.branch)}"
+    root = shlex.quote(record.root)
+    what = f'"$(git -C {root} rev-parse HEAD)"' if record.landed else shlex.quote(record.branch)
+    return f"git -C {shlex.quote(record.project)} merge {what}"
+
+
+def tip_of(repository: Repository, record: Record) -> str:
+    """What the branch of a worktree points to; nothing: there is none."""
+    return repository.ask("rev-parse", "--verify", "--quiet", f"refs/heads/{record.branch}")
+
+
+def drop_branch(worktree: Repository, record: Record, tip: str) -> None:
+    """Remove the branch of a worktree, which stays where it is, on no branch."""
+    branch = f"refs/heads/{record.branch}"
+    if worktree.ask("symbolic-ref", "--quiet", "HEAD") == branch:
+        worktree.run("update-ref", "--no-deref", "HEAD", tip)
+    worktree.run("update-ref", "--no-deref", "-d", branch, tip)
 
 
 def clear(repository: Repository, record: Record) -> None:

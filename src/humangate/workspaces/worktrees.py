@@ -152,7 +152,25 @@ class GitWorkspace:
             record = _known(place)
             # With the attributes of the user's own files, not of those that an agent changed.
             source = find(record.project)._replace(held=lock)
+            if record.landed and not removing.tip_of(source, record):
+                return record.landed
             return merging.bring(source, record, base, words, key, squash=squash)
+
+    def let_go(self, place: Place, commit: str) -> bool:
+        path = records.path_of(place.root)
+        with records.alone(path) as lock:
+            record = _known(place)
+            source = find(record.project)._replace(held=lock)
+            worktree, tip = record.repository(), removing.tip_of(source, record)
+            if not tip:
+                return bool(record.landed)
+            held = merging.holder(source, record.common, record.branch, record.root)
+            if held or not merging.is_in(source, tip, commit):
+                return False
+            # Whoever merges again after a crash must find it without its branch.
+            records.write(path, record._replace(tip=tip, landed=commit))
+            removing.drop_branch(worktree, record, tip)
+            return True
 
     def kept(self, place: Place, run_id: int, path: str) -> str:
         if not place.branch:
@@ -193,7 +211,7 @@ class GitWorkspace:
     def _remove(self, repository: Repository, record: Record, path: str) -> str:
         removing.clear(repository, record)
         restoring.clear(repository, record)
-        if repository.ask("rev-parse", "--verify", "--quiet", f"refs/heads/{record.branch}"):
+        if removing.tip_of(repository, record):
             repository.run("branch", "-D", "--", record.branch)
         refs = repository.run("for-each-ref", "--format=delete %(refname)", record.refs)
         # A ref may have been made to stand for another, which is not ours.
