@@ -194,12 +194,18 @@ def worker(
     from humangate.service.taking import Taking
 
     def telling(run: Run) -> Run:
-        if told is None:
-            return taking.heed(driver.drive(run))
-        told(store, run, False)
-        driven = driver.drive(run)
-        told(store, driven, True)
-        return taking.heed(driven)
+        mine: list[Run] = []
+
+        def begun() -> None:
+            mine.append(run)
+            if told:
+                told(store, run, False)
+
+        driven = driver.drive(run, begun)
+        # Of several workers one was the fastest; the others have nothing to say of it.
+        if mine and told:
+            told(store, driven, True)
+        return taking.heed(driven) if mine else driven
 
     taking = Taking(store, projects, work_digest(), _backlog_trouble)
     abandoned = Abandoned(store, driver.is_driving).find

@@ -82,15 +82,18 @@ def test_whoever_was_overtaken_writes_nothing_and_begins_nothing(each_house, how
     assert house.calls() == {} and "call.recorded" not in house.events()
 
 
-@pytest.mark.proves("RUN-442")
+@pytest.mark.proves("RUN-442", "TASK-317")
 def test_a_run_is_driven_by_one_at_a_time(house, stranger):
     house.start(lambda _: "mine")
     owned(house, processes.identify(stranger.pid))
-    assert house.drive().state == "running"
+    begun = []
+    assert house.driver.drive(house.run(), lambda: begun.append(1)).state == "running"
+    assert begun == []
     first = running.get(house.store, house.run_id)
     assert claiming.claim(house.store, first._replace(claim=0)) is None
     house.clock.advance(31)
-    assert house.drive().result == "mine"
+    assert house.driver.drive(house.run(), lambda: begun.append(1)).result == "mine"
+    assert begun == [1]
 
 
 @pytest.mark.proves("RUN-442")

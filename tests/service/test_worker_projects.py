@@ -7,6 +7,7 @@ import argparse
 import pytest
 from tests.task_records import add_task, asks, taken_up
 
+from humangate import crewing
 from humangate.cli import worker
 from humangate.integrations import records
 from humangate.integrations.records import Installed
@@ -60,3 +61,25 @@ def test_what_is_said_of_a_task_is_said_in_one_go(tmp_path, capsys):
     worker._teller(str(tmp_path / "log"))(*lines)
     assert capsys.readouterr().err == "\n".join(lines) + "\n"
     assert len((tmp_path / "log").read_text(encoding="utf-8").splitlines()) == 3
+
+
+@pytest.mark.proves("TASK-317", "S3-49")
+def test_a_worker_says_nothing_of_what_another_one_drives(monkeypatch):
+    class Driver:
+        is_faster = True
+
+        def drive(self, run, begun):
+            if self.is_faster:
+                begun()
+            return run
+
+        def is_driving(self, _):
+            return False
+
+    monkeypatch.setattr(crewing, "work_digest", lambda: "digest")
+    store, driver, told = MemoryStore(), Driver(), []
+    run = taken_up(store, add_task(store))
+    working = crewing.worker(store, driver, 1, lambda _, __, is_over: told.append(is_over))
+    assert working._drive(run) == run and told == [False, True]
+    driver.is_faster = False
+    assert working._drive(run) == run and told == [False, True]

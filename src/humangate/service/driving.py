@@ -46,11 +46,15 @@ class Driver:
         self._drives: dict[int, Drive] = {}
         self._closing = False
 
-    def drive(self, run: Run) -> Run:
-        """Drive a run until it parks or ends; returns it as it is then."""
+    def drive(self, run: Run, begun: Callable[[], object] = lambda: None) -> Run:
+        """Drive a run until it parks or ends; returns it as it is then.
+
+        `begun` is called once it is ours, and not where somebody else was faster.
+        """
         claimed = claiming.claim(self._store, run)
         if claimed is None:
             return self._store.runs.get(run.id) or run
+        begun()
         drive = Drive(self._store, self._crew, claimed, Terms())
         self._drives[run.id] = drive
         self._heart.hold(claimed)
