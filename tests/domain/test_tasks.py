@@ -99,6 +99,14 @@ def test_where_a_person_brings_a_task_whose_run_they_end_counts():
     assert change.events[0].kind == "task.closed"
 
 
+@pytest.mark.proves("TASK-318", "LAW-9")
+def test_why_a_run_leaves_its_task_so_is_told_in_the_trail():
+    why = {"state": "failed", "status": "nobody answered in time" + "." * 9_000}
+    change = tasks.follow(a_task(run=4, state="in_progress"), a_run("completed", result=why), LATER)
+    assert change.task.status == why["status"]
+    assert change.events[0].content["reason"] == why["status"][:1_000]
+
+
 @pytest.mark.proves("TASK-170", "S3-P9", "S3-B3")
 @pytest.mark.parametrize("more", [{"state": "awaiting_input"}, {"state": "in_progress"}, {}])
 def test_what_a_run_works_on_or_waits_with_no_agent_moves(more):

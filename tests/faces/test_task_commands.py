@@ -385,12 +385,13 @@ def test_a_task_is_edited_in_the_editor_and_what_does_not_fit_is_kept(tasks):
     assert tasks.get(task).title == "Faster"
 
 
-@pytest.mark.proves("TASK-88")
+@pytest.mark.proves("TASK-88", "TASK-318")
 def test_tail_tells_what_happened_to_tasks_and_goes_on_until_it_is_stopped(tasks):
     first, second = tasks.create("One", "-p", "0"), tasks.create("Two")
     tasks.world.ask("Not a task's?")
-    tasks.let_ask("Which \x1b[2Jway?")
+    tasks.let_ask("Which \x1b[2Jway?" + " And why?" * 20)
     out = tasks("tail")
+    assert len(out.splitlines()[3]) + 1 == 100, "the icon is two columns wide"
     assert "\x1b" not in out and "created" in out.splitlines()[0]
     assert [line.split()[3] for line in out.splitlines()] == [first, second, first, first]
     assert "❓" in out.splitlines()[3] and "Which" in out.splitlines()[3]
@@ -410,7 +411,7 @@ def test_tail_tells_what_happened_to_tasks_and_goes_on_until_it_is_stopped(tasks
     assert process.returncode == 0
 
 
-@pytest.mark.proves("TASK-89", "S3-P2", "TASK-73", "TASK-77", "TASK-78", "TASK-287")
+@pytest.mark.proves("TASK-89", "S3-P2", "TASK-73", "TASK-77", "TASK-78", "TASK-287", "TASK-319")
 def test_a_backlog_goes_out_to_a_file_and_comes_in_again(tasks):
     first = tasks.create("Add login — ❓", "--test", "make")
     second = tasks.create("Later", "--dep", first)
@@ -418,7 +419,9 @@ def test_a_backlog_goes_out_to_a_file_and_comes_in_again(tasks):
     tasks.world.ada.gate("respond", first, "JWT", *ADA)
     path = tasks.world.folder / "backlog.jsonl"
     path.write_text("old")
-    assert tasks("export", str(path)) == "✓ Exported 2 tasks\n"
+    assert tasks("export", str(path)) == f"✓ Exported 2 tasks to {path}\n"
+    assert "there is no folder" in tasks("export", str(path.parent / "tpyo" / "f"), code=2)
+    assert not (path.parent / "tpyo").exists()
     assert tasks("export") == tasks("export", "-") == path.read_text(encoding="utf-8")
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert [one["id"] for one in records] == [first, second]

@@ -56,11 +56,15 @@ def export_(args: argparse.Namespace) -> int:
     if args.file == "-":
         sys.stdout.write(text)
         return 0
+    folder = os.path.dirname(os.path.abspath(args.file))
+    if not os.path.isdir(folder):
+        raise UsageError(f"there is no folder {inert_line(folder)}: make it first, or name another")
     files.write(os.path.abspath(args.file), text.encode())
     if args.json:
         print_json({"file": args.file, "exported": len(ordered)})
     else:
-        print(f"✓ Exported {len(ordered)} task{'' if len(ordered) == 1 else 's'}")
+        number = f"{len(ordered)} task{'' if len(ordered) == 1 else 's'}"
+        print(f"✓ Exported {number} to {inert_line(args.file)}")
     return 0
 
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _LOOK_EVERY_SECONDS = 1.0
 _FIRST_LOOK = 1_000
 _TASK = "task."
+# Time, icon and word, and the blanks between all of them.
+_AROUND_COLUMNS = 44
+_LEAST_COLUMNS = 20
 
 
 def tail_(args: argparse.Namespace) -> int:
@@ -93,7 +96,8 @@ def _line(store: Store, entry: Entry) -> str:
     icon = coloured(cell(ICONS.get(word, "·"), 2), COLOURS.get(word, "dim"))
     head = f"{entry.at[:19].replace('T', ' ')}  {icon} {event.subject}  {word:14}  "
     who = inert_line(event.actor, 40)
-    said = inert_line(_said(store, entry), max(20, columns() - 48 - len(who)))
+    room = columns() - _AROUND_COLUMNS - len(event.subject) - len(who)
+    said = inert_line(_said(store, entry), max(_LEAST_COLUMNS, room))
     return f"{head}{who}  {said}".rstrip()
 
 

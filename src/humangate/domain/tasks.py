@@ -45,6 +45,7 @@ _RESULTS = ("closed", "failed", "blocked", "deferred")
 _PRIORITIES = {**PRIORITIES, "critical": 0, "medium": 2}
 _LONGEST_TITLE = 500
 _LONGEST_TEXT = 200_000
+_LONGEST_REASON = 1_000
 _LONGEST_WAIT_SECONDS = 1e9
 _MOST_NEEDS = 200
 _MOST_ON_A_WAY = 12
@@ -258,7 +259,7 @@ def follow(
     )
     if run.state == "completed":
         after = _with_result(after, result)
-    content = {"from": task.state, "run": run.id, "reason": run.reason if run.ended else ""}
+    content = {"from": task.state, "run": run.id, "reason": after.status[:_LONGEST_REASON]}
     return TaskChange(after, (Event(f"task.{state}", task.id, actor, content),))
 
 
