@@ -219,6 +219,23 @@ def test_an_empty_list_says_what_to_do_next_and_other_projects_stay_apart(tasks)
     assert tasks("next").split()[1] == near
 
 
+@pytest.mark.proves("TASK-320", "LAW-10")
+def test_where_the_folder_of_a_project_was_moved_its_tasks_are_named_and_can_be_brought(tasks):
+    old = tasks.world.folder / "the old one"
+    (old / ".gate").mkdir(parents=True)
+    far = tasks.create("Far", "--project", str(old))
+    assert "gone" not in tasks("list")
+    old.rename(tasks.world.folder / "new")
+    told = tasks("list", "--ready").splitlines()[-2:]
+    assert told[0] == f"There are tasks of {old}, a folder that is gone. Was it moved here?"
+    assert told[1] == f"Bring them: gate task export - --project '{old}' | gate task import -"
+    assert tasks("list", "--ids", "--project", str(old)).split() == [far]
+    lines = tasks("export", "-", "--project", str(old))
+    assert "there is no folder" in tasks("create", "x", "--project", str(old), code=2)
+    assert "✓ Imported 1 task" in tasks("import", "-", *ADA, text=lines)
+    assert "Far" in tasks("list") and "gone" not in tasks("list", "--ready")
+
+
 @pytest.mark.proves("TASK-84")
 def test_in_the_worktree_of_a_run_its_project_is_meant(tasks):
     store = tasks.world.store

@@ -50,7 +50,8 @@ def import_(args: argparse.Namespace) -> int:
 
 def export_(args: argparse.Namespace) -> int:
     store = wiring.open_store()
-    found = store.tasks.page(project_of(store, args.project), "all", _ALL)
+    project = project_of(store, args.project, may_be_gone=True)
+    found = store.tasks.page(project, "all", _ALL)
     ordered = sorted(found, key=lambda task: (task.created_at, task.id))
     text = "".join(f"{backlog_lines.written(task, _said(store, task))}\n" for task in ordered)
     if args.file == "-":

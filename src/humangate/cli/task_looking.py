@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from typing import TYPE_CHECKING
 
 from humangate import wiring
@@ -18,8 +20,10 @@ if TYPE_CHECKING:
     import argparse
 
     from humangate.domain.tasks import Task
+    from humangate.doors.store import Store
 
 _ALL = 1_000_000_000
+_MOST_GONE = 3
 _NONE = {
     "unfinished": "No task is open",
     "all": "There are no tasks",
@@ -40,7 +44,7 @@ def list_(args: argparse.Namespace) -> int:
     projects = (
         store.tasks.projects()
         if args.everywhere
-        else [tasks_screen.project_of(store, args.project)]
+        else [tasks_screen.project_of(store, args.project, may_be_gone=True)]
     )
     pages = {one: store.tasks.page(one, args.which, args.limit + 1) for one in projects}
     shown = {one: tasks[: args.limit] for one, tasks in pages.items() if tasks}
@@ -54,6 +58,8 @@ def list_(args: argparse.Namespace) -> int:
     if not shown:
         where = "anywhere" if args.everywhere else f"in {inert_line(projects[0])}"
         print(f"{_NONE[args.which]} {where}.\n{_NEXT[args.which]}")
+        if not args.everywhere:
+            print("".join(f"{line}\n" for line in _left_behind(store, projects[0])), end="")
         return 0
     if args.which == "awaiting":
         print(f"{coloured(terminal.AWAITING, 'bold')}\n")
@@ -67,6 +73,22 @@ def list_(args: argparse.Namespace) -> int:
     if first:
         print(f"\nAnswer: gate respond {first.id}   One by one: gate respond --all")
     return 0
+
+
+def _left_behind(store: Store, project: str) -> list[str]:
+    """Where tasks are that the user may look for in a project without any: its folder was moved."""
+    if store.tasks.page(project, "all", 1):
+        return []
+    gone = [one for one in store.tasks.projects() if not os.path.isdir(one)]
+    lines = []
+    for one in gone[:_MOST_GONE]:
+        name = shlex.quote(inert_line(one))
+        lines += [
+            "",
+            f"There are tasks of {inert_line(one)}, a folder that is gone. Was it moved here?",
+        ]
+        lines += [f"Bring them: gate task export - --project {name} | gate task import -"]
+    return lines
 
 
 def _awaits(task: Task) -> bool:

@@ -30,10 +30,15 @@ def add_project(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--project", metavar="DIR", help=PROJECT)
 
 
-def project_of(store: Store, folder: str | None) -> str:
-    """The project that a folder lies in; in the worktree of a run, that of the run."""
+def project_of(store: Store, folder: str | None, *, may_be_gone: bool = False) -> str:
+    """The project that a folder lies in; in the worktree of a run, that of the run.
+
+    One that was moved or removed may still be looked at.
+    """
     path = os.path.abspath(os.path.expanduser(folder or os.getcwd()))
     if not os.path.isdir(path):
+        if may_be_gone and storable(path) in store.tasks.projects():
+            return storable(path)
         raise UsageError(f"there is no folder {path}")
     found = _WORKTREE.search(f"{os.path.realpath(path)}/")
     run = store.runs.get(int(found[1])) if found else None
