@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from humangate import wiring
 from humangate.domain.answers import DECISIONS, Given
+from humangate.domain.asks import means_other
 from humangate.domain.display import frame, inert_line
-from humangate.domain.phase_records import offered
 from humangate.domain.phases import accepts
 from humangate.errors import RefusedError, UsageError
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from humangate.domain.principals import Caller
     from humangate.doors.store import Store
 
-_OTHER = ("other…", "other...", "other")
 _COLUMNS = 100
 
 
@@ -75,7 +74,7 @@ def asked(handler: HumanInputHandler, ask: Ask) -> Any:
     """What the handler says, or promises to say."""
     if ask.question.kind == "approval":
         return handler.approval(_shown(ask), ask.id)
-    return handler.choice(_shown(ask), offered(ask), ask.id)
+    return handler.choice(_shown(ask), list(ask.question.offered), ask.id)
 
 
 def _shown(ask: Ask) -> str:
@@ -120,7 +119,7 @@ class _Terminal:
             print(f"  {number}) {inert_line(option, _COLUMNS)}")
         while (chosen := _chosen(_typed("A number or a name: "), options)) is None:
             print("That is none of them. Ctrl+D leaves it for later.")
-        if chosen.casefold() not in _OTHER:
+        if not means_other(chosen):
             return Reply(chosen)
         while not (words := _typed("In your words: ")):
             print("Other… needs words of your own.")

@@ -14,6 +14,7 @@ from humangate.domain.forms import faults
 from humangate.domain.phase_faults import input_faults
 from humangate.domain.phase_records import as_json, mark, response_json
 from humangate.domain.phases import OURS, HumanInput, State, accepts, named, route
+from humangate.domain.principals import is_person
 from humangate.errors import GateError, UsageError
 from humangate.performing import watching
 from humangate.service.journalling import Parked, current
@@ -213,7 +214,7 @@ class Journey:
             else partial(flows.ask, prompt, "choice", options=options, **more)
         )
         # Agents may answer a choice in the inbox; here that is nobody's answer.
-        while not (response := self._answered(phase, ask)).actor.startswith("person:"):
+        while not is_person((response := self._answered(phase, ask)).actor):
             pass
         return response
 

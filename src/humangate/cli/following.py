@@ -218,8 +218,7 @@ def _news_of_ask(run: Run, ask: Ask) -> News:
     ways = [f"Answer: {how_to_answer(ask)}", "all that waits: gate inbox"]
     if runs_screen.can_join(ask):
         ways.insert(1, f"with the agent: gate continue {run.id}")
-    names = [*question.options, *(["Other…"] if question.other else [])]
-    options = [f"  {number}. {_cut(name, 6)}" for number, name in enumerate(names, 1)]
+    options = [f"  {number}. {_cut(name, 6)}" for number, name in enumerate(question.offered, 1)]
     told = {"ask": ask.id, "kind": question.kind, "prompt": question.prompt}
     return News("asked", told, "\n".join([head, *options, *_joined(ways)]))
 

@@ -15,7 +15,7 @@ from humangate.cli.left_runs import tell_if_left
 from humangate.cli.screen import ask_lines, recorded, short
 from humangate.cli.values import instead, option
 from humangate.domain.answers import DECISIONS, Given
-from humangate.domain.asks import settled_sentence
+from humangate.domain.asks import means_other, settled_sentence
 from humangate.domain.display import inert
 from humangate.domain.rules import Scope
 from humangate.errors import GateError, InvalidAnswerError, UsageError
@@ -175,8 +175,7 @@ def _choice(store: Store, caller: Caller, ask: Ask, leave: str) -> Any:
 def _option(ask: Ask, word: str) -> Any:
     options, last = ask.question.options, str(len(ask.question.options) + 1)
     is_last = word == last and not any(one.isdecimal() for one in options)
-    names_other = word.casefold() in ("other", "other…", "other...")
-    if ask.question.other and word not in options and (names_other or is_last):
+    if ask.question.other and word not in options and (means_other(word) or is_last):
         return {"other": ""}
     return option(ask, word)
 

@@ -35,7 +35,8 @@ MAX_GOING_ON_CHARACTERS = 256_000
 # No look-alikes: neither 0 and o, nor 1, i and l.
 ID_ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 
-_OTHER = ("other…", "other...", "other")
+OTHER = "Other…"
+"""The option that carries a person's own words."""
 
 
 class Question(NamedTuple):
@@ -57,6 +58,11 @@ class Question(NamedTuple):
     """The tool call that a host holds until this approval is decided."""
     session: Terms | None = None
     """How it is worked out, when it is a session."""
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The options as people see them."""
+        return (*self.options, OTHER) if self.other else self.options
 
     @property
     def answered_as(self) -> str:
@@ -176,23 +182,19 @@ def make_question(
     The default is added by `answers.with_default`, which can judge it.
     """
     question = Question(
-        kind,
-        prompt,
-        context,
-        options,
-        multiple,
-        schema=schema,
-        secret=secret,
-        requirement=requirement,
-        call=call,
-        session=session,
-    )
+        kind, prompt, context, options, multiple, schema=schema, secret=secret,
+        requirement=requirement, call=call, session=session,
+    )  # fmt: skip
     _must_be_readable(question)
     _must_fit_its_kind(question)
-    named = tuple(option for option in options if option.casefold() not in _OTHER)
+    named = tuple(option for option in options if not means_other(option))
     if len(set(named)) < len(named) or not all(option.strip() for option in named):
         raise UsageError("the options must differ from one another, and none may be empty")
     return question._replace(options=named, other=len(named) < len(options))
+
+
+def means_other(word: str) -> bool:
+    return word.casefold() in ("other…", "other...", "other")
 
 
 def _must_be_readable(question: Question) -> None:

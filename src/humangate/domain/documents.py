@@ -19,14 +19,13 @@ if TYPE_CHECKING:
 def ask_document(ask: Ask) -> dict[str, Any]:
     """Everything about an ask but what others did to it."""
     question, origin, clock = ask.question, ask.origin, ask.deadlines
-    options = [*question.options, "Other…"] if question.other else list(question.options)
     return {
         "id": ask.id,
         "kind": question.kind,
         "prompt": question.prompt,
         "context": question.context,
         "going_on": ask.going_on,
-        "options": options,
+        "options": list(question.offered),
         "multiple": question.multiple,
         "schema": question.schema,
         "default": question.default,

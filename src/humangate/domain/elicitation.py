@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.domain.answers import Given
+from humangate.domain.asks import OTHER
 from humangate.domain.display import inert_line
 from humangate.domain.forms import has_hidden
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from humangate.domain.asks import Ask
 
 NOT_YET = "not yet"
-_OTHER = "Other…"
 _QUESTION_COLUMNS = 300
 _WORDS_COLUMNS = 200
 _LABEL_COLUMNS = 80
@@ -88,12 +88,12 @@ def _quoted(words: str) -> str:
 def _choice(ask: Ask, message: str) -> Elicitation | None:
     question = ask.question
     options: dict[str, Any] = {_label(option): option for option in question.options}
-    if question.multiple or len(options) < len(question.options) or {NOT_YET, _OTHER} & {*options}:
+    if question.multiple or len(options) < len(question.options) or {NOT_YET, OTHER} & {*options}:
         return None
     fields = {"choice": _listed("Your choice", options)}
     if question.other:
-        options[_OTHER] = {"other": ""}
-        fields = {"choice": _listed("Your choice", options), "other": _text(_OTHER)}
+        options[OTHER] = {"other": ""}
+        fields = {"choice": _listed("Your choice", options), "other": _text(OTHER)}
     return Elicitation(message, _object(fields, ["choice"]), {"choice": options}, {})
 
 

@@ -71,7 +71,7 @@ def events_of(phase: str, call: FlowCall, ask: Ask | None) -> list[PhaseEvent]:
     question = ask.question
     asked: dict[str, Any] = {"id": ask.id, "prompt": question.prompt, "type": question.kind}
     if question.kind == "choice":
-        asked["options"] = offered(ask)
+        asked["options"] = list(ask.question.offered)
     requested = PhaseEvent(INPUT_REQUESTED, phase, ask.opened_at, asked, call.path)
     if not is_done:
         return [requested]
@@ -81,11 +81,6 @@ def events_of(phase: str, call: FlowCall, ask: Ask | None) -> list[PhaseEvent]:
         received["approved"] = answer.approved
     received |= {"reason": answer.reason, "actor": answer.actor, "at": iso(answer.at)}
     return [requested, PhaseEvent(INPUT_RECEIVED, phase, answer.at, received, call.path)]
-
-
-def offered(ask: Ask) -> list[str]:
-    """The options as people see them."""
-    return [*ask.question.options, *(["Other…"] if ask.question.other else [])]
 
 
 def response(phase: str, ask: Ask) -> Response:

@@ -84,7 +84,7 @@ class Caller(NamedTuple):
 
     @property
     def is_person(self) -> bool:
-        return self.principal.startswith("person:")
+        return is_person(self.principal)
 
     @property
     def name(self) -> str:
@@ -102,6 +102,10 @@ class Person(NamedTuple):
     name: str
     added_at: datetime
     tokens: int
+
+
+def is_person(principal: str) -> bool:
+    return principal.startswith("person:")
 
 
 def must_be_a_person(caller: Caller, deed: str) -> None:

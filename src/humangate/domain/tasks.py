@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from humangate.domain.asks import PRIORITIES, parse_priority
 from humangate.domain.audit import Event
 from humangate.domain.display import inert_line
-from humangate.domain.principals import must_be_a_person
+from humangate.domain.principals import is_person, must_be_a_person
 from humangate.errors import AgentRefusedError, RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def created(task: Task, caller: Caller) -> TaskChange:
 def changed(task: Task, after: Task, caller: Caller, now: datetime) -> TaskChange:
     """What a person or agent wrote into a task; never its state."""
     _must_be_left_to_people(task, caller)
-    if task.test_command != after.test_command and task.test_from.startswith("person:"):
+    if task.test_command != after.test_command and is_person(task.test_from):
         # It stands between an agent's work and its end: no agent takes it away.
         must_be_a_person(caller, f"changes the test command of {task.id}, which a person named")
     names = [name for name in Task._fields if getattr(task, name) != getattr(after, name)]

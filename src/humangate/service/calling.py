@@ -13,6 +13,7 @@ from humangate.domain.asks import Origin, settled_sentence
 from humangate.domain.digests import canonical
 from humangate.domain.forms import has_hidden
 from humangate.domain.owners import owner_of
+from humangate.domain.principals import is_person
 from humangate.errors import StepFailedError, UsageError
 from humangate.service import asking, permitting, sweeping, waiting
 from humangate.service.asking import Request
@@ -109,7 +110,7 @@ def _settle_doubt(branch: Branch, call: FlowCall, arguments: Any) -> tuple[bool,
         ),
     )
     call = branch.drive.calls[call.path]
-    if not ask.settled_by.startswith("person:"):
+    if not is_person(ask.settled_by):
         # What only a person can know, no agent may answer.
         return _settle_doubt(branch, ask_anew(branch, call), arguments)
     what = ask.value["what"]
@@ -136,7 +137,7 @@ def decided_by_person(branch: Branch, call: FlowCall, request: Request) -> Any:
         call = ask_anew(branch, branch.drive.calls[call.path])
         if ask.status != "answered":
             branch.halt(settled_sentence(ask), call)
-        if ask.settled_by.startswith("person:"):
+        if is_person(ask.settled_by):
             return ask.value
 
 

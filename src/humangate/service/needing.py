@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from humangate.domain import runs, sending, signals
-from humangate.domain.asks import make_id
+from humangate.domain.asks import OTHER, make_id
 from humangate.domain.outcomes import answer_text
 from humangate.domain.owners import owner_of
 from humangate.domain.runs import Turn
@@ -51,7 +51,7 @@ class People:
         self._keep()
         prompt = signal.asked or f"{self._agent.role.name} needs a person and did not say why"
         kind = "choice" if len(signal.options) > 1 else "text"
-        options = (*signal.options, "Other…") if kind == "choice" else ()
+        options = (*signal.options, OTHER) if kind == "choice" else ()
         session = f"{turn.cli}/{turn.session}"
         request = Request(
             prompt,

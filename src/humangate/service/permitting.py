@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from humangate.domain.asks import make_id, settled_sentence
+from humangate.domain.asks import OTHER, make_id, settled_sentence
 from humangate.domain.audit import Event
 from humangate.domain.calls import Call, headline
 from humangate.domain.digests import canonical
@@ -209,7 +209,7 @@ def _requests(held: Held) -> list[Request]:
             Request(
                 prompt=one["question"],
                 kind="choice",
-                options=(*(option["label"] for option in one["options"]), "Other…"),
+                options=(*(option["label"] for option in one["options"]), OTHER),
                 multiple=bool(one.get("multiSelect")),
                 context={o["label"]: o.get("description", "") for o in one["options"]},
                 going_on=going_on,

@@ -12,7 +12,7 @@ from humangate.domain.contexts import context_text
 from humangate.domain.display import SHOWN_CHARACTERS, age, frame, inert_line
 from humangate.domain.outcomes import answer_text
 from humangate.domain.owners import owner_in_words, run_of
-from humangate.domain.principals import TRUST
+from humangate.domain.principals import TRUST, is_person
 from humangate.domain.sittings import FAILED
 
 if TYPE_CHECKING:
@@ -115,12 +115,11 @@ def answer_lines(ask: Ask, width: int) -> list[str]:
 
 def _options(ask: Ask, width: int) -> list[str]:
     question = ask.question
-    names = [*question.options, "Other…"] if question.other else list(question.options)
-    if not names:
+    if not question.offered:
         return []
     several = "one or more of" if question.multiple else "one of"
     lines = ["", f"Choose {several}:"]
-    for number, name in enumerate(names, 1):
+    for number, name in enumerate(question.offered, 1):
         lines += frame(f"{number}. {name}", width, bar="  │ ")
     return lines
 
@@ -191,7 +190,7 @@ def _settlement(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
         return []
     by = f" by {inert_line(ask.settled_by, max(20, width - 40))}" if ask.settled_by else ""
     settling = [one for one in store.asks.answers(ask.id) if one.outcome == "settled"]
-    if settling and ask.settled_by.startswith("person:") and not settling[0].verified:
+    if settling and is_person(ask.settled_by) and not settling[0].verified:
         by += " (claimed)"
     at = f"{ask.settled_at:%Y-%m-%d %H:%M:%S} UTC" if ask.settled_at else ""
     word = settled_word(ask)

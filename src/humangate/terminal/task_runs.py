@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from humangate.domain.principals import is_person
+
 if TYPE_CHECKING:
     from humangate.domain.runs import Run
     from humangate.domain.tasks import Task
@@ -75,7 +77,7 @@ def end_of(store: Store, run: Run) -> End | None:
     for entry in reversed(store.audit.of_subject(run.task)):
         kind, _, state = entry.event.kind.partition(".")
         if entry.event.content.get("run") == run.id and kind == "task" and state in _ENDS:
-            person = entry.event.actor if entry.event.actor.startswith("person:") else ""
+            person = entry.event.actor if is_person(entry.event.actor) else ""
             return End(state, run.reason, person)
     return None
 

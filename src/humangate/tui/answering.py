@@ -13,7 +13,7 @@ from textual.widgets.option_list import Option
 from textual.widgets.selection_list import Selection
 
 from humangate.domain.answers import DECISIONS, Given
-from humangate.domain.asks import settled_sentence
+from humangate.domain.asks import OTHER, settled_sentence
 from humangate.domain.display import inert
 from humangate.errors import GateError, InvalidAnswerError
 from humangate.service import answering, asking
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from humangate.tui.desk import Desk
 
 _SAVE_EVERY_SECONDS = 1.0
-_OTHER = "Other…"
 _UNDECIDED = "An approval is decided by approve or reject, typed whole; words go into the note."
 
 
@@ -83,7 +82,7 @@ class AnswerScreen(Following):
             if question.multiple:
                 yield SelectionList(*(Selection(n, i) for i, n in enumerate(names)), compact=True)
             else:
-                others = [Text(_OTHER)] if question.other else []
+                others = [Text(OTHER)] if question.other else []
                 options = OptionList(*map(Option, [*names, *others]), compact=True)
                 # Enter must not choose what nobody has looked at.
                 options.highlighted = None

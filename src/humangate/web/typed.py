@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.domain.answers import Given
+from humangate.domain.asks import means_other
 from humangate.domain.display import inert, plain
 from humangate.domain.rules import Scope
 from humangate.errors import UsageError
@@ -175,7 +176,7 @@ def _chosen(ask: Ask, kept: str) -> Typed:
     unknown = [word for word, number in zip(words, numbers, strict=True) if not number]
     own = ", ".join(unknown) if question.other else ""
     chosen = [number for number in numbers if number] + ([OTHER] if own else [])
-    bare = own.casefold() in ("other", "other…", "other...", str(len(question.options) + 1))
+    bare = means_other(own) or own == str(len(question.options) + 1)
     return Typed(chosen=tuple(chosen), other="" if bare else own)
 
 

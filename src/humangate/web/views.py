@@ -18,7 +18,7 @@ from humangate.domain.display import SHOWN_CHARACTERS, inert
 from humangate.domain.grouping import alike, groups
 from humangate.domain.outcomes import answer_text
 from humangate.domain.owners import run_of
-from humangate.domain.principals import TRUST
+from humangate.domain.principals import TRUST, is_person
 from humangate.domain.requirements import why_not
 from humangate.domain.sessions import path_of
 from humangate.service import sitting
@@ -232,7 +232,7 @@ def _outcome(one: Ask, answers: Iterable[Answer]) -> dict[str, Any] | None:
     if one.pending:
         return None
     settling = next((a for a in answers if a.outcome == "settled"), None)
-    claimed = bool(settling and not settling.verified and one.settled_by.startswith("person:"))
+    claimed = bool(settling and not settling.verified and is_person(one.settled_by))
     return {
         "word": settled_word(one),
         "claimed": claimed,
