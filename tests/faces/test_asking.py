@@ -46,6 +46,14 @@ def test_a_rejection_is_exit_code_ten(world):
     assert world.plain.gate("wait", ask_id)[:2] == (10, "rejected\nnote: not today\n")
 
 
+@pytest.mark.proves("CLI-21")
+def test_what_is_printed_is_utf_8_whatever_the_locale_can_write(world):
+    ask_id = world.ask("Größe, 好?", "--option", "😀", "--option", "☹")
+    assert "好?" in world.ada.gate("inbox", PYTHONIOENCODING="latin-1").out
+    world.ada.gate("answer", ask_id, "1")
+    assert world.plain.gate("wait", ask_id, PYTHONIOENCODING="ascii")[:2] == (0, "😀\n")
+
+
 @pytest.mark.proves("CLI-1", "CLI-19")
 @pytest.mark.parametrize(
     ("words", "answer", "out"),

@@ -104,6 +104,7 @@ def main(argv: list[str] | None = None) -> int:
     if sys.stderr is None:
         # What is meant for it would land in the output, and so would what a flow prints.
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    _speak_utf8(sys.stdout, sys.stderr)
     try:
         if name in ("-h", "--help", "help"):
             print(_overview().format_help(), end="")
@@ -131,6 +132,13 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(file=sys.stderr)
         return _INTERRUPTED
+
+
+def _speak_utf8(*streams: Any) -> None:
+    """Whatever the locale: another alphabet cannot hold every answer, and none may be misread."""
+    for stream in streams:
+        if getattr(stream, "encoding", "utf-8").lower() != "utf-8":
+            stream.reconfigure(encoding="utf-8")
 
 
 def _front() -> str:
