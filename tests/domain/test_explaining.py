@@ -10,6 +10,7 @@ from tests.conftest import an_agent
 from humangate.domain.calls import Call, make_call
 from humangate.domain.explaining import HIDDEN, explain, redact
 from humangate.domain.notes import Note, said
+from humangate.domain.sending import first
 from humangate.domain.steps import Step, has_result, open_call
 
 SECRETS = (
@@ -49,6 +50,14 @@ def test_a_value_is_hidden_by_its_name(text, left):
 )
 def test_what_is_no_secret_stays(text):
     assert redact(text) == text
+
+
+@pytest.mark.proves("TASK-321")
+def test_what_a_flow_says_to_its_agent_is_left_out():
+    ours = Step("prompt", first("t-1", role="code", run_prompt="# Task: Add login"))
+    words = Step("words", "Which one?")
+    assert explain([ours, words], "") == "It last said:\nWhich one?"
+    assert explain([Step("prompt", "Use JWT"), ours], "") == "It works on:\nUse JWT"
 
 
 @pytest.mark.proves("AGT-17")

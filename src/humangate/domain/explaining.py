@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from humangate.domain.asks import MAX_GOING_ON_CHARACTERS
+from humangate.domain.sending import OURS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +62,8 @@ def redact(text: str) -> str:
 
 def explain(steps: Sequence[Step], changes: str) -> str:
     """One text, what helps most first, so that the part shown at once is the part needed."""
-    prompts = [step.text for step in steps if step.kind == "prompt"]
+    # What a flow says to its agent tells a person nothing: the task is named beside the question.
+    prompts = [s.text for s in steps if s.kind == "prompt" and not s.text.startswith(OURS)]
     words = [step.text for step in steps if step.kind == "words"][-2:]
     calls = [step for step in steps if step.kind == "call"][-8:]
     parts = []

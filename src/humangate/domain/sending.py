@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from humangate.domain.signals import Signal
 
+OURS = "[turn "
 _LONGEST_NAME = 200
 _MOST_OF_ONE = 4_000
 _MOST_IN_ALL = 40_000
@@ -55,7 +56,7 @@ def told(signal: Signal) -> str:
 
 def mark(turn_id: str) -> str:
     """What our own lines begin with, and what a session's log is searched for."""
-    return f"[turn {turn_id}]"
+    return f"{OURS}{turn_id}]"
 
 
 def first(
