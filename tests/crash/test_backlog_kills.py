@@ -104,8 +104,10 @@ class Play:
         return {
             "tasks": [[task.state, task.summary, task.details] for task in tasks],
             "events": [_events(store, task) for task in tasks],
-            "login": self._branch(tasks[0], "elsewhere"),
-            "logout": self._branch(tasks[1], tasks[0].branch),
+            "login": project.commits(_merged(store, tasks[0]), "elsewhere"),
+            "logout": project.commits(_merged(store, tasks[1]), _merged(store, tasks[0])),
+            "branches": project.git("branch", "--list", "task/*"),
+            "told": [[task.branch, task.status.endswith(" is removed")] for task in tasks],
             "main": [main.split("\n"), project.git("ls-tree", "-r", "--name-only", "main")],
             "files": [project.text("main", name) for name in ("login.py", "logout.py")],
             "asks": asks,
@@ -117,9 +119,12 @@ class Play:
             "wrong": damage(self._path),
         }
 
-    def _branch(self, task: Task, since: str) -> Any:
-        # A merge that brings branches together to begin with is no work.
-        return [task.branch == f"task/{task.id}", self.project.commits(task.branch, since)]
+
+def _merged(store: Store, task: Task) -> str:
+    """The work of a task: what was merged into main, where its branch is removed."""
+    (run,) = store.runs.of_task(task.id)
+    assert isinstance(run.result, dict)
+    return f"{run.result['commit']}^2"
 
 
 def _events(store: Store, task: Task) -> dict[str, int]:
@@ -171,8 +176,9 @@ def test_a_worker_that_nobody_kills_does_what_the_others_are_measured_by(theatre
         ["closed", "All of it is done", "As you said"],
         ["closed", "Built on it", ""],
     ]
-    assert done["login"] == [True, [("Login", ["login.py"])]]
-    assert done["logout"] == [True, [("Logout", ["logout.py"])]]
+    assert done["login"] == [("Login", ["login.py"])]
+    assert done["logout"] == [("Logout", ["logout.py"])]
+    assert done["branches"] == "" and done["told"] == [["", True], ["", True]]
     assert done["main"][0] == ["Logout", "Login"]
     assert done["files"] == ["part\nleft", "part\nleft"]
     assert done["asks"] == [["Which way?", "left", "taken"]]

@@ -213,7 +213,7 @@ def test_a_task_begins_with_all_that_it_builds_on_and_commits_only_its_own(floor
     assert project.text(f"task/{third.id}", "seen-C").split() == ["A.txt", "B.txt", "shared.txt"]
     assert project.state() == floor.before
     ((_, told),) = project.turns("C")
-    assert f"{second.id}, B:\n> B is there" in told
+    assert f"{second.id}:\n> B\n> B is there" in told
 
 
 MERGES = f"""{{ grep -c '<<<<<<<' shared.txt; cat shared.txt; }} >seen
