@@ -233,7 +233,9 @@ def test_where_the_folder_of_a_project_was_moved_its_tasks_are_named_and_can_be_
     lines = tasks("export", "-", "--project", str(old))
     assert "there is no folder" in tasks("create", "x", "--project", str(old), code=2)
     assert "✓ Imported 1 task" in tasks("import", "-", *ADA, text=lines)
-    assert "Far" in tasks("list") and "gone" not in tasks("list", "--ready")
+    assert "Far" in tasks("list") and "gone" not in tasks("list", "--awaiting")
+    tasks("close", far, *ADA)
+    assert "gone" not in tasks("list", "--project", str(tasks.world.folder / "new"))
 
 
 @pytest.mark.proves("TASK-84")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from humangate import wiring
@@ -79,9 +80,10 @@ def _left_behind(store: Store, project: str) -> list[str]:
     """Where tasks are that the user may look for in a project without any: its folder was moved."""
     if store.tasks.page(project, "all", 1):
         return []
-    gone = [one for one in store.tasks.projects() if not os.path.isdir(one)]
+    gone = (one for one in store.tasks.projects() if not os.path.isdir(one))
+    open_there = (one for one in gone if store.tasks.page(one, "unfinished", 1))
     lines = []
-    for one in gone[:_MOST_GONE]:
+    for one in islice(open_there, _MOST_GONE):
         name = shlex.quote(inert_line(one))
         lines += [
             "",
