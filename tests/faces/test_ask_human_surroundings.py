@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -90,6 +91,37 @@ def test_any_shell_may_start_it(project, shell):
         if not (project.bin / name).exists():
             (project.bin / name).symlink_to(shutil.which(name))
     asked_and_answered(project, "Which?", shell=shell)
+
+
+# What bash 3.2 or BSD's tools do not know, each with a line that uses it.
+NEWER = {
+    r"\$\{\w+(\[[^]]*\])?[,^]": "${name,,}",
+    r"\$\{[\w@*]+(\[[^]]*\])?@": "${name@Q}",
+    r"\$\{\w+\[-": "${list[-1]}",
+    r"\$\{\w+:\d+:-": "${name:0:-1}",
+    r"\b(mapfile|readarray|coproc|shopt|BASHPID|SRANDOM|EPOCH\w+)\b": "mapfile -t lines",
+    r"\b(declare|local|typeset) -\w*[Aglnu]": "local -A table",
+    r"\|&|;;?&|&>>": "one |& two",
+    r"\{\w+\}[<>]": "exec {fd}<file",
+    r"printf [^\n]*%\(": "printf '%(%s)T'",
+    r"\[\[? -v ": "[ -v name ]",
+    r"\bwait -n": "wait -n",
+    r"\bread [^\n]*-[Ni]\b": "read -N 1 key",
+    r"\$'[^']*\\[uU]": "$'\\u00e9'",
+    # With it an empty list is an unset variable.
+    r"\bset -\w*u|\bnounset\b": "set -eu",
+    r"<<": "cat <<< text",
+    r"%N|\b(stat|mktemp|timeout|tac|seq|realpath|nproc|setsid) -": "date +%s%N",
+    r"\b(readlink -f|sed -[iEr]|grep -P|sort -V|head -c|xargs -r|date -d)": "readlink -f x",
+}
+
+
+@pytest.mark.proves("S4-88", "FILE-183")
+def test_it_is_written_in_what_old_bash_and_bsd_know():
+    code = [line for line in SCRIPT.read_text().splitlines() if not line.lstrip().startswith("#")]
+    for newer, sample in NEWER.items():
+        assert re.search(newer, sample)
+        assert [line for line in code if re.search(newer, line)] == []
 
 
 @pytest.mark.proves("S4-88", "S4-B7", "FILE-16")
