@@ -204,6 +204,9 @@ def test_where_there_is_no_proc_ps_tells_the_parent_or_nobody_does(project):
     more = {"environ": {"BASH_ENV": str(blind)}, "start_new_session": True}
     mine = asked_and_answered(project, "Which?", start_new_session=True)["agent_id"]
     assert asked_and_answered(project, "Which?", **more)["agent_id"] == mine
+    project.tool("ps", 'case "$*" in *comm*) echo "tmux: server" ;; *ppid*) echo 1 ;; esac')
+    name = asked_and_answered(project, "Which?", **more)["agent_name"]
+    assert re.fullmatch(r"Agent-tmux-\d+", name)
     (project.bin / "ps").unlink()
     assert (
         asked_and_answered(project, "Which?", **more)["agent_id"] == f"agent_unknown-{os.getpid()}"

@@ -219,6 +219,8 @@ learn_ancestors() {
             parent=$(ps -p "$pid" -o ppid= 2>/dev/null)
             parent=${parent//[[:space:]]/}
         fi
+        # `tmux: server` is tmux.
+        name=${name%%:*}
         name=${name##*/}
         name=${name#-}
         case $name in claude | codex) agent_cli=${agent_cli:-$name} ;; esac
