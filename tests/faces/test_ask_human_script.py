@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
 
 import pytest
-from tests.script_project import AWKS, Project, ended, heard
+from tests.script_project import AWKS, Project, asked_and_answered, ended, heard
 
 WAYS = ("jq", "python3", "awk")
 NASTY = [
@@ -329,6 +331,14 @@ def test_who_listens_is_told_from_who_once_did(project):
     assert b"gate listen" in heard(asking, b"waiting for response")
     project.answer(project.question(), "yes")
     assert ended(asking)[:2] == (0, b"yes\n")
+    # As seen from a sandbox with process numbers of its own: the lock is held, by nobody there is.
+    pid_file.write_text(str(gone.pid), encoding="ascii")
+    with (project.helpers / ".listener.lock").open("w") as lock:
+        if shutil.which("flock"):
+            (project.bin / "flock").symlink_to(shutil.which("flock"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            asked_and_answered(project, "Which?", "--require-listener")
+    assert project.run("Which?", "--require-listener")[0] == 9
     listener = subprocess.Popen(["sleep", "60"])
     project.listen(listener.pid)
     asking = project.start("Which?", "--require-listener", "--timeout", "2")

@@ -485,7 +485,14 @@ listener_lives() {
     [ -f .listener.pid ] && [ ! -L .listener.pid ] && read -r pid 2>/dev/null <.listener.pid
     case $pid in [1-9]*) is_number "$pid" ;; *) false ;; esac || return
     # A sandbox may forbid even this signal to a process of the same user.
-    kill -0 "$pid" 2>/dev/null || [ -O "/proc/$pid" ]
+    kill -0 "$pid" 2>/dev/null || [ -O "/proc/$pid" ] || lock_is_held
+}
+
+lock_is_held() {
+    # In a sandbox with process numbers of its own only the listener's lock tells.
+    command -v flock >/dev/null && [ -f .listener.lock ] && [ ! -L .listener.lock ] || return
+    flock -n -s .listener.lock true 2>/dev/null
+    [ $? -eq 1 ]
 }
 
 check_listener() {
