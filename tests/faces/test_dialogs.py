@@ -361,7 +361,8 @@ def fakes(folder, **scripts):
             f"#!/bin/sh\nprintf '%s\\0' \"$@\" > {folder}/{name}.argv\n{script}\n", encoding="utf-8"
         )
         path.chmod(0o755)
-    return {"PATH": f"{folder}:{os.environ['PATH']}", "HOME": str(folder), "DISPLAY": ":9"}
+    found = f"{folder}:{os.environ['PATH']}"
+    return {"PATH": found, "HOME": str(folder), "DISPLAY": "", "WAYLAND_DISPLAY": "wayland-9"}
 
 
 def words_of(folder, name):
@@ -478,7 +479,7 @@ def test_a_dialog_in_the_terminal_has_the_terminal_and_can_be_closed(tmp_path):
         os.close(ours)
 
 
-@pytest.mark.proves("FILE-48", "S4-P4")
+@pytest.mark.proves("FILE-48", "FILE-184", "S4-P4")
 def test_the_best_program_that_works_is_taken_and_the_setting_wins(tmp_path, monkeypatch, desk):
     # Without a display of its own, only a program that asks nobody for one.
     bare = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
@@ -488,9 +489,15 @@ def test_the_best_program_that_works_is_taken_and_the_setting_wins(tmp_path, mon
     assert list(why) == NAMES and "not installed" in why["kdialog"]
     assert "no display" in why["tkinter"]
     home = fakes(tmp_path, zenity="", osascript="")
-    assert "DISPLAY is not set" in finding.trouble(finding.ZENITY, home | {"DISPLAY": ""})
+    bare = home | {"WAYLAND_DISPLAY": ""}
+    assert "does not name one" in finding.trouble(finding.ZENITY, bare)
     assert finding.first(home) == "zenity"
-    assert finding.first(home | {"DISPLAY": ""}) == "osascript"
+    assert finding.first(bare) == "osascript"
+    # As in a terminal that has outlived its desktop: what is not there any more is not taken.
+    for gone in (":9999", "unix:9999.0", "127.0.0.1:1", "a..b:0", ":99999", "127.0.0.1:99999"):
+        assert "cannot be reached" in finding.trouble(finding.ZENITY, bare | {"DISPLAY": gone})
+    for there in (desk.environ["DISPLAY"], f"{desk.environ['DISPLAY']}.0", "/of/xquartz:0"):
+        assert finding.trouble(finding.ZENITY, bare | {"DISPLAY": there}) == ""
     assert finding.first(desk.environ) == "tkinter"
     monkeypatch.setenv("GATE_DIALOG", "off")
     assert wiring.dialog_tool() == "" and wiring.dialog() is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 TOOLS = (TKINTER, ZENITY, KDIALOG, YAD, OSASCRIPT, DIALOG)
 _BY_NAME = {tool.name: tool for tool in TOOLS}
 _TRY_SECONDS = 10.0
+_KNOCK_SECONDS = 1.0
+_FIRST_PORT, _MOST_DIGITS = 6000, 5
 
 
 def dialog(tool: str, environ: Mapping[str, str]) -> ProgramDialog:
@@ -51,9 +54,38 @@ def trouble(tool: Tool, environ: Mapping[str, str]) -> str:
         return "" if os.isatty(0) and os.isatty(1) else "this is no terminal"
     if tool is TKINTER:
         return _tkinter_trouble(environ)
-    if not environ.get("DISPLAY") and not environ.get("WAYLAND_DISPLAY"):
-        return "there is no display: DISPLAY is not set"
+    return _display_trouble(environ)
+
+
+def _display_trouble(environ: Mapping[str, str]) -> str:
+    """A terminal may remember a display that has gone."""
+    display = environ.get("DISPLAY", "")
+    # Of Wayland, and of a path (XQuartz), the program itself finds out.
+    if environ.get("WAYLAND_DISPLAY") or display.startswith("/"):
+        return ""
+    host, _, screen = display.rpartition(":")
+    number = screen.partition(".")[0]
+    if not number.isdecimal() or len(number) > _MOST_DIGITS:
+        return "there is no display: DISPLAY does not name one"
+    try:
+        _knock(host, int(number))
+    except (OSError, OverflowError, UnicodeError) as error:
+        return f"the display {inert_line(display, 40)} cannot be reached: {error}"
     return ""
+
+
+def _knock(host: str, number: int) -> None:
+    if host not in ("", "unix"):
+        socket.create_connection((host, _FIRST_PORT + number), _KNOCK_SECONDS).close()
+        return
+    with socket.socket(socket.AF_UNIX) as one:
+        one.settimeout(_KNOCK_SECONDS)
+        path = f"/tmp/.X11-unix/X{number}"  # noqa: S108 - where every server has it
+        # Where /tmp is somebody else's, Linux has it under an abstract name, too.
+        try:
+            one.connect(path)
+        except FileNotFoundError:
+            one.connect(f"\0{path}")
 
 
 def _tkinter_trouble(environ: Mapping[str, str]) -> str:
