@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
+import time
 from collections import defaultdict
 from pathlib import Path
 
@@ -30,6 +32,15 @@ _QUIET = [
 ]
 _seconds: dict[str, float] = defaultdict(float)
 _skipped: dict[str, str] = {}
+
+
+def eventually(true, seconds=30, what="it"):
+    """Look until it is so, and give what was seen; for what no bell rings."""
+    until, pause = time.monotonic() + seconds, threading.Event()
+    while not (seen := true()):
+        assert time.monotonic() < until, f"{what} never came about in {seconds} s"
+        pause.wait(0.01)
+    return seen
 
 
 def pytest_addoption(parser):

@@ -8,25 +8,15 @@ import os
 import shutil
 import subprocess
 import threading
-import time
 from contextlib import contextmanager
 
 import pytest
 
 from humangate.channels.dialogs import finding
+from tests.conftest import eventually
 
 _DEADLINE_SECONDS = 15.0
 _STILL_SECONDS = 0.65
-
-
-def eventually(found, what):
-    """What `found` gives as soon as it gives something."""
-    until = time.monotonic() + _DEADLINE_SECONDS
-    while time.monotonic() < until:
-        if given := found():
-            return given
-        threading.Event().wait(0.02)
-    raise AssertionError(f"{what}: not within {_DEADLINE_SECONDS:g} seconds")
 
 
 class Desk:
@@ -56,7 +46,7 @@ class Desk:
 
     def appear(self):
         """Wait for the window, and turn the keyboard to it."""
-        self.window = eventually(self.windows, "a window")[-1]
+        self.window = eventually(self.windows, what="a window")[-1]
         self.hands("windowfocus", "--sync", self.window)
         return self
 

@@ -12,7 +12,6 @@ import signal
 import struct
 import sys
 import termios
-import threading
 import time
 from pathlib import Path
 
@@ -200,15 +199,6 @@ class Screen:
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
         os.close(self.terminal)
-
-
-def eventually(true, seconds=20):
-    """Look until something is true. For what no bell rings."""
-    until = time.monotonic() + seconds
-    while not (found := true()):
-        assert time.monotonic() < until, "it never came true"
-        threading.Event().wait(0.02)
-    return found
 
 
 def pid_in(screen):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
-import time
+
+from tests.conftest import eventually
 
 AGENT = """#!{python}
 import json, os, sys, time
@@ -97,19 +97,10 @@ class RunProject:
 
     def ask(self, number):
         """The only ask that a run waits for, once there is one."""
-        return until(lambda: self.world.store.asks.pending_of_run(number))[0]
+        return eventually(lambda: self.world.store.asks.pending_of_run(number))[0]
 
     def is_in(self, number, *states):
-        return until(lambda: (run := self.run(number)) and run.state in states and run)
-
-
-def until(look, seconds=30):
-    """Look until there is something to see; other processes ring no bell of ours for it."""
-    last, pause = time.monotonic() + seconds, threading.Event()
-    while not (seen := look()):
-        assert time.monotonic() < last, "it never came about"
-        pause.wait(0.02)
-    return seen
+        return eventually(lambda: (run := self.run(number)) and run.state in states and run)
 
 
 def lives(pid):

@@ -7,10 +7,10 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
-import time
 from importlib.resources import files
 from pathlib import Path
+
+from tests.conftest import eventually
 
 SCRIPT = Path(str(files("humangate") / "scripts" / "ask-human.sh"))
 COMMON = (
@@ -81,7 +81,7 @@ class Project:
 
     def questions(self, number=1):
         """What was asked, once there are so many questions."""
-        until(lambda: sum(name.startswith("q_") for name in self.names()) >= number)
+        eventually(lambda: sum(name.startswith("q_") for name in self.names()) >= number)
         paths = [self.helpers / "questions" / name for name in self.names() if name[0] == "q"]
         return [json.loads(path.read_bytes()) for path in paths]
 
@@ -113,13 +113,6 @@ class Project:
         owner = self.helpers.stat()
         os.chown(temporary, owner.st_uid, owner.st_gid)
         temporary.rename(path)
-
-
-def until(happened, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < deadline, "it did not happen"
-        threading.Event().wait(0.01)
 
 
 def ended(process, seconds=30):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import threading
-import time
 
 import uvicorn
 
@@ -18,7 +17,7 @@ from humangate.web.app import make_app, make_desk
 from humangate.web.desk import local_site
 from humangate.web.server import Hurried
 from humangate.wiring import open_throwaway_store
-from tests.conftest import a_person
+from tests.conftest import a_person, eventually
 
 AGENT = a_person("root")._replace(via="mcp")
 WIDE, PHONE = (1280, 800), (390, 844)
@@ -54,15 +53,6 @@ def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
-
-
-def eventually(true, seconds=10, pause=0.02):
-    """Look until it is so; there is nothing to wait on but the looking itself."""
-    until, pausing = time.monotonic() + seconds, threading.Event()
-    while not (found := true()):
-        assert time.monotonic() < until, f"{true} never came true"
-        pausing.wait(pause)
-    return found
 
 
 class _Server(uvicorn.Server):

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.conftest import eventually
 from tests.faces.conftest import World
 from tests.journeys.conftest import Terminal
 
@@ -385,16 +386,6 @@ class Agent:
     def kill(self):
         self.process.kill()
         return self.process.communicate()
-
-
-def eventually(true, seconds=20):
-    """Look until something is true. For what no bell rings."""
-    until = time.monotonic() + seconds
-    pause = threading.Event()
-    while not (found := true()):
-        assert time.monotonic() < until, "it never came true"
-        pause.wait(0.02)
-    return found
 
 
 class AgentTerminal(Terminal):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.agents.conftest import eventually
+from tests.conftest import eventually
 
 from humangate.integrations.scripted_model import text, tool, tools
 

@@ -6,8 +6,8 @@ import json
 import subprocess
 
 import pytest
-from tests.agents.conftest import eventually
 from tests.agents.test_flows import Project, report
+from tests.conftest import eventually
 
 from humangate.integrations.scripted_model import script, text, tool
 

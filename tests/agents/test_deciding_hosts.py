@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.agents.conftest import eventually
 from tests.agents.test_joining_claude import press
 from tests.agents.test_sessions_claude import NO_SCRIPT, Desk
+from tests.conftest import eventually
 
 from humangate.domain.sittings import Terms
 from humangate.integrations.scripted_model import script, text, tool, tool_results

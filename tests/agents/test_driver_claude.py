@@ -13,7 +13,8 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from tests.agents.conftest import OWN_QUESTIONS, eventually
+from tests.agents.conftest import OWN_QUESTIONS
+from tests.conftest import eventually
 
 from humangate import processes
 from humangate.domain.roles import Role

@@ -12,7 +12,7 @@ import threading
 from uuid import uuid4
 
 import pytest
-from tests.agents.conftest import eventually
+from tests.conftest import eventually
 
 from humangate import processes
 from humangate.domain.roles import Role

@@ -8,8 +8,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.agents.conftest import eventually
 from tests.agents.test_flows import Project, report
+from tests.conftest import eventually
 
 from humangate import processes
 from humangate.integrations.scripted_model import script, tool

@@ -7,7 +7,7 @@ import shlex
 import subprocess
 
 import pytest
-from tests.agents.conftest import eventually
+from tests.conftest import eventually
 
 from humangate.integrations.scripted_model import script, text, tool
 

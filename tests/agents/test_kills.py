@@ -7,7 +7,7 @@ import signal
 import uuid
 
 import pytest
-from tests.agents.conftest import eventually
+from tests.conftest import eventually
 
 from humangate.integrations.scripted_model import text, tool
 

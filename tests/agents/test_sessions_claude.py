@@ -11,9 +11,8 @@ import signal
 import sys
 
 import pytest
-from tests.agents.conftest import eventually
 from tests.agents.test_joining_claude import press, trust
-from tests.conftest import a_person
+from tests.conftest import a_person, eventually
 from tests.joinable import Screen
 
 from humangate.domain.asks import Origin

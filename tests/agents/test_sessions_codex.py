@@ -7,9 +7,9 @@ import shlex
 import signal
 
 import pytest
-from tests.agents.conftest import eventually
 from tests.agents.test_joining_claude import press
 from tests.agents.test_sessions_claude import PLAIN, Desk
+from tests.conftest import eventually
 
 from humangate.domain.sittings import Terms
 from humangate.integrations.scripted_model import script, text

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.agents.conftest import OWN_QUESTIONS, eventually
+from tests.agents.conftest import OWN_QUESTIONS
+from tests.conftest import eventually
 
 from humangate.integrations.scripted_model import text, tool
 

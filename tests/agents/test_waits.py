@@ -6,7 +6,7 @@ import time
 from contextlib import closing
 
 import pytest
-from tests.agents.conftest import eventually
+from tests.conftest import eventually
 
 from humangate.integrations.scripted_model import text, tool, tool_results
 

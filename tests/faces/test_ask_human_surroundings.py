@@ -10,7 +10,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from tests.script_project import AWKS, SCRIPT, Project, asked_and_answered, ended, heard, until
+from tests.conftest import eventually
+from tests.script_project import AWKS, SCRIPT, Project, asked_and_answered, ended, heard
 
 
 @pytest.fixture
@@ -131,7 +132,7 @@ def test_it_needs_neither_ps_nor_pipes_nor_nanoseconds(project):
     project.tool("date", f'case "$1" in +%s) {shutil.which("date")} +%s ;; *) echo 1N ;; esac')
     project.tool("sleep", f'echo "$@" >> slept; {shutil.which("sleep")} "$@"')
     asking = project.start("Which?")
-    until((project.helpers / "slept").exists)
+    eventually((project.helpers / "slept").exists)
     question = project.question()
     assert isinstance(question["timestamp"], int)
     project.answer(question, "yes")
@@ -300,7 +301,7 @@ def test_a_pipe_that_is_tidied_away_is_not_waited_at(project):
     project.tool("mkfifo", "exit 0")
     project.tool("sleep", f'echo "$@" >> slept; {shutil.which("sleep")} "$@"')
     asking = project.start("Which?")
-    until((project.helpers / "slept").exists)
+    eventually((project.helpers / "slept").exists)
     project.answer(project.question(), "yes")
     assert ended(asking)[:2] == (0, b"yes\n")
     assert not [name for name in os.listdir(project.helpers) if name.startswith(".tmp")]

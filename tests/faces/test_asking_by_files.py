@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 
 import pytest
-from tests.conftest import a_person
+from tests.conftest import a_person, eventually
 from tests.file_agent import set_up
-from tests.run_project import until
 
 from humangate.domain.answers import Given
 from humangate.file_protocol.listening import Listener
@@ -32,7 +31,7 @@ def asked(world, collect):
         collect()
         return world.store.asks.pending(5)
 
-    return until(look)[0]
+    return eventually(look)[0]
 
 
 @pytest.mark.proves("FILE-140")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.backlog_project import ANSWERED, BacklogProject, asks_first, report
-from tests.run_project import until
+from tests.conftest import eventually
 
 TITLE = "Implement user authentication"
 QUESTION = "Should I use JWT tokens or session cookies?"
@@ -63,10 +63,10 @@ class Office:
             assert state == "failed" or task.state != "failed", task
             return task.state == state and task
 
-        return until(look)
+        return eventually(look)
 
     def says(self, log, line):
-        return until(lambda: line in (lines := log.read_text(encoding="utf-8")) and lines)
+        return eventually(lambda: line in (lines := log.read_text(encoding="utf-8")) and lines)
 
     def folder(self, task_id):
         return Path(self.store.runs.get(self.store.tasks.get(task_id).run).folder)
@@ -161,7 +161,7 @@ def test_a_reopened_task_does_not_hear_an_old_answer_as_if_it_were_new(office):
     office.gate("respond", task_id, "The green one")
     office.is_in(task_id, "closed")
     office.gate("task", "reopen", task_id)
-    done = until(lambda: (t := office.store.tasks.get(task_id)).summary == "Done again" and t)
+    done = eventually(lambda: (t := office.store.tasks.get(task_id)).summary == "Done again" and t)
     assert done.state == "closed"
     (first, _), (second, _), (third, told) = office.project.turns("Twice")
     assert first == second != third
@@ -216,7 +216,7 @@ def test_an_answered_task_goes_on_before_a_more_urgent_new_one(office):
     office.create("Slow", slow, "-p", "P4")
     log = office.start()
     office.is_in(old, "awaiting_input")
-    until(lambda: "Slow" in (office.project.stage / "turns").read_text())
+    eventually(lambda: "Slow" in (office.project.stage / "turns").read_text())
     urgent = office.create("Urgent", report("completed", "Urgent"), "-p", "P0")
     office.gate("respond", old, "this")
     go.touch()
@@ -231,9 +231,9 @@ def test_a_dead_workers_task_is_taken_over_in_its_session(office):
     works = f"echo work >>work.txt\nwhile [ ! -e {go} ]; do sleep 0.02; done\n"
     task_id = office.create("Long", f"{works}{report('completed', 'At last')}")
     office.start()
-    until((office.project.stage / "turns").exists)
+    eventually((office.project.stage / "turns").exists)
     folder = office.folder(task_id)
-    until((folder / "work.txt").exists)
+    eventually((folder / "work.txt").exists)
     os.kill(office.workers[0].pid, signal.SIGKILL)
     office.workers[0].wait()
     assert task_id in office.gate("worker", "stale")

@@ -13,7 +13,8 @@ import threading
 
 import pytest
 from hypothesis import given, settings as hypothesis_settings, strategies as st
-from tests.desk import desk, display, eventually
+from tests.conftest import eventually
+from tests.desk import desk, display
 
 from humangate import settings, wiring
 from humangate.channels.dialogs import finding, texts
@@ -246,7 +247,7 @@ def test_a_window_goes_with_whoever_asked(desk, tool):
     desk.appear()
     process.kill()
     process.wait()
-    eventually(lambda: not desk.windows(), "the window's end")
+    eventually(lambda: not desk.windows(), what="the window's end")
 
 
 @pytest.mark.proves("FILE-42")
@@ -470,7 +471,7 @@ def test_a_dialog_in_the_terminal_has_the_terminal_and_can_be_closed(tmp_path):
         )  # fmt: skip
         os.close(theirs)
         if not more:
-            eventually((tmp_path / "dialog.argv").exists, "the dialog")
+            eventually((tmp_path / "dialog.argv").exists, what="the dialog")
             # Hands that are too quick answer nothing.
             threading.Event().wait(1.1)
             os.write(ours, b"cart\n")

@@ -7,13 +7,12 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.conftest import a_person
+from tests.conftest import a_person, eventually
 
 from humangate import (
     AgentRefusedError,
@@ -66,19 +65,12 @@ class Scene:
         """Ask on a thread of its own; its future, once the ask is there."""
         before = human.session_id
         asked = self.threads.submit(human.ask_interactive, *args, **more)
-        until(lambda: asked.done() or human.session_id not in (None, before))
+        eventually(lambda: asked.done() or human.session_id not in (None, before))
         return asked
 
     def another_process(self, program, *args):
         words = [sys.executable, "-c", program, self.path, self.tokens["bob"], *args]
         return subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
-
-
-def until(what):
-    end = time.monotonic() + A_WHILE_SECONDS
-    while not what():
-        assert time.monotonic() < end, "it never came to that"
-        threading.Event().wait(0.005)
 
 
 @pytest.fixture
@@ -96,13 +88,13 @@ def scene(tmp_path):
 def test_a_plain_question_gives_the_option_and_is_neither_true_nor_false(scene):
     human = scene.gate().human
     asked = scene.threads.submit(human.ask, "Deploy to production?", options=["Yes", "No"])
-    until(lambda: human.session_id)
+    eventually(lambda: human.session_id)
     scene.answer(human.session_id, "No")
     with pytest.raises(TypeError, match="neither true nor false"):
         bool(asked.result())
     assert asked.result().value == "No"
     asked = scene.threads.submit(human.ask, "What is it called?", priority="urgent")
-    until(lambda: human.status == "pending" and human.session_id)
+    eventually(lambda: human.status == "pending" and human.session_id)
     scene.answer(human.session_id, "Ada")
     assert asked.result().value == "Ada"
 
@@ -420,7 +412,7 @@ def test_all_participants_take_part_before_it_is_settled(scene):
 @pytest.mark.proves("SES-40", "S0-116")
 def test_whoever_is_to_be_notified_is_told_at_once(scene):
     ask_id = scene.gate().human.request_interactive("Q?", {"notify": ["security-team", "bob"]})
-    until(lambda: asking.get(scene.store, ask_id).deadlines.escalate_at <= scene.store.now())
+    eventually(lambda: asking.get(scene.store, ask_id).deadlines.escalate_at <= scene.store.now())
     sweeping.sweep(scene.store)
     waiting = scene.store.outbox.waiting(10)
     assert {one.to for one in waiting if one.ask_id == ask_id} == {"", "security-team", "bob"}
@@ -439,7 +431,7 @@ def test_the_async_twin_awaits_sessions_without_a_thread_for_each(scene):
             ]
             waits = [asyncio.create_task(human.wait(one, Structured(Review))) for one in ids]
             asked = asyncio.create_task(human.ask_interactive("Mine?", outcome=Approval()))
-            await asyncio.to_thread(until, lambda: human.session_id)
+            await asyncio.to_thread(eventually, lambda: human.session_id)
             with pytest.raises(UsageError, match="one thing at a time"):
                 await human.ask("Another?")
             assert len(await human.list_pending("session")) == 21
@@ -456,7 +448,9 @@ def test_the_async_twin_awaits_sessions_without_a_thread_for_each(scene):
             await human.cancel("enough")
             cancelled = await asked
             plain = asyncio.create_task(human.ask("Which?", ["A", "B"]))
-            await asyncio.to_thread(until, lambda: human.session_id not in (None, cancelled.id))
+            await asyncio.to_thread(
+                eventually, lambda: human.session_id not in (None, cancelled.id)
+            )
             await gate.answer(human.session_id, "B")
             return results, threads, cancelled.outcome, (await plain).value
 

@@ -7,8 +7,8 @@ import signal
 import threading
 
 import pytest
-from tests.conftest import an_agent
-from tests.joinable import FLOW, Desk, Screen, eventually, pid_in
+from tests.conftest import an_agent, eventually
+from tests.joinable import FLOW, Desk, Screen, pid_in
 
 from humangate import processes
 from humangate.crewing import crew

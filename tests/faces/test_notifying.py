@@ -30,7 +30,7 @@ import pytest
 from aiosmtpd.controller import Controller
 from bench.hot import SLOW_MODULES
 from standardwebhooks.webhooks import Webhook
-from tests.conftest import a_person
+from tests.conftest import a_person, eventually
 
 from humangate import senders, settings, wiring
 from humangate.channels import webhook
@@ -152,7 +152,7 @@ class Home:
         return Post(settings.roads(environ), made.open_channel, settings.inbox_url(environ))
 
     def wait_for_sender(self):
-        wait_until(lambda: not senders.is_held(senders.lock_path(self.path)))
+        eventually(lambda: not senders.is_held(senders.lock_path(self.path)))
 
 
 @pytest.fixture
@@ -160,13 +160,6 @@ def home(world):
     made = Home(world)
     yield made
     made.wait_for_sender()
-
-
-def wait_until(holds):
-    until = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < until, "it never happened"
-        threading.Event().wait(0.02)
 
 
 def a_letter(prompt="Deploy?", agent="coder", priority=2):
@@ -455,7 +448,7 @@ def test_a_command_is_told_by_variables_and_stdin_and_never_by_arguments(home, w
     prompt = 'Deploy "$(id)" `id`; rm -rf?'
     ask_id = home.ask(prompt, "--priority", "high")
     folder = Path(world.plain.environ["HOME"])
-    wait_until((folder / "told.words").exists)
+    eventually((folder / "told.words").exists)
     home.wait_for_sender()
     told = json.loads((folder / "told.json").read_text())
     environ = (folder / "told.env").read_text()
@@ -483,7 +476,7 @@ def test_a_command_that_fails_or_hangs_is_a_trouble_and_leaves_nothing_behind(tm
     with pytest.raises(DeliveryError, match=r"ended after 0\.5 seconds"):
         CommandChannel(f"sleep 60 & echo $! > {pid}; wait", 0.5).send(a_letter())
     state = Path(f"/proc/{pid.read_text().strip()}/stat")
-    wait_until(lambda: not state.exists() or " Z " in state.read_text())
+    eventually(lambda: not state.exists() or " Z " in state.read_text())
 
 
 def fake_program(folder, name, ending="exit 0"):
@@ -656,7 +649,7 @@ def test_a_sender_holds_nothing_of_whoever_started_it(home, server, monkeypatch)
     assert starter._children == [child], "there is one already"
     server.hold.set()
     home.wait_for_sender()
-    wait_until(lambda: starter._reap() or not starter._children)
+    eventually(lambda: starter._reap() or not starter._children)
 
 
 @pytest.mark.proves("NTF-6", "NTF-21", "LAW-10")
@@ -757,7 +750,7 @@ def test_bad_settings_name_the_file_and_the_key(home):
 def test_the_shortcut_rings_for_everybody(home, tmp_path):
     rung = tmp_path / "rung"
     home.ask("Why?", GATE_NOTIFY_CMD=f"echo $GATE_KIND >> {rung}")
-    wait_until(lambda: rung.exists() and rung.read_text() == "opened\n")
+    eventually(lambda: rung.exists() and rung.read_text() == "opened\n")
 
 
 @pytest.mark.proves("CLI-14", "NTF-22")
@@ -810,7 +803,7 @@ def test_gate_up_takes_a_road_that_is_written_while_it_runs(home, tmp_path):
         rang = tmp_path / "rang"
         home.write({"to": f"command: cat > {rang}"})
         home.ask("Does anybody hear?")
-        wait_until(lambda: rang.exists() and "Does anybody hear?" in rang.read_text())
+        eventually(lambda: rang.exists() and "Does anybody hear?" in rang.read_text())
         home.write({"to": "desktop", "quiet": "25:00-7"})
         assert home.gate("link").code == 0
     finally:

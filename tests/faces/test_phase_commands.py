@@ -11,8 +11,9 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from tests.conftest import eventually
 from tests.flow_harness import Harness
-from tests.run_project import RunProject, until
+from tests.run_project import RunProject
 from tests.web_inbox import Inbox
 
 from humangate import HumanInput, Phase, Workflow
@@ -60,10 +61,10 @@ def project(world):
 def test_a_workflow_is_run_like_every_flow(world, project):
     running = world.ada.start("run", "article", "go")
     world.ada.gate("answer", project.ask(1).id, "no", "--note", "more")
-    until(lambda: len(world.store.asks.of_run(1)) == 2)
+    eventually(lambda: len(world.store.asks.of_run(1)) == 2)
     assert project.ask(1).question.prompt == "Enough? quick is done"
     world.ada.gate("answer", project.ask(1).id, "yes")
-    choice = until(
+    choice = eventually(
         lambda: [ask for ask in world.store.asks.pending_of_run(1) if ask.question.other]
     )[0]
     world.ada.gate("answer", choice.id, "Plain")

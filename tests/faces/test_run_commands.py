@@ -14,9 +14,9 @@ from datetime import timedelta
 
 import pytest
 from bench.hot import SLOW_MODULES
-from tests.conftest import a_person
+from tests.conftest import a_person, eventually
 from tests.faces.conftest import said_in
-from tests.run_project import RunProject, lives, until
+from tests.run_project import RunProject, lives
 
 from humangate import upkeep
 from humangate.cli import runs_screen
@@ -114,7 +114,7 @@ def test_a_run_that_waits_says_so_and_goes_on_by_itself(world, project, started)
     assert run.waiting_since == ask.opened_at
     shown = seen(process, f"⏸ {ask.id}")
     world.ada.gate("answer", ask.id, "left")
-    until(lambda: project.ask(1).id != ask.id)
+    eventually(lambda: project.ask(1).id != ask.id)
     gate = project.ask(1)
     project.is_in(1, "waiting_human")
     assert world.ada.gate("list").out.splitlines()[1].split(None, 4)[3:] == ["-", "Deploy?"]
@@ -185,7 +185,7 @@ def test_a_run_that_is_stuck_or_failed_has_its_own_exit_code_and_is_taken_up_aga
 @pytest.mark.proves("RUN-304", "S2-37", "S2-50", "S2-51")
 def test_stopping_a_run_ends_its_agent_and_withdraws_its_asks(world, project, started):
     driven = started("run", "slow")
-    pid = until(project.pids)[0]
+    pid = eventually(project.pids)[0]
     ran = world.ada.gate("stop", "1", "--reason", "no \x1b[1mmoney")
     assert ran[:2] == (0, "Run 1 marked as stuck: no ␛[1mmoney\n")
     assert not lives(pid) and ended(driven)[0] == 13
@@ -217,7 +217,7 @@ def test_a_run_whose_driver_died_is_still_waiting_and_is_resumed(world, project,
     assert "waiting_human" in world.ada.gate("list", "--active").out
     resumed = started("resume", "1")
     world.ada.gate("answer", ask.id, "left")
-    gate = until(lambda: (found := project.ask(1)).id != ask.id and found)
+    gate = eventually(lambda: (found := project.ask(1)).id != ask.id and found)
     world.ada.gate("answer", gate.id, "yes")
     assert ended(resumed)[0] == 0
     assert [turn.path for turn in world.store.runs.turns(1)] == ["1", "1", "3"]
@@ -227,7 +227,7 @@ def test_a_run_whose_driver_died_is_still_waiting_and_is_resumed(world, project,
 @pytest.mark.proves("RUN-305")
 def test_a_run_whose_driver_died_at_work_is_taken_over(world, project, started):
     process = started("run", "slow")
-    first = until(project.pids)[0]
+    first = eventually(project.pids)[0]
     process.kill()
     process.communicate()
     assert world.ada.gate("status", "1").out.splitlines()[:2] == [
@@ -246,7 +246,7 @@ def test_interrupting_a_run_ends_the_agents_of_every_branch(world, project, star
     tools.mkdir()
     (tools / "git").symlink_to(shutil.which("git"))
     process = started("run", "both", PATH=str(tools))
-    pids = [until(lambda role=role: project.pids(role))[0] for role in ("slow", "slower")]
+    pids = [eventually(lambda role=role: project.pids(role))[0] for role in ("slow", "slower")]
     process.send_signal(signal.SIGINT)
     code, _, err = ended(process)
     assert code == 130 and "Run 1: stuck: interrupted; go on with: gate resume 1" in err
@@ -261,7 +261,7 @@ def test_a_worker_drives_what_was_left_to_it_and_lets_go_when_it_is_ended(world,
     assert "Run 1 is ready.\nNobody drives runs now. Use 'gate resume 1'" in out
     assert "Nobody drives runs now" in world.ada.gate("status", "1").out
     worker = started("worker", "-j", "1")
-    pid = until(project.pids)[0]
+    pid = eventually(project.pids)[0]
     assert upkeep.is_worked_at(world.path)
     out = world.ada.gate("run", "simple", "--detach").out
     assert "Run 2 goes on in the background: gate watch 2" in out
@@ -291,7 +291,7 @@ def test_gate_up_drives_runs_too_unless_it_is_told_not_to(world, project, starte
     up = started("up", "--port=0")
     project.is_in(1, "completed")
     world.ada.gate("run", "slow", "--detach")
-    pid = until(project.pids)[0]
+    pid = eventually(project.pids)[0]
     assert world.ada.gate("down").code == 0
     assert project.run(2).state == "ready" and not lives(pid)
 
@@ -303,7 +303,7 @@ def test_watching_a_run_follows_it_while_others_go_on_with_it(world, project, st
     started("worker")
     ask = project.ask(1)
     world.ada.gate("signal", "1", "--status", "DONE", "--message", "left", "--as", "ada")
-    gate = until(lambda: (found := project.ask(1)).id != ask.id and found)
+    gate = eventually(lambda: (found := project.ask(1)).id != ask.id and found)
     world.ada.gate("answer", gate.id, "no", "--note", "not today")
     code, out, _ = ended(process)
     events = [json.loads(line) for line in out.splitlines()]
@@ -321,9 +321,9 @@ def test_watching_a_run_follows_it_while_others_go_on_with_it(world, project, st
 @pytest.mark.proves("RUN-308")
 def test_who_only_looks_on_leaves_the_work_to_a_worker(world, project, started):
     started("worker")
-    until(lambda: upkeep.is_worked_at(world.path))
+    eventually(lambda: upkeep.is_worked_at(world.path))
     world.ada.gate("run", "slow", "--detach")
-    until(project.pids)
+    eventually(project.pids)
     leaving = started("watch", "1")
     seen(leaving, "▸ 2 slow")
     leaving.send_signal(signal.SIGINT)
@@ -352,7 +352,7 @@ def test_the_logs_hold_what_agents_said_and_the_flow_logged(world, project, star
     out = world.ada.gate("logs", "1", "--call", "3").out
     assert len(out) > 2_500_000 and out.endswith("10:00:01 3 quick  last\n")
     process = started("run", "slow")
-    until(project.pids)
+    eventually(project.pids)
     following = started("logs", "2", "--follow")
     assert "quick has begun" in following.stdout.readline()
     project.go()
@@ -509,7 +509,7 @@ def test_a_run_that_sleeps_says_until_when_and_wakes_by_itself(world, project):
 @pytest.mark.proves("RUN-322", "S2-45")
 def test_what_an_agent_at_work_wants_to_do_is_waited_for_too(world, project, started):
     process = started("run", "slow")
-    until(project.pids)
+    eventually(project.pids)
     call = make_call("Bash", {"command": "rm -rf build"}, "/w", "main")
     request = Request("Allow Bash?", "approval", call=call)
     ask = asking.ask(world.store, request, Origin(owner="run:1/2"), a_person()).ask
@@ -577,7 +577,7 @@ def test_a_run_goes_on_when_nobody_reads_what_it_says(world, project, started):
     process = started("run", "slow")
     seen(process, "Run 1: slow")
     process.stdout.close()
-    until(project.pids)
+    eventually(project.pids)
     project.go()
     project.is_in(1, "completed")
     assert process.wait(30) == 1 and "Traceback" not in process.stderr.read()

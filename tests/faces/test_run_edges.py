@@ -14,8 +14,9 @@ import time
 
 import pytest
 from bench.hot import SLOW_MODULES
+from tests.conftest import eventually
 from tests.faces.conftest import said_in
-from tests.run_project import HEAD, RunProject, until
+from tests.run_project import HEAD, RunProject
 from tests.run_records import add_run, answer, ask_of, call
 
 from humangate import upkeep
@@ -184,7 +185,7 @@ def test_a_path_that_is_no_text_works_or_gets_a_sentence(world, project):
 def test_code_that_does_not_come_back_keeps_no_worker(world, project, started, words):
     world.ada.gate("run", "deaf", "--detach")
     process = started(*words)
-    until((project.stage / "deaf").exists)
+    eventually((project.stage / "deaf").exists)
     began = time.monotonic()
     process.send_signal(signal.SIGTERM)
     assert process.wait(30) == 0 and time.monotonic() - began < ENDS_WITHIN_SECONDS
@@ -212,7 +213,7 @@ def test_whoever_answers_is_told_when_nobody_drives_the_run_on(world, project, s
             told = world.ada.gate("answer", ask.id, "yes", *words[1:]).out
         assert (hint.format(number) in told) == (words[-1] != "--json"), told
     worker = started("worker")
-    until(lambda: upkeep.is_worked_at(world.path))
+    eventually(lambda: upkeep.is_worked_at(world.path))
     world.ada.gate("run", "asks", "--detach")
     assert "Nobody" not in world.ada.gate("answer", project.ask(5).id, "no").out
     worker.terminate()

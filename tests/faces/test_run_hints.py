@@ -8,8 +8,9 @@ import select
 import signal
 
 import pytest
+from tests.conftest import eventually
 from tests.faces.test_run_commands import ended, project, seen, started  # noqa: F401 - fixtures
-from tests.run_project import HEAD, until
+from tests.run_project import HEAD
 
 ROLE = '---\ncommand: ["{}"]\n---\nYou fail.\n'
 MORE_FLOWS = {
@@ -48,7 +49,7 @@ def stuck_at_the_gate(world, project, started):  # noqa: F811
     """Run 1, rejected by a person."""
     process = started("run", "gated", "--json")
     world.ada.gate("answer", project.ask(1).id, "left")
-    gate = until(lambda: (found := project.ask(1)).question.gates and found)
+    gate = eventually(lambda: (found := project.ask(1)).question.gates and found)
     world.ada.gate("answer", gate.id, "no", "--note", "not today")
     assert ended(process)[0] == 13
 
@@ -69,7 +70,7 @@ def test_watching_drives_nothing_and_says_once_that_nobody_does(world, more, sta
     code, out, err = ended(watching)
     assert (code, err) == (0, "") and json.loads(out.splitlines()[-1])["state"] == "completed"
     driving = started("run", "slow")
-    until(more.pids)
+    eventually(more.pids)
     watching = started("watch", "2")
     seen(watching, "▸ 2 slow")
     os.kill(driving.pid, signal.SIGKILL)
@@ -189,7 +190,7 @@ def test_whom_nobody_could_reply_is_not_asked_back(world, project, started):  # 
     first = project.ask(1)
     assert world.ada.gate("ask-back", first.id, "Why?").code == 0
     world.ada.gate("answer", first.id, "left")
-    gate = until(lambda: (found := project.ask(1)).question.gates and found)
+    gate = eventually(lambda: (found := project.ask(1)).question.gates and found)
     told = world.ada.gate("ask-back", "1", "Why?")
     assert told.code == 2 and "which cannot reply" in told.err and "gate continue 1" in told.err
     assert world.store.asks.messages(gate.id) == []

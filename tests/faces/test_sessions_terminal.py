@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.conftest import a_person
-from tests.joinable import Desk as RunDesk, Screen, eventually, pid_in
+from tests.conftest import a_person, eventually
+from tests.joinable import Desk as RunDesk, Screen, pid_in
 
 from humangate import processes, wiring
 from humangate.domain.answers import Given

@@ -5,8 +5,9 @@ from __future__ import annotations
 from contextlib import closing
 
 import pytest
+from tests.conftest import eventually
 from tests.joinable import Desk
-from tests.run_project import RunProject, until
+from tests.run_project import RunProject
 
 from humangate.wiring import open_store
 
@@ -19,7 +20,7 @@ def test_a_run_that_waits_tells_people_by_their_roads(world):
     road = f'echo "$GATE_KIND $GATE_ASK_ID $GATE_TITLE" >> {told}'
     driving = world.plain.start("run", "gated", GATE_STORE=path, GATE_NOTIFY_CMD=road)
     try:
-        until(lambda: told.exists() and told.read_text().endswith("\n"))
+        eventually(lambda: told.exists() and told.read_text().endswith("\n"))
     finally:
         driving.kill()
         driving.communicate()

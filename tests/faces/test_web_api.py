@@ -7,9 +7,8 @@ import threading
 
 import jsonschema_rs
 import pytest
-from tests.conftest import a_person
+from tests.conftest import a_person, eventually
 from tests.web_inbox import URL, inbox
-from tests.web_server import eventually
 
 from humangate.domain.digests import text_digest
 from humangate.service import admitting, enrolling

@@ -8,8 +8,8 @@ import socket
 import threading
 
 import pytest
-from tests.conftest import a_person
-from tests.web_server import WebServer, eventually
+from tests.conftest import a_person, eventually
+from tests.web_server import WebServer
 
 from humangate.domain.answers import Given
 from humangate.service import answering, enrolling

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.conftest import a_person
+from tests.conftest import a_person, eventually
 from tests.git_project import git, project  # noqa: F401 - a fixture
 from tests.run_records import add_run, answer, ask_of, call, turn
 from tests.security.markup import read, text_of
 from tests.web_inbox import Inbox, in_order, inbox
-from tests.web_server import WebServer, eventually
+from tests.web_server import WebServer
 
 from humangate import crewing, flows
 from humangate.domain.asks import Origin

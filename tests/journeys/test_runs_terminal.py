@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.run_project import RunProject, lives, until
+from tests.conftest import eventually
+from tests.run_project import RunProject, lives
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def test_a_run_waits_in_the_terminal_and_goes_on_when_it_is_answered_elsewhere(
     terminal.until(f"Answer: gate answer {ask.id} TEXT")
     world.ada.gate("answer", ask.id, "left")
     terminal.until("⏸ ", 20)
-    gate = until(lambda: (found := project.ask(1)).id != ask.id and found)
+    gate = eventually(lambda: (found := project.ask(1)).id != ask.id and found)
     terminal.until(f"Answer: gate answer {gate.id} yes|no")
     world.ada.gate("answer", gate.id, "yes")
     seen = terminal.until("exit code 0")
@@ -46,7 +47,7 @@ def test_leaving_a_run_that_waits_leaves_it_waiting(world, project, terminal):
     terminal.run("resume", "1")
     terminal.until(f"⏸ {ask.id}")
     world.ada.gate("answer", ask.id, "left")
-    gate = until(lambda: (found := project.ask(1)).id != ask.id and found)
+    gate = eventually(lambda: (found := project.ask(1)).id != ask.id and found)
     world.ada.gate("answer", gate.id, "no", "--note", "not today")
     terminal.until("exit code 13")
 
@@ -54,7 +55,7 @@ def test_leaving_a_run_that_waits_leaves_it_waiting(world, project, terminal):
 @pytest.mark.proves("RUN-319")
 def test_leaving_a_run_at_work_ends_its_agent(world, project, terminal):
     terminal.run("run", "slow")
-    pid = until(project.pids)[0]
+    pid = eventually(project.pids)[0]
     terminal.until("▸ 2 slow")
     terminal.until("… slow works, ")
     terminal.type("", "C-c")

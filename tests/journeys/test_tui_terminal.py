@@ -6,8 +6,9 @@ import shlex
 import sys
 
 import pytest
+from tests.conftest import eventually
 from tests.joinable import Desk
-from tests.run_project import RunProject, until
+from tests.run_project import RunProject
 from tests.run_records import add_run
 
 NEEDS = {"status": "NEEDS_HUMAN", "reason": "two ways", "question": "Which way?"}
@@ -38,7 +39,7 @@ def test_a_run_is_answered_on_the_screen_and_goes_on(world, terminal):
         terminal.until("past the old mill")
         terminal.type("", "C-s")
         terminal.until(f"Recorded: {first.id} is answered")
-        gate = until(lambda: (found := project.ask(1)).id != first.id and found)
+        gate = eventually(lambda: (found := project.ask(1)).id != first.id and found)
         terminal.until("Reason: Deploy?")
         terminal.type("", "a")
         terminal.until(f"{gate.id}: approval")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
-from tests.conftest import a_person
+from tests.conftest import a_person, eventually
 from tests.faces.conftest import Shell
-from tests.web_server import FORM, PHONE, WIDE, button, eventually, push
+from tests.web_server import FORM, PHONE, WIDE, button, push
 
 from humangate.domain.answers import Given
 from humangate.domain.asks import Change

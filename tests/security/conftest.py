@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
 
 import pytest
 import uvicorn
-from tests.conftest import a_person
+from tests.conftest import a_person, eventually
 from tests.security.fingerprint import Fingerprint
 
 from humangate.domain.asks import Origin
@@ -50,7 +49,7 @@ class RealInbox:
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],))
         self._thread.start()
-        until(lambda: self._server.started, "the server has started")
+        eventually(lambda: self._server.started, what="the server has started")
 
     def _recorded(self, app):
         async def recording(scope, receive, send):
@@ -147,14 +146,6 @@ class Evil:
         self._server.shutdown()
         self._thread.join(10)
         self._server.server_close()
-
-
-def until(true, words, seconds=20):
-    """Wait for something; a test that waits in vain says for what."""
-    end, pause = time.monotonic() + seconds, threading.Event()
-    while not true():
-        assert time.monotonic() < end, f"not within {seconds} s: {words}"
-        pause.wait(0.01)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import json
 import pytest
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
-from tests.security.conftest import until
+from tests.conftest import eventually
 
 from humangate.service import admitting
 from humangate.web.app import make_app
@@ -108,8 +108,9 @@ def test_no_other_site_changes_anything_through_a_browser_that_is_logged_in(
     page.goto((evil.foreign if where == "foreign" else evil.neighbour) + "/attack")
     tried = page.evaluate(ATTACK, {"base": real.url, "aims": targets})
     assert len(tried) > 4 * len(posted) and {tuple(one) for one in tried} == {("failed", 0)}
-    until(
-        lambda: len(changing(real, "POST")) >= 7 * len(posted) - 2, "all that was sent has arrived"
+    eventually(
+        lambda: len(changing(real, "POST")) >= 7 * len(posted) - 2,
+        what="all that was sent",
     )
     arrived = changing(real, "POST", "PUT", "DELETE", "OPTIONS")
     assert {one.status for one in arrived} == {403}
@@ -274,7 +275,9 @@ def test_no_other_site_hears_or_reads_anything(real, evil, logged_in, where):
     at_home = logged_in.new_page()
     at_home.goto(real.url)
     own = "/api/events/stream", 200
-    until(lambda: own in [(one.path, one.status) for one in real.seen], "our own page hears")
+    eventually(
+        lambda: own in [(one.path, one.status) for one in real.seen], what="our own page hears"
+    )
 
 
 @pytest.mark.proves("WEB-29")
@@ -338,7 +341,9 @@ def test_nobody_is_logged_in_as_somebody_else_by_another_site(real, evil, chromi
                 context = chromium.new_context()
                 page = context.new_page()
                 page.goto(site + "/enter")
-                until(lambda: any(one.method == "POST" for one in real.seen), "the form was sent")
+                eventually(
+                    lambda: any(one.method == "POST" for one in real.seen), what="the form was sent"
+                )
                 page.wait_for_url(real.url + "/**")
                 assert [one.status for one in real.seen if one.method == "POST"] == [403]
                 assert context.cookies(real.url) == []

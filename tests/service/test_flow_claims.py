@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
-from tests.conftest import a_person
+from tests.conftest import a_person, eventually
 from tests.flow_harness import Crash, done, each_house, house, needs, real_house
 
 from humangate import StoreTroubleError, flow, parallel, pause, processes, run, sleep, step
@@ -24,15 +24,6 @@ from humangate.service.sweeping import sweep
 __all__ = ["each_house", "house", "real_house"]
 
 PATIENCE_SECONDS = 20
-
-
-def until(condition):
-    """Wait for another thread, which takes as long as it takes."""
-    for _ in range(PATIENCE_SECONDS * 200):
-        if condition():
-            return
-        threading.Event().wait(0.005)
-    raise AssertionError("it never came to that")
 
 
 @pytest.fixture
@@ -148,9 +139,9 @@ def test_a_heart_beats_for_what_is_held_and_survives_trouble(house, monkeypatch)
 
     monkeypatch.setattr(house.store.runs, "extend", extending)
     heart.hold(held)
-    until(lambda: len(beats) > 2)
+    eventually(lambda: len(beats) > 2)
     heart.let_go(held)
-    until(
+    eventually(
         lambda: (count := len(beats)) and not threading.Event().wait(0.01) and len(beats) == count
     )
     heart.stop()
@@ -346,9 +337,9 @@ def working(real_house):
 def test_the_worker_drives_what_is_ready_and_what_becomes_so(working):
     house = working
     made = house.start(lambda _: bool(pause("Go?")))
-    until(lambda: house.run().state == "waiting_human")
+    eventually(lambda: house.run().state == "waiting_human")
     house.answer("yes")
-    until(lambda: house.run().state == "completed")
+    eventually(lambda: house.run().state == "completed")
     assert house.run().result is True and house.run().id == made.id
 
 
@@ -356,11 +347,11 @@ def test_the_worker_drives_what_is_ready_and_what_becomes_so(working):
 def test_the_worker_lets_deadlines_fall_and_wakes_sleepers(working):
     house = working
     house.start(flow(human_timeout=60)(lambda _: [sleep(5), bool(pause("Go?"))]))
-    until(lambda: house.run().ready_at is not None)
+    eventually(lambda: house.run().ready_at is not None)
     house.clock.advance(5)
-    until(lambda: house.run().state == "waiting_human")
+    eventually(lambda: house.run().state == "waiting_human")
     house.clock.advance(61)
-    until(lambda: house.run().state == "stuck")
+    eventually(lambda: house.run().state == "stuck")
 
 
 @pytest.mark.proves("RUN-454", "RUN-443")
@@ -369,7 +360,7 @@ def test_the_worker_takes_over_from_the_dead(real_house):
     house.start(lambda _: "mine")
     owned(house, "an-earlier-boot/1/1")
     with at_work(house):
-        until(lambda: house.run().state == "completed")
+        eventually(lambda: house.run().state == "completed")
 
 
 @pytest.mark.proves("RUN-454")
@@ -387,9 +378,11 @@ def test_a_worker_fills_its_slots_and_not_more(real_house):
     for _ in range(5):
         house.start(lambda _: step(effect))
     with at_work(house, 2):
-        until(lambda: len(most) == 2)
+        eventually(lambda: len(most) == 2)
         go.set()
-        until(lambda: all(run_now.state == "completed" for run_now in house.store.runs.newest(9)))
+        eventually(
+            lambda: all(run_now.state == "completed" for run_now in house.store.runs.newest(9))
+        )
     assert len(most) == 5 and max(most) <= 2
 
 
@@ -409,7 +402,7 @@ def test_a_worker_survives_trouble_with_one_run(house, capsys):
         house.start(lambda _: 1)
     made = Worker(house.store, drive, list, lambda: None, 1)
     made._start_ready()
-    until(lambda: len(driven) == 3)
+    eventually(lambda: len(driven) == 3)
     assert made.wait_idle(PATIENCE_SECONDS)
     assert "run 1: the disk is full" in capsys.readouterr().err
 
@@ -464,10 +457,10 @@ def test_a_busy_worker_takes_nothing_over(house):
     made._take_over(house.run()._replace(id=99))
     assert not made.wait_idle(0)
     go.set()
-    until(lambda: made.wait_idle(1))
+    eventually(lambda: made.wait_idle(1))
     assert driven == [1]
     made._take_over(house.run()._replace(id=99))
-    until(lambda: driven == [1, 99])
+    eventually(lambda: driven == [1, 99])
 
 
 @pytest.mark.proves("RUN-460", "S2-B3", "LAW-3", "WHO-2")

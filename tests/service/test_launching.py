@@ -9,9 +9,9 @@ import threading
 from contextlib import suppress
 
 import pytest
-from tests.conftest import a_person
+from tests.conftest import a_person, eventually
 from tests.flow_harness import house, needs
-from tests.service.test_processes import SLEEP, TURN, Watched, eventually, order, pid_in, there
+from tests.service.test_processes import SLEEP, TURN, Watched, order, pid_in, there
 
 from humangate import flow, run
 from humangate.doors.driver import Ruling

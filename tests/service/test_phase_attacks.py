@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import pytest
-from tests.conftest import a_person, an_agent
+from tests.conftest import a_person, an_agent, eventually
 from tests.flow_harness import Crash, done, house
-from tests.run_project import until
 
 from humangate import HumanInput, Phase, UsageError, Workflow
 from humangate.domain.answers import Given
@@ -364,7 +363,7 @@ def test_whoever_stops_reading_events_begins_no_other_phase():
     assert next(events).name == "workflow:started" and began.wait(30)
     events.close()
     go_on.set()
-    assert until(lambda: is_left(store))
+    assert eventually(lambda: is_left(store))
 
 
 @pytest.mark.proves("PHASE-43", "PHASE-11")
@@ -380,7 +379,7 @@ def test_whoever_cancels_the_async_twin_begins_no_other_phase():
 
     asyncio.run(main())
     go_on.set()
-    assert until(lambda: is_left(store))
+    assert eventually(lambda: is_left(store))
 
 
 @pytest.mark.proves("PHASE-11", "PHASE-26")

@@ -12,9 +12,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tests.conftest import a_person, an_agent
+from tests.conftest import a_person, an_agent, eventually
 from tests.flow_harness import Crash, done, each_house, house, needs, real_house
-from tests.run_project import until
 
 from humangate import Gate, HumanInput, Phase, UnfinishedError, UsageError, Workflow, cli_prompt
 from humangate.domain.answers import Given
@@ -732,9 +731,9 @@ def test_without_a_handler_it_waits_for_the_inbox_and_says_so(tmp_path, monkeypa
     gate = Gate(path)
     monkeypatch.setattr(Gate, "caller", lambda _: a_person("ada"))
     for answer in ("yes", "X"):
-        (ask,) = until(gate.pending)
+        (ask,) = eventually(gate.pending)
         gate.answer(ask.id, answer)
-        until(lambda ask=ask: gate.store.asks.get(ask.id).delivered_at)
+        eventually(lambda ask=ask: gate.store.asks.get(ask.id).delivered_at)
     thread.join(30)
     gate.store.close()
     assert [one["actor"] for one in results[0].history] == ["person:ada"] * 2

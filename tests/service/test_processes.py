@@ -11,6 +11,7 @@ import time
 from uuid import uuid4
 
 import pytest
+from tests.conftest import eventually
 
 from humangate import processes
 from humangate.domain.roles import Role
@@ -23,15 +24,6 @@ from humangate.senders import Starter
 SLEEP = "sleep 300"
 # Unlike that of any other test run on this machine.
 TURN = f"t-{uuid4()}"
-
-
-def eventually(true, seconds=10):
-    until = time.monotonic() + seconds
-    pause = threading.Event()
-    while not (found := true()):
-        assert time.monotonic() < until, "it never came true"
-        pause.wait(0.01)
-    return found
 
 
 @pytest.fixture
