@@ -1,4 +1,4 @@
-"""Session asks: a person and an agent work a question out together, in the agent's own program."""
+"""Sittings: on which terms a question is worked out in a session, and people's stays in it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Runs and asks on one screen, live."""
