@@ -73,8 +73,10 @@ def _where(ask: Ask, width: int, paint: Paint) -> list[str]:
     origin = ask.origin
     owner = owner_in_words(origin.owner)
     parts = [("in", origin.cwd), ("session", origin.session), ("for", owner)]
-    text = "  ".join(f"{word} {inert_line(what, 200)}" for word, what in parts if what)
-    return [paint(inert_line(text, width), "dim")] if text else []
+    told = [f"{word} {inert_line(what, 200)}" for word, what in parts if what]
+    if told and len(together := "  ".join(told)) <= width:
+        told = [together]
+    return [paint(inert_line(one, width), "dim") for one in told]
 
 
 def _call(ask: Ask, width: int, paint: Paint) -> list[str]:
