@@ -25,7 +25,8 @@ BUDGET_SECONDS = {
     "crash": 270,
     "security": 200,
 }
-CHROMIUM = "/usr/bin/chromium"
+# The same browser without its windows takes a third of the time, where it is installed.
+CHROMIUM = next(filter(os.path.exists, ["/usr/bin/chromium-headless-shell"]), "/usr/bin/chromium")
 _QUIET = [
     *("--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync"),
