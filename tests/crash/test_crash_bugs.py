@@ -14,6 +14,7 @@ from tracing import needs_strace
 import humangate
 
 PACKAGE = Path(humangate.__file__).parent
+TRIES = 4
 BUGS = sorted((Path(__file__).parent / "bugs").glob("*.patch"))
 
 pytestmark = [needs_strace, pytest.mark.proves("CRASH-3")]
@@ -49,8 +50,10 @@ def test_every_check_holds_for_the_package_as_it_is(name):
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.stem)
 def test_a_seeded_bug_is_caught(bug, tmp_path):
-    outcome = run_check(named_check(bug), patched_copy(bug, tmp_path))
-    assert outcome.fails, f"{named_check(bug)} did not catch {bug.stem}: {outcome.said}"
+    copy = patched_copy(bug, tmp_path)
+    # A race that is lost once is a bug; on a busy machine it may be won at first.
+    tries = (run_check(named_check(bug), copy) for _ in range(TRIES))
+    assert any(outcome.fails for outcome in tries), f"{named_check(bug)} did not catch {bug.stem}"
 
 
 def test_there_are_at_least_twelve_bugs_and_no_check_is_idle():
