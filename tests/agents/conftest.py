@@ -461,4 +461,4 @@ def pytest_sessionfinish(session):
 
 def pytest_generate_tests(metafunc):
     if "rounds" in metafunc.fixturenames:
-        metafunc.parametrize("rounds", [20 if metafunc.config.option.whole else 2])
+        metafunc.parametrize("rounds", [20 if metafunc.config.option.whole else 1])
