@@ -375,10 +375,10 @@ def test_any_text_can_be_read(text):
 )  # fmt: skip
 def test_a_conversation_is_read_in_no_time_however_hostile_it_is(piece):
     long = piece * (60_000 // len(piece))
-    started = time.monotonic()
+    started = time.process_time()
     for kind in ("approval", "choice", "form", "text"):
         propose([Said(AGENT, long), Said(PERSON, long)], kind, CHOICE, multiple=True, schema={}, injected=(long[:9_000],))  # fmt: skip
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.proves("SES-2")

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -142,15 +143,20 @@ def test_what_is_no_text_is_replaced_not_passed_on(each_way):
 @pytest.mark.proves("FILE-4")
 def test_a_hundred_kilobytes_go_and_come_back(each_way):
     text = ('say "caf\u00e9" \\ \U0001f600\n' * 6000)[:60_000] + "x" * 40_000
-    began = time.monotonic()
+    before = _worked()
     asking = each_way.start(text, "-o", "A", "-o", 'B "x"')
     question = each_way.question()
-    # Options after a long question once took bash many times as long.
-    assert time.monotonic() - began < 2
     assert (question["content"], question["options"]) == (text, ["A", 'B "x"'])
     each_way.answer(question, text)
     assert ended(asking)[:2] == (0, f"{text}\n".encode())
-    assert time.monotonic() - began < 10
+    # Options after a long question once took bash many times as long.
+    assert _worked() - before < 3
+
+
+def _worked():
+    """The seconds that programs started here have worked."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 @pytest.mark.proves("S4-B12", "S4-B13", "FILE-5")
@@ -232,7 +238,7 @@ def test_a_question_times_out_when_it_said_so(project, variable):
     environ = {"GATE_TIMEOUT": "1" if variable else "77"}
     code, out, err = project.run("Which?", *words, environ=environ)
     assert (code, out) == (3, b"")
-    assert 1 <= time.monotonic() - began < 4
+    assert 1 <= time.monotonic() - began < 10
     assert "timeout waiting for response (1s)" in err
     assert project.names() == project.names("answers") == []
 

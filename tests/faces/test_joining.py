@@ -281,7 +281,7 @@ def test_what_cannot_be_joined_is_said(world, screens):
     lonely, answered = world.ask("Why?"), world.ask("How?")
     assert world.bob.gate("answer", answered, "so").code == 0
     for named, code, words in (
-        ("99", 5, "there is no run 99"),
+        ("101", 5, "there is no run 101"),
         (lonely, 2, f"{lonely} belongs to no run"),
         (answered, 6, f"{answered} was already answered by person:bob"),
     ):

@@ -112,7 +112,7 @@ def test_a_task_that_is_not_waiting_is_named_with_its_state(desk):
     # It came too late, and is kept all the same.
     assert [one.outcome for one in desk.store.asks.answers(ask_id)] == ["settled", "late"]
     assert desk.store.asks.get(ask_id).value == "Cookies"
-    assert desk.respond("tm-none", "x").code == desk.respond("99", "x").code == 5
+    assert desk.respond("tm-none", "x").code == desk.respond("101", "x").code == 5
     assert desk.respond().code == 2
 
 

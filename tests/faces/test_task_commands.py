@@ -507,7 +507,7 @@ def test_a_task_is_also_meant_without_tm_where_an_ask_is_expected(tasks):
     assert world.ada.gate("answer", "zz", "x").code == 5
     assert world.ada.gate("answer", "zzz", "left").code == 0
     assert world.get(second).value == "left"
-    assert "there is no run 99" in world.ada.gate("answer", "99", "x").err
+    assert "there is no run 101" in world.ada.gate("answer", "101", "x").err
     # What an ask or a run is called comes first.
     store = world.store
     ask_id = world.ask("Mine?")

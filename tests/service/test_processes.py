@@ -310,7 +310,7 @@ def test_a_limit_counts_the_working_time_only(tmp_path, watched):
     assert agent.trouble() == ""
     with launching.launched(slow, wanted, watched.events()) as agent:
         began = time.monotonic()
-        assert list(agent.lines()) == [] and time.monotonic() - began < 5
+        assert list(agent.lines()) == [] and time.monotonic() - began < 20
     assert "longer than its limit of 0.4 seconds" in agent.trouble()
 
 
@@ -321,7 +321,7 @@ def test_what_an_agent_leaves_running_does_not_hold_its_turn_up(tmp_path, watche
     )
     began = time.monotonic()
     ended = CommandDriver().run(order(tmp_path, "/bin/sh", "-c", line), watched.events())
-    assert time.monotonic() - began < 5, "it holds the output open, and is ended"
+    assert time.monotonic() - began < 20, "it holds the output open, and is ended"
     assert ended.ok and ended.words == "ok" and not there(pid_in(tmp_path / "child"))
 
 
