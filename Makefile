@@ -37,10 +37,8 @@ counted:
 	$(BIN)/coverage run -m pytest tests/test_requirements.py tests/contract tests/domain tests/service
 
 # Real programs: more at once than there are processors, for most of them wait most of the time.
-# The longest come first, so that nobody waits for one that began last.
 driven:
-	$(BIN)/pytest -n 5 --dist loadfile --no-loadscope-reorder \
-	  tests/crash tests/agents tests/security tests/journeys tests/faces
+	$(BIN)/pytest -n 5 --dist loadfile tests/agents tests/crash tests/security tests/faces tests/journeys
 
 # Programs some tests need. Where they cannot be installed, those tests skip and say so.
 system:

@@ -44,7 +44,7 @@ MODES = [
     for mode in GenerationMode
     if mode is GenerationMode.POSITIVE or label not in BARE
 ]
-FEW, MANY = 20, 2000
+FEW, MANY = 10, 2000
 
 
 def operation(inbox, label):
