@@ -73,7 +73,11 @@ class Desk:
     def say(self, words, until):
         self.terminal.type(words)
         self.terminal.until(words[-20:])
-        press(self.terminal, "Enter", lambda: until in self.terminal.screen())
+        begin, requests = words[:15], self.house.model.requests
+        sent = len(requests)
+        # Once more would be pressed in what claude shows next.
+        press(self.terminal, "Enter", lambda: begin in json.dumps(requests[sent:]))
+        self.terminal.until(until, 40)
 
     def leave(self, then="not yet): "):
         """Leave claude or codex; what is pressed too often meanwhile reaches no prompt of ours."""
