@@ -111,7 +111,8 @@ def test_an_agent_asks_and_goes_on_where_it_stopped(office):
     assert listed.startswith("Awaiting Human Input:\n\n❓ ")
     assert f"{task_id}  P2  large   {TITLE}  [awaiting_input]\n" in listed
     assert f"❓ {QUESTION}\n" in listed and "Context: The API is stateless" in listed
-    assert other not in listed and office.gate("list", "--awaiting") == listed
+    same = office.gate("list", "--awaiting")
+    assert other not in listed and same.partition("Asked: ")[0] == listed.partition("Asked: ")[0]
 
     answered = office.gate("respond", task_id, ANSWER)
     assert f"\nQuestion: {QUESTION}\n" in answered and CONTEXT in answered
