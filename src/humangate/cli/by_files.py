@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from humangate import shelves
 from humangate.domain.asks import parse_priority
 from humangate.errors import RefusedError, StoreTroubleError
+from humangate.file_protocol.folders import set_up_above
 
 if TYPE_CHECKING:
     from typing import NoReturn
 
     from humangate.service.asking import Request
 
-_HELPERS = ".helpers"
 _PRIORITIES = {0: "urgent", 1: "high"}
 # Left out, they would change who may answer, what is answered, or what people see.
 _NOT_BY_FILES = (
@@ -51,11 +51,8 @@ def wait(ask_id: str, trouble: StoreTroubleError) -> NoReturn:
 
 
 def _must_be_set_up(trouble: StoreTroubleError) -> None:
-    folder = os.getcwd()
-    while not os.path.isdir(os.path.join(folder, _HELPERS)):
-        if (parent := os.path.dirname(folder)) == folder:
-            raise trouble
-        folder = parent
+    if not set_up_above(os.getcwd()):
+        raise trouble
 
 
 def _become(words: list[str], trouble: StoreTroubleError) -> NoReturn:

@@ -19,7 +19,7 @@ from humangate.cli.screen import can_prompt, coloured, print_json
 from humangate.domain.display import inert_line
 from humangate.domain.principals import must_be_a_person
 from humangate.errors import UsageError
-from humangate.file_protocol.folders import HELPERS
+from humangate.file_protocol.folders import HELPERS, set_up_above
 from humangate.file_protocol.listening import Beside, Listener, initialised
 
 if TYPE_CHECKING:
@@ -102,11 +102,7 @@ def _listen(
 def _project() -> str:
     """The nearest folder above that is set up, or the project that is not."""
     here = os.getcwd()
-    while not os.path.lexists(os.path.join(here, HELPERS)):
-        if (parent := os.path.dirname(here)) == here:
-            return surroundings.project(os.getcwd())
-        here = parent
-    return here
+    return set_up_above(here) or surroundings.project(here)
 
 
 def _projects(everywhere: bool) -> Callable[[], list[str]]:

@@ -32,6 +32,15 @@ _TRIES = 3
 _TRY_EVERY_SECONDS = 0.01
 
 
+def set_up_above(folder: str) -> str:
+    """The nearest folder, this one or above it, that is set up for questions; "" where none is."""
+    while not os.path.lexists(os.path.join(folder, HELPERS)):
+        if (parent := os.path.dirname(folder)) == folder:
+            return ""
+        folder = parent
+    return folder
+
+
 class OddFileError(UsageError):
     """What stands there is no file that anybody should read."""
 
