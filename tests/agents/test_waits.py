@@ -12,7 +12,7 @@ from humangate.integrations.scripted_model import text, tool, tool_results
 
 SHORT = 5
 ASK = "gate ask 'By shell?'"
-AS_TOLD = "{{result:gate wait a-[a-z0-9]+}}"
+AS_TOLD = "until {{result:gate wait a-[a-z0-9]+}}; do :; done"
 
 
 def pytest_generate_tests(metafunc):
