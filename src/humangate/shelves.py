@@ -133,7 +133,7 @@ def first_files(project: str) -> First:
     """What a project starts with: texts to be changed as its people like, and how agents ask by files."""
     from humangate.domain.backlog_terms import first_file
     from humangate.integrations import instructions
-    from humangate.integrations.blocks import line
+    from humangate.integrations.blocks import line, patterns
     from humangate.integrations.first_files import First
     from humangate.workspaces import backlog_file, repositories, roles as role_files, texts
 
@@ -144,6 +144,9 @@ def first_files(project: str) -> First:
     lines = dict.fromkeys(instructions.files_of(project), instructions.FROM_A_SHELL)
     if not repositories.ignores(os.path.join(project, ".helpers", "questions")):
         lines[os.path.join(project, ".gitignore")] = line(".helpers/")
+    lines[os.path.join(project, ".worktreeinclude")] = patterns(
+        ".helpers/project", ".helpers/.gitignore"
+    )
     for path in (*found, *programs):
         texts.refuse_outside(path, project)
         texts.refuse_worktree(path)

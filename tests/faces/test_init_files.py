@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -12,14 +13,17 @@ import pytest
 
 from humangate.errors import RefusedError, UsageError
 from humangate.file_protocol import setting_up
-from humangate.file_protocol.folders import Helpers
+from humangate.file_protocol.folders import Helpers, set_up_above
 from humangate.integrations import first_files, plans
 from humangate.integrations.blocks import line, markdown
 from humangate.integrations.first_files import First
 from humangate.integrations.instructions import FROM_A_SHELL, files_of
 from humangate.integrations.places import Place
 from humangate.shelves import first_files as wanted_in
+from humangate.workspaces import provisions
+from humangate.workspaces.repositories import find
 
+NOT_SET_UP = "this project is not set up for questions. In its main folder, run: gate init"
 QUESTION = "q_agent_7_1700000000_0123456789abcdef.json"
 
 
@@ -82,10 +86,14 @@ def test_a_project_is_set_up_shown_before_and_taken_back_to_the_byte(world, proj
     assert tree(project) == before
     init(world)
     made = tree(project)
-    assert {made[name][0] for name in made if name.startswith(".helpers")} == {0o700}
-    assert sorted(os.listdir(project / ".helpers")) == ["agents", "answers", "questions", "queue"]
+    inner = {name: made[name] for name in made if name.startswith(".helpers")}
+    assert inner.pop(".helpers/project") == (0o600, f"{project}\n".encode())
+    assert inner.pop(".helpers/.gitignore") == (0o600, b"*\n")
+    assert {mode for mode, _ in inner.values()} == {0o700}
+    folders = [f".helpers/{name}" for name in ("agents", "answers", "questions", "queue")]
+    assert sorted(inner) == [".helpers", *folders]
     assert made["scripts/ask-human.sh"][0] == 0o755
-    assert ".worktreeinclude" not in made
+    assert b".helpers/project\n" in made[".worktreeinclude"][1]
     git(project, "check-ignore", "-q", ".helpers/questions")
     again = init(world)
     assert again.out == "Everything is there already; nothing was changed.\n"
@@ -111,8 +119,8 @@ def test_folders_that_are_ours_are_mended_and_that_is_told(world, project):
     (project / ".helpers" / "queue").chmod(0o050)
     (project / ".helpers").chmod(0)
     assert f"mended: {project}/.helpers (mode 0700; it had mode 0000)\n" in init(world).out
-    modes = {name: mode for name, (mode, _) in tree(project).items() if ".helpers" in name}
-    assert set(modes.values()) == {0o700} and len(modes) == 5
+    modes = [mode for name, (mode, text) in tree(project / ".helpers").items() if text is None]
+    assert modes == [0o700] * 4
 
 
 @pytest.mark.proves("FILE-111")
@@ -147,7 +155,7 @@ def test_a_project_that_cannot_be_written_is_told(place, monkeypatch):
     with pytest.raises(UsageError, match="cannot be made ready: Permission denied"):
         setting_up.set_up(place.project)
     monkeypatch.setattr(os, "lstat", refused)
-    assert {one.word for one in setting_up.needed(place.project)} == {"mended"}
+    assert {one.word for one in setting_up.needed(place.project)[:5]} == {"mended"}
 
 
 @pytest.mark.proves("FILE-112")
@@ -410,10 +418,9 @@ def test_a_project_of_an_older_version_gains_what_is_new(world, project):
     del old["folders"]
     record.write_text(json.dumps(old))
     made = tree(project)
-    for name in ("scripts/ask-human.sh", "AGENTS.md", ".gitignore"):
+    for name in ("scripts/ask-human.sh", "AGENTS.md", ".gitignore", ".worktreeinclude"):
         (project / name).unlink()
-    for name in ("questions", "answers", "agents", "queue", "."):
-        os.rmdir(os.path.abspath(project / ".helpers" / name))
+    shutil.rmtree(project / ".helpers")
     (project / "scripts").rmdir()
     init(world)
     assert tree(project) == made
@@ -429,16 +436,48 @@ def test_a_worktree_in_the_project_asks_through_the_folders_of_the_project(world
     git(project, "commit", "-qm", "x")
     worktree = project / ".claude" / "worktrees" / "one"
     git(project, "worktree", "add", "-q", str(worktree))
+    assert asked_from(worktree, world, project)
     assert not (worktree / ".helpers").exists()
-    environ = {"PATH": os.defpath, "HOME": str(world.folder / "home"), "GATE_ASK_FILES": "1"}
-    with subprocess.Popen(
-        ["scripts/ask-human.sh", "--timeout", "30", "Which one?"],
-        cwd=worktree,
-        env=environ,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as asking:
+
+
+@pytest.mark.proves("FILE-185", "S4-P2")
+def test_a_worktree_elsewhere_is_shown_the_way_to_the_folders_of_the_project(world, project):
+    git(project, "init", "-q")
+    init(world)
+    git(project, "add", "scripts")  # neither .gitignore nor .worktreeinclude is committed yet
+    git(project, "commit", "-qm", "x")
+    worktree = world.folder / "elsewhere"
+    git(project, "worktree", "add", "-q", str(worktree))
+    assert set_up_above(str(worktree)) == ""
+    assert provisions.copy_included(find(str(project)), str(worktree)) == ""
+    assert sorted(os.listdir(worktree / ".helpers")) == [".gitignore", "project"]
+    git(worktree, "add", "-A")
+    git(worktree, "diff", "--cached", "--exit-code")
+    assert asked_from(worktree, world, project)
+    assert sorted(os.listdir(worktree / ".helpers")) == [".gitignore", "project"]
+    assert set_up_above(str(worktree / "scripts")) == str(project)
+    (worktree / ".helpers" / "project").write_text("/no/such\n")
+    assert set_up_above(str(worktree)) == ""
+    ran = run_script(worktree, world).communicate()
+    assert ran == ("", f"ask-human: {NOT_SET_UP}\n")
+
+
+@pytest.mark.proves("FILE-185")
+def test_a_project_that_was_moved_shows_the_way_to_where_it_is(world, project):
+    init(world)
+    way = project / ".helpers" / "project"
+    way.write_text("/before\n")
+    assert init(world).out == f"mended: {way} (it led to /before)\n"
+    way.unlink()
+    way.symlink_to("/etc/hostname")
+    assert init(world, "--dry-run").out == f"would be mended: {way} (it led to nowhere)\n"
+    assert init(world).out == f"mended: {way} (it led to nowhere)\n"
+    assert not way.is_symlink() and way.read_text() == f"{project}\n"
+
+
+def asked_from(folder, world, project):
+    """The question that the script of a folder puts into the project."""
+    with run_script(folder, world) as asking:
         said = ""
         while "Question sent" not in said:
             line_said = asking.stderr.readline()
@@ -446,4 +485,16 @@ def test_a_worktree_in_the_project_asks_through_the_folders_of_the_project(world
             said += line_said
         (question,) = os.listdir(project / ".helpers" / "questions")
         asking.terminate()
-    assert question.startswith("q_agent_") and not (worktree / ".helpers").exists()
+    return question.startswith("q_agent_")
+
+
+def run_script(folder, world):
+    environ = {"PATH": os.defpath, "HOME": str(world.folder / "home"), "GATE_ASK_FILES": "1"}
+    return subprocess.Popen(
+        ["scripts/ask-human.sh", "--timeout", "30", "Which one?"],
+        cwd=folder,
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )

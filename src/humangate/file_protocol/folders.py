@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 HELPERS = ".helpers"
 INNER = ("questions", "answers", "agents", "queue")
 LOCK, PID = ".listener.lock", ".listener.pid"
+WAY, IGNORED = "project", ".gitignore"
+"""Where the project is, for worktrees that have only these two files; and that git keeps away."""
 TEMPORARY = ".tmp."
 """How the names of files begin that are still being written."""
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -33,12 +35,33 @@ _TRY_EVERY_SECONDS = 0.01
 
 
 def set_up_above(folder: str) -> str:
-    """The nearest folder, this one or above it, that is set up for questions; "" where none is."""
-    while not os.path.lexists(os.path.join(folder, HELPERS)):
+    """The nearest folder, this one or above it, that is set up for questions; "" where none is.
+
+    A worktree has no folders of its own, but may know the way to its project's.
+    """
+    while not os.path.lexists(helpers := os.path.join(folder, HELPERS)):
         if (parent := os.path.dirname(folder)) == folder:
             return ""
         folder = parent
-    return folder
+    if os.path.lexists(os.path.join(helpers, INNER[0])):
+        return folder
+    project = shown_way(folder) or folder
+    return project if os.path.lexists(os.path.join(project, HELPERS)) else ""
+
+
+def shown_way(folder: str) -> str:
+    """The project that the file in a folder's own helpers names; "": there is none."""
+    path = os.path.join(folder, HELPERS)
+    try:
+        own = Folder(path, _opened(path, path, None))
+    except UsageError:
+        return ""
+    try:
+        return os.fsdecode(own.read(WAY)).partition("\n")[0]
+    except (OSError, OddFileError):
+        return ""
+    finally:
+        own.close()
 
 
 class OddFileError(UsageError):
@@ -158,6 +181,15 @@ class Helpers:
         self.repaired += _repaired(folder)
         return folder
 
+    def show_the_way(self) -> None:
+        """Write the files that `.worktreeinclude` brings to worktrees."""
+        self._own.write(IGNORED, b"*\n")
+        self._own.write(WAY, os.fsencode(self.project) + b"\n")
+
+    def hide_the_way(self) -> None:
+        self._own.remove(WAY)
+        self._own.remove(IGNORED)
+
     def hold(self) -> bool:
         """Be the one who listens here, until it is closed; False: another process is."""
         for _ in range(_TRIES):
@@ -178,6 +210,11 @@ class Helpers:
 
     def remove_pid(self) -> None:
         self._own.remove(PID)
+
+    def remove_marks(self) -> None:
+        """What was left by whoever listened here."""
+        self._own.remove(PID)
+        self._own.remove(LOCK)
 
     def remove_temporary(self) -> None:
         """What a listener that was killed left half written."""

@@ -12,12 +12,13 @@ from humangate.file_protocol import registry
 from humangate.file_protocol.folders import (
     HELPERS,
     INNER,
-    LOCK,
     MODE,
     TEMPORARY,
+    WAY,
     Helpers,
     flaw,
     listener_of,
+    shown_way,
 )
 
 if TYPE_CHECKING:
@@ -38,7 +39,16 @@ class FolderChange(NamedTuple):
 
 def needed(project: str) -> list[FolderChange]:
     """What it takes to have every folder there, for the user alone; UsageError: one is not ours."""
-    return [_needed(path) for path in _paths(project)]
+    return [*(_needed(path) for path in _paths(project)), _way_needed(project)]
+
+
+def _way_needed(project: str) -> FolderChange:
+    path, before = _way(project), shown_way(project)
+    if before == project:
+        return FolderChange(path, "same")
+    if not os.path.lexists(path):
+        return FolderChange(path, "made", "shows worktrees the way here")
+    return FolderChange(path, "mended", f"it led to {before or 'nowhere'}")
 
 
 def _needed(path: str) -> FolderChange:
@@ -59,7 +69,11 @@ def set_up(project: str) -> None:
     try:
         for path in _paths(project):
             _open_to_its_owner(path)
-        Helpers(project).close()
+        helpers = Helpers(project)
+        try:
+            helpers.show_the_way()
+        finally:
+            helpers.close()
     except OSError as error:
         raise UsageError(f"{path} cannot be made ready: {error.strerror}") from None
 
@@ -76,7 +90,7 @@ def _open_to_its_owner(path: str) -> None:
 
 def removable(project: str, made: Collection[str]) -> list[FolderChange]:
     """Which of the folders that were made can go; RefusedError: they are in use."""
-    there = [path for path in _paths(project) if os.path.lexists(path)]
+    there = [path for path in (*_paths(project), _way(project)) if os.path.lexists(path)]
     if not there:
         return []
     if (process := listener_of(project)) is not None:
@@ -105,9 +119,9 @@ def take_away(project: str, folders: Collection[FolderChange]) -> list[FolderCha
                 if _is_ours(name):
                     folder.remove(name)
         if helpers.path in going:
-            helpers.remove_pid()
-            with suppress(FileNotFoundError):
-                os.unlink(os.path.join(helpers.path, LOCK))
+            helpers.remove_marks()
+        if _way(project) in going:
+            helpers.hide_the_way()
     finally:
         helpers.close()
     # The innermost first.
@@ -117,7 +131,8 @@ def take_away(project: str, folders: Collection[FolderChange]) -> list[FolderCha
 
 def _removed(path: str) -> FolderChange:
     try:
-        os.rmdir(path)
+        with suppress(FileNotFoundError):
+            os.rmdir(path)
     except OSError:
         left = ", ".join(sorted(os.listdir(path))[:3])
         return FolderChange(path, "kept", f"left in it: {left}")
@@ -137,6 +152,10 @@ def _waiting(project: str) -> list[str]:
         found = os.listdir(os.path.join(project, HELPERS, INNER[0]))
         return sorted(name for name in found if parse_name(name))
     return []
+
+
+def _way(project: str) -> str:
+    return os.path.join(project, HELPERS, WAY)
 
 
 def _paths(project: str) -> list[str]:

@@ -34,6 +34,12 @@ def line(text: str) -> Block:
     return Block(text, text, (text,))
 
 
+def patterns(*lines: str) -> Block:
+    """For files in the way of `.gitignore`, where a comment has a line of its own."""
+    begin, end = "# humangate", "# /humangate"
+    return Block(begin, end, (begin, *lines, end))
+
+
 def commented(*lines: str) -> Block:
     """For files whose comments begin with `#`.
 

@@ -175,6 +175,10 @@ find_project() {
         folder=$PWD
         while [ ! -e "$folder/.helpers" ] && [ -n "$folder" ]; do folder=${folder%/*}; done
     fi
+    if [ ! -e "$folder/.helpers/questions" ] && [ -f "$folder/.helpers/project" ]; then
+        # A worktree: it has no folders of its own, only the way to its project's.
+        IFS= read -r folder <"$folder/.helpers/project"
+    fi
     if [ ! -e "$folder/.helpers" ] && [ ! -L "$folder/.helpers" ]; then
         fail "$((gate_failed ? 8 : 2))" "this project is not set up for questions. In its main folder, run: gate init"
     fi
