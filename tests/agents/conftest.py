@@ -11,7 +11,6 @@ import shlex
 import shutil
 import signal
 import socket
-import sqlite3
 import struct
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from glob import glob
 from pathlib import Path
 from typing import NamedTuple
 
+import apsw
 import pytest
 from tests.conftest import eventually
 from tests.faces.conftest import World
@@ -220,7 +220,7 @@ trust_level = "trusted"
 
     def lock_store(self):
         """Somebody writes and does not end."""
-        self.rival = sqlite3.connect(self.path, isolation_level=None)
+        self.rival = apsw.Connection(self.path)
         self.rival.execute("BEGIN IMMEDIATE")
 
     @property

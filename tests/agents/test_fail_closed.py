@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import apsw
 import pytest
 from tests.agents.conftest import PERMISSION_TOOL
 
@@ -92,7 +92,7 @@ def break_gate(house, fault):
     """Break it where it stands; the settings name this path."""
     gate = house.bin / "gate"
     if fault == "store of a newer version":
-        with closing(sqlite3.connect(house.path)) as store:
+        with closing(apsw.Connection(str(house.path))) as store:
             store.execute("PRAGMA user_version = 999")
     elif fault == "store locked":
         house.lock_store()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from contextlib import closing
 
+import apsw
 import pytest
 from tests.conftest import a_person
 
@@ -48,11 +48,12 @@ def sat(store, ask, seconds, end="left", transcript=""):
 
 def row(path, ask):
     """Read by somebody who knows nothing of us."""
-    with closing(sqlite3.connect(path)) as raw:
-        raw.row_factory = sqlite3.Row
+    with closing(apsw.Connection(str(path))) as raw:
         sql = "SELECT * FROM human_interactions WHERE id = ?"
-        (found,) = raw.execute(sql, (ask.id,)).fetchall()
-        return dict(found)
+        cursor = raw.execute(sql, (ask.id,))
+        names = [name for name, _ in cursor.get_description()]
+        (found,) = cursor.fetchall()
+        return dict(zip(names, found, strict=True))
 
 
 @pytest.mark.proves("S0-34", "S0-35", "S0-39", "S0-42", "S0-93", "S0-94")
@@ -136,9 +137,9 @@ def test_an_older_store_gains_the_columns_and_keeps_what_it_holds(store, path):
     answering.answer(store, plain.id, a_person(), Given("so"))
     before = row(path, plain)
     store.close()
-    with closing(sqlite3.connect(path)) as raw:
+    with closing(apsw.Connection(str(path))) as raw:
         # As the version before sessions left it.
-        raw.executescript(
+        raw.execute(
             "DROP TABLE task_needs; DROP TABLE tasks; DROP INDEX asks_of_task; ALTER TABLE asks DROP COLUMN task;"
             "DROP INDEX runs_of_task; DROP INDEX runs_ready; ALTER TABLE runs DROP COLUMN task;"
             "ALTER TABLE runs DROP COLUMN priority;"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 
+import apsw
 import pytest
 from tests.conftest import a_person, eventually
 from tests.file_agent import set_up
@@ -76,3 +78,18 @@ def test_without_files_the_trouble_with_the_store_is_told(world):
     assert world.plain.gate("wait", "a-222", **NOWHERE).code == 8
     gone = world.plain.gate("wait", "0123456789abcdef", **NOWHERE)
     assert gone.code == 5 and "no question 0123456789abcdef" in gone.err
+
+
+@pytest.mark.proves("FILE-186", "LAW-1")
+def test_a_store_that_fails_during_a_wait_has_nobody_ask_twice(world):
+    asker = world.plain.start("ask", "Which?")
+    line = asker.stderr.readline()
+    ask_id = line.split()[-1]
+    with closing(apsw.Connection(world.path)) as database:
+        database.execute("ALTER TABLE asks RENAME TO gone")
+        out, err = asker.communicate(timeout=20)
+        assert (out, asker.returncode) == (f"NOT ANSWERED YET: run: gate wait {ask_id}\n", 11)
+        assert err.startswith("gate: ") and "no such table" in err
+        database.execute("ALTER TABLE gone RENAME TO asks")
+    answering.answer(world.store, ask_id, a_person(), Given("this"))
+    assert world.plain.gate("wait", ask_id).out == "this\n"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import sqlite3
+
+import apsw
 
 
 class Fingerprint:
     """Reads the file itself, on a connection that cannot write."""
 
     def __init__(self, path):
-        # The server that is watched may run in another thread.
-        self._reader = sqlite3.connect(f"file:{path}?mode=ro", uri=True, check_same_thread=False)
+        # By the same library as the store: two in one process take each other's locks away.
+        self._reader = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
 
     def take(self):
         """A digest of every row of every table."""

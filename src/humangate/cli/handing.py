@@ -13,7 +13,7 @@ from humangate.domain.asks import settled_sentence
 from humangate.domain.display import inert
 from humangate.domain.documents import ask_document, message_document
 from humangate.domain.outcomes import answer_text
-from humangate.errors import GateError, UsageError
+from humangate.errors import GateError, StoreTroubleError, UsageError
 from humangate.service import waiting
 from humangate.service.asking import get
 
@@ -100,6 +100,11 @@ def wait_and_hand_over(
         ask = waiting.wait(store, ask_id, seconds)
     except KeyboardInterrupt:
         ask = get(store, ask_id)
+    except StoreTroubleError as trouble:
+        # The question stands: whoever took this for a failure would ask it once more.
+        print(f"gate: {trouble}", file=sys.stderr)
+        print(f"NOT ANSWERED YET: run: {_wait_again(ask_id, handing)}")
+        return NOT_ANSWERED_YET
     if ask.pending and ask.asked_back > ask.heard:
         return _pass_on_messages(store, ask, handing)
     if ask.pending:
