@@ -538,6 +538,21 @@ def test_an_answer_of_one_agent_is_foreign_in_the_file_of_another(project):
     assert "agent_2" in project.words("foreign")[0]
 
 
+@pytest.mark.proves("FILE-76")
+@pytest.mark.parametrize("status", ["refused", "timed_out"])
+def test_that_nobody_is_asked_is_foreign_while_somebody_is(project, status):
+    question = project.ask()
+    project.look()
+    forged = {"id": question[-41:-5], "agent_id": "agent_1", "content": "", "status": status}
+    project.write(f"a_{question[2:]}", forged | {"ask": "", "reason": "no"}, "answers")
+    project.look()
+    (words,) = project.words("foreign")
+    assert f"a_{question[2:]}" in words and project.pending
+    project.say("yes")
+    project.look()
+    assert project.answered(question) == ("answered", "yes")
+
+
 @pytest.mark.proves("S4-B33", "FILE-77", "S4-B18")
 def test_an_answer_that_nobody_fetches_any_more_is_tidied_and_kept_in_the_store(project):
     withdrawn, forgotten = project.ask("One?", "agent_1"), project.ask("Two?", "agent_2")

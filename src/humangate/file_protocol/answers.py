@@ -37,6 +37,11 @@ class Happening(NamedTuple):
     ask: Ask | None = None
 
 
+def key_of(project: str, name: Name) -> str:
+    """Under which the ask of a question's file is opened."""
+    return f"file:{project}:{name.id}"
+
+
 def told(name: Name, ask: Ask) -> bytes:
     """What the asker is told of a settled ask."""
     text = answer_text(ask, ask.value) if ask.status == "answered" else ""
@@ -78,8 +83,11 @@ class Answers:
             return True
         except UsageError:
             return False
-        if name is None or not ask_id:
-            return name is not None
+        if name is None:
+            return False
+        if not ask_id:
+            asked = self._store.asks.with_key(key_of(self._helpers.project, name))
+            return asked is None or not asked.pending
         ask = self._store.asks.get(ask_id)
         return (
             ask is not None

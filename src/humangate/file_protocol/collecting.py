@@ -15,7 +15,7 @@ from humangate.domain.file_questions import YES_OR_NO, FileQuestion, parse_name,
 from humangate.domain.principals import Sighting
 from humangate.errors import GateError, StoreTroubleError, UsageError
 from humangate.file_protocol import folders
-from humangate.file_protocol.answers import SESSIONS, Answers, Happening, told
+from humangate.file_protocol.answers import SESSIONS, Answers, Happening, key_of, told
 from humangate.file_protocol.registry import Registry
 from humangate.service import asking, permitting, sweeping, waiting
 from humangate.service.asking import Request
@@ -198,7 +198,7 @@ class Collector:
             self._write_answer(name, content)
 
     def _key(self, name: Name) -> str:
-        return f"file:{self._helpers.project}:{name.id}"
+        return key_of(self._helpers.project, name)
 
     def _origin(self, question: FileQuestion) -> Origin:
         return Origin(
