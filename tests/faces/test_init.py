@@ -12,8 +12,9 @@ TEXTS = sorted(
     [".gate/agents/_preamble.md", ".gate/backlog.toml"]
     + [f".gate/agents/{n}.md" for n in ("code", "design", "docs", "pm", "review", "test")]
 )
-FILES = [*TEXTS, "scripts/ask-human.sh", "AGENTS.md", ".gitignore"]
+FILES = [*TEXTS, "scripts/ask-human.sh", "AGENTS.md", ".gitignore", ".worktreeinclude"]
 FOLDERS = [f".helpers{inner}" for inner in ("", "/questions", "/answers", "/agents", "/queue")]
+WAY = ".helpers/project"
 
 
 @pytest.fixture
@@ -41,11 +42,13 @@ def record(world):
 @pytest.mark.proves("TASK-48", "S3-P7")
 def test_a_project_gets_the_roles_the_preamble_and_the_terms_once(world, project):
     made = init(world).out.splitlines()
-    assert made == [f"made: {project / name} (mode 0700)" for name in FOLDERS] + [
-        f"made: {project / name}" for name in FILES
+    assert made == [
+        *(f"made: {project / name} (mode 0700)" for name in FOLDERS),
+        f"made: {project / WAY} (shows worktrees the way here)",
+        *(f"made: {project / name}" for name in FILES),
     ]
     before = files(project)
-    assert sorted(before) == sorted(FILES)
+    assert sorted(before) == sorted([*FILES, WAY, ".helpers/.gitignore"])
     assert tomllib.loads(before[".gate/backlog.toml"].decode()) == {}
     listed = json.loads(world.plain.gate("agents", "--json").out)
     assert listed["troubles"] == []
@@ -60,7 +63,9 @@ def test_a_project_gets_the_roles_the_preamble_and_the_terms_once(world, project
     assert [(one["path"], one["change"]) for one in told["files"]] == [
         (str(project / name), "same") for name in FILES
     ]
-    assert told["folders"] == [{"path": str(project / name), "change": "same"} for name in FOLDERS]
+    assert [(one["path"], one["change"]) for one in told["folders"]] == [
+        (str(project / name), "same") for name in (*FOLDERS, WAY)
+    ]
 
 
 @pytest.mark.proves("TASK-48")
@@ -100,7 +105,7 @@ def test_it_is_taken_back_where_nobody_has_changed_it(world, project):
     (project / ".gate" / "agents" / "pm.md").unlink()
     shown = init(world, "--undo", "--dry-run")
     assert f"would be removed: {project}/.gate/backlog.toml\n" in shown.out
-    assert len(files(project)) == len(FILES) - 1
+    assert len(files(project)) == len(FILES) + 1
     ran = init(world, "--undo")
     assert f"{changed} was changed since: it stays as it is\n" in ran.out
     assert files(project) == {".gate/agents/code.md": b"Ours now."}
