@@ -33,9 +33,10 @@ _QUIET = [
     *("--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync"),
 ]
-# Whoever is started in the background is deaf to Ctrl+C, and so are the programs it starts.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# Whoever is started in the background, or by nohup, is deaf to these, and so is all that it starts.
+for _signal in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(_signal) is signal.SIG_IGN:
+        signal.signal(_signal, signal.SIG_DFL)
 _seconds: dict[str, float] = defaultdict(float)
 _skipped: dict[str, str] = {}
 
