@@ -110,7 +110,7 @@ class Gate:
     def send(self, request: Request, owner: str = "") -> str:
         """Open an ask as it was put together; returns the id."""
         caller = self.caller()
-        origin = wiring.origin(caller, self._agent, owner)
+        origin = wiring.in_its_project(wiring.origin(caller, self._agent, owner))
         opened = asking.ask(self.store, request, origin, caller)
         if opened.token:
             self._tokens[opened.ask.id] = opened.token

@@ -11,7 +11,10 @@ from humangate.domain.principals import SIGNS, Caller, Process, Sighting, find_a
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+HELPERS, QUESTIONS, WAY = ".helpers", "questions", "project"
+"""The folder for questions in files, that of the questions in it, and the file that leads there."""
 _MOST_ANCESTORS = 64
+_MOST_PATH_BYTES = 4097
 _INTERPRETERS = ("node", "bun", "deno", "python", "python3", "bash", "sh")
 
 
@@ -84,6 +87,37 @@ def project(folder: str) -> str:
         parent = os.path.dirname(here)
         here = "" if parent == here else parent
     return folder
+
+
+def set_up_above(folder: str) -> str:
+    """The nearest folder, this one or above it, that is set up for questions; "" where none is.
+
+    A worktree has no folders for questions of its own, but may know the way to its project's.
+    """
+    while not os.path.lexists(helpers := os.path.join(folder, HELPERS)):
+        if (parent := os.path.dirname(folder)) == folder:
+            return ""
+        folder = parent
+    if os.path.lexists(os.path.join(helpers, QUESTIONS)):
+        return folder
+    found = shown_way(folder) or folder
+    return found if os.path.lexists(os.path.join(found, HELPERS)) else ""
+
+
+def shown_way(folder: str) -> str:
+    """The project that a folder's own `.helpers/project` names; "": there is no such file."""
+    path = os.path.join(folder, HELPERS, WAY)
+    try:
+        # Without following or waiting: anything may stand there.
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        return os.fsdecode(os.read(file, _MOST_PATH_BYTES)).partition("\n")[0]
+    except OSError:
+        return ""
+    finally:
+        os.close(file)
 
 
 def asker_name(agent: Sighting | None) -> str:

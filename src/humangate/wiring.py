@@ -256,6 +256,13 @@ def origin(caller: Caller, asker: str = "", owner: str = "", folder: str | None 
     )
 
 
+def in_its_project(origin: Origin) -> Origin:
+    """The same for a question: people look for those of a worktree where its project's are."""
+    if not os.path.isfile(os.path.join(origin.project, ".git")):
+        return origin
+    return origin._replace(project=surroundings.set_up_above(origin.project) or origin.project)
+
+
 def host(cli: str) -> Host:
     """The program in which a person and an agent talk."""
     from humangate.drivers import hosts

@@ -13,13 +13,14 @@ import pytest
 
 from humangate.errors import RefusedError, UsageError
 from humangate.file_protocol import setting_up
-from humangate.file_protocol.folders import Helpers, set_up_above
+from humangate.file_protocol.folders import Helpers
 from humangate.integrations import first_files, plans
 from humangate.integrations.blocks import line, markdown
 from humangate.integrations.first_files import First
 from humangate.integrations.instructions import FROM_A_SHELL, files_of
 from humangate.integrations.places import Place
 from humangate.shelves import first_files as wanted_in
+from humangate.surroundings import set_up_above
 from humangate.workspaces import provisions
 from humangate.workspaces.repositories import find
 
@@ -428,7 +429,7 @@ def test_a_project_of_an_older_version_gains_what_is_new(world, project):
     assert os.listdir(project) == []
 
 
-@pytest.mark.proves("FILE-121")
+@pytest.mark.proves("FILE-121", "FILE-187")
 def test_a_worktree_in_the_project_asks_through_the_folders_of_the_project(world, project):
     git(project, "init", "-q")
     init(world)
@@ -438,9 +439,10 @@ def test_a_worktree_in_the_project_asks_through_the_folders_of_the_project(world
     git(project, "worktree", "add", "-q", str(worktree))
     assert asked_from(worktree, world, project)
     assert not (worktree / ".helpers").exists()
+    assert asked_by_gate(worktree, world) == (str(worktree), str(project))
 
 
-@pytest.mark.proves("FILE-185", "S4-P2")
+@pytest.mark.proves("FILE-185", "FILE-187", "S4-P2")
 def test_a_worktree_elsewhere_is_shown_the_way_to_the_folders_of_the_project(world, project):
     git(project, "init", "-q")
     init(world)
@@ -456,6 +458,11 @@ def test_a_worktree_elsewhere_is_shown_the_way_to_the_folders_of_the_project(wor
     assert asked_from(worktree, world, project)
     assert sorted(os.listdir(worktree / ".helpers")) == [".gitignore", "project"]
     assert set_up_above(str(worktree / "scripts")) == str(project)
+    assert asked_by_gate(worktree, world) == (str(worktree), str(project))
+    world.ada.folder = worktree
+    before = tree(worktree)
+    assert f"asks through the folders of {project}: gate init" in init(world, code=2).err
+    assert tree(worktree) == before
     (worktree / ".helpers" / "project").write_text("/no/such\n")
     assert set_up_above(str(worktree)) == ""
     ran = run_script(worktree, world).communicate()
@@ -473,6 +480,13 @@ def test_a_project_that_was_moved_shows_the_way_to_where_it_is(world, project):
     assert init(world, "--dry-run").out == f"would be mended: {way} (it led to nowhere)\n"
     assert init(world).out == f"mended: {way} (it led to nowhere)\n"
     assert not way.is_symlink() and way.read_text() == f"{project}\n"
+
+
+def asked_by_gate(folder, world):
+    """Where a question is asked, and the project that it is asked in."""
+    world.plain.folder = folder
+    asked = world.get(world.plain.gate("ask", "Which?", "--no-wait").out.strip())
+    return asked.origin.cwd, asked.origin.project
 
 
 def asked_from(folder, world, project):

@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         store = wiring.open_store()
         caller = wiring.caller(store, "cli")
-        origin = wiring.origin(caller, args.asker, _owner(args.task))
+        origin = wiring.in_its_project(wiring.origin(caller, args.asker, _owner(args.task)))
         if caller.agent:
             request = request._replace(going_on=wiring.going_on(origin))
         opened = ask(store, request, origin, caller)

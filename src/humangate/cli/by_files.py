@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from humangate import shelves
 from humangate.domain.asks import parse_priority
 from humangate.errors import RefusedError, StoreTroubleError
-from humangate.file_protocol.folders import set_up_above
+from humangate.surroundings import set_up_above
 
 if TYPE_CHECKING:
     from typing import NoReturn

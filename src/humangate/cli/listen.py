@@ -19,7 +19,6 @@ from humangate.cli.screen import can_prompt, coloured, print_json
 from humangate.domain.display import inert_line
 from humangate.domain.principals import must_be_a_person
 from humangate.errors import UsageError
-from humangate.file_protocol.folders import HELPERS, set_up_above
 from humangate.file_protocol.listening import Beside, Listener, initialised
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def _listen(
 def _project() -> str:
     """The nearest folder above that is set up, or the project that is not."""
     here = os.getcwd()
-    return set_up_above(here) or surroundings.project(here)
+    return surroundings.set_up_above(here) or surroundings.project(here)
 
 
 def _projects(everywhere: bool) -> Callable[[], list[str]]:
@@ -150,7 +149,7 @@ class Screen:
         for project in projects:
             helped = " (collected by gate up)" if project in listener.helped else ""
             self.say(
-                f"  Watching: {inert_line(os.path.join(project, HELPERS, 'questions'))}{helped}"
+                f"  Watching: {inert_line(os.path.join(project, surroundings.HELPERS, 'questions'))}{helped}"
             )
         if not projects:
             self.say("  Watching: every project in which gate init is run")

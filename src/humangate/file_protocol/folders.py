@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING
 
 from humangate.domain.file_questions import MOST_BYTES
 from humangate.errors import UsageError
+from humangate.surroundings import HELPERS, QUESTIONS, WAY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-HELPERS = ".helpers"
-INNER = ("questions", "answers", "agents", "queue")
+INNER = (QUESTIONS, "answers", "agents", "queue")
 LOCK, PID = ".listener.lock", ".listener.pid"
-WAY, IGNORED = "project", ".gitignore"
-"""Where the project is, for worktrees that have only these two files; and that git keeps away."""
+_IGNORED = ".gitignore"
 TEMPORARY = ".tmp."
 """How the names of files begin that are still being written."""
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -32,36 +31,6 @@ MOST_NAMES = 20_000
 MODE = 0o700
 _TRIES = 3
 _TRY_EVERY_SECONDS = 0.01
-
-
-def set_up_above(folder: str) -> str:
-    """The nearest folder, this one or above it, that is set up for questions; "" where none is.
-
-    A worktree has no folders of its own, but may know the way to its project's.
-    """
-    while not os.path.lexists(helpers := os.path.join(folder, HELPERS)):
-        if (parent := os.path.dirname(folder)) == folder:
-            return ""
-        folder = parent
-    if os.path.lexists(os.path.join(helpers, INNER[0])):
-        return folder
-    project = shown_way(folder) or folder
-    return project if os.path.lexists(os.path.join(project, HELPERS)) else ""
-
-
-def shown_way(folder: str) -> str:
-    """The project that the file in a folder's own helpers names; "": there is none."""
-    path = os.path.join(folder, HELPERS)
-    try:
-        own = Folder(path, _opened(path, path, None))
-    except UsageError:
-        return ""
-    try:
-        return os.fsdecode(own.read(WAY)).partition("\n")[0]
-    except (OSError, OddFileError):
-        return ""
-    finally:
-        own.close()
 
 
 class OddFileError(UsageError):
@@ -183,12 +152,12 @@ class Helpers:
 
     def show_the_way(self) -> None:
         """Write the files that `.worktreeinclude` brings to worktrees."""
-        self._own.write(IGNORED, b"*\n")
+        self._own.write(_IGNORED, b"*\n")
         self._own.write(WAY, os.fsencode(self.project) + b"\n")
 
     def hide_the_way(self) -> None:
         self._own.remove(WAY)
-        self._own.remove(IGNORED)
+        self._own.remove(_IGNORED)
 
     def hold(self) -> bool:
         """Be the one who listens here, until it is closed; False: another process is."""

@@ -14,9 +14,10 @@ from humangate.domain.outcomes import answer_text
 from humangate.errors import GateError, RefusedError
 from humangate.file_protocol.answers import SESSIONS, Happening
 from humangate.file_protocol.collecting import Collector
-from humangate.file_protocol.folders import HELPERS, Helpers
+from humangate.file_protocol.folders import Helpers
 from humangate.integrations import records
 from humangate.service.sweeping import sweep
+from humangate.surroundings import HELPERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,16 +10,14 @@ from humangate.domain.file_questions import parse_answer_name, parse_name
 from humangate.errors import RefusedError, UsageError
 from humangate.file_protocol import registry
 from humangate.file_protocol.folders import (
-    HELPERS,
     INNER,
     MODE,
     TEMPORARY,
-    WAY,
     Helpers,
     flaw,
     listener_of,
-    shown_way,
 )
+from humangate.surroundings import HELPERS, WAY, set_up_above, shown_way
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -39,6 +37,12 @@ class FolderChange(NamedTuple):
 
 def needed(project: str) -> list[FolderChange]:
     """What it takes to have every folder there, for the user alone; UsageError: one is not ours."""
+    leads_to = set_up_above(project) if shown_way(project) else ""
+    if leads_to not in ("", project):
+        raise UsageError(
+            f"{project} is a worktree that asks through the folders of {leads_to}: gate init belongs "
+            "there"
+        )
     return [*(_needed(path) for path in _paths(project)), _way_needed(project)]
 
 

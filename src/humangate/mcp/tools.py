@@ -168,7 +168,8 @@ class Tools:
             self._request(one, given.get("urgency", "normal"), going_on)
             for one in (several or [given])
         ]
-        asks = [asking.ask(store, request, origin, caller).ask for request in requests]
+        where = wiring.in_its_project(origin)
+        asks = [asking.ask(store, request, where, caller).ask for request in requests]
         for ask in asks:
             self._opened(work, ask.id)
         return self._wait(work, asks, caller)
