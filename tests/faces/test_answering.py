@@ -60,7 +60,8 @@ def test_in_the_editor_only_what_stands_below_the_line_counts(world):
     untouched = world.ada.gate("answer", ask_id, "--edit", EDITOR="true")
     assert untouched.code == 7 and "below the line" in untouched.err
     assert world.get(ask_id).pending and world.store.asks.answers(ask_id) == []
-    assert world.ada.gate("answer", ask_id, "--edit", EDITOR="false").code == 2
+    failed = world.ada.gate("answer", ask_id, "--edit", EDITOR="false")
+    assert failed.code == 2 and "exit code 1; nothing was changed" in failed.err
     crashed = world.ada.gate(
         "answer", ask_id, "--edit", EDITOR="sh -c 'echo my words >> $0; exit 3'"
     )

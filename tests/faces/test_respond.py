@@ -140,6 +140,9 @@ def test_in_the_editor_only_what_stands_below_the_line_counts(desk):
     assert desk.store.asks.get(ask_id).pending
     broken = desk.respond(desk.id, "--edit", EDITOR="sh -c 'echo half >> $0; exit 3'")
     assert broken.code == 2 and desk.store.asks.draft(ask_id, "person:ada") == "half"
+    left = desk.respond(desk.id, "--edit", EDITOR="true")
+    assert left.code == 7 and "nothing was saved in the editor; your draft" in left.err
+    assert desk.store.asks.get(ask_id).pending
     seen, editor = desk.world.folder / "seen", desk.world.folder / "editor"
     editor.write_text(f'#!/bin/sh\ncp "$1" {seen}\necho for a year >> "$1"\n')
     editor.chmod(0o755)

@@ -386,6 +386,7 @@ def test_a_task_is_edited_in_the_editor_and_what_does_not_fit_is_kept(tasks):
     task = tasks.create("Add login", "-d", "With\x1b[2J JWT")
     assert tasks("edit", task, *ADA, EDITOR="true") == f"Nothing was changed in {task}.\n"
     assert tasks.get(task).version == 1
+    assert "exit code 127" in tasks("edit", task, *ADA, code=2, EDITOR="/no/such")
     tasks("edit", task, *ADA, EDITOR="sed -i s/login/logout/")
     assert (tasks.get(task).title, tasks.get(task).description) == ("Add logout", "With\x1b[2J JWT")
     for editor, code, told in (

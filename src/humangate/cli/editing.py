@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.cli.values import meaning
 from humangate.domain.contexts import context_text
@@ -35,14 +35,18 @@ def in_editor(
     if title:
         line = f"## Your Response (write below this line) {mark}; nothing above it counts"
     above = _response_template(ask, title) if title else _template(ask)
-    begun = start or answering.draft(store, ask.id, caller) or proposed
-    written, code = edited(f"{above}\n{line}\n{begun}\n")
-    above, drawn, below = written.partition(line)
+    kept = "" if start else answering.draft(store, ask.id, caller)
+    after = edited(f"{above}\n{line}\n{start or kept or proposed}\n")
+    above, drawn, below = after.text.partition(line)
     answer = below.strip() if drawn else above.strip()
-    if answer and answer != proposed:
+    is_draft = answer not in ("", proposed)
+    if is_draft:
         answering.save_draft(store, ask.id, caller, answer)
-    if code:
-        raise UsageError(f"the editor ended with exit code {code}; what stood there is a draft now")
+    if after.code:
+        so = "what stood there is a draft now" if is_draft else "nothing was changed"
+        raise UsageError(f"the editor ended with exit code {after.code}; {so}")
+    if kept and not after.is_saved:
+        raise InvalidAnswerError("nothing was saved in the editor; your draft comes up again")
     if answer and not drawn:
         raise InvalidAnswerError(
             "the line above the answer is gone, so it is unclear what counts; "
@@ -74,8 +78,17 @@ def _around(ask: Ask) -> list[str]:
     return parts
 
 
-def edited(text: str) -> tuple[str, int]:
-    """What the file holds after the editor, and the editor's exit code."""
+class Edited(NamedTuple):
+    """What became of a text in the person's editor."""
+
+    text: str
+    code: int
+    is_saved: bool
+    """Whether the file was written at all, be it as it was."""
+
+
+def edited(text: str) -> Edited:
+    """Have a text edited; UsageError: there is no editor."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not editor and not sys.stdin.isatty():
         raise UsageError("--edit needs a terminal, or an editor named in $VISUAL or $EDITOR")
@@ -84,8 +97,11 @@ def edited(text: str) -> tuple[str, int]:
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
+        before = os.stat(path)
         ended = subprocess.run(["/bin/sh", "-c", f'{editor} "$1"', "gate", path], check=False)
         with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(), ended.returncode
+            now = os.fstat(file.fileno())
+            is_saved = (now.st_ino, now.st_mtime_ns) != (before.st_ino, before.st_mtime_ns)
+            return Edited(file.read(), ended.returncode, is_saved)
     finally:
         os.unlink(path)

@@ -274,7 +274,11 @@ def _answer_one(store: Store, who: Caller, waiting: Waiting, *, edit: bool) -> b
     if not edit or not _is_plain_text(waiting.ask):
         return prompt_for(store, who, waiting.ask, leave=_STOP, tell=_tell)
     before = draft(store, waiting.ask.id, who)
-    value = in_editor(store, who, waiting.ask, title=waiting.title)
+    try:
+        value = in_editor(store, who, waiting.ask, title=waiting.title)
+    except InvalidAnswerError as error:
+        print(f"gate: {error}", file=sys.stderr)
+        value = None
     if value == _STOP:
         save_draft(store, waiting.ask.id, who, before)
         raise KeyboardInterrupt

@@ -54,7 +54,7 @@ def _created_in_editor(store: Store, project: str, who: Caller, fields: dict[str
 
     if not can_prompt():
         raise UsageError("say what is to be done: gate task create TITLE (no terminal is here)")
-    text, code = edited(f"{fields.get('description', '')}{blank()}")
+    text, code, _ = edited(f"{fields.get('description', '')}{blank()}")
     title, description = title_and_description(text)
     if not title:
         raise UsageError("nothing was written, so no task was made")
@@ -108,8 +108,9 @@ def edit_(args: argparse.Namespace) -> int:
             "gate task edit needs a terminal, or an editor named in $VISUAL or $EDITOR; without "
             f"one: gate task update {task.id}"
         )
-    text, code = edited(form(task))
+    text, code, _ = edited(form(task))
     if text.strip() == form(task).strip():
+        _must_have_ended_well(code)
         return _nothing_changed(task, as_json=args.json)
     try:
         _must_have_ended_well(code)

@@ -113,7 +113,7 @@ def _text(path: str, args: argparse.Namespace) -> str:
         return text
     if not args.edit and not can_prompt():
         raise UsageError("say what the template says: a text, --file F, or --edit")
-    written, code = edited(text or files.text_of(files.read(path), path))
+    written, code, _ = edited(text or files.text_of(files.read(path), path))
     if code:
         raise UsageError(f"the editor ended with exit code {code}, so nothing was changed")
     return written
