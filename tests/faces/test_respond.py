@@ -128,7 +128,7 @@ def test_an_empty_response_changes_nothing(desk):
 
 
 @pytest.mark.proves(
-    *("TASK-104", "S3-37", "S3-43", "S3-B9", "S3-B11", "LAW-6", "LAW-8")
+    *("TASK-104", "TASK-324", "S3-37", "S3-43", "S3-B9", "S3-B11", "LAW-6", "LAW-8")
 )  # fmt: skip
 def test_in_the_editor_only_what_stands_below_the_line_counts(desk):
     ask_id = desk.let_ask(
@@ -305,3 +305,13 @@ def test_the_context_stands_in_the_editor_as_lines(desk):
     seen = desk.world.folder / "seen"
     desk.respond(desk.id, "-e", EDITOR=f"sh -c 'cp $0 {seen}'")
     assert "\n## Context\nsummary: Added login\n" in seen.read_text()
+
+
+@pytest.mark.proves("TASK-322", "LAW-6")
+def test_a_late_answer_by_the_number_of_the_run_is_kept_like_any_other(desk):
+    ask_id = desk.let_ask()
+    run = backlog.get(desk.store, desk.id).run
+    assert desk.respond(desk.id, "first").code == 0
+    late = desk.respond(str(run), "second")
+    assert late.code == 6 and "kept beside it" in late.err
+    assert [one.value for one in desk.store.asks.answers(ask_id)] == ["first", "second"]

@@ -13,7 +13,7 @@ from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
 from humangate.domain.owners import owner_of_task
 from humangate.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError
-from humangate.service import answering, asking, backlog
+from humangate.service import answering, asking, backlog, running
 from humangate.service.asking import Request
 from humangate.service.taking import Taking
 from humangate.testing import MemoryStore
@@ -123,7 +123,7 @@ def test_what_is_claimed_by_hand_is_released_closed_and_reopened(store):
         backlog.close(store, task.id, ADA)
 
 
-@pytest.mark.proves("TASK-170", "S3-P9")
+@pytest.mark.proves("TASK-170", "TASK-323", "S3-P9")
 def test_no_agent_ends_the_run_that_works_on_a_task(store):
     task = create(store)
     run = backlog.take_up(store, "/p", "d")
@@ -133,6 +133,8 @@ def test_no_agent_ends_the_run_that_works_on_a_task(store):
             end(store, task.id, an_agent())
     assert backlog.defer(store, task.id, ADA).state == "deferred"
     assert store.runs.get(run.id).state == "stuck"
+    with pytest.raises(RefusedError, match=f"is deferred: gate task reopen {task.id}"):
+        running.resume(store, run.id, ADA)
 
 
 @pytest.mark.proves("TASK-172", "S3-29", "S3-30", "S3-31", "S3-33")

@@ -205,7 +205,7 @@ def test_no_agent_takes_away_the_test_that_a_person_named(store, command):
     assert backlog.update(store, agents.id, an_agent(), {"test_command": "y"})
 
 
-@pytest.mark.proves("TASK-256")
+@pytest.mark.proves("TASK-256", "TASK-323")
 def test_a_task_whose_agent_says_very_much_can_be_reopened(store):
     task = add_task(store)
     run = taken_up(store, task)
@@ -213,7 +213,8 @@ def test_a_task_whose_agent_says_very_much_can_be_reopened(store):
     assert store.runs.change(runs.complete(run, result, store.now()), run)
     closed = store.tasks.get(task.id)
     assert closed.state == "closed" and len(closed.summary) == 200_000
-    assert backlog.reopen(store, task.id, ADA).state == "open"
+    again = backlog.reopen(store, task.id, ADA)
+    assert (again.state, again.summary, again.details) == ("open", "", "")
     assert len(store.runs.get(run.id).result["summary"]) == 300_000
 
 

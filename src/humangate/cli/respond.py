@@ -110,10 +110,11 @@ def _find(store: Store, named_: str) -> Waiting:
     """What is meant by a task, an ask or the number of a run."""
     name = named_.strip().lower()
     is_number = name.isascii() and name.isdecimal() and len(name) <= asking.MOST_DIGITS
-    if name.startswith("a-") or (is_number and store.runs.get(int(name))):
+    run = store.runs.get(int(name)) if is_number else None
+    if name.startswith("a-") or (run and not run.task):
         ask = asking.find(store, name)
         return Waiting(ask, store.tasks.get(ask.origin.task) if ask.origin.task else None)
-    task = backlog.get(store, name)
+    task = backlog.get(store, run.task if run else name)
     if pending_asks(store, task):
         return Waiting(asking.find(store, task.id), task)
     asked = backlog.history(store, task)

@@ -161,6 +161,8 @@ def _must_be_its_tasks(store: Store, run: Run) -> None:
         raise RefusedError(
             f"run {run.id} worked on {task.id}, which was reopened since: gate task show {task.id}"
         )
+    if task and task.state in ("closed", "deferred"):
+        raise RefusedError(f"{task.id} is {task.state}: gate task reopen {task.id}")
 
 
 def fork(
