@@ -27,7 +27,7 @@ def project(tmp_path):
     [
         ((), "Exit codes"),
         (("",), "Exit codes"),
-        ((" \n",), "Exit codes"),
+        ((" \n",), "say what to ask"),
         (("Which?", "select"), "needs options"),
         (("Which?", "select", " , "), "needs options"),
         (("Which?", "maybe"), "text, yesno or select"),

@@ -316,3 +316,11 @@ def test_an_agents_question_explains_itself(world):
     ask_id = world.ask("Which way?", shell=world.claude)
     assert "It last said:\n│ Two ways." in world.plain.gate("show", ask_id).out
     assert world.get(world.ask("Which way?", shell=world.plain)).going_on == ""
+
+
+@pytest.mark.proves("CLI-8")
+def test_on_a_wide_screen_agents_are_told_apart_by_their_whole_names(world):
+    world.ask("Which?", "--from", "Agent-tmux-pts-3")
+    assert "Agent-tmux-p" in world.ada.gate("inbox", COLUMNS="100").out
+    assert "Agent-tmux-pts-3 " in world.ada.gate("inbox", COLUMNS="120").out
+    assert all(len(line) <= 120 for line in world.ada.gate("inbox", COLUMNS="120").out.splitlines())

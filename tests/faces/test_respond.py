@@ -171,13 +171,14 @@ def test_a_response_comes_from_a_file_or_standard_input(desk):
 
 @pytest.mark.proves("TASK-105", "LAW-3")
 def test_choices_approvals_and_forms_of_a_task_are_answered_too(desk):
-    ids = [desk.id, *(desk.create(f"T{n}") for n in range(3))]
+    ids = [desk.id, *(desk.create(f"T{n}") for n in range(4))]
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
     asks = [
         desk.let_ask("Which?", kind="choice", options=("Use JWT", "Cookies")),
         desk.let_ask("Both?", kind="choice", options=("a", "b", "c"), multiple=True),
         desk.let_ask("Ship?", kind="approval"),
         desk.let_ask("How many?", kind="form", schema=schema),
+        desk.let_ask("Colour?", kind="choice", options=("Red", "Other…")),
     ]
     ran = desk.respond(ids[0], "use", "jwt")
     assert ran.code == 0 and "1. Use JWT" in ran.out
@@ -187,7 +188,10 @@ def test_choices_approvals_and_forms_of_a_task_are_answered_too(desk):
     assert desk.respond(ids[2], "no").code == 0
     assert desk.respond(ids[3], '{"n": 7}').code == 0
     found = [desk.store.asks.get(one) for one in asks]
-    assert [ask.value for ask in found] == ["Use JWT", ["a", "c"], None, {"n": 7}]
+    assert desk.respond(ids[4], "Green", "--other", "Green").code == 2
+    assert desk.respond(ids[4], "--other", "Green").code == 0
+    values = [desk.store.asks.get(one).value for one in asks]
+    assert values == ["Use JWT", ["a", "c"], None, {"n": 7}, {"other": "Green"}]
     assert found[2].decision == "rejected"
 
 

@@ -369,6 +369,8 @@ def test_show_and_list_tell_options_limits_what_was_going_on_and_which_agent_mad
     assert "Answer within: 2h\nOn timeout: defer\n" in before
     assert ", by agent:claude/s1" in before and "UTC by person:" in before
     assert "by agent" not in tasks("show", tasks.create("Mine"))
+    words = " ".join(f"word{n}" for n in range(40))
+    assert words.split() == tasks("show", tasks.create(words)).partition("○")[0].split()[1:]
     options = {"kind": "choice", "options": ("eu-1", "us-1\x1b")}
     tasks.let_ask("Where?", going_on="I looked at\x1b[2J both", **options)
     shown = tasks("show", task)

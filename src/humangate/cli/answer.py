@@ -12,7 +12,7 @@ from humangate import wiring
 from humangate.cli.identity import add_identity, caller, read_text
 from humangate.cli.left_runs import tell_if_left
 from humangate.cli.screen import can_prompt, print_json, recorded
-from humangate.cli.values import instead, meaning
+from humangate.cli.values import instead, meaning, other
 from humangate.domain.answers import DECISIONS, Given
 from humangate.domain.asks import settled_sentence
 from humangate.domain.documents import ask_document
@@ -89,8 +89,7 @@ def _value(store: Store, who: Caller, ask: Ask, args: argparse.Namespace) -> Any
             raise UsageError(f"{ask.id} holds no tool call, so there is no input to change")
         return instead(ask.question.call, args.instead)
     if args.other is not None:
-        other: Any = {"other": args.other}
-        return [other] if ask.question.multiple else other
+        return other(ask, args.other)
     if args.edit:
         # Imported here: only those who write at length need a terminal's tools.
         from humangate.cli.editing import in_editor

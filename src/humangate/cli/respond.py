@@ -14,7 +14,7 @@ from humangate.cli.identity import add_identity, caller, read_text
 from humangate.cli.left_runs import tell_if_left
 from humangate.cli.screen import can_prompt, coloured, columns, print_json, recorded
 from humangate.cli.tasks_screen import PROJECT, project_of
-from humangate.cli.values import meaning
+from humangate.cli.values import meaning, other
 from humangate.domain.answers import Given
 from humangate.domain.asks import settled_sentence
 from humangate.domain.contexts import context_text
@@ -59,6 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("id", nargs="?", default="", help="a task (tm- may be left out), an ask, or a run's number")
     add("text", nargs="*", help="the answer: words, yes or no, an option, or JSON")
     add("-e", "--edit", action="store_true", help="write the answer in $VISUAL or $EDITOR")
+    add("--other", metavar="TEXT", help="choose Other… and say this")
     add("--file", metavar="F", help="read the answer from a file, or - for standard input")
     add("--note", default="", metavar="TEXT", help="said with the answer, for example a reason")
     add("--all", action="store_true", help="go through all that waits; Enter skips, q stops")
@@ -76,9 +77,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    given = [bool(args.text), bool(args.file), bool(args.template)]
-    if sum(given) > 1:
-        raise UsageError("give the answer in one way: a text, --file or --template")
+    given = [bool(args.text), args.other is not None, bool(args.file), bool(args.template)]
+    if sum(given) > 1 or (args.other is not None and args.edit):
+        raise UsageError("give the answer in one way: a text, --other, --file or --template")
     if args.set and not args.template:
         raise UsageError("--set fills the variables of a template: add --template NAME")
     if args.all:
@@ -142,6 +143,8 @@ def _question_lines(ask: Ask) -> list[str]:
 
 
 def _value(store: Store, who: Caller, waiting: Waiting, args: argparse.Namespace) -> Any:
+    if args.other is not None:
+        return other(waiting.ask, args.other)
     words = _words(store, who, waiting, args)
     if args.edit or words is None:
         return _edited(store, who, waiting, " ".join(words or []))

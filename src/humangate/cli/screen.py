@@ -77,8 +77,9 @@ def _inbox_line(ask: Ask, now: datetime, width: int) -> str:
         return f"{head}{inert_line(prompt, width - 15)}"
     owner = owner_in_words(ask.origin.owner)
     blocks = inert_line(owner or os.path.basename(ask.origin.project), 18)
-    room = width - 60
-    who = f"{cell(ask.origin.agent, 14)} {ask.question.kind:8}  "
+    names = 14 if width < 120 else 24
+    room = width - 46 - names
+    who = f"{cell(ask.origin.agent, names)} {ask.question.kind:8}  "
     return f"{head}{who}{cell(prompt, room)}  {coloured(blocks, 'dim')}".rstrip()
 
 

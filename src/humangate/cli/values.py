@@ -37,6 +37,12 @@ def meaning(ask: Ask, words: list[str]) -> Any:
     return option(ask, words[0]) if question.answered_as == "choice" else words[0]
 
 
+def other(ask: Ask, text: str) -> Any:
+    """Words of one's own, where they may be given."""
+    given = {"other": text}
+    return [given] if ask.question.multiple else given
+
+
 def option(ask: Ask, word: str) -> str:
     """A number picks from the options as they are listed, where none is itself a number."""
     options = ask.question.options

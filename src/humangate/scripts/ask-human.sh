@@ -114,7 +114,7 @@ check_arguments() {
         [ "$1" -eq 0 ] || fail 2 "--wait takes up a question that was sent; it asks no other one"
         return
     fi
-    case $question in *[![:space:]]*) ;; *) usage >&2 && exit 2 ;; esac
+    case $question in *[![:space:]]*) ;; *) usage >&2 && fail 2 "say what to ask" ;; esac
     [ "$1" -le 3 ] || fail 2 "too many words; put the question into quotes"
     [ -n "$kind" ] || { [ ${#options[@]} -gt 0 ] && kind=select; } || kind=text
     case $kind in

@@ -185,10 +185,10 @@ def reopen(store: Store, task_id: str, caller: Caller, *, fresh: bool = False) -
             raise RefusedError(f"{task.id} is {task.state}: there is nothing to reopen")
         again = 0 if fresh else task.run or task.goes_on_from
         # What came of it so far is kept by its runs.
-        none = {"summary": "", "details": "", "confidence": None}
         return tasks.move(
-            task, "open", caller, store.now(), claimed_by="", run=0, goes_on_from=again, **none
-        )
+            task, "open", caller, store.now(), claimed_by="", run=0, goes_on_from=again,
+            summary="", details="", confidence=None,
+        )  # fmt: skip
 
     return _changed(store, task_id, change)
 

@@ -97,11 +97,13 @@ def held_up(store: Store, task: Task) -> str:
 
 def show_lines(store: Store, task: Task, now: datetime, width: int, paint: Paint) -> list[str]:
     """Everything about a task, with its questions and answers."""
-    head = f"{task.id}  {inert_line(task.title, max(20, width - len(task.id) - 2))}"
+    first, *more = frame(task.title, width - len(task.id) - 2, bar="")
+    head = [f"{task.id}  {first}", *(f"{'':{len(task.id)}}  {line}" for line in more)]
     state = paint(f"{ICONS[task.state]} {task.state}", COLOURS[task.state])
     kind = f"P{task.priority}  {task.size}  {task.type}"
     role = f"  role {inert_line(task.role, 40)}" if task.role else ""
-    lines = [paint(head, "bold"), f"{state}  {kind}{role}", *_facts(store, task, now, width)]
+    lines = [paint(line, "bold") for line in head]
+    lines += [f"{state}  {kind}{role}", *_facts(store, task, now, width)]
     for name in ("description", "summary", "details"):
         if text := getattr(task, name):
             lines += ["", paint(name.capitalize(), "bold")]
