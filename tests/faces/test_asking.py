@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from humangate.cli import screen
+
 
 def when_asked(world, number=1):
     """Wait for so many pending asks without sleeping; returns their ids."""
@@ -319,8 +321,9 @@ def test_an_agents_question_explains_itself(world):
 
 
 @pytest.mark.proves("CLI-8")
-def test_on_a_wide_screen_agents_are_told_apart_by_their_whole_names(world):
-    world.ask("Which?", "--from", "Agent-tmux-pts-3")
-    assert "Agent-tmux-p" in world.ada.gate("inbox", COLUMNS="100").out
-    assert "Agent-tmux-pts-3 " in world.ada.gate("inbox", COLUMNS="120").out
-    assert all(len(line) <= 120 for line in world.ada.gate("inbox", COLUMNS="120").out.splitlines())
+def test_on_a_wide_screen_agents_are_told_apart_by_their_whole_names(world, monkeypatch):
+    asked = world.get(world.ask("Which?", "--from", "Agent-tmux-pts-3"))
+    for columns, shown in ((100, " Agent-tmux-pt… "), (120, " Agent-tmux-pts-3 ")):
+        monkeypatch.setattr(screen, "columns", lambda columns=columns: columns)
+        (line,) = screen.inbox_lines([asked], world.store.now())
+        assert shown in line and len(line) <= columns
