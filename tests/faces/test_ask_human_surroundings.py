@@ -332,7 +332,7 @@ exit {code}
     [
         (("-n?", "yesno"), "--priority normal --option=yes --option=no -- -n?", 0),
         (("Q", "select", "A,-B"), "--priority normal --option=A --option=-B -- Q", 3),
-        (("Q", "--timeout=9", "--priority=high"), "ask --timeout 9s --priority high -- Q", 4),
+        (("Q", "--timeout=9", "--priority=high"), "ask --from Claude-one --timeout 9s --priority high -- Q", 4),
         (("--wait", "a-7k2"), "wait -- a-7k2", 11),
         (("--wait", "a-7k2", "--timeout", "5"), "wait --timeout 5s -- a-7k2", 10),
     ],
@@ -340,9 +340,10 @@ exit {code}
 def test_where_gate_is_there_it_asks(project, words, given, code):
     project.tool("gate", GATE_STUB.format(folder=project.folder, code=code))
     words = ("--", *words) if words[0].startswith("-n") else words
-    assert project.run(*words) == (code, b"from gate\n", "")
+    environ = {"CLAUDE_CODE_SESSION_ID": "one"}
+    assert project.run(*words, environ=environ) == (code, b"from gate\n", "")
     said = (project.folder / "words").read_text(encoding="utf-8").splitlines()
-    given = given if given[0] != "-" else f"ask --timeout 300s {given}"
+    given = given if given[0] != "-" else f"ask --from Claude-one --timeout 300s {given}"
     assert said == [f"[{word}]" for word in given.split()]
 
 

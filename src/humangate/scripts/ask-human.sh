@@ -134,7 +134,8 @@ through_gate() {
     [ -z "$require_listener" ] || (find_project && check_listener) || exit
     case $waited in
     '')
-        words=(ask --timeout "${timeout}s" --priority "$priority")
+        identify
+        words=(ask --from "$agent_name" --timeout "${timeout}s" --priority "$priority")
         [ "$kind" != yesno ] || words+=(--option=yes --option=no)
         for option in ${options[@]+"${options[@]}"}; do words+=("--option=$option"); done
         words+=(-- "$question")
