@@ -44,15 +44,21 @@ def press(terminal, key, done):
     """Press a key until it has been heard: claude shows its screen before it listens.
 
     It may be slow to show what it has heard, and what is pressed once more reaches what it
-    shows next: so only after a long silence.
+    shows next: so only after a long silence. And it may draw its screen anew, as if nothing had
+    been pressed: so that is waited for.
     """
     until, again, pause = time.monotonic() + 60, 0.0, threading.Event()
-    while not done():
-        assert time.monotonic() < until, terminal.screen()
-        if time.monotonic() >= again:
-            terminal.type("", key)
-            again = time.monotonic() + 6
-        pause.wait(0.1)
+    while True:
+        while not done():
+            assert time.monotonic() < until, terminal.screen()
+            if time.monotonic() >= again:
+                terminal.type("", key)
+                again = time.monotonic() + 8
+            pause.wait(0.1)
+        pause.wait(1)
+        if done():
+            return
+        again = 0.0
 
 
 @pytest.mark.proves("S2-2", "S2-4", "S2-14", "S2-15", "S2-18", "S2-43", "S2-60", "S2-B21")

@@ -67,8 +67,9 @@ class Desk:
 
     def harness(self):
         """The process of the sitting that is open."""
-        (found,) = self.house.processes("continue", "--as", "ada")
-        return found
+        # What it starts is called like it until it has become another program.
+        words = ("continue", "--as", "ada")
+        return eventually(lambda: len(found := self.house.processes(*words)) == 1 and found[0])
 
     def say(self, words, until):
         self.terminal.type(words)

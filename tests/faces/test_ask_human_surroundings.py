@@ -332,7 +332,11 @@ exit {code}
     [
         (("-n?", "yesno"), "--priority normal --option=yes --option=no -- -n?", 0),
         (("Q", "select", "A,-B"), "--priority normal --option=A --option=-B -- Q", 3),
-        (("Q", "--timeout=9", "--priority=high"), "ask --from Claude-one --timeout 9s --priority high -- Q", 4),
+        (
+            ("Q", "--timeout=9", "--priority=high"),
+            "ask --from Claude-one --timeout 9s --priority high -- Q",
+            4,
+        ),
         (("--wait", "a-7k2"), "wait -- a-7k2", 11),
         (("--wait", "a-7k2", "--timeout", "5"), "wait --timeout 5s -- a-7k2", 10),
     ],
