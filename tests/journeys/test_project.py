@@ -93,3 +93,19 @@ def test_the_projects_words_stay_its_own():
         for match in foreign.finditer((ROOT / name).read_text(encoding="utf-8", errors="replace"))
     ]
     assert found == []
+
+
+@pytest.mark.proves("PROJ-5")
+def test_what_failed_beside_others_gets_one_try_alone_and_is_named(tmp_path):
+    flaky = "import os\ndef test_{0}():\n    before = os.path.exists('{0}')\n    open('{0}', 'w')\n    assert before\n"
+    for names, faults, code in (("a", "", 0), ("b", "x", 1), ("cdef", "", 1), ("", "", 1)):
+        lines = [flaky.format(name) for name in names] + [
+            f"def test_{name}():\n    assert False\n" for name in faults
+        ]
+        (tmp_path / "test_it.py").write_text("".join([*lines, "def test_good():\n    pass\n"]))
+        shutil.rmtree(tmp_path / "cache", ignore_errors=True)
+        pytest_words = ("-m", "pytest", "-o", "cache_dir=cache", "-p", "no:xdist")
+        run(sys.executable, *pytest_words, cwd=tmp_path)
+        again = run(sys.executable, ROOT / "tests" / "second_try.py", "cache", cwd=tmp_path)
+        assert again.returncode == code, again.stdout
+        assert ("PASSED ONLY ALONE, mend it: test_it.py::test_a" in again.stdout) is (code == 0)
