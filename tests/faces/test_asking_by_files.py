@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import closing
 
@@ -82,14 +83,16 @@ def test_without_files_the_trouble_with_the_store_is_told(world):
 
 @pytest.mark.proves("FILE-186", "LAW-1")
 def test_a_store_that_fails_during_a_wait_has_nobody_ask_twice(world):
-    asker = world.plain.start("ask", "Which?")
-    line = asker.stderr.readline()
-    ask_id = line.split()[-1]
+    asker, by_json = world.plain.start("ask", "Which?"), world.plain.start("ask", "That?", "--json")
+    ask_id = asker.stderr.readline().split()[-1]
+    by_json.stderr.readline()
     with closing(apsw.Connection(world.path)) as database:
         database.execute("ALTER TABLE asks RENAME TO gone")
         out, err = asker.communicate(timeout=20)
         assert (out, asker.returncode) == (f"NOT ANSWERED YET: run: gate wait {ask_id}\n", 11)
         assert err.startswith("gate: ") and "no such table" in err
+        told = json.loads(by_json.communicate(timeout=20)[0])
+        assert told["exit_code"] == by_json.returncode == 8 and "no such table" in told["error"]
         database.execute("ALTER TABLE gone RENAME TO asks")
     answering.answer(world.store, ask_id, a_person(), Given("this"))
     assert world.plain.gate("wait", ask_id).out == "this\n"

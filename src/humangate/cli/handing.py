@@ -101,6 +101,8 @@ def wait_and_hand_over(
     except KeyboardInterrupt:
         ask = get(store, ask_id)
     except StoreTroubleError as trouble:
+        if handing.as_json:
+            raise
         # The question stands: whoever took this for a failure would ask it once more.
         print(f"gate: {trouble}", file=sys.stderr)
         print(f"NOT ANSWERED YET: run: {_wait_again(ask_id, handing)}")

@@ -148,9 +148,8 @@ class Screen:
         self.say("  Supporting multiple agent sessions")
         for project in projects:
             helped = " (collected by gate up)" if project in listener.helped else ""
-            self.say(
-                f"  Watching: {inert_line(os.path.join(project, surroundings.HELPERS, 'questions'))}{helped}"
-            )
+            watched = os.path.join(project, surroundings.HELPERS, surroundings.QUESTIONS)
+            self.say(f"  Watching: {inert_line(watched)}{helped}")
         if not projects:
             self.say("  Watching: every project in which gate init is run")
         told = {"": "nobody: gate inbox answers", _TERMINAL: "you, in this terminal"}
