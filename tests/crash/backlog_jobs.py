@@ -24,7 +24,7 @@ def work_off(path: str, project: str, point: tuple[int, str, str], slots: int) -
     with closing(wiring.open_store(path)) as store:
         crew = flow_jobs._struck_crew(store, striker)
         striker.around_write(store.tasks, "take_up")
-        striker.around(repositories, "_git")
+        striker.around(repositories, "run_git")
         flow_jobs._ready()
         driver = Driver(store, crew)
         worker = crewing.worker(store, driver, slots, None, lambda _: [project])

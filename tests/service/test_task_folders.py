@@ -104,8 +104,8 @@ def test_a_folder_that_is_gone_is_made_again(project, workspace, place, forgotte
     assert beside.exists() == (forgotten != "branch"), "what somebody has kept beside it stays"
     assert sorted(os.listdir(Path(place.root).parent.parent)) == [
         "run-1",
-        "run-1.index",
         "run-1.json",
+        "run-1.raw-index",
     ]
     made = workspace.commit(place, "Work", "1")
     assert ("forced.txt" in git(project, "show", "--stat", made)) == is_known
@@ -148,7 +148,7 @@ def test_where_a_folder_cannot_be_made_again_it_is_told(project, workspace, plac
         workspace.restore(place, 1, "4")
     git(project, "worktree", "prune")
     git(project, "checkout", "-q", place.branch)
-    with pytest.raises(GateError, match="already checked out"):
+    with pytest.raises(GateError, match="is checked out in"):
         workspace.restore(place, 1, "3")
     git(project, "checkout", "-q", "main")
     real = os.rename

@@ -14,7 +14,7 @@ import pytest
 from tests.git_project import ODD, files, git, project, state, workspace, write
 
 from humangate.errors import GateError, UsageError
-from humangate.workspaces import records, removing, repositories
+from humangate.workspaces import linked_worktrees, records, removing, repositories
 from humangate.workspaces.worktrees import GitWorkspace
 
 __all__ = ["project", "workspace"]
@@ -22,6 +22,30 @@ __all__ = ["project", "workspace"]
 
 class Killed(BaseException):
     """The process is no more."""
+
+
+def die_at(patch, number, writing):
+    """Kill the process after so many writes, of git's commands and of our own."""
+    passed = []
+
+    def struck(real, name):
+        def strike(*given):
+            done = real(*given)
+            if name != "run_git" or given[2][0] in writing:
+                passed.append(name)
+                if len(passed) == number:
+                    raise Killed
+            return done
+
+        return strike
+
+    for module, name in (
+        (repositories, "run_git"),
+        (linked_worktrees, "_write"),
+        (linked_worktrees, "forget"),
+    ):
+        patch.setattr(module, name, struck(getattr(module, name), name))
+    return passed
 
 
 @pytest.mark.proves("RUN-170", "S2-P5")
@@ -205,34 +229,18 @@ def test_making_again_gives_the_same_place_and_leaves_the_work_in_it(project, wo
 
 
 @pytest.mark.proves("RUN-175")
-def test_whatever_command_was_the_last_before_a_crash_making_again_finishes(
-    project, workspace, monkeypatch
-):
+def test_whatever_command_was_the_last_before_a_crash_making_again_finishes(project, workspace):
     write(project, a_txt="changed\n", new_txt="new\n")
-    real = repositories._git
-    writing = {"worktree", "update-ref", "read-tree", "update-index", "write-tree", "commit-tree"}
+    writing = {"update-ref", "read-tree", "update-index", "write-tree", "commit-tree"}
     for run_id in range(1, 50):
-        written = 0
-
-        def dying(folder, environ, words, given=b"", held=None, run_id=run_id):
-            nonlocal written
-            # The very first falls before anything is written but the plan.
-            if run_id == 1 and words[0] == "worktree":
-                raise Killed
-            done = real(folder, environ, words, given, held)
-            written += words[0] in writing
-            if written == run_id - 1 and words[0] in writing:
-                raise Killed
-            return done
-
-        monkeypatch.setattr(repositories, "_git", dying)
-        try:
-            workspace.make(str(project), run_id, with_changes=True)
-        except Killed:
-            survived = False
-        else:
-            survived = True
-        monkeypatch.setattr(repositories, "_git", real)
+        with pytest.MonkeyPatch.context() as patch:
+            passed = die_at(patch, run_id, writing)
+            try:
+                workspace.make(str(project), run_id, with_changes=True)
+            except Killed:
+                survived = False
+            else:
+                survived = True
         place = workspace.make(str(project), run_id, with_changes=True)
         assert files(place.folder) == files(project)
         assert place.branch == f"gate/run-{run_id}"
@@ -241,7 +249,8 @@ def test_whatever_command_was_the_last_before_a_crash_making_again_finishes(
         assert workspace.remove(place, run_id) == ""
         if survived:
             break
-    assert written == 7
+    # Eight commands of git, five files of ours.
+    assert len(passed) == 13
     assert git(project, "for-each-ref", "refs/gate", "refs/heads/gate") == ""
     assert len(git(project, "worktree", "list").splitlines()) == 1
 
@@ -406,8 +415,8 @@ def test_a_worktree_is_removed_with_its_branch_and_its_snapshots(project, worksp
         assert workspace.remove(place, 1) == ""
     assert sorted(os.listdir(tmp_path / "data/worktrees")) == [
         "run-11",
-        "run-11.index",
         "run-11.json",
+        "run-11.raw-index",
     ]
     assert git(project, "for-each-ref", "refs/gate/", "--format=%(refname)") == "refs/gate/run-11/1"
     assert git(project, "branch", "--format=%(refname:short)").split() == ["gate/run-11", "main"]
@@ -419,30 +428,20 @@ def test_a_worktree_is_removed_with_its_branch_and_its_snapshots(project, worksp
 
 @pytest.mark.proves("RUN-186")
 def test_whatever_command_was_the_last_before_a_crash_removing_again_finishes(
-    project, workspace, monkeypatch, tmp_path
+    project, workspace, tmp_path
 ):
-    real, survived, run_id = repositories._git, False, 0
-    while not survived:
+    survived, run_id = False, 0
+    while not survived and run_id < 50:
         run_id += 1
         place = workspace.make(str(project), run_id)
         workspace.snapshot(place, run_id, "1")
-        written = 0
-
-        def dying(folder, environ, words, given=b"", held=None, run_id=run_id):
-            nonlocal written
-            done = real(folder, environ, words, given, held)
-            written += words[0] in {"worktree", "branch", "update-ref"}
-            if written == run_id:
-                raise Killed
-            return done
-
-        monkeypatch.setattr(repositories, "_git", dying)
-        try:
-            workspace.remove(place, run_id)
-            survived = True
-        except Killed:
-            pass
-        monkeypatch.setattr(repositories, "_git", real)
+        with pytest.MonkeyPatch.context() as patch:
+            die_at(patch, run_id, {"update-ref"})
+            try:
+                workspace.remove(place, run_id)
+                survived = True
+            except Killed:
+                pass
         assert workspace.remove(place, run_id) == ""
     assert run_id == 4
     assert os.listdir(tmp_path / "data/worktrees") == []
@@ -536,8 +535,8 @@ def test_the_same_number_in_a_new_store_is_another_run(project, workspace, tmp_p
     assert workspace.remove(third, 1) == ""
     assert git(project, "worktree", "list", "--porcelain").count("prunable") == 0
     assert {path.name for path in moved.parent.iterdir()} == {
-        "run-1.old-1", "run-1.old-1.json", "run-1.old-1.index",
-        "run-1.old-2", "run-1.old-2.json", "run-1.old-2.index",
+        "run-1.old-1", "run-1.old-1.json", "run-1.old-1.raw-index", "run-1.old-1.diff-index",
+        "run-1.old-2", "run-1.old-2.json", "run-1.old-2.diff-index",
     }  # fmt: skip
 
 

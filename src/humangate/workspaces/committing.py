@@ -7,8 +7,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from humangate.errors import GateError
-from humangate.workspaces import snapshots
-from humangate.workspaces.repositories import with_users_programs
+from humangate.workspaces import snapshots, users_programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,25 +24,26 @@ _UNFINISHED = {
 }
 
 
-def commit(worktree: Repository, record: Record, words: str, key: str) -> str:
+def commit(repository: Repository, record: Record, words: str, key: str) -> str:
     """The commit of everything that is not ignored; the branch's tip where nothing is changed."""
-    repository, ref = with_users_programs(worktree), f"refs/heads/{record.branch}"
+    storing, ref = repository.with_programs(), f"refs/heads/{record.branch}"
     _refuse_elsewhere(repository, record)
     for tip in tips(repository, ref):
         done = found(repository, key, record.base, tip)
         if not done:
             # Beside the index of snapshots, which holds files as they are before any filter.
             with tempfile.TemporaryDirectory() as apart:
-                tree = snapshots.tree(repository, os.path.join(apart, "index"), record.left_out)
+                tree = snapshots.tree(storing, os.path.join(apart, "index"), record.left_out)
+            users_programs.refuse_changed(storing, tip, tree)
             if tree == repository.line("rev-parse", f"{tip}^{{tree}}"):
                 done = tip
             else:
                 new = write(repository, tree, [tip], words, key)
                 done = new if advance(repository, ref, new, tip) else ""
         if done:
-            repository.run("read-tree", "--reset", "HEAD")
+            repository.run("read-tree", "--reset", done)
             # Who says that something is to be updated has refreshed the rest.
-            repository.answer("update-index", "-q", "--refresh")
+            storing.answer("update-index", "-q", "--refresh")
             return done
     raise GateError(f"{record.branch} was changed by somebody else each time: try again.")
 
@@ -88,7 +88,7 @@ def write(
     repository: Repository, tree: str, parents: Sequence[str], words: str, key: str = ""
 ) -> str:
     """A commit by the user whose repository this is. Nothing asks for a signature or runs hooks."""
-    user = {what: repository.ask("config", f"user.{what}") for what in ("name", "email")}
+    user = {what: repository.settings.get(f"user.{what}", "") for what in ("name", "email")}
     variables = {
         f"GIT_{who}_{what.upper()}": value
         for who in ("AUTHOR", "COMMITTER")

@@ -7,11 +7,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate.errors import CheckedOutError, GateError, MergeConflictError, UsageError
-from humangate.workspaces import committing
-from humangate.workspaces.repositories import with_users_programs
+from humangate.workspaces import committing, linked_worktrees
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from humangate.workspaces.records import Record
     from humangate.workspaces.repositories import Repository
@@ -56,11 +55,11 @@ def resolve(repository: Repository, name: str, instead: str = "") -> str:
 def merge(repository: Repository, ours: str, theirs: str) -> Merged:
     """Merge two commits into a tree, files in conflict with git's markers."""
     words = ("merge-tree", "--write-tree", "--name-only", "-z", ours, theirs)
-    code, output = repository.answer(*words)
+    code, output = repository.with_programs().answer(*words)
     if code == _UNKNOWN_OPTION:
         raise UsageError("Branches of tasks need git 2.38 or newer: install that.")
     if code not in (0, 1) or not output:
-        repository.run(*words)
+        repository.with_programs().run(*words)
     # What follows the last zero is advice.
     tree, *rest = (os.fsdecode(field) for field in output.split(b"\0")[:-1])
     return Merged(tree, _in_conflict(rest) if code else [])
@@ -77,7 +76,7 @@ def _in_conflict(fields: list[str]) -> list[str]:
 
 
 def stack(
-    source: Repository,
+    repository: Repository,
     base: tuple[str, str],
     onto: Sequence[str],
     instead: Mapping[str, str],
@@ -88,7 +87,7 @@ def stack(
 
     `instead` has the commits of some that may be gone.
     """
-    repository, parts = with_users_programs(source), [_Part(*base)]
+    parts = [_Part(*base)]
     made = Stack(parts[0].commit, [], [])
     for part in (_Part(name, resolve(repository, name, instead.get(name, ""))) for name in onto):
         if _holds(repository, made.commit, part.commit):
@@ -128,9 +127,8 @@ def _holds(repository: Repository, commit: str, other: str) -> bool:
     return not repository.answer("merge-base", "--is-ancestor", other, commit)[0]
 
 
-def is_in(source: Repository, tip: str, commit: str) -> bool:
+def is_in(repository: Repository, tip: str, commit: str) -> bool:
     """Whether a commit has all that another one would bring."""
-    repository = with_users_programs(source)
     if _holds(repository, commit, tip):
         return True
     merged = merge(repository, commit, tip)
@@ -139,10 +137,10 @@ def is_in(source: Repository, tip: str, commit: str) -> bool:
 
 
 def bring(
-    source: Repository, record: Record, base: str, words: str, key: str, *, squash: bool
+    repository: Repository, record: Record, base: str, words: str, key: str, *, squash: bool
 ) -> str:
     """Merge the branch of a worktree into another branch that nobody has checked out."""
-    repository, ref = with_users_programs(source), f"refs/heads/{base}"
+    ref = f"refs/heads/{base}"
     if not repository.ask("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}"):
         raise UsageError(f"{record.project} has no branch {base}, which {record.branch} goes to.")
     if other := repository.ask("symbolic-ref", "--quiet", ref):
@@ -151,7 +149,7 @@ def bring(
         tip = next(committing.tips(repository, f"refs/heads/{record.branch}"))
         if done := _brought(repository, record, old, tip, key, squash=squash):
             return done
-        if where := holder(repository, record.common, base):
+        if where := linked_worktrees.find_holder(repository, base):
             raise CheckedOutError(base, where)
         merged = merge(repository, old, tip)
         if merged.files:
@@ -172,43 +170,3 @@ def _brought(
     is_there = _holds(repository, old, tip)
     made = committing.found(repository, key, record.base, old) if squash or is_there else ""
     return made or (old if is_there else "")
-
-
-def holder(repository: Repository, common: str, branch: str, besides: str = "") -> str:
-    """The folder that has a branch checked out, also one that is gone or in the middle of things."""
-    ref, where = f"refs/heads/{branch}", ""
-    for field in repository.names("worktree", "list", "--porcelain", "-z"):
-        kind, _, value = field.partition(" ")
-        where = value if kind == "worktree" else where
-        if (kind, value) == ("branch", ref) and where != besides:
-            return where
-    # A branch that is being rebased or bisected comes back to its folder in the end.
-    return next((_folder(one) for one in _git_dirs(common) if ref in _busy(one)), "")
-
-
-def _git_dirs(common: str) -> Iterator[str]:
-    yield common
-    worktrees = os.path.join(common, "worktrees")
-    for name in os.listdir(worktrees) if os.path.isdir(worktrees) else []:
-        yield os.path.join(worktrees, name)
-
-
-def _folder(git_dir: str) -> str:
-    """The folder of a worktree; of the main one the git folder in it."""
-    pointer = next(iter(_lines(os.path.join(git_dir, "gitdir"))), git_dir)
-    return os.path.dirname(pointer) if os.path.basename(pointer) == ".git" else pointer
-
-
-def _busy(git_dir: str) -> set[str]:
-    """The branches that an unfinished rebase or bisection will write or go back to."""
-    names = ("rebase-merge/head-name", "rebase-merge/update-refs", "rebase-apply/head-name")
-    refs = {line for name in names for line in _lines(os.path.join(git_dir, name))}
-    return refs | {f"refs/heads/{name}" for name in _lines(os.path.join(git_dir, "BISECT_START"))}
-
-
-def _lines(path: str) -> list[str]:
-    # A pipe in the file's place must not hold us up.
-    if not os.path.isfile(path):
-        return []
-    with open(path, "rb") as file:
-        return os.fsdecode(file.read()).split("\n")

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from humangate import processes
-from humangate.workspaces.repositories import environment, is_plain
+from humangate.workspaces.repositories import is_plain
 
 if TYPE_CHECKING:
     from humangate.workspaces.repositories import Repository
@@ -25,6 +25,11 @@ _TAIL_BYTES = 2000
 _CHECK = "GATE_CHECK"
 # What lets people in is none of its business.
 _KEPT_FROM_IT = ("GATE_TOKEN",)
+# Of the user's own variables for git only what says where git and its settings are.
+_OF_GIT = (
+    *("GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM"),
+    *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
+)
 
 
 def copy_included(source: Repository, root: str) -> str:
@@ -92,7 +97,11 @@ def check(command: str, folder: str, key: str, limit_seconds: float) -> str:
 def _run(
     name: str, command: list[str], folder: str, limit_seconds: float, told: dict[str, str]
 ) -> str:
-    environ = {name: text for name, text in environment().items() if name not in _KEPT_FROM_IT}
+    environ = {
+        name: text
+        for name, text in os.environ.items()
+        if name not in _KEPT_FROM_IT and (not name.startswith("GIT_") or name in _OF_GIT)
+    }
     # Into a file: what it leaves running may hold a pipe open for ever.
     with tempfile.TemporaryFile() as output:
         try:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
+INDEXES = (".raw-index", ".diff-index", ".index")
+"""The endings of the indexes beside a worktree; the last is of snapshots before they kept bytes."""
+
+
 class Record(NamedTuple):
     """One worktree, written before it is made and again when it is ready."""
 
@@ -61,7 +65,12 @@ class Record(NamedTuple):
     @property
     def kept(self) -> str:
         """The index of its last snapshot."""
-        return os.path.dirname(self.root) + ".index"
+        return os.path.dirname(self.root) + INDEXES[0]
+
+    @property
+    def compared(self) -> str:
+        """The index of its last diff, in which files are as git stores them."""
+        return os.path.dirname(self.root) + INDEXES[1]
 
     def repository(self) -> Repository:
         """The worktree, by what the repository knows of it; GateError where one of them is gone."""
@@ -71,7 +80,7 @@ class Record(NamedTuple):
                 f"are still in {self.common}: `gate resume RUN --from CALL` starts from one."
             )
         if git_dir := next(self.git_dirs(), ""):
-            return reopen(git_dir, self.root)
+            return reopen(git_dir, self.common, self.root)
         raise GateError(
             f"The repository {self.common} does not know the worktree {self.root}: put it back "
             f"where it was, or run `git worktree repair {self.root}` in it."
@@ -132,10 +141,11 @@ def read(path: str) -> Record | None:
 
 
 def write(path: str, record: Record) -> None:
-    _write(path, json.dumps(record._asdict()).encode())
+    write_bytes(path, json.dumps(record._asdict()).encode())
 
 
-def _write(path: str, content: bytes) -> None:
+def write_bytes(path: str, content: bytes) -> None:
+    """Write a file whole, or not at all."""
     folder, name = os.path.split(path)
     with tempfile.NamedTemporaryFile(dir=folder, prefix=f"{name}.", delete=False) as file:
         file.write(content)
@@ -154,7 +164,7 @@ def set_aside(path: str, record: Record | None) -> str:
     there = next(name for number in count(1) if _is_for(name := f"{here}.old-{number}", record))
     if record:
         write(f"{there}.json", record.moved(there))
-    for ending in ("", ".index"):
+    for ending in ("", *INDEXES):
         if os.path.lexists(here + ending):
             os.rename(here + ending, there + ending)
     if record:
@@ -170,7 +180,7 @@ def point(git_dir: str, root: str) -> None:
     What `git worktree move` does, which refuses locked ones and those with submodules.
     """
     pointer = os.path.join(root, ".git")
-    _write(os.path.join(git_dir, "gitdir"), os.fsencode(pointer) + b"\n")
+    write_bytes(os.path.join(git_dir, "gitdir"), os.fsencode(pointer) + b"\n")
 
 
 def _is_for(there: str, record: Record | None) -> bool:

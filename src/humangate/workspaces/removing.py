@@ -5,7 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import tempfile
+from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from humangate.workspaces import linked_worktrees, records
+from humangate.workspaces.git_folders import read_head
 
 if TYPE_CHECKING:
     from humangate.workspaces.records import Record
@@ -48,12 +53,8 @@ def would_be_lost(repository: Repository, record: Record) -> str:
             f"{record.branch} has commits that are on no other branch ({len(only_here)}). To keep "
             f"them: {_merge(record)}, or push it."
         )
-    where = repository.line(
-        "for-each-ref", "--format=%(worktreepath)", f"refs/heads/{record.branch}"
-    )
-    if where and os.path.realpath(where) != os.path.realpath(record.root):
-        return f"{record.branch} is checked out in {where}."
-    return ""
+    where = linked_worktrees.find_holder(repository, record.branch, record.root)
+    return f"{record.branch} is checked out in {where}." if where else ""
 
 
 def _has_landed(repository: Repository, record: Record) -> bool:
@@ -78,16 +79,16 @@ def tip_of(repository: Repository, record: Record) -> str:
 def drop_branch(worktree: Repository, record: Record, tip: str) -> None:
     """Remove the branch of a worktree, which stays where it is, on no branch."""
     branch = f"refs/heads/{record.branch}"
-    if worktree.ask("symbolic-ref", "--quiet", "HEAD") == branch:
-        worktree.run("update-ref", "--no-deref", "HEAD", tip)
+    if read_head(worktree.git_dir) == branch:
+        # Not by git, which would write the HEAD of its shadow.
+        records.write_bytes(os.path.join(worktree.git_dir, "HEAD"), f"{tip}\n".encode())
     worktree.run("update-ref", "--no-deref", "-d", branch, tip)
 
 
-def clear(repository: Repository, record: Record) -> None:
+def clear(record: Record) -> None:
     remove_tree(os.path.dirname(record.root))
-    for _ in record.git_dirs():
-        # Twice: what was interrupted while it was made is locked.
-        repository.run("worktree", "remove", "--force", "--force", "--", record.root)
+    for git_dir in list(record.git_dirs()):
+        linked_worktrees.forget(git_dir)
 
 
 def remove_tree(folder: str) -> None:
@@ -108,11 +109,27 @@ def submodules(repository: Repository) -> list[str]:
 
 
 def uncommitted(repository: Repository, left_out: str) -> list[str]:
-    # Without looking into submodules: that would run the filters that they name.
-    return repository.names(
-        *("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"),
-        *("--ignore-submodules=dirty", "--", f":(top,exclude,literal){left_out}"),
-    )
+    """The files that differ from the last commit, whatever their index says of itself."""
+    with tempfile.TemporaryDirectory() as apart:
+        index = {"GIT_INDEX_FILE": os.path.join(apart, "index")}
+        with suppress(FileNotFoundError):
+            shutil.copy2(repository.folders.index_path, index["GIT_INDEX_FILE"])
+        listed = repository.names("ls-files", "-z", "-v", variables=index)
+        # Files can be marked as never to be looked at.
+        hidden = [
+            name for mark, name in (entry.split(" ", 1) for entry in listed) if mark.islower()
+        ]
+        repository.run(
+            *("update-index", "-z", "--no-assume-unchanged", "--stdin"),
+            given=b"".join(os.fsencode(name) + b"\0" for name in hidden),
+            variables=index,
+        )
+        # Without looking into submodules: that would run the filters that they name.
+        return repository.names(
+            *("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"),
+            *("--ignore-submodules=dirty", "--", f":(top,exclude,literal){left_out}"),
+            variables=index,
+        )
 
 
 def files(number: int) -> str:

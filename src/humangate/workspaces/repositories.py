@@ -1,4 +1,4 @@
-"""Git commands on one repository: its folders are named, not looked for, and errors are told."""
+"""Git commands on one repository: each in a shadow of it, with errors that say what happened."""
 
 from __future__ import annotations
 
@@ -6,56 +6,69 @@ import os
 import select
 import signal
 import subprocess
+import tempfile
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate.errors import GateError, UsageError
-from humangate.workspaces import pipes
-from humangate.workspaces.git import (
-    ENVIRONMENT,
-    FILTERS,
-    OVERRULED,
-    as_variables,
-    without_filters,
-)
+from humangate.workspaces import execution_ban, git_folders, pipes, shadow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from typing import IO
+
+    from humangate.workspaces.git_folders import GitFolders
 
 _PATIENCE_SECONDS = 600.0
 _FIRST_LOOK_SECONDS = 2.0
-_OVERRULED = OVERRULED | {
-    # A submodule may name filters of its own, which are not among ours.
-    "submodule.recurse": "false",
-    "core.safecrlf": "false",
-    # It would leave parts of our indexes in the user's repository.
-    "core.splitIndex": "false",
-    "i18n.commitEncoding": "UTF-8",
-}
-# Of the user's own variables for git only what says where git and its settings are.
-_KEPT = (
-    *("GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM"),
-    *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
-)
-_PROGRAMS = (
-    *("config", "-z", "--show-scope", "--get-regexp"),
-    r"^(filter\..*|merge\..*\.driver)$",
-)
 _NAMES = ("AUTHOR_NAME", "AUTHOR_EMAIL", "COMMITTER_NAME", "COMMITTER_EMAIL")
+_COMMITTER = {f"GIT_{name}": "humangate" for name in _NAMES}
 
 
 class GitHangsError(GateError):
     """Git does not come to an end, and would not the next time."""
 
 
-class Repository(NamedTuple):
-    """A worktree and the git folder that belongs to it, whatever its `.git` says by now."""
+class UsersPrograms(NamedTuple):
+    """The filters and merge drivers of the user's own git settings, see `users_programs`."""
 
-    git_dir: str
-    root: str
-    overruled: Mapping[str, str]
+    settings: Mapping[str, str] = {}
+    """Those that may be run."""
+    changed: frozenset[str] = frozenset()
+    """Those that came, went or were changed since agents began to work: `filter.NAME`."""
+    path: str = ""
+    """Where the first ones are written down."""
+
+
+class Repository(NamedTuple):
+    """A worktree and the git folders that belong to it, whatever its `.git` says by now."""
+
+    folders: GitFolders
+    settings: Mapping[str, str]
+    """Those that are plain data, see `shadow.DATA_KEYS`."""
     held: int | None = None
     """A lock that every command keeps as long as it lives, even when we do not."""
+    keep_bytes: bool = False
+    """Files are stored and laid out as they are, without changes to line endings and the like."""
+    users: UsersPrograms = UsersPrograms()
+    runs_programs: bool = False
+    """Commands may start the user's programs."""
+
+    @property
+    def git_dir(self) -> str:
+        return self.folders.git_dir
+
+    @property
+    def root(self) -> str:
+        return self.folders.root
+
+    def keeping_bytes(self) -> Repository:
+        """The same, for snapshots: what goes in comes out, byte for byte."""
+        return self._replace(keep_bytes=True, runs_programs=False)
+
+    def with_programs(self) -> Repository:
+        """The same, for commits and merges, which are stored as the user stores them (git-lfs)."""
+        return self._replace(keep_bytes=False, runs_programs=bool(self.users.settings))
 
     def run(
         self, *words: str, given: bytes = b"", variables: Mapping[str, str] | None = None
@@ -90,16 +103,15 @@ class Repository(NamedTuple):
     def beginning(self, most: int, *words: str, variables: Mapping[str, str]) -> bytes:
         """The first bytes that the command prints, however much more there is."""
         output = b""
-        with subprocess.Popen(
-            _command(self.root, words),
-            env={**self._environ(), **variables},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        ) as process:
+        with (
+            shadow.open_shadow(self.folders, self.settings) as (_, environ),
+            _popen(
+                *(self.root, {**environ, **variables}, words, subprocess.DEVNULL),
+                errors=subprocess.DEVNULL,
+            ) as process,
+        ):
             assert process.stdout
-            ready, waits = select.poll(), _waits(process, self.root, self.git_dir)
+            ready, waits = select.poll(), _waits(process, self.folders)
             ready.register(process.stdout, select.POLLIN | select.POLLHUP)
             seconds = next(waits)
             while len(output) < most:
@@ -112,45 +124,40 @@ class Repository(NamedTuple):
             _kill(process)
         return output
 
-    @property
-    def filters(self) -> set[str]:
-        """The names of the filters that are switched off here."""
-        names = [name for name in self.overruled if name.startswith("filter.")]
-        return {name.removeprefix("filter.").rpartition(".")[0] for name in names}
-
-    def _environ(self) -> dict[str, str]:
-        where = {"GIT_DIR": self.git_dir, "GIT_WORK_TREE": self.root}
-        return environment(self.overruled) | where
-
     def _start(
         self, words: Iterable[str], given: bytes, variables: Mapping[str, str] | None
     ) -> tuple[int, bytes, str]:
-        return _git(self.root, {**self._environ(), **(variables or {})}, words, given, self.held)
+        programs = self.users.settings if self.runs_programs else {}
+        with shadow.open_shadow(
+            self.folders, self.settings, keep_bytes=self.keep_bytes, programs=programs
+        ) as (path, environ):
+            code, output, errors = run_git(
+                *(self.folders, {**environ, **_COMMITTER, **(variables or {})}, words, given),
+                *(self.held, self.runs_programs),
+            )
+        return code, output, shadow.name_repository(errors, path, self.folders)
 
 
 def find(project: str) -> Repository:
     """The repository around a folder; UsageError where a worktree cannot be made from it."""
     if not os.path.isdir(project):
         raise UsageError(f"There is no folder {project}.")
-    environ = environment(_OVERRULED)
-    code, output, errors = _git(project, environ, ["rev-parse", "--is-inside-work-tree"])
-    if code and "not a git repository" in errors:
+    folders = git_folders.find(project)
+    if not folders:
         raise UsageError(
             f"{project} is in no git repository, so a run cannot have a folder of its own: "
             "`git init` and commit; `gate run --in-place` works in the project itself."
         )
-    if code:
-        raise UsageError(f"git does not use the repository of {project}: {errors}")
-    if output.strip() != b"true":
+    found = open_repository(folders)
+    elsewhere = found.settings.get("core.worktree", "")
+    root = os.path.realpath(os.path.join(folders.git_dir, os.path.expanduser(elsewhere)))
+    is_bare = found.settings.get("core.bare", "").lower() in ("true", "yes", "on", "1")
+    if not folders.is_linked and (is_bare or (elsewhere and root != folders.root)):
         raise UsageError(
             f"{project} is a repository without files, or with its files elsewhere: "
             "start from a clone or a worktree of it."
         )
-
-    def told(*words: str) -> str:
-        return _text(_git(project, environ, ["rev-parse", *words])[1])
-
-    return reopen(told("--absolute-git-dir"), told("--show-toplevel"))
+    return found
 
 
 def ignores(path: str) -> bool:
@@ -166,28 +173,16 @@ def ignores(path: str) -> bool:
         return False
 
 
-def reopen(git_dir: str, root: str) -> Repository:
-    """A repository by its folders; its filters are looked up and switched off."""
-    bare = Repository(git_dir, root, _OVERRULED)
-    listed = bare.ask(*FILTERS)
-    return bare._replace(overruled=_OVERRULED | without_filters(listed.splitlines()))
+def reopen(git_dir: str, common: str, root: str) -> Repository:
+    """A repository by its folders, which are known and not looked for."""
+    return open_repository(git_folders.GitFolders(git_dir, common, root))
 
 
-def with_users_programs(repository: Repository) -> Repository:
-    """The same, with the filters and merge drivers of the user's own settings and no others.
-
-    What is committed must be stored as the user stores it (git-lfs); what a repository's
-    settings name may be an agent's.
-    """
-    _, output = repository.answer(*_PROGRAMS)
-    fields = [os.fsdecode(field) for field in output.split(b"\0")[:-1]]
-    pairs = [
-        (scope, *entry.partition("\n")[::2])
-        for scope, entry in zip(*[iter(fields)] * 2, strict=True)
-    ]
-    users = {name: value for scope, name, value in pairs if scope in {"system", "global"}}
-    drivers = {name: "false" for _, name, _ in pairs if name.startswith("merge.")}
-    return repository._replace(overruled={**repository.overruled, **drivers, **users})
+def open_repository(folders: GitFolders) -> Repository:
+    """A repository with its settings; GateError where they cannot be read whole."""
+    words, environ = shadow.settings_command(folders)
+    settings = shadow.require_settings(folders, *run_git(folders, environ, words))
+    return Repository(folders, settings)
 
 
 def is_plain(root: str, folder: str) -> bool:
@@ -196,60 +191,58 @@ def is_plain(root: str, folder: str) -> bool:
     return os.path.realpath(os.path.join(root, folder)) == os.path.normpath(real)
 
 
-def environment(overruled: Mapping[str, str] | None = None) -> dict[str, str]:
-    """This process's variables without those that would lead git elsewhere."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("GIT_") or name in _KEPT
-    }
-    if overruled is None:
-        return kept
-    names = {f"GIT_{name}": "humangate" for name in _NAMES}
-    return {**kept, **ENVIRONMENT, **names, "LC_ALL": "C", **as_variables(overruled)}
-
-
-def _command(folder: str, words: Iterable[str]) -> list[str]:
-    return ["git", "-C", folder, "--no-pager", *words]
-
-
 def _text(output: bytes) -> str:
     return os.fsdecode(output.removesuffix(b"\n"))
 
 
-def _git(
+def _popen(
     folder: str,
+    environ: Mapping[str, str],
+    words: Iterable[str],
+    given: IO[bytes] | int,
+    held: int | None = None,
+    is_free: bool = False,
+    errors: int = subprocess.PIPE,
+) -> subprocess.Popen[bytes]:
+    """A git command that has begun; `is_free`: it may start the programs that its settings name."""
+    git = shadow.find_git()
+
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [git, "-C", folder, "--no-pager", *words],
+            env=environ,
+            stdin=given,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
+            pass_fds=() if held is None else (held,),
+        )
+
+    return start() if is_free else execution_ban.call(start, git)
+
+
+def run_git(
+    folders: GitFolders,
     environ: Mapping[str, str],
     words: Iterable[str],
     given: bytes = b"",
     held: int | None = None,
+    is_free: bool = False,
 ) -> tuple[int, bytes, str]:
-    try:
-        process = subprocess.Popen(
-            _command(folder, words),
-            env=environ,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            pass_fds=() if held is None else (held,),
-        )
-    except FileNotFoundError:
-        raise UsageError(
-            "git is not installed: install it; `gate run --in-place` does without."
-        ) from None
-    waits = _waits(process, folder, environ.get("GIT_DIR") or os.path.join(folder, ".git"))
-    while True:
-        try:
-            output, errors = process.communicate(given, timeout=next(waits))
-        except subprocess.TimeoutExpired:
-            # What was given is on its way, and must not be given again.
-            given = b""
-        else:
-            return process.returncode, output, errors.decode("utf-8", "replace").strip()
+    """The exit code, output and errors of a git command; see `_popen` for `is_free`."""
+    # From a file: what does not fit into a pipe would have to be sent while we wait.
+    with tempfile.TemporaryFile() as file:
+        file.write(given)
+        file.seek(0)
+        process = _popen(folders.root, environ, words, file, held, is_free)
+        for seconds in _waits(process, folders):
+            with suppress(subprocess.TimeoutExpired):
+                output, errors = process.communicate(timeout=seconds)
+                return process.returncode, output, errors.decode("utf-8", "replace").strip()
+    raise AssertionError("waiting for git ends by its end or by an error")
 
 
-def _waits(process: subprocess.Popen[bytes], folder: str, git_dir: str) -> Iterator[float]:
+def _waits(process: subprocess.Popen[bytes], folders: GitFolders) -> Iterator[float]:
     """How long to wait each time; in between it is looked whether git can go on at all.
 
     Only in between: a look takes longer than most commands. GitHangsError where it cannot.
@@ -257,7 +250,7 @@ def _waits(process: subprocess.Popen[bytes], folder: str, git_dir: str) -> Itera
     seconds, left = _FIRST_LOOK_SECONDS, _PATIENCE_SECONDS
     while left > 0:
         yield min(seconds, left)
-        if found := pipes.find(folder, git_dir):
+        if found := pipes.find(folders.root, folders.git_dir):
             _kill(process)
             raise GitHangsError(
                 f"git waits without end for {found}, a pipe or device where it reads a file: "
@@ -266,7 +259,7 @@ def _waits(process: subprocess.Popen[bytes], folder: str, git_dir: str) -> Itera
         left -= seconds
         seconds *= 2
     _kill(process)
-    raise GitHangsError(f"git in {folder} was ended after {_PATIENCE_SECONDS:g} seconds.")
+    raise GitHangsError(f"git in {folders.root} was ended after {_PATIENCE_SECONDS:g} seconds.")
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

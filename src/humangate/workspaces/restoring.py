@@ -8,8 +8,8 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from humangate.errors import GateError
-from humangate.workspaces import merging, records, removing, snapshots
-from humangate.workspaces.repositories import Repository, reopen, with_users_programs
+from humangate.workspaces import linked_worktrees, merging, records, removing, snapshots
+from humangate.workspaces.repositories import Repository, reopen
 
 if TYPE_CHECKING:
     from humangate.workspaces.records import Record
@@ -23,9 +23,9 @@ def kept(repository: Repository, record: Record, path: str) -> str:
     return repository.ask("rev-parse", "--verify", "--quiet", f"{record.refs}{path}^{{commit}}")
 
 
-def clear(repository: Repository, record: Record) -> None:
+def clear(record: Record) -> None:
     """Take away what was left by whoever was killed while making a worktree again."""
-    removing.clear(repository, _beside(record))
+    removing.clear(_beside(record))
 
 
 def _beside(record: Record) -> Record:
@@ -38,14 +38,17 @@ def restore(repository: Repository, record: Record, path: str) -> list[str]:
     if os.path.lexists(record.root) or not commit:
         worktree = record.repository()
         return _differences(worktree, record, commit, path) if commit else []
-    clear(repository, record)
+    clear(record)
     _make_again(repository, record, commit)
     what = f"{record.root} was gone: it was made again as it was kept for call {path}"
     return [f"{what}, without what git ignores."]
 
 
 def _differences(worktree: Repository, record: Record, commit: str, path: str) -> list[str]:
-    tree = snapshots.tree(worktree, record.kept, record.left_out)
+    if snapshots.holds_bytes(worktree, commit):
+        tree = snapshots.tree(worktree.keeping_bytes(), record.kept, record.left_out)
+    else:
+        tree = snapshots.tree(worktree, record.compared, record.left_out)
     names = worktree.names("diff-tree", "-r", "-z", "--name-only", "--no-renames", commit, tree)
     if not names:
         return []
@@ -67,10 +70,10 @@ def _make_again(repository: Repository, record: Record, commit: str) -> None:
             file.write(b"gitdir: " + os.fsencode(git_dir) + b"\n")
     else:
         git_dir = _register(repository, record, start)
-    worktree = reopen(git_dir, beside.root)._replace(held=repository.held)
+    worktree = reopen(git_dir, record.common, beside.root)._replace(held=repository.held)
     with tempfile.TemporaryDirectory() as apart:
         index = {"GIT_INDEX_FILE": os.path.join(apart, "index")}
-        worktree.run("read-tree", "--reset", "-u", content, variables=index)
+        _lay_out(worktree, start.content, content, index)
     if not os.path.exists(os.path.join(git_dir, "index")):
         worktree.run("read-tree", "--reset", "HEAD")
     os.makedirs(beside.folder, exist_ok=True)
@@ -83,27 +86,33 @@ def _make_again(repository: Repository, record: Record, commit: str) -> None:
     os.rmdir(os.path.dirname(beside.root))
 
 
+def _lay_out(worktree: Repository, snapshot: str, content: str, index: dict[str, str]) -> None:
+    """Put files into the folder: those of the snapshot byte for byte, later ones as git does."""
+    if not snapshots.holds_bytes(worktree, snapshot):
+        worktree.run("read-tree", "--reset", "-u", content, variables=index)
+        return
+    worktree.keeping_bytes().run("read-tree", "--reset", "-u", content, variables=index)
+    later = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=AM")
+    names = worktree.run(*later, snapshot, content)
+    worktree.run("checkout-index", "-f", "-z", "--stdin", given=names, variables=index)
+
+
 def _register(repository: Repository, record: Record, start: Start) -> str:
     """The git folder of a worktree that the repository has forgotten."""
-    beside = _beside(record)
-    add = ("worktree", "add", "--no-checkout", "--quiet")
-    if repository.ask("rev-parse", "--verify", "--quiet", f"refs/heads/{record.branch}"):
-        repository.run(*add, "--", beside.root, record.branch)
-    else:
-        repository.run(*add, "-b", record.branch, "--", beside.root, start.head)
-    git_dir = next(beside.git_dirs())
+    git_dir = linked_worktrees.add(repository, _beside(record).root, record.branch, start.head)
     records.point(git_dir, record.root)
     return git_dir
 
 
 def _content(repository: Repository, record: Record, git_dir: str, start: Start) -> str:
     """The files of a snapshot, together with what was committed after it."""
-    where = Repository(git_dir or record.common, record.common, repository.overruled)
+    folders = repository.folders._replace(git_dir=git_dir or record.common)
+    where = repository._replace(folders=folders)
     name = "HEAD" if git_dir else f"refs/heads/{record.branch}"
     head = where.ask("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}") or start.head
     if head == start.head:
         return start.content
-    merged = merging.merge(with_users_programs(repository), head, start.content)
+    merged = merging.merge(repository, head, start.content)
     if merged.files:
         project = shlex.quote(record.project)
         raise GateError(

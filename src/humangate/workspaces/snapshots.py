@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from humangate.workspaces.repositories import Repository
 
 _MOST_DIFF_BYTES = 5_000_000
+_BYTES = "Gate-Bytes: as in the folder"
 _REST = "\n… the rest of the diff is left out; `git diff` in the folder shows all of it.\n"
 
 
@@ -31,14 +32,19 @@ class Start(NamedTuple):
 
 
 def keep(repository: Repository, tree: str, ref: str, base: str, words: str) -> str:
-    """A commit of this tree on top of HEAD, held by a private ref where one is named."""
+    """A commit of a tree of bytes on top of HEAD, held by a private ref where one is named."""
     head = repository.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     # The base is a parent as well, so that it stays and is found again by whoever starts here.
     parents = [word for commit in dict.fromkeys((head or base, base)) for word in ("-p", commit)]
-    commit = repository.line("commit-tree", tree, *parents, "-m", words)
+    commit = repository.line("commit-tree", tree, *parents, "-m", words, "-m", _BYTES)
     if ref:
         repository.run("update-ref", "--no-deref", ref, commit)
     return commit
+
+
+def holds_bytes(repository: Repository, commit: str) -> bool:
+    """Whether a commit holds files byte for byte: a snapshot, and not one of an older version."""
+    return _BYTES in repository.line("log", "-1", "--format=%B", commit).split("\n")
 
 
 def start(repository: Repository, commit: str) -> Start:
@@ -54,7 +60,8 @@ def lay_out(repository: Repository, begin: Start) -> None:
     """Put the files into a fresh worktree; what differs from its HEAD stays uncommitted."""
     with suppress(FileNotFoundError):
         os.unlink(os.path.join(repository.git_dir, "index.lock"))
-    repository.run("read-tree", "--reset", "-u", begin.content)
+    keeper = repository.keeping_bytes() if holds_bytes(repository, begin.content) else repository
+    keeper.run("read-tree", "--reset", "-u", begin.content)
     repository.run("read-tree", "--reset", begin.head)
 
 
@@ -76,16 +83,15 @@ def tree(repository: Repository, kept: str, left_out: str, objects: str = "") ->
     `kept` is the index of the last time, which makes this time cheap; `objects` is a folder
     for what is new, where the repository should not have it.
     """
-    own = os.path.join(repository.git_dir, "index")
-    # Whoever works in the folder may do so right now, and an index may be torn: once more.
-    for source in [kept, kept] if os.path.exists(kept) else [own]:
+    # An agent may be at work in the folder right now, and an index may be torn: once more.
+    for source in (kept, kept):
         try:
             return _written(repository, source, kept, left_out, objects)
         except GitHangsError:
             raise
         except GateError:
             continue
-    return _written(repository, own, kept, left_out, objects)
+    return _written(repository, "", kept, left_out, objects)
 
 
 def _written(repository: Repository, source: str, kept: str, left_out: str, objects: str) -> str:
@@ -94,13 +100,15 @@ def _written(repository: Repository, source: str, kept: str, left_out: str, obje
     with tempfile.TemporaryDirectory(dir=beside, prefix=f"{name}.") as folder:
         index = os.path.join(folder, "index")
         # With its time: git reads again what is not older than the index.
+        variables = {"GIT_INDEX_FILE": index, **_elsewhere(repository, objects)}
         try:
             shutil.copy2(source, index)
         except FileNotFoundError:
-            pass
+            # From the tree: the index of the folder is the agent's, and can hide changes.
+            head = repository.ask("rev-parse", "--verify", "--quiet", "HEAD^{tree}")
+            repository.run("read-tree", head or "--empty", variables=variables)
         except OSError as error:
             raise GateError(f"The index {source} cannot be read: {error}.") from error
-        variables = {"GIT_INDEX_FILE": index, **_elsewhere(repository, objects)}
         _take_in(repository, variables, left_out)
         written = repository.line("write-tree", variables=variables)
         # There is none where there was none and no file either.
@@ -112,7 +120,7 @@ def _written(repository: Repository, source: str, kept: str, left_out: str, obje
 def _elsewhere(repository: Repository, objects: str) -> dict[str, str]:
     if not objects:
         return {}
-    theirs = repository.line("rev-parse", "--path-format=absolute", "--git-path", "objects")
+    theirs = os.path.join(repository.folders.common, "objects")
     return {"GIT_OBJECT_DIRECTORY": objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES": theirs}
 
 

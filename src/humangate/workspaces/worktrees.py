@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import tempfile
 from contextlib import suppress
@@ -11,12 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from humangate.errors import GateError, UsageError
 from humangate.workspaces import (
     committing,
+    linked_worktrees,
     merging,
     provisions,
     records,
     removing,
     restoring,
     snapshots,
+    users_programs,
 )
 from humangate.workspaces.merging import Stack
 from humangate.workspaces.records import Record
@@ -46,6 +49,10 @@ class GitWorkspace:
 
     def __init__(self, data_folder: str) -> None:
         self._folder = os.path.realpath(os.path.join(data_folder, "worktrees"))
+
+    def _ready(self, repository: Repository, lock: int) -> Repository:
+        """A repository for commits and merges: locked, with the user's own filters."""
+        return repository._replace(held=lock, users=users_programs.read(os.path.dirname(self._folder)))
 
     def _record(self, run_id: int) -> str:
         return os.path.join(self._folder, f"run-{run_id}.json")
@@ -79,7 +86,7 @@ class GitWorkspace:
             if record and record.ready:
                 record.repository()
                 return record.place
-            source = find(project)._replace(held=lock)
+            source = self._ready(find(project), lock)
             if not record:
                 record = self._plan(source, project, run_id, wish)
                 record = record._replace(token=token)
@@ -104,9 +111,14 @@ class GitWorkspace:
             merged.remarks.append(f"The branch {wanted} was there before: this is {branch}.")
         name = "".join(sign if sign.isprintable() else "-" for sign in os.path.basename(top))
         root = os.path.join(self._folder, f"run-{run_id}", name or "root")
-        common = source.line("rev-parse", "--path-format=absolute", "--git-common-dir")
         return Record(
-            *(project, common, root, os.path.normpath(os.path.join(root, inner)), branch),
+            *(
+                project,
+                source.folders.common,
+                root,
+                os.path.normpath(os.path.join(root, inner)),
+                branch,
+            ),
             *(*begin, merged.remarks),
             # What the user stands on was there before, and stays whatever becomes of this.
             began=source.ask("merge-base", begin.base, "HEAD"),
@@ -130,7 +142,7 @@ class GitWorkspace:
             return ""
         record = _known(place)
         repository = record.repository()
-        tree = snapshots.tree(repository, record.kept, record.left_out)
+        tree = snapshots.tree(repository.keeping_bytes(), record.kept, record.left_out)
         words = f"gate: run {run_id}, call {path}"
         return snapshots.keep(repository, tree, record.refs + path, record.base, words)
 
@@ -139,19 +151,20 @@ class GitWorkspace:
             return _diff_in_place(place)
         record = _known(place)
         repository = record.repository()
-        tree = snapshots.tree(repository, record.kept, record.left_out)
+        tree = snapshots.tree(repository, record.compared, record.left_out)
         return snapshots.diff(repository, record.base, tree)
 
     def commit(self, place: Place, words: str, key: str) -> str:
         with records.alone(records.path_of(place.root)) as lock:
             record = _known(place)
-            return committing.commit(record.repository()._replace(held=lock), record, words, key)
+            worktree = self._ready(record.repository(), lock)
+            return committing.commit(worktree, record, words, key)
 
     def merge(self, place: Place, base: str, words: str, key: str, *, squash: bool = False) -> str:
         with records.alone(records.path_of(place.root)) as lock:
             record = _known(place)
             # With the attributes of the user's own files, not of those that an agent changed.
-            source = find(record.project)._replace(held=lock)
+            source = self._ready(find(record.project), lock)
             if record.landed and not removing.tip_of(source, record):
                 return record.landed
             return merging.bring(source, record, base, words, key, squash=squash)
@@ -160,11 +173,11 @@ class GitWorkspace:
         path = records.path_of(place.root)
         with records.alone(path) as lock:
             record = _known(place)
-            source = find(record.project)._replace(held=lock)
+            source = self._ready(find(record.project), lock)
             worktree, tip = record.repository(), removing.tip_of(source, record)
             if not tip:
                 return bool(record.landed)
-            held = merging.holder(source, record.common, record.branch, record.root)
+            held = linked_worktrees.find_holder(source, record.branch, record.root)
             if held or not merging.is_in(source, tip, commit):
                 return False
             # Whoever merges again after a crash must find it without its branch.
@@ -176,14 +189,14 @@ class GitWorkspace:
         if not place.branch:
             return ""
         record = _known(place)
-        return restoring.kept(reopen(record.common, record.common), record, path)
+        return restoring.kept(_whole(record), record, path)
 
     def restore(self, place: Place, run_id: int, path: str) -> list[str]:
         if not place.branch:
             return []
         with records.alone(records.path_of(place.root)) as lock:
             record = _known(place)
-            repository = reopen(record.common, record.common)._replace(held=lock)
+            repository = self._ready(_whole(record), lock)
             return restoring.restore(repository, record, path)
 
     def remove(
@@ -199,7 +212,7 @@ class GitWorkspace:
             if not os.path.isdir(record.common):
                 return f"{record.common} is gone, the repository of {record.root}: put it back."
             # From the repository's side: the worktree may be gone already.
-            repository = reopen(record.common, record.common)._replace(held=lock)
+            repository = _whole(record)._replace(held=lock)
             if (
                 record.ready
                 and not force
@@ -209,22 +222,29 @@ class GitWorkspace:
             return "" if dry_run else self._remove(repository, record, path)
 
     def _remove(self, repository: Repository, record: Record, path: str) -> str:
-        removing.clear(repository, record)
-        restoring.clear(repository, record)
-        if removing.tip_of(repository, record):
-            repository.run("branch", "-D", "--", record.branch)
+        removing.clear(record)
+        restoring.clear(record)
+        if where := linked_worktrees.find_holder(repository, record.branch):
+            raise GateError(f"{record.branch} is checked out in {where}: switch branches there.")
+        if tip := removing.tip_of(repository, record):
+            repository.run("update-ref", "--no-deref", "-d", f"refs/heads/{record.branch}", tip)
         refs = repository.run("for-each-ref", "--format=delete %(refname)", record.refs)
         # A ref may have been made to stand for another, which is not ours.
         repository.run("update-ref", "--no-deref", "--stdin", given=refs)
         # Also what was left by snapshots that were killed. The record is the last to go.
-        for name in os.listdir(self._folder):
-            left = os.path.join(self._folder, name)
-            if left.startswith(record.kept + "."):
+        for ending in records.INDEXES:
+            index = os.path.dirname(record.root) + ending
+            for left in glob.glob(glob.escape(index) + ".*"):
                 removing.remove_tree(left)
-        with suppress(FileNotFoundError):
-            os.unlink(record.kept)
+            with suppress(FileNotFoundError):
+                os.unlink(index)
         os.unlink(path)
         return ""
+
+
+def _whole(record: Record) -> Repository:
+    """The repository of a worktree, from its own side: the worktree may be gone."""
+    return reopen(record.common, record.common, record.common)
 
 
 def _known(place: Place) -> Record:
@@ -258,7 +278,7 @@ def _begin(source: Repository, left_out: str, wish: _Wish) -> tuple[Start, Stack
         merged.remarks.append(f"{left}." if wish.branch else f"{left}; --with-changes takes them.")
         return begin, merged
     with tempfile.TemporaryDirectory() as apart:
-        tree = snapshots.tree(source, os.path.join(apart, "index"), left_out)
+        tree = snapshots.tree(source.keeping_bytes(), os.path.join(apart, "index"), left_out)
     content = snapshots.keep(source, tree, "", head, "gate: changes")
     return begin._replace(content=content), merged
 
@@ -285,16 +305,12 @@ def _free_branch(source: Repository, wanted: str) -> str:
 
 def _carry_out(source: Repository, record: Record) -> Record:
     """Make what was planned, from the beginning: nobody has worked in it yet."""
-    removing.clear(source, record)
+    removing.clear(record)
     os.makedirs(os.path.dirname(record.root), mode=0o700, exist_ok=True)
-    add = ("worktree", "add", "--no-checkout", "--quiet")
-    tip = source.ask("rev-parse", "--verify", "--quiet", f"refs/heads/{record.branch}")
-    if not tip:
-        source.run(*add, "-b", record.branch, "--", record.root, record.head)
-    elif tip == record.head:
-        source.run(*add, "--", record.root, record.branch)
-    else:
+    tip = removing.tip_of(source, record)
+    if tip and tip != record.head:
         raise GateError(f"Somebody else has made the branch {record.branch}: remove or rename it.")
+    linked_worktrees.add(source, record.root, record.branch, record.head)
     if record.content != record.head:
         source.run("update-ref", "--no-deref", record.refs + "start", record.content)
     repository = record.repository()._replace(held=source.held)
@@ -318,16 +334,14 @@ def _not_there(repository: Repository) -> list[str]:
             f"Submodules are empty folders ({', '.join(modules)}): "
             "`git submodule update --init` in .gate/setup fills them."
         )
-    if repository.filters:
-        names = repository.run("ls-files", "-z")
-        told = repository.names("check-attr", "-z", "--stdin", "filter", given=names)
-        filtered = [name for name in told[2::3] if name in repository.filters]
-        if filtered:
-            remarks.append(
-                f"{removing.files(len(filtered))} stored by a filter "
-                f"({', '.join(sorted(set(filtered)))}) "
-                "are there as the repository keeps them: .gate/setup may fetch them."
-            )
+    names = repository.run("ls-files", "-z")
+    values = repository.names("check-attr", "-z", "--stdin", "filter", given=names)[2::3]
+    if filtered := [value for value in values if value not in ("unspecified", "unset", "set")]:
+        remarks.append(
+            f"{removing.files(len(filtered))} stored by a filter "
+            f"({', '.join(sorted(set(filtered)))}) "
+            "are there as the repository keeps them: .gate/setup may fetch them."
+        )
     return remarks
 
 

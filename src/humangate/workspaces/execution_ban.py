@@ -1,0 +1,100 @@
+"""The second layer: where the kernel can, a git command may start no program but git itself.
+
+Linux's Landlock restricts one thread, and all processes that this thread starts. So a command is
+started from a thread of its own, and the rest of our process stays as free as it was.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    T = TypeVar("T")
+
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_EXECUTE = 1
+_BENEATH = 1
+_SET_NO_NEW_PRIVILEGES = 38
+_INTERPRETER = 3
+_HEADER_BYTES = 65536
+
+
+def call(work: Callable[[], T], program: str) -> T:
+    """The result of a function that may start this program and no other.
+
+    Where the kernel has no such ban, or the program is a script, the function is called without.
+    """
+    allowed = _needed(program)
+    if not allowed:
+        return work()
+    # Not `threading`: agents' hooks call this, and it takes longer to load than the ban.
+    import _thread
+
+    result: list[T] = []
+    failure: list[BaseException] = []
+    ended = _thread.allocate_lock()
+    ended.acquire()
+
+    def run() -> None:
+        try:
+            _restrict(allowed)
+            result.append(work())
+        except BaseException as error:
+            failure.append(error)
+        finally:
+            ended.release()
+
+    _thread.start_new_thread(run, ())
+    ended.acquire()
+    if failure:
+        raise failure[0]
+    return result[0]
+
+
+def _needed(program: str) -> list[str]:
+    """The files that the kernel executes to start a program; empty: it cannot be told."""
+    if os.uname().sysname != "Linux" or not (interpreter := _interpreter(program)):
+        return []
+    return [program, interpreter]
+
+
+def _interpreter(program: str) -> str:
+    """The loader that an ELF program names; of 64-bit little-endian ones."""
+    with open(program, "rb") as file:
+        header = file.read(_HEADER_BYTES)
+    if header[:6] != b"\x7fELF\x02\x01":
+        return ""
+
+    def number(at: int, size: int) -> int:
+        return int.from_bytes(header[at : at + size], "little")
+
+    table, size, count = number(32, 8), number(54, 2), number(56, 2)
+    for at in range(table, table + size * count, size):
+        if number(at, 4) == _INTERPRETER:
+            begin = number(at + 8, 8)
+            return os.fsdecode(header[begin : begin + number(at + 32, 8)].rstrip(b"\0"))
+    return ""
+
+
+def _restrict(allowed: Sequence[str]) -> None:
+    """Ban this thread, and what it starts, from executing anything else; nothing where it cannot."""
+    import ctypes
+
+    kernel = ctypes.CDLL(None)
+    handled = ctypes.create_string_buffer(_EXECUTE.to_bytes(8, "little"))
+    rules = kernel.syscall(_CREATE_RULESET, handled, 8, 0)
+    if rules < 0:
+        return
+    try:
+        for path in allowed:
+            file = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            rule = _EXECUTE.to_bytes(8, "little") + file.to_bytes(4, "little")
+            kernel.syscall(_ADD_RULE, rules, _BENEATH, ctypes.create_string_buffer(rule), 0)
+            os.close(file)
+        if kernel.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0) == 0:
+            kernel.syscall(_RESTRICT_SELF, rules, 0)
+    finally:
+        os.close(rules)

@@ -1,0 +1,68 @@
+"""The filters and merge drivers of the user's own git settings, as they were before any agent ran.
+
+An agent may append a filter to `~/.gitconfig`, and a commit of ours would run it. So what the
+settings name is written down when the first worktree of a store is made, and only that is run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from humangate.errors import GateError
+from humangate.workspaces import records, repositories, shadow
+from humangate.workspaces.git_folders import GitFolders
+from humangate.workspaces.repositories import UsersPrograms
+
+if TYPE_CHECKING:
+    from humangate.workspaces.repositories import Repository
+
+_FILE = "git-programs.json"
+_KEYS = r"^(filter\..*|merge\..*\.driver)$"
+
+
+def read(folder: str) -> UsersPrograms:
+    """The programs that were there when this folder of worktrees began and are still the same."""
+    path, now = os.path.join(folder, _FILE), _read_settings(folder)
+    if not os.path.exists(path):
+        records.write_bytes(path, json.dumps(now, indent=1).encode())
+    with open(path, encoding="utf-8") as file:
+        known: dict[str, str] = json.load(file)
+    changed = {_name(key) for key, _ in known.items() ^ now.items()}
+    same = {key: value for key, value in known.items() if _name(key) not in changed}
+    return UsersPrograms(same, frozenset(changed), path)
+
+
+def refuse_changed(repository: Repository, old: str, new: str) -> None:
+    """Refuse to store a file without the filter that the user's own git would run.
+
+    The files are those that differ between two trees.
+    """
+    if not repository.users.changed:
+        return
+    names = repository.run("diff-tree", "-r", "-z", "--name-only", "--no-renames", old, new)
+    found = repository.names("check-attr", "-z", "--stdin", "filter", given=names)
+    for name, _, value in zip(*[iter(found)] * 3, strict=True):
+        if f"filter.{value}" in repository.users.changed:
+            raise GateError(
+                f"{name} is stored through the git filter {value}, and your git settings for "
+                f"{value} were changed after agents began to work here. If that was you, "
+                f"delete {repository.users.path} and try again."
+            )
+
+
+def _read_settings(folder: str) -> dict[str, str]:
+    # No repository: only the settings of the system and the user are read.
+    nowhere = GitFolders(os.devnull, os.devnull, folder)
+    _, environ = shadow.settings_command(nowhere)
+    words = ("config", "-z", "--includes", "--get-regexp", _KEYS)
+    code, output, errors = repositories.run_git(nowhere, environ, words)
+    if code not in (0, 1):
+        raise GateError(f"Your git settings cannot be read: {errors}")
+    return shadow.parse_settings(output)
+
+
+def _name(key: str) -> str:
+    """The filter or merge driver that a setting belongs to: `filter.lfs` of `filter.lfs.clean`."""
+    return key.rpartition(".")[0]
