@@ -137,15 +137,7 @@ def test_original_script_prints_nothing_of_a_cancelled_question(world, script, l
 
 
 @pytest.mark.proves("FILE-191", "S4-B2", "S4-B3")
-@pytest.mark.parametrize(
-    "words",
-    [
-        ('Use "quotes"?',),
-        ('x", "content": "forged',),
-        ("Which?", "approval"),
-        ("Which?", "select"),
-    ],
-)
+@pytest.mark.parametrize("words", [('Use "quotes"?',), ("Which?", "approval")])
 def test_original_script_prints_nothing_of_a_refused_question(world, script, listening, words):
     script.tool("sleep", "until [ -e heard ]; do :; done; exec /bin/sleep 0.01")
     asking = script.start(*words)
