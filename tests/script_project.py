@@ -14,7 +14,7 @@ from tests.conftest import eventually
 
 SCRIPT = Path(str(files("humangate") / "scripts" / "ask-human.sh"))
 COMMON = (
-    *("bash", "chmod", "date", "ls", "mkdir", "mkfifo", "mv", "od", "ps", "readlink", "rm"),
+    *("bash", "chmod", "date", "ln", "ls", "mkdir", "mkfifo", "mv", "od", "ps", "readlink", "rm"),
     *("sleep", "tr", "tty"),
 )
 AWKS = [name for name in ("mawk", "gawk", "original-awk", "busybox") if shutil.which(name)] or [

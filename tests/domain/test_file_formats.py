@@ -59,6 +59,30 @@ def test_a_files_name_tells_agent_time_and_id_and_the_answer_has_the_same():
     assert parse_answer_name("a_notes.json") is None
 
 
+@pytest.mark.proves("FILE-190", "S4-56", "S4-B8", "S4-B9")
+@pytest.mark.parametrize(
+    "time", ["1767225600", "1767225600123456789", "1767225600N"], ids=["s", "ns", "mac"]
+)
+def test_original_scripts_names_are_read_and_answered(time):
+    name = parse_name(f"q_agent_12_{time}_{time}_12_12.json")
+    assert (name.agent, name.timestamp, name.id) == ("agent_12", 1767225600, f"{time}_12_12")
+    assert name.is_original and not NAME.is_original
+    assert name.answer == f"a_agent_12_{time}_12_12.json"
+    assert parse_answer_name(name.answer) == name
+    assert parse_answer_name(f"a_agent_12_{time}_12_13.json") is None
+
+
+@pytest.mark.proves("FILE-190", "S4-B7")
+def test_original_timestamp_of_a_mac_is_read():
+    name = parse_name("q_agent_12345_1767225600N_1767225600N_12345_12345.json")
+    content = written(id=name.id).replace(b"1767225600,", b"1767225600N,", 1)
+    assert parse_question(name, content).content == "Which database?"
+    assert "no whole JSON" in why_not(content.replace(b"600N,", b"601N,", 1), name)
+    assert "no whole JSON" in why_not(written().replace(b"1767225600,", b"1767225600N,", 1))
+    plain = parse_name("q_agent_12345_1767225600_1767225600N.json")
+    assert "no whole JSON" in why_not(content, plain)
+
+
 @pytest.mark.proves("FILE-61")
 @pytest.mark.parametrize(
     "file",
@@ -75,6 +99,19 @@ def test_a_files_name_tells_agent_time_and_id_and_the_answer_has_the_same():
         f"q_agent_a_1_{'0' * 65}.json",
         f"q_agent_a_{'1' * 13}_00000000.json",
         "q_agent_a_1_00000000.JSON",
+        "q_agent_12_1767225600_1767225600_12_13.json",
+        "q_agent_12_1767225600_1767225601_12_12.json",
+        "q_agent_12_1767225600_1767225600_12.json",
+        "q_agent_12_1767225600N_1767225600_12_12.json",
+        "q_agent_12_1767225600NN_1767225600NN_12_12.json",
+        "q_agent_12_1767225600_1767225600_12_12.json\n",
+        "q_agent_12_1767225600_1767225600_12_12\x1b.json",
+        "q_agent_../_1767225600_1767225600_../_../.json",
+        "q_agent_a_1767225600_1767225600_a_a.json",
+        "q_agent_١_1767225600_1767225600_١_١.json",
+        f"q_agent_{'1' * 11}_1767225600_1767225600_{'1' * 11}_{'1' * 11}.json",
+        f"q_agent_12_{'1' * 20}_{'1' * 20}_12_12.json",
+        f"q_agent_12_{'1' * 15}_{'1' * 15}_12_12.json",
         "a_agent_a_1_00000000.json",
         "agent_a_1_00000000.json",
         "",
@@ -87,7 +124,9 @@ def test_names_that_are_no_questions_are_none(file):
 @pytest.mark.proves("FILE-61")
 @given(st.text())
 def test_no_name_leads_anywhere_else(text):
+    original = f"q_agent_{text}_1_1_{text}_{text}.json"
     found = parse_name(text) or parse_name(f"q_agent_{text}_1_00000000.json")
+    found = found or parse_name(original)
     assert found is None or not set("/\\\0\n") & set(found.file + found.answer + found.agent)
 
 

@@ -13,6 +13,7 @@ import subprocess
 import time
 
 import pytest
+from tests.original_programs import original_answer
 from tests.script_project import AWKS, Project, asked_and_answered, ended, heard
 
 WAYS = ("jq", "python3", "awk")
@@ -198,6 +199,45 @@ def test_nothing_but_the_whole_answer_to_this_question_is_printed(each_way):
     assert b"is not (or not yet) the answer" in heard(asking, b"this question\n")
     each_way.answer(question, "yes")
     assert ended(asking)[:2] == (0, b"yes\n")
+
+
+@pytest.mark.proves("FILE-193")
+def test_five_fields_are_an_answer_and_four_or_six_are_none(each_way):
+    question = {"id": "0123456789", "agent_id": "agent_1"}
+    whole = json.loads(original_answer(question, "yes"))
+    foreign = [
+        *({key: value for key, value in whole.items() if key != left_out} for left_out in whole),
+        *(whole | other for other in ({"status": None}, {"ask": ""}, {"x" * 50: 1}, {"": 1})),
+        *(
+            whole | {"content": other}
+            for other in (1, False, True, ["yes"], {}, {"content": "yes"})
+        ),
+        *(whole | other for other in ({"id": "other-id-1"}, {"type": "question"})),
+    ]
+    functions = each_way.script.read_text(encoding="utf-8").removesuffix('main "$@"\n')
+    calls = [f"id={question['id']}"]
+    for number, one in enumerate(foreign):
+        (each_way.folder / f"foreign{number}").write_text(json.dumps(one), encoding="utf-8")
+        calls.append(f"answer_file=foreign{number}; take_answer && echo TAKEN {number}")
+    tried = each_way.folder / "tried.sh"
+    for content, ending in (("yes", (0, b"yes\n")), (None, (4, b"")), ("", (4, b""))):
+        (each_way.folder / "whole").write_bytes(original_answer(question, content))
+        lines = [functions, *calls, "answer_file=whole; take_answer"]
+        tried.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        assert each_way.run(shell=("bash",), script=tried)[:2] == ending
+
+
+@pytest.mark.proves("FILE-193", "FILE-5")
+def test_our_own_answer_counts_before_the_original_one(each_way):
+    asking = each_way.start("Which?", "--timeout", "20")
+    question = each_way.question()
+    original = each_way.answer_path(question | {"timestamp": "T"})
+    original = original.with_name(original.name.replace("_T_", "_"))
+    original.write_bytes(original_answer(question | {"id": "another-id"}, "forged"))
+    heard(asking, f"{original.name} is not (or not yet) the answer".encode())
+    each_way.answer(question, "mine")
+    assert ended(asking)[:2] == (0, b"mine\n")
+    assert original.exists()
 
 
 @pytest.mark.proves("FILE-5")

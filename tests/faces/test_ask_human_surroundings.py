@@ -273,7 +273,8 @@ def test_folders_that_cannot_be_written_are_repaired_or_named(unprivileged):
         code, out, err = unprivileged.run("Which?", **unprivileged.who)
         assert (code, out) == (8, b"") and f"{path} cannot be written" in err
         path.chmod(0o700)
-    unprivileged.tool("mv", "exit 1")
+    for name in ("ln", "mv"):
+        unprivileged.tool(name, "exit 1")
     code, out, err = unprivileged.run("Which?", **unprivileged.who)
     assert (code, out) == (8, b"") and "cannot be written" in err
     assert unprivileged.names() == []
@@ -287,10 +288,12 @@ def test_nothing_that_stands_around_it_leads_it_astray(project):
     victim = project.folder / "victim"
     victim.write_text("mine", encoding="utf-8")
     names = ("pipe", "draft", "question_file", "answer_file", "parent_pid", "gate_failed")
+    names += ("own_answer", "original_answer")
     around = dict.fromkeys(names, str(victim)) | {"SHELLOPTS": "errexit:nounset:noglob"}
     question = asked_and_answered(project, "Which?", environ=around)
     assert question["content"] == "Which?"
-    project.tool("mv", "exit 1")
+    for name in ("ln", "mv"):
+        project.tool(name, "exit 1")
     assert project.run("Which?", environ=around)[0] == 8
     assert victim.read_text(encoding="utf-8") == "mine"
     assert project.run("--wait", question["id"], environ=around)[0] == 5

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from tests.file_agent import Agent, set_up
+from tests.original_programs import OriginalScript
+from tests.script_project import ended
 
 
 @pytest.fixture
@@ -96,3 +98,23 @@ def test_ctrl_c_at_the_prompt_keeps_what_was_typed_and_ends_the_listener(world, 
     terminal.kill()
     terminal.run("listen", "--terminal", "--as", "ada")
     terminal.until("because of")
+
+
+@pytest.mark.proves("FILE-190", "S4-69")
+def test_original_scripts_are_answered_at_the_prompt(world, terminal, tmp_path):
+    set_up(str(world.ada.folder))
+    terminal.run("listen", "--terminal", "--as", "ada")
+    terminal.until("Press Ctrl+C to stop")
+    script = OriginalScript(world.ada.folder, tmp_path)
+    framework = script.start("Which framework?", "select", "Express,Fastify,Koa")
+    terminal.until(f"-{framework.pid}] Question:")
+    terminal.until("2. Fastify")
+    terminal.type("2", "Enter")
+    assert ended(framework)[:2] == (0, b"Fastify\n")
+    port = script.start("Which port?")
+    terminal.until("Which port?")
+    terminal.until(f"-{port.pid}] Question:")
+    terminal.until("Your answer")
+    terminal.type("8080", "Enter")
+    assert ended(port)[:2] == (0, b"8080\n")
+    script.end()

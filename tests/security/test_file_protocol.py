@@ -170,6 +170,7 @@ def _special(path):
 
 def _names(dice):
     key = uuid.UUID(int=dice.getrandbits(128))
+    time = key.int % 10**12
     return dice.choice(
         [
             a_name("agent_x", key),
@@ -177,6 +178,8 @@ def _names(dice):
             a_name("agent_x", key),
             f"q_agent_x_1_{key}\n.json",
             f"q_agent_..-..-_1_{key}.json",
+            f"q_agent_7_{time}N_{time}N_7_7.json",
+            f"q_agent_7_{time}_{time}_7_..-..-.json",
             f"q_{key}".ljust(255, "a"),
             f"Q_AGENT_x_1_{key}.JSON",
             f"q_agent_\x1b[2J_1_{key}.json",

@@ -29,6 +29,13 @@ MOST_BYTES = 1_500_000
 """Of one file: 200,000 characters, each escaped."""
 
 _NAME = re.compile(r"q_(agent_[A-Za-z0-9.-]{1,64})_(\d{1,12})_([A-Za-z0-9-]{8,64})\.json", re.ASCII)
+# The original script of this protocol names its process three times and the time twice. The time is in
+# nanoseconds, in seconds, or in seconds with an N where `date` knows no nanoseconds.
+_ORIGINAL = re.compile(r"q_(agent_(\d{1,10}))_((\d{1,12})N?|\d{19})_(\3_\2_\2)\.json", re.ASCII)
+_ORIGINAL_ANSWER = re.compile(
+    r"a_(agent_\d{1,10})_((\d{1,19}N?)_\d{1,10}_\d{1,10})\.json", re.ASCII
+)
+_NANOSECONDS = 10**9
 _NOT_ASKED = ("refused", "timed_out")
 _MOST_OPTIONS = 100
 _LONGEST_NAME = 200
@@ -45,9 +52,14 @@ class Name(NamedTuple):
     id: str
 
     @property
+    def is_original(self) -> bool:
+        """Whether the original script asks. It prints the content of any answer's file."""
+        return "_" in self.id
+
+    @property
     def answer(self) -> str:
         """The name of the file that its answer is written to."""
-        return f"a_{self.file[2:]}"
+        return f"a_{self.agent}_{self.id}.json" if self.is_original else f"a_{self.file[2:]}"
 
 
 class FileQuestion(NamedTuple):
@@ -72,18 +84,24 @@ class FileQuestion(NamedTuple):
 
 def parse_name(file: str) -> Name | None:
     """What a file's name tells; None: it is no question's."""
-    found = _NAME.fullmatch(file)
-    return Name(file, found[1], int(found[2]), found[3]) if found else None
+    if found := _NAME.fullmatch(file):
+        return Name(file, found[1], int(found[2]), found[3])
+    if found := _ORIGINAL.fullmatch(file):
+        seconds = int(found[4]) if found[4] else int(found[3]) // _NANOSECONDS
+        return Name(file, found[1], seconds, found[5])
+    return None
 
 
 def parse_answer_name(file: str) -> Name | None:
     """The name of the question that a file of this name answers; None: it answers none."""
+    if found := _ORIGINAL_ANSWER.fullmatch(file):
+        return parse_name(f"q_{found[1]}_{found[3]}_{found[2]}.json")
     return parse_name(f"q_{file[2:]}") if file.startswith("a_") else None
 
 
 def parse_question(name: Name, content: bytes) -> FileQuestion:
     """The question that a file holds; UsageError says what is wrong with it."""
-    given = _object(content)
+    given = _object(_with_a_number(name, content))
     if given.get("id") != name.id:
         raise UsageError("its id is not the one in its name")
     if given.get("agent_id", name.agent) != name.agent:
@@ -104,6 +122,15 @@ def parse_question(name: Name, content: bytes) -> FileQuestion:
         parse_priority(_text(given, "priority", 20) or "normal"),
         _seconds(given.get("timeout", DEFAULT_SECONDS)),
     )
+
+
+def _with_a_number(name: Name, content: bytes) -> bytes:
+    """On a Mac the original script writes a timestamp that ends with N, which is no JSON."""
+    time = name.id.partition("_")[0]
+    if not name.is_original or not time.endswith("N"):
+        return content
+    field = f'"timestamp": {time}'.encode()
+    return content.replace(field, field[:-1], 1)
 
 
 def _object(content: bytes) -> dict[str, Any]:

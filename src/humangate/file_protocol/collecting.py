@@ -33,11 +33,14 @@ MOST_WAITING = 500
 """Of one project; what else is asked stays in its files until there is room."""
 _RESCAN_SECONDS = 3.0
 _STILL_BEING_WRITTEN_SECONDS = 1.0
+# The script removes its draft in a process of its own, which a busy machine may keep waiting.
+_STILL_BEING_LINKED_SECONDS = 5.0
 # Then answers are written back before the next files are looked at.
 _AT_ONCE_SECONDS = 0.2
 _MOST_SETTLED = 500
 _KEPT = timedelta(days=1)
 _NOBODY = "nobody"
+_NOT_TOLD = "its old script cannot be told: move scripts/ask-human.sh away, then gate init"
 
 
 class _Known(NamedTuple):
@@ -47,7 +50,9 @@ class _Known(NamedTuple):
     stamp: tuple[int, ...]
     ask: Ask
     state: str = "waiting"
-    """`waiting`, `written` (its answer stands in its file), or `taken`."""
+    """`waiting`, `written` (its answer stands in its file), `taken`, or `over` (nothing is told)."""
+    left_at: float | None = None
+    """When an original script's question was gone while its answer still stood there."""
 
 
 class _Odd(NamedTuple):
@@ -141,7 +146,7 @@ class Collector:
         except FileNotFoundError:
             return False
         except UsageError as error:
-            self._wait_for_rest(file, stamp, str(error))
+            self._wait_for_rest(file, stamp, error)
             return False
         except StoreTroubleError:
             raise
@@ -177,23 +182,29 @@ class Collector:
         is_over = not ask.pending and expires_at is not None and expires_at <= self._store.now()
         return is_over and self._store.asks.with_key(key) is None
 
-    def _wait_for_rest(self, file: str, stamp: tuple[int, ...], why: str) -> None:
+    def _wait_for_rest(self, file: str, stamp: tuple[int, ...], why: UsageError) -> None:
         """It is turned away once it stays as it is: somebody may still be writing it."""
         now, odd = self._store.monotonic(), self._odd.get(file)
+        is_linked = isinstance(why, folders.SeveralNamesError)
+        patience = _STILL_BEING_LINKED_SECONDS if is_linked else _STILL_BEING_WRITTEN_SECONDS
         if odd is None or odd.stamp != stamp:
             self._odd[file] = _Odd(stamp, now, told=False)
             self._again = True
-        elif now - odd.since < _STILL_BEING_WRITTEN_SECONDS:
+        elif now - odd.since < patience:
             self._again = True
         else:
-            self._turn_away(file, stamp, why)
+            self._turn_away(file, stamp, str(why))
 
     def _turn_away(
         self, file: str, stamp: tuple[int, ...], why: str, status: str = "refused"
     ) -> None:
         self._odd[file] = _Odd(stamp, self._store.monotonic(), told=True)
-        self._tell(Happening(status, file, why))
-        if name := parse_name(file):
+        name = parse_name(file)
+        is_original = name is not None and name.is_original
+        hint = f"; {_NOT_TOLD}" if is_original and status == "refused" else ""
+        self._tell(Happening(status, file, f"{why}{hint}"))
+        # The original script would print a refusal as an answer: it is left to its own time limit.
+        if name and not is_original:
             content = file_questions.refusal_file(name, why, self._store.now(), status)
             self._write_answer(name, content)
 
@@ -220,8 +231,19 @@ class Collector:
             del self._odd[file]
         # By their names: of very many files not all are listed.
         for file, known in list(self._known.items()):
-            if not self._is_same(file, known):
+            if not self._is_same(file, known) and not self._is_leaving(file, known):
                 self._let_go(file, known)
+
+    def _is_leaving(self, file: str, known: _Known) -> bool:
+        """Whether an original script is just cleaning up: its question goes first, then its answer."""
+        name, now = known.question.name, self._store.monotonic()
+        is_read = name.is_original and known.state == "written" and not self._is_there(file)
+        if not is_read or not self._helpers.answers.file_stamp(name.answer):
+            return False
+        left_at = now if known.left_at is None else known.left_at
+        self._known[file] = known._replace(left_at=left_at)
+        self._again = True
+        return now - left_at < _STILL_BEING_WRITTEN_SECONDS
 
     def _is_there(self, file: str) -> bool:
         return bool(self._helpers.questions.file_stamp(file))
@@ -296,7 +318,11 @@ class Collector:
 
     def _answer(self, file: str, known: _Known, ask: Ask) -> None:
         name = known.question.name
-        if self._write_answer(name, told(name, ask)):
+        if name.is_original and ask.status != "answered":
+            # Its script would print any file as an answer; without one it ends with an error.
+            self._helpers.questions.remove(file)
+            self._known[file] = known._replace(ask=ask, state="over")
+        elif self._write_answer(name, told(name, ask)):
             self._known[file] = known._replace(ask=ask, state="written")
             self.registry.answered(name.agent, ask.settled_at or self._store.now())
 
@@ -313,7 +339,7 @@ class Collector:
     def _write_answer(self, name: Name, content: bytes) -> bool:
         """False: it cannot be written now, which holds up no other."""
         try:
-            self._helpers.answers.write(name.answer, content)
+            self._helpers.answers.publish(name.answer, content)
         except OSError as error:
             why = f"{name.answer} cannot be written: {error.strerror}"
             self._complain(name.answer, why)

@@ -37,6 +37,13 @@ class OddFileError(UsageError):
     """What stands there is no file that anybody should read."""
 
 
+class SeveralNamesError(OddFileError):
+    """The file has another name, too: it may lie elsewhere, or be on its way here."""
+
+    def __init__(self) -> None:
+        super().__init__("it has several names")
+
+
 class Folder:
     """One folder, by its descriptor: whatever its path leads to by now."""
 
@@ -82,16 +89,40 @@ class Folder:
 
     def write(self, name: str, content: bytes) -> None:
         """Whole or not at all, for the user alone."""
+        beside = self._draft(content)
+        try:
+            self._rename(beside, name)
+        except OSError:
+            self.remove(beside)
+            raise
+
+    def publish(self, name: str, content: bytes) -> None:
+        """As `write`; programs that watch for new files see it, which they do not see of a renaming."""
+        beside = self._draft(content)
+        here = self.descriptor
+        try:
+            os.link(beside, name, src_dir_fd=here, dst_dir_fd=here, follow_symlinks=False)
+        except OSError:
+            # There is such a file already, or the file system has no links.
+            self._rename(beside, name)
+        finally:
+            self.remove(beside)
+
+    def _rename(self, old: str, new: str) -> None:
+        os.replace(old, new, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
+
+    def _draft(self, content: bytes) -> str:
+        """The name of a new file with this content, which nobody looks for."""
         beside = f"{TEMPORARY}{os.getpid()}.{os.urandom(6).hex()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN_FILE
         descriptor = os.open(beside, flags, 0o600, dir_fd=self.descriptor)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content)
-            os.replace(beside, name, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
         except OSError:
             self.remove(beside)
             raise
+        return beside
 
     def remove(self, name: str) -> None:
         """Gone, unless it is a folder or may not be removed."""
@@ -111,7 +142,7 @@ def _must_be_plain(found: os.stat_result) -> None:
     if not stat.S_ISREG(found.st_mode):
         raise OddFileError("it is no plain file")
     if found.st_nlink != 1:
-        raise OddFileError("it has several names")
+        raise SeveralNamesError
     if found.st_uid != os.geteuid():
         raise OddFileError("it is another user's")
     if found.st_size > MOST_BYTES:

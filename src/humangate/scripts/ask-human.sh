@@ -14,7 +14,7 @@ set -o pipefail
 started=$SECONDS
 newline=$'\n'
 # Nothing of these comes from outside: some are removed.
-question_file='' answer_file='' draft='' pipe='' gate_failed='' parent_name='' parent_pid='' agent_name=''
+question_file='' own_answer='' original_answer='' answer_file='' draft='' pipe='' gate_failed='' parent_name='' parent_pid='' agent_name=''
 
 # Neither here-documents nor here-strings: they need a writable /tmp, which a sandbox may lack.
 usage() {
@@ -351,7 +351,8 @@ END { if (missing) put(65533); print "\"" }' || return
 }
 
 # Of the answer file $1 to the question $2: a line with the status, the text as `printf %b` takes it, a dot.
-# Fails if that is no whole answer to this question.
+# Fails if that is no whole answer to this question. The original listener writes exactly five fields, no
+# status among them, and a null for a window that was closed.
 parse() {
     parsed=$(parse_by_jq "$@") && [ -n "$parsed" ] ||
         parsed=$(parse_by_python3 "$@") || parsed=$(parse_by_awk "$@")
@@ -360,7 +361,9 @@ parse() {
 parse_by_jq() {
     command -v jq >/dev/null && jq -rs --arg id "$2" '
 select(length == 1) | .[0] | select(type == "object" and .type == "answer" and .id == $id)
-| .status as $status | select(["answered", "timed_out", "cancelled", "refused"] | index($status))
+| (if keys != ["agent_id", "content", "id", "timestamp", "type"] then .status
+  elif .content == null or .content == "" then "cancelled" else "answered" end) as $status
+| select(["answered", "timed_out", "cancelled", "refused"] | index($status))
 | (if $status == "answered" then .content else (.reason | strings) // "" end) | select(type == "string")
 | $status + "\n" + (split("\\") | join("\\\\") | split("\u0000") | join("\\0000")) + "."
 ' <"$1" 2>/dev/null
@@ -370,7 +373,10 @@ parse_by_python3() {
     python3_is_there && python3 -I -c '
 import json, sys
 answer = json.loads(sys.stdin.buffer.read().decode("utf-8", "replace"))
-status = answer["status"]
+if answer.keys() != {"id", "agent_id", "timestamp", "type", "content"}:
+    status = answer["status"]
+else:
+    status = "cancelled" if answer["content"] in (None, "") else "answered"
 if answer["type"] != "answer" or answer["id"] != sys.argv[1]:
     sys.exit(1)
 if status not in ("answered", "timed_out", "cancelled", "refused"):
@@ -411,7 +417,7 @@ function word(   text) {
         text = text sprintf("%c", b[at++])
     if (text !~ /^(true|false|null|-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?)$/) exit 1
 }
-function list(depth, close_at, keyed,   key) {
+function list(depth, close_at, keyed,   key, begin) {
     at++; space()
     if (b[at] == close_at) { at++; return }
     while (1) {
@@ -420,9 +426,12 @@ function list(depth, close_at, keyed,   key) {
             string(); key = (end - from < 40) ? decoded(from, end) : ""
             space(); expect(58); space()
         }
-        is_text = b[at] == 34
+        is_text = b[at] == 34; begin = b[at]
         value(depth + 1)
-        if (depth == 1 && keyed) { first[key] = is_text ? from : 0; last[key] = end }
+        if (depth == 1 && keyed) {
+            first[key] = is_text ? from : 0; last[key] = end
+            is_empty[key] = begin == 110 || (is_text && from == end)
+        }
         space()
         if (b[at] == close_at) { at++; return }
         expect(44)
@@ -462,6 +471,10 @@ function character(   code, second) {
     return utf8(65533)
 }
 function decoded(begin, stop,   text) { for (here = begin; here < stop;) text = text character(); return text }
+function is_original(   key, count) {
+    for (key in first) { if (key !~ /^(id|agent_id|timestamp|type|content)$/) return 0; count++ }
+    return count == 5
+}
 function field(key) { return (first[key] && last[key] - first[key] < 400) ? decoded(first[key], last[key]) : "" }
 BEGIN {
     escape[34] = 34; escape[92] = 92; escape[47] = 47; escape[98] = 8
@@ -472,8 +485,9 @@ END {
     at = 1; space()
     if (b[at] != 123) exit 1
     value(1); space()
+    original = is_original()
     if (at <= n || field("type") != "answer" || field("id") != id) exit 1
-    status = field("status")
+    status = original ? (is_empty["content"] ? "cancelled" : "answered") : field("status")
     if (status !~ /^(answered|timed_out|cancelled|refused)$/) exit 1
     text = status == "answered" ? "content" : "reason"
     if (status == "answered" && !first[text]) exit 1
@@ -542,15 +556,25 @@ send() {
         printf '"content": %s,\n' "$content"
         [ -z "$listed" ] || printf '"options": [%s],\n' "${listed//"$newline"/, }"
         printf '"priority": "%s",\n"answered": false,\n"timeout": %s\n}\n' "$priority" "$timeout"
-    } 2>/dev/null >"$draft" && mv -f "$draft" "$question_file" 2>/dev/null || {
+    } 2>/dev/null >"$draft" && publish || {
         withdraw
         fail 8 "$project/.helpers/questions cannot be written: is the disk full or read-only?"
     }
 }
 
+publish() {
+    # Who watches for new files sees a link, and sees it whole; a renaming within a folder they do not see.
+    if ln "$draft" "$question_file" 2>/dev/null; then
+        rm -f "$draft"
+    else
+        mv -f "$draft" "$question_file" 2>/dev/null
+    fi
+}
+
 name_files() {
     question_file=questions/q_${agent_id}_${sent_at}_$id.json
-    answer_file=answers/a_${agent_id}_${sent_at}_$id.json
+    own_answer=answers/a_${agent_id}_${sent_at}_$id.json
+    original_answer=answers/a_${agent_id}_$id.json
 }
 
 find_question() {
@@ -574,6 +598,12 @@ find_question() {
     while read -r key value; do
         [ "$key" != '"timeout":' ] || ! is_number "$value" || timeout=$value
     done 2>/dev/null <"$question_file"
+}
+
+take_any_answer() {
+    # As gate names its file, and as the original listener does.
+    for answer_file in "$own_answer" "$original_answer"; do take_answer; done
+    [ ! -e "$own_answer" ] || answer_file=$own_answer
 }
 
 take_answer() {
@@ -657,9 +687,9 @@ wait_for_answer() {
     while :; do
         # A network file system shows new files in a folder after it was opened.
         true 2>/dev/null <answers
-        if [ -e "$answer_file" ]; then
+        if [ -e "$own_answer" ] || [ -e "$original_answer" ]; then
             if [ "$SECONDS" -ge "$look_again" ]; then
-                take_answer
+                take_any_answer
                 look_again=$((SECONDS + 1))
                 [ -n "$odd_told" ] || say "[HIL:$agent_name] $answer_file is not (or not yet) the answer to this question"
                 odd_told=1
@@ -675,7 +705,7 @@ wait_for_answer() {
         # SECONDS may be ahead by a part of a second, and no question ends before its time.
         if [ "$elapsed" -gt "$timeout" ]; then
             withdraw
-            take_answer
+            take_any_answer
             fail 3 "timeout waiting for response (${timeout}s); the question was withdrawn"
         fi
         if [ -n "$stop_after" ] && [ $((SECONDS - started)) -ge "$stop_after" ]; then
