@@ -583,6 +583,9 @@ def test_the_doctor_sees_what_is_wrong_with_claude(world, home):
     assert "the PermissionRequest hook has 600 s, but --limit says 86400" in " ".join(
         complaints(world, home)
     )
+    whole["hooks"]["PreToolUse"][0]["hooks"][0]["command"] = f"{GATE} hook claude --guarded"
+    put(home / ".claude" / "settings.json", json.dumps(whole))
+    assert "the PreToolUse hook lacks the guard" in " ".join(complaints(world, home))
     put(home / ".claude" / "settings.json", "{")
     assert "is not plain JSON" in complaints(world, home)[0]
 

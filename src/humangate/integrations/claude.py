@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from humangate.domain.rules import OUTSIDE
 from humangate.integrations.entries import Entry
+from humangate.integrations.gates import SPELLINGS_NOTE
 from humangate.integrations.instructions import INSTRUCTIONS
 from humangate.integrations.places import Target, Wanted
 
@@ -66,6 +67,8 @@ def wanted(place: Place, gate: str, rules: Rules) -> Wanted:
         Target(servers, (server,)),
         Target(memory, block=INSTRUCTIONS),
     )
+    if rules.gates:
+        notes.append(SPELLINGS_NOTE)
     notes.append("Sessions that run now know all of it once they are started again.")
     return Wanted(targets, tuple(notes))
 
