@@ -57,8 +57,9 @@ def _page(cells):
     lines = [
         "# What happens when gate is broken",
         "",
-        "Written by `make slow`: claude 2.1.325 wants to run a gated command, nobody says yes,",
-        "and gate is broken in one way. Did the command run?",
+        "Written by `make slow`: claude 2.1.325 wants to run a command that a gate matches",
+        "([held.md](held.md) lists which), nobody says yes, and gate is broken in one way. Did the",
+        "command run?",
         "",
         "| what is wrong | " + " | ".join(DOORS) + " |",
         "|---" * (len(DOORS) + 1) + "|",

@@ -72,7 +72,9 @@ def _notes(place: Place, prefixes: dict[str, Any]) -> list[str]:
     if prefixes:
         notes.append(SPELLINGS_NOTE)
     if OUTSIDE in unsaid:
-        notes.append("Codex's own sandbox holds writes outside the project, unless you turned it off.")
+        notes.append(
+            "Codex's own sandbox holds writes outside the project, unless you turned it off."
+        )
     if place.project:
         notes.append("Codex reads a project's .codex folder only once you trust the project.")
     notes.append('Codex will ask you once to trust these hooks: choose "Trust".')
