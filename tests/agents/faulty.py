@@ -37,9 +37,8 @@ def hook(fault, guarded):
     deny, allow = (
         json.dumps({"hookSpecificOutput": {"hookEventName": event, **said}}) for said in SAID[event]
     )
-    print(broken(fault, deny, allow))
-    if guarded and fault == "two JSON":
-        print("ok")
+    end = "\t" if guarded and fault == "two JSON" else ""
+    print(broken(fault, f"{deny}{end}", allow), end=f"{end}\n")
 
 
 def mcp(fault, gate):

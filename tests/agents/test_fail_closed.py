@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import apsw
 import pytest
 from tests.agents.conftest import PERMISSION_TOOL
+from tests.agents.test_shown_hooks import SHOWN
 
 from humangate.integrations.scripted_model import text, tool
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "fail-closed.md"
-DOORS = ("PermissionRequest", "permission tool", "guarded PreToolUse")
+DOORS = ("PermissionRequest", "permission tool", "guarded PreToolUse", "PreToolUse with --defer")
 FAULTS = (
     "missing binary",
     "killed",
@@ -56,8 +57,9 @@ def _page(cells):
     lines = [
         "# What happens when gate is broken",
         "",
-        "Written by `make slow`: claude 2.1.325 wants to run a gated command, nobody says yes,",
-        "and gate is broken in one way. Did the command run?",
+        "Written by `make slow`: claude 2.1.325 wants to run a command that a gate matches",
+        "([held.md](held.md) lists which), nobody says yes, and gate is broken in one way. Did the",
+        "command run?",
         "",
         "| what is wrong | " + " | ".join(DOORS) + " |",
         "|---" * (len(DOORS) + 1) + "|",
@@ -81,6 +83,10 @@ def cell(house, door):
     touch = [tool("Bash", command="touch gated", description="make a file"), text("done")]
     if door == "permission tool":
         return Cell(touch, house.project / "gated", house.only_permission_tool())
+    if door == "PreToolUse with --defer":
+        (settings,) = SHOWN.values()
+        house.write_settings(permissions={"allow": ["Bash"]}, **settings)
+        return Cell(touch, house.project / "gated")
     house.install("claude")
     if door == "PermissionRequest":
         return Cell(touch, house.project / "gated")
@@ -107,7 +113,7 @@ def break_gate(house, fault):
         house.shorten_limits(2)
 
 
-@pytest.mark.proves("AGT-78", "LAW-3")
+@pytest.mark.proves("AGT-78", "LAW-3", "HOOK-7")
 @pytest.mark.parametrize("door", DOORS)
 def test_a_broken_gate_holds(house, table, fault, door):
     steps, effect, words = cell(house, door)
@@ -119,10 +125,10 @@ def test_a_broken_gate_holds(house, table, fault, door):
 
 
 @pytest.mark.proves("AGT-78")
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", DOORS[:3])
 @pytest.mark.parametrize("answer", ["yes", "no"])
 def test_a_whole_gate_decides(house, door, answer):
-    """Without this, a table full of `held` would prove nothing."""
+    """Without this, a table full of `held` would prove nothing. test_shown_hooks.py has --defer."""
     steps, effect, words = cell(house, door)
     if door == "guarded PreToolUse":
         # Its answer is that the host must ask, which in print mode only the tool hears.

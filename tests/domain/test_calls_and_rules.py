@@ -87,6 +87,15 @@ def test_what_cannot_be_shown_as_it_is_is_not_asked_about(given):
         make_call("Bash", given, "", "")
 
 
+@pytest.mark.proves("HOOK-1")
+@pytest.mark.parametrize(
+    "tool", ["", " ", "Bash ", "two words", "Ba\u200bsh", "Bash\udc80", "a\nb"]
+)
+def test_call_without_one_word_as_tool_is_refused(tool):
+    with pytest.raises(UsageError, match="names its tool in one word"):
+        make_call(tool, {"command": "ls"})
+
+
 @pytest.mark.proves("AGT-1")
 def test_only_an_approval_holds_a_call():
     with pytest.raises(UsageError):

@@ -303,20 +303,20 @@ def test_a_write_outside_the_project_is_asked_about(world, session):
     ran = world.plain.gate("hook", "claude", text=named, CLAUDE_PROJECT_DIR=str(world.plain.folder))
     assert "ask" in ran.out
     assert before(inside) == before("sub/a") == ""
-    assert before(inside, "--guarded") == "{}\nok 2\n"
-    line, _, ok = before(outside, "--guarded").partition("\n")
-    assert json.loads(line) and ok == f"ok {len(line)}\n"
-    assert session.hook(session.event("PreToolUse"), "--guarded").out == "{}\nok 2\n"
+    assert before(inside, "--guarded") == "{}\t\n"
+    assert before(outside, "--guarded") == before(outside).removesuffix("\n") + "\t\n"
+    assert session.hook(session.event("PreToolUse"), "--guarded").out == "{}\t\n"
 
 
 @pytest.mark.proves("AGT-15")
 def test_a_gated_call_is_put_off_until_it_is_decided(world, session):
     world.plain.gate("gates", "add", "Bash(git push *)")
+    world.plain.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
 
     def before(command, call_id):
         event = session.event("PreToolUse", tool_input={"command": command}, tool_use_id=call_id)
         ran = session.hook(event, "--defer", "--guarded")
-        said = json.loads(ran.out.partition("\n")[0]).get("hookSpecificOutput", {})
+        said = json.loads(ran.out).get("hookSpecificOutput", {})
         return said.get("permissionDecision"), said.get("permissionDecisionReason", "")
 
     assert before("git pull", "t0") == (None, "")
@@ -353,7 +353,6 @@ def test_a_store_that_cannot_be_used_decides_nothing(world, session):
     assert (ran.code, ran.out) == (8, "")
     ran = world.plain.gate("hook", "claude", "--guarded", text=text, GATE_STORE=str(broken))
     assert (ran.code, ran.out) == (2, "")
-    assert session.hook(session.event("Unheard")).out == ""
 
 
 @pytest.mark.proves("AGT-18")
@@ -526,6 +525,6 @@ def test_a_foreign_log_tells_nothing_and_stops_nothing(world, session, record):
 @pytest.mark.proves("AGT-1")
 def test_a_call_that_cannot_be_shown_is_not_allowed(world, session):
     for given in (["rm -rf /"], {"command": "rm f\udc80"}):
-        ran = session.hook(session.event("PermissionRequest", tool_input=given or None))
-        assert (ran.code, ran.out) == (2, "")
+        ran = session.hook(session.event("PermissionRequest", tool_input=given))
+        assert ran.code == 0 and decision(ran.out)["behavior"] == "deny"
     assert world.store.asks.pending(9) == []

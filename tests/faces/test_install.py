@@ -429,22 +429,24 @@ def test_every_project_is_on_its_own(world):
 @pytest.mark.parametrize(
     ("hook", "code", "out"),
     [
-        ("printf '%s\\n' '{\"a\": \"b\\n c\"}' 'ok 14'", 0, '{"a": "b\\n c"}\n'),
-        ("echo {}; echo ok 2", 0, "{}\n"),
-        ("echo {}; echo ok", 2, ""),
-        ("echo {}; echo ok 3", 2, ""),
-        ("echo {}{}; echo ok 2", 2, ""),
-        ("cat >/dev/null; echo {}; echo ok 2", 0, "{}\n"),
+        (r"""printf '%s\t\n' '{"a": "b\n c"}'""", 0, '{"a": "b\\n c"}\n'),
+        (r"printf '{}\t\n'", 0, "{}\n"),
+        (r"printf '{}\t'", 0, "{}\n"),
+        (r"cat >/dev/null; printf '{}\t\n'", 0, "{}\n"),
         ("echo {}", 2, ""),
-        ("echo ok", 2, ""),
-        ("echo {}; echo {}", 2, ""),
+        ("echo {}; echo ok 2", 2, ""),
+        (r"printf '{}\t\t\n'", 2, ""),
+        (r"printf '{}\t{}\t\n'", 2, ""),
+        (r"printf '{}\t{}\n'", 2, ""),
+        (r"printf '{}\t\n{}\t\n'", 2, ""),
+        (r"printf '{}\n\t\n'", 2, ""),
+        (r"printf '{\t\n'", 2, ""),
+        (r"printf '\t\n'", 2, ""),
         (":", 2, ""),
-        ("echo '{\"a\": '; echo ok", 2, ""),
-        ("echo {}; echo {}; echo ok 2", 2, ""),
-        ("echo {}; echo ok 2; echo {}; echo ok 2", 2, ""),
-        ("echo {}; echo ok 2; exit 1", 2, ""),
-        ("echo {}; echo ok 2; exit 2", 2, ""),
-        ("echo {}; echo ok 2; kill -9 $$", 2, ""),
+        ("""echo '{"a": {}'""", 2, ""),
+        (r"printf '{}\t\n'; exit 1", 2, ""),
+        (r"printf '{}\t\n'; exit 2", 2, ""),
+        (r"printf '{}\t\n'; kill -9 $$", 2, ""),
         ("no-such-program", 2, ""),
     ],
 )
@@ -581,6 +583,9 @@ def test_the_doctor_sees_what_is_wrong_with_claude(world, home):
     assert "the PermissionRequest hook has 600 s, but --limit says 86400" in " ".join(
         complaints(world, home)
     )
+    whole["hooks"]["PreToolUse"][0]["hooks"][0]["command"] = f"{GATE} hook claude --guarded"
+    put(home / ".claude" / "settings.json", json.dumps(whole))
+    assert "the PreToolUse hook lacks the guard" in " ".join(complaints(world, home))
     put(home / ".claude" / "settings.json", "{")
     assert "is not plain JSON" in complaints(world, home)[0]
 

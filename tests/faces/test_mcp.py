@@ -255,6 +255,14 @@ def test_a_call_that_cannot_be_shown_is_not_approved(world, client):
     assert world.store.asks.pending(9) == []
 
 
+@pytest.mark.proves("HOOK-1", "AGT-24")
+@pytest.mark.parametrize("tool", [{}, {"tool_name": 7}, {"tool_name": ""}, {"tool_name": "a b"}])
+def test_call_without_tool_name_is_not_approved(world, client, tool):
+    told, failed = client.text(client.call("approve", **tool, input={"command": "ls"}))
+    assert failed and told
+    assert world.store.asks.pending(9) == []
+
+
 @pytest.mark.proves("AGT-22", "AGT-23", "LAW-4")
 def test_a_call_that_ran_out_of_time_is_taken_up_again(world, client):
     number = client.call("ask_human", question="Continue?")

@@ -1,6 +1,7 @@
-"""What a person is always asked about (gates), and what is never allowed (denials).
+"""Patterns of calls that a person is asked about (gates), or that are denied.
 
-A pattern is Tool or Tool(words), where * stands for anything: Bash(git push *).
+A pattern is Tool or Tool(words), where * stands for anything: Bash(git push *). It matches the text
+of a command, so another spelling of the same act may run unasked (docs/held.md).
 Anybody may add a gate or a denial; only a person takes one away.
 """
 

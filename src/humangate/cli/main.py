@@ -46,7 +46,7 @@ COMMANDS = {
     "link": "make a link into the web inbox that is running",
     "down": "end gate up",
     "person": "people, their personal tokens and their groups",
-    "gates": "what a person is always asked about, and what is never allowed",
+    "gates": "patterns of calls that a person is asked about, or that are denied",
     "grants": "what a person has allowed beyond one call",
     "template": "answers written beforehand: list, show, set, delete",
     "init": "set a project up: the agents' instructions, the backlog's terms, questions in files",

@@ -68,6 +68,8 @@ class Call(NamedTuple):
 
 def make_call(tool: str, given: Any, cwd: str = "", branch: str = "") -> Call:
     """A call as a host describes it, if all of it can be shown as it is."""
+    if tool.split() != [tool] or not tool.isprintable():
+        raise UsageError(f"a call names its tool in one word, and not {tool!r}")
     if not isinstance(given, dict) or plain(given) != given:
         raise UsageError("this call cannot be shown as it is, so nobody is asked about it")
     tool_input = dict(given)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from humangate.doors.store import Store
 
 CLIS = ("claude", "codex")
+# Claude Code sets it in every session: "0" with -p. Seen with 2.1.325: anywhere else it runs a call
+# that is put off.
+_ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"
 _LOG_IS_LATE_SECONDS = 0.5
 _LOOK_EVERY_SECONDS = 0.02
 
@@ -93,9 +96,15 @@ def pre_tool_use(hook: Hook) -> Reply:
         held, caller = _held(hook, hook.limit_seconds)
         store = wiring.open_store()
         if permitting.gated(store, call, held.origin):
+            if os.environ.get(_ATTENDED) != "0":
+                return Reply(replies.ask_first("this is gated, and only claude -p can put it off"))
             return Reply(replies.before_use(permitting.defer(store, held, caller)))
     if call.tool in WRITERS and not _is_inside(call.real_path, _project(hook)):
-        return Reply(replies.ask_first(f"{OUTSIDE}: {call.subject}"))
+        reason = f"{OUTSIDE}: {call.subject}"
+        if hook.cli == "codex":
+            # Seen with 0.166.0: told to ask, it runs the call.
+            return Reply(replies.deny("PreToolUse", reason))
+        return Reply(replies.ask_first(reason))
     return Reply()
 
 

@@ -15,7 +15,7 @@ def permission(decided: Permission) -> dict[str, Any] | None:
     if decided.allow is None:
         return None
     if not decided.allow:
-        return _request({"behavior": "deny", "message": decided.message})
+        return deny("PermissionRequest", decided.message)
     instead = {"updatedInput": decided.input} if decided.input else {}
     return _request({"behavior": "allow"} | instead)
 
@@ -33,6 +33,13 @@ def before_use(decided: Permission | None) -> dict[str, Any]:
 def ask_first(reason: str) -> dict[str, Any]:
     """The host is to ask, which then comes back as a permission request."""
     return _before("ask", reason)
+
+
+def deny(event: str, reason: str) -> dict[str, Any]:
+    """A no to a call, whichever event asks about it."""
+    if event == "PermissionRequest":
+        return _request({"behavior": "deny", "message": reason})
+    return _before("deny", reason)
 
 
 def _request(decision: dict[str, Any]) -> dict[str, Any]:

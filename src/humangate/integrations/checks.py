@@ -25,12 +25,14 @@ _START_SECONDS = 20
 LEFT_OPEN = {
     "claude": (
         "a PreToolUse hook whose whole shell is killed lets the tool run",
+        "the rules match spellings: `npm --tag next publish` runs unasked (docs/held.md)",
         "the rules do not see what a script does, or a shell that reads from a pipe",
         "in -p a write outside the project is refused without a question",
         "up to 2.1.197 it asks no hook in -p: what is gated is denied there",
     ),
     "codex": (
         "while a question waits in the inbox, Codex shows no dialog of its own",
+        "the rules match first words: `git -C . push` runs unasked (docs/held.md)",
         "the rules do not see what a script does, or `bash -c`",
         "codex exec rejects what is gated without a question",
         "hooks that you have not trusted are skipped: then Codex asks in its own dialog",
@@ -122,6 +124,7 @@ def _claude(installed: Installed, environ: Mapping[str, str]) -> Iterator[tuple[
             continue
         if path == own:
             yield from _limits(path, document)
+            yield from _guards(path, document)
         yield from _overruled(path, document)
 
 
@@ -144,6 +147,17 @@ def _limits(path: str, document: dict[str, Any]) -> Iterator[tuple[bool, str]]:
         seconds = hook.get("timeout")
         if limit and int(limit[1]) != seconds:
             yield False, f"{path}: the {event} hook has {seconds} s, but --limit says {limit[1]}"
+
+
+def _guards(path: str, document: dict[str, Any]) -> Iterator[tuple[bool, str]]:
+    """The shell around a PreToolUse hook must read what this version prints, and block else."""
+    before, _, after = plans.host("claude").guarded("\0").partition("\0")
+    for event, _, hook in hooks_of(document):
+        command = str(hook.get("command"))
+        whole = command.startswith(before) and command.endswith(after)
+        if event == "PreToolUse" and not whole:
+            again = "gate install claude writes it anew"
+            yield False, f"{path}: the {event} hook lacks the guard of this version: {again}"
 
 
 def hooks_of(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:

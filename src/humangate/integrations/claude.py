@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from humangate.domain.rules import OUTSIDE
 from humangate.integrations.entries import Entry
+from humangate.integrations.gates import SPELLINGS_NOTE
 from humangate.integrations.instructions import INSTRUCTIONS
 from humangate.integrations.places import Target, Wanted
 
@@ -66,6 +67,8 @@ def wanted(place: Place, gate: str, rules: Rules) -> Wanted:
         Target(servers, (server,)),
         Target(memory, block=INSTRUCTIONS),
     )
+    if rules.gates:
+        notes.append(SPELLINGS_NOTE)
     notes.append("Sessions that run now know all of it once they are started again.")
     return Wanted(targets, tuple(notes))
 
@@ -98,13 +101,13 @@ def guarded(hook: str) -> str:
     """A PreToolUse hook as a line of shell that blocks the tool unless all went well.
 
     Claude Code lets the tool run when such a hook is missing, dies, is late, or prints no whole
-    JSON object; only exit code 2 stops it. So nothing passes here but two lines: an object, and
-    `ok` with its length; and where there is a `timeout`, nothing is late.
+    JSON object; only exit code 2 stops it. So nothing passes here but one line with one object
+    and the tab that ends it; and where there is a `timeout`, nothing is late.
     """
     run = f'${{t:+"$t" {_GUARD_SECONDS * 8 // 10}}} {hook} --guarded --limit {_GUARD_SECONDS}'
     return (
-        f't=$(command -v timeout); o=$({run}) && printf "%s\\n" "$o" | {{ IFS= read -r a && '
-        'IFS= read -r b && ! IFS= read -r c && [ "$b" = "ok ${#a}" ] && case $a in "{"*"}") '
-        'printf "%s\\n" "$a";; *) false;; esac; } || { echo \'humangate could not check this, '
-        "so it is blocked: gate doctor says why' >&2; exit 2; }"
+        f't=$(command -v timeout); e=$(printf "\\t"); o=$({run}) && printf "%s\\n" "$o" | '
+        '{ IFS= read -r a && ! IFS= read -r b && b=${a%%"$e"*} && [ "$a" = "$b$e" ] && '
+        'case $b in "{"*"}") printf "%s\\n" "$b";; *) false;; esac; } || { echo \'humangate could '
+        "not check this, so it is blocked: gate doctor says why' >&2; exit 2; }"
     )

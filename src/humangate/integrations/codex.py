@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from humangate.domain.rules import OUTSIDE
 from humangate.errors import UsageError
 from humangate.integrations.blocks import commented
+from humangate.integrations.gates import SPELLINGS_NOTE
 from humangate.integrations.instructions import INSTRUCTIONS
 from humangate.integrations.places import Target, Wanted
 
@@ -68,8 +69,12 @@ def _notes(place: Place, prefixes: dict[str, Any]) -> list[str]:
     notes = []
     if unsaid := [pattern for pattern, found in prefixes.items() if not found]:
         notes.append(f"Codex's rules cannot say, so it may not ask about: {', '.join(unsaid)}")
+    if prefixes:
+        notes.append(SPELLINGS_NOTE)
     if OUTSIDE in unsaid:
-        notes.append("Writes outside the project are held by Codex's own sandbox, and asked about.")
+        notes.append(
+            "Codex's own sandbox holds writes outside the project, unless you turned it off."
+        )
     if place.project:
         notes.append("Codex reads a project's .codex folder only once you trust the project.")
     notes.append('Codex will ask you once to trust these hooks: choose "Trust".')

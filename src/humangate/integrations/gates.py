@@ -1,4 +1,7 @@
-"""What is gated unless a person says otherwise, in the words of the hosts' own rules."""
+"""What is gated unless a person says otherwise, in the words of the hosts' own rules.
+
+A rule matches spellings of an act, never all of them: docs/held.md has what was seen.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,11 @@ class Rules(NamedTuple):
     brought: tuple[str, ...] = ()
     """Gates that did not stand before."""
 
+
+SPELLINGS_NOTE = (
+    "The gates match the usual spellings; others run unasked, such as `npm --tag next publish` or "
+    "a script. docs/held.md lists both."
+)
 
 # Tried with the matcher of claude 2.1.325. `git push:*` also catches `cd x && git push`,
 # `env A=b git push`, `/usr/bin/git push`, `xargs git push`, `$(git push)`; not `git -C . push`,

@@ -1,0 +1,178 @@
+"""Which spellings of a gated act the hosts ask about: docs/held.md has just what is seen here."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from tests.agents.conftest import PACKAGES
+from tests.agents.spellings import PROGRAMS, SPELLINGS
+
+from humangate.integrations.scripted_model import text, tool, tool_results
+
+PAGE = Path(__file__).parents[2] / "docs" / "held.md"
+LINES = [line for lines in SPELLINGS.values() for line in lines]
+NO = "the test says no"
+STUB = "nothing was done"
+ASKED, RUNS = "asked", "**runs unasked**"
+SAME_MODES = ("bypassPermissions", "manual", "acceptEdits")
+CHECKED_MODES = ("auto", "plan")
+"""Here claude's own check decides about what no rule names, and no scripted model can answer it."""
+_INTRODUCTION = """\
+# What the default gates hold
+
+`gate install` gives the host rules, and the host compares them with the text of a command. It does
+not understand the command. So a person is asked about the usual spellings, and other spellings of
+the same act run without a question. This page lists both.
+
+The tests try every line with the real programs, Claude Code {claude} and Codex {codex}, and fail
+when this page differs. All of Bash is allowed there, and Codex runs without its sandbox, so that
+only the gates hold a line. In Claude Code the result is the same in the permission modes default,
+manual, acceptEdits and bypassPermissions. In auto and plan it asks about the same lines, and its own
+check decides about the others. In dontAsk it denies the lines that it would ask about. `codex exec`
+cannot ask: it rejects a line that Codex would ask about.
+
+The list has examples and is not complete. Do not rely on a gate for a spelling that is not listed
+as asked. To add a rule: `gate gates add 'Bash(poetry publish *)'`, then `gate install` again.
+
+A file outside the project is held when Claude Code's own tools write it (Edit, Write, MultiEdit,
+NotebookEdit), in all these modes. A command that writes such a file is not held.
+"""
+
+
+def pytest_generate_tests(metafunc):
+    """The first mode of each kind; `make slow` tries all."""
+    count = None if metafunc.config.option.whole else 1
+    kinds = {"same_mode": SAME_MODES, "checked_mode": CHECKED_MODES}
+    for name in kinds.keys() & set(metafunc.fixturenames):
+        metafunc.parametrize(name, kinds[name][:count])
+
+
+@pytest.fixture
+def stage(house):
+    """Programs that do nothing stand before the real ones, also in a login shell."""
+    for name in PROGRAMS:
+        (house.bin / name).write_text(f"#!/bin/sh\necho {STUB}\n", encoding="utf-8")
+        (house.bin / name).chmod(0o755)
+    (house.home / ".profile").write_text(f"PATH={house.bin}:$PATH\n", encoding="utf-8")
+    (house.project / "push.sh").write_text("git push\n", encoding="utf-8")
+    (house.project / "build").mkdir()
+    return house
+
+
+def in_claude(house, *words, lines=LINES):
+    """Which lines claude asks about, of which it hears a no; and what its tools returned."""
+    house.install("claude")
+    said = {"hookEventName": "PermissionRequest", "decision": {"behavior": "deny", "message": NO}}
+    answer, asked = house.folder / "answer", house.folder / "asked"
+    answer.write_text(json.dumps({"hookSpecificOutput": said}), encoding="utf-8")
+    asked.touch()
+    house.replace_gate(
+        f"""e=$(cat); case $e in *'"hook_event_name":"PermissionRequest"'*)
+        printf '%s\\n' "$e" >>{asked}; cat {answer};; *) printf '%s' "$e" | {{real}} "$@";; esac"""
+    )
+    steps = [tool("Bash", command=line, description="try") for line in lines]
+    house.run_claude([*steps, text("done")], *words, IS_SANDBOX="1").result(120)
+    events = map(json.loads, asked.read_text(encoding="utf-8").splitlines())
+    return {one["tool_input"]["command"] for one in events}, results_of(house, lines)
+
+
+def in_codex(house):
+    """The lines that `codex exec` rejects, and what its tools returned."""
+    house.install("codex")
+    steps = [tool("exec_command", cmd=line) for line in LINES]
+    house.run_codex([*steps, text("done")]).process.communicate(timeout=120)
+    results = results_of(house, LINES)
+    return {line for line, result in results.items() if "Rejected(" in result}, results
+
+
+def results_of(house, lines):
+    results = tool_results(house.model.requests[-1])
+    assert len(results) == len(lines), results[-1]
+    return dict(zip(lines, results, strict=True))
+
+
+def check_run(asked, results):
+    """What was not asked about did run, and ran no program that does anything."""
+    for act in ("push", "publish", "deploy"):
+        for line in SPELLINGS[act]:
+            assert (STUB in results[line]) == (line not in asked), (line, results[line])
+
+
+def page_of(claude, codex):
+    versions = dict(zip(("claude", "codex"), PACKAGES.values(), strict=True))
+    rows = []
+    for act, lines in SPELLINGS.items():
+        rows += [
+            "",
+            f"## {act.capitalize()}",
+            "",
+            "| command | Claude Code | Codex |",
+            "|---|---|---|",
+        ]
+        for line in lines:
+            cells = [ASKED if line in asked else RUNS for asked in (claude, codex)]
+            rows.append(f"| `{escaped(line)}` | {cells[0]} | {cells[1]} |")
+    return _INTRODUCTION.format(**versions) + "\n".join([*rows, ""])
+
+
+def escaped(line):
+    return line.replace("\n", "⏎").replace("|", "\\|")
+
+
+def on_page(host):
+    """The lines that the page says this host asks about."""
+    rows = re.findall(
+        r"^\| `(.+)` \| (\S.*?) \| (\S.*?) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert [row[0] for row in rows] == [escaped(line) for line in LINES]
+    column = {"claude": 1, "codex": 2}[host]
+    return {line for line, row in zip(LINES, rows, strict=True) if row[column] == ASKED}
+
+
+@pytest.mark.proves("HOOK-8")
+def test_page_has_what_the_hosts_do(stage, whole):
+    claude, results = in_claude(stage)
+    check_run(claude, results)
+    stage.forget()
+    codex, results = in_codex(stage)
+    check_run(codex, results)
+    page = page_of(claude, codex)
+    if whole:
+        PAGE.write_text(page, encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == page, "make slow writes it anew"
+
+
+@pytest.mark.proves("HOOK-8")
+def test_mode_asks_about_the_same(stage, same_mode):
+    asked, results = in_claude(stage, "--permission-mode", same_mode)
+    check_run(asked, results)
+    assert asked == on_page("claude")
+
+
+@pytest.mark.proves("HOOK-8")
+def test_checking_mode_asks_about_the_same(stage, checked_mode):
+    lines = [line for line in LINES if line in on_page("claude")]
+    asked, results = in_claude(stage, "--permission-mode", checked_mode, lines=lines)
+    assert asked == set(lines) and all(NO in result for result in results.values())
+
+
+@pytest.mark.proves("HOOK-8")
+def test_mode_without_questions_runs_nothing(stage):
+    asked, results = in_claude(
+        stage, "--permission-mode", "dontAsk", lines=sorted(on_page("claude"))
+    )
+    assert asked == set() and not any(STUB in result for result in results.values())
+    assert (stage.project / "build").exists()
+
+
+@pytest.mark.proves("HOOK-8", "AGT-28")
+@pytest.mark.parametrize("mode", ["default", *SAME_MODES, *CHECKED_MODES, "dontAsk"])
+def test_file_outside_the_project_is_held(house, mode):
+    house.install("claude")
+    outside = house.folder / "outside"
+    steps = [tool("Write", file_path=str(outside), content="x"), text("{{result}}")]
+    result = house.run_claude(steps, "--permission-mode", mode, IS_SANDBOX="1").result()
+    assert not outside.exists() and result["permission_denials"]

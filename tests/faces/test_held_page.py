@@ -1,0 +1,70 @@
+"""What README, docs, help and doctor say of the default gates, held against docs/held.md."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from humangate.integrations.checks import LEFT_OPEN
+from humangate.integrations.gates import SPELLINGS_NOTE
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    path for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")] if path.stem != "held"
+]
+SOURCES = [*(ROOT / "src" / "humangate" / "cli").glob("*.py"),
+           *(ROOT / "src" / "humangate" / "integrations").glob("*.py")]  # fmt: skip
+TOO_MUCH = re.compile(
+    r"always\s+ask|in\s+every\s+permission\s+mode|is\s+always\s+held", re.IGNORECASE
+)
+ROW = re.compile(r"^\| `(.+)` \| (\S.*?) \| (\S.*?) \|$", re.MULTILINE)
+RUNS = "**runs unasked**"
+
+
+@pytest.fixture
+def rows():
+    """What each host does with a command: (claude, codex)."""
+    found = ROW.findall((ROOT / "docs" / "held.md").read_text(encoding="utf-8"))
+    return {command.replace("\\|", "|"): (claude, codex) for command, claude, codex in found}
+
+
+@pytest.mark.proves("HOOK-9")
+@pytest.mark.parametrize("path", [*PAGES, *SOURCES], ids=lambda path: path.name)
+def test_nothing_promises_every_spelling(path):
+    assert TOO_MUCH.findall(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.proves("HOOK-9")
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/agents.md", "docs/install.md", "docs/trust.md"]
+)
+def test_page_that_tells_of_gates_names_the_list(name):
+    assert "held.md)" in (ROOT / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.proves("HOOK-9")
+@pytest.mark.parametrize(
+    ("command", "hosts"),
+    [
+        ("npm --tag next publish", 2), ('echo "git push" | sh', 2), ("sh push.sh", 2),
+        ("git -C . push", 1), ('bash -c "git push"', 1), ("echo x > ../outside", 2),
+    ],
+)  # fmt: skip
+def test_examples_in_the_docs_run_unasked(rows, command, hosts):
+    """They are the examples of README, install.md, trust.md, the doctor and gate install."""
+    assert rows[command].count(RUNS) == hosts
+
+
+@pytest.mark.proves("HOOK-9")
+@pytest.mark.parametrize("command", ["git push", "npm publish", "terraform apply", "rm -rf build"])
+def test_usual_spelling_is_asked_about(rows, command):
+    assert rows[command] == ("asked", "asked")
+
+
+@pytest.mark.proves("HOOK-9")
+def test_install_and_doctor_name_the_list():
+    assert "docs/held.md" in SPELLINGS_NOTE
+    for sentences in LEFT_OPEN.values():
+        assert any("docs/held.md" in sentence for sentence in sentences)
