@@ -16,7 +16,7 @@ from humangate.cli.screen import columns, recorded
 from humangate.domain import briefs, proposals
 from humangate.domain.asks import settled_sentence
 from humangate.domain.display import frame, inert_line
-from humangate.domain.explaining import redact
+from humangate.domain.redaction import redact
 from humangate.domain.proposals import PERSON
 from humangate.domain.sittings import FAILED, GRACE_SECONDS, VIA, conversation, untold_since
 from humangate.doors.driver import Opening
