@@ -80,6 +80,28 @@ def test_the_explanation_is_ordered_and_bounded():
     assert explain([], "") == ""
 
 
+@pytest.mark.proves("RED-1", "RED-4")
+@pytest.mark.parametrize("most", [300, 1_500, 2_500])
+def test_secret_at_a_bound_is_hidden(most):
+    """The bounds of commands, prompts and words; the secret would be cut in its middle."""
+    for before in range(most - 60, most + 1, 7):
+        text = "x" * (before - 1) + " DB_PASS=hunter2-" + "a1" * 20 + " more" * 10
+        steps = [
+            Step("prompt", text),
+            Step("words", text),
+            Step("call", "", "Bash", {"command": text}),
+        ]
+        shown = explain(steps, "+" + text)
+        assert "hunter" not in shown and "a1a1" not in shown
+
+
+@pytest.mark.proves("RED-1")
+def test_key_at_a_bound_is_hidden():
+    key = "-----BEGIN PRIVATE KEY-----\n" + ("Ab1/" * 16 + "\n") * 20
+    shown = explain([Step("words", "w " * 1_200 + "\n" + key)], "c" * 255_000 + "\n" + key)
+    assert "Ab1/" not in shown and len(shown) < 256_001
+
+
 @pytest.mark.proves("AGT-14")
 def test_a_call_is_found_by_its_missing_result():
     steps = [

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from humangate.domain.asks import MAX_GOING_ON_CHARACTERS
-from humangate.domain.redaction import redact
+from humangate.domain.redaction import hide_secrets, redact
 from humangate.domain.sending import OURS
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _MOST_OF_A_PROMPT = 1_500
 _MOST_WORDS = 2_500
 _MOST_OF_A_COMMAND = 300
+_MOST_READ = 50_000
 
 
 def explain(steps: Sequence[Step], changes: str) -> str:
@@ -27,20 +28,24 @@ def explain(steps: Sequence[Step], changes: str) -> str:
     calls = [step for step in steps if step.kind == "call"][-8:]
     parts = []
     if prompts:
-        parts.append(f"It works on:\n{_cut(prompts[-1], _MOST_OF_A_PROMPT)}")
+        parts.append(f"It works on:\n{_shorten(prompts[-1], _MOST_OF_A_PROMPT)}")
     if words:
-        parts.append("It last said:\n" + _cut("\n\n".join(words), _MOST_WORDS))
+        parts.append("It last said:\n" + _shorten("\n\n".join(words), _MOST_WORDS))
     if calls:
         done = [
             f"{one.tool}: {(one.input or {}).get('command') or json.dumps(one.input)}"
             for one in calls
         ]
-        parts.append("It last did:\n" + "\n".join(_cut(one, _MOST_OF_A_COMMAND) for one in done))
+        parts.append(
+            "It last did:\n" + "\n".join(_shorten(one, _MOST_OF_A_COMMAND) for one in done)
+        )
     if changes:
-        parts.append(f"Changes:\n{changes}")
-    return redact("\n\n".join(parts)[:MAX_GOING_ON_CHARACTERS])
+        parts.append(f"Changes:\n{redact(changes[: 2 * MAX_GOING_ON_CHARACTERS])}")
+    return "\n\n".join(parts)[:MAX_GOING_ON_CHARACTERS]
 
 
-def _cut(text: str, most: int) -> str:
-    text = text.strip()
-    return text if len(text) <= most else f"{text[:most]} … ({len(text) - most} more characters)"
+def _shorten(text: str, most: int) -> str:
+    # Secrets first: one that was cut in the middle may not be known any more.
+    shown = hide_secrets(text[:_MOST_READ]).strip()
+    left = max(0, len(shown) - most) + len(text[_MOST_READ:])
+    return f"{shown[:most]} … ({left} more characters)" if left else shown

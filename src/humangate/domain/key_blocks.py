@@ -43,7 +43,7 @@ def _hide_from(lines: list[str], at: int, shown: list[str]) -> int:
         before, is_open = _hide_in_line(line)
         shown.append(before)
         return _skip_key(lines, at + 1, shown) if is_open else at + 1
-    if end := _compiled(_END).search(line):
+    if (end := _compiled(_END).search(line)) and end.group():
         # Its beginning was cut off, so the lines before it are the key.
         while shown and _compiled(_BODY).search(shown[-1][-_END_OF_LINE:]):
             shown.pop()
@@ -71,7 +71,9 @@ def _skip_key(lines: list[str], start: int, shown: list[str]) -> int:
             break
         if end := _compiled(_END).search(lines[at]):
             rest = lines[at][end.end() :]
-            if rest.strip("\"'`,;\\n \r"):
+            if end.group():
+                shown[-1] += rest
+            else:
                 shown.append(rest)
             return at + 1
     at = start

@@ -13,18 +13,14 @@ from functools import cache
 from humangate.domain import secret_formats as formats
 from humangate.domain.key_blocks import hide_key_blocks
 from humangate.domain.named_secrets import hide_named
-from humangate.domain.secret_values import HIDDEN, is_filler, is_random
+from humangate.domain.secret_values import HIDDEN, is_digest, is_filler, is_random
 
-__all__ = ["HIDDEN", "redact"]
+__all__ = ["HIDDEN", "hide_secrets", "redact"]
 
 _LONGEST_LINE = 2_000
 _AFTER_AUTHORIZATION = (
     r"(?i:authorization)\\{0,4}[\"'`]?\]?[ \t]{0,4}[:=,][ \t]{0,4}\\{0,4}[\"'`]?"
     r"(?P<scheme>[A-Za-z][A-Za-z0-9-]{2,30}[ \t]{1,4})?(?P<v>[^\s\"'`\\][^\"'`\n\\]{3,4000}+)"
-)
-_SCHEMES = frozenset(
-    "basic bearer token digest apikey api-key oauth negotiate ntlm hawk ssws splunk signature key "
-    "aws aws4-hmac-sha256 googlelogin sharedkey sharedkeylite genie-key privatetoken jwt".split()
 )
 _SCHEME = r"\b(?:Bearer|bearer|BEARER|Basic|SSWS|Token|token|Splunk)[ \t]{1,4}(?P<v>[A-Za-z0-9_./+=~%-]{12,4000}+)"
 _COOKIES = r"(?i:\b(?P<set>set-)?cookie)\\{0,4}[\"'`]?[ \t]{0,4}:[ \t]{0,4}\\{0,4}[\"'`]?(?P<v>[^\s=;\"'`]{1,99}=[^\"'`\n\\]{1,4000})"
@@ -34,6 +30,13 @@ _ATTRIBUTES = ("path=", "domain=", "expires=", "max-age=", "samesite=", "version
 
 def redact(text: str) -> str:
     """The text with everything that looks like a secret hidden, and very long lines cut."""
+    text = hide_secrets(text)
+    # Afterwards: a secret that was cut first would not be known any more.
+    return "\n".join(map(_cut, text.split("\n"))) if len(text) > _LONGEST_LINE else text
+
+
+def hide_secrets(text: str) -> str:
+    """The text with everything that looks like a secret hidden, and nothing else changed."""
     if not text:
         return text
     text = hide_key_blocks(text)
@@ -41,9 +44,7 @@ def redact(text: str) -> str:
     text = _hide_headers(text)
     text = _hide_places(text)
     text = _hide_options(text)
-    text = hide_named(text)
-    # Afterwards: a secret that was cut first would not be known any more.
-    return "\n".join(map(_cut, text.split("\n"))) if len(text) > _LONGEST_LINE else text
+    return hide_named(text)
 
 
 def _cut(line: str) -> str:
@@ -124,8 +125,9 @@ def _hide_headers(text: str) -> str:
 
 def _hide_authorization(found: re.Match[str]) -> str:
     first = found["v"].split(None, 1)[0].rstrip(",;)")
-    known = (found["scheme"] or "").strip().lower() in _SCHEMES
-    return found.group() if is_filler(first) or not (known or is_random(first)) else _hide_value(found)
+    known = (found["scheme"] or "").strip().lower() in formats.SCHEMES
+    is_made = known or is_random(first) or is_digest(first)
+    return _hide_value(found) if is_made and not is_filler(first) else found.group()
 
 
 def _hide_scheme(found: re.Match[str]) -> str:

@@ -7,6 +7,11 @@ secret that was cut in the middle is still known.
 
 from __future__ import annotations
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 HEX = "0-9a-fA-F"
 ALNUM = "A-Za-z0-9"
 WORD = "A-Za-z0-9_-"
@@ -158,42 +163,36 @@ CHOSEN = (
     "password", "passwd", "passphrase", "passcode", "pswd", "passwort", "kennwort", "mnemonic", "requirepass",
     "masterauth", "seedphrase",
 )  # fmt: skip
-CHOSEN_WORDS = frozenset(("pass", "pwd", "pw", "psw"))
+CHOSEN_WORDS = frozenset(("pass", "pwd", "pw", "psw", "psk"))
+NOT_PASS = _words("bypass compass encompass trespass surpass overpass underpass")
 MADE = ("secret", "token", "credential", "creds", "apikey", "bearer", "connectionstring", "authkey")
-KEYS_OF = frozenset(
-    """
+KEYS_OF = _words("""
     api access private auth account signing sign encryption encrypt master shared service storage license
     licence deploy session app application client consumer webhook hmac jwt function functions subscription
-    integration ingestion write server admin root ssh ssl tls symmetric aes fernet secret
-    """.split()
-)
+    integration ingestion write server admin root ssh ssl tls symmetric aes fernet secret unseal recovery preshared
+    """)
 """What stands before `key` where that is a secret."""
-HARMLESS_TOO = frozenset(
-    "key auth session sessionid sid sig signature salt seed otp cookie jwt dsn webhook".split()
+HARMLESS_TOO = _words(
+    "key auth session sessionid sid sig signature salt seed otp cookie jwt dsn webhook"
 )
 
-ABOUT = frozenset(
-    """
+ABOUT = _words("""
     file path dir folder url uri endpoint host name names id ids type kind length len size count limit min max policy
     expiry expires expiration ttl age regex pattern hint help label placeholder prompt text title message error
     errors stdin fd env var field column version scope scopes address algorithm alg format prefix suffix index
     at by from store manager ring usage budget bucket ref arn required reset changed validator form view page
     hash md5 sha1 sha256 chars alphabet link provider class cls func handler digest module package test tests rules rule check checker detector
     scanner word words board code codes pair frame press source map agent stream state status mode info set list
-    dict default fingerprint owner user login description event events endpointurl auth0 cache
-    """.split()
-)
+    dict default fingerprint owner user login markup level attrs content description event events endpointurl auth0 cache
+    """)
 """A name with such a word after it names something about a secret, not the secret."""
-BEFORE_HARMLESS = frozenset(
-    """
+BEFORE_HARMLESS = _words("""
     max min num n no public pub primary foreign partition sort cache hot unique group idempotency object csrf
     next page sync continuation is has bucket dict map json yaml lookup index tab by input output completion
     cached prompt total used reasoning
-    """.split()
-)
+    """)
 
-NOT_VALUES = frozenset(
-    """
+NOT_VALUES = _words("""
     a an and any are as async await be bool boolean but by bytes bytearray class const default def dict else enum
     exists expired false field file float for from function get has if in input int integer invalid is it let
     list literal missing must nil no none not null number object of ok on optional or other please prompt
@@ -202,11 +201,26 @@ NOT_VALUES = frozenset(
     nothing needed given empty here env changed found rejected accepted revoked valid authentication
     authorization auth never always only inherit hidden redacted masked removed token secret key apikey
     credentials cookie basic bearer base64 utf-8 utf8 oauth oauth2 hex sha256
-    """.split()
-)
+    """)
 """Words that stand where a value could, and are none."""
 
+SCHEMES = _words("""
+    basic bearer token digest apikey api-key oauth negotiate ntlm hawk ssws splunk signature key aws
+    aws4-hmac-sha256 googlelogin sharedkey sharedkeylite genie-key geniekey privatetoken jwt
+    """)
+"""What an Authorization header begins with."""
+
 PLACES: tuple[tuple[str, str], ...] = (
+    ("variable", r"variable\s{1,4}\"[^\"\n]{0,60}(?i:password|secret|token|key)[^\"\n]{0,60}\"\s{0,4}\{[^{}]{0,300}?default\s{0,9}=\s{0,9}\"(?P<v>[^\"\n]{1,300})"),
+    ("code=", r"[?&]code=(?P<v>[\w%./~-]{16,500})"),
+    ("auth", r"\bauth ?= ?\( ?\\{0,4}[\"'][^\"'\n]{0,99}[\"'], ?\\{0,4}[\"'](?P<v>[^\"'\\\n]{1,300})"),
+    ("uth(", r"(?i:basic_?auth)\( ?\\{0,4}[\"'][^\"'\n]{0,99}[\"'], ?\\{0,4}[\"'](?P<v>[^\"'\\\n]{1,300})"),
+    (".login(", r"\.login\( ?\\{0,4}[\"'][^\"'\n]{0,99}[\"'], ?\\{0,4}[\"'](?P<v>[^\"'\\\n]{1,300})"),
+    ("@tcp(", r":(?P<v>[^\s:@/\"']{1,200})@tcp\("),
+    ("AUTH ", r"\bAUTH (?:PLAIN|LOGIN) (?P<v>[A-Za-z0-9+/=]{8,300})"),
+    ("SecureString", r"ConvertTo-SecureString (?:-String )?\\{0,4}[\"'](?P<v>[^\"'\\\n]{1,300})"),
+    ("/bot", r"/bot(?P<v>\d{6,12}:[A-Za-z0-9_-]{30,60})"),
+    (" as ", r"(?<=\s)[`'\"]?(?P<v>(?=[^\s\d]{0,60}\d)[^\s`'\"]{8,200}+)[`'\"]? as (?:the|your|my|a|its) (?:password|passphrase|token|secret|key)\b"),
     ("humangate", r"humangate=(?P<v>[0-9a-f]{24,128})"),
     ("seal", r"seal[\"']?[=:] ?[\"']?(?P<v>[0-9a-f]{24,128})"),
     ("://", r"://[^\s/:@\"'<>]{0,99}:(?P<v>[^\s/\"'<>]{1,300})@"),
@@ -215,13 +229,13 @@ PLACES: tuple[tuple[str, str], ...] = (
     ("AKIA", r"AKIA[A-Z0-9]{16}[\s,;:|\"']{1,6}(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])"),
     ("FALSE", r"(?:TRUE|FALSE)\t/[^\t\n]{0,99}\t(?:TRUE|FALSE)\t\d{1,12}\t[^\t\n]{1,99}\t(?P<v>[^\t\n]+)"),
     ("TRUE", r"(?:TRUE|FALSE)\t/[^\t\n]{0,99}\t(?:TRUE|FALSE)\t\d{1,12}\t[^\t\n]{1,99}\t(?P<v>[^\t\n]+)"),
-    ("\"kty\"", r"\"(?:d|p|q|dp|dq|qi|k)\"\s{0,4}:\s{0,4}\"(?P<v>[A-Za-z0-9_-]{20,2000})"),
+    ("kty", r"\"(?:d|p|q|dp|dq|qi|k)\\{0,4}\"\s{0,4}:\s{0,4}\\{0,4}\"(?P<v>[A-Za-z0-9_-]{20,2000})"),
     ("password", r"\blogin\s{1,20}\S{1,99}\s{1,20}password\s{1,9}(?P<v>\S{1,300})"),
     ("asswor", r"(?i:\bpassword)\s{1,9}'(?P<v>[^'\n]{1,300})'"),
     ("ASSWOR", r"PASSWORD\s{1,9}'(?P<v>[^'\n]{1,300})'"),
     ("IDENTIFIED", r"IDENTIFIED\s{1,9}(?:WITH\s{1,9}\S{1,60}\s{1,9})?(?:BY|AS)\s{1,9}(?:PASSWORD\s{1,9})?['\"](?P<v>[^'\"\n]{1,300})"),
     ("identified by", r"identified by\s{1,9}['\"](?P<v>[^'\"\n]{1,300})"),
-    (":", r"(?m:^)[\w.*-]{1,99}:(?:\d{4,5}|\*):(?=[\w*-]{0,98}[A-Za-z*])[\w*-]{1,99}:[\w*-]{1,99}:(?P<v>\S{1,300})(?m:$)"),
+    (":", r"(?<![\w./:@-])[\w.*-]{1,99}:(?:\d{4,5}|\*):(?=[\w*-]{0,98}[A-Za-z*])[\w*-]{1,99}:[\w*-]{1,99}:(?P<v>[^\s\"'\\]{1,300})(?=$|[\n\r\"'\\])"),
     ("PASS ", r"(?m:^)[\w:. \[\]>*-]{0,60}(?<![\w-])PASS (?P<v>(?=\D{0,60}\d)[^\s:]{6,100})(?m:$)"),
     ("enable secret", r"enable secret \d (?P<v>\S{1,200})"),
     ("rivate-Lines", r"Private-Hash: (?P<v>[0-9a-f]{16,64})"),
@@ -237,6 +251,12 @@ OPTIONS: tuple[tuple[str, str], ...] = (
     ("mysql", r"\s-p(?P<v>[^\s-]\S*)"),
     ("mariadb", r"\s-p(?P<v>[^\s-]\S*)"),
     ("login", r"\s-p\s{1,9}(?P<v>\"[^\"\n]+|'[^'\n]+|[^\s-]\S*)"),
+    (" -u", r"\s-p\s{0,4}(?P<v>(?=[^\s/]{0,60}[A-Za-z])(?=[^\s\d]{0,60}\d)[^\s/=:-][^\s/=:]{5,99})(?=\s|$)"),
+    ("net use", r"/user:\S{1,99}\s{1,9}(?P<v>[^\s/]\S{0,99})"),
+    ("http-basic.", r"http-basic\.\S{1,99}\s{1,9}\S{1,99}\s{1,9}(?P<v>\S{1,300})"),
+    ("sqlplus", r"sqlplus\s{1,4}(?:-\S{1,9}\s{1,4}){0,3}[^\s/]{1,60}/(?P<v>[^\s@]{1,100})"),
+    ("encrypt_string", r"encrypt_string\s{1,4}(?P<v>\"[^\"\n]+|'[^'\n]+)"),
+    ("cqlsh", r"\s-p\s{1,9}(?P<v>[^\s-]\S*)"),
     ("twine", r"\s-p\s{1,9}(?P<v>[^\s-]\S*)"),
     ("mongo", r"\s-p\s{1,9}(?P<v>[^\s-]\S*)"),
     ("redis-cli", r"\s-a\s{1,9}(?P<v>\"[^\"\n]+|'[^'\n]+|\S+)"),

@@ -11,7 +11,7 @@ from humangate.domain import secret_formats as formats
 HIDDEN = "‹hidden›"
 
 _FILLER = (
-    r"\$\{?[A-Za-z_]\w*\}?\W*|\$[({].*|%[\w({].*|\{.*|<.*|\[.*|\*{2,}.*|\.{3,}.*|[xX]{3,}|…|[-_=#]+|"
+    r"\$\{?[A-Za-z_]\w*\}?\W*|\$[a-z]+(?:-[a-z]+)+|\(.*|\$[({].*|%[\w({].*|\{.*|<.*|\[.*|\*{2,}.*|\.{3,}.*|[xX]{3,}|…|[-_=#]+|"
     r"‹.*|@[\w.]+@|&?\*?\w+(?:::|->).*|[A-Za-z_][\w.]*[(\[{].*|[!<>=]=.*|\\[nrt\"'].*"
 )
 # What a program refers to: names with dots between them, or its own objects.
@@ -24,9 +24,13 @@ _WORDS = r"[A-Za-z]+(?:[_.:-][A-Za-z]+)*"
 _PATH = r"(?:[.~]{0,2}/[a-z0-9_.-]+){2,}/?|(?:~|\.{1,2})?/(?:home|Users|tmp|etc|var|usr|opt|run)/.*|\w:\\.*"
 _ADDRESS = r"[a-z][a-z0-9+.-]*://.*"
 _MADE_ALPHABET = r"[A-Za-z0-9+/=_\-.~%:!@#$^&*]+"
-_DIGESTS = r"(?:sha\d+[-:])?[0-9a-fA-F]+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|sha\d+-.*"
+_DIGESTS = (
+    r"(?:sha\d+[-:])?[0-9a-fA-F]+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|sha\d+-.*"
+)
 _IN_A_CALL = tuple(",)]}(")
-_PROSE = r".*(?:password|passphrase|token|secret|[.:?!]$)"
+_SHORT_RUNS = 2.7
+_SHORT_RUNS_OF_ONE_CASE = 4.0
+_PROSE = r".*(?:password|passphrase|token|secret).*|.*[.:?!]"
 
 
 class Place(NamedTuple):
@@ -79,9 +83,33 @@ def is_random(value: str) -> bool:
     if len(value) < 16 or not _fits(_MADE_ALPHABET, value) or _fits(_DIGESTS, value):
         return False
     parts = _compiled(r"[-_./:=+]").split(value)
-    return any(len(one) > 9 and _is_mixed(one) for one in parts) or (
+    return any(_is_mixed(one) and _has_short_runs(one) for one in parts) or (
         len(parts) > 1 and len(value) > 30 and sum(map(_is_mixed, parts)) > 2
     )
+
+
+def is_digest(value: str) -> bool:
+    """Whether it may as well be the hash of something, or a UUID."""
+    return len(value) > 15 and _fits(_DIGESTS, value)
+
+
+def is_scrambled(value: str) -> bool:
+    """Whether no words can be read in it: letters and digits change all the time."""
+    if len(value) < 10 or not _fits(_MADE_ALPHABET, value) or _fits(_DIGESTS, value):
+        return False
+    if any(part in value for part in ("A-Z", "a-z", "0-9")):
+        return False
+    return any(map(_has_short_runs, _compiled(r"[/.:]").split(value)))
+
+
+def _has_short_runs(value: str) -> bool:
+    if len(value) < 10:
+        return False
+    runs = _compiled(r"[A-Z]?[a-z]+|[A-Z]+|\d+").findall(value)
+    length = len("".join(runs)) / max(1, len(runs))
+    if value.lower() != value != value.upper():
+        return length < _SHORT_RUNS
+    return sum(run.isdigit() for run in runs) > 2 and length < _SHORT_RUNS_OF_ONE_CASE
 
 
 def _is_mixed(value: str) -> bool:
@@ -106,7 +134,7 @@ def _is_bare_choice(value: str, place: Place) -> bool:
     # From here on it may be the name of something in a program.
     if place.after in _IN_A_CALL or not value.isalnum():
         return False
-    if place.sep == "=":
+    if place.sep == "=" or "**" in place.sep or (value[-1].isdigit() and value[0].isupper()):
         return True
     return place.starts_line and not place.after and value[0].islower()
 
