@@ -154,9 +154,13 @@ class Papers:
         return os.path.join(self._folder, f"run-{run.id}-{run.created_at:%Y%m%dT%H%M%S}.log")
 
     def write(self, run: Run, path: str, role: str, text: str) -> None:
+        # Imported here: it is needed once agents speak.
+        from humangate.domain.redaction import hide_secrets
+
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         at = f"{datetime.now(UTC):%H:%M:%S}"
-        lines = "".join(f"{at} {path} {role}  {line}\n" for line in text.splitlines())
+        shown = hide_secrets(text).splitlines()
+        lines = "".join(f"{at} {path} {role}  {line}\n" for line in shown)
         with open(self.path(run), "a", encoding="utf-8", errors="replace") as file:
             left = _MOST_PAPERS_BYTES - file.tell()
             if left > 0:

@@ -11,7 +11,7 @@ from humangate import interactive
 from humangate.domain.answers import Given, interpret
 from humangate.domain.asks import settled_sentence
 from humangate.domain.display import plain
-from humangate.domain.explaining import redact
+from humangate.domain.redaction import redact
 from humangate.domain.sittings import FAILED, VIA
 from humangate.errors import AlreadySettledError, InvalidAnswerError, UsageError
 from humangate.service import answering, asking, sitting, sweeping

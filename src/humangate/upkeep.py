@@ -26,6 +26,8 @@ class Up(NamedTuple):
 
     pid: int
     url: str
+    personal: bool = False
+    """Others reach it, so everybody signs in with a personal token."""
 
 
 def find(store_path: str) -> Up | None:
@@ -46,14 +48,14 @@ def must_be_alone(store_path: str) -> None:
         )
 
 
-def become(store_path: str, url: str) -> int:
+def become(store_path: str, url: str, *, personal: bool = False) -> int:
     """Be the one, for as long as this process lives; returns what must be kept open."""
     descriptor = hold(up_lock_path(store_path))
     if descriptor is None:
         must_be_alone(store_path)
         raise UsageError("another gate up is just starting or ending: try again in a moment")
     os.ftruncate(descriptor, 0)
-    os.write(descriptor, json.dumps(Up(os.getpid(), url)._asdict()).encode())
+    os.write(descriptor, json.dumps(Up(os.getpid(), url, personal)._asdict()).encode())
     return descriptor
 
 

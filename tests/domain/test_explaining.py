@@ -8,8 +8,9 @@ import pytest
 from tests.conftest import an_agent
 
 from humangate.domain.calls import Call, make_call
-from humangate.domain.explaining import HIDDEN, explain, redact
+from humangate.domain.explaining import explain
 from humangate.domain.notes import Note, said
+from humangate.domain.redaction import HIDDEN, redact
 from humangate.domain.sending import first
 from humangate.domain.steps import Step, has_result, open_call
 
@@ -37,7 +38,7 @@ def test_a_secret_is_hidden_wherever_it_stands(secret):
         ('"apiKey": "abcdefgh"', f'"apiKey": "{HIDDEN}"'),
         ("client_secret: abcd1234", f"client_secret: {HIDDEN}"),
         ("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\nx", f"{HIDDEN}\nx"),
-        ("-----BEGIN PRIVATE KEY-----\nno end", HIDDEN),
+        ("-----BEGIN PRIVATE KEY-----\nbm8gZW5k", HIDDEN),
     ],
 )
 def test_a_value_is_hidden_by_its_name(text, left):
@@ -77,6 +78,28 @@ def test_the_explanation_is_ordered_and_bounded():
     assert len(text) == 256_000
     assert "nought" not in text and "first" not in text
     assert explain([], "") == ""
+
+
+@pytest.mark.proves("RED-1", "RED-4")
+@pytest.mark.parametrize("most", [300, 1_500, 2_500])
+def test_secret_at_a_bound_is_hidden(most):
+    """The bounds of commands, prompts and words; the secret would be cut in its middle."""
+    for before in range(most - 60, most + 1, 7):
+        text = "x" * (before - 1) + " DB_PASS=hunter2-" + "a1" * 20 + " more" * 10
+        steps = [
+            Step("prompt", text),
+            Step("words", text),
+            Step("call", "", "Bash", {"command": text}),
+        ]
+        shown = explain(steps, "+" + text)
+        assert "hunter" not in shown and "a1a1" not in shown
+
+
+@pytest.mark.proves("RED-1")
+def test_key_at_a_bound_is_hidden():
+    key = "-----BEGIN PRIVATE KEY-----\n" + ("Ab1/" * 16 + "\n") * 20
+    shown = explain([Step("words", "w " * 1_200 + "\n" + key)], "c" * 255_000 + "\n" + key)
+    assert "Ab1/" not in shown and len(shown) < 256_001
 
 
 @pytest.mark.proves("AGT-14")

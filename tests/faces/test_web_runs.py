@@ -393,3 +393,24 @@ def test_the_page_fits_a_run_that_was_really_driven(tmp_path):
     in_order(words, "NEEDS_HUMAN · coder · turn 1", "Cookie or storage?", "answered by ada")
     in_order(words, "cookie", "DONE · coder · turn 2", "with cookies", "approved by ada", "fine")
     inbox.close()
+
+
+@pytest.mark.proves("RED-5")
+def test_no_face_of_a_run_shows_secrets(inbox):
+    store, secret = inbox.store, "hunter2-" + "a1" * 12
+    said = f"I set DB_PASS={secret} and went on."
+    signal = {"status": "DONE", "summary": said}
+    turns = [turn(store, "1", signal=signal, words=said, sent=said)]
+    run = add_run(store, [call(store, "1", value=said)], turns, prompt=said)
+    page = inbox.client("read").get(f"/runs/{run.id}").text
+    assert secret not in page and "DB_PASS=‹hidden› and went on." in page
+    (told,) = inbox.client("read").get(f"/api/runs/{run.id}").json()["turns"]
+    assert told["words"] == told["sent"] == said.replace(secret, "‹hidden›")
+
+
+@pytest.mark.proves("RED-5")
+def test_asked_over_http_activity_is_shown_without_secrets(inbox):
+    body = {"prompt": "Go on?", "kind": "approval", "going_on": "curl -u ada:hunter2 https://x"}
+    made = inbox.client("ask").post("/api/asks", json=body).json()["ask"]
+    assert made["going_on"] == "curl -u ada:‹hidden› https://x"
+    assert "hunter2" not in inbox.client("read", "answer").get(f"/asks/{made['id']}").text

@@ -29,6 +29,8 @@ class Seen(NamedTuple):
     path: str
     headers: dict[str, str]
     status: int = 0
+    query: str = ""
+    body: str = ""
 
 
 class RealInbox:
@@ -53,16 +55,25 @@ class RealInbox:
 
     def _recorded(self, app):
         async def recording(scope, receive, send):
+            read: list[bytes] = []
+
+            async def receiving():
+                message = await receive()
+                read.append(message.get("body", b""))
+                return message
+
             async def sending(message):
                 if message["type"] == "http.response.start":
                     headers = {
                         n.decode("latin-1"): v.decode("latin-1") for n, v in scope["headers"]
                     }
-                    one = Seen(scope["method"], scope["path"], headers, message["status"])
-                    self.seen.append(one)
+                    method, path, status = scope["method"], scope["path"], message["status"]
+                    query = scope.get("query_string", b"").decode("latin-1")
+                    body = b"".join(read).decode("latin-1")
+                    self.seen.append(Seen(method, path, headers, status, query, body))
                 await send(message)
 
-            await app(scope, receive, sending)
+            await app(scope, receiving, sending)
 
         return recording
 

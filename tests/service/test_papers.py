@@ -28,3 +28,14 @@ def test_papers_are_a_runs_own_and_do_not_fill_the_disk(tmp_path, monkeypatch):
     assert len(kept) < 200 and kept.count("no more is kept") == 1
     # A store that was made anew has another run 1.
     assert papers.path(run._replace(created_at=datetime(2026, 1, 2, tzinfo=UTC))) != path
+
+
+@pytest.mark.proves("RED-5")
+def test_papers_hold_no_secrets(tmp_path):
+    papers = crewing.Papers(str(tmp_path / "gate.db"))
+    run = Run(1, "feature", "", "", "", "", "", MADE)
+    key = "-----BEGIN PRIVATE KEY-----\n" + "Ab1/" * 16 + "\n-----END PRIVATE KEY-----"
+    papers.write(run, "3", "coder", f"DB_PASS=hunter2\n{key}\ndone")
+    with open(papers.path(run), encoding="utf-8") as file:
+        lines = [line.split("  ", 1)[1] for line in file]
+    assert lines == ["DB_PASS=‹hidden›\n", "‹hidden›\n", "done\n"]

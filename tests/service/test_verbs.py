@@ -232,6 +232,14 @@ def test_what_was_going_on_is_bounded(store):
     assert len(opened(store, going_on="x" * 300_000).ask.going_on) == 256_000
 
 
+@pytest.mark.proves("RED-5")
+def test_what_was_going_on_is_kept_without_secrets(store):
+    for before in (0, 255_990):
+        going_on = "x" * before + "\nDB_PASS=hunter2-and-more"
+        kept = opened(store, going_on=going_on, prompt=f"Why {before}?").ask.going_on
+        assert "hunter2" not in kept and kept.startswith(("x" * before, "\nDB_PASS=‹hidden›"))
+
+
 @pytest.mark.proves("ASK-33")
 def test_cancelling_is_a_verb_with_a_reason(store):
     ask_id = opened(store).ask.id

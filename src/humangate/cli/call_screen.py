@@ -12,6 +12,7 @@ from humangate.domain import journals
 from humangate.domain.display import SHOWN_CHARACTERS, frame, inert_line
 from humangate.domain.documents import ask_document, call_document, turn_document
 from humangate.domain.owners import owner_of
+from humangate.domain.redaction import hide_secrets
 from humangate.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _turn(turn: Turn, most: int | None) -> list[str]:
     )
     for name, text in (("Sent", turn.sent), ("Last words", turn.words)):
         if text:
-            lines += [name, *frame(text, columns(), most=most)]
+            lines += [name, *frame(hide_secrets(text), columns(), most=most)]
     return lines + _json("Signal", turn.signal if turn.ended_at else turn.offered, most)
 
 

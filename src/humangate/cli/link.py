@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     up = upkeep.find(settings.store_path(os.environ))
     if up is None:
         raise NotFoundError("gate up is not running for this store: gate up --detach starts it")
-    link = admitting.link_to(store, up.url, caller(store, args))
+    link = admitting.link_to(store, up.url, caller(store, args), personal=up.personal)
     if args.json:
         print_json({"url": link})
         return 0

@@ -16,8 +16,8 @@ from humangate.cli.screen import columns, recorded
 from humangate.domain import briefs, proposals
 from humangate.domain.asks import settled_sentence
 from humangate.domain.display import frame, inert_line
-from humangate.domain.explaining import redact
 from humangate.domain.proposals import PERSON
+from humangate.domain.redaction import redact
 from humangate.domain.sittings import FAILED, GRACE_SECONDS, VIA, conversation, untold_since
 from humangate.doors.driver import Opening
 from humangate.errors import (
@@ -240,7 +240,7 @@ def _transcript(talk: Talk | None) -> str:
     if talk is None:
         return ""
     lines = [f"{one.speaker}: {one.text}" for one in talk.said]
-    return redact("\n\n".join(lines)[-_MOST_TRANSCRIPT_CHARACTERS:])
+    return redact("\n\n".join(lines))[-_MOST_TRANSCRIPT_CHARACTERS:]
 
 
 def _tell_settled(ask: Ask, sitting: Sitting) -> int:

@@ -105,7 +105,11 @@ def call_document(call: FlowCall) -> dict[str, Any]:
 
 
 def turn_document(turn: Turn) -> dict[str, Any]:
+    # Imported here: most documents are of asks, and must be made fast.
+    from humangate.domain.redaction import hide_secrets
+
     document = turn._asdict()
+    document |= {"sent": hide_secrets(turn.sent), "words": hide_secrets(turn.words)}
     return document | {name: iso(document[name]) for name in ("started_at", "ended_at")}
 
 

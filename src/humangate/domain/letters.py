@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from humangate.domain.asks import PRIORITIES, Notice, iso
 from humangate.domain.display import inert_line
 from humangate.domain.documents import ask_document
-from humangate.domain.explaining import redact
+from humangate.domain.redaction import redact
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 LINKS_LIVE = timedelta(minutes=15)
 LOGINS_LIVE = timedelta(days=30)
+PERSONAL_ONLY = (
+    "others can reach this inbox, so a link needs your personal token: gate link --as NAME "
+    "(gate person add NAME makes a token)"
+)
 
 
 def must_be_let_in(store: Store, caller: Caller) -> None:
@@ -39,8 +43,10 @@ def make_link(store: Store, caller: Caller) -> str:
     return made
 
 
-def link_to(store: Store, url: str, caller: Caller) -> str:
-    """A whole link into the inbox at this address."""
+def link_to(store: Store, url: str, caller: Caller, *, personal: bool = False) -> str:
+    """A whole link into the inbox at this address; a personal inbox needs a caller with a token."""
+    if personal and not caller.verified:
+        raise RefusedError(PERSONAL_ONLY)
     return f"{url}/link/{make_link(store, caller)}"
 
 

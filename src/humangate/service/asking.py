@@ -143,7 +143,7 @@ def _new(request: Request, question: Question, origin: Origin, now: datetime, to
         priority=parse_priority(request.priority),
         confidence=request.confidence,
         deferred=request.deferred,
-        going_on=storable(request.going_on)[:MAX_GOING_ON_CHARACTERS],
+        going_on=_without_secrets(request.going_on),
         token_digest=token_digest(token) if token else "",
         deadlines=deadlines.start(
             now,
@@ -153,6 +153,17 @@ def _new(request: Request, question: Question, origin: Origin, now: datetime, to
             tuple(Escalation(after, storable(who)) for after, who in request.escalations),
         ),
     )
+
+
+def _without_secrets(going_on: str) -> str:
+    """What was going on, as all faces may show it, from wherever it came."""
+    if not going_on:
+        return ""
+    # Imported here: most asks do not need it, and asking is fast.
+    from humangate.domain.redaction import hide_secrets
+
+    most = MAX_GOING_ON_CHARACTERS
+    return hide_secrets(storable(going_on)[: 2 * most])[:most]
 
 
 def _asked_by_hand(store: Store, new: Ask, caller: Caller) -> Ask | None:

@@ -91,14 +91,14 @@ def _route(desk: Desk, row: Row) -> Route:
                 return await _answered(row.act(visit))
             return await run_in_threadpool(row.act, visit)
         except (GateError, Problem) as error:
-            return _refused(row, problem_of(error), request)
+            return _refused(desk, row, problem_of(error), request)
         except HTTPException as error:
             # A form that cannot be taken apart.
-            return _refused(row, Problem(error.status_code, error.detail), request)
+            return _refused(desk, row, Problem(error.status_code, error.detail), request)
         except Exception:
             _log.exception("%s %s failed", row.method, row.path)
             failure = Problem(500, "this went wrong here, not at your end; gate up has logged it")
-            return _refused(row, failure, request)
+            return _refused(desk, row, failure, request)
 
     return Route(row.path, endpoint, methods=[row.method])
 
@@ -108,10 +108,12 @@ async def _answered(act: Any) -> Response:
     return response
 
 
-def _refused(row: Row, problem: Problem, request: Request) -> Response:
+def _refused(desk: Desk, row: Row, problem: Problem, request: Request) -> Response:
     if row.api:
         return document(problem)
-    return problem_page(problem, request.url.path)
+    has_cookie = COOKIE in request.cookies
+    personal = desk.site.personal
+    return problem_page(problem, request.url.path, personal=personal, has_cookie=has_cookie)
 
 
 async def _admit(desk: Desk, row: Row, request: Request) -> Visit:
@@ -124,7 +126,8 @@ async def _admit(desk: Desk, row: Row, request: Request) -> Visit:
     csrf = text_digest(f"csrf {secret}") if login and not by_header else ""
     if row.needs:
         if login is None:
-            why = "this store does not know that token" if by_header else "log in first: gate link"
+            way = "gate link --as NAME" if desk.site.personal else "gate link"
+            why = "this store does not know that token" if by_header else f"log in first: {way}"
             raise Problem(401, why, {"www-authenticate": "Bearer"})
         if not set(row.needs) & set(login.scopes):
             needed = " or ".join(row.needs)

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     # Imported here: asking for --help must not load a web server.
     from humangate.web.server import serve
 
-    lock = upkeep.become(path, site.url)
+    lock = upkeep.become(path, site.url, personal=site.personal)
     try:
         post = wiring.post(store)
         post, renewed = (
@@ -133,7 +133,8 @@ def _site(store: Store, args: argparse.Namespace) -> Site:
             "whoever comes from elsewhere logs in with a personal token, and nobody has one: "
             "gate person add NAME"
         )
-    return public_site(args.public_url or f"https://{args.host}:{args.port}")
+    host = f"[{args.host}]" if ":" in args.host else args.host
+    return public_site(args.public_url or f"https://{host}:{_free_port(args)}")
 
 
 def _free_port(args: argparse.Namespace) -> int:

@@ -48,8 +48,10 @@ def local_site(port: int, scheme: str = "http") -> Site:
 def public_site(url: str) -> Site:
     """An inbox behind TLS, under one name."""
     parts = urlsplit(url)
-    origin = f"{parts.scheme}://{parts.netloc}".lower()
-    return Site(origin, frozenset([parts.netloc.lower()]), frozenset([origin]), personal=True)
+    # Browsers leave the usual port out, of the address and of the Host header.
+    host = parts.netloc.lower().removesuffix(":443")
+    origin = f"{parts.scheme}://{host}".lower()
+    return Site(origin, frozenset([host]), frozenset([origin]), personal=True)
 
 
 class Desk(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.responses import RedirectResponse, Response
 
@@ -17,6 +17,7 @@ from humangate.web.typed import field
 if TYPE_CHECKING:
     from starlette.responses import HTMLResponse
 
+    from humangate.domain.logins import Login
     from humangate.web.desk import Visit
     from humangate.web.problems import Problem
 
@@ -32,7 +33,7 @@ def local(path: str) -> str:
 
 def login_page(visit: Visit) -> Response:
     goes_on = local(visit.query.get("next", "/"))
-    return bare_page("login.html", "Log in · humangate", csrf=visit.csrf, next=goes_on)
+    return _login_page(visit, 200, goes_on)
 
 
 def login(visit: Visit) -> Response:
@@ -44,8 +45,7 @@ def login(visit: Visit) -> Response:
     except RefusedError as error:
         # Only what was wrong is counted: nobody keeps others from coming in.
         visit.desk.limits.count("login", visit.address)
-        title, trouble = "Log in · humangate", str(error)
-        return bare_page("login.html", title, 403, csrf=visit.csrf, next=goes_on, trouble=trouble)
+        return _login_page(visit, 403, goes_on, trouble=str(error))
     return _enter(visit, secret, goes_on)
 
 
@@ -54,20 +54,41 @@ def link_page(visit: Visit) -> Response:
     found = admitting.find_link(visit.store, visit.path["secret"])
     goes_on = local(visit.query.get("next", "/"))
     if found is None:
-        title = "Old link · humangate"
-        return bare_page("login.html", title, 404, csrf=visit.csrf, next=goes_on, trouble=_OLD_LINK)
+        return _login_page(visit, 404, goes_on, "Old link", trouble=_OLD_LINK)
+    if not _may_enter(visit, found):
+        return _login_page(visit, 403, goes_on, trouble=_sentence(admitting.PERSONAL_ONLY))
     return bare_page("link.html", "Come in · humangate", csrf=visit.csrf, found=found, next=goes_on)
 
 
 def link(visit: Visit) -> Response:
     assert visit.form is not None
     seal = field(visit.form, "seal")
+    found = admitting.find_link(visit.store, visit.path["secret"])
+    if found and not _may_enter(visit, found):
+        # Before it is used up: at a private address the same link is worth something.
+        raise RefusedError(admitting.PERSONAL_ONLY)
     try:
         secret = admitting.enter_by_link(visit.store, visit.path["secret"], visit.evidence, seal)
     except RefusedError:
         visit.desk.limits.count("login", visit.address)
         raise
     return _enter(visit, secret, local(field(visit.form, "next")))
+
+
+def _may_enter(visit: Visit, found: Login) -> bool:
+    return found.verified or not visit.desk.site.personal
+
+
+def _login_page(
+    visit: Visit, status: int, goes_on: str, title: str = "Log in", **more: str
+) -> Response:
+    personal = visit.desk.site.personal
+    data: dict[str, Any] = {"csrf": visit.csrf, "next": goes_on, "personal": personal, **more}
+    return bare_page("login.html", f"{title} · humangate", status, **data)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _enter(visit: Visit, secret: str, goes_on: str) -> Response:
@@ -91,12 +112,16 @@ def logout(visit: Visit) -> Response:
     return response
 
 
-def problem_page(problem: Problem, path: str) -> HTMLResponse:
+def problem_page(
+    problem: Problem, path: str, *, personal: bool = False, has_cookie: bool = False
+) -> HTMLResponse:
     """What went wrong, and where to go from here."""
     place = local(re.sub(r"(/asks/[^/]+)/.*|/(login|logout|link/.*)", r"\1", path) or "/")
     if problem.status == HTTPStatus.UNAUTHORIZED:
-        title = "Log in · humangate"
-        return bare_page("login.html", title, 401, problem.headers, next=place, again=place)
+        data: dict[str, Any] = {"next": place, "personal": personal}
+        # With a cookie that was not enough, opening the page again would end here again.
+        data |= {} if has_cookie else {"again": place}
+        return bare_page("login.html", "Log in · humangate", 401, problem.headers, **data)
     words = HTTPStatus(problem.status).phrase
     data = {"words": words, "detail": problem.detail, "place": place}
     return bare_page(

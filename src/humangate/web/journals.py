@@ -10,6 +10,7 @@ from humangate.domain.asks import settled_word
 from humangate.domain.display import SHOWN_CHARACTERS
 from humangate.domain.journals import is_carried
 from humangate.domain.outcomes import answer_text
+from humangate.domain.redaction import hide_secrets
 from humangate.domain.sessions import path_of
 from humangate.domain.signals import NEEDS_HUMAN, parse_signal
 from humangate.terminal import task_runs
@@ -216,7 +217,9 @@ class _Room:
     def cut(self, text: str) -> Cut:
         most = min(_LONGEST_TEXT, max(_SHORTEST_TEXT, self._left))
         self._left -= min(most, len(text))
-        return Cut(text[:most], max(0, len(text) - most))
+        # A little more than is shown, so that a secret at the end is known as one.
+        shown = hide_secrets(text[: 2 * most])
+        return Cut(shown[:most], max(0, len(text) - most))
 
     def cut_json(self, value: Any) -> Cut:
         if isinstance(value, str):
@@ -285,6 +288,7 @@ def working(store: Store, run: Run) -> list[Turn]:
 
 def last_words(text: str) -> Cut:
     """The end of a traceback, where it says what is wrong."""
+    text = hide_secrets(text)
     return Cut(text[-SHOWN_CHARACTERS:], max(0, len(text) - SHOWN_CHARACTERS))
 
 

@@ -16,4 +16,7 @@ try {
 } catch {
   // No storage here: the login is not sealed, and works by its cookie alone.
 }
-document.addEventListener("formdata", ({ formData }) => { if (seal) formData.set("seal", seal); });
+// Only into bodies: a form that is not posted puts its fields into the address. The attribute is
+// read, because a field called "method" would stand in the place of the property.
+const isPosted = (form) => form.getAttribute("method")?.toLowerCase() === "post";
+document.addEventListener("formdata", ({ target, formData }) => { if (seal && isPosted(target)) formData.set("seal", seal); });

@@ -1,0 +1,171 @@
+"""Hiding secrets: how many formats are known, what is hidden by mistake, and how long it takes."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import time
+from pathlib import Path
+
+import pytest
+from tests.domain.secret_corpus import read_corpus
+
+from humangate.domain import secret_formats
+from humangate.domain.redaction import HIDDEN, hide_secrets, redact
+
+CORPUS = read_corpus()
+PLAIN = (Path(__file__).parent / "plain_logs.txt").read_text(encoding="utf-8")
+MISSED = {"without any name"}
+# Modules of Python that are about passwords, tokens and keys all the time.
+WORDY = (
+    "ftplib",
+    "getpass",
+    "hmac",
+    "imaplib",
+    "netrc",
+    "smtplib",
+    "ssl",
+    "tokenize",
+    "urllib.request",
+)
+SLOW = (
+    *("token", "token=", "token='", 'password: \\"', "--password ", "eyJ-", "sk-", "Bearer ", "://a:b"),
+    *("-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n", "-----END PRIVATE KEY-----\n", "a+\n"),
+    *("<password>", "name=password value=", "Cookie: a=b;", "curl -u a:", "login a password ", "key aA1"),
+    *("token=b,token=", "password=a(", "token: |\n  ", 'variable "key" {', "\\", "x as the password ", "İtoken="),
+)  # fmt: skip
+
+
+def wrapped_in_json(text):
+    return json.dumps({"command": text}, ensure_ascii=False)
+
+
+def added_in_a_diff(text):
+    return "\n".join(f"+{line}" for line in text.split("\n"))
+
+
+def logged(text):
+    return "\n".join(f"12:00:01 [info] {line}" for line in text.split("\n"))
+
+
+def share_hidden(samples, wrap=str):
+    return sum(not one.leaks(hide_secrets(wrap(one.text))) for one in samples) / len(samples)
+
+
+@pytest.mark.proves("RED-1")
+def test_known_formats_of_secrets_are_hidden():
+    formats = {one.name for one in CORPUS}
+    leaking = {one.name for one in CORPUS if one.leaks(redact(one.text))}
+    assert len(formats) > 250 and leaking == MISSED
+    assert share_hidden(CORPUS) > 0.99
+    assert 1 - len(leaking) / len(formats) > 0.99
+
+
+@pytest.mark.proves("RED-1")
+def test_every_format_of_the_table_has_samples():
+    prefixes = [start for _, starts, _, _ in secret_formats.PREFIXED for start in starts.split()]
+    for start in prefixes:
+        kind = next(one for one in secret_formats.PREFIXED if start in one[1].split())
+        secret = start + ("1a" if "a" in kind[2] else "17") * ((kind[3] + 2) // 2)
+        assert hide_secrets(f"see {secret} there").endswith(f"{HIDDEN} there"), start
+
+
+@pytest.mark.proves("RED-2")
+def test_only_the_secret_is_hidden():
+    for one in CORPUS:
+        if one.name not in MISSED:
+            assert redact(one.text) == one.expected
+
+
+@pytest.mark.proves("RED-1")
+@pytest.mark.parametrize("wrap", [wrapped_in_json, added_in_a_diff, logged])
+def test_secrets_are_hidden_in_other_wrappings(wrap):
+    assert share_hidden(CORPUS, wrap) > 0.985
+
+
+@pytest.mark.proves("RED-1")
+def test_rules_reach_texts_they_were_not_made_for():
+    assert share_hidden(read_corpus("secret_formats_unseen.txt")) > 0.8
+
+
+@pytest.mark.proves("RED-1")
+def test_cut_secret_is_still_hidden():
+    known = [one for one in CORPUS if one.text.startswith("see ") and one.text.endswith(" there")]
+    assert len(known) > 100
+    cut = [one.secrets[0][: len(one.secrets[0]) * 3 // 4] for one in known]
+    shown = [one for one in cut if len(one) > 30 and HIDDEN not in hide_secrets(f"see {one}")]
+    # These have an exact length, or end in what gives them away.
+    assert len(shown) < 8, shown
+
+
+@pytest.mark.proves("RED-2")
+def test_hiding_twice_changes_nothing_more():
+    for one in CORPUS:
+        assert redact(redact(one.text)) == redact(one.text)
+
+
+@pytest.mark.proves("RED-3")
+def test_plain_logs_stay_as_they_are():
+    assert len(PLAIN.split()) > 2_500
+    for line, shown in zip(PLAIN.split("\n"), redact(PLAIN).split("\n"), strict=True):
+        assert shown == line
+
+
+@pytest.mark.proves("RED-3")
+def test_few_words_of_source_are_hidden_by_mistake():
+    texts = [inspect.getsource(__import__(name, fromlist=["x"])) for name in WORDY]
+    words = sum(len(text.split()) for text in texts)
+    hidden = sum(hide_secrets(text).count(HIDDEN) for text in texts)
+    assert words > 20_000 and hidden / words < 20 / 100_000
+
+
+@pytest.mark.proves("RED-4")
+@pytest.mark.parametrize("word", SLOW)
+def test_time_grows_with_the_length_only(word):
+    """Ten times what it takes on a slow machine; with backtracking it would take minutes."""
+    text = word * (100_000 // len(word))
+    begun = time.process_time()
+    redact(text)
+    assert time.process_time() - begun < 8
+
+
+@pytest.mark.proves("RED-4")
+def test_long_line_is_cut_after_hiding():
+    secret = "ghp_" + "a1" * 18
+    text = "x " * 990 + f"{secret} and more " + "y" * 3_000
+    shown = redact(text)
+    assert HIDDEN in shown and "more characters)" in shown
+    assert "ghp_" not in shown
+    assert hide_secrets(text).endswith("y" * 3_000)
+
+
+@pytest.mark.proves("RED-1")
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("", ""),
+        ("https://ada:$PASS@host/", "https://ada:$PASS@host/"),
+        ("Authorization: Bearer $TOKEN", "Authorization: Bearer $TOKEN"),
+        ("Authorization: required", "Authorization: required"),
+        ("Cookie: sid=$SID; a=<b>", "Cookie: sid=$SID; a=<b>"),
+        ("Set-Cookie: Path=/x", "Set-Cookie: Path=/x"),
+        ("xghp_" + "a1" * 18, "xghp_" + "a1" * 18),
+        ("\x1b[32mghp_" + "a1" * 18, f"\x1b[32m{HIDDEN}"),
+        ("x%3Dghp_" + "a1" * 18, f"x%3D{HIDDEN}"),
+        ("token: 'a password=hunter2 and more'", f"token: 'a password={HIDDEN} and more'"),
+        ('say(f"token {x}", token=f"{x}-{y}")', 'say(f"token {x}", token=f"{x}-{y}")'),
+        ("İ password=hunter2", f"İ password={HIDDEN}"),
+        ("Password:\n\n", "Password:\n\n"),
+        ("the token is abcdefgh", "the token is abcdefgh"),
+        ("the token is 12345678", "the token is 12345678"),
+        ("the secret is C:\\x1y2z3", "the secret is C:\\x1y2z3"),
+        ("key: |\n  plain words", "key: |\n  plain words"),
+        ("<token>text</token>", "<token>text</token>"),
+        ("--token abc", "--token abc"),
+        ("TOKEN=made.token", "TOKEN=made.token"),
+        ("the secret [A-Za-z0-9_9Zz]", "the secret [A-Za-z0-9_9Zz]"),
+        ("'name=value'", "'name=value'"),
+    ],
+)
+def test_edges_of_hiding(text, shown):
+    assert redact(text) == shown
