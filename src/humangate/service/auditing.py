@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from humangate.domain import audit
 from humangate.domain.asks import iso, question_digest, record_digest
+from humangate.domain.trails import Told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,32 +25,70 @@ _COMPARED = {
 }
 
 
+class Checked:
+    """How much was checked."""
+
+    def __init__(self) -> None:
+        self.events = 0
+        self.rows = 0
+        self.older: dict[str, int] = {}
+        """By table: rows of which older versions kept no seal, so not all of them was compared."""
+
+
 def verify(
-    store: Store, kept: Head | None = None, progress: Callable[[int], None] = lambda _: None
-) -> Iterator[str]:
-    """Yield a sentence for every fault: in the chain, and between the chain and the asks."""
+    store: Store,
+    kept: Head | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+    checked: Checked | None = None,
+) -> list[str]:
+    """A sentence for every fault: in the chain, and between the chain and the store's rows."""
+    checked = checked or Checked()
+    told = Told(store.audit.compared())
     contradictions: list[str] = []
 
     def watched() -> Iterator[Entry]:
         for entry in store.audit.entries():
             try:
                 contradictions.extend(_contradictions(store, entry))
+                contradictions.extend(told.follow(entry))
             except Exception as error:
                 # Whatever a forger left there must not hide the faults that come after it.
                 contradictions.append(f"event {entry.seq}: cannot be compared ({error!r})")
+            checked.events = entry.seq
             progress(entry.seq)
             yield entry
 
-    yield from audit.verify(watched(), kept)
-    yield from contradictions
-    for ask_id in store.asks.without_events():
-        yield f"{ask_id} is in a state that no event brought about"
+    # Whatever others write meanwhile would look like a change that has no event.
+    with store.audit.snapshot():
+        faults = [*audit.verify(watched(), kept), *contradictions]
+        faults += map(
+            "{} is in a state that no event brought about".format, store.asks.without_events()
+        )
+        faults += _compared(store, told)
+        faults += store.audit.schema_faults()
+    checked.rows = told.compared.total()
+    checked.older = dict(+told.older)
+    return faults
+
+
+def _compared(store: Store, told: Told) -> Iterator[str]:
+    """What the rows say against the events, table by table."""
+    for table in store.audit.compared():
+        try:
+            for row in store.audit.rows(table):
+                yield from told.compare(row)
+        except Exception as error:
+            yield f"{table}: cannot be compared ({error!r})"
+    if store.audit.compared():
+        yield from told.gone()
 
 
 def _contradictions(store: Store, entry: Entry) -> Iterator[str]:
     """What the ask itself says against this event of its life."""
     kind, ask_id, actor, content = entry.event
     if kind not in _COMPARED:
+        if entry.erased:
+            yield f"event {entry.seq} ({kind}): its content is gone, so its rows cannot be compared"
         return
     ask = store.asks.get(ask_id)
     if ask is None:
