@@ -41,7 +41,7 @@ _BIRTHS = {
     "grant.made": ("rules",),
     "link.made": ("logins",),
     "login.made": ("logins",),
-    "note.sent": ("notes",),
+    "note.sent": ("notes", "outbox", "deliveries"),
     "run.started": ("runs", "calls", "turns"),
     "task.created": ("tasks", "task_needs"),
     "task.changed": ("task_needs",),
@@ -156,7 +156,9 @@ class Told:
         births = _BIRTHS.get(kind, ())
         self._older_tables.update(births)
         for table in births:
-            self._births[table, subject] += 1
+            # A notice of a note is about no ask.
+            nothing = kind == "note.sent" and table != "notes"
+            self._births[table, "" if nothing else subject] += 1
         for table in _NAMED:
             place = (table, subject.removeprefix(_RUN))
             if _DEATHS.get(kind) == table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from humangate.domain import audit
@@ -48,12 +49,12 @@ def verify(
 
     def watched() -> Iterator[Entry]:
         for entry in store.audit.entries():
-            try:
-                contradictions.extend(_contradictions(store, entry))
-                contradictions.extend(told.follow(entry))
-            except Exception as error:
-                # Whatever a forger left there must not hide the faults that come after it.
-                contradictions.append(f"event {entry.seq}: cannot be compared ({error!r})")
+            for look in (partial(_contradictions, store), told.follow):
+                try:
+                    contradictions.extend(look(entry))
+                except Exception as error:
+                    # Whatever a forger left there must not hide the faults that come after it.
+                    contradictions.append(f"event {entry.seq}: cannot be compared ({error!r})")
             checked.events = entry.seq
             progress(entry.seq)
             yield entry
@@ -97,13 +98,25 @@ def _contradictions(store: Store, entry: Entry) -> Iterator[str]:
         yield f"event {entry.seq} ({kind}): its content is gone, so {ask_id} cannot be compared"
     elif kind == "ask.opened":
         shown = question_digest(ask.question, ask.origin)
-        if not shown == ask.digest == content["digest"] or record_digest(ask) != content["record"]:
+        if not shown == ask.digest == content["digest"] or not _is_record(ask, content["record"]):
             yield f"{ask_id} was changed after it was opened"
     elif kind == "ask.taken":
         if (iso(ask.delivered_at), ask.delivered_to) != (content["at"], actor):
             yield f"{ask_id} was taken otherwise than event {entry.seq} says"
     else:
         yield from _settled_otherwise(ask, entry)
+
+
+def _is_record(ask: Ask, recorded: str) -> bool:
+    if record_digest(ask) == recorded:
+        return True
+    # Older versions digested 40 where the asker had written 40, and the store gives 40.0 back.
+    confidence, every = (
+        int(number) if number is not None and float(number).is_integer() else number
+        for number in (ask.confidence, ask.deadlines.remind_every_seconds)
+    )
+    clock = ask.deadlines._replace(remind_every_seconds=every)
+    return record_digest(ask._replace(confidence=confidence, deadlines=clock)) == recorded
 
 
 def _settled_otherwise(ask: Ask, entry: Entry) -> Iterator[str]:
