@@ -7,6 +7,7 @@ somebody else writes into the file is not noticed here, so no event blesses it.
 from __future__ import annotations
 
 from contextlib import closing
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -56,19 +57,24 @@ class Trail:
         return found
 
     def _sealed(self, name: str, key: tuple[Any, ...], is_new: bool) -> list[str]:
-        table = TABLES[name]
-        fixed = table.fixed if is_new else ()
-        # Of a row that is gone, nothing is asked but whether it is.
-        columns = ", ".join(map(table.expression, (*fixed, *table.changing))) or "1"
-        where = " AND ".join([table.counts.format(""), *(f'"{one}" = ?' for one in table.key)])
-        sql = f"SELECT {columns} FROM {name} WHERE {where}"  # noqa: S608  only our own names
-        for values in self._db.raw.execute(sql, key):
-            return [seal(values[: len(fixed)]), seal(values[len(fixed) :])]
+        fixed = len(TABLES[name].fixed) if is_new else 0
+        for values in self._db.raw.execute(_select(name, is_new), key):
+            return [seal(values[:fixed]), seal(values[fixed:])]
         return []
 
     def seal_traits(self) -> dict[str, dict[str, list[str]]]:
         rows = {row.key: [seal(row.fixed), ""] for row in rows_of(self._db, "traits")}
         return {"traits": rows} if rows else {}
+
+
+@cache
+def _select(name: str, is_new: bool) -> str:
+    table = TABLES[name]
+    wanted = (*table.fixed, *table.changing) if is_new else table.changing
+    # Of a row that is gone, nothing is asked but whether it is.
+    columns = ", ".join(map(table.expression, wanted)) or "1"
+    where = " AND ".join([table.counts.format(""), *(f'"{one}" = ?' for one in table.key)])
+    return f"SELECT {columns} FROM {name} WHERE {where}"  # noqa: S608  only our own names
 
 
 def rows_of(connection: Connection, name: str) -> Iterator[Row]:
