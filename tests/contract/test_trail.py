@@ -285,7 +285,7 @@ def age(path):
 def aged(filled, tmp_path):
     copy = str(tmp_path / "aged.db")
     shutil.copy(filled, copy)
-    # A demo's mark comes before the first event, so no older event tells of it.
+    # The mark of a demo lets agents add people, so it is a fault where no event tells of it.
     write(copy, "DELETE FROM traits")
     age(copy)
     return copy
