@@ -35,6 +35,7 @@ STOP_EARLY = (
 WHOLE_READINGS = (
     "asks.waiting_counts",
     "asks.woken",
+    "audit.schema",
     "outbox.try_again",
     "rules.rules_in_force",
     "runs.running_runs",

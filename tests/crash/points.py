@@ -33,7 +33,7 @@ WRITING_CALLS = (
 
 _TRIES = 5
 _SHOWN = 200
-_TIMED = ("at", "record", "content_digest")
+_TIMED = ("at", "record", "rows", "content_digest")
 _RANDOM_COLUMNS = ("id", "ask_id", "subject", "hash")
 
 Picture = dict[str, Any]

@@ -10,7 +10,9 @@ from tests.conftest import a_person, an_agent
 from humangate.domain import asks, deadlines, messages
 from humangate.domain.asks import (
     Ask,
+    Change,
     Origin,
+    iso,
     make_id,
     make_question,
     parse_priority,
@@ -194,7 +196,8 @@ def test_reminders_repeat_and_missed_ones_are_not_made_up_for():
     ask = an_ask(remind_every_seconds=10)
     assert asks.fall_due(ask, later(9)) is None
     change = asks.fall_due(ask, later(10))
-    assert change.notices == (asks.Notice("reminder", "a-222"),) and change.events == ()
+    assert change.notices == (asks.Notice("reminder", "a-222"),)
+    assert change.events == (("ask.reminded", "a-222", "gate", {}),)
     assert change.ask.deadlines.remind_at == later(20) and change.ask.version == 2
     assert asks.fall_due(ask, later(35)).ask.deadlines.remind_at == later(40)
     assert asks.fall_due(ask, later(40)).ask.deadlines.remind_at == later(50)
@@ -228,10 +231,12 @@ def test_what_is_due_first_in_rank_happens_first():
 @pytest.mark.proves("ASK-19", "ASK-20")
 def test_a_draft_holds_only_a_pending_ask_with_a_soft_deadline():
     soft = an_ask(expires_seconds=10)
-    assert asks.held(soft, NOW).deadlines.expires_at == later(120)
-    assert asks.held(soft, NOW).version == 2
+    change = asks.held(soft, "person:ada", NOW)
+    assert (change.ask.deadlines.expires_at, change.ask.version) == (later(120), 2)
+    (told,) = change.events
+    assert told == ("ask.held", soft.id, "person:ada", {"until": iso(later(120))})
     for ask in (an_ask(), an_ask(expires_seconds=10, hard=True), soft._replace(status="cancelled")):
-        assert asks.held(ask, NOW) == ask
+        assert asks.held(ask, "person:ada", NOW) == Change(ask, ())
 
 
 @pytest.mark.proves("LAW-4", "S0-B20")

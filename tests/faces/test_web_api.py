@@ -159,7 +159,7 @@ def test_talk_drafts_cancelling_and_the_trail(inbox):
     assert held.moved_seconds == 60
     assert agent.post(f"/api/asks/{ask_id}/cancel", json={"reason": "found it"}).json()["status"] == "cancelled"  # fmt: skip
     kinds = [one["kind"] for one in person.get(f"/api/asks/{ask_id}/events").json()]
-    assert kinds == ["ask.opened", "ask.asked_back", "ask.replied", "ask.cancelled"]
+    assert kinds == ["ask.opened", "ask.asked_back", "ask.replied", "ask.held", "ask.cancelled"]
     assert [one["id"] for one in person.get("/api/asks?status=settled&search=whi").json()] == [
         ask_id
     ]

@@ -59,7 +59,7 @@ def test_one_person_at_a_time_has_the_session(store):
     assert (again.goes_on, again.sitting.session, again.sitting.number) == (True, "s1", 2)
     kept = store.asks.sittings(ask.id)
     assert [(one.by, one.end) for one in kept] == [("person:ada", "left"), ("person:bob", "")]
-    kinds = [entry.event.kind for entry in store.audit.entries()]
+    kinds = [entry.event.kind for entry in store.audit.of_subject(ask.id)]
     assert kinds == ["ask.opened", "session.opened", "session.closed", "session.opened"]
 
 

@@ -1,4 +1,8 @@
-"""The audit trail: read it, check that nobody changed it, keep its head elsewhere.
+"""The audit trail: read it, check it, keep its head elsewhere.
+
+`verify` checks the chain of events. Then it compares the rows of the store with what the events
+recorded, and names each table, row and column that was changed by hand. `verify --json` also lists
+the columns that no event tells of, each with its reason.
 
 A head kept where an agent cannot write proves later that no tail was cut off:
 gate audit verify --head HEAD
@@ -16,10 +20,11 @@ from humangate.domain.audit import Head
 from humangate.domain.display import inert_line
 from humangate.domain.documents import entry_document
 from humangate.errors import UsageError
-from humangate.service.auditing import verify
+from humangate.service.auditing import Checked, verify
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from humangate.doors.store import Store
 
@@ -68,23 +73,29 @@ def _log(store: Store, args: argparse.Namespace) -> int:
 
 
 def _verify(store: Store, args: argparse.Namespace) -> int:
-    checked = 0
-
     def progress(seq: int) -> None:
-        nonlocal checked
-        checked = seq
         if seq % 10_000 == 0 and sys.stderr.isatty():
             print(f"\r{seq} events", end="", file=sys.stderr)
 
-    faults = list(verify(store, _kept(args.head), progress))
+    checked = Checked()
+    faults = verify(store, _kept(args.head), progress, checked)
     if args.json:
-        print_json({"events": checked, "faults": faults})
+        counts = {"events": checked.events, "rows": checked.rows, "older": checked.older}
+        print_json(counts | {"faults": faults, "not_compared": store.audit.apart()})
     else:
         for fault in faults:
             print(inert_line(fault))
-        result = f"{len(faults)} faults" if faults else "nothing was changed"
-        print(f"{checked} events checked: {result}")
+        for sentence in _sentences(checked, len(faults)):
+            print(sentence)
     return 1 if faults else 0
+
+
+def _sentences(checked: Checked, faults: int) -> Iterator[str]:
+    result = f"{faults} faults" if faults else "nothing was changed"
+    yield f"{checked.events} events and {checked.rows} rows checked: {result}"
+    if checked.older:
+        tables = ", ".join(f"{table} {number}" for table, number in checked.older.items())
+        yield f"Older than this check, so compared only in part: {tables}"
 
 
 def _kept(text: str | None) -> Head | None:

@@ -345,7 +345,8 @@ def fall_due(ask: Ask, now: datetime) -> Change | None:
         event = Event("ask.escalated", ask.id, "gate", {"to": who})
         return _moved(ask, escalate(clock, ask.opened_at), Notice("escalated", ask.id, who), event)
     if clock.remind_at and clock.remind_at <= now:
-        return _moved(ask, remind(clock, now), Notice("reminder", ask.id))
+        event = Event("ask.reminded", ask.id, "gate", {})
+        return _moved(ask, remind(clock, now), Notice("reminder", ask.id), event)
     return None
 
 
@@ -362,17 +363,18 @@ def expire(ask: Ask, now: datetime, via: str = "deadline") -> Change:
     return Change(after, (event,), wakes(ask), (Notice("settled", ask.id),))
 
 
-def _moved(ask: Ask, deadlines: Deadlines, notice: Notice, *events: Event) -> Change:
+def _moved(ask: Ask, deadlines: Deadlines, notice: Notice, event: Event) -> Change:
     after = ask._replace(deadlines=deadlines, version=ask.version + 1)
-    return Change(after, events, notices=(notice,))
+    return Change(after, (event,), notices=(notice,))
 
 
-def held(ask: Ask, now: datetime) -> Ask:
-    """The ask after somebody saved a draft of its answer."""
+def held(ask: Ask, by: str, now: datetime) -> Change:
+    """The ask after somebody saved a draft of its answer; an event only if that moved its deadline."""
     deadlines = hold(ask.deadlines, now) if ask.pending else ask.deadlines
     if deadlines == ask.deadlines:
-        return ask
-    return ask._replace(deadlines=deadlines, version=ask.version + 1)
+        return Change(ask, ())
+    after = ask._replace(deadlines=deadlines, version=ask.version + 1)
+    return Change(after, (Event("ask.held", ask.id, by, {"until": iso(deadlines.expires_at)}),))
 
 
 def take(ask: Ask, to: str, now: datetime) -> Change | None:

@@ -32,6 +32,14 @@ class Entry(NamedTuple):
     content_digest: str
     hash: str
     erased: bool
+    rows: dict[str, dict[str, list[str]]] | None = None
+    """The rows that its transaction wrote, sealed (`domain/trails.py`); None in older events."""
+
+    @property
+    def content(self) -> Any:
+        """The whole content, as its digest covers it."""
+        told = self.event.content
+        return told if self.rows is None else {**told, "rows": self.rows}
 
 
 class Head(NamedTuple):
@@ -50,7 +58,7 @@ def verify(entries: Iterable[Entry], kept: Head | None = None) -> Iterator[str]:
     for entry in entries:
         if entry.seq != expected:
             yield f"event {expected} is missing: the next one found is {entry.seq}"
-        if not entry.erased and digest(entry.event.content) != entry.content_digest:
+        if not entry.erased and digest(entry.content) != entry.content_digest:
             yield f"event {entry.seq} ({entry.event.kind}): its content was changed"
         if link(previous, entry.seq, entry.at, entry.event, entry.content_digest) != entry.hash:
             yield f"event {entry.seq} ({entry.event.kind}) does not follow from the one before it"

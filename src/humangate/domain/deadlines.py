@@ -62,7 +62,8 @@ def start(
     return Deadlines(
         expires_at=_later(opened_at, expires_seconds),
         hard=hard,
-        remind_every_seconds=remind_every_seconds,
+        # The store gives fractions back, and a digest tells 40 from 40.0.
+        remind_every_seconds=None if remind_every_seconds is None else float(remind_every_seconds),
         remind_at=_later(opened_at, remind_every_seconds),
         escalations=steps,
         escalate_at=_later(opened_at, steps[0].after_seconds) if steps else None,

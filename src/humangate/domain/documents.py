@@ -81,6 +81,7 @@ def entry_document(entry: Entry) -> dict[str, Any]:
         "seq": entry.seq,
         "at": entry.at,
         **entry.event._asdict(),
+        **({} if entry.rows is None else {"rows": entry.rows}),
         "content_digest": entry.content_digest,
         "hash": entry.hash,
     }

@@ -91,8 +91,10 @@ class Asks(Protocol):
 
     def messages(self, ask_id: str) -> list[Message]: ...
 
-    def save_draft(self, ask: Ask, expected_version: int, principal: str, text: str) -> Result:
-        """Keep a half-written answer, with the deadline it moved. Not audited."""
+    def save_draft(
+        self, change: Change, expected_version: int, principal: str, text: str
+    ) -> Result:
+        """Keep a half-written answer. Not audited, but for the deadline that it moved."""
         ...
 
     def draft(self, ask_id: str, principal: str) -> str:

@@ -7,10 +7,11 @@ on and answers `Done` or `Conflict`, and the service decides again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from datetime import datetime
 
     from humangate.domain.asks import Notice
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from humangate.domain.notes import Note
     from humangate.domain.principals import Person
     from humangate.domain.rules import Rule
+    from humangate.domain.trails import Columns, Row
     from humangate.doors.asks import Asks
     from humangate.doors.runs import Runs
     from humangate.doors.tasks import Tasks
@@ -164,6 +166,26 @@ class Audit(Protocol):
 
     def entries(self, after: int | None = None) -> Iterator[Entry]:
         """All, or those after a number. Oldest first, in pages; no cursor stays open in between."""
+        ...
+
+    def snapshot(self) -> AbstractContextManager[Any]:
+        """While it is open, the store is seen as it is now, whatever others write."""
+        ...
+
+    def compared(self) -> dict[str, Columns]:
+        """The tables that are compared with the events, and their compared columns."""
+        ...
+
+    def rows(self, table: str) -> Iterator[Row]:
+        """All rows of such a table, in pages."""
+        ...
+
+    def apart(self) -> dict[str, str]:
+        """What no event tells, as `table.column`, each with the reason."""
+        ...
+
+    def schema_faults(self) -> list[str]:
+        """Tables, indexes, triggers and views that are not as a new store has them."""
         ...
 
     def of_subject(self, subject: str) -> list[Entry]: ...

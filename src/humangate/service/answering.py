@@ -102,11 +102,11 @@ def save_draft(store: Store, ask_id: str, caller: Caller, text: str) -> None:
     """Keep a half-written answer; a soft deadline waits for it."""
     while True:
         ask = get(store, ask_id)
-        after = held(ask, store.now())
         principal = caller.actor
+        change = held(ask, principal, store.now())
         # Of a secret nothing is kept but that somebody is typing it.
         kept = "" if ask.token_digest else storable(text)
-        result = store.asks.save_draft(after, ask.version, principal, kept)
+        result = store.asks.save_draft(change, ask.version, principal, kept)
         if isinstance(result, Done):
             return
 

@@ -141,7 +141,8 @@ def _new(request: Request, question: Question, origin: Origin, now: datetime, to
         opened_at=now,
         digest=question_digest(question, origin),
         priority=parse_priority(request.priority),
-        confidence=request.confidence,
+        # The store gives fractions back, and a digest tells 1 from 1.0.
+        confidence=None if request.confidence is None else float(request.confidence),
         deferred=request.deferred,
         going_on=_without_secrets(request.going_on),
         token_digest=token_digest(token) if token else "",

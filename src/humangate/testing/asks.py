@@ -113,7 +113,9 @@ class MemoryAsks:
         return sorted(
             ask.id
             for ask in self._asks.values()
-            if (ask.id, "ask.opened") not in told or not (ask.pending or ask.id in settled)
+            if (ask.id, "ask.opened") not in told
+            or not (ask.pending or ask.id in settled)
+            or (ask.delivered_at and (ask.id, "ask.taken") not in told)
         )
 
     def withdraw(self, change: Change) -> None:
@@ -189,7 +191,10 @@ class MemoryAsks:
     def messages(self, ask_id: str) -> list[Message]:
         return [message for message in self._messages if message.ask_id == ask_id]
 
-    def save_draft(self, ask: Ask, expected_version: int, principal: str, text: str) -> Result:
+    def save_draft(
+        self, change: Change, expected_version: int, principal: str, text: str
+    ) -> Result:
+        ask = change.ask
         with self._store.lock:
             current = self._asks.get(ask.id)
             if current is None or current.version != expected_version:
@@ -197,6 +202,7 @@ class MemoryAsks:
             self._asks[ask.id] = ask
             self._drafts[ask.id, principal] = text
             self._drafted_at[ask.id, principal] = self._store.now()
+            self._store.record(change.events)
             return Done()
 
     def draft(self, ask_id: str, principal: str) -> str:

@@ -8,9 +8,11 @@ from humangate.domain.audit import Entry, Head
 from humangate.domain.digests import GENESIS, digest, link
 
 if TYPE_CHECKING:
+    from _thread import RLock
     from collections.abc import Iterable, Iterator
 
     from humangate.domain.audit import Event
+    from humangate.domain.trails import Columns, Row
     from humangate.testing.store import MemoryStore
 
 
@@ -26,6 +28,22 @@ class MemoryAudit:
             content = digest(event.content)
             chained = link(previous, seq + 1, at, event, content)
             self._entries.append(Entry(seq + 1, at, event, content, chained, erased=False))
+
+    def snapshot(self) -> RLock:
+        return self._store.lock
+
+    def compared(self) -> dict[str, Columns]:
+        """Nobody can write here but the verbs, so there is nothing to compare."""
+        return {}
+
+    def rows(self, table: str) -> Iterator[Row]:
+        return iter(())
+
+    def apart(self) -> dict[str, str]:
+        return {}
+
+    def schema_faults(self) -> list[str]:
+        return []
 
     def entries(self, after: int | None = None) -> Iterator[Entry]:
         return iter(self._entries[after or 0 :])

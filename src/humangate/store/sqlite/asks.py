@@ -180,11 +180,15 @@ class SqliteAsks:
             for of, who, asker, text, at in rows
         ]
 
-    def save_draft(self, ask: Ask, expected_version: int, principal: str, text: str) -> Result:
+    def save_draft(
+        self, change: Change, expected_version: int, principal: str, text: str
+    ) -> Result:
+        ask = change.ask
         try:
             with self._store.transaction() as at:
                 self._write_state(ask, expected_version)
                 self._db.write(_SQL["save_draft"], (ask.id, principal, text, at))
+                self._store.record(at, change.events)
         except _OvertakenError:
             return Conflict(self.get(ask.id))
         return Done()

@@ -78,13 +78,17 @@ SELECT * FROM asks
 WHERE status = 'pending' AND due_at IS NOT NULL AND due_at <= ? ORDER BY due_at LIMIT ?;
 
 -- name: asks_without_events
--- Every ask has an event of its opening, every settled one another of its settling.
+-- Every ask has an event of its opening, every settled one another of its settling, and every
+-- taken one of its taking.
 SELECT id FROM asks
 WHERE id > '' AND (
     NOT EXISTS (SELECT 1 FROM events WHERE subject = id AND kind = 'ask.opened')
     OR (status <> 'pending' AND NOT EXISTS (
         SELECT 1 FROM events
         WHERE subject = id AND kind IN ('ask.answered', 'ask.cancelled', 'ask.timed_out')
+    ))
+    OR (delivered_at IS NOT NULL AND NOT EXISTS (
+        SELECT 1 FROM events WHERE subject = id AND kind = 'ask.taken'
     ))
 )
 ORDER BY id;

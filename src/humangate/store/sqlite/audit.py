@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from humangate.domain.audit import Entry, Event, Head
 from humangate.domain.digests import GENESIS, canonical, link, text_digest
+from humangate.store.sqlite.connection import Snapshot
 from humangate.store.sqlite.queries import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from humangate.domain.trails import Columns, Row
     from humangate.store.sqlite.connection import Connection
+    from humangate.store.sqlite.trail import Trail
 
 _SQL = load("audit")
 _PAGE = 1_000
@@ -21,17 +25,67 @@ _PAGE = 1_000
 class SqliteAudit:
     def __init__(self, connection: Connection) -> None:
         self._db = connection
+        self._waiting: list[tuple[str, Event]] = []
+
+    @cached_property
+    def _trail(self) -> Trail:
+        # Imported here and below: whoever only reads writes no events.
+        from humangate.store.sqlite.trail import Trail
+
+        return Trail(self._db)
+
+    def begin(self) -> None:
+        """At the beginning of a transaction."""
+        self._waiting.clear()
+        self._trail.begin()
 
     def append(self, at: str, events: Iterable[Event]) -> None:
         """Add events to the chain, inside the transaction that they tell of (law 9)."""
+        self._waiting.extend((at, event) for event in events)
+
+    def finish(self, at: str) -> None:
+        """At the end of a transaction: its last event seals every row that it wrote."""
+        rows = self._trail.sealed()
+        if rows and not self._waiting and "traits" not in rows:
+            table = next(iter(rows))
+            self._waiting.append((at, Event(f"{table}.written", table, "gate", {})))
+        if not self._waiting:
+            return
         seq, previous = self.head()
-        for event in events:
+        if seq == 0:
+            # A store gets its traits before anything happens in it: the first event seals them.
+            rows |= self._trail.seal_traits()
+        for number, (then, event) in enumerate(self._waiting, 1):
             seq += 1
-            content = canonical(event.content)
+            sealed = rows if number == len(self._waiting) else {}
+            content = canonical({**event.content, "rows": sealed})
             content_digest = text_digest(content)
-            previous = link(previous, seq, at, event, content_digest)
-            row = (seq, at, *event[:3], content, content_digest, previous)
+            previous = link(previous, seq, then, event, content_digest)
+            row = (seq, then, *event[:3], content, content_digest, previous)
             self._db.write(_SQL["append_event"], row)
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(self._db)
+
+    def compared(self) -> dict[str, Columns]:
+        from humangate.store.sqlite.trail import compared
+
+        return compared()
+
+    def rows(self, table: str) -> Iterator[Row]:
+        from humangate.store.sqlite.trail import rows_of
+
+        return rows_of(self._db, table)
+
+    def apart(self) -> dict[str, str]:
+        from humangate.store.sqlite.columns import apart
+
+        return apart()
+
+    def schema_faults(self) -> list[str]:
+        from humangate.store.sqlite.trail import schema_faults
+
+        return schema_faults(self._db)
 
     def entries(self, after: int | None = None) -> Iterator[Entry]:
         # From the very beginning: a forged number below 1 must be met, too.
@@ -63,5 +117,6 @@ def _entry(row: Any) -> Entry:
         found = json.loads(content) if content is not None else {}
     except ValueError:
         found = {"unreadable": content}
+    rows = found.pop("rows", None) if isinstance(found, dict) else None
     event = Event(kind, subject, actor, found)
-    return Entry(seq, at, event, content_digest, link_hash, content is None)
+    return Entry(seq, at, event, content_digest, link_hash, content is None, rows)

@@ -16,3 +16,6 @@ SELECT * FROM (SELECT * FROM events ORDER BY seq DESC LIMIT ?) ORDER BY seq;
 -- name: subjects_since
 -- Without DISTINCT, for which SQLite would walk the whole index of subjects.
 SELECT subject FROM events WHERE seq > ?;
+
+-- name: schema
+SELECT type, name, sql FROM main.sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~';

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humangate.doors.clock import Clock
+    from humangate.store.sqlite.audit import SqliteAudit
 
 _PATIENCE_SECONDS = 30.0
 # Before this, two connections that wrote and checkpointed at the same instant lost pages.
@@ -31,6 +32,7 @@ class Connection:
         self.path = path
         self.lock = RLock()
         self._waiting_since = 0.0
+        self.migrations: list[str] = []
         try:
             self.raw = self._open()
         except apsw.Error as error:
@@ -83,6 +85,7 @@ class Connection:
 
     def prepare(self, migrations: list[str]) -> None:
         """Bring the file to the newest schema; any number of processes may try at once."""
+        self.migrations = migrations
         try:
             version = self._version()
             if version == 0 and self.raw.execute("SELECT count(*) FROM sqlite_schema").get:
@@ -164,18 +167,26 @@ class Transaction:
         clock: Clock | None = None,
         bell_path: str = "",
         committed: Callable[[], None] | None = None,
+        events: SqliteAudit | None = None,
     ) -> None:
         self._db = connection
         self._clock = clock
+        self._events = events
+        self._at = ""
         self._bell_path = bell_path
         self._committed = committed
 
     def __enter__(self) -> str:
         self._db.lock.acquire()
         try:
+            if self._events:
+                # Before it begins: what it makes must not go when this is undone.
+                self._events.begin()
             self._db.raw.execute("BEGIN IMMEDIATE")
             # Only now: while it waited its turn, others have written later times.
-            return self._clock.now().isoformat(timespec="microseconds") if self._clock else ""
+            if self._clock:
+                self._at = self._clock.now().isoformat(timespec="microseconds")
+            return self._at
         except BaseException as error:
             self._undo()
             if isinstance(error, apsw.Error):
@@ -185,6 +196,8 @@ class Transaction:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         try:
             if error is None:
+                if self._events:
+                    self._events.finish(self._at)
                 self._db.raw.execute("COMMIT")
         except apsw.Error as failed:
             raise self._db.trouble(failed) from failed
@@ -203,3 +216,24 @@ class Transaction:
             if self._db.raw.in_transaction:
                 self._db.raw.execute("ROLLBACK")
         self._db.lock.release()
+
+
+class Snapshot:
+    """While it is open, this connection sees the store as it is now, whatever others write."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    def __enter__(self) -> None:
+        self._db.lock.acquire()
+        try:
+            self._db.raw.execute("BEGIN")
+        except BaseException:
+            self._db.lock.release()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._db.raw.execute("ROLLBACK")
+        finally:
+            self._db.lock.release()

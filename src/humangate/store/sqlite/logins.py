@@ -24,7 +24,6 @@ class SqliteLogins:
 
     def add_link(self, digest: str, login: Login, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
-            self._db.write(_SQL["drop_old_logins"], (at,))
             return self._insert(at, digest, "link", login, events)
 
     def link(self, digest: str) -> Login | None:
@@ -32,8 +31,7 @@ class SqliteLogins:
 
     def enter(self, digest: str, login: Login, link: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
-            self._db.write(_SQL["drop_old_logins"], (at,))
-            if link and not self._db.write(_SQL["end_login"], (link,)):
+            if link and not (self.link(link) and self._db.write(_SQL["end_login"], (link,))):
                 return False
             return self._insert(at, digest, "login", login, events)
 
@@ -60,6 +58,8 @@ class SqliteLogins:
         who = (login.person, int(login.verified), " ".join(login.scopes), login.token_id)
         if not self._db.write(_SQL["add_login"], (digest, kind, *who, ends, login.seal)):
             return False
+        # In the transaction of an event, which tells that they are gone.
+        self._db.write(_SQL["drop_old_logins"], (at,))
         self._store.record(at, events)
         return True
 

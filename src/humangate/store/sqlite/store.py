@@ -85,11 +85,11 @@ class SqliteStore:
 
     def transaction(self) -> Transaction:
         """A transaction that rings the bell once it is committed; entering it gives its time."""
-        return Transaction(self.connection, self._clock, self._bell_path, self._tell)
+        return Transaction(self.connection, self._clock, self._bell_path, self._tell, self.audit)
 
     def quiet_transaction(self) -> Transaction:
         """One that wakes nobody: what it changes is no state of an ask."""
-        return Transaction(self.connection, self._clock)
+        return Transaction(self.connection, self._clock, events=self.audit)
 
     def _tell(self) -> None:
         if self._has_news and self._told:

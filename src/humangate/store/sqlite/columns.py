@@ -1,0 +1,197 @@
+"""Every column of the store: compared with the audit trail, or not, and then why.
+
+Sealed values stand in this order, so a new column goes to the end of its tuple. A migration
+that changes sealed values is a change without an event: it must write one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_LEASE = "who drives a run, and until when, moves without an event"
+_ATTEMPT = "the attempts to send a notice have no event"
+_COUNTER = "counts writes, so that two writers notice each other"
+_DRAFT = "nobody has decided anything by a draft"
+_ERASED = "a digest of a secret could be guessed at, and secrets are erased"
+_CHAIN = "the chain of hashes proves the events themselves"
+_NEXT = "says only when a run is looked at next, or what is shown meanwhile"
+
+
+def _split(names: str) -> tuple[str, ...]:
+    return tuple(names.split())
+
+
+class Table(NamedTuple):
+    """How the rows of a table are compared."""
+
+    key: tuple[str, ...]
+    """The columns that name a row."""
+    fixed: tuple[str, ...] = ()
+    """Compared; written with the row and never again."""
+    changing: tuple[str, ...] = ()
+    """Compared; sealed again whenever one of them changes."""
+    apart: Mapping[str, str] = {}
+    """Not in the trail, each with the reason."""
+    subject: str = "''"
+    """SQL: the subject of the events by which older versions told of a row."""
+    counts: str = "1"
+    """SQL: from when on a row counts."""
+    partly: tuple[str, str, tuple[str, ...]] = ("", "", ())
+    """Columns of `changing` that are compared only on this condition, and the reason."""
+
+    def expression(self, column: str, of: str = "") -> str:
+        """SQL for the value that is sealed."""
+        condition, _, columns = self.partly
+        if column in columns:
+            return f'CASE WHEN {condition.format(of)} THEN {of}"{column}" END'
+        return f'{of}"{column}"'
+
+
+TABLES = {
+    "asks": Table(
+        key=("id",),
+        fixed=_split(
+            "seq id kind prompt context options multiple other schema default_value secret "
+            "requirement project cwd agent session tool_use_id sponsor owner opened_at digest "
+            "priority confidence going_on token_digest hard remind_every_seconds escalations "
+            "call deferred terms task"
+        ),
+        changing=_split(
+            "expires_at moved_seconds remind_at escalated escalate_at due_at status decision value "
+            "note settled_at settled_by settled_via delivered_at delivered_to asked_back"
+        ),
+        apart={"heard": "how many messages the asker was handed has no event", "version": _COUNTER},
+        subject="id",
+    ),
+    "answers": Table(
+        key=("seq",),
+        fixed=_split(
+            "seq ask_id principal verified via value decision note given_at outcome reason key "
+            "fingerprint"
+        ),
+        subject="ask_id",
+    ),
+    "messages": Table(
+        key=("seq",),
+        fixed=("seq", "ask_id", "author", "by_asker", "text", "sent_at"),
+        subject="ask_id",
+    ),
+    "drafts": Table(
+        key=("ask_id", "principal"),
+        apart=dict.fromkeys(("ask_id", "principal", "text", "saved_at"), _DRAFT),
+    ),
+    "secrets": Table(key=("ask_id",), apart=dict.fromkeys(("ask_id", "value", "kept_at"), _ERASED)),
+    "wakes": Table(key=("seq",), fixed=("seq", "owner", "ask_id", "woken_at"), subject="ask_id"),
+    "outbox": Table(
+        key=("seq",),
+        fixed=("seq", "kind", "ask_id", "recipient", "written_at"),
+        subject="ask_id",
+    ),
+    "people": Table(key=("name",), fixed=("name", "added_at"), subject="name"),
+    "tokens": Table(
+        key=("digest",),
+        fixed=("digest", "person", "made_at", "label", "scopes"),
+        subject="person",
+    ),
+    "group_members": Table(key=("name", "member"), fixed=("name", "member"), subject="name"),
+    "events": Table(
+        key=("seq",),
+        apart=dict.fromkeys(
+            ("seq", "at", "kind", "subject", "actor", "content", "content_digest", "hash"), _CHAIN
+        ),
+    ),
+    "traits": Table(key=("name",), fixed=("name", "value")),
+    "rules": Table(
+        key=("id",),
+        fixed=_split(
+            "id kind pattern identity project session owner branch expires_at made_by made_at "
+            "ask_id"
+        ),
+        changing=("uses_left", "ended_at"),
+        subject="id",
+    ),
+    "notes": Table(
+        key=("seq",), fixed=("seq", "author", "project", "text", "sent_at"), subject="author"
+    ),
+    "logins": Table(
+        key=("digest",),
+        fixed=("digest", "kind", "person", "verified", "scopes", "token_id", "expires_at", "seal"),
+        subject="person",
+    ),
+    "ask_keys": Table(key=("key",), fixed=("key", "ask_id"), subject="ask_id"),
+    "deliveries": Table(
+        key=("id",),
+        fixed=("id", "kind", "ask_id", "recipient", "road", "written_at"),
+        apart=dict.fromkeys(
+            ("due_at", "attempts", "claimed_until", "sent_at", "given_up_at", "trouble"), _ATTEMPT
+        ),
+        subject="ask_id",
+    ),
+    "runs": Table(
+        key=("id",),
+        fixed=_split("id flow source prompt project sponsor created_at parent parent_path task"),
+        changing=_split(
+            "source_digest folder root branch base state reason error result at_path ended_at "
+            "priority"
+        ),
+        apart=dict.fromkeys(("agent", "ready_at", "waiting_since"), _NEXT)
+        | dict.fromkeys(("claim", "owner", "lease_until", "falls"), _LEASE),
+        subject="'run:' || id",
+        partly=(
+            "{0}state IN ('completed', 'stuck', 'failed')",
+            "until a run has ended it moves without an event",
+            ("state", "reason", "at_path"),
+        ),
+    ),
+    "calls": Table(
+        key=("run", "path"),
+        changing=_split(
+            "run path name label digest started_at state value error ask_id attempt asked "
+            "dangerous accepted snapshot ended_at"
+        ),
+        apart={"owner": _LEASE},
+        subject="'run:' || run",
+        counts="{0}state <> 'open'",
+    ),
+    "turns": Table(
+        key=("id",),
+        fixed=("id", "run", "path", "number", "role", "cli", "fork_of", "person", "ask_id"),
+        changing=("session", "sent", "started_at", "ended_at", "signal", "words", "offered"),
+        apart={"process": _LEASE},
+        subject="'run:' || run",
+    ),
+    "sittings": Table(
+        key=("id",),
+        fixed=("id", "ask_id", "number", "by", "cli", "process", "expires_at"),
+        changing=("session", "started_at", "program", "ended_at", "end", "trouble", "transcript"),
+        subject="ask_id",
+    ),
+    "tasks": Table(
+        key=("id",),
+        fixed=("seq", "id"),
+        changing=_split(
+            "title project created_at updated_at created_by description role priority size type "
+            "parent needs test_command test_from state status summary details confidence run "
+            "goes_on_from claimed_by answered_at branch closed_at answer_within_seconds on_timeout "
+            "unmet version more"
+        ),
+        subject="id",
+    ),
+    "task_needs": Table(key=("task", "needed"), fixed=("task", "needed"), subject="task"),
+}
+
+
+def apart() -> dict[str, str]:
+    """What the trail does not tell, as `table.column`, each with the reason."""
+    found = {
+        f"{name}.{column}": reason
+        for name, table in TABLES.items()
+        for column, reason in table.apart.items()
+    }
+    for name, table in TABLES.items():
+        _, reason, columns = table.partly
+        found |= {f"{name}.{column}": reason for column in columns}
+    return found | {"calls.*": "a step of a run that is still open has no event yet"}

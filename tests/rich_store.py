@@ -1,0 +1,167 @@
+"""A store in which every verb has left its rows: no table is empty."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from humangate.domain.answers import Given
+from humangate.domain.asks import Origin
+from humangate.domain.calls import make_call
+from humangate.domain.deadlines import Escalation
+from humangate.domain.roads import Road
+from humangate.domain.rules import Scope
+from humangate.domain.signals import Signal
+from humangate.domain.sittings import Terms
+from humangate.flows import ask, run
+from humangate.service import (
+    admitting,
+    answering,
+    asking,
+    backlog,
+    conversing,
+    enrolling,
+    notifying,
+    permitting,
+    ruling,
+    running,
+    sitting,
+    sweeping,
+    telling,
+    waiting,
+)
+from humangate.service.asking import Request
+from humangate.service.permitting import Held
+from humangate.testing import FakeClock
+from humangate.wiring import open_throwaway_store
+from tests.conftest import a_person, an_agent
+from tests.flow_harness import Harness
+
+ADA, BOB = a_person("ada", verified=True), a_person("bob", verified=True)
+ORIGIN = Origin("/p", "/p", "claude", "claude/s1", "t1", "person:ada")
+
+
+def fill(path: str, folder: Any) -> None:
+    """Make such a store; the clock stands still but where time must pass."""
+    clock = FakeClock()
+    store = open_throwaway_store(path, clock)
+    store.clock = clock
+    for act in (_people, _asks, _talk, _rules, _session, _tasks):
+        act(store)
+    _runs(store, folder)
+    _post(store)
+    store.close()
+
+
+def opened(store: Any, prompt: str, *, origin: Origin = ORIGIN, key: str = "", **more: Any) -> Any:
+    return asking.ask(store, Request(prompt, **more), origin, an_agent(), key)
+
+
+def answered(store: Any, ask_id: str, value: Any, **more: Any) -> Any:
+    return answering.answer(store, ask_id, ADA, Given(value, **more))[1]
+
+
+def _people(store: Any) -> None:
+    for name in ("ada", "bob", "eve"):
+        token = enrolling.add(store, a_person(), name, label="first")
+    admitting.enter_by_token(store, token, {})
+    enrolling.set_group(store, a_person(), "team", ["ada", "bob", "eve"])
+    enrolling.set_group(store, a_person(), "team", ["bob", "eve"])
+    enrolling.remove(store, a_person(), "eve")
+    gone = admitting.make_link(store, ADA)
+    secret = admitting.enter_by_link(store, gone, {}, "seal")
+    admitting.leave(store, secret, admitting.whose_login(store, secret))
+    store.clock.advance(16 * 60)
+    admitting.enter_by_link(store, admitting.make_link(store, a_person()), {}, "seal")
+    admitting.make_link(store, ADA)
+
+
+def _asks(store: Any) -> None:
+    taken = opened(store, "Which?", kind="choice", options=("A", "B"), confidence=0.5).ask
+    waiting.take(store, answered(store, taken.id, "A", note="why not"), "agent:claude/s1")
+    answered(store, opened(store, "Untaken?", kind="approval").ask.id, "no", key="k")
+    asking.cancel(store, opened(store, "Gone?").ask.id, ADA, "no need")
+    owner = Origin("/p", owner="other:7")
+    woken = opened(store, "Woken?", origin=owner, key="an-ask", context={"a": 1}).ask
+    answered(store, woken.id, "so")
+    secret = opened(store, "Password?", secret=True)
+    answered(store, secret.ask.id, "hunter2")
+    votes = opened(store, "Both?", kind="approval", requirement={"n": 2, "of": ["team", "ada"]}).ask
+    answered(store, votes.id, "yes")
+    escalations = (Escalation(60, "bob"),)
+    slow = {"expires_seconds": 100, "remind_every_seconds": 40, "escalations": escalations}
+    held = opened(store, "Slow?", **slow).ask
+    opened(store, "Late?", expires_seconds=30, default="x", hard=True)
+    for _ in range(3):
+        store.clock.advance(30)
+        sweeping.sweep(store)
+    answering.save_draft(store, held.id, ADA, "half")
+    assert asking.get(store, held.id).deadlines.moved_seconds
+
+
+def _talk(store: Any) -> None:
+    talked = opened(store, "Talk?").ask
+    conversing.ask_back(store, talked.id, ADA, "what do you mean?")
+    conversing.reply(store, talked.id, an_agent(), "this")
+    waiting.hear(store, asking.get(store, talked.id))
+    telling.tell(store, ORIGIN, an_agent(), "all is well")
+
+
+def _rules(store: Any) -> None:
+    ruling.set_gates(store, ADA, "/p", ["Bash(git push *)"])
+    ruling.end_gate(store, ADA, ruling.add(store, ADA, "deny", "/p", "Bash(rm *)").id)
+    call = make_call("Bash", {"command": "git push"}, "/p", "main")
+    asked = opened(store, "Push?", kind="approval", call=call).ask
+    answered(store, asked.id, "yes", scope=Scope("5"))
+    held = Held(call, ORIGIN, 600.0, lambda: "", lambda: "")
+    for _ in range(2):
+        assert permitting.decide(store, held, an_agent()).allow
+    assert ruling.grants(store)[0].uses_left < 4
+
+
+def _session(store: Any) -> None:
+    terms = Terms("approval")
+    asked = opened(store, "Is the schema good?", kind="session", session=terms).ask
+    seated = sitting.sit(store, asked.id, ADA, "claude", "s9").sitting
+    began = sitting.began(store, seated, "boot/9/1")
+    sitting.rise(store, began, ADA, "left", transcript="we talked")
+
+
+def _tasks(store: Any) -> None:
+    first, second = (
+        backlog.create(store, "/p", ADA, {"title": title}) for title in ("First", "Second")
+    )
+    backlog.depend(store, second.id, ADA, [first.id])
+    backlog.update(store, second.id, ADA, {"priority": 1, "description": "more"})
+    backlog.close(store, first.id, ADA, "done")
+
+
+def _runs(store: Any, folder: Any) -> None:
+    house = Harness(folder, store)
+
+    def works(prompt: str) -> str:
+        run("coder", prompt)
+        return str(ask("Which way?"))
+
+    def signals(*_: Any) -> Any:
+        turn = house.turns()[-1]
+        telling.offer(store, turn.id, Signal("COMPLETE", summary="made it"))
+        return {"status": "COMPLETE", "summary": "made it"}
+
+    house.agent("coder", signals)
+    house.go(works)
+    house.answered("left")
+    assert house.run().state == "completed"
+    house.agent("coder", signals)
+    house.go(works)
+    house.stop()
+    forgotten = house.run_id
+    house.agent("coder", signals)
+    house.go(works)
+    running.delete(store, forgotten, ADA)
+    house.close()
+
+
+def _post(store: Any) -> None:
+    road = Road("desktop", "")
+    notifying.spread(store, notifying.Post((road,), lambda _: None))
+    opened(store, "After the post?")
