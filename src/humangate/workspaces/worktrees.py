@@ -52,7 +52,9 @@ class GitWorkspace:
 
     def _ready(self, repository: Repository, lock: int) -> Repository:
         """A repository for commits and merges: locked, with the user's own filters."""
-        return repository._replace(held=lock, users=users_programs.read(os.path.dirname(self._folder)))
+        return repository._replace(
+            held=lock, users=users_programs.read(os.path.dirname(self._folder))
+        )
 
     def _record(self, run_id: int) -> str:
         return os.path.join(self._folder, f"run-{run_id}.json")
