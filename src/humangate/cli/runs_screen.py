@@ -14,6 +14,7 @@ from humangate.terminal.runs import (
     JOINABLE,
     agent_of,
     ago,
+    driver_lines,
     glyph,
     how_to_answer,
     named,
@@ -162,7 +163,7 @@ def _how_far(call: FlowCall) -> str:
 def _waiting(store: Store, run: Run, now: datetime) -> list[str]:
     asks = pending_asks(store, run)
     turn = turn_of(store, run, asks)
-    lines = [f"Agent: {inert_line(agent_of(run), 60)}"]
+    lines = [f"Agent: {inert_line(agent_of(run), 60)}", *driver_lines(store, run)]
     if turn and agent_of(run) != "-":
         lines.append(f"Session: {inert_line(turn.session, 60) or '-'}")
     lines += named("Reason", waiting_for(store, run) or run.reason or "-", columns())
