@@ -110,7 +110,8 @@ def test_a_run_that_waits_says_so_and_goes_on_by_itself(world, project, started)
         "Reason: Which ␛[1mway?",
     ]
     assert re.fullmatch(r"Waiting since: (just now|\d+ seconds? ago)", lines[4])
-    assert lines[5:7] == ["", f"Use 'gate answer {ask.id} TEXT' to answer it."]
+    driver = f"Driven by: process {process.pid} here"
+    assert lines[5:8] == [driver, "", f"Use 'gate answer {ask.id} TEXT' to answer it."]
     assert run.waiting_since == ask.opened_at
     shown = seen(process, f"⏸ {ask.id}")
     world.ada.gate("answer", ask.id, "left")

@@ -163,12 +163,13 @@ def _how_far(call: FlowCall) -> str:
 def _waiting(store: Store, run: Run, now: datetime) -> list[str]:
     asks = pending_asks(store, run)
     turn = turn_of(store, run, asks)
-    lines = [f"Agent: {inert_line(agent_of(run), 60)}", *driver_lines(store, run)]
+    lines = [f"Agent: {inert_line(agent_of(run), 60)}"]
     if turn and agent_of(run) != "-":
         lines.append(f"Session: {inert_line(turn.session, 60) or '-'}")
     lines += named("Reason", waiting_for(store, run) or run.reason or "-", columns())
     if run.waiting_since:
         lines.append(f"Waiting since: {ago((now - run.waiting_since).total_seconds())}")
+    lines += driver_lines(store, run)
     return [*lines, "", *_how_to_go_on(run, asks, turn)]
 
 

@@ -120,12 +120,13 @@ def _running(store: Store, run: Run, now: datetime, width: int, *, is_worked_at:
     if not is_worked_at and not processes.lives(processes.parse(run.owner)):
         gone = f"Use 'gate resume {run.id}' to take it up where it stopped."
         return ["Whoever drove it is gone.", "", gone]
-    lines = [f"Agent: {inert_line(agent_of(run), 60)}", *driver_lines(store, run)]
+    lines = [f"Agent: {inert_line(agent_of(run), 60)}"]
     working = [turn for turn in store.runs.turns(run.id) if not turn.ended_at]
     for turn in working:
         since = ago((now - turn.started_at).total_seconds())
         lines.append(f"Session: {inert_line(turn.session, 60) or '-'}")
         lines.append(f"Working since: {since} (call {turn.path})")
+    lines += driver_lines(store, run)
     asks = pending_asks(store, run)
     if asks:
         lines += named("Waiting for", waiting_for(store, run), width)

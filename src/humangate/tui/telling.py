@@ -108,11 +108,11 @@ def run_lines(store: Store, run: Run, now: datetime, width: int, *, driven: bool
         return [f"Status: {state}", *whole, *_where(run, width)]
     lines = [f"Status: {paint('⏸ Waiting for human', 'yellow')}"]
     lines.append(f"Agent: {inert_line(terminal.agent_of(run), 60)}")
-    lines += terminal.driver_lines(store, run)
     lines += terminal.named("Reason", terminal.waiting_for(store, run) or run.reason or "-", width)
     if run.waiting_since:
         waited = terminal.lasting((now - run.waiting_since).total_seconds())
         lines.append(f"Waiting: {waited or 'since just now'}")
+    lines += terminal.driver_lines(store, run)
     return [*lines, *_where(run, width)]
 
 
