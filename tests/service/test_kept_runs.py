@@ -316,16 +316,20 @@ def is_stood_by_elsewhere(path, number):
 def test_child_of_a_program_keeps_none_of_its_runs(real_house):
     path = real_house.store.path
     upkeep.stand_by(path, 1)
+    reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        # The parent's lock is seen, and letting go of it changes nothing.
         held = upkeep.is_stood_by(path, 1)
-        upkeep.step_back(path, 1)
-        os._exit(held)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+        # Until the parent has let go.
+        os.read(reading, 1)
+        os._exit(held and not upkeep.is_stood_by(path, 1))
     assert is_stood_by_elsewhere(path, 1)
     upkeep.step_back(path, 1)
     assert not is_stood_by_elsewhere(path, 1)
+    os.write(writing, b".")
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    os.close(reading)
+    os.close(writing)
 
 
 @pytest.mark.proves("PHASE-54", "RUN-457")
