@@ -212,8 +212,11 @@ def worker(
         return taking.heed(driven) if mine else driven
 
     taking = Taking(store, projects, work_digest(), _backlog_trouble)
-    abandoned = Abandoned(store, driver.is_driving).find
-    return Worker(store, telling, abandoned, lambda: sweep(store), slots, taking.take_up)
+    abandoned = Abandoned(store, driver.is_driving)
+    return Worker(
+        store, telling, abandoned.find, lambda: sweep(store), slots, taking.take_up,
+        abandoned.find_ready,
+    )  # fmt: skip
 
 
 def work_beside(

@@ -16,7 +16,7 @@ from humangate.domain.display import inert_line
 from humangate.domain.phase_records import PhaseEvent, events
 from humangate.errors import AlreadySettledError, GateError, UnfinishedError, UsageError
 from humangate.service import answering, asking, running
-from humangate.service.claiming import Abandoned, is_due
+from humangate.service.claiming import Abandoned, Keeper
 from humangate.service.running import Wish
 from humangate.service.sweeping import fall_due
 
@@ -72,6 +72,7 @@ class Performance:
         self._told: set[tuple[str, str, str]] = set()
         self._handed: set[str] = set()
         self._stopped = threading.Event()
+        self._keeper = Keeper(self.store)
         self._driver: Driver | None = None
         try:
             if handler is not None:
@@ -101,6 +102,7 @@ class Performance:
             return run
         finally:
             driver.close()
+            self._let_go()
             self._leave()
 
     def stop(self) -> None:
@@ -108,6 +110,13 @@ class Performance:
         self._stopped.set()
         if self._driver:
             self._driver.close()
+            # Also while a handler does not come back.
+            self._let_go()
+
+    def _let_go(self) -> None:
+        # What cannot be written is said by a lock: see Keeper.
+        with suppress(GateError):
+            self._keeper.let_go()
 
     def _leave(self) -> None:
         if self._is_ours:
@@ -124,7 +133,8 @@ class Performance:
             part.flow, part.source, self._digest, prompt, project, in_place=part.in_place, seen=seen
         )
         caller = wiring.caller(self.store, "python")
-        run, place = running.start(self.store, crewing.workspace(self.store), wish, caller)
+        workspace = crewing.workspace(self.store)
+        run, place = running.start(self.store, workspace, wish, caller, self._keeper)
         for remark in place.remarks:
             self._say(remark)
         return run
@@ -134,10 +144,10 @@ class Performance:
         with closing(self.store.bell()) as bell:
             while not (run := running.get(self.store, run_id)).ended and not self._stopped.is_set():
                 left = any(one.id == run_id for one in abandoned.find())
-                if left or is_due(run, self.store.now()):
+                if left or self._keeper.can_drive(run):
                     token = watching.set(self._tell)
                     try:
-                        driver.drive(run)
+                        driver.drive(run, keeper=self._keeper)
                     finally:
                         watching.reset(token)
                 elif ask := self._next_ask(run):
@@ -205,7 +215,7 @@ class Performance:
 
     def _patience(self, run: Run) -> float:
         """How long nothing can happen that rings no bell."""
-        if run.state == "running":
+        if not self._keeper.has(run):
             return _LOOK_EVERY_SECONDS
         times = [ask.deadlines.due_at for ask in self._asks(run)]
         due = [at for at in (*times, run.ready_at) if at]

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -76,9 +77,6 @@ def leave(code: int, left: Sequence[int]) -> int:
     A flow's code that does not come back keeps nobody: neither its drive nor its own threads,
     which Python would wait for.
     """
-    # Imported here: only whoever drives runs has such threads.
-    import threading
-
     for number in left:
         print(
             f"gate: run {number} was left in the middle, for its code does not come back; whoever "
@@ -109,32 +107,85 @@ def is_worked_at(store_path: str) -> bool:
     return False
 
 
-def stand_by(store_path: str, run_id: int) -> int:
-    """Drive this one run whenever it can go on; returns what must be kept open meanwhile."""
+class _Standing:
+    """The runs that this process stands by, as locked bytes of one file for each store.
+
+    Such a lock ends with its process, and also when the process closes the file by any
+    descriptor: so each file is opened once, and closed when no run of its store is left.
+    """
+
+    def __init__(self) -> None:
+        self.alone = threading.Lock()
+        self.files: dict[str, int] = {}
+        self.runs: set[tuple[str, int]] = set()
+
+
+_standing = _Standing()
+
+
+def _forget() -> None:
+    """A child has none of its parent's locks."""
+    global _standing
+    _standing = _Standing()
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
+def stand_by(store_path: str, run_id: int) -> None:
+    """Say that this process drives a run whenever it can go on; `step_back` or its end take it back."""
     import fcntl
 
-    descriptor = _open_waiting(store_path)
-    # A byte for each run: nothing is left behind, and it ends with whoever holds it.
-    fcntl.lockf(descriptor, fcntl.LOCK_SH, 1, run_id)
-    return descriptor
+    path = _waiting_path(store_path)
+    with _standing.alone:
+        if path not in _standing.files:
+            _standing.files[path] = _open_waiting(path)
+        # A byte for each run: nothing is left behind, and it ends with whoever holds it.
+        fcntl.lockf(_standing.files[path], fcntl.LOCK_SH, 1, run_id)
+        _standing.runs.add((path, run_id))
+
+
+def step_back(store_path: str, run_id: int) -> None:
+    """Take back that this process drives a run."""
+    import fcntl
+
+    path = _waiting_path(store_path)
+    with _standing.alone:
+        if (path, run_id) not in _standing.runs:
+            return
+        _standing.runs.remove((path, run_id))
+        fcntl.lockf(_standing.files[path], fcntl.LOCK_UN, 1, run_id)
+        if all(other != path for other, _ in _standing.runs):
+            os.close(_standing.files.pop(path))
 
 
 def is_stood_by(store_path: str, run_id: int) -> bool:
-    """Whether somebody else living waits with a run, and drives it once it can go on."""
+    """Whether a living process waits with a run, and drives it once it can go on."""
     import fcntl
 
-    descriptor = _open_waiting(store_path)
-    try:
-        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, run_id)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
+    path = _waiting_path(store_path)
+    with _standing.alone:
+        if (path, run_id) in _standing.runs:
+            return True
+        descriptor = _standing.files.get(path) or _open_waiting(path)
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, run_id)
+            fcntl.lockf(descriptor, fcntl.LOCK_UN, 1, run_id)
+        except OSError:
+            return True
+        finally:
+            if path not in _standing.files:
+                os.close(descriptor)
     return False
 
 
-def _open_waiting(store_path: str) -> int:
-    return os.open(f"{store_path}-waiting", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+def _waiting_path(store_path: str) -> str:
+    # One file, by whichever name the store is reached.
+    return f"{os.path.realpath(store_path)}-waiting"
+
+
+def _open_waiting(path: str) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
 def log_path(store_path: str) -> str:

@@ -318,3 +318,22 @@ def test_the_asks_of_a_run_are_its_own_and_no_longer_numbers(store):
     old = an_ask(store, run, "1", "a-444")
     settled(store, old)
     assert store.asks.pending_of_run(1) == [mine]
+
+
+@pytest.mark.proves("PHASE-54", "RUN-461")
+def test_kept_runs_are_listed_apart(store):
+    """Those that could go on; none of them makes a worker wake up earlier."""
+    kept = [
+        added(store, owner="b/1/1", state=state, ready_at=at)
+        for state, at in (("ready", None), ("ready", NOW), ("waiting_human", NOW))
+    ]
+    for state, at in (("waiting_human", None), ("ready", store.now() + timedelta(hours=9))):
+        added(store, owner="b/1/1", state=state, ready_at=at)
+    added(store, owner="b/1/1", state="stuck")
+    free = added(store)
+    assert all(run.kept for run in kept) and not free.kept
+    assert store.runs.kept() == kept
+    assert store.runs.ready(9) == [free.id] and store.runs.next_ready_at() is None
+    let_go = runs.let_go(kept[0])
+    assert store.runs.change(let_go, kept[0]) and store.runs.kept() == kept[1:]
+    assert (let_go.run.owner, let_go.run.claim) == ("", kept[0].claim + 1)

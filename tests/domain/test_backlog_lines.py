@@ -151,6 +151,10 @@ def test_times_are_read_with_or_without_a_zone(monkeypatch):
         ('{"title": "A", "confidence": true}', "confidence is a number"),
         ('{"title": "A", "confidence": 2}', "confidence cannot be 2"),
         ('{"title": "A", "answerWithinSeconds": -1}', "answerWithinSeconds cannot be -1"),
+        (
+            '{"title": "A", "answerWithinSeconds": 1' + "0" * 400 + "}",
+            "answerWithinSeconds cannot be",
+        ),
         ('{"title": "A", "createdAt": "yesterday"}', "createdAt is a time like"),
         ('{"title": "A", "createdAt": "0001-01-01T00:00:00+10:00"}', "createdAt is a time like"),
         ('{"title": "A", "x": NaN}', "line 1: this is not JSON that can be kept"),

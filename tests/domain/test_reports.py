@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from humangate.domain import reports
-from humangate.domain.signals import parse_signal
+from humangate.domain.signals import explicit, parse_signal
 
 
 def read(**given):
@@ -48,3 +48,30 @@ def test_an_unknown_status_is_a_clear_failure_with_what_the_agent_said():
     found = read(status="purple", summary="odd", extra=[1, 2])
     assert "reported PURPLE; a task knows completed, failed, blocked, needs_input" in found.status
     assert "'extra': [1, 2]" in found.status
+
+
+@pytest.mark.proves("TASK-325")
+@pytest.mark.parametrize(
+    ("said", "threshold", "doubt"),
+    [
+        ({"confidence": 0.4}, None, ""),
+        ({"confidence": 0.4}, 0.4, ""),
+        ({"confidence": 0}, 0.4, "Its agent is 0% sure."),
+        ({"confidence": 0.39}, 0.4, "Its agent is 39% sure."),
+        ({}, 0.4, "Its agent gave no confidence."),
+        ({"confidence": None}, 0.4, "Its agent gave no confidence."),
+        ({"confidence": "30%"}, 0.4, 'Its agent gave no readable confidence: "30%".'),
+        ({"confidence": 10**400}, 0.4, f"Its agent gave no readable confidence: 1{'0' * 58}…."),
+        ({"confidence": "a\x1b[1m"}, 0.4, 'Its agent gave no readable confidence: "a\\u001b[1m".'),
+    ],
+)  # fmt: skip
+def test_doubt_says_why_a_person_is_asked(said, threshold, doubt):
+    signal = parse_signal({"status": "completed", **said})
+    assert reports.doubt(signal, threshold) == doubt
+
+
+@pytest.mark.proves("TASK-325")
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_number_that_is_none_reports_nothing_sure(number):
+    found = explicit(None, f'{{"status": "completed", "confidence": {number}}}')
+    assert found is None or reports.doubt(found, 0.4)

@@ -201,11 +201,11 @@ def test_no_front_matter_breaks_the_reading(text, foreign):
             assert found.cli and all(found.tools) and all(found.command)
 
 
-@pytest.mark.proves("TASK-42")
+@pytest.mark.proves("TASK-42", "TASK-327")
 def test_a_role_says_how_sure_it_must_be():
     assert role("model: opus").confidence is None
     for text, sure in (("0.8", 0.8), ("0", 0.0), ("1", 1.0), ('"0.75"', 0.75), ("1.0 # all", 1.0)):
         assert role(f"confidence: {text}").confidence == sure
-    for wrong in ("1.1", "80%", "-0.1", "high", "", ".5", "2", "nan", "1e-1"):
+    for wrong in ("1.1", "80%", "-0.1", "high", "", ".5", "2", "nan", "inf", "1e-1", "true"):
         with pytest.raises(UsageError, match=r"line 2: confidence is a number from 0 to 1"):
             role(f"confidence: {wrong}")

@@ -130,6 +130,17 @@ def test_a_run_lives_from_claim_to_its_end():
     assert not held.ended
 
 
+@pytest.mark.proves("PHASE-54")
+def test_kept_run_stays_with_its_owner():
+    kept = runs.keep(a_run("ready", lease_until=LATER), "b/1/1")
+    driven = runs.claim(kept, "b/1/1", None).run
+    parked, asleep = runs.park(driven, [], []).run, runs.sleep(driven, LATER).run
+    assert all(one.kept and one.owner == "b/1/1" for one in (kept, driven, parked, asleep))
+    for over in (runs.release(driven), runs.complete(driven, 1, NOW), runs.let_go(parked)):
+        assert not over.run.kept and over.run.owner == ""
+    assert not runs.claim(kept, "b/1/1", LATER).run.kept
+
+
 @pytest.mark.proves("RUN-413", "S2-9", "S2-10")
 def test_a_parked_run_says_what_it_waits_for_since_when():
     calls = [

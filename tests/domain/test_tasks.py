@@ -107,6 +107,13 @@ def test_why_a_run_leaves_its_task_so_is_told_in_the_trail():
     assert change.events[0].content["reason"] == why["status"][:1_000]
 
 
+@pytest.mark.proves("TASK-328")
+@pytest.mark.parametrize("result", [None, "closed", {}, {"state": "done"}, {"state": None}])
+def test_result_that_cannot_be_read_closes_nothing(result):
+    over = a_run("completed", result=result)
+    assert tasks.follow(a_task(run=4, state="in_progress"), over, LATER).task.state == "failed"
+
+
 @pytest.mark.proves("TASK-170", "S3-P9", "S3-B3")
 @pytest.mark.parametrize("more", [{"state": "awaiting_input"}, {"state": "in_progress"}, {}])
 def test_what_a_run_works_on_or_waits_with_no_agent_moves(more):

@@ -110,7 +110,8 @@ def test_a_run_that_waits_says_so_and_goes_on_by_itself(world, project, started)
         "Reason: Which ␛[1mway?",
     ]
     assert re.fullmatch(r"Waiting since: (just now|\d+ seconds? ago)", lines[4])
-    assert lines[5:7] == ["", f"Use 'gate answer {ask.id} TEXT' to answer it."]
+    driver = f"Driven by: process {process.pid} here"
+    assert lines[5:8] == [driver, "", f"Use 'gate answer {ask.id} TEXT' to answer it."]
     assert run.waiting_since == ask.opened_at
     shown = seen(process, f"⏸ {ask.id}")
     world.ada.gate("answer", ask.id, "left")
@@ -518,8 +519,9 @@ def test_what_an_agent_at_work_wants_to_do_is_waited_for_too(world, project, sta
     lines = world.ada.gate("status", "1").out.splitlines()
     assert lines[:2] == ["Run 1: running", "Agent: slow"]
     assert lines[2] == f"Session: {world.store.runs.turns(1)[-1].session}"
-    assert lines[3].endswith(" (call 2)") and lines[4] == "Waiting for: Allow Bash?"
-    assert lines[5:7] == ["", f"Use 'gate answer {ask.id} yes|no' to answer it."]
+    assert lines[3].endswith(" (call 2)")
+    assert lines[4:6] == [f"Driven by: process {process.pid} here", "Waiting for: Allow Bash?"]
+    assert lines[6:8] == ["", f"Use 'gate answer {ask.id} yes|no' to answer it."]
     assert f"⏸ {ask.id}  Allow Bash?" in seen(process, f"⏸ {ask.id}")
     world.ada.gate("answer", ask.id, "no")
     project.go()

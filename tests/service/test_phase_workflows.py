@@ -1027,14 +1027,14 @@ def test_an_event_is_told_while_the_next_phase_still_works():
 
 @pytest.mark.proves("PHASE-25")
 def test_what_somebody_else_drove_is_told_as_well(house, monkeypatch):
-    """Another process takes the run and brings it to its end."""
+    """Its drives happen where nothing tells the observer of them."""
     told = []
     monkeypatch.setattr("humangate.crewing.flow_driver", lambda *_: house.driver)
     house.flow, house.source = ask_once, flow_digest(__file__)
     drive = house.driver.drive
 
-    def elsewhere(run):
-        return threading.Thread(target=lambda: drive(run)).start() or run
+    def elsewhere(run, keeper):
+        return threading.Thread(target=lambda: drive(run, keeper=keeper)).start() or run
 
     monkeypatch.setattr(house.driver, "drive", elsewhere)
     ScriptedPerson(house.store).will_answer("Go on?", "yes").will_answer("Which?", "X")

@@ -219,11 +219,14 @@ def test_a_vote_that_no_event_tells_of_does_not_count(store):
     assert answered(store, ask.id, "yes", a_person("ada", verified=True))[1].pending
 
 
-@pytest.mark.proves("LAW-10")
+@pytest.mark.proves("LAW-10", "TASK-328")
 def test_confidence_is_a_share(store):
     assert opened(store, confidence=1).ask.confidence == 1
-    for wrong in (-0.1, 1.1):
+    for wrong in (-0.1, 1.1, float("nan"), float("inf")):
         with pytest.raises(UsageError, match="0 to 1"):
+            opened(store, confidence=wrong)
+    for wrong in (True, "0.9", "30%"):
+        with pytest.raises(UsageError, match="confidence are numbers"):
             opened(store, confidence=wrong)
 
 

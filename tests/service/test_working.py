@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tests.conftest import a_person, an_agent
 from tests.flow_harness import Crash, house, needs, real_house
@@ -257,7 +259,7 @@ def test_a_test_command_that_an_agent_named_is_run_only_if_a_person_allows(work,
 @pytest.mark.proves("TASK-183", "S3-86")
 @pytest.mark.parametrize(
     ("confidence", "asks"),
-    [(0.5, True), (0.8, False), (0.9, False), (None, False), ("high", False)],
+    [(0.5, True), (0.8, False), (0.9, False), (1, False)],
 )
 def test_below_the_roles_threshold_a_person_confirms(work, confidence, asks):
     work.role = work.role._replace(confidence=0.8)
@@ -270,6 +272,90 @@ def test_below_the_roles_threshold_a_person_confirms(work, confidence, asks):
         assert "50% sure" in ask.question.prompt and "+ a line" in ask.going_on
         assert work.folders.commits == {}
         assert work.respond("yes").state == "closed"
+
+
+UNREADABLE = [
+    "30%",
+    "0.9",
+    "low",
+    "high",
+    30,
+    70,
+    1.01,
+    -0.1,
+    True,
+    False,
+    None,
+    [0.9],
+    {"is": 0.9},
+]
+
+
+@pytest.mark.proves("TASK-325", "LAW-3")
+@pytest.mark.parametrize("said", UNREADABLE, ids=repr)
+def test_unreadable_confidence_counts_as_low(work, said):
+    work.role = work.role._replace(confidence=0.7)
+    work.house.agent("code", completed(confidence=said))
+    work.create()
+    assert work.work().state == "awaiting_input"
+    asked = work.house.ask().question.prompt
+    why = "gave no confidence." if said is None else f"no readable confidence: {json.dumps(said)}."
+    assert asked.endswith(f"Add login? Its agent {'' if said is None else 'gave '}{why}")
+    assert work.folders.commits == {}
+    assert work.respond("yes").state == "closed" and len(work.folders.commits) == 1
+
+
+@pytest.mark.proves("TASK-325")
+@pytest.mark.parametrize("strategy", ["branch", "merge", "direct"])
+def test_absent_confidence_counts_as_low(work, strategy):
+    work.role = work.role._replace(confidence=0.7)
+    work.terms(strategy=strategy)
+    work.house.agent("code", completed(), completed("Better", confidence=0.9))
+    work.create()
+    work.work()
+    assert work.house.ask().question.prompt.endswith("Its agent gave no confidence.")
+    assert work.respond("no", "too long").summary == "Better"
+
+
+@pytest.mark.proves("TASK-325")
+@pytest.mark.parametrize("threshold", [None, 0.0])
+def test_without_threshold_no_confidence_is_needed(work, threshold):
+    work.role = work.role._replace(confidence=threshold)
+    work.house.agent("code", completed(confidence="low"))
+    work.create()
+    assert work.work().state == "closed"
+
+
+@pytest.mark.proves("TASK-326", "LAW-5")
+def test_work_that_was_let_pass_goes_on(work, monkeypatch):
+    """An older version committed it unreviewed, and asks now about a merge."""
+    work.role = work.role._replace(confidence=0.7)
+    work.terms(strategy="merge")
+    work.house.agent("code", completed())
+    work.create()
+    conflicts, merge = [1], work.folders.merge
+
+    def conflicting(*given, **more):
+        if conflicts and conflicts.pop():
+            raise MergeConflictError(("main", "task/x"), ["a.txt"])
+        return merge(*given, **more)
+
+    monkeypatch.setattr(work.folders, "merge", conflicting)
+    with monkeypatch.context() as older:
+        older.setattr(working.reports, "doubt", lambda *_: "")
+        assert work.work().state == "awaiting_input"
+    assert work.respond("Try again").state == "closed"
+    assert len(work.folders.commits) == len(work.folders.merges) == 1
+
+
+@pytest.mark.proves("TASK-326")
+def test_review_without_confidence_asks_as_before(work):
+    work.role = work.role._replace(confidence=0.7)
+    work.terms(strategy="review")
+    work.house.agent("code", completed())
+    work.create()
+    work.work()
+    assert work.house.ask().question.prompt.endswith("right: Add login?")
 
 
 @pytest.mark.proves("TASK-183")

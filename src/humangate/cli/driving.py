@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import select
 import signal
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from humangate import crewing, upkeep
@@ -13,8 +13,9 @@ from humangate.cli import runs_screen
 from humangate.cli.flow_output import shown
 from humangate.cli.following import show_line, show_nothing
 from humangate.cli.screen import can_prompt, print_json
+from humangate.errors import GateError
 from humangate.service.sweeping import fall_due
-from humangate.terminal.runs import nobody_works, pending_asks
+from humangate.terminal.runs import driven_elsewhere, nobody_works, pending_asks
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -22,17 +23,19 @@ if TYPE_CHECKING:
     from humangate.cli.following import Show
     from humangate.domain.runs import Run
     from humangate.doors.store import Store
+    from humangate.service.claiming import Keeper
     from humangate.service.driving import Driver
 
 _LOOK_EVERY_SECONDS = 1.0
 _QUESTION_FIRST_SECONDS = 0.5
 
 
-def go_on(store: Store, run: Run, *, detach: bool, as_json: bool, from_now: bool) -> int:
+def go_on(store: Store, run: Run, keeper: Keeper | None, *, as_json: bool, from_now: bool) -> int:
     """Drive a run here until it ends, or leave that to a worker; returns the exit code."""
-    if detach:
+    if keeper is None:
         return _leave(store, run, as_json)
-    code = follow(store, run.id, show_nothing if as_json else show_line, from_now=from_now)
+    show = show_nothing if as_json else show_line
+    code = follow(store, run.id, keeper, show, from_now=from_now)
     run = runs_screen.find(store, run.id)
     if as_json:
         print_json(runs_screen.document(store, run))
@@ -46,6 +49,8 @@ def _leave(store: Store, run: Run, as_json: bool) -> int:
         print_json(runs_screen.document(store, run))
     elif run.state == "waiting_human":
         print(f"Run {run.id} waits for a person: gate status {run.id}")
+    elif words := driven_elsewhere(store, run):
+        print(f"{words[0].upper()}{words[1:]}: gate watch {run.id}")
     elif run.state == "running" or upkeep.is_worked_at(store.path):
         print(f"Run {run.id} goes on in the background: gate watch {run.id}")
     else:
@@ -57,37 +62,43 @@ def _leave(store: Store, run: Run, as_json: bool) -> int:
 def follow(
     store: Store,
     number: int,
+    keeper: Keeper,
     show: Show,
     *,
     from_now: bool,
 ) -> int:
-    """Show a run until it ends, and drive it whenever it can go on and nobody else takes it."""
+    """Show a run until it ends, and drive it whenever it can go on and no other process has it."""
     # Imported here: only whoever drives loads flows.
     import gc
 
     # Commands do without it, but this may last for days, and flows are anybody's code.
     gc.enable()
     driver = crewing.flow_driver(store)
-    standing_by = upkeep.stand_by(store.path, number)
+    if words := driven_elsewhere(store, runs_screen.find(store, number)):
+        print(f"gate: {words}; this shows it, and drives it once that ends", file=sys.stderr)
     try:
         while True:
             with shown(number, show, from_now=from_now):
-                session = _drive_until_ended(store, number, driver, at_hand=show is show_line)
+                at_hand = show is show_line
+                session = _drive_until_ended(store, number, keeper, driver, at_hand=at_hand)
             if not session:
                 break
             _open_here(session)
             from_now = True
     except KeyboardInterrupt:
+        # What is not written now is seen by the end of this process.
+        with suppress(GateError):
+            keeper.let_go()
         print(f"\n{interrupted(store, number)}", file=sys.stderr)
         return runs_screen.INTERRUPTED
-    finally:
-        os.close(standing_by)
     return runs_screen.exit_code(store, runs_screen.find(store, number))
 
 
-def _drive_until_ended(store: Store, number: int, driver: Driver, *, at_hand: bool) -> str:
+def _drive_until_ended(
+    store: Store, number: int, keeper: Keeper, driver: Driver, *, at_hand: bool
+) -> str:
     """Or until the person at this terminal wants to open a session that waits: its ask."""
-    from humangate.service.claiming import Abandoned, is_due
+    from humangate.service.claiming import Abandoned
 
     door = _Door(store) if at_hand and can_prompt() else None
 
@@ -95,9 +106,10 @@ def _drive_until_ended(store: Store, number: int, driver: Driver, *, at_hand: bo
     bell = store.bell()
     try:
         while not (run := runs_screen.find(store, number)).ended:
-            if is_due(run, store.now()) or any(one.id == number for one in abandoned.find()):
-                driver.drive(run)
+            if keeper.can_drive(run) or any(one.id == number for one in abandoned.find()):
+                driver.drive(run, keeper=keeper)
             else:
+                keeper.keep(run)
                 asks = [fall_due(store, ask) for ask in pending_asks(store, run)]
                 sessions = [ask.id for ask in asks if ask.pending and ask.question.session]
                 if door and sessions and door.is_opened(sessions[0]):
@@ -154,6 +166,8 @@ def interrupted(store: Store, number: int) -> str:
         return runs_screen.ended_line(run)
     if run.state == "running":
         return f"Run {number} goes on without you: gate watch {number}"
+    if words := driven_elsewhere(store, run):
+        return f"Run {number} stays waiting: {words}"
     waits = f"Run {number} stays waiting. Once it is answered"
     if upkeep.is_worked_at(store.path):
         return f"{waits} it goes on in the background: gate watch {number}"

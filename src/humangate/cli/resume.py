@@ -16,6 +16,7 @@ from humangate.cli.identity import add_identity, caller
 from humangate.domain.display import inert
 from humangate.errors import GateError, RefusedError, UsageError
 from humangate.service import running
+from humangate.service.claiming import Keeper
 from humangate.terminal.runs import folder_is_gone
 
 if TYPE_CHECKING:
@@ -51,25 +52,31 @@ def run(args: argparse.Namespace) -> int:
     who = caller(store, args)
     found = running.get(store, args.id)
     seen = None if found.branch else shelves.seen(found.project, found.source)
+    keeper = None if args.detach else Keeper(store)
     if args.from_call is None:
         _must_have_stopped_at(found, args.accept)
-        taken_up = running.resume(store, args.id, who, args.accept, seen)
+        taken_up = running.resume(store, args.id, who, args.accept, seen, keeper)
     else:
-        taken_up, place = _fork(store, found, args.from_call, who, seen)
+        taken_up, place = _fork(store, found, args.from_call, who, seen, keeper)
         for remark in place.remarks:
             print(f"gate: {inert(remark)}", file=sys.stderr)
         if not args.json:
             print(f"Run {taken_up.id} goes on from call {args.from_call} of run {args.id}")
             print(runs_screen.where_line(taken_up))
             sys.stdout.flush()
-    return driving.go_on(store, taken_up, detach=args.detach, as_json=args.json, from_now=True)
+    return driving.go_on(store, taken_up, keeper, as_json=args.json, from_now=True)
 
 
 def _fork(
-    store: Store, run: Run, path: str, who: Caller, seen: Mapping[str, str] | None
+    store: Store,
+    run: Run,
+    path: str,
+    who: Caller,
+    seen: Mapping[str, str] | None,
+    keeper: Keeper | None,
 ) -> tuple[Run, Place]:
     try:
-        return running.fork(store, crewing.workspace(store), run.id, path, who, seen)
+        return running.fork(store, crewing.workspace(store), run.id, path, who, seen, keeper)
     except GateError as error:
         # A snapshot is as good as the folder itself, as long as git has it.
         if isinstance(error, UsageError | RefusedError) or os.path.isdir(run.root):

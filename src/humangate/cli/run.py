@@ -18,6 +18,7 @@ from humangate.cli.identity import add_identity, caller, read_text
 from humangate.cli.screen import coloured, print_json
 from humangate.domain.display import inert
 from humangate.service import running
+from humangate.service.claiming import Keeper
 from humangate.service.running import Wish
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
         in_place=args.in_place, with_changes=args.with_changes, begin=not args.no_exec,
         seen=shelves.seen(project, source) if args.in_place else None,
     )  # fmt: skip
-    made, place = running.start(store, crewing.workspace(store), wish, who)
+    keeper = None if args.detach else Keeper(store)
+    made, place = running.start(store, crewing.workspace(store), wish, who, keeper)
     for remark in place.remarks:
         print(f"gate: {inert(remark)}", file=sys.stderr)
     if args.in_place:
@@ -66,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         print(runs_screen.where_line(made))
         sys.stdout.flush()
     if not args.no_exec:
-        return driving.go_on(store, made, detach=args.detach, as_json=args.json, from_now=False)
+        return driving.go_on(store, made, keeper, as_json=args.json, from_now=False)
     if args.json:
         print_json(runs_screen.document(store, made))
     else:

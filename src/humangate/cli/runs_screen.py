@@ -14,6 +14,7 @@ from humangate.terminal.runs import (
     JOINABLE,
     agent_of,
     ago,
+    driver_lines,
     glyph,
     how_to_answer,
     named,
@@ -168,6 +169,7 @@ def _waiting(store: Store, run: Run, now: datetime) -> list[str]:
     lines += named("Reason", waiting_for(store, run) or run.reason or "-", columns())
     if run.waiting_since:
         lines.append(f"Waiting since: {ago((now - run.waiting_since).total_seconds())}")
+    lines += driver_lines(store, run)
     return [*lines, "", *_how_to_go_on(run, asks, turn)]
 
 

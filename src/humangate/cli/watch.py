@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from humangate import processes, upkeep, wiring
 from humangate.cli import driving, runs_screen
 from humangate.cli.following import LiveView, show_json, show_line
-from humangate.service.claiming import is_due
+from humangate.service.claiming import is_due, is_kept
 from humangate.service.sweeping import fall_due
 from humangate.terminal.runs import nobody_works, pending_asks
 
@@ -73,4 +73,4 @@ def _is_left(store: Store, run: Run) -> bool:
         return False
     is_running = run.state == "running"
     gone = is_running and not processes.lives(processes.parse(run.owner))
-    return gone or is_due(run, store.now())
+    return gone or (is_due(run, store.now()) and not is_kept(store, run))

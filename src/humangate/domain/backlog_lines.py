@@ -42,6 +42,7 @@ _ORDER = (
     *("testCommand", "isSystem", "createdAt", "updatedAt", "closedAt", *_ASKED),
 )
 _ALWAYS = ("description", "role", "size", "type")
+_LONGEST_SECONDS = 1e9
 _UNDONE = ("in_progress", "awaiting_input")
 
 
@@ -145,8 +146,9 @@ def _number(record: Mapping[str, Any], key: str) -> float | None:
     value = record.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float | None):
         raise UsageError(f"{key} is a number, not {inert_line(json.dumps(value), 40)}")
-    if value is not None and (value < 0 or (key == "confidence" and value > 1)):
-        raise UsageError(f"{key} cannot be {value}: confidence is from 0 to 1, a time more than 0")
+    if value is not None and not 0 <= value <= (1 if key == "confidence" else _LONGEST_SECONDS):
+        told = inert_line(str(value), 40)
+        raise UsageError(f"{key} cannot be {told}: confidence is from 0 to 1, a time more than 0")
     return None if value is None else float(value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.domain.display import inert_line
@@ -10,6 +11,7 @@ from humangate.domain.signals import NEEDS_HUMAN, to_json
 if TYPE_CHECKING:
     from humangate.domain.signals import Signal
 
+_SHOWN = 60
 _STATES = {
     "COMPLETED": "closed",
     "DONE": "closed",
@@ -46,6 +48,26 @@ def read(signal: Signal, unanswered: str) -> Report:
         known = ", ".join(STATUSES)
         status = f"the agent reported {told}; a task knows {known}. It said: {_all(signal)}"
     return Report(state, signal.said, _details(signal), status, signal.confidence)
+
+
+def doubt(signal: Signal, threshold: float | None) -> str:
+    """Why the agent is not sure enough of its work, as a sentence; nothing where it is.
+
+    Only a number from 0 to 1 is a confidence. All else counts as none, and none as 0.
+    """
+    sure = signal.confidence
+    if threshold is None or (sure or 0.0) >= threshold:
+        return ""
+    if sure is not None:
+        return sure_words(sure)
+    given = signal.more.get("confidence")
+    if given is None:
+        return "Its agent gave no confidence."
+    return f"Its agent gave no readable confidence: {inert_line(json.dumps(given), _SHOWN)}."
+
+
+def sure_words(sure: float) -> str:
+    return f"Its agent is {sure:.0%} sure."
 
 
 def _details(signal: Signal) -> str:

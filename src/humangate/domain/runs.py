@@ -63,8 +63,9 @@ class Run(NamedTuple):
     claim: int = 0
     """Rises with every claim, stop and resumption: whoever holds an older one writes nothing."""
     owner: str = ""
-    """The process that drives it."""
+    """The process that drives it, or keeps it between two drives."""
     lease_until: datetime | None = None
+    """Until when the owner drives it; an owner without a lease keeps it while its process lives."""
     falls: int = 0
     """How many of its drivers died one after another without getting any further."""
     task: str = ""
@@ -80,6 +81,11 @@ class Run(NamedTuple):
     @property
     def ended(self) -> bool:
         return self.state in ENDED
+
+    @property
+    def kept(self) -> bool:
+        """Whether its owner keeps it also while it waits; the owner may be dead by now."""
+        return bool(self.owner) and self.lease_until is None
 
 
 class FlowCall(NamedTuple):
@@ -187,8 +193,16 @@ def started(run: Run, caller: Caller, seen: Mapping[str, str] | None = None) -> 
     return Event("run.started", run.name, caller.actor, content)
 
 
-def claim(run: Run, owner: str, lease_until: datetime) -> RunChange:
-    """The run in the hands of one process. Claims are not audited: they change nothing."""
+def keep(run: Run, owner: str) -> Run:
+    """The run as the process keeps it that started it or follows it."""
+    return run._replace(owner=owner, lease_until=None)
+
+
+def claim(run: Run, owner: str, lease_until: datetime | None) -> RunChange:
+    """The run in the hands of one process. Claims are not audited: they change nothing.
+
+    Without a lease the process also keeps it when it parks.
+    """
     after = run._replace(
         state="running", owner=owner, claim=run.claim + 1, lease_until=lease_until, ready_at=None,
         reason="", falls=run.falls + 1 if run.state == "running" else 0,
@@ -236,20 +250,25 @@ def park(
         at_path=" ".join(call.path for call in waiting),
         waiting_since=min((ask.opened_at for ask in asks), default=None),
         ready_at=wake_at,
-        **_RELEASED,
+        **_between_drives(run),
     )
     told = event("run.parked", run, DRIVER, calls=[call.path for call in waiting])
     return RunChange(after, events=(told,))
 
 
 def sleep(run: Run, until: datetime) -> RunChange:
-    after = run._replace(state="ready", reason="", agent="", ready_at=until, **_RELEASED)
+    after = run._replace(state="ready", reason="", agent="", ready_at=until, **_between_drives(run))
     return RunChange(after)
 
 
 def release(run: Run) -> RunChange:
     """Whoever drove it lets go; anybody may go on."""
     return RunChange(run._replace(state="ready", ready_at=None, **_RELEASED))
+
+
+def let_go(run: Run) -> RunChange:
+    """The process that kept it between two drives does so no longer."""
+    return RunChange(run._replace(claim=run.claim + 1, **_RELEASED))
 
 
 def complete(run: Run, result: Any, now: datetime) -> RunChange:
@@ -355,6 +374,10 @@ def must_be_ended(run: Run) -> None:
 
 
 _RELEASED: dict[str, Any] = {"owner": "", "lease_until": None}
+
+
+def _between_drives(run: Run) -> dict[str, Any]:
+    return {} if run.kept else _RELEASED
 
 
 def _ended(run: Run, state: str, reason: str, now: datetime) -> Run:

@@ -245,7 +245,8 @@ def follow(
     result = run.result if isinstance(run.result, dict) else {}
     if run.state == "completed":
         state = result.get("state")
-        state = state if state in _RESULTS else "closed"
+        # Nothing is closed by a result that cannot be read.
+        state = state if state in _RESULTS else "failed"
     else:
         state = wanted or _OF_RUNS[run.state]
     # Never refused: a run whose task cannot follow could not be written any more, nor be stopped.

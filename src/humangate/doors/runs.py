@@ -27,11 +27,15 @@ class Runs(Protocol):
         ...
 
     def ready(self, limit: int) -> list[int]:
-        """Runs that somebody should drive now, those that waited longest first."""
+        """Runs that anybody should drive now, those that waited longest first."""
+        ...
+
+    def kept(self) -> list[Run]:
+        """Runs that should be driven now, by the process that keeps each while it lives."""
         ...
 
     def next_ready_at(self) -> datetime | None:
-        """When the next sleeping run wakes."""
+        """When the next sleeping run wakes that no process keeps."""
         ...
 
     def of_task(self, task_id: str) -> list[Run]:

@@ -29,13 +29,15 @@ class Worker:
         sweep: Callable[[], object],
         slots: int,
         take_up: Callable[[], Run | None] = lambda: None,
+        unkept: Callable[[], list[Run]] = list,
     ) -> None:
         """`abandoned` finds runs whose owners are gone; `sweep` lets deadlines fall due.
 
+        `unkept` finds those that could go on, and whose keepers are gone.
         `take_up` makes a run for the next task, where nothing that was begun can go on.
         """
         self._store, self._drive, self._abandoned, self._sweep = store, drive, abandoned, sweep
-        self._take_up = take_up
+        self._take_up, self._unkept = take_up, unkept
         self._slots = slots
         self._busy: set[int] = set()
         self._lock = threading.Lock()
@@ -94,6 +96,10 @@ class Worker:
                 run = self._store.runs.get(run_id)
                 if run and run_id not in self._busy:
                     self._busy.add(run_id)
+                    return run
+            for run in self._unkept():
+                if run.id not in self._busy:
+                    self._busy.add(run.id)
                     return run
             if new := self._take_up():
                 self._busy.add(new.id)

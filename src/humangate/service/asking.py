@@ -192,7 +192,7 @@ def _must_be_words(request: Request) -> None:
     if not all(isinstance(text, str) for text in texts):
         raise UsageError("question, kind and options are texts")
     times = (request.expires_seconds, request.remind_every_seconds, request.confidence)
-    if not all(time is None or isinstance(time, int | float) for time in times):
+    if not all(time is None or type(time) in (int, float) for time in times):
         raise UsageError("times and confidence are numbers")
 
 

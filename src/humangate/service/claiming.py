@@ -7,8 +7,9 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from humangate import processes
+from humangate import processes, upkeep
 from humangate.domain import runs
+from humangate.domain.runs import RunChange
 from humangate.errors import GateError
 
 if TYPE_CHECKING:
@@ -26,10 +27,15 @@ _BEAT_SECONDS = LEASE.total_seconds() / 3
 _GRACE_SECONDS = _BEAT_SECONDS * 1.5
 
 
-def claim(store: Store, run: Run) -> Run | None:
-    """Take a run into this process's hands; None when it is not to be had."""
-    if run.ended or (run.state == "running" and not _is_left(run, store.now())):
+def claim(store: Store, run: Run, keeper: Keeper | None = None) -> Run | None:
+    """Take a run into this process's hands; None when it is not to be had.
+
+    With a keeper this process keeps it from then on, also between two drives.
+    """
+    if run.ended or not _is_free(store, run, keeper):
         return None
+    if keeper:
+        return keeper.claim(run)
     change = runs.claim(run, str(processes.me()), store.now() + LEASE)
     return change.run if store.runs.change(change, run) else None
 
@@ -41,9 +47,90 @@ def is_due(run: Run, now: datetime) -> bool:
     return run.state == "waiting_human" and run.ready_at is not None and run.ready_at <= now
 
 
-def _is_left(run: Run, now: datetime) -> bool:
-    late = run.lease_until is None or run.lease_until <= now
-    return late or not processes.lives(processes.parse(run.owner))
+def _is_free(store: Store, run: Run, keeper: Keeper | None) -> bool:
+    if run.kept:
+        return bool(keeper and keeper.has(run)) or not is_kept(store, run)
+    late = run.lease_until is None or run.lease_until <= store.now()
+    return run.state != "running" or late or not processes.lives(processes.parse(run.owner))
+
+
+def is_kept(store: Store, run: Run) -> bool:
+    """Whether a living process keeps a run for itself, so that no other may drive it."""
+    if not run.kept:
+        return False
+    # No other process sees a store in memory.
+    if not store.path:
+        return True
+    # A process that could not write that it let go says so by the lock. The lock alone tells of
+    # processes in other containers.
+    return processes.lives(processes.parse(run.owner)) and upkeep.is_stood_by(store.path, run.id)
+
+
+class Keeper:
+    """Keeps runs for a program or a command that drives them while its process lives."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._mine: set[int] = set()
+        self._lock = threading.Lock()
+
+    def has(self, run: Run) -> bool:
+        return run.id in self._mine and run.kept and run.owner == str(processes.me())
+
+    def can_drive(self, run: Run) -> bool:
+        """Whether it can go on at once, and no other process has it."""
+        return is_due(run, self._store.now()) and _is_free(self._store, run, self)
+
+    def take(self, run: Run) -> Run:
+        """The run as it is to be written, kept by this process."""
+        self._mine.add(run.id)
+        if self._store.path:
+            upkeep.stand_by(self._store.path, run.id)
+        return runs.keep(run, str(processes.me()))
+
+    def claim(self, run: Run) -> Run | None:
+        return self._written(runs.claim(run, str(processes.me()), None), run)
+
+    def keep(self, run: Run) -> Run | None:
+        """Keep a run that waits and that no other process has; None where one is faster."""
+        if run.ended or run.state == "running" or not _is_free(self._store, run, self):
+            return None
+        if self.has(run):
+            return run
+        # Its number rises: a claim that was judged by the run as it was must fail.
+        return self._written(RunChange(run._replace(claim=run.claim + 1)), run)
+
+    def _written(self, change: RunChange, run: Run) -> Run | None:
+        had = self.has(run)
+        change = change._replace(run=self.take(change.run))
+        written = False
+        try:
+            written = self._store.runs.change(change, run)
+        finally:
+            # What was kept before is kept still: only this step of it was not written.
+            if not written and not had:
+                self._step_back(run.id)
+        return change.run if written else None
+
+    def let_go(self) -> None:
+        """Whoever comes next may drive what this process kept."""
+        # A program may be stopped from another thread just as it comes to its end.
+        with self._lock:
+            for run_id in list(self._mine):
+                try:
+                    self._let_go(run_id)
+                finally:
+                    self._step_back(run_id)
+
+    def _let_go(self, run_id: int) -> None:
+        while (run := self._store.runs.get(run_id)) and self.has(run) and run.state != "running":
+            if self._store.runs.change(runs.let_go(run), run):
+                return
+
+    def _step_back(self, run_id: int) -> None:
+        self._mine.discard(run_id)
+        if self._store.path:
+            upkeep.step_back(self._store.path, run_id)
 
 
 def holds(turn: Turn) -> bool:
@@ -76,9 +163,9 @@ class Abandoned:
         found, late = [], {}
         now, monotonic = self._store.now(), self._store.monotonic()
         for run in self._store.runs.running():
-            if self._drives(run.id):
+            if self._drives(run.id) or is_kept(self._store, run):
                 continue
-            if not processes.lives(processes.parse(run.owner)):
+            if not processes.lives(processes.parse(run.owner)) or run.kept:
                 found.append(run)
             elif run.lease_until is None or run.lease_until <= now:
                 claimed = (run.id, run.claim)
@@ -87,6 +174,10 @@ class Abandoned:
                     found.append(run)
         self._late = late
         return found
+
+    def find_ready(self) -> list[Run]:
+        """Runs that could go on at once, and whose keepers are gone."""
+        return [run for run in self._store.runs.kept() if not is_kept(self._store, run)]
 
 
 class Heart:

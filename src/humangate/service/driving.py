@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from humangate.domain.runs import Run
     from humangate.doors.store import Store
+    from humangate.service.claiming import Keeper
     from humangate.service.journalling import Crew
 
 
@@ -46,18 +47,25 @@ class Driver:
         self._drives: dict[int, Drive] = {}
         self._closing = False
 
-    def drive(self, run: Run, begun: Callable[[], object] = lambda: None) -> Run:
+    def drive(
+        self,
+        run: Run,
+        begun: Callable[[], object] = lambda: None,
+        keeper: Keeper | None = None,
+    ) -> Run:
         """Drive a run until it parks or ends; returns it as it is then.
 
-        `begun` is called once it is ours, and not where somebody else was faster.
+        `begun` is called once it is ours, and not where somebody else was faster. With a keeper
+        it stays ours when it parks.
         """
-        claimed = claiming.claim(self._store, run)
+        claimed = claiming.claim(self._store, run, keeper)
         if claimed is None:
             return self._store.runs.get(run.id) or run
         begun()
         drive = Drive(self._store, self._crew, claimed, Terms())
         self._drives[run.id] = drive
-        self._heart.hold(claimed)
+        if not claimed.kept:
+            self._heart.hold(claimed)
         try:
             if self._closing:
                 drive.closing.set()

@@ -135,7 +135,8 @@ class Drive:
             if after.state == "running":
                 # Whoever writes down a call has got further than those who died before.
                 falls = 0 if change.calls else after.falls
-                after = after._replace(lease_until=self.store.now() + LEASE, falls=falls)
+                lease = None if after.kept else self.store.now() + LEASE
+                after = after._replace(lease_until=lease, falls=falls)
             self.lost = not self.store.runs.change(change._replace(run=after), self.run)
             if self.lost:
                 raise Overtaken

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from humangate.domain.principals import Caller
     from humangate.doors.store import Store
     from humangate.doors.workspace import Place, Workspace
+    from humangate.service.claiming import Keeper
 
 _BEING_MADE = "its folder is being made; if this stays, that was interrupted: start it anew"
 NOT_STARTED = "not started yet: gate resume starts it"
@@ -48,8 +49,17 @@ class Wish(NamedTuple):
     """The digests of the flow and its roles, where agents could edit them."""
 
 
-def start(store: Store, workspace: Workspace, wish: Wish, caller: Caller) -> tuple[Run, Place]:
-    """A new run, ready to be driven; and where its agents will work."""
+def start(
+    store: Store,
+    workspace: Workspace,
+    wish: Wish,
+    caller: Caller,
+    keeper: Keeper | None = None,
+) -> tuple[Run, Place]:
+    """A new run, ready to be driven; and where its agents will work.
+
+    With a keeper only this process drives it, while the process lives.
+    """
     for path in (wish.project, wish.source):
         if storable(path) != path:
             raise UsageError(
@@ -80,7 +90,7 @@ def start(store: Store, workspace: Workspace, wish: Wish, caller: Caller) -> tup
         # Nothing has happened yet, and there is nothing to take up.
         delete(store, run.id, caller)
         raise
-    return _open(store, run, place, begin=wish.begin), place
+    return _open(store, run, place, begin=wish.begin, keeper=keeper), place
 
 
 def in_place(project: str) -> Place:
@@ -90,10 +100,12 @@ def in_place(project: str) -> Place:
     return Place(real, real)
 
 
-def _open(store: Store, run: Run, place: Place, *, begin: bool) -> Run:
+def _open(store: Store, run: Run, place: Place, *, begin: bool, keeper: Keeper | None) -> Run:
     after = moved_in(run, place)._replace(
         state="ready" if begin else "stuck", reason="" if begin else NOT_STARTED
     )
+    if begin and keeper:
+        after = keeper.take(after)
     if not store.runs.change(RunChange(after), run):
         raise RefusedError(f"run {run.id} was changed by somebody else while it was made")
     return after
@@ -132,8 +144,12 @@ def resume(
     caller: Caller,
     accept: str = "",
     seen: Mapping[str, str] | None = None,
+    keeper: Keeper | None = None,
 ) -> Run:
-    """Take up an ended run where it stopped; what waits or runs already is left alone."""
+    """Take up an ended run where it stopped; what waits or runs already is left alone.
+
+    With a keeper only this process drives it, while the process lives.
+    """
     must_be_a_person(caller, "takes up a run")
     while True:
         run = get(store, run_id)
@@ -150,6 +166,8 @@ def resume(
         asks = (store.asks.get(call.ask_id) for call in calls if call.state == "waiting")
         unanswered = [ask.id for ask in asks if ask and ask.status in ("timed_out", "cancelled")]
         change = runs.resume(run, calls, unanswered, caller, accept, seen)
+        if keeper:
+            change = change._replace(run=keeper.take(change.run))
         if store.runs.change(change, run):
             return change.run
 
@@ -172,6 +190,7 @@ def fork(
     path: str,
     caller: Caller,
     seen: Mapping[str, str] | None = None,
+    keeper: Keeper | None = None,
 ) -> tuple[Run, Place]:
     """A new run that shares the records before a call, and the folder as it was then."""
     must_be_a_person(caller, "opens a run from another")
@@ -204,7 +223,7 @@ def fork(
         # Nothing has happened yet, and there is nothing to take up.
         delete(store, made.id, caller)
         raise
-    return _open(store, made, place, begin=True), place
+    return _open(store, made, place, begin=True, keeper=keeper), place
 
 
 def _place_again(

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _TEST_SECONDS = 3600.0
 _MOST_WORDS = 4_000
 _SHOWN = "shown"
+_MARK = "mark"
 _AGAIN = "Try again"
 _LEAVE = "Leave it on its branch"
 _TIMED_OUT = {"fail": "failed", "defer": "deferred"}
@@ -52,7 +53,7 @@ class _Plan(NamedTuple):
     strategy: str
     base: str
     sure: float | None
-    """Below this, a person confirms what the agent did."""
+    """Below this, and where its confidence cannot be read, a person confirms what the agent did."""
     unanswered: str
     """The state of a task that nobody answered in time."""
 
@@ -135,7 +136,7 @@ class _Work:
                     return report._replace(state="failed", status=status)
                 words = f"Your work does not pass its test. Mend it.\n{sending.quoted(trouble)}"
                 continue
-            accepted = self._committed(report)
+            accepted = self._committed(report, reports.doubt(signal, self._plan.sure))
             if isinstance(accepted, str):
                 return self._kept(report, accepted)
             if accepted.status == "timed_out":
@@ -165,15 +166,16 @@ class _Work:
             self._step("test", lambda: check(self._place, test, self._key, _TEST_SECONDS), test)
         )
 
-    def _committed(self, report: Report) -> str | Outcome:
+    def _committed(self, report: Report, doubt: str) -> str | Outcome:
         """The commit of the work; or what a person says who was asked and did not accept it."""
-        plan, sure, words = self._plan, report.confidence, self._message(report)
-        unsure = plan.sure is not None and sure is not None and sure < plan.sure
-        if plan.strategy != "review" and not unsure:
+        plan, words = self._plan, self._message(report)
+        if plan.strategy == "review":
+            # These words are part of what was asked: runs that wait replay them (law 5).
+            doubt = "" if report.confidence is None else reports.sure_words(report.confidence)
+        elif not doubt or self._was_let_pass():
             self._draw_mark()
             return str(self._step("commit", lambda: self._commit(words), words))
-        doubt = "" if sure is None else f" Its agent is {sure:.0%} sure."
-        question = f"Is the work on {plan.task} right: {plan.title}?{doubt}"
+        question = f"Is the work on {plan.task} right: {plan.title}? {doubt}".rstrip()
         changed: list[str] = []
         while True:
             self._step("show", self._show)
@@ -188,6 +190,11 @@ class _Work:
             if commit:
                 return str(commit)
 
+    def _was_let_pass(self) -> bool:
+        """Whether an older version recorded that this work needs no review (law 5)."""
+        recorded = self._drive.calls.get(f"{self._branch.prefix}{self._branch.count + 1}")
+        return recorded is not None and recorded.label == _MARK
+
     def _message(self, report: Report) -> str:
         return f"{self._plan.title}\n\n{report.summary}\n\nTask: {self._plan.task}"
 
@@ -196,7 +203,7 @@ class _Work:
 
     def _draw_mark(self) -> None:
         """What the agent, which is gone by now, cannot know: no commit of its own passes for ours."""
-        self._mark = self._step("mark", lambda: os.urandom(8).hex())
+        self._mark = self._step(_MARK, lambda: os.urandom(8).hex())
 
     def _commit(self, words: str) -> str:
         return self._workspace.commit(self._place, words, f"{self._key}/{self._mark}")

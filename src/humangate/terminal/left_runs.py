@@ -28,10 +28,11 @@ def is_driven(store: Store, run: Run) -> bool:
     """Whether somebody is there for a run, or will be as soon as it can go on."""
     # Imported here, too: only what is answered for a run needs them.
     from humangate import processes, upkeep
+    from humangate.service.claiming import is_kept
 
     if run.ended or (run.state == "running" and processes.lives(processes.parse(run.owner))):
         return True
-    if upkeep.is_worked_at(store.path) or upkeep.is_stood_by(store.path, run.id):
+    if upkeep.is_worked_at(store.path) or is_kept(store, run):
         return True
     # Whoever was there may have brought it to its end between the two looks.
     now = store.runs.get(run.id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from typing import TYPE_CHECKING
 
@@ -54,7 +55,7 @@ def state_lines(
     if run.state == "running":
         return _running(store, run, now, width, is_worked_at=is_worked_at)
     if run.state == "ready":
-        return _ready(run, now, is_worked_at=is_worked_at)
+        return _ready(store, run, now, is_worked_at=is_worked_at)
     end = task_runs.end_of(store, run)
     if end and (run.state == "completed" or end.state != "failed"):
         return _task_end(run, end, width)
@@ -125,6 +126,7 @@ def _running(store: Store, run: Run, now: datetime, width: int, *, is_worked_at:
         since = ago((now - turn.started_at).total_seconds())
         lines.append(f"Session: {inert_line(turn.session, 60) or '-'}")
         lines.append(f"Working since: {since} (call {turn.path})")
+    lines += driver_lines(store, run)
     asks = pending_asks(store, run)
     if asks:
         lines += named("Waiting for", waiting_for(store, run), width)
@@ -132,11 +134,32 @@ def _running(store: Store, run: Run, now: datetime, width: int, *, is_worked_at:
     return lines
 
 
-def _ready(run: Run, now: datetime, *, is_worked_at: bool) -> list[str]:
+def driver_lines(store: Store, run: Run) -> list[str]:
+    """Which process keeps a run for itself, if one does."""
+    pid = _keeper(store, run)
+    return [f"Driven by: process {pid} here"] if pid else []
+
+
+def driven_elsewhere(store: Store, run: Run) -> str:
+    """That another process keeps a run for itself; nothing where none does."""
+    pid = _keeper(store, run)
+    return f"run {run.id} is driven by process {pid} here" if pid not in (0, os.getpid()) else ""
+
+
+def _keeper(store: Store, run: Run) -> int:
+    # Imported here: most runs are kept by no process.
+    from humangate.service.claiming import is_kept
+
+    return processes.parse(run.owner).pid if run.kept and is_kept(store, run) else 0
+
+
+def _ready(store: Store, run: Run, now: datetime, *, is_worked_at: bool) -> list[str]:
     if run.ready_at and run.ready_at > now:
         lines = [f"Sleeps until: {run.ready_at:%Y-%m-%d %H:%M:%S} UTC"]
     else:
         lines = ["It can go on at once."]
+    if driver := driver_lines(store, run):
+        return [*lines, *driver]
     return lines if is_worked_at else [*lines, "", nobody_works(run.id)]
 
 

@@ -53,18 +53,24 @@ class MemoryRuns:
         return sorted(found, reverse=True)[:limit]
 
     def ready(self, limit: int) -> list[int]:
+        found = sorted((run for run in self._due() if not run.owner), key=_order)
+        return [run.id for run in found[:limit]]
+
+    def kept(self) -> list[Run]:
+        return [run for run in self._due() if run.owner]
+
+    def _due(self) -> list[Run]:
         now = self._store.now()
-        found = [
+        return [
             run
             for run in self._runs.values()
             if (run.state == "ready" and (run.ready_at is None or run.ready_at <= now))
             or (run.state == "waiting_human" and run.ready_at and run.ready_at <= now)
         ]
-        found.sort(key=_due)
-        return [run.id for run in found[:limit]]
 
     def next_ready_at(self) -> datetime | None:
-        asleep = [r.ready_at for r in self._runs.values() if r.state in ("ready", "waiting_human")]
+        free = [run for run in self._runs.values() if not run.owner]
+        asleep = [run.ready_at for run in free if run.state in ("ready", "waiting_human")]
         return min((at for at in asleep if at), default=None)
 
     def running(self) -> list[Run]:
@@ -155,6 +161,6 @@ class MemoryRuns:
             return True
 
 
-def _due(run: Run) -> tuple[bool, float, int, int]:
+def _order(run: Run) -> tuple[bool, float, int, int]:
     at = run.ready_at.timestamp() if run.ready_at else 0.0
     return run.ready_at is not None, at, run.priority, run.id

@@ -112,6 +112,7 @@ def run_lines(store: Store, run: Run, now: datetime, width: int, *, driven: bool
     if run.waiting_since:
         waited = terminal.lasting((now - run.waiting_since).total_seconds())
         lines.append(f"Waiting: {waited or 'since just now'}")
+    lines += terminal.driver_lines(store, run)
     return [*lines, *_where(run, width)]
 
 

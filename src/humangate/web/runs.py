@@ -13,6 +13,7 @@ from humangate import crewing, upkeep
 from humangate.domain.documents import call_document, run_document, turn_document
 from humangate.errors import GateError, RefusedError
 from humangate.service import running
+from humangate.service.claiming import is_kept
 from humangate.service.journalling import place_of
 from humangate.terminal import task_runs
 from humangate.web import diffs, journals
@@ -86,7 +87,7 @@ def _page(
         "prompt": journals.prompt(run),
         "asks": [] if run.ended else store.asks.pending_of_run(run.id),
         "working": journals.working(store, run),
-        "driven": upkeep.is_worked_at(store.path),
+        "driven": upkeep.is_worked_at(store.path) or is_kept(store, run),
         "result": journals.result(run),
         "error": journals.last_words(run.error),
         "timeline": journals.timeline(store, run, at),

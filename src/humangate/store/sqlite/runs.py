@@ -58,6 +58,9 @@ class SqliteRuns:
         rows = self._db.rows(_SQL["ready_runs"], (iso(self._store.now()), limit))
         return [number for number, *_ in rows]
 
+    def kept(self) -> list[Run]:
+        return self._runs("kept_runs", iso(self._store.now()))
+
     def next_ready_at(self) -> datetime | None:
         return as_time(self._db.rows(_SQL["next_ready_at"])[0][0])
 

@@ -41,19 +41,30 @@ SELECT * FROM runs WHERE state IN ('ready', 'running', 'waiting_human') ORDER BY
 
 -- name: ready_runs
 -- Those that have no time come first. A run may also wait for people and for a time at once.
-SELECT id, ready_at, priority FROM runs WHERE state = 'ready' AND ready_at IS NULL
+SELECT id, ready_at, priority FROM runs WHERE state = 'ready' AND ready_at IS NULL AND owner = ''
 UNION ALL
-SELECT id, ready_at, priority FROM runs WHERE state = 'ready' AND ready_at <= ?1
+SELECT id, ready_at, priority FROM runs WHERE state = 'ready' AND ready_at <= ?1 AND owner = ''
 UNION ALL
 SELECT id, ready_at, priority FROM runs
-WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND ready_at <= ?1
+WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND ready_at <= ?1 AND owner = ''
 ORDER BY ready_at, priority, id LIMIT ?2;
+
+-- name: kept_runs
+SELECT * FROM runs WHERE state = 'ready' AND ready_at IS NULL AND owner <> ''
+UNION ALL
+SELECT * FROM runs WHERE state = 'ready' AND ready_at <= ?1 AND owner <> ''
+UNION ALL
+SELECT * FROM runs
+WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND ready_at <= ?1 AND owner <> ''
+ORDER BY id;
 
 -- name: next_ready_at
 SELECT min(at) FROM (
-    SELECT min(ready_at) AS at FROM runs WHERE state = 'ready' AND ready_at IS NOT NULL
+    SELECT min(ready_at) AS at FROM runs
+    WHERE state = 'ready' AND ready_at IS NOT NULL AND owner = ''
     UNION ALL
-    SELECT min(ready_at) FROM runs WHERE state = 'waiting_human' AND ready_at IS NOT NULL
+    SELECT min(ready_at) FROM runs
+    WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND owner = ''
 );
 
 -- name: running_runs

@@ -1,0 +1,345 @@
+"""Runs that a process keeps for itself: claims beside it at every write, and when it keeps no longer."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+from tests.conftest import a_person, eventually
+from tests.flow_harness import each_house, house, real_house
+
+from humangate import (
+    HumanInput,
+    Phase,
+    StoreTroubleError,
+    Workflow,
+    pause,
+    processes,
+    sleep,
+    upkeep,
+)
+from humangate.domain import runs
+from humangate.domain.answers import Given
+from humangate.domain.runs import RunChange
+from humangate.engines.local import Worker
+from humangate.service import answering, claiming, running
+from humangate.service.claiming import Abandoned, Keeper
+from humangate.wiring import open_store
+
+__all__ = ["each_house", "house", "real_house"]
+
+PATIENCE_SECONDS = 20
+
+series = Workflow(
+    "series",
+    phases=[
+        Phase("a", agent=lambda _: "a", human=HumanInput("First?", "approval"), next="b"),
+        Phase("b", agent=lambda _: "b", human=HumanInput("Second?", "approval"), next="c"),
+        Phase("c", agent=lambda _: "c", human=HumanInput("Third?", "approval"), terminal=True),
+    ],
+)
+
+
+class Asked:
+    def __init__(self, then=lambda: None):
+        self.prompts, self._then = [], then
+
+    def approval(self, prompt, ask_id):
+        self.prompts.append(prompt)
+        self._then()
+        return True
+
+    def choice(self, prompt, options, ask_id):
+        raise NotImplementedError
+
+
+def a_worker(store, driven):
+    """One that notes what it would drive."""
+    abandoned = Abandoned(store, lambda _: False)
+
+    def drive(run):
+        driven.append(run.state)
+        return run
+
+    return Worker(store, drive, abandoned.find, lambda: None, 1, unkept=abandoned.find_ready)
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    made = str(tmp_path / "gate.db")
+    open_store(made).close()
+    return made
+
+
+@pytest.mark.proves("PHASE-54", "PHASE-50")
+def test_no_claim_succeeds_at_any_write(path):
+    """A worker tries after each write of the run, as if it were the fastest every time."""
+    store, beside = open_store(path), open_store(path)
+    tries, driven, change = [], [], store.runs.change
+    worker = a_worker(beside, driven)
+
+    def changing(new, expected):
+        done = change(new, expected)
+        now = beside.runs.get(new.run.id)
+        if not now.ended:
+            tries.append(now.state)
+            assert claiming.claim(beside, now) is None
+            assert Keeper(beside).keep(now) is None
+            worker._look()
+            worker._looked_at = -1.0
+            assert worker._next() is None
+        return done
+
+    store.runs.change = changing
+    handler = Asked()
+    assert series.run("go", handler, store=store).phase == "c"
+    assert handler.prompts == ["First?", "Second?", "Third?"]
+    assert {"ready", "running", "waiting_human"} <= set(tries) and driven == []
+    store.close()
+    beside.close()
+
+
+@pytest.mark.proves("PHASE-54")
+def test_answered_run_is_not_claimed_while_handler_thinks(path):
+    beside, driven = open_store(path), []
+    worker = a_worker(beside, driven)
+
+    def answered_elsewhere():
+        (ask,) = beside.asks.pending_of_run(1)
+        answering.answer(beside, ask.id, a_person("bob"), Given("yes"))
+        assert beside.runs.get(1).state == "ready"
+        assert worker._next() is None and claiming.claim(beside, beside.runs.get(1)) is None
+        assert worker._patience() == 1.0
+
+    handler = Asked(answered_elsewhere)
+    result = series.run("go", handler, store=path)
+    assert [one["actor"] for one in result.history] == ["person:bob"] * 3
+    assert len(handler.prompts) == 3 and driven == []
+    beside.close()
+
+
+@pytest.mark.proves("PHASE-54", "PHASE-43")
+def test_cancelled_program_keeps_nothing(path):
+    store = open_store(path)
+    thinking = threading.Event()
+
+    class Slow(Asked):
+        def approval(self, prompt, ask_id):
+            thinking.set()
+            over.wait(PATIENCE_SECONDS)
+            return True
+
+    async def cancelled():
+        task = asyncio.ensure_future(series.arun("go", Slow(), store=path))
+        await asyncio.to_thread(thinking.wait, PATIENCE_SECONDS)
+        task.cancel()
+        await asyncio.wait([task])
+
+    over = threading.Event()
+    try:
+        asyncio.run(cancelled())
+        # Although its handler has not come back.
+        eventually(lambda: not store.runs.get(1).kept)
+        assert not upkeep.is_stood_by(path, 1)
+        (ask,) = store.asks.pending_of_run(1)
+        answering.answer(store, ask.id, a_person("bob"), Given("yes"))
+        assert store.runs.ready(9) == [1]
+        assert claiming.claim(store, store.runs.get(1))
+    finally:
+        over.set()
+        store.close()
+
+
+@pytest.mark.proves("PHASE-54", "RUN-458")
+def test_program_that_cannot_write_keeps_nothing(path, capsys):
+    store, beside = open_store(path), open_store(path)
+    change, broken = store.runs.change, []
+
+    def changing(new, expected):
+        if broken:
+            raise StoreTroubleError("the disk is full")
+        return change(new, expected)
+
+    store.runs.change = changing
+    with pytest.raises(StoreTroubleError):
+        series.run("go", Asked(lambda: broken.append(1)), store=store)
+    left = beside.runs.get(1)
+    assert left.kept and not claiming.is_kept(beside, left)
+    (free,) = Abandoned(beside, lambda _: False).find_ready()
+    assert claiming.claim(beside, free)
+    store.close()
+    beside.close()
+
+
+def kept_elsewhere(house, owner, state="ready"):
+    """The run of a house as another process keeps it."""
+    now = house.run()
+    after = runs.keep(now, str(owner))._replace(state=state, claim=now.claim + 1)
+    assert house.store.runs.change(RunChange(after), now)
+    return after
+
+
+@pytest.fixture
+def stranger(real_house):
+    """Another living process that stands by run 1 of the store."""
+    code = (
+        "import sys; from humangate import upkeep\n"
+        "upkeep.stand_by(sys.argv[1], 1); print('there', flush=True); input()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, real_house.store.path],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout.readline() == "there\n"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.proves("PHASE-54")
+@pytest.mark.parametrize("state", ["ready", "running"])
+def test_run_of_a_living_process_has_no_lease(real_house, stranger, state):
+    house = real_house
+    house.start(lambda _: "mine")
+    kept = kept_elsewhere(house, processes.identify(stranger.pid), state)
+    house.clock.advance(10_000)
+    abandoned = Abandoned(house.store, lambda _: False)
+    assert claiming.is_kept(house.store, kept) and claiming.claim(house.store, kept) is None
+    assert abandoned.find() == abandoned.find_ready() == [] and house.store.runs.ready(9) == []
+    assert not Keeper(house.store).can_drive(kept) and not Keeper(house.store).keep(kept)
+    stranger.kill()
+    stranger.wait()
+    assert abandoned.find() + abandoned.find_ready() == [kept]
+    assert house.drive().result == "mine"
+
+
+@pytest.mark.proves("PHASE-54")
+def test_number_of_a_dead_process_keeps_nothing(real_house, stranger):
+    """Another process has its number by now, or the machine was started anew."""
+    house = real_house
+    house.start(lambda _: "mine")
+    living = processes.identify(stranger.pid)
+    for owner in (living._replace(start="1"), living._replace(boot="an-earlier-boot")):
+        assert not claiming.is_kept(house.store, kept_elsewhere(house, owner))
+
+
+@pytest.mark.proves("PHASE-54")
+def test_process_of_another_container_keeps_by_its_lock(real_house, stranger):
+    """Its number means nothing here."""
+    house = real_house
+    house.start(lambda _: "mine")
+    living = processes.identify(stranger.pid)
+    boot = living.boot.partition(":")[0]
+    kept = kept_elsewhere(house, living._replace(boot=f"{boot}:7", pid=1, start="1"))
+    assert claiming.is_kept(house.store, kept)
+    stranger.kill()
+    stranger.wait()
+    assert not claiming.is_kept(house.store, kept) and house.drive().result == "mine"
+
+
+@pytest.mark.proves("PHASE-54")
+def test_follower_keeps_a_run_once_it_is_free(each_house):
+    house = each_house
+    house.start(lambda _: [sleep(5), bool(pause("Go?"))])
+    first, second = Keeper(house.store), Keeper(house.store)
+    seen = house.run()
+    kept = first.keep(seen)
+    assert first.has(kept) and first.keep(kept) == kept and not second.has(kept)
+    # Neither a claim nor a keeper that saw the run before gets it now.
+    assert claiming.claim(house.store, seen) is None and second.keep(seen) is None
+    house.driver.drive(kept, keeper=first)
+    asleep = house.run()
+    assert asleep.kept and not first.can_drive(asleep)
+    assert house.store.runs.next_ready_at() is None
+    house.clock.advance(5)
+    assert first.can_drive(asleep) and not second.can_drive(asleep)
+    house.driver.drive(asleep, keeper=first)
+    assert house.run().state == "waiting_human" and first.has(house.run())
+    first.let_go()
+    assert house.run().owner == "" and not first.has(house.run())
+    assert second.keep(house.run()) and not first.keep(house.run())
+
+
+@pytest.mark.proves("PHASE-54")
+def test_step_that_was_not_written_keeps_what_was_kept(real_house):
+    """An answer came between the look and the claim."""
+    house = real_house
+    house.start(lambda _: bool(pause("Go?")))
+    keeper = Keeper(house.store)
+    house.driver.drive(keeper.keep(house.run()), keeper=keeper)
+    seen = house.run()
+    answering.answer(house.store, house.ask().id, a_person("bob"), Given("yes"))
+    assert claiming.claim(house.store, seen, keeper) is None
+    assert keeper.has(house.run()) and claiming.is_kept(house.store, house.run())
+    assert house.driver.drive(house.run(), keeper=keeper).result is True
+    other = Keeper(house.store)
+    assert other.keep(seen._replace(owner="")) is None and not upkeep.is_stood_by(
+        house.store.path, 2
+    )
+
+
+@pytest.mark.proves("PHASE-54")
+def test_one_process_keeps_several_runs_apart(real_house):
+    house = real_house
+    first = house.start(lambda _: 1)
+    second = house.start(lambda _: 2)
+    one, two = Keeper(house.store), Keeper(house.store)
+    one.keep(first)
+    two.keep(second)
+    two.let_go()
+    assert is_stood_by_elsewhere(house.store.path, 1) and not is_stood_by_elsewhere(
+        house.store.path, 2
+    )
+    # Looking at another run lets go of none.
+    assert not upkeep.is_stood_by(house.store.path, 2)
+    assert is_stood_by_elsewhere(house.store.path, 1)
+    one.let_go()
+    one.let_go()
+    assert not is_stood_by_elsewhere(house.store.path, 1)
+
+
+def is_stood_by_elsewhere(path, number):
+    """As another process sees it."""
+    code = "import sys; from humangate import upkeep; sys.exit(upkeep.is_stood_by(sys.argv[1], int(sys.argv[2])))"
+    return bool(
+        subprocess.run([sys.executable, "-c", code, path, str(number)], check=False).returncode
+    )
+
+
+@pytest.mark.proves("PHASE-54")
+def test_child_of_a_program_keeps_none_of_its_runs(real_house):
+    path = real_house.store.path
+    upkeep.stand_by(path, 1)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        held = upkeep.is_stood_by(path, 1)
+        # Until the parent has let go.
+        os.read(reading, 1)
+        os._exit(held and not upkeep.is_stood_by(path, 1))
+    assert is_stood_by_elsewhere(path, 1)
+    upkeep.step_back(path, 1)
+    assert not is_stood_by_elsewhere(path, 1)
+    os.write(writing, b".")
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    os.close(reading)
+    os.close(writing)
+
+
+@pytest.mark.proves("PHASE-54", "RUN-457")
+def test_stopped_run_is_kept_by_nobody(each_house):
+    house = each_house
+    house.start(lambda _: bool(pause("Go?")))
+    keeper = Keeper(house.store)
+    house.driver.drive(keeper.keep(house.run()), keeper=keeper)
+    house.stop("enough")
+    assert house.run().owner == "" and keeper.keep(house.run()) is None
+    running.resume(house.store, house.run_id, a_person("ada"))
+    assert house.drive().state == "waiting_human" and not house.run().kept
+    keeper.let_go()
