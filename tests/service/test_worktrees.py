@@ -249,8 +249,8 @@ def test_whatever_command_was_the_last_before_a_crash_making_again_finishes(proj
         assert workspace.remove(place, run_id) == ""
         if survived:
             break
-    # Eight commands of git, five files of ours.
-    assert len(passed) == 13
+    # Eight commands of git, four files of ours.
+    assert len(passed) == 12
     assert git(project, "for-each-ref", "refs/gate", "refs/heads/gate") == ""
     assert len(git(project, "worktree", "list").splitlines()) == 1
 

@@ -7,7 +7,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from humangate.errors import GateError
-from humangate.workspaces import snapshots, users_programs
+from humangate.workspaces import indexes, snapshots, users_programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,6 +41,7 @@ def commit(repository: Repository, record: Record, words: str, key: str) -> str:
                 new = write(repository, tree, [tip], words, key)
                 done = new if advance(repository, ref, new, tip) else ""
         if done:
+            indexes.show_hidden(repository)
             repository.run("read-tree", "--reset", done)
             # Who says that something is to be updated has refreshed the rest.
             storing.answer("update-index", "-q", "--refresh")

@@ -6,10 +6,9 @@ import os
 import shlex
 import shutil
 import tempfile
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from humangate.workspaces import linked_worktrees, records
+from humangate.workspaces import indexes, linked_worktrees, records
 from humangate.workspaces.git_folders import read_head
 
 if TYPE_CHECKING:
@@ -111,19 +110,8 @@ def submodules(repository: Repository) -> list[str]:
 def uncommitted(repository: Repository, left_out: str) -> list[str]:
     """The files that differ from the last commit, whatever their index says of itself."""
     with tempfile.TemporaryDirectory() as apart:
-        index = {"GIT_INDEX_FILE": os.path.join(apart, "index")}
-        with suppress(FileNotFoundError):
-            shutil.copy2(repository.folders.index_path, index["GIT_INDEX_FILE"])
-        listed = repository.names("ls-files", "-z", "-v", variables=index)
-        # Files can be marked as never to be looked at.
-        hidden = [
-            name for mark, name in (entry.split(" ", 1) for entry in listed) if mark.islower()
-        ]
-        repository.run(
-            *("update-index", "-z", "--no-assume-unchanged", "--stdin"),
-            given=b"".join(os.fsencode(name) + b"\0" for name in hidden),
-            variables=index,
-        )
+        index = {"GIT_INDEX_FILE": indexes.copy(repository, apart)}
+        indexes.show_hidden(repository, index)
         # Without looking into submodules: that would run the filters that they name.
         return repository.names(
             *("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"),

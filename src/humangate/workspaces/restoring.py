@@ -93,8 +93,12 @@ def _lay_out(worktree: Repository, snapshot: str, content: str, index: dict[str,
         return
     worktree.keeping_bytes().run("read-tree", "--reset", "-u", content, variables=index)
     later = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=AM")
-    names = worktree.run(*later, snapshot, content)
-    worktree.run("checkout-index", "-f", "-z", "--stdin", given=names, variables=index)
+    names = worktree.names(*later, snapshot, content)
+    for name in names:
+        # Git leaves a file alone that is there already.
+        os.unlink(os.path.join(worktree.root, name))
+    given = b"".join(os.fsencode(name) + b"\0" for name in names)
+    worktree.run("checkout-index", "-z", "--stdin", given=given, variables=index)
 
 
 def _register(repository: Repository, record: Record, start: Start) -> str:

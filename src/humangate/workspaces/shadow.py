@@ -222,5 +222,11 @@ def require_settings(folders: GitFolders, code: int, output: bytes, errors: str)
             f"{errors or 'it is cut short'}"
         )
     settings = parse_settings(output)
+    # Git passes over the settings of a repository whose format it does not know.
+    if "core.repositoryformatversion" not in settings:
+        raise UsageError(
+            f"git does not read the settings of {folders.root}, so it is not run there: "
+            f"{errors or 'their format is unknown'}"
+        )
     check_settings(folders, settings)
     return settings

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate.errors import GateError, UsageError
+from humangate.workspaces import indexes
 from humangate.workspaces.repositories import GitHangsError, is_plain
 
 if TYPE_CHECKING:
@@ -134,6 +135,10 @@ def _take_in(repository: Repository, variables: dict[str, str], left_out: str) -
     changed = list(zip(told[1::2], told[::2], strict=True))
     # A pipe, socket or device in a file's place: git has no word for it, the file is gone.
     is_gone = {name: letter == "D" or _is_odd(repository, name) for name, letter in changed}
+    if indexes.is_sparse(repository):
+        # Not deleted: they were never laid out.
+        for name in indexes.left_out(indexes.marks(repository)):
+            is_gone.pop(name, None)
     gone = [name for name in is_gone if is_gone[name]]
     present = [name for name in is_gone if not is_gone[name]]
     untracked = repository.names(
