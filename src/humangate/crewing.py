@@ -75,6 +75,7 @@ def crew(store: Store) -> Crew:
         backlog=_backlog_here,
         # A store in memory has no folder beside it.
         said=Papers(store.path).write if store.path else lambda *_: None,
+        host=wiring.host,
     )
 
 

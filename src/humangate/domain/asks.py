@@ -384,6 +384,14 @@ def take(ask: Ask, to: str, now: datetime) -> Change | None:
     return Change(after, (event,), erase_secret=True)
 
 
+def unsettled(ask: Ask) -> Ask:
+    """A settled ask as its asker sees it while nothing may be handed over; never to be written."""
+    return ask._replace(
+        status="pending", decision=None, value=None, note="", settled_at=None, settled_by="",
+        settled_via="",
+    )  # fmt: skip
+
+
 def hear(ask: Ask, messages: int) -> Change | None:
     """So many messages were handed to the asker; None when it has heard them already."""
     if ask.heard >= messages:
