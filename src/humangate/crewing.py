@@ -190,6 +190,7 @@ def worker(
     With a slot free, it takes up tasks of these projects.
     """
     from humangate.engines.local import Worker
+    from humangate.service import joining
     from humangate.service.claiming import Abandoned
     from humangate.service.sweeping import sweep
     from humangate.service.taking import Taking
@@ -208,9 +209,13 @@ def worker(
             told(store, driven, True)
         return taking.heed(driven) if mine else driven
 
+    def look_around() -> None:
+        sweep(store)
+        joining.collect(store)
+
     taking = Taking(store, projects, work_digest(), _backlog_trouble)
     abandoned = Abandoned(store, driver.is_driving).find
-    return Worker(store, telling, abandoned, lambda: sweep(store), slots, taking.take_up)
+    return Worker(store, telling, abandoned, look_around, slots, taking.take_up)
 
 
 def work_beside(

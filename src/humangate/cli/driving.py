@@ -88,6 +88,7 @@ def follow(
 def _drive_until_ended(store: Store, number: int, driver: Driver, *, at_hand: bool) -> str:
     """Or until the person at this terminal wants to open a session that waits: its ask."""
     from humangate.service.claiming import Abandoned, is_due
+    from humangate.service.joining import collect
 
     door = _Door(store) if at_hand and can_prompt() else None
 
@@ -95,6 +96,7 @@ def _drive_until_ended(store: Store, number: int, driver: Driver, *, at_hand: bo
     bell = store.bell()
     try:
         while not (run := runs_screen.find(store, number)).ended:
+            collect(store)
             if is_due(run, store.now()) or any(one.id == number for one in abandoned.find()):
                 driver.drive(run)
             else:

@@ -244,7 +244,7 @@ def _decide(store: Store, who: Caller, ask: Ask, host: Host) -> int:
     ask = get(store, ask.id)
     proposal = _proposal(store, ask, host)
     proposed = proposal and proposal.value
-    done = prompts.prompt_for(store, who, ask, above=_quoted(proposal), proposed=proposed)
+    done = prompts.prompt_for(store, who, ask, above=quoted(proposal), proposed=proposed)
     if not done and get(store, ask.id).pending:
         print(f"To go on there: gate continue {ask.id}   Without it: gate answer {ask.id}")
     return 0 if done else NotAnsweredError.exit_code
@@ -269,7 +269,8 @@ def _proposal(store: Store, ask: Ask, host: Host) -> Proposal | None:
     )
 
 
-def _quoted(proposal: Proposal | None) -> Sequence[str]:
+def quoted(proposal: Proposal | None) -> Sequence[str]:
+    """What a session suggests, as lines above the prompt that takes the person's decision."""
     if proposal is None:
         return ()
     whose = "your own words" if proposal.speaker == PERSON else "the agent's words"

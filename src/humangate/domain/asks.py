@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from humangate.domain.calls import Call
     from humangate.domain.principals import Caller
     from humangate.domain.rules import Rule
+    from humangate.domain.runs import Turn
     from humangate.domain.sittings import Sitting
 
 KINDS = ("approval", "choice", "text", "form", "session")
@@ -162,6 +163,8 @@ class Change(NamedTuple):
     grant: Rule | None = None
     sitting: Sitting | None = None
     """Somebody's stay in its session, as it is now."""
+    turn: Turn | None = None
+    """A person's turn in a run that ends with this step."""
 
 
 def make_question(
