@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
+from datetime import timedelta
 
 import pytest
 from tests.conftest import a_person, eventually
@@ -13,7 +15,7 @@ from tests.visits import kill_harness, write_log
 from humangate import AsyncGate, Gate, ask_interactive, flow, parallel, pause, step, wiring
 from humangate.domain.answers import Given
 from humangate.domain.runs import RunChange
-from humangate.service import answering, asking, running, sitting, waiting
+from humangate.service import answering, asking, running, sitting, visits, waiting
 
 __all__ = ["each_house", "house", "real_house"]
 
@@ -207,6 +209,28 @@ def test_visit_closed_as_lost_gets_its_transcript(gate, logs):
     kill_harness(gate.store, bob)
     answer(gate.store, ask)
     assert "It is." in gate.human.wait(ask_id).transcript
+
+
+@pytest.mark.proves("SES-153")
+def test_codex_conversation_is_found_in_its_log(gate, tmp_path, monkeypatch):
+    """Codex chooses the id of its conversation, and the harness was killed before it knew."""
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    ask_id = ask_for_session(gate)
+    visited = sitting.sit(gate.store, ask_id, ADA, "codex", "").sitting
+    path = tmp_path / "codex/sessions/2026/11/16/rollout-1-c1.jsonl"
+    path.parent.mkdir(parents=True)
+    first = visits.first_words(gate.store, ask_id)
+    lines = [{"type": "session_meta", "payload": {"id": "c1"}}]
+    for role, words in (("user", first), ("user", "is it safe?"), ("assistant", "It is.")):
+        item = {"type": "message", "role": role, "content": [{"text": words}]}
+        at = (gate.store.now() + timedelta(seconds=1)).isoformat()
+        lines.append({"type": "response_item", "timestamp": at, "payload": item})
+    path.write_text("\n".join(map(json.dumps, lines)) + "\n", encoding="utf-8")
+    kill_harness(gate.store, visited)
+    answer(gate.store, asking.get(gate.store, ask_id))
+    came = gate.human.wait(ask_id)
+    assert came.session_id == "codex/c1"
+    assert "It is." in came.transcript and "prompt.md" not in came.transcript
 
 
 @pytest.mark.proves("SES-150")
