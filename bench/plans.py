@@ -37,6 +37,7 @@ WHOLE_READINGS = (
     "asks.woken",
     "outbox.try_again",
     "rules.rules_in_force",
+    "runs.joined_turns",
     "runs.running_runs",
     "tasks.claimed_tasks",
     "tasks.task_projects",

@@ -14,7 +14,7 @@ from humangate.crewing import crew
 from humangate.domain.answers import Given
 from humangate.domain.runs import RunChange
 from humangate.domain.signals import Signal
-from humangate.errors import AlreadySettledError, RefusedError
+from humangate.errors import AlreadySettledError, RefusedError, StoreTroubleError
 from humangate.service import answering, joining, running, telling
 
 __all__ = ["desk"]
@@ -175,6 +175,44 @@ def test_two_who_take_back_count_it_once(desk):
     joining.take_back(desk.store, found)
     assert desk.store.runs.turn(joined.turn.id).signal == DONE
     assert desk.drive(run).result == ["DONE", "to the left"]
+
+
+@pytest.mark.proves("RUN-382", "LAW-10")
+def test_store_trouble_loses_no_signal(desk, monkeypatch):
+    run = desk.run(NEEDS)
+    _, joined = join(desk, run)
+    desk.store.runs.offer(joined.turn.id, DONE)
+
+    def trouble(*_):
+        raise StoreTroubleError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(answering, "answer", trouble)
+        with pytest.raises(StoreTroubleError):
+            joining.leave(desk.store, joined, desk.caller())
+    kill_holder(desk, joined)
+    assert desk.drive(run).result == ["DONE", "to the left"]
+
+
+@pytest.mark.proves("RUN-383")
+@pytest.mark.parametrize("status", ["DONE", "NEEDS_HUMAN"])
+def test_answer_in_the_last_moment_wins(desk, monkeypatch, status):
+    """Somebody answers between the look at the ask and the write."""
+    run = desk.run(NEEDS, AGAIN)
+    ask, joined = join(desk, run)
+    desk.store.runs.offer(joined.turn.id, {"status": status, "question": "And when?"})
+    look = joining.fall_due
+
+    def answered_meanwhile(store, found):
+        seen = look(store, found)
+        answering.answer(store, ask.id, desk.caller("bob"), Given("left"))
+        return seen
+
+    with monkeypatch.context() as patched:
+        patched.setattr(joining, "fall_due", answered_meanwhile)
+        left = joining.leave(desk.store, joined, desk.caller())
+    assert isinstance(left.trouble, AlreadySettledError)
+    assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.heard(1)
 
 
 @pytest.mark.proves("RUN-382")

@@ -212,6 +212,39 @@ def test_visit_closed_as_lost_gets_its_transcript(gate, logs):
 
 
 @pytest.mark.proves("SES-153")
+def test_silent_killed_visit_has_empty_transcript(gate):
+    ask_id = ask_for_session(gate)
+    ask, visited = visit(gate.store)
+    kill_harness(gate.store, visited)
+    answer(gate.store, ask)
+    for _ in range(2):
+        assert gate.human.wait(ask_id).transcript == ""
+    closings = [e for e in gate.store.audit.of_subject(ask_id) if e.event.kind == "session.closed"]
+    assert len(closings) == 1, "it was closed once"
+
+
+@pytest.mark.proves("SES-153")
+def test_killed_visit_is_closed_without_transcript(gate):
+    ask_id = gate.human.request_interactive("Is it safe?")
+    ask, visited = visit(gate.store)
+    kill_harness(gate.store, visited)
+    answer(gate.store, ask)
+    assert gate.human.wait(ask_id).transcript is None
+    (closed,) = gate.store.asks.sittings(ask_id)
+    assert closed.end == "lost"
+
+
+@pytest.mark.proves("SES-153")
+def test_command_without_log_has_empty_transcript(gate, monkeypatch):
+    monkeypatch.setenv("GATE_SESSION_COMMAND", "my-agent")
+    ask_id = ask_for_session(gate)
+    visited = sitting.sit(gate.store, ask_id, ADA, "command", "s1").sitting
+    kill_harness(gate.store, visited)
+    answer(gate.store, asking.get(gate.store, ask_id))
+    assert gate.human.wait(ask_id).transcript == ""
+
+
+@pytest.mark.proves("SES-153")
 def test_codex_conversation_is_found_in_its_log(gate, tmp_path, monkeypatch):
     """Codex chooses the id of its conversation, and the harness was killed before it knew."""
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))

@@ -13,7 +13,7 @@ from humangate.domain.principals import Caller, Sighting, must_be_a_person
 from humangate.domain.proposals import AGENT
 from humangate.domain.runs import RunChange, Turn
 from humangate.doors.driver import Order
-from humangate.errors import AlreadySettledError, GateError, RefusedError
+from humangate.errors import AlreadySettledError, GateError, RefusedError, StoreTroubleError
 from humangate.service import answering, asking, claiming, conversing, running, signalling
 from humangate.service.sweeping import fall_due
 
@@ -162,6 +162,9 @@ def _give_back(
     """Close a joined turn, and settle its ask in the same write where its agent has reported."""
     run = running.get(store, turn.run)
     turn = store.runs.turn(turn.id) or turn
+    if turn.ended_at:
+        # Somebody else took it back just now.
+        return Left(asking.get(store, turn.ask_id))
     told = sessions.told_in(turn, store.runs.turns(run.id))
     text = signalling.text(run.folder, told.role, told.id)
     signal = signals.explicit(turn.offered, text) or signals.last_signal(words)
@@ -179,6 +182,9 @@ def _give_back(
     leaving = sessions.leave(run, turn, signal, actor, store.now(), reason)
     try:
         return Left(answering.answer(store, ask.id, caller, Given(value), leaving)[1], signal)
+    except StoreTroubleError:
+        # Nothing is lost: the turn stays open, and is taken back once its holder is gone.
+        raise
     except GateError as error:
         _close(store, turn, None, actor, reason)
         return Left(asking.get(store, ask.id), signal, error)
