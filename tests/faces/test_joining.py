@@ -16,6 +16,7 @@ from humangate.domain.answers import Given
 from humangate.domain.runs import RunChange
 from humangate.errors import AgentRefusedError, AlreadySettledError, NotFoundError, RefusedError
 from humangate.service import answering, asking, joining
+from humangate.service.journalling import Drive
 
 NEEDS = {"status": "NEEDS_HUMAN", "reason": "two ways", "question": "Which way?"}
 DONE = {"status": "DONE", "summary": "by itself"}
@@ -339,18 +340,33 @@ def feature(prompt):
 
 
 @pytest.mark.proves("RUN-366")
-def test_a_branch_goes_on_with_what_was_worked_out_while_another_works(desk):
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_branch_goes_on_with_what_was_worked_out_while_another_works(desk, monkeypatch, when):
+    """A person joins before the drive has parked the branch, or after."""
+    joins, look_again = [], Drive.look_again
+
+    def join_once(drive):
+        if when == "after":
+            look_again(drive)
+        if not joins:
+            (asked,) = desk.store.asks.pending(9)
+            joins.append(joining.join(desk.store, crew(desk.store), asked.id, desk.caller()))
+        if when == "before":
+            look_again(drive)
+
+    monkeypatch.setattr(Drive, "look_again", join_once)
     slow = "import os, sys, time\nsys.stdin.read()\n"
     slow += "while not os.path.exists('go'): time.sleep(0.01)\n"
     slow += """print('{"status": "DONE", "summary": "slow"}')\n"""
     (desk.project / "slow.py").write_text(slow)
     desk.write_role("slow", 'command: ["/usr/bin/python3", "slow.py"]')
     ended = []
-    thread = threading.Thread(target=lambda: ended.append(desk.run(NEEDS, flow=BRANCHES)))
+    work = lambda: ended.append(desk.run(NEEDS, flow=BRANCHES))  # noqa: E731 - of one line
+    # A daemon: a failure here must not leave the agent waiting for ever.
+    thread = threading.Thread(target=work, daemon=True)
     thread.start()
-    (asked,) = eventually(lambda: desk.store.asks.pending(9))
-    number = int(asked.origin.owner.split("/")[0].removeprefix("run:"))
-    joined = joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+    (joined,) = eventually(lambda: joins)
+    number = joined.turn.run
     assert desk.store.runs.get(number).state == "running"
     desk.store.runs.offer(joined.turn.id, {"status": "DONE", "summary": "worked out"})
     assert joining.leave(desk.store, joined, desk.caller()).ask.settled_via == "session"

@@ -100,7 +100,8 @@ def _announce(joined: Joined, *, own_folder: bool) -> None:
             "It may first ask whether you trust this folder, a copy of your project made for this "
             "run: its default is No."
         )
-    print("It takes this terminal over; leave it as you always do, and you are back here.")
+    after = "you are back" if joined.settles else "you decide"
+    print(f"It takes this terminal over; leave it as you always do, and {after} here.")
     sys.stdout.flush()
 
 

@@ -147,10 +147,13 @@ class _Instruction:
         return opening.interrupted(self._agent, turn)
 
     def _recover_joined(self, turn: Turn) -> Turn | None:
-        if not claiming.holds(turn):
+        # They may have left since this drive looked.
+        self._drive.look_again()
+        left = bool(self._drive.turns[turn.id].ended_at)
+        if not left and not claiming.holds(turn):
             joining.take_back(self._drive.store, turn)
             self._drive.look_again()
-        elif not self._is_unanswered():
+        elif not left and not self._is_unanswered():
             call = self._drive.put(self._agent.call._replace(state="held"))
             self._branch.park(call, self._drive.store.now() + LOOK_AGAIN)
         return next((t for t in reversed(self._agent.turns()) if t.signal), None)
