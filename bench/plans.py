@@ -38,6 +38,7 @@ WHOLE_READINGS = (
     "audit.schema",
     "outbox.try_again",
     "rules.rules_in_force",
+    "runs.joined_turns",
     "runs.running_runs",
     "tasks.claimed_tasks",
     "tasks.task_projects",

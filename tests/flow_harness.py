@@ -128,6 +128,7 @@ class Harness:
         self.folders = Folders()
         self.agents: dict[str, ScriptedAgent] = {}
         self.said: list[tuple[str, str]] = []
+        self.hosts: dict[str, Any] = {}
         self.source = "source-1"
         self.backlog = BacklogTerms(base="main")
         self.flow: Any = None
@@ -154,6 +155,7 @@ class Harness:
             caller=a_person("gate")._replace(principal="gate", via="flow"),
             backlog=lambda _: self.backlog,
             said=lambda _, path, role, text: self.said.append((path, f"{role}: {text}")),
+            host=lambda cli: self.hosts[cli],
         )
 
     # Agents and flows

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from humangate.interactive import InteractiveOptions
     from humangate.service.sitting import Seated
 
+_LOOK_AGAIN_SECONDS = 1.0
+
 
 class AsyncGate:
     """`async with AsyncGate() as gate: await gate.approve("Deploy?")`; or close it yourself."""
@@ -106,9 +108,14 @@ class AsyncGate:
                 if self._failure:
                     raise self._failure
                 ask = await asyncio.to_thread(waiting.wait, self.gate.store, ask_id, 0, hears=False)
-                if not ask.pending:
+                if not ask.pending and await asyncio.to_thread(
+                    waiting.is_ready, self.gate.store, ask
+                ):
                     return await self._hand_over(ask)
-                await changed.wait()
+                # Of a harness that was killed in its visit nobody tells.
+                patience = None if ask.pending else _LOOK_AGAIN_SECONDS
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(changed.wait(), patience)
         finally:
             waiters.discard(changed)
             if not waiters:

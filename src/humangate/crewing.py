@@ -75,6 +75,7 @@ def crew(store: Store) -> Crew:
         backlog=_backlog_here,
         # A store in memory has no folder beside it.
         said=Papers(store.path).write if store.path else lambda *_: None,
+        host=wiring.host,
     )
 
 
@@ -193,6 +194,7 @@ def worker(
     With a slot free, it takes up tasks of these projects.
     """
     from humangate.engines.local import Worker
+    from humangate.service import joining
     from humangate.service.claiming import Abandoned
     from humangate.service.sweeping import sweep
     from humangate.service.taking import Taking
@@ -211,12 +213,15 @@ def worker(
             told(store, driven, True)
         return taking.heed(driven) if mine else driven
 
+    def look_around() -> None:
+        sweep(store)
+        joining.collect(store)
+
     taking = Taking(store, projects, work_digest(), _backlog_trouble)
     abandoned = Abandoned(store, driver.is_driving)
     return Worker(
-        store, telling, abandoned.find, lambda: sweep(store), slots, taking.take_up,
-        abandoned.find_ready,
-    )  # fmt: skip
+        store, telling, abandoned.find, look_around, slots, taking.take_up, abandoned.find_ready
+    )
 
 
 def work_beside(

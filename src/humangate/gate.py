@@ -138,7 +138,7 @@ class Gate:
     def read(self, ask: Ask) -> Outcome:
         """What an ask has come to, without recording that it was handed over."""
         value = waiting.reveal(self.store, ask, self._tokens.get(ask.id, ""))
-        return waiting.outcome(self.store, ask, value)
+        return waiting.outcome(self.store, ask, value, wiring.host)
 
     def take(self, ask: Ask) -> None:
         """Record that the answer was handed over."""

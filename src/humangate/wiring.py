@@ -280,8 +280,9 @@ def host(cli: str) -> Host:
 
 
 def session_papers(store_path: str, ask_id: str) -> str:
-    """Where the files of a session ask are kept: beside the store, for the user alone."""
-    return os.path.join(f"{os.path.abspath(store_path)}-sessions", ask_id)
+    from humangate.service import visits
+
+    return visits.papers(store_path, ask_id)
 
 
 def agent_environ(told: Mapping[str, str]) -> dict[str, str]:

@@ -14,6 +14,7 @@ from humangate.domain.audit import Event
 from humangate.domain.journals import Carried
 from humangate.domain.owners import owner_of
 from humangate.domain.runs import FlowCall, Run, RunChange, Turn
+from humangate.doors.results import Conflict, Done
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
@@ -251,6 +252,48 @@ def test_an_agent_signals_only_while_its_turn_is_open_and_nobody_else_writes_tha
     assert store.runs.change(RunChange(run, turns=(over,)), run)
     assert not store.runs.offer("t-1", {"status": "LATE"})
     assert store.runs.turn("t-1").offered == {"status": "DONE"}
+
+
+@pytest.mark.proves("RUN-383")
+def test_agent_of_ended_run_signals_nothing(store):
+    run = claimed(store, added(store))
+    assert store.runs.change(RunChange(run, turns=(a_turn(run),)), run)
+    assert store.runs.change(runs.stop(run, a_person(), "enough", LATER), run)
+    assert not store.runs.offer("t-1", {"status": "DONE"})
+    assert store.runs.turn("t-1").offered is None
+
+
+@pytest.mark.proves("RUN-383")
+def test_joined_agent_signals_only_while_its_ask_is_pending(store):
+    run = claimed(store, added(store))
+    ask = an_ask(store, run)
+    mine = a_turn(run, by="person:ada", ask_id=ask.id)
+    agents = a_turn(run, "t-2", "s-2")
+    assert store.runs.change(RunChange(run, turns=(mine, agents)), run)
+    assert store.runs.joined() == [mine]
+    assert store.runs.offer("t-1", {"status": "DONE"})
+    settled(store, ask)
+    assert not store.runs.offer("t-1", {"status": "LATE"})
+    assert store.runs.offer("t-2", {"status": "DONE"}), "an agent of its own is at work"
+    assert store.runs.turn("t-1").offered == {"status": "DONE"}
+
+
+@pytest.mark.proves("RUN-382", "LAW-9")
+def test_answer_and_end_of_joined_turn_are_one_write(store):
+    run = claimed(store, added(store))
+    ask = an_ask(store, run)
+    turn = a_turn(run, by="person:ada", ask_id=ask.id)
+    assert store.runs.change(RunChange(run, turns=(turn,)), run)
+    closed = turn._replace(ended_at=LATER, signal={"status": "DONE"})
+    verdict = answer(ask, (), a_person(), Given("yes"), store.now(), b"k" * 32)
+    both = verdict.change._replace(turn=closed)
+    assert isinstance(store.asks.change(both, ask.version + 1, verdict.answer), Conflict)
+    assert store.runs.joined() == [turn]
+    assert isinstance(store.asks.change(both, ask.version, verdict.answer), Done)
+    assert store.runs.turn("t-1") == closed and store.runs.joined() == []
+    again = RunChange(run, turns=(closed._replace(signal=None),))
+    assert store.runs.change(again, run)
+    assert store.runs.turn("t-1").signal == {"status": "DONE"}, "the first has written it"
 
 
 @pytest.mark.proves("RUN-406")

@@ -221,9 +221,9 @@ def test_joining_and_leaving_are_told_and_only_news_settles():
         "session.joined", "run:42", "claude/s1"
     )  # fmt: skip
     left = sessions.leave(RUN, turn, Signal("DONE"), "person:ada", NOW)
-    assert left.turns[0].signal == {"status": "DONE"} and left.turns[0].ended_at == NOW
-    assert left.events[0].content["status"] == "DONE"
-    assert sessions.leave(RUN, turn, None, "gate", NOW, "gone").turns[0].signal is None
+    assert left.turn.signal == {"status": "DONE"} and left.turn.ended_at == NOW
+    assert left.event.content["status"] == "DONE"
+    assert sessions.leave(RUN, turn, None, "gate", NOW, "gone").turn.signal is None
     verdicts = [sessions.settles(one) for one in (None, Signal("NEEDS_HUMAN"), Signal("DONE"))]
     assert verdicts == [False, False, True]
 

@@ -161,7 +161,7 @@ def test_who_has_it_and_what_to_do():
 )
 def test_what_came_of_a_session(status, via, decision, word):
     ask = an_ask()._replace(status=status, settled_via=via, decision=decision)
-    result = outcomes.outcome(ask, None, [ended(OPEN, 3), ended(OPEN, 4)])
+    result = outcomes.outcome(ask, None, outcomes.sum_up(ask, [ended(OPEN, 3), ended(OPEN, 4)]))
     assert (result.outcome, result.decision, result.response) == (word, decision, decision)
     assert (result.duration_ms, result.attempts, result.session_id) == (7000, 2, "claude/s1")
     assert result.transcript is None
@@ -174,7 +174,7 @@ def test_what_was_said_only_when_it_was_wanted():
     terms = Terms("choice", capture_transcript=True)
     ask = an_ask(terms=terms, options=("A", "Other…"))._replace(status="answered")
     said = [ended(OPEN, 1, transcript="one"), ended(OPEN, 1), ended(OPEN, 2, transcript="two")]
-    result = outcomes.outcome(ask, {"other": "mine"}, said)
+    result = outcomes.outcome(ask, {"other": "mine"}, outcomes.sum_up(ask, said))
     assert (result.transcript, result.response) == ("one\ntwo", "mine")
     form = an_ask("form", schema={})._replace(status="answered")
     nobody = outcomes.outcome(form, {"a": 1})

@@ -16,6 +16,7 @@ from humangate.domain.answers import Given
 from humangate.domain.runs import RunChange
 from humangate.errors import AgentRefusedError, AlreadySettledError, NotFoundError, RefusedError
 from humangate.service import answering, asking, joining
+from humangate.service.journalling import Drive
 
 NEEDS = {"status": "NEEDS_HUMAN", "reason": "two ways", "question": "Which way?"}
 DONE = {"status": "DONE", "summary": "by itself"}
@@ -161,11 +162,10 @@ def test_what_a_killed_holder_left_is_waited_for(world, desk, screens):
     turn = desk.store.runs.turns(run.id)[-1]
     eventually(lambda: not processes.marked(("GATE_TURN", turn.id)))
     bob = screens(Screen.joining(world.bob, run.id))
-    pid_in(bob)
-    _, adas, bobs = desk.store.runs.turns(run.id)
-    assert adas.ended_at and adas.signal is None and bobs.by == "person:bob"
-    (asked,) = desk.store.asks.pending_of_run(run.id)
-    assert asked.pending, "nobody left, so nothing was settled"
+    assert bob.end() == 6 and "was already answered by person:ada" in bob.seen
+    _, adas = desk.store.runs.turns(run.id)
+    assert adas.ended_at and adas.signal["status"] == "DONE", "what was reported counts"
+    assert desk.drive(run).result == ["DONE", "talked over"]
 
 
 @pytest.mark.proves("RUN-353", "RUN-358")
@@ -200,7 +200,7 @@ def test_no_agent_joins_and_nobody_beside_one_at_work(world, desk, screens):
         joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
 
 
-@pytest.mark.proves("RUN-351", "RUN-355", "S2-32")
+@pytest.mark.proves("RUN-351", "RUN-355", "RUN-384", "RUN-385", "S2-32")
 def test_at_a_gate_one_looks_around_first_and_decides_oneself(world, desk, screens):
     run = desk.run(DONE, flow=GATE)
     (asked,) = desk.store.asks.pending_of_run(run.id)
@@ -211,13 +211,37 @@ def test_at_a_gate_one_looks_around_first_and_decides_oneself(world, desk, scree
     ada.type("APPROVED\n")
     ada.until("signalled")
     ada.type("exit\n")
-    assert ada.end() == 0 and f"gate answer {asked.id}" in ada.seen
+    quoted = ada.until("The session suggests, by the agent's words: APPROVED")
+    ada.until("Only what you type here counts.", after=quoted)
+    ada.until("yes or no (Enter: not yet): ", after=quoted)
+    ada.type("\n")
+    assert ada.end() == 11 and f"gate answer {asked.id}" in ada.seen
     assert desk.store.asks.get(asked.id).pending and desk.drive(run).state == "waiting_human"
     joined = joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
     desk.store.runs.offer(joined.turn.id, {"status": "APPROVED"})
     assert joining.leave(desk.store, joined, desk.caller()).ask.pending, "no model approves"
-    world.ada.gate("answer", str(run.id), "yes")
+    assert desk.store.runs.turn(joined.turn.id).signal is None
+    again = screens(Screen.joining(world.ada, run.id))
+    pid_in(again)
+    again.type("exit\n")
+    again.until("yes or no (Enter: not yet): ")
+    assert "The session suggests" not in again.seen, "it gave no signal this time"
+    again.type("yes\n")
+    again.until("Note (optional): ")
+    again.type("\n")
+    assert again.end() == 0 and f"Recorded: {asked.id} is approved" in again.seen
     assert desk.drive(run).result is True
+
+
+@pytest.mark.proves("RUN-385", "LAW-3")
+def test_gate_answered_meanwhile_asks_nothing_after_leaving(world, desk, screens):
+    run = desk.run(DONE, flow=GATE)
+    ada = screens(Screen.joining(world.ada, run.id))
+    pid_in(ada)
+    world.bob.gate("answer", str(run.id), "no")
+    ada.type("exit\n")
+    assert ada.end() == 6 and "was already answered by person:bob" in ada.seen
+    assert "yes or no" not in ada.seen
 
 
 @pytest.mark.proves("RUN-355")
@@ -248,10 +272,11 @@ def test_a_crash_before_the_ask_is_settled_is_not_misread(desk, monkeypatch):
         patched.setattr(answering, "answer", killed)
         with pytest.raises(KeyboardInterrupt):
             joining.leave(desk.store, joined, desk.caller())
-    assert desk.drive(run).state == "waiting_human", "a signal nobody left with is none"
-    answering.answer(desk.store, asked.id, desk.caller("bob"), Given("left"))
-    assert desk.drive(run).result == ["DONE", "by itself"]
-    assert "left" in desk.heard(1), "words for the agent stay words for the agent"
+    assert not desk.store.runs.turn(joined.turn.id).ended_at, "it is settled and closed at once"
+    assert desk.drive(run).state == "waiting_human", "its holder lives"
+    assert joining.leave(desk.store, joined, desk.caller()).ask.settled_via == "session"
+    assert desk.drive(run).result == ["BLOCKED", ""]
+    assert not (desk.project / "heard-1").exists(), "the agent is sent no answer"
 
 
 @pytest.mark.proves("RUN-352", "RUN-355")
@@ -259,9 +284,9 @@ def test_whoever_answers_first_wins_over_the_session(desk):
     run = desk.run(NEEDS, DONE)
     (asked,) = desk.store.asks.pending_of_run(run.id)
     joined = joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+    desk.store.runs.offer(joined.turn.id, {"status": "BLOCKED"})
     answering.answer(desk.store, asked.id, desk.caller("bob"), Given("left"))
     assert desk.drive(run).state == "ready", "it waits until the session is free"
-    desk.store.runs.offer(joined.turn.id, {"status": "BLOCKED"})
     left = joining.leave(desk.store, joined, desk.caller())
     assert isinstance(left.trouble, AlreadySettledError) and "person:bob" in str(left.trouble)
     with pytest.raises(AlreadySettledError):
@@ -315,18 +340,33 @@ def feature(prompt):
 
 
 @pytest.mark.proves("RUN-366")
-def test_a_branch_goes_on_with_what_was_worked_out_while_another_works(desk):
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_branch_goes_on_with_what_was_worked_out_while_another_works(desk, monkeypatch, when):
+    """A person joins before the drive has parked the branch, or after."""
+    joins, look_again = [], Drive.look_again
+
+    def join_once(drive):
+        if when == "after":
+            look_again(drive)
+        if not joins:
+            (asked,) = desk.store.asks.pending(9)
+            joins.append(joining.join(desk.store, crew(desk.store), asked.id, desk.caller()))
+        if when == "before":
+            look_again(drive)
+
+    monkeypatch.setattr(Drive, "look_again", join_once)
     slow = "import os, sys, time\nsys.stdin.read()\n"
     slow += "while not os.path.exists('go'): time.sleep(0.01)\n"
     slow += """print('{"status": "DONE", "summary": "slow"}')\n"""
     (desk.project / "slow.py").write_text(slow)
     desk.write_role("slow", 'command: ["/usr/bin/python3", "slow.py"]')
     ended = []
-    thread = threading.Thread(target=lambda: ended.append(desk.run(NEEDS, flow=BRANCHES)))
+    work = lambda: ended.append(desk.run(NEEDS, flow=BRANCHES))  # noqa: E731 - of one line
+    # A daemon: a failure here must not leave the agent waiting for ever.
+    thread = threading.Thread(target=work, daemon=True)
     thread.start()
-    (asked,) = eventually(lambda: desk.store.asks.pending(9))
-    number = int(asked.origin.owner.split("/")[0].removeprefix("run:"))
-    joined = joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+    (joined,) = eventually(lambda: joins)
+    number = joined.turn.run
     assert desk.store.runs.get(number).state == "running"
     desk.store.runs.offer(joined.turn.id, {"status": "DONE", "summary": "worked out"})
     assert joining.leave(desk.store, joined, desk.caller()).ask.settled_via == "session"

@@ -14,11 +14,16 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.types.methods import SERVER_RESULTS
 from pydantic import TypeAdapter
+from tests.conftest import a_person
 
+from humangate.domain.asks import Origin
 from humangate.domain.journals import Carried
-from humangate.domain.runs import Run, RunChange, Turn
+from humangate.domain.owners import owner_of
+from humangate.domain.runs import FlowCall, Run, RunChange, Turn
 from humangate.mcp.server import Progress
 from humangate.mcp.tools import Tools
+from humangate.service import asking, running
+from humangate.service.asking import Request
 from humangate.testing import MemoryStore, ScriptedPerson
 
 DISCOVERY = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
@@ -433,15 +438,44 @@ def test_a_signal_in_a_turn_is_kept_on_that_turn(world, turn):
     assert client.close() == 0
 
 
+def joined_at(world, run, made, name, kind):
+    """A person in the session, for the question of a call."""
+    session = "claude/s2" if name == "run" else ""
+    origin = Origin(project="/p", owner=owner_of(run.id, "1"), session=session)
+    ask = asking.ask(world.store, Request("Which?", kind), origin, a_person()).ask
+    call = FlowCall(run.id, "1", name, "x", "", world.store.now(), "waiting", ask_id=ask.id)
+    turn = made._replace(id="t-2", session="s2", by="person:ada", ask_id=ask.id)
+    assert world.store.runs.change(RunChange(run, (call,), (turn,)), run)
+    return ask, turn
+
+
 @pytest.mark.proves("RUN-350")
 def test_a_signal_in_a_persons_session_counts_when_they_leave(world, turn):
-    run, made = turn
-    joined = made._replace(id="t-2", session="s2", by="person:ada")
-    assert world.store.runs.change(RunChange(run, turns=(joined,)), run)
+    _, joined = joined_at(world, *turn, "run", "text")
     client = Client(world, GATE_TURN=joined.id)
     told, _ = client.text(client.call("signal", status="DONE"))
     assert told == "Recorded: DONE. It counts when the person leaves this session."
     assert client.close() == 0
+
+
+@pytest.mark.proves("RUN-384", "LAW-3")
+def test_signal_at_gate_is_told_as_proposal(world, turn):
+    ask, joined = joined_at(world, *turn, "pause", "approval")
+    client = Client(world, GATE_TURN=joined.id)
+    told, _ = client.text(client.call("signal", status="CONTINUE"))
+    assert told.startswith("Passed on as a proposal: CONTINUE. It decides nothing")
+    assert client.close() == 0 and world.store.asks.get(ask.id).pending
+
+
+@pytest.mark.proves("RUN-383")
+def test_signal_after_stop_is_refused_by_tool(world, turn):
+    run, _ = turn
+    _, joined = joined_at(world, *turn, "run", "text")
+    running.stop(world.store, run.id, a_person("bob"), "wrong branch")
+    client = Client(world, GATE_TURN=joined.id)
+    told, is_error = client.text(client.call("signal", status="DONE"))
+    assert is_error and "run 1 has ended (stuck: wrong branch)" in told
+    assert client.close() == 0 and world.store.runs.turn(joined.id).offered is None
 
 
 @pytest.mark.proves("AGT-23")

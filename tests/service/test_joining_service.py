@@ -100,11 +100,12 @@ def test_a_run_that_was_stopped_meanwhile_is_not_gone_on_with(desk):
     run = desk.run(NEEDS)
     ask = only(desk, run)
     joined = join(desk, ask)
-    running.stop(desk.store, run.id, desk.caller("bob"), "enough")
     desk.store.runs.offer(joined.turn.id, DONE)
+    running.stop(desk.store, run.id, desk.caller("bob"), "enough")
     left = joining.leave(desk.store, joined, desk.caller())
     assert "enough" in str(left.trouble) and left.ask.status == "cancelled"
-    assert desk.store.runs.turn(joined.turn.id).signal == DONE, "what it signalled is kept"
+    kept = desk.store.runs.turn(joined.turn.id)
+    assert (kept.offered, kept.signal) == (DONE, None), "it is kept, and does not count"
     assert running.get(desk.store, run.id).state == "stuck"
 
 
@@ -114,11 +115,9 @@ def test_what_is_offered_in_a_turn_is_kept_until_it_ends():
     now = store.now()
     run = store.runs.add(Run(0, "f", "f.py", "", "", "/p", "person:ada", now), [], Carried())
     turn = Turn("t-1", run.id, "1", 1, "coder", "claude", "s1", "", now)
-    persons = turn._replace(id="t-2", session="s2", by="person:ada")
-    assert store.runs.change(RunChange(run, turns=(turn, persons)), run)
+    assert store.runs.change(RunChange(run, turns=(turn,)), run)
     assert telling.offer(store, "t-1", Signal("DONE")).startswith("Recorded: DONE. End your turn")
     assert "A person is asked" in telling.offer(store, "t-1", Signal("NEEDS_HUMAN"))
-    assert "when the person leaves" in telling.offer(store, "t-2", Signal("DONE"))
     over = turn._replace(ended_at=now)
     assert store.runs.change(RunChange(run, turns=(over,)), run)
     for nobody in ("t-1", "t-9"):

@@ -109,7 +109,7 @@ def wait_and_hand_over(
         return NOT_ANSWERED_YET
     if ask.pending and ask.asked_back > ask.heard:
         return _pass_on_messages(store, ask, handing)
-    if ask.pending:
+    if not waiting.is_ready(store, ask):
         _print_pending(ask, handing)
         return NOT_ANSWERED_YET
     value = waiting.reveal(store, ask, handing.token)

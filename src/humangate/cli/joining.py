@@ -1,8 +1,8 @@
 """Open the agent's own session in this terminal, and go on with the run after leaving it.
 
 The run goes on when the agent has signalled anything but NEEDS_HUMAN in the session. At a gate
-you look around with the last agent first; the decision is yours, with gate answer. A session
-ask is worked out in a session of its own, and decided here after leaving it.
+you look around with the last agent first, and decide here after leaving it: what the agent says
+is only quoted. A session ask is worked out in a session of its own, and decided here, too.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ import sys
 from typing import TYPE_CHECKING
 
 from humangate import crewing, processes, wiring
-from humangate.cli import foreground
+from humangate.cli import foreground, prompts
 from humangate.cli.identity import add_identity, caller
 from humangate.cli.screen import columns, short
+from humangate.domain.asks import settled_sentence
 from humangate.domain.display import frame, inert_line
 from humangate.domain.outcomes import answer_text
 from humangate.domain.sessions import settles
-from humangate.errors import NotAnsweredError, UsageError
-from humangate.service import joining, running
+from humangate.errors import AlreadySettledError, NotAnsweredError, UsageError
+from humangate.service import asking, joining, running
 from humangate.service.asking import find
 from humangate.settings import SESSION_CLIS
 from humangate.terminal import editors
@@ -27,8 +28,10 @@ from humangate.terminal.left_runs import is_driven
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from humangate.cli.foreground import Ended
+    from humangate.domain.principals import Caller
     from humangate.doors.store import Store
     from humangate.service.joining import Joined, Left
 
@@ -69,16 +72,20 @@ def run(args: argparse.Namespace) -> int:
     if args.cli:
         raise UsageError(f"--with is for session asks; {ask.id} belongs to an agent of its own")
     joined = joining.join(store, crewing.crew(store), ask.id, who)
+    told_to_end = False
     try:
         _announce(joined, own_folder=bool(running.get(store, joined.turn.run).branch))
         if editor:
             _edit(editor, joined.cwd)
         ended = foreground.run(joined.words, wiring.agent_environ(joined.environ), joined.cwd)
+        told_to_end = bool(ended.told)
         # What the session leaves running would work on in it, beside the next who opens it.
         processes.end(ended.process, ("GATE_TURN", joined.turn.id))
         _tell_trouble(ended, joined)
     finally:
-        left = joining.leave(store, joined, who)
+        left = joining.leave(store, joined, who, wiring.host)
+    if not joined.settles:
+        return _decide(store, who, joined, left, can_ask=not told_to_end)
     return _tell(store, joined, left)
 
 
@@ -93,7 +100,8 @@ def _announce(joined: Joined, *, own_folder: bool) -> None:
             "It may first ask whether you trust this folder, a copy of your project made for this "
             "run: its default is No."
         )
-    print("It takes this terminal over; leave it as you always do, and you are back here.")
+    after = "you are back" if joined.settles else "you decide"
+    print(f"It takes this terminal over; leave it as you always do, and {after} here.")
     sys.stdout.flush()
 
 
@@ -109,18 +117,47 @@ def _tell_trouble(ended: Ended, joined: Joined) -> None:
         print(f"gate: the session of {short(joined.turn.role)} ended {how}", file=sys.stderr)
 
 
+def _decide(store: Store, who: Caller, joined: Joined, left: Left, *, can_ask: bool) -> int:
+    """Ask for the decision that only a person makes; what the agent said is quoted above."""
+    ask = left.ask
+    if not ask.pending:
+        raise AlreadySettledError(settled_sentence(ask))
+    done = can_ask and prompts.prompt_for(store, who, ask, above=_suggested(joined, left))
+    if not done and asking.get(store, ask.id).pending:
+        print(f"Run {joined.turn.run} still waits for your decision: gate answer {ask.id}")
+    return 0 if done else NotAnsweredError.exit_code
+
+
+def _suggested(joined: Joined, left: Left) -> Sequence[str]:
+    """What the agent signalled, or else what the talk suggests."""
+    # Imported here: most sessions are those of agents that ask themselves.
+    from humangate.cli.sitting import quoted
+    from humangate.domain.proposals import AGENT, Proposal, propose
+
+    if left.signal:
+        said = left.signal.said or left.signal.status
+        return quoted(Proposal(left.signal.status, AGENT, said))
+    talk, question = joining.talk(joined.turn, wiring.host), left.ask.question
+    if talk is None:
+        return ()
+    return quoted(
+        propose(
+            talk.said, question.answered_as, question.options, question.multiple, question.schema
+        )
+    )
+
+
 def _tell(store: Store, joined: Joined, left: Left) -> int:
     ask, number = left.ask, joined.turn.run
-    if not joined.settles:
-        print(f"Run {number} still waits for your decision: gate answer {ask.id}")
-        return 0
+    if left.trouble and left.signal:
+        print(f"The agent signalled {short(left.signal.status)}, which came too late to count.")
+        raise left.trouble
+    if left.signal is None and not ask.pending:
+        raise AlreadySettledError(settled_sentence(ask))
     if left.signal is None:
         print(f"The agent gave no new signal: run {number} keeps waiting. To go on:")
     elif not settles(left.signal):
         print(f"The agent still needs a person: run {number} keeps waiting. To go on:")
-    elif left.trouble:
-        print(f"The agent signalled {short(left.signal.status)}, which came too late to count.")
-        raise left.trouble
     else:
         print(f"Recorded for {ask.id}: {short(answer_text(ask, ask.value))}")
         goes_on = is_driven(store, running.get(store, number))

@@ -17,7 +17,6 @@ from humangate.domain import briefs, proposals
 from humangate.domain.asks import settled_sentence
 from humangate.domain.display import frame, inert_line
 from humangate.domain.proposals import PERSON
-from humangate.domain.redaction import redact
 from humangate.domain.sittings import FAILED, GRACE_SECONDS, VIA, conversation, untold_since
 from humangate.doors.driver import Opening
 from humangate.errors import (
@@ -27,12 +26,12 @@ from humangate.errors import (
     NotAnsweredError,
     TimedOutError,
 )
+from humangate.service import visits
 from humangate.service.asking import get
 from humangate.service.sitting import rise, sit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from humangate.cli.foreground import Ended
     from humangate.domain.asks import Ask
@@ -47,7 +46,6 @@ _PROGRAMS = {"claude": "Claude", "codex": "Codex"}
 _SOON_SECONDS = 3.0
 # Ctrl+C is how people leave many a program.
 _INTERRUPTED = (-signal.SIGINT, 128 + signal.SIGINT)
-_MOST_TRANSCRIPT_CHARACTERS = 1_000_000
 
 
 class _Left(NamedTuple):
@@ -118,7 +116,7 @@ def _talked(store: Store, who: Caller, host: Host, seated: Seated) -> _Left:
         session = sitting.session or host.found_session(
             briefs.mark(sitting.ask_id), sitting.started_at
         )
-        talk = _talk(store, host, session, sitting.ask_id, sitting.started_at)
+        talk = visits.talk(store, host, session, sitting.ask_id, sitting.started_at)
         # Of a command nobody knows what was said in it.
         said = bool(talk.said) if talk else store.monotonic() - began > _SOON_SECONDS
         if ended:
@@ -129,7 +127,8 @@ def _talked(store: Store, who: Caller, host: Host, seated: Seated) -> _Left:
         transcript = ""
         if seated.terms.capture_transcript:
             since = untold_since(store.asks.sittings(sitting.ask_id))
-            transcript = _transcript(_talk(store, host, session, sitting.ask_id, since))
+            whole = visits.talk(store, host, session, sitting.ask_id, since)
+            transcript = visits.transcript(whole)
         ask = rise(
             store, sitting, who, end, trouble=trouble, transcript=transcript, session=session
         )
@@ -151,7 +150,7 @@ def _opening(store: Store, host: Host, seated: Seated) -> Opening:
         mark=sitting.id,
         session=session,
         fresh=not terms.resume_session,
-        prompt="" if was_told else _first_words(store, ask.id),
+        prompt="" if was_told else visits.first_words(store, ask.id),
         prompt_file=prompt_file,
         system_file=os.path.join(papers, "system.md") if terms.system_prompt else "",
         papers=papers,
@@ -161,17 +160,6 @@ def _opening(store: Store, host: Host, seated: Seated) -> Opening:
         environ={"GATE_TURN": sitting.id, "GATE_SITTING": sitting.id, "GATE_ASK": ask.id},
         project=ask.origin.project or cwd,
     )
-
-
-def _first_words(store: Store, ask_id: str) -> str:
-    papers = wiring.session_papers(store.path, ask_id)
-    return briefs.first_words(ask_id, os.path.join(papers, briefs.PROMPT_FILE))
-
-
-def _talk(store: Store, host: Host, session: str, ask_id: str, since: datetime) -> Talk | None:
-    """What was said by the two; the first words are ours, though they stand there as the person's."""
-    talk, ours = host.talk(session, since), _first_words(store, ask_id)
-    return talk and talk._replace(said=[one for one in talk.said if one.text != ours])
 
 
 def _write_papers(store: Store, seated: Seated) -> str:
@@ -236,13 +224,6 @@ def _end(ended: Ended, talk: Talk | None, said: bool, cli: str) -> tuple[str, st
     return "left", ""
 
 
-def _transcript(talk: Talk | None) -> str:
-    if talk is None:
-        return ""
-    lines = [f"{one.speaker}: {one.text}" for one in talk.said]
-    return redact("\n\n".join(lines))[-_MOST_TRANSCRIPT_CHARACTERS:]
-
-
 def _tell_settled(ask: Ask, sitting: Sitting) -> int:
     """What became of an ask that was settled while somebody sat in its session."""
     if ask.settled_via == VIA and ask.settled_by == sitting.by and ask.status == "answered":
@@ -263,7 +244,7 @@ def _decide(store: Store, who: Caller, ask: Ask, host: Host) -> int:
     ask = get(store, ask.id)
     proposal = _proposal(store, ask, host)
     proposed = proposal and proposal.value
-    done = prompts.prompt_for(store, who, ask, above=_quoted(proposal), proposed=proposed)
+    done = prompts.prompt_for(store, who, ask, above=quoted(proposal), proposed=proposed)
     if not done and get(store, ask.id).pending:
         print(f"To go on there: gate continue {ask.id}   Without it: gate answer {ask.id}")
     return 0 if done else NotAnsweredError.exit_code
@@ -273,7 +254,7 @@ def _proposal(store: Store, ask: Ask, host: Host) -> Proposal | None:
     """What the conversation suggests, from all sittings of the ask."""
     sittings = store.asks.sittings(ask.id)
     session = next((one.session for one in reversed(sittings) if one.session), "")
-    talk = _talk(store, host, session, ask.id, sittings[0].started_at)
+    talk = visits.talk(store, host, session, ask.id, sittings[0].started_at)
     if talk is None:
         return None
     question = ask.question
@@ -284,11 +265,12 @@ def _proposal(store: Store, ask: Ask, host: Host) -> Proposal | None:
         question.options,
         question.multiple,
         question.schema,
-        briefs.injected(question, papers, _first_words(store, ask.id)),
+        briefs.injected(question, papers, visits.first_words(store, ask.id)),
     )
 
 
-def _quoted(proposal: Proposal | None) -> Sequence[str]:
+def quoted(proposal: Proposal | None) -> Sequence[str]:
+    """What a session suggests, as lines above the prompt that takes the person's decision."""
     if proposal is None:
         return ()
     whose = "your own words" if proposal.speaker == PERSON else "the agent's words"

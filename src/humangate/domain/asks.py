@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from humangate.domain.calls import Call
     from humangate.domain.principals import Caller
     from humangate.domain.rules import Rule
+    from humangate.domain.runs import Turn
     from humangate.domain.sittings import Sitting
 
 KINDS = ("approval", "choice", "text", "form", "session")
@@ -162,6 +163,8 @@ class Change(NamedTuple):
     grant: Rule | None = None
     sitting: Sitting | None = None
     """Somebody's stay in its session, as it is now."""
+    turn: Turn | None = None
+    """A person's turn in a run that ends with this step."""
 
 
 def make_question(
@@ -384,6 +387,14 @@ def take(ask: Ask, to: str, now: datetime) -> Change | None:
     after = ask._replace(delivered_at=now, delivered_to=to, version=ask.version + 1)
     event = Event("ask.taken", ask.id, to, {"at": iso(now)})
     return Change(after, (event,), erase_secret=True)
+
+
+def unsettled(ask: Ask) -> Ask:
+    """A settled ask as its asker sees it while nothing may be handed over; never to be written."""
+    return ask._replace(
+        status="pending", decision=None, value=None, note="", settled_at=None, settled_by="",
+        settled_via="",
+    )  # fmt: skip
 
 
 def hear(ask: Ask, messages: int) -> Change | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.domain.asks import Ask, Origin, Question
 from humangate.domain.calls import shown
@@ -98,10 +98,32 @@ class Form(Outcome):
     """JSON that fits the form's schema."""
 
 
+class Visits(NamedTuple):
+    """How people worked on a session ask, all their visits together."""
+
+    attempts: int = 0
+    session_id: str = ""
+    transcript: str | None = None
+    duration_ms: int = 0
+
+
+def sum_up(ask: Ask, sittings: Sequence[Sitting]) -> Visits:
+    """The visits of an ask as its asker gets them; final once the last visit has ended."""
+    words = "\n".join(one.transcript for one in sittings if one.transcript)
+    captures = ask.question.session and ask.question.session.capture_transcript
+    now = ask.settled_at or ask.opened_at
+    return Visits(
+        attempts=len(sittings),
+        session_id=next((one.conversation for one in reversed(sittings) if one.session), ""),
+        transcript=words if captures else None,
+        duration_ms=round(seconds_used(sittings, now) * 1000) if sittings else 0,
+    )
+
+
 class Session(Outcome):
     """What a person and an agent came to, and how long it took them."""
 
-    def __init__(self, ask: Ask, value: Any, sittings: Sequence[Sitting]) -> None:
+    def __init__(self, ask: Ask, value: Any, visits: Visits) -> None:
         kind = ask.question.answered_as
         words = _in_words(value) if kind == "choice" else value
         super().__init__(ask, ask.decision if kind == "approval" else words)
@@ -112,15 +134,12 @@ class Session(Outcome):
         names = {"answered": "completed", "timed_out": "timeout"}
         self.outcome: str = FAILED if failed else names.get(ask.status, ask.status)
         """`completed`, `cancelled`, `timeout` or `failed`; `pending` while nobody has decided."""
-        self.attempts = len(sittings)
+        self.attempts: int = visits.attempts
         """How often somebody opened it."""
-        self.session_id: str = next((s.conversation for s in reversed(sittings) if s.session), "")
+        self.session_id: str = visits.session_id
         """The conversation, for `resume_session`."""
-        words_said = "\n".join(one.transcript for one in sittings if one.transcript)
-        captures = ask.question.session and ask.question.session.capture_transcript
-        self.transcript: str | None = words_said if captures else None
-        now = ask.settled_at or ask.opened_at
-        self.duration_ms: int = round(seconds_used(sittings, now) * 1000) if sittings else 0
+        self.transcript: str | None = visits.transcript
+        self.duration_ms: int = visits.duration_ms
         """How long people were in it."""
 
     @property
@@ -132,6 +151,11 @@ class Session(Outcome):
         if self._value is None or self._shape is None:
             return self._value
         return self._shape(self._value)
+
+    @property
+    def visits(self) -> Visits:
+        """What the journal of a flow keeps beside the ask."""
+        return Visits(self.attempts, self.session_id, self.transcript, self.duration_ms)
 
     def shaped(self, shape: Callable[[Any], Any]) -> Session:
         """The same, with a response of the shape that was wanted."""
@@ -165,7 +189,7 @@ def _option_text(value: Any) -> str:
     return str(value)
 
 
-def outcome(ask: Ask, value: Any, sittings: Sequence[Sitting] = ()) -> Outcome:
+def outcome(ask: Ask, value: Any, visits: Visits | None = None) -> Outcome:
     if ask.question.kind == "session":
-        return Session(ask, value, sittings)
+        return Session(ask, value, visits or Visits())
     return _OUTCOMES.get(ask.question.kind, Text)(ask, value)

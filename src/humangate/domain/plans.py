@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from humangate.domain.asks import iso
-from humangate.domain.outcomes import Session, answer_text
+from humangate.domain.outcomes import Session, answer_text, sum_up
 from humangate.domain.sittings import ANSWERS
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _interaction(ask: Ask, sittings: Sequence[Sitting]) -> dict[str, Any]:
 
 
 def _session(ask: Ask, terms: Terms, sittings: Sequence[Sitting]) -> dict[str, Any]:
-    came = Session(ask, ask.value, sittings)
+    came = Session(ask, ask.value, sum_up(ask, sittings))
     seconds = terms.session_seconds
     return {
         "outcome": came.outcome,

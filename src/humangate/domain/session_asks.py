@@ -44,7 +44,9 @@ def rise(ask: Ask, sitting: Sitting, actor: str, *, given_up: bool) -> Change:
     if not ask.pending or not (given_up or sitting.end == "time"):
         clock = go_away(ask.deadlines, sitting.expires_at, at)
         after = ask._replace(deadlines=clock, version=ask.version + 1)
-        return Change(after, (event,), sitting=sitting)
+        # Settled while they were in it, it is handed over now.
+        woken = () if ask.pending else wakes(ask)
+        return Change(after, (event,), woken, sitting=sitting)
     if given_up:
         note = f"the last attempt failed: {sitting.trouble}"
         after = expire(ask, at, FAILED).ask._replace(

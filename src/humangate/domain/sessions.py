@@ -38,19 +38,16 @@ def path_of(ask: Ask) -> str:
     return ask.origin.owner.partition("/")[2]
 
 
+class Leaving(NamedTuple):
+    """A person's turn in an agent's session, as it is written when they leave."""
+
+    turn: Turn
+    event: Event
+
+
 def seat(ask: Ask, calls: Sequence[FlowCall], turns: Sequence[Turn]) -> Seat:
     """The session of the agent that asks; at a gate or another question, the last one of the run."""
-    path = path_of(ask)
-    asking = any(
-        call.path == path
-        and call.name == "run"
-        # Asked a moment ago, its call may not know of it yet.
-        and call.ask_id in ("", ask.id)
-        and not call.over
-        and ask.origin.session
-        and ask.question.kind in ("text", "choice")
-        for call in calls
-    )
+    path, asking = path_of(ask), is_agents(ask, calls)
     mine = [turn for turn in turns if turn.path == path] if asking else turns
     # A session that was carried over is the other run's.
     own = [turn for turn in mine if turn.session and not journals.is_carried(turn)]
@@ -62,6 +59,30 @@ def seat(ask: Ask, calls: Sequence[FlowCall], turns: Sequence[Turn]) -> Seat:
             f"Answer with: gate answer {ask.id}"
         )
     return Seat(max(own, key=lambda turn: (turn.started_at, turn.number)), asking)
+
+
+def is_agents(ask: Ask, calls: Sequence[FlowCall]) -> bool:
+    """Whether an agent of the run asks this, so that its signal can be the answer."""
+    return any(
+        call.path == path_of(ask)
+        and call.name == "run"
+        # Asked a moment ago, its call may not know of it yet.
+        and call.ask_id in ("", ask.id)
+        and not call.over
+        and bool(ask.origin.session)
+        and ask.question.kind in ("text", "choice")
+        for call in calls
+    )
+
+
+def told_in(turn: Turn, turns: Sequence[Turn]) -> Turn:
+    """The turn whose text the agent of a joined session heard last: it names the signal file."""
+    told = [
+        one
+        for one in turns
+        if one.sent and (one.cli, one.session, one.role) == (turn.cli, turn.session, turn.role)
+    ]
+    return max(told, key=lambda one: (one.started_at, one.number), default=turn)
 
 
 def run_of(ask: Ask) -> int:
@@ -88,13 +109,12 @@ def join(run: Run, turn: Turn, caller: Caller) -> RunChange:
 
 def leave(
     run: Run, turn: Turn, signal: Signal | None, actor: str, now: datetime, reason: str = ""
-) -> RunChange:
-    """The session given back, with what its agent signalled meanwhile."""
+) -> Leaving:
+    """The session given back, with the signal of its agent that counts."""
     kept = to_json(signal) if signal else None
     closed = turn._replace(ended_at=now, signal=kept)
     content = {"turn": turn.id, "status": signal.status if signal else "", "reason": reason}
-    told = Event("session.left", run.name, actor, content)
-    return RunChange(run, turns=(closed,), events=(told,))
+    return Leaving(closed, Event("session.left", run.name, actor, content))
 
 
 def settles(signal: Signal | None) -> bool:

@@ -177,10 +177,11 @@ def judge(
         return given
     if not ended_ok:
         return Signal("ERROR", reason=storable(trouble) or "the agent ended badly")
-    return _last_signal(words) or _missing(words, file_text or "")
+    return last_signal(words) or _missing(words, file_text or "")
 
 
-def _last_signal(words: str) -> Signal | None:
+def last_signal(words: str) -> Signal | None:
+    """The signal that somebody's last words hold, if any."""
     found = (parse_signal(one) for one in json_objects(words))
     return next((signal for signal in found if signal), None)
 

@@ -25,6 +25,8 @@ ENDS = {
 }
 """How a sitting can end, in words."""
 
+LOST = "lost"
+"""How a visit ended whose harness was killed."""
 FAILED = "failed"
 """How an ask is settled whose session could not be had."""
 VIA = "session"
@@ -114,7 +116,7 @@ def seconds_used(sittings: Sequence[Sitting], now: datetime) -> float:
 
     Nobody was in it for less than no time, however the clock was set meanwhile.
     """
-    known = [one for one in sittings if one.end != "lost"]
+    known = [one for one in sittings if one.end != LOST]
     lasted = (((one.ended_at or now) - one.started_at).total_seconds() for one in known)
     return sum((max(0.0, seconds) for seconds in lasted), 0.0)
 
@@ -124,7 +126,7 @@ def untold_since(sittings: Sequence[Sitting]) -> datetime:
     *earlier, last = sittings
     since = last.started_at
     for one in reversed(earlier):
-        if one.end != "lost":
+        if one.end != LOST:
             break
         since = one.started_at
     return since

@@ -72,8 +72,16 @@ class Runs(Protocol):
         """The open turn of an agent session: whoever holds it now."""
         ...
 
+    def joined(self) -> list[Turn]:
+        """The open turns of people who joined an agent's session."""
+        ...
+
     def offer(self, turn_id: str, signal: Any) -> bool:
-        """Keep what an agent signals while it works; False when its turn is over."""
+        """Keep what an agent signals while it works.
+
+        False when it cannot count: its turn is over, its run has ended, or the ask is settled that
+        a person joined its session for.
+        """
         ...
 
     def delete(self, run: Run, events: Sequence[Event]) -> bool:

@@ -20,13 +20,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from humangate.domain.answers import Answer, Given
-    from humangate.domain.asks import Ask
+    from humangate.domain.asks import Ask, Change
     from humangate.domain.principals import Caller
+    from humangate.domain.sessions import Leaving
     from humangate.doors.store import Store
 
 
-def answer(store: Store, ask_id: str, caller: Caller, given: Given) -> tuple[Answer, Ask]:
-    """Give an answer. It is recorded when this returns; a refusal is kept, then raised."""
+def answer(
+    store: Store, ask_id: str, caller: Caller, given: Given, leaving: Leaving | None = None
+) -> tuple[Answer, Ask]:
+    """Give an answer. It is recorded when this returns; a refusal is kept, then raised.
+
+    `leaving` ends a person's turn in a run in the same transaction, unless it is refused.
+    """
     given = given._replace(value=plain(given.value), note=storable(given.note))
     while True:
         ask = fall_due(store, get(store, ask_id))
@@ -37,12 +43,19 @@ def answer(store: Store, ask_id: str, caller: Caller, given: Given) -> tuple[Ans
         if verdict.change is None:
             result = store.asks.keep_answer(verdict.answer, verdict.events)
         else:
-            result = store.asks.change(verdict.change, ask.version, verdict.answer, verdict.secret)
+            change = _with_leaving(verdict.change, leaving)
+            result = store.asks.change(change, ask.version, verdict.answer, verdict.secret)
         if isinstance(result, Conflict):
             continue
         if verdict.error:
             raise verdict.error
         return verdict.answer, verdict.change.ask if verdict.change else ask
+
+
+def _with_leaving(change: Change, leaving: Leaving | None) -> Change:
+    if leaving is None:
+        return change
+    return change._replace(turn=leaving.turn, events=(*change.events, leaving.event))
 
 
 def _votes(store: Store, ask: Ask) -> Sequence[Vote]:

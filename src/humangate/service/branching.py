@@ -8,7 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.errors import StepFailedError
-from humangate.service import permitting
+from humangate.service import permitting, waiting
 from humangate.service.journalling import Branch, Halted, Parked, current, result_of
 from humangate.service.packing import pack, unpack
 
@@ -149,7 +149,11 @@ class _Parallel:
         for index, parked in list(self._parked.items()):
             asks = [store.asks.get(call.ask_id) for call in parked.waiting]
             answered = any(
-                ask and (not ask.pending or (ask.asked_back > ask.heard and ask.origin.session))
+                ask
+                and (
+                    waiting.is_ready(store, ask)
+                    or (ask.pending and ask.asked_back > ask.heard and ask.origin.session)
+                )
                 for ask in asks
             )
             if answered or (parked.wake_at and parked.wake_at <= now):

@@ -12,13 +12,15 @@ from humangate.domain import journals, runs
 from humangate.domain.asks import Origin, settled_sentence
 from humangate.domain.digests import canonical
 from humangate.domain.forms import has_hidden
+from humangate.domain.outcomes import Visits, outcome as outcome_of
 from humangate.domain.owners import owner_of
 from humangate.domain.principals import is_person
 from humangate.errors import StepFailedError, UsageError
-from humangate.service import asking, permitting, sweeping, waiting
+from humangate.service import asking, permitting, sweeping, visits, waiting
 from humangate.service.asking import Request
 from humangate.service.journalling import (
     Overtaken,
+    Parked,
     folder_of,
     jsoned,
     place_of,
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from humangate.service.journalling import Branch
 
 _MOST_READ_CHARACTERS = 4_000_000
+# Leaving wakes the run. This is for a harness that was killed.
+_LOOK_AGAIN = timedelta(seconds=5)
 _HAPPENED = "It happened"
 _RUN_IT = "It did not happen: run it"
 _STOP = "Stop the run"
@@ -189,17 +193,24 @@ def ask(branch: Branch, request: Request) -> Outcome:
 def _asked(branch: Branch, call: FlowCall, request: Request) -> Outcome:
     if call.state == "failed":
         result_of(call)
-    settled = (
-        asking.get(branch.drive.store, call.ask_id)
-        if call.state == "recorded"
-        else answer_to(branch, call, request)
-    )
-    if call.state != "recorded":
-        call = branch.drive.calls[call.path]
-        branch.drive.record(call, {"ask": settled.id, "status": settled.status})
+    drive = branch.drive
+    if call.state == "recorded":
+        settled = asking.get(drive.store, call.ask_id)
+    else:
+        settled = answer_to(branch, call, request)
+        call = drive.calls[call.path]
+        kept: dict[str, Any] = {"ask": settled.id, "status": settled.status}
+        if settled.question.kind == "session":
+            found = visits.summary(drive.store, settled, drive.crew.host)
+            kept["visits"] = found._asdict()
+        drive.record(call, kept)
+        call = drive.calls[call.path]
     # Also of a recorded one: somebody may have died just before.
-    waiting.take(branch.drive.store, settled, owner_of(call.run, call.path))
-    return waiting.outcome(branch.drive.store, settled, settled.value)
+    waiting.take(drive.store, settled, owner_of(call.run, call.path))
+    if "visits" in call.value:
+        # What the flow saw is never computed again (law 5).
+        return outcome_of(settled, settled.value, Visits(**call.value["visits"]))
+    return waiting.outcome(drive.store, settled, settled.value)
 
 
 def answer_to(branch: Branch, call: FlowCall, request: Request) -> Ask:
@@ -208,9 +219,21 @@ def answer_to(branch: Branch, call: FlowCall, request: Request) -> Ask:
     if call.state not in ("waiting", "held"):
         call = open_ask(branch, call, request)
     ask = sweeping.fall_due(drive.store, asking.get(drive.store, call.ask_id))
-    if ask.pending or call.state == "held":
+    if ask.question.kind == "session" and not ask.pending:
+        _await_leaving(branch, call, ask)
+    elif ask.pending or call.state == "held":
         branch.park(call)
     return _heeded(branch, call, ask)
+
+
+def _await_leaving(branch: Branch, call: FlowCall, ask: Ask) -> None:
+    """Park while a person is in the session: its transcript and its duration are not known yet."""
+    drive = branch.drive
+    if not visits.is_open(drive.store, ask):
+        return
+    # Not `waiting`: its ask is settled, so the run would be ready at once.
+    call = drive.put(call._replace(state="held"))
+    branch.raise_always(Parked((call,), drive.store.now() + _LOOK_AGAIN))
 
 
 def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = "") -> FlowCall:

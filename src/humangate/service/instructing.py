@@ -10,7 +10,7 @@ from humangate.domain.forms import check_schema, faults
 from humangate.domain.roles import Role
 from humangate.domain.signals import NEEDS_HUMAN
 from humangate.errors import StepFailedError, StoreTroubleError
-from humangate.service import asking, claiming, opening, trusting, waiting
+from humangate.service import asking, claiming, joining, opening, trusting, waiting
 from humangate.service.addressing import LOOK_AGAIN, Agent
 from humangate.service.asking import Request
 from humangate.service.calling import decided_by_person
@@ -64,7 +64,7 @@ class _Instruction:
 
     def work(self) -> Signal:
         before = self._agent.turns()
-        turn = before[-1] if before else None
+        turn = self._counted(before[-1]) if before else None
         if turn and not turn.ended_at:
             turn = self._recover(turn)
             if turn and opening.is_asked_back(turn):
@@ -94,6 +94,12 @@ class _Instruction:
                 turn = self._correct(wrong)
             else:
                 return self._done(signal)
+
+    def _counted(self, turn: Turn) -> Turn:
+        """Without the signal of a joined session that came too late to answer its question."""
+        ask = self._drive.store.asks.get(turn.ask_id) if turn.by and turn.signal else None
+        counts = ask is None or ask.status == "answered" or ask.pending
+        return turn if counts else turn._replace(signal=None)
 
     def _unanswered(self) -> Signal:
         """Nobody came in time, and the flow wants to know."""
@@ -141,9 +147,13 @@ class _Instruction:
         return opening.interrupted(self._agent, turn)
 
     def _recover_joined(self, turn: Turn) -> Turn | None:
-        if not claiming.holds(turn):
-            self._drive.put(self._agent.call, turn._replace(ended_at=self._drive.store.now()))
-        elif not self._is_unanswered():
+        # They may have left since this drive looked.
+        self._drive.look_again()
+        left = bool(self._drive.turns[turn.id].ended_at)
+        if not left and not claiming.holds(turn):
+            joining.take_back(self._drive.store, turn)
+            self._drive.look_again()
+        elif not left and not self._is_unanswered():
             call = self._drive.put(self._agent.call._replace(state="held"))
             self._branch.park(call, self._drive.store.now() + LOOK_AGAIN)
         return next((t for t in reversed(self._agent.turns()) if t.signal), None)

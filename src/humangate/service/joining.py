@@ -9,21 +9,23 @@ from humangate import processes
 from humangate.domain import sending, sessions, signals, sittings
 from humangate.domain.answers import Given
 from humangate.domain.asks import make_id, settled_sentence
-from humangate.domain.principals import Sighting, must_be_a_person
-from humangate.domain.runs import Turn
+from humangate.domain.principals import Caller, Sighting, must_be_a_person
+from humangate.domain.proposals import AGENT
+from humangate.domain.runs import RunChange, Turn
 from humangate.doors.driver import Order
-from humangate.errors import AlreadySettledError, GateError, RefusedError
+from humangate.errors import AlreadySettledError, GateError, RefusedError, StoreTroubleError
 from humangate.service import answering, asking, claiming, conversing, running, signalling
 from humangate.service.sweeping import fall_due
 
 if TYPE_CHECKING:
     from humangate.domain.asks import Ask
-    from humangate.domain.principals import Caller
     from humangate.domain.runs import Run
     from humangate.domain.sessions import Seat
     from humangate.domain.signals import Signal
+    from humangate.doors.driver import Talk
     from humangate.doors.store import Store
     from humangate.service.journalling import Crew
+    from humangate.service.visits import Hosts
 
 
 class Joined(NamedTuple):
@@ -79,17 +81,20 @@ def join(store: Store, crew: Crew, ask_id: str, caller: Caller) -> Joined:
             by=caller.actor,
             ask_id=ask.id,
         )
-        joined = _prepared(crew, run, turn, ask, seat)
+        told = sessions.told_in(turn, turns)
+        joined = _prepared(crew, run, turn, ask, seat, told)
         if store.runs.change(sessions.join(run, turn, caller), run):
+            # What was reported in it before is recorded; from now on it is news.
+            signalling.clear(run.folder, told.role, told.id)
             return joined
 
 
-def _prepared(crew: Crew, run: Run, turn: Turn, ask: Ask, seat: Seat) -> Joined:
+def _prepared(crew: Crew, run: Run, turn: Turn, ask: Ask, seat: Seat, told: Turn) -> Joined:
     role = crew.role(run, turn.role)
     if role.cli != turn.cli:
         # The role was given to another program since; the session is still this one's.
         role = role._replace(cli=turn.cli, model="", arguments=())
-    environ = signalling.environ(run.id, turn.id, run.folder, role.name)
+    environ = signalling.environ(run.id, turn.id, run.folder, role.name, told.id)
     order = Order(
         turn_id=turn.id,
         role=role,
@@ -106,52 +111,104 @@ def _prepared(crew: Crew, run: Run, turn: Turn, ask: Ask, seat: Seat) -> Joined:
 
 
 def _close_if_left(store: Store, holder: Turn, ask_id: str) -> None:
-    """Close the session of somebody whose process died; what they were told stays in its log."""
+    """Take back the session of somebody whose process died; otherwise RefusedError says who has it."""
     lives = not holder.by or processes.lives(processes.parse(holder.process))
     orphans = [] if lives else claiming.left_behind(holder)
     if lives or orphans:
         raise RefusedError(sessions.held(holder, orphans, ask_id, store.now()))
-    run = running.get(store, holder.run)
-    reason = f"process {holder.process} is gone"
-    store.runs.change(sessions.leave(run, holder, None, "gate", store.now(), reason), run)
+    take_back(store, holder)
 
 
-def leave(store: Store, joined: Joined, caller: Caller) -> Left:
+def collect(store: Store) -> None:
+    """Take back every session whose holder died: no bell rings for them."""
+    for turn in store.runs.joined():
+        if not claiming.holds(turn):
+            take_back(store, turn)
+
+
+def take_back(store: Store, turn: Turn) -> None:
+    """Close the session of somebody whose process died.
+
+    A signal by the tool or the file counts, for its agent was told so. Last words do not: who
+    knows whether they were the last.
+    """
+    evidence = {"turn": turn.id, "process": turn.process}
+    holder = Caller(turn.by, False, sessions.VIA, None, evidence)
+    _give_back(store, turn, holder, "gate", "", f"process {turn.process} is gone")
+
+
+def leave(store: Store, joined: Joined, caller: Caller, hosts: Hosts | None = None) -> Left:
     """Give the session back; a signal that its agent gave there settles the ask (S2-20).
 
-    The turn is closed first: an answer without it would go to the agent as words.
+    `hosts` have the log with the agent's last words.
     """
+    said = talk(joined.turn, hosts) if hosts else None
+    words = said.said[-1].text if said and said.said and said.said[-1].speaker == AGENT else ""
     caller = caller._replace(via=sessions.VIA)
-    signal = _close(store, joined, caller)
-    ask = fall_due(store, asking.get(store, joined.ask.id))
-    if signal is None or not joined.settles:
-        return Left(ask, signal)
+    return _give_back(store, joined.turn, caller, caller.actor, words, "")
+
+
+def talk(turn: Turn, hosts: Hosts) -> Talk | None:
+    """What was said in a joined session; None where its program keeps no log that can be read."""
     try:
-        if not sessions.settles(signal):
-            return Left(_pass_on(store, joined, ask, signal, caller), signal)
-        said = sending.told(signal)
-        value = {"other": said} if ask.question.kind == "choice" else said
-        return Left(answering.answer(store, ask.id, caller, Given(value))[1], signal)
+        return hosts(turn.cli).talk(turn.session, turn.started_at)
+    except GateError:
+        return None
+
+
+def _give_back(
+    store: Store, turn: Turn, caller: Caller, actor: str, words: str, reason: str
+) -> Left:
+    """Close a joined turn, and settle its ask in the same write where its agent has reported."""
+    run = running.get(store, turn.run)
+    turn = store.runs.turn(turn.id) or turn
+    if turn.ended_at:
+        # Somebody else took it back just now.
+        return Left(asking.get(store, turn.ask_id))
+    told = sessions.told_in(turn, store.runs.turns(run.id))
+    text = signalling.text(run.folder, told.role, told.id)
+    signal = signals.explicit(turn.offered, text) or signals.last_signal(words)
+    ask = fall_due(store, asking.get(store, turn.ask_id))
+    if signal is None or not ask.pending or not sessions.is_agents(ask, store.runs.calls(run.id)):
+        # It does not count, now or later: whoever resumes the run must not find it.
+        _close(store, turn, None, actor, reason)
+        late = signal is not None and not ask.pending
+        return Left(ask, signal, AlreadySettledError(settled_sentence(ask)) if late else None)
+    if not sessions.settles(signal):
+        _close(store, turn, signal, actor, reason)
+        return _passed_on(store, turn, ask, signal, caller)
+    said = sending.told(signal)
+    value = {"other": said} if ask.question.kind == "choice" else said
+    leaving = sessions.leave(run, turn, signal, actor, store.now(), reason)
+    try:
+        return Left(answering.answer(store, ask.id, caller, Given(value), leaving)[1], signal)
+    except StoreTroubleError:
+        # Nothing is lost: the turn stays open, and is taken back once its holder is gone.
+        raise
+    except GateError as error:
+        _close(store, turn, None, actor, reason)
+        return Left(asking.get(store, ask.id), signal, error)
+
+
+def _close(store: Store, turn: Turn, signal: Signal | None, actor: str, reason: str) -> None:
+    while True:
+        run = running.get(store, turn.run)
+        leaving = sessions.leave(run, turn, signal, actor, store.now(), reason)
+        if store.runs.change(RunChange(run, turns=(leaving.turn,), events=(leaving.event,)), run):
+            return
+
+
+def _passed_on(store: Store, turn: Turn, ask: Ask, signal: Signal, caller: Caller) -> Left:
+    try:
+        return Left(_pass_on(store, turn, ask, signal, caller), signal)
     except GateError as error:
         return Left(asking.get(store, ask.id), signal, error)
 
 
-def _close(store: Store, joined: Joined, caller: Caller) -> Signal | None:
-    while True:
-        run = running.get(store, joined.turn.run)
-        turn = store.runs.turn(joined.turn.id) or joined.turn
-        text = signalling.text(joined.cwd, turn.role, turn.id)
-        signal = signals.explicit(turn.offered, text)
-        change = sessions.leave(run, turn, signal, caller.actor, store.now())
-        if store.runs.change(change, run):
-            return signal
-
-
-def _pass_on(store: Store, joined: Joined, ask: Ask, signal: Signal, caller: Caller) -> Ask:
+def _pass_on(store: Store, turn: Turn, ask: Ask, signal: Signal, caller: Caller) -> Ask:
     """The agent still needs a person: what it asks now stands under its first question."""
     if signal.asked in ("", ask.question.prompt):
         return ask
-    turn = joined.turn
     seen = Sighting(turn.cli, turn.session, f"it is the agent of run {turn.run}")
     agent = caller._replace(agent=seen, verified=False)
     return conversing.reply(store, ask.id, agent, signal.asked)

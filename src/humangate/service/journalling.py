@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from humangate.domain.calls import Call
     from humangate.domain.principals import Caller
     from humangate.domain.roles import Role
-    from humangate.doors.driver import Driver
+    from humangate.doors.driver import Driver, Host
     from humangate.doors.store import Store
 
 
@@ -71,6 +71,8 @@ class Crew(NamedTuple):
     """How the tasks of a project are worked on."""
     said: Callable[[Run, str, str, str], None]
     """Run, path, role and what its agent says, for people who look on."""
+    host: Callable[[str], Host]
+    """The program of this name in which people and agents talk, with its logs."""
 
 
 def place_of(run: Run) -> Place:

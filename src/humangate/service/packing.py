@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from humangate.domain import signals
-from humangate.domain.outcomes import Approval, Outcome
+from humangate.domain.outcomes import Approval, Outcome, Session, Visits, outcome as outcome_of
 from humangate.domain.signals import Signal
 from humangate.service import waiting
 from humangate.service.journalling import jsoned
@@ -17,7 +17,7 @@ from humangate.service.journalling import jsoned
 if TYPE_CHECKING:
     from humangate.doors.store import Store
 
-_SIGNAL, _ASK, _PLAIN = "$signal", "$ask", "$plain"
+_SIGNAL, _ASK, _SESSION, _PLAIN = "$signal", "$ask", "$session", "$plain"
 
 
 def pack(value: Any) -> Any:
@@ -28,6 +28,8 @@ def pack(value: Any) -> Any:
 def _pack(value: Any) -> Any:
     if isinstance(value, Signal):
         return {_SIGNAL: signals.to_json(value)}
+    if isinstance(value, Session):
+        return {_SESSION: {"ask": value.id, "visits": value.visits._asdict()}}
     if isinstance(value, Outcome):
         return {_ASK: value.id}
     if isinstance(value, dict):
@@ -48,6 +50,8 @@ def unpack(store: Store, value: Any) -> Any:
         return signals.from_json(value[_SIGNAL])
     if list(value) == [_ASK] and (ask := store.asks.get(value[_ASK])):
         return waiting.outcome(store, ask, ask.value)
+    if list(value) == [_SESSION] and (ask := store.asks.get(value[_SESSION]["ask"])):
+        return outcome_of(ask, ask.value, Visits(**value[_SESSION]["visits"]))
     inner = value[_PLAIN] if list(value) == [_PLAIN] else value
     return {name: unpack(store, one) for name, one in inner.items()}
 

@@ -31,10 +31,13 @@ def _name(role: str, turn_id: str) -> str:
     return f"{role}-{turn_id}.json"
 
 
-def environ(run_id: int, turn_id: str, folder: str, role: str) -> dict[str, str]:
-    """What an agent needs around it to signal; the folder of its file is made."""
+def environ(run_id: int, turn_id: str, folder: str, role: str, told_in: str = "") -> dict[str, str]:
+    """What an agent needs around it to signal; the folder of its file is made.
+
+    `told_in` is the turn in which it was told of its file, where that is another one.
+    """
     with _opened(folder, _PAPERS, _SIGNALS):
-        path = os.path.join(folder, file_of(role, turn_id))
+        path = os.path.join(folder, file_of(role, told_in or turn_id))
     return {"GATE_TURN": turn_id, "GATE_RUN": str(run_id), "GATE_SIGNAL_FILE": path}
 
 
@@ -53,6 +56,12 @@ def _write(folder: int, drafts: int, name: str, words: str) -> None:
     with os.fdopen(os.open(new, flags, 0o644, dir_fd=drafts), "w", encoding="utf-8") as file:
         file.write(words)
     os.rename(new, name, src_dir_fd=drafts, dst_dir_fd=folder)
+
+
+def clear(folder: str, role: str, turn_id: str) -> None:
+    """Remove the file of a turn that is over, before its session is opened once more."""
+    with suppress(OSError, GateError), _opened(folder, _PAPERS, _SIGNALS) as signals:
+        os.unlink(_name(role, turn_id), dir_fd=signals)
 
 
 def text(folder: str, role: str, turn_id: str) -> str | None:

@@ -12,11 +12,12 @@ from humangate.domain.asks import make_id, settled_sentence
 from humangate.domain.display import storable
 from humangate.domain.principals import must_be_a_person
 from humangate.domain.requirements import why_not
-from humangate.domain.sittings import GRACE_SECONDS, Sitting, Terms
+from humangate.domain.sittings import GRACE_SECONDS, LOST, Sitting, Terms
 from humangate.doors.results import Done
 from humangate.errors import AlreadySettledError, RefusedError, TimedOutError, UsageError
 from humangate.service import asking, claiming
 from humangate.service.sweeping import fall_due
+from humangate.service.visits import is_held
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,7 +106,7 @@ def _close_if_left(store: Store, ask: Ask, holder: Sitting) -> None:
     orphans = [] if lives else processes.marked(("GATE_TURN", holder.id))
     if lives or orphans:
         raise RefusedError(sittings.held(holder, holder.ask_id, orphans, store.now()))
-    lost = holder._replace(ended_at=store.now(), end="lost")
+    lost = holder._replace(ended_at=store.now(), end=LOST)
     store.asks.change(session_asks.rise(ask, lost, "gate", given_up=False), ask.version)
 
 
@@ -113,14 +114,9 @@ def stays(store: Store, ask_id: str) -> list[Sitting]:
     """Every stay in a session; one whose process died is lost, though nobody has closed it yet."""
     found = store.asks.sittings(ask_id)
     return [
-        one if one.ended_at or _is_held(one) else one._replace(ended_at=store.now(), end="lost")
+        one if one.ended_at or is_held(one) else one._replace(ended_at=store.now(), end=LOST)
         for one in found
     ]
-
-
-def _is_held(sitting: Sitting) -> bool:
-    lives = processes.lives(processes.parse(sitting.process))
-    return lives or bool(processes.marked(("GATE_TURN", sitting.id)))
 
 
 def _must_be_free(store: Store, ask: Ask, cli: str, session: str) -> None:

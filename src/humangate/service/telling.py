@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humangate.domain.asks import Notice
+from humangate.domain.asks import Notice, settled_sentence
 from humangate.domain.audit import Event
 from humangate.domain.display import storable
 from humangate.domain.notes import MAX_NOTE_CHARACTERS, Note, said
+from humangate.domain.sessions import is_agents
 from humangate.domain.signals import NEEDS_HUMAN, as_given
 from humangate.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
     from humangate.domain.asks import Origin
     from humangate.domain.principals import Caller
+    from humangate.domain.runs import Turn
     from humangate.domain.signals import Signal
     from humangate.doors.store import Store
 
@@ -30,17 +32,40 @@ def tell(store: Store, origin: Origin, caller: Caller, text: str) -> Note:
 
 def offer(store: Store, turn_id: str, given: Signal) -> str:
     """Keep what an agent reports in a turn of a run, until the turn ends; what to tell it."""
-    if not store.runs.offer(turn_id, as_given(given)):
-        raise RefusedError(
-            "your turn is over, so this signal reaches nobody: its run has gone on without it"
-        )
+    kept = store.runs.offer(turn_id, as_given(given))
     turn = store.runs.turn(turn_id)
+    if not kept:
+        raise RefusedError(_too_late(store, turn))
     if turn and turn.by:
-        return f"Recorded: {given.status}. It counts when the person leaves this session."
+        return _tell_in_joined(store, turn, given)
     asked = (
         " A person is asked, and the answer is sent to you." if given.status == NEEDS_HUMAN else ""
     )
     return f"Recorded: {given.status}.{asked} End your turn now; a later signal replaces this one."
+
+
+def _too_late(store: Store, turn: Turn | None) -> str:
+    run = store.runs.get(turn.run) if turn else None
+    if run and run.ended:
+        return (
+            f"run {run.id} has ended ({run.state}: {run.reason}), so this signal does not count, "
+            f"now or later. Tell the person: gate resume {run.id} takes the run up again"
+        )
+    ask = store.asks.get(turn.ask_id) if turn and turn.by and not turn.ended_at else None
+    if ask:
+        return f"{settled_sentence(ask)}. So this signal does not count: tell the person"
+    return "your turn is over, so this signal reaches nobody: its run has gone on without it"
+
+
+def _tell_in_joined(store: Store, turn: Turn, given: Signal) -> str:
+    """What becomes of a signal in a session that a person has joined."""
+    ask = store.asks.get(turn.ask_id)
+    if ask and is_agents(ask, store.runs.calls(turn.run)):
+        return f"Recorded: {given.status}. It counts when the person leaves this session."
+    return (
+        f"Passed on as a proposal: {given.status}. It decides nothing: only a person decides "
+        f"{turn.ask_id}, and is asked for it when they leave this session. Tell them so."
+    )
 
 
 def signal(store: Store, origin: Origin, caller: Caller, status: str, summary: str) -> None:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from humangate.domain import asks
 from humangate.domain.digests import token_digest
-from humangate.domain.outcomes import outcome as outcome_of
+from humangate.domain.outcomes import outcome as outcome_of, sum_up
 from humangate.doors.results import Done
 from humangate.errors import RefusedError
+from humangate.service import visits
 from humangate.service.asking import get
 from humangate.service.sweeping import fall_due
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from humangate.domain.asks import Ask
     from humangate.domain.outcomes import Outcome
     from humangate.doors.store import Store
+    from humangate.service.visits import Hosts
 
 _A_DAY_SECONDS = 86400.0
 _LOOK_AROUND_SECONDS = 1.0
@@ -26,20 +28,24 @@ _LOOK_AROUND_SECONDS = 1.0
 def wait(store: Store, ask_id: str, seconds: float | None = None, hears: bool = True) -> Ask:
     """The ask once it is settled, or (where the asker hears) somebody asked back.
 
-    After so many seconds, the ask as it is then.
+    A settled session is waited for until its visit has ended. After so many seconds, the ask
+    as it is then; `is_ready` says whether it can be handed over.
     """
     until = None if seconds is None else store.monotonic() + seconds
     # One look before the bell is hung up: most of what is waited for is there already.
     ask = fall_due(store, get(store, ask_id))
-    if _is_over(ask, hears) or (seconds is not None and seconds <= 0):
+    if _is_over(store, ask, hears) or (seconds is not None and seconds <= 0):
         return ask
     bell = store.bell()
     try:
         while True:
             ask = fall_due(store, get(store, ask_id))
             left = _A_DAY_SECONDS if until is None else until - store.monotonic()
-            if _is_over(ask, hears) or left <= 0:
+            if _is_over(store, ask, hears) or left <= 0:
                 return ask
+            if not ask.pending:
+                # Nobody rings when the harness of a visit is killed.
+                left = min(left, _LOOK_AROUND_SECONDS)
             if due_at := ask.deadlines.due_at:
                 left = min(left, max(0.0, (due_at - store.now()).total_seconds()))
             bell.wait(left)
@@ -55,12 +61,19 @@ def wait_watching(
     while True:
         left = _A_DAY_SECONDS if until is None else until - store.monotonic()
         ask = wait(store, ask_id, min(left, _LOOK_AROUND_SECONDS))
-        if _is_over(ask, hears=True) or left <= 0 or look():
+        if _is_over(store, ask, hears=True) or left <= 0 or look():
             return ask
 
 
-def _is_over(ask: Ask, hears: bool) -> bool:
-    return not ask.pending or (hears and ask.asked_back > ask.heard)
+def _is_over(store: Store, ask: Ask, hears: bool) -> bool:
+    if ask.pending:
+        return hears and ask.asked_back > ask.heard
+    return not visits.is_open(store, ask)
+
+
+def is_ready(store: Store, ask: Ask) -> bool:
+    """Whether the asker may have it: it is settled, and nobody is in its session any more."""
+    return _is_over(store, ask, hears=False)
 
 
 def reveal(store: Store, ask: Ask, token: str) -> Any:
@@ -82,6 +95,8 @@ def reveal(store: Store, ask: Ask, token: str) -> Any:
 
 def take(store: Store, ask: Ask, to: str) -> bool:
     """Record that the answer was handed over. Call it after, never before."""
+    if not is_ready(store, ask):
+        return False
     while change := asks.take(ask, to, store.now()):
         if isinstance(store.asks.change(change, ask.version), Done):
             return True
@@ -104,7 +119,16 @@ def hear(store: Store, ask: Ask) -> None:
         ask = get(store, ask.id)
 
 
-def outcome(store: Store, ask: Ask, value: Any) -> Outcome:
-    """What an ask has come to, as its asker gets it."""
-    sittings = store.asks.sittings(ask.id) if ask.question.kind == "session" else ()
-    return outcome_of(ask, value, sittings)
+def outcome(store: Store, ask: Ask, value: Any, hosts: Hosts | None = None) -> Outcome:
+    """What an ask has come to, as its asker gets it.
+
+    A session is pending for its asker until its visit has ended. `hosts` have the logs of what
+    was said where a harness was killed.
+    """
+    if ask.question.kind != "session":
+        return outcome_of(ask, value)
+    if not is_ready(store, ask):
+        return outcome_of(asks.unsettled(ask), None, sum_up(ask, store.asks.sittings(ask.id)))
+    if hosts is None:
+        return outcome_of(ask, value, sum_up(ask, store.asks.sittings(ask.id)))
+    return outcome_of(ask, value, visits.summary(store, ask, hosts))

@@ -154,6 +154,8 @@ class MemoryAsks:
             self._asks[ask.id] = ask
             if change.sitting:
                 self._sittings[change.sitting.id] = change.sitting
+            if change.turn:
+                self._store.runs.write_turn(change.turn)
             if change.grant:
                 self._store.rules.rules[change.grant.id] = change.grant
             for owner in change.wakes:

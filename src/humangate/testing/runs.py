@@ -90,8 +90,7 @@ class MemoryRuns:
             for call in change.calls:
                 self._calls[call.run, call.path] = call
             for turn in change.turns:
-                before = self._turns.get(turn.id)
-                self._turns[turn.id] = turn._replace(offered=before.offered if before else None)
+                self.write_turn(turn)
             self._runs[run.id] = run
             for withdrawn in change.withdrawn:
                 self._store.asks.withdraw(withdrawn)
@@ -100,6 +99,14 @@ class MemoryRuns:
             self._store.record(change.events)
             self._store.tasks.follow(self._runs[run.id], change.task_state, change.actor)
             return True
+
+    def write_turn(self, turn: Turn) -> None:
+        """As part of a transaction. What its agent offered is its own to write."""
+        before = self._turns.get(turn.id)
+        if before and before.ended_at:
+            # Of several who take back what a dead holder left, the first has written it.
+            turn = turn._replace(signal=before.signal)
+        self._turns[turn.id] = turn._replace(offered=before.offered if before else None)
 
     def _was_answered(self, run: Run) -> bool:
         for call in self.calls(run.id):
@@ -141,10 +148,19 @@ class MemoryRuns:
                 return turn
         return None
 
+    def joined(self) -> list[Turn]:
+        found = [turn for turn in self._turns.values() if turn.by and not turn.ended_at]
+        return sorted((turn for turn in found if turn.session), key=lambda turn: turn.started_at)
+
+    def _hears(self, turn: Turn) -> bool:
+        """Whether a signal can still count there."""
+        run, ask = self._runs.get(turn.run), self._store.asks.get(turn.ask_id)
+        return not (run and run.ended) and (not turn.by or bool(ask and ask.pending))
+
     def offer(self, turn_id: str, signal: Any) -> bool:
         with self._store.lock:
             turn = self._turns.get(turn_id)
-            if turn is None or turn.ended_at:
+            if turn is None or turn.ended_at or not self._hears(turn):
                 return False
             self._turns[turn_id] = turn._replace(offered=signal)
             return True

@@ -119,6 +119,8 @@ class SqliteAsks:
                     self._store.rules.write(change.grant)
                 if change.sitting:
                     self._db.write(_SQL["write_sitting"], _sitting_row(change.sitting))
+                if change.turn:
+                    self._store.runs.write_turn(change.turn)
                 for owner in change.wakes:
                     self._wake(owner, ask.id, at)
                 self._store.record(at, change.events, change.notices)

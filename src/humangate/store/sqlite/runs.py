@@ -78,7 +78,7 @@ class SqliteRuns:
                 for call in change.calls:
                     self._db.write(_SQL["put_call"], _call_row(call))
                 for turn in change.turns:
-                    self._db.write(_SQL["put_turn"], _turn_row(turn))
+                    self.write_turn(turn)
                 for withdrawn in change.withdrawn:
                     self._store.asks.withdraw(withdrawn, at)
                 if run.state == "waiting_human":
@@ -93,6 +93,10 @@ class SqliteRuns:
                 return False
             raise self._db.trouble(error) from error
         return True
+
+    def write_turn(self, turn: Turn) -> None:
+        """As part of a transaction."""
+        self._db.write(_SQL["put_turn"], _turn_row(turn))
 
     def followed(self, run_id: int, at: str, task_state: str = "", actor: str = DRIVER) -> None:
         """In the transaction that changed the run: its task is where the run is."""
@@ -134,6 +138,9 @@ class SqliteRuns:
     def holder(self, cli: str, session: str) -> Turn | None:
         rows = self._db.rows(_SQL["holder_of_session"], (cli, session))
         return _to_turn(rows[0]) if rows else None
+
+    def joined(self) -> list[Turn]:
+        return [_to_turn(row) for row in self._db.rows(_SQL["joined_turns"])]
 
     def offer(self, turn_id: str, signal: Any) -> bool:
         with self._store.transaction():

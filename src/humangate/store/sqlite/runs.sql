@@ -93,7 +93,9 @@ SELECT * FROM calls WHERE run = ?;
 INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)
 ON CONFLICT (id) DO UPDATE SET
     session = excluded.session, sent = excluded.sent, process = excluded.process,
-    started_at = excluded.started_at, ended_at = excluded.ended_at, signal = excluded.signal,
+    started_at = excluded.started_at, ended_at = excluded.ended_at,
+    -- Of several who take back what a dead holder left, the first has written it.
+    signal = CASE WHEN turns.ended_at IS NULL THEN excluded.signal ELSE turns.signal END,
     words = excluded.words;
 
 -- name: turns_of_run
@@ -105,8 +107,19 @@ SELECT * FROM turns WHERE id = ?;
 -- name: holder_of_session
 SELECT * FROM turns WHERE cli = ? AND session = ? AND ended_at IS NULL AND session <> '';
 
+-- name: joined_turns
+SELECT * FROM turns WHERE ended_at IS NULL AND session <> '' AND person <> '' ORDER BY started_at;
+
 -- name: offer_signal
-UPDATE turns SET offered = ? WHERE id = ? AND ended_at IS NULL;
+-- Nothing counts that is said after the run was stopped, or after a person's question was settled.
+UPDATE turns SET offered = ? WHERE id = ? AND ended_at IS NULL
+    AND NOT EXISTS (
+        SELECT 1 FROM runs
+        WHERE runs.id = turns.run AND runs.state IN ('completed', 'stuck', 'failed')
+    )
+    AND (person = '' OR EXISTS (
+        SELECT 1 FROM asks WHERE asks.id = turns.ask_id AND asks.status = 'pending'
+    ));
 
 -- name: delete_run
 DELETE FROM runs WHERE id = ? AND claim = ?;

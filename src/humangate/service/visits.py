@@ -1,0 +1,131 @@
+"""People's visits in the session of an ask: whether one is open, and what they came to.
+
+The asker gets nothing before the last visit has ended. After that nothing about them changes.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from humangate import processes
+from humangate.domain.outcomes import Visits, sum_up
+from humangate.domain.sittings import LOST, untold_since
+from humangate.doors.results import Done
+from humangate.errors import GateError
+from humangate.service.asking import get
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from humangate.domain.asks import Ask
+    from humangate.domain.sittings import Sitting
+    from humangate.doors.driver import Host, Talk
+    from humangate.doors.store import Store
+
+    Hosts = Callable[[str], Host]
+    """The program of this name, with its logs."""
+
+_MOST_TRANSCRIPT_CHARACTERS = 1_000_000
+
+
+def is_held(sitting: Sitting) -> bool:
+    """Whether anything of an open visit lives: its harness, or what that has started."""
+    lives = processes.lives(processes.parse(sitting.process))
+    return lives or bool(processes.marked(("GATE_TURN", sitting.id)))
+
+
+def is_open(store: Store, ask: Ask) -> bool:
+    """Whether a person is in the session of an ask now."""
+    if ask.question.kind != "session":
+        return False
+    return any(not one.ended_at and is_held(one) for one in store.asks.sittings(ask.id))
+
+
+def summary(store: Store, ask: Ask, hosts: Hosts) -> Visits:
+    """What the visits of a settled ask came to; a killed harness is made up for here."""
+    _close_lost(store, ask, hosts)
+    return sum_up(ask, store.asks.sittings(ask.id))
+
+
+def _close_lost(store: Store, ask: Ask, hosts: Hosts) -> None:
+    """Close the visit whose harness was killed, with the words from the agent's own log."""
+    # Imported here: only a session ask needs it, and most that are waited for are not.
+    from humangate.domain import session_asks
+
+    while True:
+        found = store.asks.sittings(ask.id)
+        if not found or not _is_untold(ask, found[-1]):
+            return
+        last = found[-1]
+        session, words = read_log(store, ask, found, hosts)
+        lost = last._replace(
+            ended_at=last.ended_at or store.now(), end=LOST, session=session, transcript=words
+        )
+        if lost == last:
+            return
+        ask = get(store, ask.id)
+        change = (
+            session_asks.at_work(ask, lost)
+            if last.ended_at
+            else session_asks.rise(ask, lost, "gate", given_up=False)
+        )
+        if isinstance(store.asks.change(change, ask.version), Done):
+            return
+
+
+def _is_untold(ask: Ask, last: Sitting) -> bool:
+    """Whether the end of the last visit, or the words that were said in it, were never written."""
+    if not last.ended_at:
+        return not is_held(last)
+    return last.end == LOST and not last.transcript and _is_captured(ask)
+
+
+def _is_captured(ask: Ask) -> bool:
+    return bool(ask.question.session and ask.question.session.capture_transcript)
+
+
+def read_log(store: Store, ask: Ask, sittings: Sequence[Sitting], hosts: Hosts) -> tuple[str, str]:
+    """The conversation of the last visit, and what was said since the last transcript."""
+    last = sittings[-1]
+    if not _is_captured(ask):
+        return last.session, ""
+    try:
+        host = hosts(last.cli)
+    except GateError:
+        # The visit was in a harness of somebody's own, whose log we do not know.
+        return last.session, ""
+    from humangate.domain import briefs
+
+    session = last.session or host.found_session(briefs.mark(ask.id), last.started_at)
+    return session, transcript(talk(store, host, session, ask.id, untold_since(sittings)))
+
+
+def papers(store_path: str, ask_id: str) -> str:
+    """Where the files of a session ask are kept: beside the store, for the user alone."""
+    return os.path.join(f"{os.path.abspath(store_path)}-sessions", ask_id)
+
+
+def first_words(store: Store, ask_id: str) -> str:
+    """What the agent of a session is told first."""
+    from humangate.domain import briefs
+
+    return briefs.first_words(ask_id, os.path.join(papers(store.path, ask_id), briefs.PROMPT_FILE))
+
+
+def talk(store: Store, host: Host, session: str, ask_id: str, since: datetime) -> Talk | None:
+    """What was said by the two; the first words are ours, though the log has them as the person's."""
+    found, ours = host.talk(session, since), first_words(store, ask_id)
+    return found and found._replace(said=[one for one in found.said if one.text != ours])
+
+
+def transcript(found: Talk | None) -> str:
+    """A talk as text, without what looks like a secret."""
+    if found is None:
+        return ""
+    from humangate.domain.display import storable
+    from humangate.domain.redaction import redact
+
+    lines = [f"{one.speaker}: {one.text}" for one in found.said]
+    return storable(redact("\n\n".join(lines))[-_MOST_TRANSCRIPT_CHARACTERS:])

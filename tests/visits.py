@@ -1,0 +1,41 @@
+"""Visits in sessions whose harness is dead, and the log that claude wrote of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from datetime import timedelta
+from typing import Any
+
+from humangate import processes
+from humangate.testing import MemoryStore
+
+
+def dead_process() -> str:
+    """A process that has ended."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        return str(processes.identify(process.pid))
+
+
+def kill_harness(store: Any, sitting: Any) -> None:
+    """As if whoever opened this visit had been killed."""
+    dead = dead_process()
+    if isinstance(store, MemoryStore):
+        store.asks._sittings[sitting.id] = sitting._replace(process=dead)
+        return
+    with store.transaction():
+        # Who opened it is written once; here it is somebody else's.
+        store.connection.write("UPDATE sittings SET process = ?", (dead,))
+
+
+def write_log(folder: Any, store: Any, session: str, *said: tuple[str, str]) -> None:
+    """What a person and claude said, each a second later than the one before."""
+    path = folder / "claude" / "projects" / "p" / f"{session}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = []
+    for number, (kind, text) in enumerate(said, 1):
+        at = (store.now() + timedelta(seconds=number)).isoformat()
+        message = {"role": kind, "content": [{"type": "text", "text": text}]}
+        lines.append(json.dumps({"type": kind, "timestamp": at, "message": message}))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
