@@ -50,13 +50,13 @@ WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND ready_at <= ?1 AND ow
 ORDER BY ready_at, priority, id LIMIT ?2;
 
 -- name: kept_runs
+-- Without an order: by one of ids, SQLite would read the whole table.
 SELECT * FROM runs WHERE state = 'ready' AND ready_at IS NULL AND owner <> ''
 UNION ALL
 SELECT * FROM runs WHERE state = 'ready' AND ready_at <= ?1 AND owner <> ''
 UNION ALL
 SELECT * FROM runs
-WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND ready_at <= ?1 AND owner <> ''
-ORDER BY id;
+WHERE state = 'waiting_human' AND ready_at IS NOT NULL AND ready_at <= ?1 AND owner <> '';
 
 -- name: next_ready_at
 SELECT min(at) FROM (
