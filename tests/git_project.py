@@ -80,6 +80,7 @@ def odd_file(folder, theirs=False):
 def project(tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
     folder = tmp_path / "shop"
     folder.mkdir()
     git(folder, "init", "-q", "-b", "main")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tests.git_project import begin, branch, files, git, project, trap, workspace, write
 
-from humangate.errors import GateError, UsageError
+from humangate.errors import CheckedOutError, GateError, MergeConflictError, UsageError
 from humangate.workspaces import execution_ban, git as git_changes, repositories, shadow
 
 __all__ = ["project", "trap", "workspace"]
@@ -99,6 +101,18 @@ def plant_hooks(project, program):
         shutil.copy(program, project / ".git/hooks" / name)
 
 
+def commit(workspace, place, key):
+    """A file behind a filter of the repository's is refused; the others are committed."""
+    with suppress(GateError):
+        return workspace.commit(place, "Work", key)
+    # Not by a checkout: that is the user's own git, which runs filters.
+    write(place.folder, a_txt=git(place.folder, "cat-file", "blob", "HEAD:a.txt") + "\n")
+    for name in ("new.txt", "fresh.txt", "done.txt"):
+        Path(place.folder, name).unlink(missing_ok=True)
+    write(place.folder, done_md="done\n")
+    return workspace.commit(place, "Work", key)
+
+
 def use_all(project, workspace, number=1):
     """Everything that gate does with git."""
     write(project, new_txt="uncommitted\n")
@@ -108,7 +122,7 @@ def use_all(project, workspace, number=1):
     workspace.snapshot(place, number, "1")
     assert "+changed" in workspace.diff(place)
     assert workspace.restore(place, number, "1") == []
-    made = workspace.commit(place, "Work", "1")
+    made = commit(workspace, place, "1")
     write(place.folder, a_txt="later\n")
     workspace.snapshot(place, number, "2")
     shutil.rmtree(place.root)
@@ -120,7 +134,7 @@ def use_all(project, workspace, number=1):
     assert "not committed" in workspace.remove(place, number)
     task = begin(workspace, project, run_id=number + 50, onto=["one", "two"])
     write(task.folder, done_txt="done\n")
-    workspace.commit(task, "Task", "2")
+    commit(workspace, task, "2")
     workspace.merge(task, "other", "Merge", "3")
     workspace.remove(task, number + 50, force=True)
     workspace.remove(place, number, force=True)
@@ -147,8 +161,13 @@ def test_no_setting_of_a_repository_runs(target, workspace, trap, ban, kind):
 
 
 @pytest.mark.proves("GIT-1")
-@pytest.mark.parametrize("where", ["config", "include", "includeIf", "worktree", "long config"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        *((name, "config") for name in NAMES),
+        *(("plain", where) for where in ("include", "includeIf", "worktree", "long config")),
+    ],
+)
 def test_no_filter_of_a_repository_runs(project, workspace, trap, ban, name, where):
     program, trace = trap
     set_up(project, NAMES[name])
@@ -274,16 +293,12 @@ def test_unreadable_settings_mean_no_git(project, workspace, monkeypatch):
         return real(folders, environ, words, *rest)
 
     monkeypatch.setattr(repositories, "run_git", noting)
-    for verb in (
-        lambda: workspace.snapshot(place, 1, "1"),
-        lambda: workspace.diff(place),
-        lambda: workspace.commit(place, "Work", "1"),
-        lambda: workspace.make(str(project), 2),
-    ):
-        with pytest.raises(GateError, match=r"cannot be read, so git is not run there: .*line"):
-            verb()
+    with pytest.raises(GateError, match=r"cannot be read, so git is not run there: .*line"):
+        workspace.make(str(project), 2)
     assert set(commands) == {"config"}
     assert "so git is not run there" in git_changes.changes(place.folder, "")
+    # A worktree goes on with the settings that were there when it was made.
+    assert workspace.snapshot(place, 1, "1")
 
 
 @pytest.mark.proves("GIT-3")
@@ -307,7 +322,7 @@ def test_newer_git_names_the_formats_we_refuse(project):
     """What git 2.45 reads of a repository that git 2.39 passes over."""
     folders = repositories.find(str(project)).folders
     for extension, words in (("refstorage", "reftable format"), ("unheardof", "does not know")):
-        output = b"core.repositoryformatversion\n1\0extensions.%b\nreftable\0"
+        output = b"local\0core.repositoryformatversion\n1\0local\0extensions.%b\nreftable\0"
         with pytest.raises(UsageError, match=words):
             shadow.require_settings(folders, 0, output % extension.encode(), "")
 
@@ -356,7 +371,6 @@ def test_git_carries_the_mark_of_no_person(project, workspace, monkeypatch):
 
 @pytest.mark.proves("GIT-4")
 def test_shadows_are_private_and_removed(project, workspace, monkeypatch, tmp_path):
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
     modes = []
     real = shadow._fill
 
@@ -368,7 +382,7 @@ def test_shadows_are_private_and_removed(project, workspace, monkeypatch, tmp_pa
     use = workspace.make(str(project), 1)
     workspace.snapshot(use, 1, "1")
     assert set(modes) == {0o700}
-    assert list(tmp_path.glob("gate-git-*")) == []
+    assert list((tmp_path / "share/humangate/git").iterdir()) == []
     assert (project / ".git/refs/heads").is_dir()
 
 
@@ -633,3 +647,168 @@ def test_every_form_of_repository_is_worked_in(project, workspace, tmp_path, for
     assert git(project, "diff", "--name-only", f"{made}^", made).split() == ["a.txt", "new.txt"]
     assert git(place.folder, "status", "--porcelain") == ""
     assert git(project, "fsck") == "" or form == "shallow"
+
+
+@pytest.mark.proves("GIT-10", "LAW-7")
+def test_work_outside_of_a_sparse_checkout_comes_back(project, workspace):
+    for name in ("in", "out"):
+        (project / name).mkdir()
+        write(project / name, x_txt=f"{name}\n")
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "folders")
+    git(project, "sparse-checkout", "set", "in")
+    place = begin(workspace, project)
+    (Path(place.folder) / "out").mkdir()
+    write(Path(place.folder) / "out", new_txt="work\n")
+    workspace.snapshot(place, 1, "1")
+    shutil.rmtree(place.root)
+    workspace.restore(place, 1, "1")
+    assert files(place.folder)["out/new.txt"] == b"work\n"
+    assert "out/x.txt" not in files(place.folder)
+    made = workspace.commit(place, "Work", "1")
+    assert git(project, "diff", "--name-only", f"{made}^", made) == "out/new.txt"
+
+
+@pytest.mark.proves("GIT-8", "LAW-4")
+def test_settings_of_an_agent_hide_no_change(project, workspace):
+    """What is shown is what is committed, whatever the agent sets after work began."""
+    (project / "Makefile").write_text("all:\n")
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "make")
+    place = begin(workspace, project)
+    folder = Path(place.folder)
+    workspace.snapshot(place, 1, "1")
+    assert workspace.diff(place) == ""
+    for name, value in {
+        "core.trustctime": "false", "core.checkStat": "minimal", "core.ignoreCase": "true",
+        "core.fileMode": "false", "core.symlinks": "false", "core.sparseCheckout": "true",
+    }.items():  # fmt: skip
+        git(project, "config", name, value)
+    write(project / ".git/info", attributes="* -diff\n")
+    write(folder, _gitattributes="* -diff\n")
+    times = os.stat(folder / "a.txt")
+    write(folder, a_txt="ONE\n")
+    os.utime(folder / "a.txt", ns=(times.st_atime_ns, times.st_mtime_ns))
+    (folder / "makefile").write_text("evil:\n")
+    (folder / "b.txt").chmod(0o755)
+    (folder / "link").symlink_to("a.txt")
+    shown = workspace.diff(place)
+    for part in ("+ONE", "+evil:", "new mode 100755", "new file mode 120000"):
+        assert part in shown
+    assert "a.txt" in workspace.restore(place, 1, "1")[0]
+    before = workspace.snapshot(place, 1, "2")
+    made = workspace.commit(place, "Work", "1")
+    assert git(project, "diff", "--stat", before, made) == ""
+    shutil.rmtree(place.root)
+    workspace.restore(place, 1, "2")
+    assert (folder / "link").is_symlink() and os.access(folder / "b.txt", os.X_OK)
+
+
+@pytest.mark.proves("GIT-3")
+def test_half_of_a_diff_is_not_shown(project, workspace):
+    place = workspace.make(str(project), 1)
+    write(place.folder, a_txt="changed\n", z_sh="rm -rf\n")
+    blob = git(project, "rev-parse", "HEAD:a.txt")
+    (project / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(GateError, match="git diff-tree failed"):
+        workspace.diff(place)
+
+
+LINKS = {
+    "refs/task/tm-abc": lambda place, work: work.snapshot(place, 1, "1"),
+    "refs/heads/task": lambda place, work: work.commit(place, "Work", "1"),
+    "logs/refs/heads/task/tm-abc": lambda place, work: work.commit(place, "Work", "1"),
+    "worktrees/shop/index": lambda place, work: work.commit(place, "Work", "1"),
+    "worktrees": lambda place, work: work.make(str(place), 2),
+}
+
+
+@pytest.mark.proves("RUN-187")
+@pytest.mark.parametrize("name", LINKS)
+def test_planted_link_leads_no_write_elsewhere(project, workspace, tmp_path, name):
+    place = begin(workspace, project)
+    write(place.folder, a_txt="changed\n")
+    path, elsewhere = project / ".git" / name, tmp_path / "elsewhere"
+    if path.exists():
+        shutil.move(path, elsewhere)
+    else:
+        elsewhere.mkdir()
+        path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(elsewhere)
+    before = sorted(elsewhere.rglob("*")), elsewhere.is_file() and elsewhere.read_bytes()
+    subject = project if name == "worktrees" else place
+    with pytest.raises(GateError, match="is a symbolic link, so gate does not write there"):
+        LINKS[name](subject, workspace)
+    assert (sorted(elsewhere.rglob("*")), elsewhere.is_file() and elsewhere.read_bytes()) == before
+
+
+@pytest.mark.proves("RUN-187")
+def test_planted_link_removes_no_branch_of_others(project, workspace, tmp_path):
+    victim = tmp_path / "victim"
+    git(tmp_path, "clone", "-q", project, victim)
+    place = begin(workspace, project)
+    workspace.snapshot(place, 1, "1")
+    (project / ".git/refs/task/tm-abc/h").symlink_to(victim / ".git/refs/heads")
+    with pytest.raises(GateError, match="is a symbolic link"):
+        workspace.remove(place, 1)
+    assert git(victim, "rev-parse", "main")
+
+
+@pytest.mark.proves("TASK-8")
+def test_attributes_in_no_commit_settle_no_conflict(project, workspace):
+    branch(project, "one", a_txt="1\n")
+    branch(project, "two", a_txt="2\n")
+    rules = project / ".git/rules"
+    rules.write_text("* merge=union\n")
+    write(project / ".git/info", attributes="* merge=union\n")
+    git(project, "config", "core.attributesFile", str(rules))
+    with pytest.raises(MergeConflictError):
+        begin(workspace, project, onto=["one", "two"])
+
+
+@pytest.mark.proves("TASK-6")
+def test_branch_checked_out_by_another_name_is_left(project, workspace):
+    place = begin(workspace, project, base="main")
+    write(place.folder, own_txt="own\n")
+    workspace.commit(place, "Own", "1")
+    git(project, "symbolic-ref", "refs/heads/master", "refs/heads/main")
+    git(project, "symbolic-ref", "HEAD", "refs/heads/master")
+    with pytest.raises(CheckedOutError):
+        workspace.merge(place, "main", "Merge", "2")
+
+
+@pytest.mark.proves("GIT-9")
+def test_filter_of_a_repository_is_refused(project, workspace, trap):
+    """Not stored without it: the filter may be what keeps a secret out of the repository."""
+    program, trace = trap
+    git(project, "config", "filter.crypt.clean", str(program))
+    place = begin(workspace, project)
+    write(place.folder, _gitattributes="*.key filter=crypt\n", x_key="secret\n")
+    with pytest.raises(
+        GateError, match=r"x\.key is stored through the git filter crypt, which only"
+    ):
+        workspace.commit(place, "Work", "1")
+    assert not trace.exists()
+
+
+@pytest.mark.proves("GIT-9")
+def test_users_filter_loads_no_module_of_the_folder(project, workspace, tmp_path, monkeypatch):
+    settings, trace = tmp_path / "settings", tmp_path / "trace"
+    settings.write_text(f'[filter "strip"]\n clean = {sys.executable} -m strip_it\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    place = begin(workspace, project)
+    (Path(place.folder) / "strip_it.py").write_text(f"open({str(trace)!r}, 'w')\n")
+    write(place.folder, _gitattributes="*.nb filter=strip\n", x_nb="{}\n")
+    with pytest.raises(GateError):
+        workspace.commit(place, "Work", "1")
+    assert not trace.exists()
+
+
+@pytest.mark.proves("RUN-190")
+def test_settings_that_never_end_are_given_up(project, workspace, monkeypatch):
+    monkeypatch.setattr(repositories, "_SETTINGS_SECONDS", 0.2)
+    monkeypatch.setattr(repositories, "_FIRST_LOOK_SECONDS", 0.1)
+    os.mkfifo(project / "pipe")
+    git(project, "config", "include.path", str(project / "pipe"))
+    with pytest.raises(GateError, match="was ended after"):
+        workspace.make(str(project), 1)

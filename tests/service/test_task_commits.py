@@ -185,7 +185,11 @@ def test_no_program_of_the_repository_is_run_for_commits_and_merges(project, wor
     with pytest.raises(MergeConflictError):
         begin(workspace, project, base="main", onto=["one", "two"])
     place = begin(workspace, project, base="main", onto=["one", "two"], markers=True)
-    write(place.folder, a_txt="solved\n", new_txt="new\n")
+    write(place.folder, a_txt="solved\n")
+    with pytest.raises(GateError, match=r"a\.txt is stored through the git filter evil"):
+        workspace.commit(place, "Work", "1")
+    for name in ("clean", "smudge", "required"):
+        git(project, "config", "--unset", f"filter.evil.{name}")
     made = workspace.commit(place, "Work", "1")
     workspace.merge(place, "main", "Merge", "2")
     workspace.snapshot(place, 1, "1")

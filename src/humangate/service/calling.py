@@ -15,7 +15,7 @@ from humangate.domain.forms import has_hidden
 from humangate.domain.outcomes import Visits, outcome as outcome_of
 from humangate.domain.owners import owner_of
 from humangate.domain.principals import is_person
-from humangate.errors import StepFailedError, UsageError
+from humangate.errors import GateError, StepFailedError, UsageError
 from humangate.service import asking, permitting, sweeping, visits, waiting
 from humangate.service.asking import Request
 from humangate.service.journalling import (
@@ -167,7 +167,10 @@ def _look_at(branch: Branch, call: FlowCall) -> str:
     """What a person should look at before they let a run go on."""
     run = branch.drive.run
     said = [f"{one.who}:\n{one.what}" for one in said_before(branch.drive, call.path, "")]
-    changes = branch.drive.crew.workspace.diff(place_of(run)) if run.branch else ""
+    try:
+        changes = branch.drive.crew.workspace.diff(place_of(run)) if run.branch else ""
+    except GateError as error:
+        changes = f"They cannot be shown: {error}"
     parts = [
         f"Workspace: {run.folder}" + (f" (branch {run.branch})" if run.branch else ""),
         *(["Said so far:", *said] if said else []),

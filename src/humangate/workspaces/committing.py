@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from humangate.errors import GateError
 from humangate.workspaces import indexes, snapshots, users_programs
+from humangate.workspaces.shadow import private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,9 +33,9 @@ def commit(repository: Repository, record: Record, words: str, key: str) -> str:
         done = found(repository, key, record.base, tip)
         if not done:
             # Beside the index of snapshots, which holds files as they are before any filter.
-            with tempfile.TemporaryDirectory() as apart:
+            with tempfile.TemporaryDirectory(dir=private_folder()) as apart:
                 tree = snapshots.tree(storing, os.path.join(apart, "index"), record.left_out)
-            users_programs.refuse_changed(storing, tip, tree)
+            users_programs.refuse_others(storing, tip, tree)
             if tree == repository.line("rev-parse", f"{tip}^{{tree}}"):
                 done = tip
             else:
@@ -108,6 +109,7 @@ def write(
 def advance(repository: Repository, ref: str, new: str, old: str) -> bool:
     """Make a branch point to a commit, unless somebody else has moved it meanwhile."""
     # A ref may have been made to stand for another, which is not ours.
+    repository.refuse_links(ref)
     words = ("update-ref", "--no-deref", "-m", "gate: work of agents", ref, new, old)
     code, _ = repository.answer(*words)
     if code and repository.ask("rev-parse", "--verify", "--quiet", ref) != old:

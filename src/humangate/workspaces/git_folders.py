@@ -70,8 +70,11 @@ def read_head(git_dir: str) -> str:
     Raises GateError where HEAD holds anything else.
     """
     path = os.path.join(git_dir, "HEAD")
-    # Git once made HEAD a symbolic link, and still reads it.
-    text = os.readlink(path) if os.path.islink(path) else os.fsdecode(read_file(path)).strip()
+    try:
+        # Git once made HEAD a symbolic link, and still reads it.
+        text = os.readlink(path)
+    except OSError:
+        text = os.fsdecode(read_file(path)).strip()
     ref = text.removeprefix("ref:").strip()
     is_commit = len(text) in (40, 64) and not text.strip("0123456789abcdef")
     if not is_commit and (not ref.startswith("refs/") or "\n" in ref):
@@ -98,6 +101,16 @@ def read_file(path: str) -> bytes:
     if len(found) > MAX_BYTES:
         raise GateError(f"{path} holds more than {MAX_BYTES} bytes, so git is not run there.")
     return found
+
+
+def refuse_link(path: str, below: str = "") -> None:
+    """Refuse to write where a symbolic link leads elsewhere: at a path, or above it up to `below`."""
+    while len(path) > len(below):
+        if os.path.islink(path):
+            raise GateError(f"{path} is a symbolic link, so gate does not write there: remove it.")
+        if not below:
+            return
+        path = os.path.dirname(path)
 
 
 def _read_pointer(dot_git: str) -> bytes:

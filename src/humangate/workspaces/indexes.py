@@ -7,6 +7,8 @@ import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from humangate.errors import GateError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -17,9 +19,11 @@ _SHARED = "sharedindex."
 
 def copy(repository: Repository, folder: str) -> str:
     """A copy of the index, with the parts that a split one shares; its path."""
-    path = os.path.join(folder, "index")
+    path, source = os.path.join(folder, "index"), repository.folders.index_path
+    if os.path.lexists(source) and not os.path.isfile(source):
+        raise GateError(f"{source} is not a file: remove it.")
     with suppress(FileNotFoundError):
-        shutil.copy2(repository.folders.index_path, path)
+        shutil.copy2(source, path)
     for name in os.listdir(repository.git_dir):
         if name.startswith(_SHARED):
             os.symlink(os.path.join(repository.git_dir, name), os.path.join(folder, name))

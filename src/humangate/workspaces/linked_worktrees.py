@@ -12,7 +12,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from humangate.errors import GateError
-from humangate.workspaces.git_folders import read_file, read_head
+from humangate.workspaces.git_folders import read_file, read_head, refuse_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +28,7 @@ def add(repository: Repository, root: str, branch: str, start: str) -> str:
     The branch is made at `start` where it is missing. GateError where it is checked out elsewhere.
     """
     ref = f"refs/heads/{branch}"
+    repository.refuse_links(ref)
     if where := find_holder(repository, branch):
         raise GateError(f"{branch} is checked out in {where}: switch to another branch there.")
     if not repository.ask("rev-parse", "--verify", "--quiet", ref):
@@ -42,6 +43,7 @@ def add(repository: Repository, root: str, branch: str, start: str) -> str:
 
 def _make_git_dir(common: str, root: str) -> str:
     worktrees = os.path.join(common, "worktrees")
+    refuse_link(worktrees)
     os.makedirs(worktrees, exist_ok=True)
     name = "".join(
         sign if sign.isalnum() or sign in "-_" else "-" for sign in os.path.basename(root)
@@ -80,6 +82,7 @@ def _write(folder: str, name: str, text: str) -> None:
 
 def forget(git_dir: str) -> None:
     """Remove a worktree from the repository's records; its folder is not touched."""
+    refuse_link(git_dir, os.path.dirname(os.path.dirname(git_dir)))
     shutil.rmtree(git_dir)
     with suppress(OSError):
         os.rmdir(os.path.dirname(git_dir))
@@ -91,7 +94,8 @@ def find_holder(repository: Repository, branch: str, besides: str = "") -> str:
     for git_dir in _git_dirs(common):
         is_bare = git_dir == common and repository.settings.get("core.bare", "false") != "false"
         where = _folder(git_dir)
-        if where != besides and ((not is_bare and _head(git_dir) == ref) or ref in _busy(git_dir)):
+        is_on = not is_bare and ref in _heads(git_dir, common)
+        if where != besides and (is_on or ref in _busy(git_dir)):
             return where
     return ""
 
@@ -103,11 +107,17 @@ def _git_dirs(common: str) -> Iterator[str]:
         yield os.path.join(worktrees, name)
 
 
-def _head(git_dir: str) -> str:
+def _heads(git_dir: str, common: str) -> set[str]:
+    """The branch that is checked out, and the branch that it stands for."""
+    found: set[str] = set()
     # One that is damaged holds no branch.
     with suppress(GateError, OSError):
-        return read_head(git_dir)
-    return ""
+        ref = read_head(git_dir)
+        while ref not in found:
+            found.add(ref)
+            name, _, other = os.fsdecode(read_file(os.path.join(common, ref))).partition("ref: ")
+            ref = other.strip() if not name and other else ref
+    return found
 
 
 def _folder(git_dir: str) -> str:

@@ -55,11 +55,11 @@ def resolve(repository: Repository, name: str, instead: str = "") -> str:
 def merge(repository: Repository, ours: str, theirs: str) -> Merged:
     """Merge two commits into a tree, files in conflict with git's markers."""
     words = ("merge-tree", "--write-tree", "--name-only", "-z", ours, theirs)
-    code, output = repository.with_programs().answer(*words)
+    code, output = repository.merging().answer(*words)
     if code == _UNKNOWN_OPTION:
         raise UsageError("Branches of tasks need git 2.38 or newer: install that.")
     if code not in (0, 1) or not output:
-        repository.with_programs().run(*words)
+        repository.merging().run(*words)
     # What follows the last zero is advice.
     tree, *rest = (os.fsdecode(field) for field in output.split(b"\0")[:-1])
     return Merged(tree, _in_conflict(rest) if code else [])

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from humangate.doors.workspace import Place
 from humangate.errors import GateError
-from humangate.workspaces.repositories import Repository, reopen
+from humangate.workspaces.git_folders import GitFolders, read_file
+from humangate.workspaces.repositories import Repository, open_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 INDEXES = (".raw-index", ".diff-index", ".index")
@@ -47,6 +48,8 @@ class Record(NamedTuple):
     """What its branch pointed to when it was removed."""
     landed: str = ""
     """The commit that holds all of that; empty: the branch was not removed."""
+    settings: Mapping[str, str] = {}
+    """Of git, as they were before any agent of this run could change them; empty: not known."""
 
     @property
     def place(self) -> Place:
@@ -80,23 +83,28 @@ class Record(NamedTuple):
                 f"are still in {self.common}: `gate resume RUN --from CALL` starts from one."
             )
         if git_dir := next(self.git_dirs(), ""):
-            return reopen(git_dir, self.common, self.root)
+            return self.open(git_dir, self.root)
         raise GateError(
             f"The repository {self.common} does not know the worktree {self.root}: put it back "
             f"where it was, or run `git worktree repair {self.root}` in it."
         )
+
+    def open(self, git_dir: str, root: str) -> Repository:
+        """A git folder of the repository, with the settings that were there at the beginning."""
+        folders = GitFolders(git_dir, self.common, root)
+        return Repository(folders, self.settings) if self.settings else open_repository(folders)
 
     def git_dirs(self) -> Iterator[str]:
         """The worktree's own git folder. Its `.git` is not asked: whoever works there may write it."""
         worktrees = os.path.join(self.common, "worktrees")
         for name in os.listdir(worktrees) if os.path.isdir(worktrees) else []:
             git_dir = os.path.join(worktrees, name)
-            # A pipe in the file's place must not hold us up.
-            if not os.path.isfile(os.path.join(git_dir, "gitdir")):
-                continue
-            with suppress(OSError), open(os.path.join(git_dir, "gitdir"), "rb") as file:
-                pointer = os.path.join(git_dir, os.fsdecode(file.read().rstrip(b"\n")))
-                if os.path.realpath(os.path.dirname(pointer)) == os.path.realpath(self.root):
+            with suppress(GateError, ValueError):
+                found = read_file(os.path.join(git_dir, "gitdir")).rstrip(b"\n")
+                pointer = os.path.join(git_dir, os.fsdecode(found))
+                if found and os.path.realpath(os.path.dirname(pointer)) == os.path.realpath(
+                    self.root
+                ):
                     yield git_dir
 
     def moved(self, folder: str) -> Record:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from humangate.workspaces import indexes, linked_worktrees, records
 from humangate.workspaces.git_folders import read_head
+from humangate.workspaces.shadow import private_folder
 
 if TYPE_CHECKING:
     from humangate.workspaces.records import Record
@@ -78,6 +79,7 @@ def tip_of(repository: Repository, record: Record) -> str:
 def drop_branch(worktree: Repository, record: Record, tip: str) -> None:
     """Remove the branch of a worktree, which stays where it is, on no branch."""
     branch = f"refs/heads/{record.branch}"
+    worktree.refuse_links(branch)
     if read_head(worktree.git_dir) == branch:
         # Not by git, which would write the HEAD of its shadow.
         records.write_bytes(os.path.join(worktree.git_dir, "HEAD"), f"{tip}\n".encode())
@@ -109,7 +111,7 @@ def submodules(repository: Repository) -> list[str]:
 
 def uncommitted(repository: Repository, left_out: str) -> list[str]:
     """The files that differ from the last commit, whatever their index says of itself."""
-    with tempfile.TemporaryDirectory() as apart:
+    with tempfile.TemporaryDirectory(dir=private_folder()) as apart:
         index = {"GIT_INDEX_FILE": indexes.copy(repository, apart)}
         indexes.show_hidden(repository, index)
         # Without looking into submodules: that would run the filters that they name.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from humangate.errors import GateError, UsageError
 from humangate.workspaces import execution_ban, git_folders, pipes, shadow
+from humangate.workspaces.git_folders import refuse_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 _PATIENCE_SECONDS = 600.0
 _FIRST_LOOK_SECONDS = 2.0
+# Settings may include a file that never ends.
+_SETTINGS_SECONDS = 10.0
 _NAMES = ("AUTHOR_NAME", "AUTHOR_EMAIL", "COMMITTER_NAME", "COMMITTER_EMAIL")
 _COMMITTER = {f"GIT_{name}": "humangate" for name in _NAMES}
 
@@ -48,8 +51,8 @@ class Repository(NamedTuple):
     """Those that are plain data, see `shadow.DATA_KEYS`."""
     held: int | None = None
     """A lock that every command keeps as long as it lives, even when we do not."""
-    keep_bytes: bool = False
-    """Files are stored and laid out as they are, without changes to line endings and the like."""
+    attributes: bytes | None = None
+    """In place of those in the repository's own git folder; None: those."""
     users: UsersPrograms = UsersPrograms()
     runs_programs: bool = False
     """Commands may start the user's programs."""
@@ -64,11 +67,21 @@ class Repository(NamedTuple):
 
     def keeping_bytes(self) -> Repository:
         """The same, for snapshots: what goes in comes out, byte for byte."""
-        return self._replace(keep_bytes=True, runs_programs=False)
+        return self._replace(attributes=shadow.KEEP_BYTES, runs_programs=False)
 
     def with_programs(self) -> Repository:
-        """The same, for commits and merges, which are stored as the user stores them (git-lfs)."""
-        return self._replace(keep_bytes=False, runs_programs=bool(self.users.settings))
+        """The same, for commits, which are stored as the user stores them (git-lfs)."""
+        return self._replace(attributes=None, runs_programs=bool(self.users.settings))
+
+    def merging(self) -> Repository:
+        """The same, for merges: attributes that no commit holds must not settle conflicts."""
+        return self.with_programs()._replace(attributes=b"")
+
+    def refuse_links(self, ref: str) -> None:
+        """Refuse to write a ref that a symbolic link leads to another repository."""
+        for folder in ("", "logs"):
+            top = os.path.join(self.folders.common, folder, "refs")
+            refuse_link(os.path.join(os.path.dirname(top), ref), top)
 
     def run(
         self, *words: str, given: bytes = b"", variables: Mapping[str, str] | None = None
@@ -101,27 +114,27 @@ class Repository(NamedTuple):
         return [os.fsdecode(name) for name in output.split(b"\0")[:-1]]
 
     def beginning(self, most: int, *words: str, variables: Mapping[str, str]) -> bytes:
-        """The first bytes that the command prints, however much more there is."""
-        output = b""
+        """The first bytes that the command prints, however much more there is.
+
+        GateError where it fails: half of a diff must not pass for the whole.
+        """
         with (
-            shadow.open_shadow(self.folders, self.settings) as (_, environ),
+            shadow.open_shadow(self.folders, self.settings, attributes=self.attributes) as (
+                _,
+                environ,
+            ),
+            tempfile.TemporaryFile() as errors,
             _popen(
-                *(self.root, {**environ, **variables}, words, subprocess.DEVNULL),
-                errors=subprocess.DEVNULL,
+                *(self.folders, {**environ, **variables}, words, subprocess.DEVNULL), errors=errors
             ) as process,
         ):
-            assert process.stdout
-            ready, waits = select.poll(), _waits(process, self.folders)
-            ready.register(process.stdout, select.POLLIN | select.POLLHUP)
-            seconds = next(waits)
-            while len(output) < most:
-                if not ready.poll(seconds * 1000):
-                    seconds = next(waits)
-                elif part := os.read(process.stdout.fileno(), most - len(output)):
-                    output += part
-                else:
-                    break
-            _kill(process)
+            output = _read_beginning(process, most, self.folders)
+            if len(output) >= most:
+                _kill(process)
+            elif process.wait():
+                errors.seek(0)
+                said = errors.read(2000).decode("utf-8", "replace").strip()
+                raise GateError(f"git {words[0]} failed in {self.root}: {said}")
         return output
 
     def _start(
@@ -129,7 +142,7 @@ class Repository(NamedTuple):
     ) -> tuple[int, bytes, str]:
         programs = self.users.settings if self.runs_programs else {}
         with shadow.open_shadow(
-            self.folders, self.settings, keep_bytes=self.keep_bytes, programs=programs
+            self.folders, self.settings, attributes=self.attributes, programs=programs
         ) as (path, environ):
             code, output, errors = run_git(
                 *(self.folders, {**environ, **_COMMITTER, **(variables or {})}, words, given),
@@ -173,15 +186,11 @@ def ignores(path: str) -> bool:
         return False
 
 
-def reopen(git_dir: str, common: str, root: str) -> Repository:
-    """A repository by its folders, which are known and not looked for."""
-    return open_repository(git_folders.GitFolders(git_dir, common, root))
-
-
 def open_repository(folders: GitFolders) -> Repository:
     """A repository with its settings; GateError where they cannot be read whole."""
     words, environ = shadow.settings_command(folders)
-    settings = shadow.require_settings(folders, *run_git(folders, environ, words))
+    found = run_git(folders, environ, words, patience=_SETTINGS_SECONDS)
+    settings = shadow.require_settings(folders, *found)
     return Repository(folders, settings)
 
 
@@ -195,21 +204,36 @@ def _text(output: bytes) -> str:
     return os.fsdecode(output.removesuffix(b"\n"))
 
 
+def _read_beginning(process: subprocess.Popen[bytes], most: int, folders: GitFolders) -> bytes:
+    assert process.stdout
+    output, ready, waits = b"", select.poll(), _waits(process, folders)
+    ready.register(process.stdout, select.POLLIN | select.POLLHUP)
+    seconds = next(waits)
+    while len(output) < most:
+        if not ready.poll(seconds * 1000):
+            seconds = next(waits)
+        elif part := os.read(process.stdout.fileno(), most - len(output)):
+            output += part
+        else:
+            break
+    return output
+
+
 def _popen(
-    folder: str,
+    folders: GitFolders,
     environ: Mapping[str, str],
     words: Iterable[str],
     given: IO[bytes] | int,
     held: int | None = None,
     is_free: bool = False,
-    errors: int = subprocess.PIPE,
+    errors: IO[bytes] | int = subprocess.PIPE,
 ) -> subprocess.Popen[bytes]:
     """A git command that has begun; `is_free`: it may start the programs that its settings name."""
     git = shadow.find_git()
 
     def start() -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [git, "-C", folder, "--no-pager", *words],
+            [git, "-C", environ.get("GIT_WORK_TREE", folders.root), "--no-pager", *words],
             env=environ,
             stdin=given,
             stdout=subprocess.PIPE,
@@ -228,26 +252,30 @@ def run_git(
     given: bytes = b"",
     held: int | None = None,
     is_free: bool = False,
+    patience: float | None = None,
 ) -> tuple[int, bytes, str]:
     """The exit code, output and errors of a git command; see `_popen` for `is_free`."""
     # From a file: what does not fit into a pipe would have to be sent while we wait.
     with tempfile.TemporaryFile() as file:
         file.write(given)
         file.seek(0)
-        process = _popen(folders.root, environ, words, file, held, is_free)
-        for seconds in _waits(process, folders):
+        process = _popen(folders, environ, words, file, held, is_free)
+        for seconds in _waits(process, folders, patience):
             with suppress(subprocess.TimeoutExpired):
                 output, errors = process.communicate(timeout=seconds)
                 return process.returncode, output, errors.decode("utf-8", "replace").strip()
     raise AssertionError("waiting for git ends by its end or by an error")
 
 
-def _waits(process: subprocess.Popen[bytes], folders: GitFolders) -> Iterator[float]:
+def _waits(
+    process: subprocess.Popen[bytes], folders: GitFolders, patience: float | None = None
+) -> Iterator[float]:
     """How long to wait each time; in between it is looked whether git can go on at all.
 
     Only in between: a look takes longer than most commands. GitHangsError where it cannot.
     """
-    seconds, left = _FIRST_LOOK_SECONDS, _PATIENCE_SECONDS
+    limit = _PATIENCE_SECONDS if patience is None else min(patience, _PATIENCE_SECONDS)
+    seconds, left = _FIRST_LOOK_SECONDS, limit
     while left > 0:
         yield min(seconds, left)
         if found := pipes.find(folders.root, folders.git_dir):
@@ -259,7 +287,7 @@ def _waits(process: subprocess.Popen[bytes], folders: GitFolders) -> Iterator[fl
         left -= seconds
         seconds *= 2
     _kill(process)
-    raise GitHangsError(f"git in {folders.root} was ended after {_PATIENCE_SECONDS:g} seconds.")
+    raise GitHangsError(f"git in {folders.root} was ended after {limit:g} seconds.")
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

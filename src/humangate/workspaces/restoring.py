@@ -5,14 +5,24 @@ from __future__ import annotations
 import os
 import shlex
 import tempfile
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from humangate.errors import GateError
-from humangate.workspaces import linked_worktrees, merging, records, removing, snapshots
-from humangate.workspaces.repositories import Repository, reopen
+from humangate.workspaces import (
+    indexes,
+    linked_worktrees,
+    merging,
+    records,
+    removing,
+    snapshots,
+)
+from humangate.workspaces.git_folders import GitFolders
+from humangate.workspaces.shadow import private_folder
 
 if TYPE_CHECKING:
     from humangate.workspaces.records import Record
+    from humangate.workspaces.repositories import Repository
     from humangate.workspaces.snapshots import Start
 
 _MOST_NAMES = 20
@@ -70,10 +80,11 @@ def _make_again(repository: Repository, record: Record, commit: str) -> None:
             file.write(b"gitdir: " + os.fsencode(git_dir) + b"\n")
     else:
         git_dir = _register(repository, record, start)
-    worktree = reopen(git_dir, record.common, beside.root)._replace(held=repository.held)
-    with tempfile.TemporaryDirectory() as apart:
+    folders = GitFolders(git_dir, record.common, beside.root)
+    worktree = repository._replace(folders=folders)
+    with tempfile.TemporaryDirectory(dir=private_folder()) as apart:
         index = {"GIT_INDEX_FILE": os.path.join(apart, "index")}
-        _lay_out(worktree, start.content, content, index)
+        _lay_out(worktree, start, content, index)
     if not os.path.exists(os.path.join(git_dir, "index")):
         worktree.run("read-tree", "--reset", "HEAD")
     os.makedirs(beside.folder, exist_ok=True)
@@ -86,19 +97,30 @@ def _make_again(repository: Repository, record: Record, commit: str) -> None:
     os.rmdir(os.path.dirname(beside.root))
 
 
-def _lay_out(worktree: Repository, snapshot: str, content: str, index: dict[str, str]) -> None:
+def _lay_out(worktree: Repository, start: Start, content: str, index: dict[str, str]) -> None:
     """Put files into the folder: those of the snapshot byte for byte, later ones as git does."""
-    if not snapshots.holds_bytes(worktree, snapshot):
-        worktree.run("read-tree", "--reset", "-u", content, variables=index)
-        return
-    worktree.keeping_bytes().run("read-tree", "--reset", "-u", content, variables=index)
-    later = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=AM")
-    names = worktree.names(*later, snapshot, content)
+    holds_bytes = snapshots.holds_bytes(worktree, start.content)
+    keeper = worktree.keeping_bytes() if holds_bytes else worktree
+    keeper.run("read-tree", "--reset", "-u", content, variables=index)
+    differing = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=AM")
+    if holds_bytes:
+        later = worktree.names(*differing, start.content, content)
+        _lay_out_again(worktree, later, index)
+    if indexes.is_sparse(worktree):
+        # Work outside of the part that a sparse checkout lays out.
+        changed = worktree.names(*differing, start.head, content)
+        there = {name for name in changed if os.path.lexists(os.path.join(worktree.root, name))}
+        _lay_out_again(keeper, sorted(set(changed) - there), index)
+
+
+def _lay_out_again(worktree: Repository, names: list[str], index: dict[str, str]) -> None:
     for name in names:
         # Git leaves a file alone that is there already.
-        os.unlink(os.path.join(worktree.root, name))
+        with suppress(FileNotFoundError):
+            os.unlink(os.path.join(worktree.root, name))
     given = b"".join(os.fsencode(name) + b"\0" for name in names)
-    worktree.run("checkout-index", "-z", "--stdin", given=given, variables=index)
+    words = ("checkout-index", "-z", "--ignore-skip-worktree-bits", "--stdin")
+    worktree.run(*words, given=given, variables=index)
 
 
 def _register(repository: Repository, record: Record, start: Start) -> str:

@@ -13,7 +13,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from humangate.errors import UsageError
-from humangate.workspaces.git_folders import read_file, read_head
+from humangate.settings import data_folder
+from humangate.workspaces.git_folders import read_file, read_head, refuse_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,14 +22,20 @@ if TYPE_CHECKING:
     from humangate.workspaces.git_folders import GitFolders
 
 DATA_KEYS = (
-    r"^(core\.(autocrlf|bare|checkstat|eol|filemode|ignorecase|logallrefupdates|precomposeunicode"
-    r"|protecthfs|protectntfs|repositoryformatversion|sharedrepository|sparsecheckout"
-    r"|sparsecheckoutcone|symlinks|trustctime|worktree|excludesfile|attributesfile)"
+    r"^(core\.(autocrlf|bare|eol|filemode|ignorecase|logallrefupdates|precomposeunicode|protecthfs"
+    r"|protectntfs|repositoryformatversion|sharedrepository|sparsecheckout|sparsecheckoutcone"
+    r"|symlinks|worktree|excludesfile|attributesfile)"
     r"|index\.sparse|extensions\..*|user\.(name|email))$"
 )
 """The settings that are read from a repository: none of them can name a program."""
 _NOT_PASSED_ON = ("core.bare", "core.worktree", "core.repositoryformatversion", "extensions.")
+# Of a repository these could name a pipe, a device, or rules that hide what an agent did.
+_ONLY_OF_THE_USER = ("core.excludesfile", "core.attributesfile")
 _FIXED = {
+    # An edit that keeps size and time would go unnoticed with less.
+    "core.checkStat": "default",
+    "core.trustctime": "true",
+    "core.commitGraph": "false",
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
     "core.safecrlf": "false",
@@ -47,16 +54,23 @@ _VARIABLES = {
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
+    "GIT_TRACE2": "0",
+    "GIT_TRACE2_EVENT": "0",
+    "GIT_TRACE2_PERF": "0",
     "LC_ALL": "C",
     "PATH": os.defpath,
 }
 _PASSED_ON = ("HOME", "XDG_CONFIG_HOME", "TMPDIR", "DEVELOPER_DIR")
 _USERS_SETTINGS = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+_EMPTY = "empty"
 _KNOWN_EXTENSIONS = {
     *("noop", "noop-v1", "objectformat", "partialclone", "preciousobjects", "refstorage"),
     *("relativeworktrees", "worktreeconfig"),
 }
-_KEEP_BYTES = b"* -text !eol !crlf -ident -filter -working-tree-encoding !merge !diff\n"
+KEEP_BYTES = b"* -text !eol !crlf -ident -filter -working-tree-encoding !merge !diff\n"
+"""Attributes by which files are stored and laid out as they are."""
+SHOW_ALL = b"\n* !diff\n"
+"""Attributes by which no file is left out of a diff."""
 
 
 def settings_command(folders: GitFolders) -> tuple[list[str], dict[str, str]]:
@@ -66,15 +80,20 @@ def settings_command(folders: GitFolders) -> tuple[list[str], dict[str, str]]:
     """
     where = {"GIT_DIR": folders.git_dir, "GIT_COMMON_DIR": folders.common}
     users = _passed_on(_USERS_SETTINGS)
-    return ["config", "-z", "--includes", "--get-regexp", DATA_KEYS], {
+    return ["config", "-z", "--show-scope", "--includes", "--get-regexp", DATA_KEYS], {
         **_passed_on(_PASSED_ON), **_VARIABLES, **users, **where,
     }  # fmt: skip
 
 
 def parse_settings(output: bytes) -> dict[str, str]:
-    """The settings that `git config -z` printed; a key without a value is true."""
-    entries = [os.fsdecode(entry).partition("\n") for entry in output.split(b"\0")[:-1]]
-    return {key: value if separator else "true" for key, separator, value in entries}
+    """The settings that `git config -z --show-scope` printed; a key without a value is true."""
+    fields = [os.fsdecode(field) for field in output.split(b"\0")[:-1]]
+    found = {}
+    for scope, entry in zip(fields[::2], fields[1::2], strict=True):
+        key, separator, value = entry.partition("\n")
+        if key not in _ONLY_OF_THE_USER or scope in ("system", "global"):
+            found[key] = value if separator else "true"
+    return found
 
 
 def check_settings(folders: GitFolders, settings: Mapping[str, str]) -> None:
@@ -99,24 +118,23 @@ def open_shadow(
     folders: GitFolders,
     settings: Mapping[str, str],
     *,
-    keep_bytes: bool = False,
+    attributes: bytes | None = None,
     programs: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """A shadow of a repository for one git command, and the variables that lead git to it.
 
-    With `keep_bytes` files are stored and laid out as they are, whatever their attributes say.
-    `programs` are settings that name programs: the user's own filters and merge drivers.
+    `attributes` are used in place of those in the repository's own git folder. `programs` are
+    settings that name programs: the user's own filters and merge drivers.
     """
-    path = os.path.join(
-        os.environ.get("TMPDIR") or "/tmp",  # noqa: S108 - made anew, private, by a random name
-        f"gate-git-{os.urandom(12).hex()}",
-    )
+    path = os.path.join(private_folder(), f"gate-git-{os.urandom(12).hex()}")
     os.mkdir(path, 0o700)
     try:
-        _fill(path, folders, settings, keep_bytes)
+        _fill(path, folders, settings, attributes)
         passed = {
             key: value for key, value in settings.items() if not key.startswith(_NOT_PASSED_ON)
         }
+        # A repository without a worktree: git would read attributes in its git folder.
+        is_whole = folders.root == folders.common
         variables = {
             **_passed_on(_PASSED_ON),
             **_VARIABLES,
@@ -124,40 +142,63 @@ def open_shadow(
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_DIR": path,
-            "GIT_WORK_TREE": folders.root,
+            "GIT_WORK_TREE": os.path.join(path, _EMPTY) if is_whole else folders.root,
             "GIT_INDEX_FILE": folders.index_path,
         }
         if programs:
             variables["PATH"] = os.environ.get("PATH", os.defpath)
+            # A filter in Python must not load modules from the folder it is started in.
+            variables["PYTHONSAFEPATH"] = "1"
             _link_large_files(path, folders.common)
         yield path, variables
     finally:
         _remove(path)
 
 
-def _fill(path: str, folders: GitFolders, settings: Mapping[str, str], keep_bytes: bool) -> None:
+def private_folder() -> str:
+    """A folder for what git reads during one command, where agents in sandboxes do not write."""
+    path = os.path.join(data_folder(os.environ), "git")
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+    except OSError:
+        # No home, or one that cannot be written.
+        return os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 - names in it are random and private
+    return path
+
+
+def _fill(
+    path: str, folders: GitFolders, settings: Mapping[str, str], attributes: bytes | None
+) -> None:
     for name in ("refs", "objects", "packed-refs", "shallow"):
         os.symlink(os.path.join(folders.common, name), os.path.join(path, name))
-    for name in ("info", "logs"):
+    for name in ("info", "logs", _EMPTY):
         os.mkdir(os.path.join(path, name))
     for name, owner in (("refs", folders.common), ("HEAD", folders.git_dir)):
         log = os.path.join(owner, "logs", name)
         # Bare repositories keep no logs; what git writes instead goes with the shadow.
-        if os.path.exists(log):
+        if os.path.exists(log) and not os.path.islink(log):
             os.symlink(log, os.path.join(path, "logs", name))
-    head = read_head(folders.git_dir)
-    info, own_info = os.path.join(folders.common, "info"), os.path.join(folders.git_dir, "info")
-    attributes = _KEEP_BYTES if keep_bytes else read_file(os.path.join(info, "attributes"))
+    refuse_link(folders.index_path)
     for name, content in {
-        "HEAD": os.fsencode(f"ref: {head}" if head.startswith("refs/") else head) + b"\n",
+        "HEAD": _head(folders.git_dir),
         "config": _config(settings),
-        "info/attributes": attributes,
-        "info/exclude": read_file(os.path.join(info, "exclude")),
-        "info/sparse-checkout": read_file(os.path.join(own_info, "sparse-checkout")),
+        "info/attributes": own_attributes(folders) if attributes is None else attributes,
+        "info/exclude": read_file(os.path.join(folders.common, "info", "exclude")),
+        "info/sparse-checkout": read_file(os.path.join(folders.git_dir, "info", "sparse-checkout")),
     }.items():
         if content:
             with open(os.path.join(path, name), "xb") as file:
                 file.write(content)
+
+
+def own_attributes(folders: GitFolders) -> bytes:
+    """The attributes in the repository's git folder, which no commit holds."""
+    return read_file(os.path.join(folders.common, "info", "attributes"))
+
+
+def _head(git_dir: str) -> bytes:
+    head = read_head(git_dir)
+    return os.fsencode(f"ref: {head}" if head.startswith("refs/") else head) + b"\n"
 
 
 def _config(settings: Mapping[str, str]) -> bytes:
@@ -170,6 +211,7 @@ def _config(settings: Mapping[str, str]) -> bytes:
 def _link_large_files(path: str, common: str) -> None:
     """Git-lfs keeps its files in the git folder it is given: they must outlive the shadow."""
     kept = os.path.join(common, "lfs")
+    refuse_link(kept)
     with suppress(FileExistsError):
         os.mkdir(kept)
     os.symlink(kept, os.path.join(path, "lfs"))

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate.errors import GateError, UsageError
-from humangate.workspaces import indexes
+from humangate.workspaces import indexes, shadow
 from humangate.workspaces.repositories import GitHangsError, is_plain
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def keep(repository: Repository, tree: str, ref: str, base: str, words: str) -> 
     parents = [word for commit in dict.fromkeys((head or base, base)) for word in ("-p", commit)]
     commit = repository.line("commit-tree", tree, *parents, "-m", words, "-m", _BYTES)
     if ref:
+        repository.refuse_links(ref)
         repository.run("update-ref", "--no-deref", ref, commit)
     return commit
 
@@ -174,8 +175,9 @@ def _is_odd(repository: Repository, name: str) -> bool:
 
 
 def diff(repository: Repository, base: str, changed: str, objects: str = "") -> str:
-    """What lies between two trees, as text without colours."""
-    output = repository.beginning(
+    """What lies between two trees, as text without colours, of all files."""
+    attributes = shadow.own_attributes(repository.folders) + shadow.SHOW_ALL
+    output = repository._replace(attributes=attributes).beginning(
         _MOST_DIFF_BYTES + 1,
         *("diff-tree", "-r", "-p", "-M", "--no-color", "--no-ext-diff", "--no-textconv"),
         *("--ignore-submodules=dirty", base, changed),

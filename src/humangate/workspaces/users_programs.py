@@ -34,29 +34,50 @@ def read(folder: str) -> UsersPrograms:
     return UsersPrograms(same, frozenset(changed), path)
 
 
-def refuse_changed(repository: Repository, old: str, new: str) -> None:
+def refuse_others(repository: Repository, old: str, new: str) -> None:
     """Refuse to store a file without the filter that the user's own git would run.
 
     The files are those that differ between two trees.
     """
-    if not repository.users.changed:
-        return
     names = repository.run("diff-tree", "-r", "-z", "--name-only", "--no-renames", old, new)
     found = repository.names("check-attr", "-z", "--stdin", "filter", given=names)
-    for name, _, value in zip(*[iter(found)] * 3, strict=True):
+    filtered = {value: name for name, _, value in zip(*[iter(found)] * 3, strict=True)}
+    others = filtered.keys() - {_name(key).partition(".")[2] for key in repository.users.settings}
+    if not others - {"unspecified", "unset", "set"}:
+        return
+    for value in sorted(others & _filters(repository)):
+        name = filtered[value]
         if f"filter.{value}" in repository.users.changed:
             raise GateError(
                 f"{name} is stored through the git filter {value}, and your git settings for "
                 f"{value} were changed after agents began to work here. If that was you, "
                 f"delete {repository.users.path} and try again."
             )
+        raise GateError(
+            f"{name} is stored through the git filter {value}, which only the settings of this "
+            "repository name, and gate runs no program that a repository names. Commit it "
+            f"yourself, or name the filter in your own settings (`git config --global`), delete "
+            f"{repository.users.path} and try again."
+        )
+
+
+def _filters(repository: Repository) -> set[str]:
+    """The names of all filters that the user's own git would know, and of those it knew."""
+    _, environ = shadow.settings_command(repository.folders)
+    words = ("config", "-z", "--name-only", "--includes", "--get-regexp", r"^filter\.")
+    code, output, errors = repositories.run_git(repository.folders, environ, words)
+    if code not in (0, 1):
+        raise GateError(f"The git settings of {repository.root} cannot be read: {errors}")
+    keys = [os.fsdecode(key) for key in output.split(b"\0")[:-1]]
+    gone = {name.partition(".")[2] for name in repository.users.changed}
+    return {_name(key).partition(".")[2] for key in keys} | gone
 
 
 def _read_settings(folder: str) -> dict[str, str]:
     # No repository: only the settings of the system and the user are read.
     nowhere = GitFolders(os.devnull, os.devnull, folder)
     _, environ = shadow.settings_command(nowhere)
-    words = ("config", "-z", "--includes", "--get-regexp", _KEYS)
+    words = ("config", "-z", "--show-scope", "--includes", "--get-regexp", _KEYS)
     code, output, errors = repositories.run_git(nowhere, environ, words)
     if code not in (0, 1):
         raise GateError(f"Your git settings cannot be read: {errors}")

@@ -23,7 +23,8 @@ from humangate.workspaces import (
 )
 from humangate.workspaces.merging import Stack
 from humangate.workspaces.records import Record
-from humangate.workspaces.repositories import Repository, find, is_plain, reopen
+from humangate.workspaces.repositories import Repository, find, is_plain
+from humangate.workspaces.shadow import private_folder
 from humangate.workspaces.snapshots import Start
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ class GitWorkspace:
             # What the user stands on was there before, and stays whatever becomes of this.
             began=source.ask("merge-base", begin.base, "HEAD"),
             merges=merged.merges,
+            settings=source.settings,
         )
 
     def set_up(self, project: str, place: Place) -> str:
@@ -165,8 +167,7 @@ class GitWorkspace:
     def merge(self, place: Place, base: str, words: str, key: str, *, squash: bool = False) -> str:
         with records.alone(records.path_of(place.root)) as lock:
             record = _known(place)
-            # With the attributes of the user's own files, not of those that an agent changed.
-            source = self._ready(find(record.project), lock)
+            source = self._ready(_source(record), lock)
             if record.landed and not removing.tip_of(source, record):
                 return record.landed
             return merging.bring(source, record, base, words, key, squash=squash)
@@ -175,7 +176,7 @@ class GitWorkspace:
         path = records.path_of(place.root)
         with records.alone(path) as lock:
             record = _known(place)
-            source = self._ready(find(record.project), lock)
+            source = self._ready(_source(record), lock)
             worktree, tip = record.repository(), removing.tip_of(source, record)
             if not tip:
                 return bool(record.landed)
@@ -229,8 +230,11 @@ class GitWorkspace:
         if where := linked_worktrees.find_holder(repository, record.branch):
             raise GateError(f"{record.branch} is checked out in {where}: switch branches there.")
         if tip := removing.tip_of(repository, record):
+            repository.refuse_links(f"refs/heads/{record.branch}")
             repository.run("update-ref", "--no-deref", "-d", f"refs/heads/{record.branch}", tip)
         refs = repository.run("for-each-ref", "--format=delete %(refname)", record.refs)
+        for line in refs.splitlines():
+            repository.refuse_links(os.fsdecode(line).removeprefix("delete "))
         # A ref may have been made to stand for another, which is not ours.
         repository.run("update-ref", "--no-deref", "--stdin", given=refs)
         # Also what was left by snapshots that were killed. The record is the last to go.
@@ -244,9 +248,15 @@ class GitWorkspace:
         return ""
 
 
+def _source(record: Record) -> Repository:
+    """The repository from the project's side: with the attributes of the user's own files."""
+    found = find(record.project)
+    return found._replace(settings=record.settings) if record.settings else found
+
+
 def _whole(record: Record) -> Repository:
     """The repository of a worktree, from its own side: the worktree may be gone."""
-    return reopen(record.common, record.common, record.common)
+    return record.open(record.common, record.common)
 
 
 def _known(place: Place) -> Record:
@@ -279,7 +289,7 @@ def _begin(source: Repository, left_out: str, wish: _Wish) -> tuple[Start, Stack
         # Only `gate run` can be told to take them.
         merged.remarks.append(f"{left}." if wish.branch else f"{left}; --with-changes takes them.")
         return begin, merged
-    with tempfile.TemporaryDirectory() as apart:
+    with tempfile.TemporaryDirectory(dir=private_folder()) as apart:
         tree = snapshots.tree(source.keeping_bytes(), os.path.join(apart, "index"), left_out)
     content = snapshots.keep(source, tree, "", head, "gate: changes")
     return begin._replace(content=content), merged
@@ -314,6 +324,7 @@ def _carry_out(source: Repository, record: Record) -> Record:
         raise GateError(f"Somebody else has made the branch {record.branch}: remove or rename it.")
     linked_worktrees.add(source, record.root, record.branch, record.head)
     if record.content != record.head:
+        source.refuse_links(record.refs + "start")
         source.run("update-ref", "--no-deref", record.refs + "start", record.content)
     repository = record.repository()._replace(held=source.held)
     snapshots.lay_out(repository, Start(record.head, record.base, record.content))
@@ -356,7 +367,7 @@ def _diff_in_place(place: Place) -> str:
     base = place.base or head or repository.line("hash-object", "-t", "tree", os.devnull)
     inner = os.path.relpath(os.path.realpath(place.folder), os.path.realpath(repository.root))
     left_out = os.path.normpath(os.path.join(inner, ".agents"))
-    with tempfile.TemporaryDirectory() as apart:
+    with tempfile.TemporaryDirectory(dir=private_folder()) as apart:
         objects = os.path.join(apart, "objects")
         os.mkdir(objects)
         tree = snapshots.tree(repository, os.path.join(apart, "index"), left_out, objects)
