@@ -288,9 +288,9 @@ def test_unreadable_settings_mean_no_git(project, workspace, monkeypatch):
     commands = []
     real = repositories.run_git
 
-    def noting(folders, environ, words, *rest):
+    def noting(folders, environ, words, *rest, **more):
         commands.append(words[0])
-        return real(folders, environ, words, *rest)
+        return real(folders, environ, words, *rest, **more)
 
     monkeypatch.setattr(repositories, "run_git", noting)
     with pytest.raises(GateError, match=r"cannot be read, so git is not run there: .*line"):
@@ -794,7 +794,7 @@ def test_filter_of_a_repository_is_refused(project, workspace, trap):
 @pytest.mark.proves("GIT-9")
 def test_users_filter_loads_no_module_of_the_folder(project, workspace, tmp_path, monkeypatch):
     settings, trace = tmp_path / "settings", tmp_path / "trace"
-    settings.write_text(f'[filter "strip"]\n clean = {sys.executable} -m strip_it\n')
+    settings.write_text(f'[filter "strip"]\n clean = {sys.executable} -m strip_it\n required\n')
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
     place = begin(workspace, project)
     (Path(place.folder) / "strip_it.py").write_text(f"open({str(trace)!r}, 'w')\n")

@@ -188,6 +188,8 @@ def ignores(path: str) -> bool:
 
 def open_repository(folders: GitFolders) -> Repository:
     """A repository with its settings; GateError where they cannot be read whole."""
+    # Git passes over the settings of a repository whose HEAD is damaged.
+    git_folders.read_head(folders.git_dir)
     words, environ = shadow.settings_command(folders)
     found = run_git(folders, environ, words, patience=_SETTINGS_SECONDS)
     settings = shadow.require_settings(folders, *found)
