@@ -80,7 +80,13 @@ def test_claude_asks_by_its_last_words_or_by_the_tool_and_goes_on_in_its_session
             tool("signal", status="needs_input", summary="Begun", question="For how long?"),
             text("I wait for the answer."),
             tool("Bash", command="echo week >>log.py", description="go on"),
-            tool("signal", status="completed", summary="For a week", details="log.py has both"),
+            tool(
+                "signal",
+                status="completed",
+                summary="For a week",
+                details="log.py has both",
+                confidence=0.9,
+            ),  # fmt: skip
             text("That was it."),
         ],
     )

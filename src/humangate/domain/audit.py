@@ -36,6 +36,11 @@ class Entry(NamedTuple):
     """The rows that its transaction wrote, sealed (`domain/trails.py`); None in older events."""
 
     @property
+    def is_news(self) -> bool:
+        """Whether it tells people of something; else it only seals rows."""
+        return not self.event.kind.endswith(".written")
+
+    @property
     def content(self) -> Any:
         """The whole content, as its digest covers it."""
         told = self.event.content

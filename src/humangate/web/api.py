@@ -276,7 +276,7 @@ async def stream(visit: Visit) -> Response:
 def _missed(visit: Visit, last: int, seen: int) -> list[Any]:
     """What came while nobody listened; whoever missed more than that looks at everything anyway."""
     entries = visit.store.audit.entries(max(last, seen - MOST_BEHIND))
-    return [entry for entry in entries if entry.seq <= seen]
+    return [entry for entry in entries if entry.seq <= seen and entry.is_news]
 
 
 def _still_admitted(visit: Visit) -> bool:

@@ -57,9 +57,10 @@ class Hub:
         self._publisher = Publisher(self._store, publish, lambda _: call(self.close))
 
     def _tell(self, ids: frozenset[str], entries: list[Entry], others: frozenset[str]) -> None:
-        told = [Told(entry.seq, event_data(entry)) for entry in entries if entry.seq > self.seq]
+        fresh = [entry for entry in entries if entry.seq > self.seq]
+        told = [Told(entry.seq, event_data(entry)) for entry in fresh if entry.is_news]
         told += [Told(None, _unnumbered(one)) for one in others]
-        self.seq = max([self.seq, *(one.seq for one in told if one.seq)])
+        self.seq = max([self.seq, *(entry.seq for entry in fresh)])
         for ask_id in ids & self._waits.keys():
             for changed in self._waits[ask_id]:
                 changed.set()
