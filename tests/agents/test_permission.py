@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from tests.agents.conftest import OWN_QUESTIONS
 from tests.conftest import eventually
+from tests.faces.test_hook_calls import until_it_waits
 
+from humangate.integrations import scripted_model
 from humangate.integrations.scripted_model import text, tool, tools
 
 TOUCH = tool("Bash", command="touch gated", description="make a file")
@@ -124,3 +128,40 @@ def test_what_is_not_gated_runs_unasked(house):
     house.install("claude")
     house.run_claude([tool("Bash", command="touch free"), text("done")]).result()
     assert house.ran("free") and house.store.asks.count() == 0
+
+
+@pytest.mark.proves("HOOK-10", "LAW-4")
+def test_one_yes_runs_one_of_two_like_calls(house, monkeypatch):
+    """Claude asks about the first call while the model still writes the second."""
+    house.install("claude")
+    # Claude writes a call down a moment after it has started the hook, and a slow machine is late
+    # enough to see it. So each hook reads the log as it was at its start, with the first call.
+    logs, log = f"{house.home}/.claude/projects/*/*.jsonl", f"{house.folder}/log-$$"
+    gate = str((house.bin / "gate").resolve())
+    house.replace_gate(
+        f"""e=$(cat); case $e in *'"hook_event_name":"PermissionRequest"'*)
+        until grep -qs '"tool_use"' {logs}; do :; done; cat {logs} >{log};; esac
+        printf '%s' "$e" | sed 's|"transcript_path":"[^"]*"|"transcript_path":"'{log}'"|' |
+        {{real}} "$@\""""
+    )
+    (house.project / "gated").write_text("content", encoding="utf-8")
+    first_is_asked, whole = threading.Event(), scripted_model._message_events
+
+    def pause(words, calls):
+        for event in whole(words, calls):
+            yield event
+            if event["type"] == "content_block_stop" and len(calls) > 1:
+                first_is_asked.wait(20)
+
+    monkeypatch.setattr(scripted_model, "_message_events", pause)
+    agent = house.run_claude([tools(*[("Bash", {"command": "cat gated"})] * 2), text("done")])
+    house.asked()
+    first_is_asked.set()
+    eventually(lambda: len(house.processes(gate, "hook")) == 2)
+    for pid in house.processes(gate, "hook"):
+        until_it_waits(pid)
+    for answer in ("yes", "no"):
+        (ask,) = house.asked()
+        house.answer(ask, answer)
+    agent.result()
+    assert sorted(result == "content" for result in house.told()) == [False, True]

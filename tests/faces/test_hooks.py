@@ -103,7 +103,7 @@ def test_a_permission_request_is_decided_in_the_inbox(world, session):
     assert decision(ended(asked)) == {
         "behavior": "deny", "message": "A person said no to this: use stash"
     }  # fmt: skip
-    assert world.get(ask.id).delivered_to == "agent:claude/s1#t1"
+    assert world.get(ask.id).delivered_to == "agent:claude/s1#", "the host gave no id"
 
 
 @pytest.mark.proves("RUN-367")

@@ -64,6 +64,8 @@ class Held(NamedTuple):
     """Told the id of every ask that this call waits for."""
     find_id: Callable[[], str] = str
     """The call's id, where the host did not say it; looked for only when somebody is asked."""
+    guess: str = ""
+    """What that found. Another call may have the same: no answer is bound to it."""
 
     @property
     def user(self) -> str:
@@ -71,9 +73,12 @@ class Held(NamedTuple):
         return f"agent:{self.origin.session}#{self.origin.tool_use_id}"
 
     def identified(self) -> Held:
-        origin = self.origin
-        found = origin.tool_use_id or self.find_id()
-        return self._replace(origin=origin._replace(tool_use_id=found))
+        return self if self.origin.tool_use_id else self._replace(guess=self.find_id())
+
+    @property
+    def shown_origin(self) -> Origin:
+        """With the guess, by which people and logs find the call of an ask."""
+        return self.origin._replace(tool_use_id=self.origin.tool_use_id or self.guess)
 
     @property
     def patience_seconds(self) -> float:
@@ -186,7 +191,9 @@ def hand_over(store: Store, permission: Permission, held: Held) -> None:
 
 def _answered(store: Store, held: Held, caller: Caller, until: float) -> Permission:
     """The questions of a host's own tool for asking, answered in the inbox."""
-    asks = [asking.ask(store, request, held.origin, caller).ask for request in _requests(held)]
+    asks = [
+        asking.ask(store, request, held.shown_origin, caller).ask for request in _requests(held)
+    ]
     for ask in asks:
         held.opened(ask.id)
     asks = [_wait(store, ask, held, caller, until - store.monotonic()) for ask in asks]
@@ -235,7 +242,7 @@ def _open(store: Store, held: Held, caller: Caller, seconds: float | None) -> As
         expires_seconds=seconds,
         hard=seconds is not None,
     )
-    return asking.ask(store, request, held.origin, caller).ask
+    return asking.ask(store, request, held.shown_origin, caller).ask
 
 
 def _wait(store: Store, ask: Ask, held: Held, caller: Caller, seconds: float) -> Ask:
@@ -292,7 +299,10 @@ def instead(store: Store, ask_id: str, held: Held, edited: Call) -> Permission:
 
 
 def _is_ours(store: Store, ask: Ask, held: Held) -> bool:
-    """The same call may ask by two doors at once, and may hear its answer twice."""
+    """The same call may ask by two doors at once, and may hear its answer twice.
+
+    Only the host knows which calls are the same, so only an id that it gave counts.
+    """
     return bool(held.origin.tool_use_id) and asking.get(store, ask.id).delivered_to == held.user
 
 

@@ -1,0 +1,47 @@
+"""`gate hook`: which call a yes is for, with the real command."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.conftest import eventually
+from tests.faces.test_hooks import Session, decision, ended, the_ask
+
+
+@pytest.fixture
+def session(world):
+    return Session(world)
+
+
+def until_it_waits(pid):
+    """A process that sleeps until an answer comes has a watch of the kernel open."""
+    folder = Path(f"/proc/{pid}/fd")
+    if not folder.exists():
+        pytest.skip("without /proc nobody can see that the second hook waits")
+    eventually(lambda: any("inotify" in link for link in links(folder)))
+
+
+def links(folder):
+    for name in os.listdir(folder):
+        try:
+            yield os.readlink(folder / name)
+        except FileNotFoundError:
+            continue
+
+
+@pytest.mark.proves("HOOK-10", "LAW-4")
+def test_one_yes_runs_one_of_two_like_calls(world, session):
+    """The host starts the second hook before it has written the second call into its log."""
+    session.calls("git push", "t1")
+    asked = [session.start(session.event("PermissionRequest")) for _ in range(2)]
+    first = the_ask(world)
+    for process in asked:
+        until_it_waits(process.pid)
+    world.ada.gate("answer", first.id, "yes")
+    second = the_ask(world)
+    assert second.id != first.id
+    world.ada.gate("answer", second.id, "no")
+    said = sorted(decision(ended(process))["behavior"] for process in asked)
+    assert said == ["allow", "deny"]
