@@ -46,7 +46,7 @@ driven:
 
 # Programs some tests need. Where they cannot be installed, those tests skip and say so.
 system:
-	@for wanted in strace tmux patch npm chromium chromium-headless-shell dunst dbus-run-session:dbus notify-send:libnotify-bin Xvfb:xvfb xdotool zenity; do \
+	@for wanted in strace tmux patch npm git-lfs chromium chromium-headless-shell dunst dbus-run-session:dbus notify-send:libnotify-bin Xvfb:xvfb xdotool zenity; do \
 	  program=$${wanted%%:*}; package=$${wanted##*:}; \
 	  command -v $$program >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 	    && apt-get update -qq && apt-get install -y -qq $$package >/dev/null; } \

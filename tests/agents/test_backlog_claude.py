@@ -86,7 +86,7 @@ def test_claude_asks_by_its_last_words_or_by_the_tool_and_goes_on_in_its_session
                 summary="For a week",
                 details="log.py has both",
                 confidence=0.9,
-            ),  # fmt: skip
+            ),
             text("That was it."),
         ],
     )
