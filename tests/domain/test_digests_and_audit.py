@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import sys
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given, strategies as st
 
+from humangate.domain import digests
 from humangate.domain.audit import Entry, Event, Head, verify
 from humangate.domain.digests import GENESIS, canonical, digest, keyed_digest, link, token_digest
 
@@ -17,6 +22,17 @@ def chain(length=6):
         previous = link(previous, seq, "2026", event, content)
         entries.append(Entry(seq, "2026", event, content, previous, erased=False))
     return entries
+
+
+@pytest.mark.parametrize("provider", ["_sha2", "_sha256", "hashlib"])
+@pytest.mark.proves("LAW-9")
+def test_every_python_makes_the_same_digest(monkeypatch, provider):
+    found = SimpleNamespace(sha256=hashlib.sha256)
+    for name in ("_sha2", "_sha256"):
+        monkeypatch.setitem(sys.modules, name, found if name == provider else None)
+    digests._sha256.cache_clear()
+    assert digests.text_digest("é") == hashlib.sha256("é".encode()).hexdigest()
+    digests._sha256.cache_clear()
 
 
 @pytest.mark.proves("LAW-9")

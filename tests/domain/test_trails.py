@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from humangate.domain.audit import Entry, Event
-from humangate.domain.trails import Columns, Row, Told, differing, seal, seal_shortly
+from humangate.domain.seals import seal, seal_shortly
+from humangate.domain.trails import Columns, Row, Told, differing
 
 COLUMNS = {"asks": Columns(("id",), ("status", "note")), "calls": Columns((), ("state",))}
 

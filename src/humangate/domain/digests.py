@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,10 +27,22 @@ def digest(value: Any) -> str:
 
 
 def text_digest(text: str) -> str:
-    # Imported here and below: reading the inbox needs no digest, and it loads OpenSSL.
-    import hashlib
+    found: str = _sha256()(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return found
 
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+@cache
+def _sha256() -> Any:
+    """Python's own SHA-256: `hashlib` loads OpenSSL, which takes longer than most commands digest."""
+    # Imported here and below: reading the inbox needs no digest.
+    try:
+        from _sha2 import sha256  # type: ignore[import-not-found,unused-ignore]  # since Python 3.12
+    except ImportError:
+        try:
+            from _sha256 import sha256  # type: ignore[import-not-found,unused-ignore]  # before
+        except ImportError:
+            from hashlib import sha256
+    return sha256
 
 
 def keyed_digest(value: Any, key: bytes) -> str:

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from humangate.errors import InvalidAnswerError, UsageError
 
@@ -286,6 +285,9 @@ def _hide(root: Any, schema: Any, value: Any, conceal: Callable[[Any], Any], dep
 
 def resolve(root: Any, reference: Any) -> Any:
     """What a reference within the schema refers to."""
+    # Imported here: it is slow to load, and asks that are no forms need none of it.
+    from urllib.parse import unquote
+
     first, *parts = unquote(str(reference)).split("/")
     target = root if first == "#" else None
     for part in parts:

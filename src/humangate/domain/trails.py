@@ -1,7 +1,6 @@
 """What events tell of the store's rows, and how the rows are compared with it.
 
-Each event seals the rows that its transaction wrote: a digest of their values, and a short
-hint for each column, by which a changed column is named.
+Each event seals the rows that its transaction wrote (`domain/seals.py`).
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate.domain.digests import canonical, text_digest
+from humangate.domain.seals import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _DIGEST = 64
 _HINT = 4
-_SHORT = 32
 _RUN = "run:"
 
 # The events by which older versions told of a row, without its seal.
@@ -82,37 +81,15 @@ class Row(NamedTuple):
     changing: Sequence[Any]
 
 
-def seal(values: Sequence[Any]) -> str:
-    """What an event keeps of some columns of a row; nothing is kept of none."""
-    if not values:
-        return ""
-    return text_digest(canonical(list(values))) + "".join(map(_hint, values))
-
-
-def seal_shortly(values: Sequence[Any]) -> str:
-    """What an event keeps of how a row was before: it must be how the last event left it."""
-    return text_digest(canonical(list(values)))[:_SHORT]
-
-
-def _hint(value: Any) -> str:
-    # Imported here: reading needs none of it.
-    from zlib import crc32
-
-    return f"{crc32(canonical(value).encode('utf-8', 'surrogatepass')) & 0xFFFF:04x}"
-
-
 def differing(sealed: str, names: Sequence[str], values: Sequence[Any]) -> list[str]:
     """The columns whose values are not the sealed ones."""
     # Columns that are newer than the seal stand behind those that it covers.
     known = (len(sealed) - _DIGEST) // _HINT
     if text_digest(canonical(list(values[:known]))) == sealed[:_DIGEST]:
         return []
-    hints = [sealed[at : at + _HINT] for at in range(_DIGEST, len(sealed), _HINT)]
-    changed = [
-        name
-        for name, value, hint in zip(names, values, hints, strict=False)
-        if _hint(value) != hint
-    ]
+    kept = [sealed[at : at + _HINT] for at in range(_DIGEST, len(sealed), _HINT)]
+    columns = zip(names, values, kept, strict=False)
+    changed = [name for name, value, before in columns if hint(value) != before]
     return changed or ["that cannot be told"]
 
 

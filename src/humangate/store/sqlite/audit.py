@@ -68,12 +68,12 @@ class SqliteAudit:
         return Snapshot(self._db)
 
     def compared(self) -> dict[str, Columns]:
-        from humangate.store.sqlite.trail import compared
+        from humangate.store.sqlite.rows import compared
 
         return compared()
 
     def rows(self, table: str) -> Iterator[Row]:
-        from humangate.store.sqlite.trail import rows_of
+        from humangate.store.sqlite.rows import rows_of
 
         return rows_of(self._db, table)
 
@@ -83,7 +83,7 @@ class SqliteAudit:
         return apart()
 
     def schema_faults(self) -> list[str]:
-        from humangate.store.sqlite.trail import schema_faults
+        from humangate.store.sqlite.rows import schema_faults
 
         return schema_faults(self._db)
 

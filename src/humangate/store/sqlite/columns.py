@@ -6,7 +6,7 @@ that changes sealed values is a change without an event: it must write one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,49 +17,92 @@ _COUNTER = "counts writes, so that two writers notice each other"
 _DRAFT = "nobody has decided anything by a draft"
 _ERASED = "a digest of a secret could be guessed at, and secrets are erased"
 _CHAIN = "the chain of hashes proves the events themselves"
+_MOVES = "until a run has ended it moves without an event"
 _NEXT = "says only when a run is looked at next, or what is shown meanwhile"
 
 
-def _split(names: str) -> tuple[str, ...]:
-    return tuple(names.split())
+# No NamedTuple, here and below: making that class takes longer than all of this module.
+class Among:
+    """That a column has one of these words, said in SQL and in Python."""
+
+    __slots__ = ("_column", "_words", "sql")
+
+    def __init__(self, column: str, *words: str) -> None:
+        self._column = column
+        self._words = words
+        listed = ", ".join(f"'{word}'" for word in words)
+        self.sql = f'"{column}" IN ({listed})'
+
+    def holds(self, row: Mapping[str, Any]) -> bool:
+        return row[self._column] in self._words
 
 
-class Table(NamedTuple):
+class Table:
     """How the rows of a table are compared."""
 
-    key: tuple[str, ...]
-    """The columns that name a row."""
-    fixed: tuple[str, ...] = ()
-    """Compared; written with the row and never again."""
-    changing: tuple[str, ...] = ()
-    """Compared; sealed again whenever one of them changes."""
-    apart: Mapping[str, str] = {}
-    """Not in the trail, each with the reason."""
-    subject: str = "''"
-    """SQL: the subject of the events by which older versions told of a row."""
-    counts: str = "1"
-    """SQL: from when on a row counts."""
-    partly: tuple[str, str, tuple[str, ...]] = ("", "", ())
-    """Columns of `changing` that are compared only on this condition, and the reason."""
+    __slots__ = ("apart", "changing", "fixed", "key", "partly", "partly_when", "subject", "unless")
 
-    def expression(self, column: str, of: str = "") -> str:
-        """SQL for the value that is sealed."""
-        condition, _, columns = self.partly
-        if column in columns:
-            return f'CASE WHEN {condition.format(of)} THEN {of}"{column}" END'
-        return f'{of}"{column}"'
+    def __init__(
+        self,
+        key: str,
+        fixed: str = "",
+        changing: str = "",
+        apart: Mapping[str, str] | None = None,
+        subject: str = "''",
+        unless: Among | None = None,
+        partly: Mapping[str, str] | None = None,
+        partly_when: Among | None = None,
+    ) -> None:
+        self.key = tuple(key.split())
+        """The columns that name a row."""
+        self.fixed = tuple(fixed.split())
+        """Compared; written with the row and never again."""
+        self.changing = tuple(changing.split())
+        """Compared; sealed again whenever one of them changes."""
+        self.apart = apart or {}
+        """Not in the trail, each with the reason."""
+        self.subject = subject
+        """SQL: the subject of the events by which older versions told of a row."""
+        self.unless = unless
+        """A row does not count yet while this holds."""
+        self.partly = partly or {}
+        """Columns of `changing` that are compared only when a condition holds, with the reason."""
+        self.partly_when = partly_when
+
+    @property
+    def is_compared(self) -> bool:
+        return bool(self.fixed or self.changing)
+
+    @property
+    def counts_sql(self) -> str:
+        """SQL: whether a row counts."""
+        return f"NOT {self.unless.sql}" if self.unless else "1"
+
+    def counts(self, row: Mapping[str, Any]) -> bool:
+        return not (self.unless and self.unless.holds(row))
+
+    def sealed_sql(self, column: str) -> str:
+        """SQL: the value of a column that is sealed."""
+        if self.partly_when and column in self.partly:
+            return f'CASE WHEN {self.partly_when.sql} THEN "{column}" END'
+        return f'"{column}"'
+
+    def changing_of(self, row: Mapping[str, Any]) -> list[Any]:
+        """The sealed values of the changing columns."""
+        left_out = self.partly if self.partly_when and not self.partly_when.holds(row) else ()
+        return [None if column in left_out else row[column] for column in self.changing]
 
 
 TABLES = {
     "asks": Table(
-        key=("id",),
-        fixed=_split(
+        key="id",
+        fixed=(
             "seq id kind prompt context options multiple other schema default_value secret "
             "requirement project cwd agent session tool_use_id sponsor owner opened_at digest "
             "priority confidence going_on token_digest hard remind_every_seconds escalations "
             "call deferred terms task"
         ),
-        changing=_split(
+        changing=(
             "expires_at moved_seconds remind_at escalated escalate_at due_at status decision value "
             "note settled_at settled_by settled_via delivered_at delivered_to asked_back"
         ),
@@ -67,112 +110,107 @@ TABLES = {
         subject="id",
     ),
     "answers": Table(
-        key=("seq",),
-        fixed=_split(
+        key="seq",
+        fixed=(
             "seq ask_id principal verified via value decision note given_at outcome reason key "
             "fingerprint"
         ),
         subject="ask_id",
     ),
     "messages": Table(
-        key=("seq",),
-        fixed=("seq", "ask_id", "author", "by_asker", "text", "sent_at"),
+        key="seq",
+        fixed="seq ask_id author by_asker text sent_at",
         subject="ask_id",
     ),
     "drafts": Table(
-        key=("ask_id", "principal"),
+        key="ask_id principal",
         apart=dict.fromkeys(("ask_id", "principal", "text", "saved_at"), _DRAFT),
     ),
-    "secrets": Table(key=("ask_id",), apart=dict.fromkeys(("ask_id", "value", "kept_at"), _ERASED)),
-    "wakes": Table(key=("seq",), fixed=("seq", "owner", "ask_id", "woken_at"), subject="ask_id"),
+    "secrets": Table(key="ask_id", apart=dict.fromkeys(("ask_id", "value", "kept_at"), _ERASED)),
+    "wakes": Table(key="seq", fixed="seq owner ask_id woken_at", subject="ask_id"),
     "outbox": Table(
-        key=("seq",),
-        fixed=("seq", "kind", "ask_id", "recipient", "written_at"),
+        key="seq",
+        fixed="seq kind ask_id recipient written_at",
         subject="ask_id",
     ),
-    "people": Table(key=("name",), fixed=("name", "added_at"), subject="name"),
+    "people": Table(key="name", fixed="name added_at", subject="name"),
     "tokens": Table(
-        key=("digest",),
-        fixed=("digest", "person", "made_at", "label", "scopes"),
+        key="digest",
+        fixed="digest person made_at label scopes",
         subject="person",
     ),
-    "group_members": Table(key=("name", "member"), fixed=("name", "member"), subject="name"),
+    "group_members": Table(key="name member", fixed="name member", subject="name"),
     "events": Table(
-        key=("seq",),
+        key="seq",
         apart=dict.fromkeys(
             ("seq", "at", "kind", "subject", "actor", "content", "content_digest", "hash"), _CHAIN
         ),
     ),
-    "traits": Table(key=("name",), fixed=("name", "value")),
+    "traits": Table(key="name", fixed="name value"),
     "rules": Table(
-        key=("id",),
-        fixed=_split(
+        key="id",
+        fixed=(
             "id kind pattern identity project session owner branch expires_at made_by made_at "
             "ask_id"
         ),
-        changing=("uses_left", "ended_at"),
+        changing="uses_left ended_at",
         subject="id",
     ),
-    "notes": Table(
-        key=("seq",), fixed=("seq", "author", "project", "text", "sent_at"), subject="author"
-    ),
+    "notes": Table(key="seq", fixed="seq author project text sent_at", subject="author"),
     "logins": Table(
-        key=("digest",),
-        fixed=("digest", "kind", "person", "verified", "scopes", "token_id", "expires_at", "seal"),
+        key="digest",
+        fixed="digest kind person verified scopes token_id expires_at seal",
         subject="person",
     ),
-    "ask_keys": Table(key=("key",), fixed=("key", "ask_id"), subject="ask_id"),
+    "ask_keys": Table(key="key", fixed="key ask_id", subject="ask_id"),
     "deliveries": Table(
-        key=("id",),
-        fixed=("id", "kind", "ask_id", "recipient", "road", "written_at"),
+        key="id",
+        fixed="id kind ask_id recipient road written_at",
         apart=dict.fromkeys(
             ("due_at", "attempts", "claimed_until", "sent_at", "given_up_at", "trouble"), _ATTEMPT
         ),
         subject="ask_id",
     ),
     "runs": Table(
-        key=("id",),
-        fixed=_split("id flow source prompt project sponsor created_at parent parent_path task"),
-        changing=_split(
+        key="id",
+        fixed="id flow source prompt project sponsor created_at parent parent_path task",
+        changing=(
             "source_digest folder root branch base state reason error result at_path ended_at "
             "priority"
         ),
         apart=dict.fromkeys(("agent", "ready_at", "waiting_since"), _NEXT)
         | dict.fromkeys(("claim", "owner", "lease_until", "falls"), _LEASE),
         subject="'run:' || id",
-        partly=(
-            "{0}state IN ('completed', 'stuck', 'failed')",
-            "until a run has ended it moves without an event",
-            ("state", "reason", "at_path"),
-        ),
+        partly=dict.fromkeys(("state", "reason", "at_path"), _MOVES),
+        partly_when=Among("state", "completed", "stuck", "failed"),
     ),
     "calls": Table(
-        key=("run", "path"),
-        changing=_split(
+        key="run path",
+        changing=(
             "run path name label digest started_at state value error ask_id attempt asked "
             "dangerous accepted snapshot ended_at"
         ),
         apart={"owner": _LEASE},
         subject="'run:' || run",
-        counts="{0}state <> 'open'",
+        unless=Among("state", "open"),
     ),
     "turns": Table(
-        key=("id",),
-        fixed=("id", "run", "path", "number", "role", "cli", "fork_of", "person", "ask_id"),
-        changing=("session", "sent", "started_at", "ended_at", "signal", "words", "offered"),
+        key="id",
+        fixed="id run path number role cli fork_of person ask_id",
+        changing="session sent started_at ended_at signal words offered",
         apart={"process": _LEASE},
         subject="'run:' || run",
     ),
     "sittings": Table(
-        key=("id",),
-        fixed=("id", "ask_id", "number", "by", "cli", "process", "expires_at"),
-        changing=("session", "started_at", "program", "ended_at", "end", "trouble", "transcript"),
+        key="id",
+        fixed="id ask_id number by cli process expires_at",
+        changing="session started_at program ended_at end trouble transcript",
         subject="ask_id",
     ),
     "tasks": Table(
-        key=("id",),
-        fixed=("seq", "id"),
-        changing=_split(
+        key="id",
+        fixed="seq id",
+        changing=(
             "title project created_at updated_at created_by description role priority size type "
             "parent needs test_command test_from state status summary details confidence run "
             "goes_on_from claimed_by answered_at branch closed_at answer_within_seconds on_timeout "
@@ -180,7 +218,7 @@ TABLES = {
         ),
         subject="id",
     ),
-    "task_needs": Table(key=("task", "needed"), fixed=("task", "needed"), subject="task"),
+    "task_needs": Table(key="task needed", fixed="task needed", subject="task"),
 }
 
 
@@ -189,9 +227,6 @@ def apart() -> dict[str, str]:
     found = {
         f"{name}.{column}": reason
         for name, table in TABLES.items()
-        for column, reason in table.apart.items()
+        for column, reason in (*table.apart.items(), *table.partly.items())
     }
-    for name, table in TABLES.items():
-        _, reason, columns = table.partly
-        found |= {f"{name}.{column}": reason for column in columns}
     return found | {"calls.*": "a step of a run that is still open has no event yet"}
