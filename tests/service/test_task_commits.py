@@ -54,12 +54,17 @@ def test_everything_that_is_not_ignored_becomes_one_commit(project, workspace):
     assert workspace.commit(place, "Nothing more", "7:4:1") == made
     git(project, "config", "user.name", "Ada")
     git(project, "config", "user.email", "ada@example.org")
-    write(folder, more_txt="more\n")
-    more = workspace.commit(place, "More \0\ud800", "7:30:1")
+    # As it was when the work began: an agent must not choose whose name a commit bears.
+    write(folder, some_txt="some\n")
+    some = workspace.commit(place, "Some", "7:29:1")
+    assert git(project, "log", "-1", "--format=%an", some) == "humangate"
+    later = begin(workspace, project, "tm-def", 2)
+    write(later.folder, more_txt="more\n")
+    more = workspace.commit(later, "More \0\ud800", "7:30:1")
     assert git(project, "log", "-1", "--format=%an %ae %cn %s", more) == (
         "Ada ada@example.org Ada More ?"
     )
-    assert git(project, "rev-parse", f"{more}^") == made
+    assert git(project, "rev-parse", f"{some}^") == made
     assert workspace.commit(place, "Add login", "7:3:1") == made
 
 
