@@ -62,7 +62,7 @@ def _changes(folders: git_folders.GitFolders, since: str) -> str:
 
 
 def _run(folder: str, environ: Mapping[str, str], words: Sequence[str]) -> tuple[int, bytes]:
-    """The exit code and output of a git command; of one that was ended, the code is not 0.
+    """The exit code and output of a git command; of output that was cut, the code is -1.
 
     Without `subprocess`, which takes longer to load than git.
     """
@@ -86,7 +86,8 @@ def _run(folder: str, environ: Mapping[str, str], words: Sequence[str]) -> tuple
     if not is_whole:
         with suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), output
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return code if is_whole else -1, output
 
 
 def _read(descriptor: int) -> tuple[bytes, bool]:
