@@ -42,12 +42,16 @@ class Call(NamedTuple):
         return found if isinstance(found, str) else ""
 
     @property
-    def subject(self) -> str:
-        """What a pattern is compared with."""
+    def named(self) -> str:
+        """The address, command or file that it is about, if it is of a tool that has one."""
         if self.tool == "WebFetch" and isinstance(url := self.input.get("url"), str):
             return url
-        path = self.real_path or self.path
-        return self.command or path or (canonical(self.input) if self.input else "")
+        return self.command or self.real_path or self.path
+
+    @property
+    def subject(self) -> str:
+        """What a pattern is compared with."""
+        return self.named or (canonical(self.input) if self.input else "")
 
     @property
     def has_more(self) -> bool:
