@@ -95,9 +95,7 @@ def install(cli: str, place: Place, gate: str, rules: Rules) -> Plan:
     brought = set(past.gates if past else ()) | set(rules.brought)
     gates = tuple(pattern for pattern in rules.gates if pattern in brought)
     held = (*rules.gates, *rules.denials)
-    record = Installed(
-        cli, place.project, gate, gates, held, tuple(written), store=store_of(place)
-    )
+    record = Installed(cli, place.project, gate, gates, held, tuple(written), store=store_of(place))
     return Plan(tuple(changes), tuple(notes), place.project, path, record)
 
 
