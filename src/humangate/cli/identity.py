@@ -39,7 +39,7 @@ def must_be_known_beyond(store: Store, who: Caller, deed: str) -> None:
     """For effects outside of the store: an agent can make itself a throwaway one with a person."""
     if who.agent and store.throwaway:
         raise AgentRefusedError(
-            f"only a person {deed}, and a throwaway store proves nobody's name beyond itself. "
+            f"only a person {deed}, and a token of a throwaway store does not count outside of it. "
             "Present a token of your own store: name that store in GATE_STORE, or unset it"
         )
 
