@@ -6,14 +6,24 @@ import os
 import pwd
 from typing import TYPE_CHECKING, Any
 
-from humangate.domain.principals import SIGNS, Caller, Process, Sighting, find_agent, person
+from humangate.domain.principals import (
+    GONE,
+    OF_ANOTHER_USER,
+    SIGNS,
+    UNREADABLE,
+    Caller,
+    Process,
+    Sighting,
+    find_agent,
+    person,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 HELPERS, QUESTIONS, WAY = ".helpers", "questions", "project"
 """The folder for questions in files, that of the questions in it, and the file that leads there."""
-_MOST_ANCESTORS = 64
+_MOST_WALKS = 5
 _MOST_PATH_BYTES = 4097
 _INTERPRETERS = ("node", "bun", "deno", "python", "python3", "bash", "sh")
 
@@ -31,22 +41,50 @@ def sees_processes() -> bool:
 
 
 def ancestors() -> list[Process]:
-    """The processes above this one, nearest first; empty where there is no /proc."""
+    """The processes above this one, nearest first; empty where there is no /proc.
+
+    One that cannot be read is the last, under a name that says why.
+    """
+    # A parent may end while its children are looked at: then they have another one.
+    for _ in range(_MOST_WALKS):
+        found, ended_at = _walk_up()
+        if not ended_at or (not found and not sees_processes()):
+            return found
+        if (hidden := _hidden(ended_at)) != GONE:
+            break
+    return [*found, Process(ended_at, hidden, hidden)]
+
+
+def _walk_up() -> tuple[list[Process], int]:
+    """The processes above this one, and the first that could not be read, if there was one."""
     found: list[Process] = []
+    seen = {0}
     pid = os.getppid()
-    while pid > 0 and len(found) < _MOST_ANCESTORS:
+    while pid not in seen:
+        seen.add(pid)
         try:
             with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
                 stat = file.read()
             with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as file:
                 words = file.read(4096).split("\0")
         except OSError:
-            break
+            return found, pid
         # The name stands in brackets and may itself hold brackets and blanks.
         name = stat[stat.index("(") + 1 : stat.rindex(")")]
         found.append(Process(pid, name, _program(words)))
         pid = int(stat[stat.rindex(")") + 2 :].split()[1])
-    return found
+    return found, 0
+
+
+def _hidden(pid: int) -> str:
+    """Why a process cannot be read. With hidepid, those of other users cannot."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return GONE
+    except PermissionError:
+        return OF_ANOTHER_USER
+    return UNREADABLE
 
 
 def _program(words: list[str]) -> str:

@@ -130,7 +130,7 @@ class House(World):
     """A project where agents run against a scripted model; ada answers what they ask."""
 
     def __init__(self, folder, programs, network):
-        super().__init__(folder)
+        super().__init__(folder, kept=True)
         self.programs = programs
         self.network = network
         self.home = folder / "home"

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 from tests.conftest import a_person
 
-from humangate.domain.principals import SIGNS, Process, find_agent, person
+from humangate.domain.principals import (
+    GONE,
+    OF_ANOTHER_USER,
+    SIGNS,
+    UNREADABLE,
+    Process,
+    find_agent,
+    person,
+)
 
 SHELL = Process(10, "bash", "bash")
 
@@ -78,3 +86,11 @@ def test_callers_have_names():
     assert person("ada") == "person:ada"
     assert a_person().is_person and a_person().name == "ada"
     assert not a_person()._replace(principal="agent:x/y").is_person
+
+
+@pytest.mark.proves("HOOK-34")
+def test_hidden_process_of_the_same_user_is_an_agent():
+    for name in (GONE, UNREADABLE):
+        found = find_agent({}, [Process(20, name, name)])
+        assert found.cli == "agent" and "process 20" in found.because
+    assert find_agent({}, [Process(20, OF_ANOTHER_USER, OF_ANOTHER_USER)]) is None

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import a_person
 
 from humangate.service import enrolling
-from humangate.wiring import open_throwaway_store
+from humangate.wiring import open_store, open_throwaway_store
 
 
 class Ran(NamedTuple):
@@ -53,13 +53,16 @@ class Shell:
 
 
 class World:
-    """A throwaway store with two people, their shells and an agent's."""
+    """A store with two people, their shells and an agent's.
 
-    def __init__(self, folder):
+    It is a throwaway one unless it is `kept`, as it must be for effects outside of the store.
+    """
+
+    def __init__(self, folder, *, kept=False):
         self.folder = folder
         self.path = str(folder / "store" / "gate.db")
         os.makedirs(os.path.dirname(self.path), mode=0o700)
-        self.store = open_throwaway_store(self.path)
+        self.store = (open_store if kept else open_throwaway_store)(self.path)
         self.tokens = {
             name: enrolling.add(self.store, a_person("root"), name) for name in ("ada", "bob")
         }
@@ -115,5 +118,13 @@ def said_in(terminal):
 @pytest.fixture
 def world(tmp_path):
     made = World(tmp_path)
+    yield made
+    made.store.close()
+
+
+@pytest.fixture
+def kept_world(tmp_path):
+    """One whose people may change what lies outside of the store, in an agent's shell too."""
+    made = World(tmp_path, kept=True)
     yield made
     made.store.close()

@@ -126,6 +126,23 @@ def test_in_a_turn_of_a_flow_its_driver_is_asked_and_in_a_persons_session_the_in
     assert decision(ended(asked))["behavior"] == "deny"
 
 
+@pytest.mark.proves("HOOK-30")
+def test_pattern_grant_asks_about_files_outside(world, session):
+    def write(path):
+        given = {"file_path": str(path), "content": "x"}
+        event = session.event("PermissionRequest", "Write", given, tool_use_id=path.name)
+        return session.start(event, "--limit", "60")
+
+    asked = write(world.plain.folder / "a.md")
+    scope = ("--for", "session", "--pattern", "Write(*.md)")
+    assert world.ada.gate("answer", the_ask(world).id, "yes", *scope).code == 0
+    assert decision(ended(asked)) == {"behavior": "allow"}
+    assert decision(ended(write(world.plain.folder / "b.md"))) == {"behavior": "allow"}
+    beyond = write(world.folder / "evil.md")
+    world.ada.gate("answer", the_ask(world).id, "no")
+    assert decision(ended(beyond))["behavior"] == "deny"
+
+
 @pytest.mark.proves("AGT-2")
 def test_an_edited_command_is_shown_as_edited(world, session):
     asked = session.start(session.event("PermissionRequest"))

@@ -18,6 +18,11 @@ WAY = ".helpers/project"
 
 
 @pytest.fixture
+def world(kept_world):
+    return kept_world
+
+
+@pytest.fixture
 def project(world):
     (world.folder / "project" / ".git").mkdir()
     return world.folder / "project"

@@ -29,6 +29,11 @@ QUESTION = "q_agent_7_1700000000_0123456789abcdef.json"
 
 
 @pytest.fixture
+def world(kept_world):
+    return kept_world
+
+
+@pytest.fixture
 def project(world):
     return world.folder / "project"
 

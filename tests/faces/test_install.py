@@ -34,6 +34,11 @@ SETTINGS = """{
 
 
 @pytest.fixture
+def world(kept_world):
+    return kept_world
+
+
+@pytest.fixture
 def home(world, monkeypatch):
     # For what runs in the tests' own process.
     monkeypatch.setenv("HOME", str(world.folder / "home"))

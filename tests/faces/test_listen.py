@@ -49,6 +49,11 @@ class Listening:
 
 
 @pytest.fixture
+def world(kept_world):
+    return kept_world
+
+
+@pytest.fixture
 def listen(world):
     """Starts a listener in the project, which is set up for it."""
     set_up(str(world.plain.folder))

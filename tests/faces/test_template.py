@@ -12,6 +12,11 @@ import pytest
 
 
 @pytest.fixture
+def world(kept_world):
+    return kept_world
+
+
+@pytest.fixture
 def project(world):
     (world.folder / "project" / ".git").mkdir()
     return world.folder / "project"

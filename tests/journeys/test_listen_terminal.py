@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from tests.faces.conftest import World
 from tests.file_agent import Agent, set_up
 from tests.original_programs import OriginalScript
 from tests.script_project import ended
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = World(tmp_path, kept=True)
+    yield made
+    made.store.close()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from humangate import wiring
-from humangate.errors import RefusedError, UsageError
+from humangate.errors import AgentRefusedError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -33,6 +33,15 @@ def caller(store: Store, args: argparse.Namespace) -> Caller:
     if (args.as_name or args.token_file) and not who.verified:
         raise RefusedError("no token was given: GATE_TOKEN=…, --token-file F, or type it")
     return who
+
+
+def must_be_known_beyond(store: Store, who: Caller, deed: str) -> None:
+    """For effects outside of the store: an agent can make itself a throwaway one with a person."""
+    if who.agent and store.throwaway:
+        raise AgentRefusedError(
+            f"only a person {deed}, and a token of a throwaway store does not count outside of it. "
+            "Present a token of your own store: name that store in GATE_STORE, or unset it"
+        )
 
 
 def again(args: argparse.Namespace) -> list[str]:

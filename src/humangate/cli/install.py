@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from humangate import settings, surroundings, wiring
-from humangate.cli.identity import add_identity, caller
+from humangate.cli.identity import add_identity, caller, must_be_known_beyond
 from humangate.cli.screen import can_prompt, coloured, print_json
 from humangate.domain.display import inert
 from humangate.domain.principals import must_be_a_person
-from humangate.errors import CancelledError, UsageError
+from humangate.errors import AgentRefusedError, CancelledError, UsageError
 from humangate.integrations import plans
 from humangate.integrations.gates import Rules, choose
 from humangate.integrations.places import Place
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from humangate.domain.principals import Caller
     from humangate.integrations.plans import Change, Plan
 
 
@@ -61,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     if (args.gate or args.no_gate) and not plans.host(args.cli).HAS_GATES:
         raise UsageError(f"{args.cli} has no rules that could hold a gate: use claude or codex")
     if not args.dry_run:
-        check_person(args)
+        check_gatekeeper(args, place)
         if not args.yes and (args.json or not can_prompt()):
             raise UsageError("there is no terminal to ask at: look at --dry-run, then add --yes")
     found = in_force(place)
@@ -90,12 +92,26 @@ def place_of(args: argparse.Namespace) -> Place:
     return Place(project, os.environ)
 
 
-def check_person(args: argparse.Namespace, deed: str = "changes what is gated") -> None:
-    """Whoever could take a gate away could do without it."""
-    store = wiring.open_store()
-    who = caller(store, args)
-    store.close()
-    must_be_a_person(who, deed)
+def check_gatekeeper(args: argparse.Namespace, place: Place) -> None:
+    """Whoever could take a gate away could do without it.
+
+    GATE_STORE is the caller's own choice, so an agent's token counts in the store of the gates only.
+    """
+    who = check_person(args, "changes what is gated")
+    past = plans.installed(args.cli, place)
+    if who.agent and past and past.store not in ("", plans.store_of(place)):
+        raise AgentRefusedError(
+            f"gate was installed for {args.cli} with the store {past.store}, so a token of another "
+            "store changes nothing. Set GATE_STORE to that store, or do it in your own terminal"
+        )
+
+
+def check_person(args: argparse.Namespace, deed: str) -> Caller:
+    with closing(wiring.open_store()) as store:
+        who = caller(store, args)
+        must_be_a_person(who, deed)
+        must_be_known_beyond(store, who, deed)
+    return who
 
 
 def gate_program() -> str:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from humangate import settings, surroundings, upkeep, wiring
-from humangate.cli.identity import add_identity, caller
+from humangate.cli.identity import add_identity, caller, must_be_known_beyond
 from humangate.cli.interrupting import Interrupts
 from humangate.cli.screen import can_prompt, coloured, print_json
 from humangate.domain.display import inert_line
@@ -57,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
     way = _way(args)
     if way:
         must_be_a_person(who, "answers here")
+    # Also without a prompt: it would bring a project's questions into a store of the agent's own.
+    must_be_known_beyond(store, who, "answers here")
     screen = Screen(as_json=args.json)
     interrupts = Interrupts()
     path = settings.store_path(os.environ)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from humangate.cli.install import (
     add_place,
-    check_person,
+    check_gatekeeper,
     in_force,
     place_of,
     report,
@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     place = place_of(args)
     if not args.dry_run:
-        check_person(args)
+        check_gatekeeper(args, place)
     plan = plans.uninstall(args.cli, place)
     if args.dry_run and not args.json:
         show(plan)

@@ -6,7 +6,7 @@ import json
 from typing import Any, NamedTuple
 
 from humangate.domain.digests import canonical, digest
-from humangate.domain.display import plain
+from humangate.domain.display import mark_blanks, plain
 from humangate.errors import UsageError
 
 WRITERS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
@@ -42,12 +42,16 @@ class Call(NamedTuple):
         return found if isinstance(found, str) else ""
 
     @property
-    def subject(self) -> str:
-        """What a pattern is compared with."""
+    def named(self) -> str:
+        """The address, command or file that it is about, if it is of a tool that has one."""
         if self.tool == "WebFetch" and isinstance(url := self.input.get("url"), str):
             return url
-        path = self.real_path or self.path
-        return self.command or path or (canonical(self.input) if self.input else "")
+        return self.command or self.real_path or self.path
+
+    @property
+    def subject(self) -> str:
+        """What a pattern is compared with."""
+        return self.named or (canonical(self.input) if self.input else "")
 
     @property
     def has_more(self) -> bool:
@@ -79,13 +83,14 @@ def make_call(tool: str, given: Any, cwd: str = "", branch: str = "") -> Call:
 
 def headline(call: Call) -> str:
     """The question of an approval; the whole call is shown beneath it."""
-    if call.command:
-        return f"Run this command? {call.command}"
-    if call.tool in WRITERS and call.path:
-        return f"Change {call.real_path or call.path}?"
     if call.tool == "ExitPlanMode":
         return "Go on with this plan?"
-    return f"Use {call.tool}? {call.subject}".rstrip()
+    about = mark_blanks(call.subject)
+    if call.command:
+        return f"Run this command? {about}"
+    if call.tool in WRITERS and call.path:
+        return f"Change {about}?"
+    return f"Use {call.tool}? {about}".rstrip()
 
 
 def shown(tool_input: dict[str, Any]) -> str:
@@ -93,7 +98,26 @@ def shown(tool_input: dict[str, Any]) -> str:
     parts = []
     for name, value in tool_input.items():
         label = name if name.isidentifier() else json.dumps(name)
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        lines = text.split("\n")
-        parts.append(f"{label}: {text}" if len(lines) == 1 else "\n  ".join([f"{label}:", *lines]))
+        lines = mark_blanks(_value(value)).split("\n")
+        parts.append(
+            f"{label}: {lines[0]}" if len(lines) == 1 else "\n  ".join([f"{label}:", *lines])
+        )
     return "\n".join(parts)
+
+
+def _value(value: Any) -> str:
+    """A text as it is, unless it would look like another value; anything else as JSON."""
+    if isinstance(value, str) and not _looks_like_json(value):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _looks_like_json(text: str) -> bool:
+    """Whether some value, put as JSON, is shown by just this text."""
+    # Each of its texts may be long, and most need no closer look.
+    if not text or text[0] not in '"[{-0123456789tfn' or "\n" in text:
+        return False
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False) == text
+    except (ValueError, RecursionError):
+        return False

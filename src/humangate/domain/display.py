@@ -73,6 +73,19 @@ def inert(text: str) -> str:
     return "".join(out)
 
 
+def mark_blanks(text: str) -> str:
+    """The text of a call, with every blank visible that passes for a usual one.
+
+    A shell does not split words at them. In prose they stay as they are: French and German need
+    them beside every mark and number.
+    """
+    if text.isascii() and "\r" not in text:
+        return text
+    marked = text.replace("\r\n", f"{_mark(chr(13))}\n")
+    blanks = {one for one in marked if unicodedata.category(one) == "Zs"} - {" "}
+    return marked.translate({ord(one): _mark(one) for one in blanks})
+
+
 def _mark(character: str) -> str:
     code = ord(character)
     if code < 0x20:

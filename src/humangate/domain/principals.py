@@ -42,6 +42,15 @@ SIGNS = (
 )
 
 
+GONE, UNREADABLE = "(gone)", "(unreadable)"
+"""A parent that ended again and again, and one of the same user whose entry in /proc is covered.
+
+Neither happens to a person at a terminal, so both count as an agent that hides.
+"""
+OF_ANOTHER_USER = "(another user's)"
+"""What hidepid hides. It is above every person's terminal there, so it is no sign of an agent."""
+
+
 class Process(NamedTuple):
     """An ancestor of the calling process."""
 
@@ -134,4 +143,7 @@ def find_agent(environ: Mapping[str, str], ancestors: Iterable[Process]) -> Sigh
             if process.name in sign.processes or process.command in sign.processes:
                 because = f"process {process.pid} above this one is {sign.cli}"
                 return Sighting(sign.cli, "", because)
+        if process.name in (GONE, UNREADABLE):
+            because = f"process {process.pid} above this one is hidden, so nothing above it is seen"
+            return Sighting("agent", "", because)
     return None

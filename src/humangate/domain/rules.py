@@ -2,7 +2,8 @@
 
 A pattern is `Tool` or `Tool(words)`, where `*` stands for anything. A rule that makes things
 stricter is read widely: it holds for every part of a compound command. A grant is read
-narrowly: it covers one plain command, and its `*` never stands for a shell's punctuation.
+narrowly: it covers one plain command, and its `*` never stands for a shell's punctuation. Nor
+does it lead from one field of an input to the next, or from one host of an address to another.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from humangate.domain.calls import WRITERS
 from humangate.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from humangate.domain.asks import Ask, Origin
     from humangate.domain.calls import Call
@@ -27,6 +28,10 @@ OUTSIDE = "Edit(outside the project)"
 
 _PATTERN = r"[A-Za-z_][\w-]*(\(.+\))?"
 _PUNCTUATION = frozenset(";&|<>()$`\\\n\r")
+_AFTER_A_HOST = "/?# \"'"
+_NOT_IN_A_HOST = frozenset(f"{_AFTER_A_HOST}@")
+# The words up to a `*` that is a part of the host of an address.
+_IN_A_HOST = re.compile(rf"://([^{_AFTER_A_HOST}]*)$")
 # Where one command of a line ends and another begins, and what may stand before a program.
 _BETWEEN_COMMANDS = r"&&|\|\||[;&|\n(){}`]"
 _BEFORE_A_PROGRAM = frozenset(
@@ -118,7 +123,20 @@ def covers(rule: Rule, call: Call) -> bool:
     tool, words = _parts(rule.pattern)
     if tool != call.tool or words is None or call.has_more:
         return False
+    if words == "*" or not call.named:
+        # Alone it says all there is; among other words it stays in its field.
+        never = _PUNCTUATION if words == "*" else _PUNCTUATION | {'"'}
+        return _glob(words, call.subject, never)
+    if tool == "WebFetch" and "://" not in words.partition("*")[0]:
+        # Without it, an address that only mentions the host would be covered.
+        return words == call.subject
     return _matches(words, call.subject, strict=False)
+
+
+def leaves(call: Call, folders: Iterable[str]) -> bool:
+    """Whether a file is written that is not in all of these folders, given as they really are."""
+    inside = all(call.real_path.startswith(f"{one.rstrip('/')}/") for one in folders)
+    return call.tool in WRITERS and not inside
 
 
 def _parts(pattern: str) -> tuple[str, str | None]:
@@ -153,7 +171,25 @@ def _glob(words: str, subject: str, never: frozenset[str]) -> bool:
     end = len(subject) - len(others[-1])
     gaps.append(subject[at : max(at, end)])
     fits = subject.startswith(first) and subject.endswith(others[-1]) and at <= end
-    return fits and never.isdisjoint("".join(gaps))
+    if not fits or not never:
+        return fits
+    return never.isdisjoint("".join(gaps)) and _keeps_hosts(words, gaps)
+
+
+def _keeps_hosts(words: str, gaps: list[str]) -> bool:
+    """Whether no `*` stands for a part of a host that the words seem to name in full."""
+    at = -1
+    for gap in gaps:
+        at = words.index("*", at + 1)
+        host, after = _IN_A_HOST.search(words[:at]), words[at + 1 :]
+        if host is None:
+            continue
+        if host[1] and (not after or after[0] in _AFTER_A_HOST):
+            if gap and gap[0] not in _AFTER_A_HOST:
+                return False
+        elif (host[1] or after) and not _NOT_IN_A_HOST.isdisjoint(gap):
+            return False
+    return True
 
 
 def _commands(line: str) -> Iterator[str]:
@@ -199,7 +235,8 @@ def granted(ask: Ask, call: Call, scope: Scope, by: str, now: datetime) -> Rule:
     if not covers(rule, call):
         raise UsageError(
             f"{pattern} does not cover what {ask.id} asks about: {call.pattern}. A grant names "
-            "one plain command or file, with * for any words"
+            "one plain command, file or address, with * for any words. That * stays in one field "
+            "of an input and on one host: write https://HOST/*"
         )
     return _limited(rule, ask, call, scope.word, now)
 

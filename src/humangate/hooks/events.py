@@ -150,6 +150,7 @@ def _held(hook: Hook, limit_seconds: float) -> tuple[Held, Caller]:
         # From now on the wait has its own end; what came before was under the alarm.
         opened=lambda _: signal.setitimer(signal.ITIMER_REAL, 0),
         find_id=watch.find_id,
+        project=_project(hook),
     )
     return held, caller
 

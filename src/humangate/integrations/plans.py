@@ -6,6 +6,7 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from humangate import settings
 from humangate.errors import NotFoundError, UsageError
 from humangate.integrations import blocks, entries, files, records
 from humangate.integrations.records import Installed, Written
@@ -67,6 +68,11 @@ def installed(cli: str, place: Place) -> Installed | None:
     return records.read(record_path(cli, place))
 
 
+def store_of(place: Place) -> str:
+    """The store of whoever installs, under its one real name."""
+    return os.path.realpath(settings.store_path(place.environ))
+
+
 def install(cli: str, place: Place, gate: str, rules: Rules) -> Plan:
     """What it takes to have everything of ours there, once."""
     path, past = record_path(cli, place), installed(cli, place)
@@ -89,7 +95,7 @@ def install(cli: str, place: Place, gate: str, rules: Rules) -> Plan:
     brought = set(past.gates if past else ()) | set(rules.brought)
     gates = tuple(pattern for pattern in rules.gates if pattern in brought)
     held = (*rules.gates, *rules.denials)
-    record = Installed(cli, place.project, gate, gates, held, tuple(written))
+    record = Installed(cli, place.project, gate, gates, held, tuple(written), store=store_of(place))
     return Plan(tuple(changes), tuple(notes), place.project, path, record)
 
 

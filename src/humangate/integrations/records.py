@@ -46,6 +46,8 @@ class Installed(NamedTuple):
     files: tuple[Written, ...]
     folders: tuple[str, ...] = ()
     """Those that were made for themselves, not for a file."""
+    store: str = ""
+    """The inbox whose people may change it; empty in the records of older versions."""
 
     def file(self, path: str) -> Written | None:
         return next((one for one in self.files if one.path == path), None)

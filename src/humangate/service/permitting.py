@@ -14,7 +14,7 @@ from humangate.domain.audit import Event
 from humangate.domain.calls import Call, headline
 from humangate.domain.digests import canonical
 from humangate.domain.outcomes import answer_text
-from humangate.domain.rules import Rule, covers, forbids, in_scope, used
+from humangate.domain.rules import Rule, covers, forbids, in_scope, leaves, used
 from humangate.errors import AlreadySettledError, UsageError
 from humangate.service import asking, waiting
 from humangate.service.asking import Request
@@ -66,6 +66,8 @@ class Held(NamedTuple):
     """The call's id, where the host did not say it; looked for only when somebody is asked."""
     guess: str = ""
     """What that found. Another call may have the same: no answer is bound to it."""
+    project: str = ""
+    """The folder beyond which the host asks, where that is not the project of the origin."""
 
     @property
     def user(self) -> str:
@@ -85,28 +87,35 @@ class Held(NamedTuple):
         return self.limit_seconds * _SHARE_OF_PATIENCE
 
 
-def by_rule(store: Store, call: Call, origin: Origin) -> Permission | None:
+def by_rule(store: Store, call: Call, origin: Origin, project: str = "") -> Permission | None:
     """What the rules say. A denial wins over a grant; a grant is counted as it is used."""
     rules = _rules(store, call, origin)
     for rule in rules:
         if rule.kind == "deny" and forbids(rule, call):
             return Permission(allow=False, message=f"A person has ruled this out: {rule.pattern}")
     gates = [rule for rule in rules if rule.kind == "ask" and forbids(rule, call)]
+    folders = [os.path.realpath(one) for one in (origin.project, project) if one]
+    beyond = folders if leaves(call, folders) else []
     for rule in rules:
-        if rule.kind == "grant" and covers(rule, call) and _passes(store, rule, gates):
+        if rule.kind == "grant" and covers(rule, call) and _passes(store, rule, gates, beyond):
             event = used(rule, call, f"agent:{origin.session}")
             if store.rules.use(rule.id, [event]):
                 return Permission(allow=True)
     return None
 
 
-def _passes(store: Store, grant: Rule, gates: list[Rule]) -> bool:
-    """A grant opens no gate that its person did not see: its own call must have met it, too."""
-    if grant.identity or not gates:
+def _passes(store: Store, grant: Rule, gates: list[Rule], beyond: list[str]) -> bool:
+    """A grant opens no gate that its person did not see: its own call must have met it, too.
+
+    The gate of a write beyond these folders is among them, though no pattern can say it.
+    """
+    if grant.identity or not (gates or beyond):
         return True
     asked = store.asks.get(grant.ask_id)
     met = asked.question.call if asked else None
-    return bool(met) and all(forbids(gate, met) for gate in gates if met)
+    if met is None or (beyond and not leaves(met, beyond)):
+        return False
+    return all(forbids(gate, met) for gate in gates)
 
 
 def gated(store: Store, call: Call, origin: Origin) -> bool:
@@ -121,7 +130,7 @@ def _rules(store: Store, call: Call, origin: Origin) -> list[Rule]:
 
 def decide(store: Store, held: Held, caller: Caller) -> Permission:
     """Hold the call until it is decided, here or elsewhere, or the host loses patience."""
-    if ruled := by_rule(store, held.call, held.origin):
+    if ruled := by_rule(store, held.call, held.origin, held.project):
         return ruled
     until = store.monotonic() + held.patience_seconds
     held = held.identified()
@@ -162,7 +171,7 @@ def defer(store: Store, held: Held, caller: Caller) -> Permission | None:
     A host that puts off two calls of one session loses one of them, so while one is being
     decided every other one is denied, and the agent is told to come back.
     """
-    if ruled := by_rule(store, held.call, held.origin):
+    if ruled := by_rule(store, held.call, held.origin, held.project):
         return ruled
     if not held.origin.tool_use_id:
         raise UsageError("a call without an id cannot be put off")

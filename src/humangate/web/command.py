@@ -97,6 +97,9 @@ def _listen(store: Store) -> Callable[[], None]:
             print(f"gate: in {inert_line(project, 200)}: {words}", file=sys.stderr, flush=True)
 
     who = wiring.caller(store, "cli")
+    if who.agent and store.throwaway:
+        # Anybody answers in there, and the questions are those of other projects.
+        return lambda: None
     beside = Beside(Listener(wiring.open_store(), lambda: initialised(os.environ), who, tell))
     beside.begin()
     return beside.end

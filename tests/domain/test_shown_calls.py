@@ -1,0 +1,74 @@
+"""A call is shown so that no part of it looks like something else."""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+
+import pytest
+from hypothesis import example, given, strategies as st
+
+from humangate.domain.calls import Call, headline, shown
+from humangate.domain.display import frame, inert
+
+BLANKS = [
+    chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) == "Zs"
+]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+
+
+@pytest.mark.proves("HOOK-35", "LAW-8")
+@pytest.mark.parametrize("blank", [one for one in BLANKS if one != " "])
+def test_other_blanks_are_marked_in_calls(blank):
+    mark, command = f"‹U+{ord(blank):04X}›", f"git{blank}status -s"
+    call = Call("Bash", {"command": command, "more": [command]})
+    assert headline(call) == f"Run this command? git{mark}status -s"
+    assert inert(shown(call.input)) == (
+        f'command: git{mark}status -s\nmore: ["git{mark}status -s"]'
+    )
+    assert mark in headline(Call("Write", {"file_path": f"/a{blank}b"}))
+    assert mark in headline(Call("WebFetch", {"url": f"https://a/{blank}b"}))
+
+
+@pytest.mark.proves("HOOK-35")
+def test_other_blanks_stay_in_prose():
+    assert frame("Êtes-vous sûr\u00a0?", 80) == ["│ Êtes-vous sûr ?"]
+
+
+@pytest.mark.proves("HOOK-35", "LAW-8")
+def test_carriage_return_is_marked_in_calls():
+    call = Call("Bash", {"command": "echo a\r\nrm x\rls"})
+    assert inert(shown(call.input)) == "command:\n  echo a␍\n  rm x␍ls"
+    assert inert(headline(call)) == "Run this command? echo a␍\nrm x␍ls"
+
+
+@pytest.mark.proves("HOOK-36", "LAW-8")
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("true", '"true"'), ("1", '"1"'), ("null", '"null"'), ("[]", '"[]"'), ("-1.5", '"-1.5"'),
+        ('{"a": 1}', '"{\\"a\\": 1}"'), ('"true"', '"\\"true\\""'), ("", ""), ("-", "-"),
+        ("truest", "truest"), ('{"a":1}', '{"a":1}'), ("1e5", "1e5"), ("[" * 100_000, "[" * 100_000),
+    ],
+)  # fmt: skip
+def test_text_that_looks_like_a_value_is_quoted(text, seen):
+    assert shown({"force": text}) == f"force: {seen}"
+
+
+@pytest.mark.proves("HOOK-36", "LAW-8")
+@given(JSON, JSON)
+@example("true", True)
+@example('"true"', "true")
+@example('{"a": 1}', {"a": 1})
+def test_different_values_look_different(one, other):
+    """Line ends aside: a text of several lines is shown as it is."""
+    if json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True):
+        return
+    if one == other or "\n" in f"{one}{other}":
+        return
+    assert shown({"a": one}) != shown({"a": other})

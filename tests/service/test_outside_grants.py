@@ -1,0 +1,83 @@
+"""A grant made by a pattern never reaches out of the project of the call that was asked about."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conftest import a_person, an_agent
+
+from humangate.domain.answers import Given
+from humangate.domain.asks import Origin
+from humangate.domain.calls import make_call
+from humangate.domain.rules import Scope
+from humangate.service import answering, permitting, ruling
+from humangate.service.permitting import Held
+from humangate.testing import MemoryStore
+
+ADA = a_person(verified=True)
+
+
+@pytest.fixture
+def store():
+    return MemoryStore()
+
+
+def write(path, folder, project=""):
+    call = make_call("Write", {"file_path": str(path), "content": "x"}, str(folder))
+    origin = Origin(str(folder), str(folder), "claude", "claude/s1", "t1", "person:ada")
+    call = call._replace(real_path=str(path))
+    return Held(call, origin, 600.0, lambda: "", lambda: "", project=str(project))
+
+
+def grant(store, held, pattern):
+    ask = permitting._open(store, held, an_agent(), 60)
+    scope = Scope("session", pattern)
+    answering.answer(store, ask.id, ADA, Given("yes", scope=scope))
+
+
+def passes(store, held):
+    return permitting.by_rule(store, held.call, held.origin, held.project) is not None
+
+
+@pytest.mark.proves("HOOK-30")
+def test_pattern_grant_stays_in_its_project(store, tmp_path):
+    project = tmp_path / "project"
+    grant(store, write(project / "a.md", project), "Write(*.md)")
+    assert passes(store, write(project / "deep" / "b.md", project))
+    assert not passes(store, write(tmp_path / "evil.md", project))
+    assert not passes(store, write(tmp_path / "project2" / "evil.md", project))
+
+
+@pytest.mark.proves("HOOK-30")
+def test_grant_of_an_outside_call_reaches_outside(store, tmp_path):
+    project = tmp_path / "project"
+    grant(store, write(tmp_path / "a.md", project), f"Write({tmp_path}/*.md)")
+    assert passes(store, write(tmp_path / "b.md", project))
+    assert not passes(store, write(tmp_path / "b.txt", project))
+
+
+@pytest.mark.proves("HOOK-30")
+def test_grant_stays_in_the_folder_of_the_session(store, tmp_path):
+    """A host that was started in a folder of the project asks beyond that folder."""
+    sub = tmp_path / "sub"
+    grant(store, write(sub / "a.md", tmp_path, sub), "Write(*.md)")
+    assert passes(store, write(sub / "b.md", tmp_path, sub))
+    assert not passes(store, write(tmp_path / "b.md", tmp_path, sub))
+
+
+@pytest.mark.proves("HOOK-30")
+def test_outside_grant_opens_no_other_gate(store, tmp_path):
+    project = tmp_path / "project"
+    ruling.set_gates(store, ADA, "", [f"Edit({tmp_path}/key.*)"])
+    grant(store, write(tmp_path / "a.md", project), f"Write({tmp_path}/*)")
+    assert passes(store, write(tmp_path / "b.md", project))
+    assert not passes(store, write(tmp_path / "key.pem", project))
+
+
+@pytest.mark.proves("HOOK-30")
+def test_linked_project_is_the_same_project(store, tmp_path):
+    project, link = tmp_path / "project", tmp_path / "link"
+    project.mkdir()
+    link.symlink_to(project)
+    grant(store, write(project / "a.md", link), "Write(*.md)")
+    assert passes(store, write(project / "b.md", link))
+    assert not passes(store, write(tmp_path / "b.md", link))
