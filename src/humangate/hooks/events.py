@@ -94,7 +94,7 @@ def pre_tool_use(hook: Hook) -> Reply:
     call = hook.call
     if hook.defer:
         held, caller = _held(hook, hook.limit_seconds)
-        store = wiring.open_store()
+        store = wiring.open_gates()
         if permitting.gated(store, call, held.origin):
             if os.environ.get(_ATTENDED) != "0":
                 return Reply(replies.ask_first("this is gated, and only claude -p can put it off"))
