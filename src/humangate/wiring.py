@@ -226,14 +226,11 @@ def call_is_over(origin: Origin, call_id: str) -> bool:
 def call(tool: str, given: object, cwd: str) -> Call:
     """A tool call, with what only this machine can tell about it."""
     from humangate.domain.calls import make_call
+    from humangate.service.permitting import find_real_path
     from humangate.workspaces import git
 
     made = make_call(tool, given, cwd, git.branch(cwd))
-    if not made.path:
-        return made
-    return made._replace(
-        real_path=os.path.realpath(os.path.join(cwd, os.path.expanduser(made.path)))
-    )
+    return made._replace(real_path=find_real_path(made))
 
 
 def going_on(origin: Origin, log: str = "") -> str:

@@ -133,10 +133,24 @@ def decide(store: Store, held: Held, caller: Caller) -> Permission:
         if ask.pending or _is_for(ask, held, store.now()):
             permission = _outcome(store, _wait(store, ask, held, caller, left), held)
             if permission:
-                return permission
+                return _for_same_file(permission, held.call)
         else:
             waiting.take(store, ask, _gone(held))
     return Permission(allow=False, message="Nobody decided in time")
+
+
+def find_real_path(call: Call) -> str:
+    """The file that the call is about, after all links; empty: it is about none."""
+    return call.path and os.path.realpath(os.path.join(call.cwd, os.path.expanduser(call.path)))
+
+
+def _for_same_file(permission: Permission, call: Call) -> Permission:
+    """A link may have been moved during the wait, and the yes was for the file that was shown."""
+    now = find_real_path(call)
+    if not permission.allow or not call.real_path or now == call.real_path:
+        return permission
+    moved = f"{call.path} led to {call.real_path} and now leads to {now}, so the yes is not used"
+    return Permission(allow=False, message=f"{moved}. Make the call again: a person is asked anew.")
 
 
 def _is_for(ask: Ask, held: Held, now: datetime) -> bool:
