@@ -84,7 +84,7 @@ def permission_request(hook: Hook) -> Reply:
     if decided.input and decided.edited_by:
         edited = wiring.call(held.call.tool, decided.input, held.call.cwd)
         # Seen: Codex takes no edited input, and Claude Code none that meets a rule to ask.
-        if hook.cli == "codex" or permitting.gated(store, edited, held.origin):
+        if hook.cli == "codex" or permitting.gated(store, edited, held.origin, held.folders):
             decided = permitting.instead(store, decided.edited_by, held, edited)
     return Reply(replies.permission(decided), lambda: permitting.hand_over(store, decided, held))
 
@@ -95,7 +95,7 @@ def pre_tool_use(hook: Hook) -> Reply:
     if hook.defer:
         held, caller = _held(hook, hook.limit_seconds)
         store = wiring.open_gates()
-        if permitting.gated(store, call, held.origin):
+        if permitting.gated(store, call, held.origin, held.folders):
             if os.environ.get(_ATTENDED) != "0":
                 return Reply(replies.ask_first("this is gated, and only claude -p can put it off"))
             return Reply(replies.before_use(permitting.defer(store, held, caller)))
@@ -150,6 +150,7 @@ def _held(hook: Hook, limit_seconds: float) -> tuple[Held, Caller]:
         # From now on the wait has its own end; what came before was under the alarm.
         opened=lambda _: signal.setitimer(signal.ITIMER_REAL, 0),
         find_id=watch.find_id,
+        folders=(os.environ.get("CLAUDE_PROJECT_DIR", ""),),
     )
     return held, caller
 

@@ -66,6 +66,8 @@ class Held(NamedTuple):
     """The call's id, where the host did not say it; looked for only when somebody is asked."""
     guess: str = ""
     """What that found. Another call may have the same: no answer is bound to it."""
+    folders: tuple[str, ...] = ()
+    """Where the session also is, beside the call's own folder: gates of projects there hold."""
 
     @property
     def user(self) -> str:
@@ -85,9 +87,11 @@ class Held(NamedTuple):
         return self.limit_seconds * _SHARE_OF_PATIENCE
 
 
-def by_rule(store: Store, call: Call, origin: Origin) -> Permission | None:
+def by_rule(
+    store: Store, call: Call, origin: Origin, folders: tuple[str, ...] = ()
+) -> Permission | None:
     """What the rules say. A denial wins over a grant; a grant is counted as it is used."""
-    rules = _rules(store, call, origin)
+    rules = _rules(store, call, origin, folders)
     for rule in rules:
         if rule.kind == "deny" and forbids(rule, call):
             return Permission(allow=False, message=f"A person has ruled this out: {rule.pattern}")
@@ -109,19 +113,33 @@ def _passes(store: Store, grant: Rule, gates: list[Rule]) -> bool:
     return bool(met) and all(forbids(gate, met) for gate in gates if met)
 
 
-def gated(store: Store, call: Call, origin: Origin) -> bool:
+def gated(store: Store, call: Call, origin: Origin, folders: tuple[str, ...] = ()) -> bool:
     """Whether a person must be asked about this call."""
-    rules = _rules(store, call, origin)
+    rules = _rules(store, call, origin, folders)
     return any(rule.kind != "grant" and forbids(rule, call) for rule in rules)
 
 
-def _rules(store: Store, call: Call, origin: Origin) -> list[Rule]:
-    return [rule for rule in store.rules.in_force() if in_scope(rule, origin, call)]
+def _rules(store: Store, call: Call, origin: Origin, folders: tuple[str, ...]) -> list[Rule]:
+    real = {os.path.realpath(folder) for folder in (origin.cwd, *folders) if folder}
+    places = [origin._replace(cwd=folder) for folder in real]
+    return [
+        rule
+        for rule in store.rules.in_force()
+        if in_scope(rule, origin, call) or _holds_in(rule, places, call)
+    ]
+
+
+def _holds_in(rule: Rule, places: list[Origin], call: Call) -> bool:
+    """A strict rule of a project holds by whichever path the project is reached."""
+    if rule.kind == "grant" or not rule.project:
+        return False
+    real = rule._replace(project=os.path.realpath(rule.project))
+    return any(in_scope(real, place, call) for place in places)
 
 
 def decide(store: Store, held: Held, caller: Caller) -> Permission:
     """Hold the call until it is decided, here or elsewhere, or the host loses patience."""
-    if ruled := by_rule(store, held.call, held.origin):
+    if ruled := by_rule(store, held.call, held.origin, held.folders):
         return ruled
     until = store.monotonic() + held.patience_seconds
     held = held.identified()
@@ -176,7 +194,7 @@ def defer(store: Store, held: Held, caller: Caller) -> Permission | None:
     A host that puts off two calls of one session loses one of them, so while one is being
     decided every other one is denied, and the agent is told to come back.
     """
-    if ruled := by_rule(store, held.call, held.origin):
+    if ruled := by_rule(store, held.call, held.origin, held.folders):
         return ruled
     if not held.origin.tool_use_id:
         raise UsageError("a call without an id cannot be put off")
