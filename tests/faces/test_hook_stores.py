@@ -41,8 +41,7 @@ def name_store(world, kind):
     """What GATE_STORE says, and the file that gate would make of it."""
     here = world.folder / "other"
     here.mkdir()
-    file, home = here / "gate.db", world.folder / "home"
-    default = home / ".local" / "share" / "humangate" / "gate.db"
+    file, default = here / "gate.db", ".local/share/humangate/gate.db"
     if kind == "empty file":
         file.touch()
     elif kind == "dangling link":
@@ -51,7 +50,8 @@ def name_store(world, kind):
         wiring.open_store(str(file)).close()
     return {
         "missing folder": (str(here / "sub" / "gate.db"), here / "sub"),
-        "empty name": ("", default),
+        "empty name": ("", world.folder / "home" / default),
+        "moved home": ("", here / default),
         "memory": (":memory:", world.plain.folder / ":memory:"),
         "url of a folder": (f"sqlite://{here}/", file),
         "folder without a store": (str(here), file),
@@ -68,7 +68,6 @@ def test_wrong_store_blocks_before_use(world, session, kind):
     named, made = name_store(world, kind)
     world.plain.environ["GATE_STORE"] = named
     if kind == "moved home":
-        del world.plain.environ["GATE_STORE"]
         world.plain.environ["HOME"] = str(world.folder / "other")
     ran = hook_before_use(session)
     assert (ran.code, ran.out) == (2, "")
