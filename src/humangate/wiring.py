@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 _LOG_IS_LATE_SECONDS = 0.5
+_FIND_GATES = "Set GATE_STORE to the store with your gates, or make gates: gate install"
 
 
 class SystemClock:
@@ -60,6 +61,23 @@ def open_store(path: str | None = None, clock: Clock | None = None) -> Store:
             f"the store {path} cannot be opened ({error.strerror}). If an agent's sandbox is "
             "the reason, allow it that folder, or name a store it may write: GATE_STORE=PATH"
         ) from None
+
+
+def open_gates() -> Store:
+    """The store of the settings, if it is there and has, or had, a gate or a denial.
+
+    A hook that holds calls by the gates of a store needs this: a new store would hold none.
+
+    Raises:
+        StoreTroubleError: It is missing, empty, or another one.
+    """
+    path = settings.store_path(os.environ)
+    if not os.path.isfile(path) or not os.path.getsize(path):
+        raise StoreTroubleError(f"there is no store at {storable(path)}. {_FIND_GATES}")
+    store = open_store(path)
+    if not store.rules.had_gates():
+        raise StoreTroubleError(f"the store {path} never had a gate. {_FIND_GATES}")
+    return store
 
 
 def _starter(path: str) -> Callable[[], None] | None:
@@ -208,14 +226,11 @@ def call_is_over(origin: Origin, call_id: str) -> bool:
 def call(tool: str, given: object, cwd: str) -> Call:
     """A tool call, with what only this machine can tell about it."""
     from humangate.domain.calls import make_call
+    from humangate.service.permitting import find_real_path
     from humangate.workspaces import git
 
     made = make_call(tool, given, cwd, git.branch(cwd))
-    if not made.path:
-        return made
-    return made._replace(
-        real_path=os.path.realpath(os.path.join(cwd, os.path.expanduser(made.path)))
-    )
+    return made._replace(real_path=find_real_path(made))
 
 
 def going_on(origin: Origin, log: str = "") -> str:

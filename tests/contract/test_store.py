@@ -434,6 +434,17 @@ def test_a_rule_comes_back_as_it_went_in(store):
     assert store.audit.head().seq == 1
 
 
+@pytest.mark.proves("HOOK-12")
+@pytest.mark.parametrize("kind", ["ask", "deny"])
+def test_store_remembers_that_it_had_gates(store, kind):
+    assert not store.rules.had_gates()
+    store.rules.add([a_rule("g-3", "grant")], [])
+    assert not store.rules.had_gates()
+    store.rules.add([a_rule("r-2", kind)], [])
+    assert store.rules.had_gates()
+    assert store.rules.end("r-2", []) and store.rules.had_gates()
+
+
 @pytest.mark.proves("AGT-8")
 def test_a_grant_is_used_no_more_often_than_it_says(store):
     store.rules.add([a_rule(uses_left=2), a_rule("g-3")], [EVENT])

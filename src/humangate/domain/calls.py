@@ -65,9 +65,10 @@ class Call(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """Of this call and of no other: everything that it would do, and where."""
+        """Of this call and of no other: everything that it would do, where, and to which file."""
         acts = {name: part for name, part in self.input.items() if name not in _PATIENCE}
-        return digest([self.tool, acts if self.command else self.input, self.cwd])
+        file = [self.real_path] if self.real_path else []
+        return digest([self.tool, acts if self.command else self.input, self.cwd, *file])
 
 
 def make_call(tool: str, given: Any, cwd: str = "", branch: str = "") -> Call:

@@ -91,6 +91,10 @@ class Rules(Protocol):
         """Neither ended nor expired nor used up."""
         ...
 
+    def had_gates(self) -> bool:
+        """Whether there ever was a gate or a denial, in force or ended."""
+        ...
+
     def use(self, rule_id: str, events: Sequence[Event]) -> bool:
         """Count one use of a grant; False when it is no longer in force."""
         ...

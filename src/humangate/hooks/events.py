@@ -84,7 +84,7 @@ def permission_request(hook: Hook) -> Reply:
     if decided.input and decided.edited_by:
         edited = wiring.call(held.call.tool, decided.input, held.call.cwd)
         # Seen: Codex takes no edited input, and Claude Code none that meets a rule to ask.
-        if hook.cli == "codex" or permitting.gated(store, edited, held.origin):
+        if hook.cli == "codex" or permitting.gated(store, edited, held.origin, held.folders):
             decided = permitting.instead(store, decided.edited_by, held, edited)
     return Reply(replies.permission(decided), lambda: permitting.hand_over(store, decided, held))
 
@@ -94,8 +94,8 @@ def pre_tool_use(hook: Hook) -> Reply:
     call = hook.call
     if hook.defer:
         held, caller = _held(hook, hook.limit_seconds)
-        store = wiring.open_store()
-        if permitting.gated(store, call, held.origin):
+        store = wiring.open_gates()
+        if permitting.gated(store, call, held.origin, held.folders):
             if os.environ.get(_ATTENDED) != "0":
                 return Reply(replies.ask_first("this is gated, and only claude -p can put it off"))
             return Reply(replies.before_use(permitting.defer(store, held, caller)))
@@ -151,6 +151,7 @@ def _held(hook: Hook, limit_seconds: float) -> tuple[Held, Caller]:
         opened=lambda _: signal.setitimer(signal.ITIMER_REAL, 0),
         find_id=watch.find_id,
         project=_project(hook),
+        folders=(os.environ.get("CLAUDE_PROJECT_DIR", ""),),
     )
     return held, caller
 

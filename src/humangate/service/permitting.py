@@ -68,6 +68,8 @@ class Held(NamedTuple):
     """What that found. Another call may have the same: no answer is bound to it."""
     project: str = ""
     """The folder beyond which the host asks, where that is not the project of the origin."""
+    folders: tuple[str, ...] = ()
+    """Where the session also is, beside the call's own folder: gates of projects there hold."""
 
     @property
     def user(self) -> str:
@@ -87,15 +89,21 @@ class Held(NamedTuple):
         return self.limit_seconds * _SHARE_OF_PATIENCE
 
 
-def by_rule(store: Store, call: Call, origin: Origin, project: str = "") -> Permission | None:
+def by_rule(
+    store: Store,
+    call: Call,
+    origin: Origin,
+    project: str = "",
+    folders: tuple[str, ...] = (),
+) -> Permission | None:
     """What the rules say. A denial wins over a grant; a grant is counted as it is used."""
-    rules = _rules(store, call, origin)
+    rules = _rules(store, call, origin, folders)
     for rule in rules:
         if rule.kind == "deny" and forbids(rule, call):
             return Permission(allow=False, message=f"A person has ruled this out: {rule.pattern}")
     gates = [rule for rule in rules if rule.kind == "ask" and forbids(rule, call)]
-    folders = [os.path.realpath(one) for one in (origin.project, project) if one]
-    beyond = folders if leaves(call, folders) else []
+    projects = [os.path.realpath(one) for one in (origin.project, project) if one]
+    beyond = projects if leaves(call, projects) else []
     for rule in rules:
         if rule.kind == "grant" and covers(rule, call) and _passes(store, rule, gates, beyond):
             event = used(rule, call, f"agent:{origin.session}")
@@ -118,19 +126,33 @@ def _passes(store: Store, grant: Rule, gates: list[Rule], beyond: list[str]) -> 
     return all(forbids(gate, met) for gate in gates)
 
 
-def gated(store: Store, call: Call, origin: Origin) -> bool:
+def gated(store: Store, call: Call, origin: Origin, folders: tuple[str, ...] = ()) -> bool:
     """Whether a person must be asked about this call."""
-    rules = _rules(store, call, origin)
+    rules = _rules(store, call, origin, folders)
     return any(rule.kind != "grant" and forbids(rule, call) for rule in rules)
 
 
-def _rules(store: Store, call: Call, origin: Origin) -> list[Rule]:
-    return [rule for rule in store.rules.in_force() if in_scope(rule, origin, call)]
+def _rules(store: Store, call: Call, origin: Origin, folders: tuple[str, ...]) -> list[Rule]:
+    real = {os.path.realpath(folder) for folder in (origin.cwd, *folders) if folder}
+    places = [origin._replace(cwd=folder) for folder in real]
+    return [
+        rule
+        for rule in store.rules.in_force()
+        if in_scope(rule, origin, call) or _holds_in(rule, places, call)
+    ]
+
+
+def _holds_in(rule: Rule, places: list[Origin], call: Call) -> bool:
+    """A strict rule of a project holds by whichever path the project is reached."""
+    if rule.kind == "grant" or not rule.project:
+        return False
+    real = rule._replace(project=os.path.realpath(rule.project))
+    return any(in_scope(real, place, call) for place in places)
 
 
 def decide(store: Store, held: Held, caller: Caller) -> Permission:
     """Hold the call until it is decided, here or elsewhere, or the host loses patience."""
-    if ruled := by_rule(store, held.call, held.origin, held.project):
+    if ruled := by_rule(store, held.call, held.origin, held.project, held.folders):
         return ruled
     until = store.monotonic() + held.patience_seconds
     held = held.identified()
@@ -142,10 +164,24 @@ def decide(store: Store, held: Held, caller: Caller) -> Permission:
         if ask.pending or _is_for(ask, held, store.now()):
             permission = _outcome(store, _wait(store, ask, held, caller, left), held)
             if permission:
-                return permission
+                return _for_same_file(permission, held.call)
         else:
             waiting.take(store, ask, _gone(held))
     return Permission(allow=False, message="Nobody decided in time")
+
+
+def find_real_path(call: Call) -> str:
+    """The file that the call is about, after all links; empty: it is about none."""
+    return call.path and os.path.realpath(os.path.join(call.cwd, os.path.expanduser(call.path)))
+
+
+def _for_same_file(permission: Permission, call: Call) -> Permission:
+    """A link may have been moved during the wait, and the yes was for the file that was shown."""
+    now = find_real_path(call)
+    if not permission.allow or not call.real_path or now == call.real_path:
+        return permission
+    moved = f"{call.path} led to {call.real_path} and now leads to {now}, so the yes is not used"
+    return Permission(allow=False, message=f"{moved}. Make the call again: a person is asked anew.")
 
 
 def _is_for(ask: Ask, held: Held, now: datetime) -> bool:
@@ -171,7 +207,7 @@ def defer(store: Store, held: Held, caller: Caller) -> Permission | None:
     A host that puts off two calls of one session loses one of them, so while one is being
     decided every other one is denied, and the agent is told to come back.
     """
-    if ruled := by_rule(store, held.call, held.origin, held.project):
+    if ruled := by_rule(store, held.call, held.origin, held.project, held.folders):
         return ruled
     if not held.origin.tool_use_id:
         raise UsageError("a call without an id cannot be put off")

@@ -18,16 +18,21 @@ class MemoryRules:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
         self.rules: dict[str, Rule] = {}
+        self._had_gates = False
 
     def add(self, rules: Sequence[Rule], events: Sequence[Event]) -> None:
         with self._store.lock:
             self.rules |= {rule.id: rule for rule in rules}
+            self._had_gates |= any(rule.kind != "grant" for rule in rules)
             self._store.record(events)
 
     def in_force(self) -> list[Rule]:
         now = self._store.now()
         found = [rule for _, rule in sorted(self.rules.items()) if rule.uses_left != 0]
         return [rule for rule in found if not rule.expires_at or rule.expires_at > now]
+
+    def had_gates(self) -> bool:
+        return self._had_gates
 
     def use(self, rule_id: str, events: Sequence[Event]) -> bool:
         with self._store.lock:

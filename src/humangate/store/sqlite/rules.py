@@ -52,6 +52,9 @@ class SqliteRules:
         now = iso(self._store.now())
         return [_rule(row) for row in self._db.rows(_SQL["rules_in_force"], (now,))]
 
+    def had_gates(self) -> bool:
+        return bool(self._db.rows(_SQL["any_gate"]))
+
     def use(self, rule_id: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
             return self._recorded(at, "use_rule", rule_id, events)

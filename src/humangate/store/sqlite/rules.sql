@@ -6,6 +6,9 @@ SELECT * FROM rules
 WHERE ended_at IS NULL AND (expires_at IS NULL OR expires_at > ?) AND coalesce(uses_left, 1) > 0
 ORDER BY id;
 
+-- name: any_gate
+SELECT 1 FROM rules WHERE kind <> 'grant' LIMIT 1;
+
 -- name: use_rule
 -- The conditional write: whoever comes after the last use, the end or the hour changes nothing.
 UPDATE rules SET uses_left = uses_left - 1

@@ -1,0 +1,82 @@
+"""A yes is for the file that a person saw, also where a link to it was moved meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conftest import a_person, an_agent
+
+from humangate.domain.answers import Given
+from humangate.domain.asks import Origin
+from humangate.domain.rules import Scope
+from humangate.service import answering, permitting
+from humangate.service.permitting import Held, Permission
+from humangate.testing import MemoryStore, ScriptedPerson
+from humangate.wiring import call
+
+ADA = a_person(verified=True)
+
+
+@pytest.fixture
+def store():
+    return MemoryStore()
+
+
+@pytest.fixture
+def link(tmp_path):
+    made = tmp_path / "link"
+    made.symlink_to(tmp_path / "seen")
+    return made
+
+
+def move(link):
+    link.unlink()
+    link.symlink_to(link.parent / "other")
+
+
+def held(link, call_id="t1", **more):
+    folder = str(link.parent)
+    made = call("Write", {"file_path": str(link), "content": "x"}, folder)
+    origin = Origin(folder, folder, "claude", "claude/s1", call_id, "person:ada")
+    return Held(made, origin, 600.0, lambda: "", lambda: "", **more)
+
+
+@pytest.mark.proves("HOOK-13")
+def test_grant_ends_at_another_file(store, link):
+    first = held(link)
+    ask = permitting._open(store, first, an_agent(), 60)
+    answering.answer(store, ask.id, ADA, Given("yes", scope=Scope("hour")))
+    assert permitting.by_rule(store, first.call, first.origin) == Permission(allow=True)
+    move(link)
+    assert permitting.by_rule(store, held(link).call, first.origin) is None
+
+
+@pytest.mark.proves("HOOK-13")
+def test_deferred_yes_is_not_for_another_file(store, link):
+    assert permitting.defer(store, held(link), an_agent()) is None
+    (first,) = store.asks.pending(9)
+    answering.answer(store, first.id, ADA, Given("yes"))
+    move(link)
+    assert permitting.defer(store, held(link), an_agent()) is None
+    (second,) = store.asks.pending(9)
+    assert second.question.call.real_path == str(link.parent / "other")
+    answering.answer(store, second.id, ADA, Given("yes"))
+    assert permitting.defer(store, held(link), an_agent()) == Permission(allow=True)
+
+
+@pytest.mark.proves("HOOK-14")
+@pytest.mark.parametrize("moved", [False, True])
+def test_link_moved_during_wait_is_denied(store, link, moved):
+    ScriptedPerson(store, "ada").will_answer("Change", "yes")
+    waiting = held(link, opened=lambda _: move(link) if moved else None)
+    decided = permitting.decide(store, waiting, an_agent())
+    assert decided.allow is not moved
+    assert ("Make the call again" in decided.message) is moved
+
+
+@pytest.mark.proves("HOOK-14")
+def test_link_moved_during_wait_asks_anew(store, link):
+    ScriptedPerson(store, "ada").will_answer("seen", "yes").will_answer("other", "no")
+    waiting = held(link, opened=lambda _: move(link))
+    assert permitting.decide(store, waiting, an_agent()).allow is False
+    again = permitting.decide(store, held(link, "t2"), an_agent())
+    assert again.message == "A person said no to this"
