@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from tests.conftest import a_person
 
 from humangate.domain.principals import SIGNS, Process, find_agent, person
+from humangate.domain.runs import Turn
+from humangate.domain.sessions import names_of
 
 SHELL = Process(10, "bash", "bash")
 
@@ -78,3 +82,27 @@ def test_callers_have_names():
     assert person("ada") == "person:ada"
     assert a_person().is_person and a_person().name == "ada"
     assert not a_person()._replace(principal="agent:x/y").is_person
+
+
+@pytest.mark.proves("RUN-390", "WHO-5")
+def test_turn_tells_every_name_of_its_session():
+    began = datetime(2026, 1, 1, tzinfo=UTC)
+    first, other, later = [
+        Turn(f"t-{number}", 1, "1", number, "coder", "command", session, "", began)
+        for number, session in ((1, "s1"), (2, "s2"), (3, "s1"))
+    ]
+    names = names_of(later, [first, other, later])
+    assert names == ("command/s1", "agent/s1", "turn/t-1", "turn/t-3")
+    seen = find_agent({"AI_AGENT": "alias"}, [])._replace(names=names)
+    assert seen.may_be("command/s1") and seen.may_be("turn/t-1") and seen.may_be("agent/alias")
+    assert not seen.may_be("command/s2") and not seen.may_be("turn/t-2")
+
+
+@pytest.mark.proves("RUN-390", "WHO-5")
+def test_turn_without_session_may_be_any_of_its_program():
+    began = datetime(2026, 1, 1, tzinfo=UTC)
+    unmet = Turn("t-1", 1, "1", 1, "coder", "codex", "", "", began)
+    names = names_of(unmet, [unmet, unmet._replace(id="t-2")])
+    assert names == ("codex/", "turn/t-1")
+    seen = find_agent({"GATE_TURN": "t-1"}, [])._replace(names=names)
+    assert seen.may_be("codex/x") and not seen.may_be("claude/x")
