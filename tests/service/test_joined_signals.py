@@ -33,6 +33,12 @@ def feature(prompt):
 """
 
 
+SHARED = """
+from humangate import flow, run
+@flow
+def feature(prompt):
+    return run("coder", "Do it.", session="shared-1").summary
+"""
 HURRIED = """
 from humangate import flow, run
 @flow(human_timeout=600)
@@ -348,3 +354,15 @@ def test_late_deadline_does_not_move(desk):
     assert ask.deadlines.expires_at - desk.store.now() > timedelta(hours=20)
     joining.leave(desk.store, joined, desk.caller())
     assert asking.get(desk.store, ask.id) == ask
+
+
+@pytest.mark.proves("RUN-392", "RUN-382")
+def test_other_run_keeps_signal_of_dead_holder(desk):
+    first = desk.run(NEEDS, AGAIN, flow=SHARED)
+    ask, joined = join(desk, first)
+    desk.store.runs.offer(joined.turn.id, DONE)
+    kill_holder(desk, joined)
+    other = desk.run(NEEDS, AGAIN, flow=SHARED)
+    assert other.result == "by itself"
+    assert asking.get(desk.store, ask.id).status == "answered"
+    assert desk.drive(first).result == "to the left"
