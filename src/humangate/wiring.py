@@ -188,7 +188,7 @@ def open_throwaway_store(path: str, clock: Clock | None = None) -> Store:
 
 def caller(store: Store, via: str, token: str = "", name: str = "") -> Caller:
     """Whoever calls: the OS user as claimed, or a person proven by their token."""
-    plain = surroundings.caller(os.environ, via)
+    plain = _by_its_turn(store, surroundings.caller(os.environ, via))
     if not token and (name or not plain.agent):
         # An agent inherits its person's variables: there a token counts only with a name.
         token = os.environ.get("GATE_TOKEN", "")
@@ -199,6 +199,19 @@ def caller(store: Store, via: str, token: str = "", name: str = "") -> Caller:
 
     found = whose(store, token, name)
     return plain._replace(principal=person(found.person), verified=True, token_id=found.id)
+
+
+def _by_its_turn(store: Store, caller: Caller) -> Caller:
+    """The same, known by every name of the agent whose turn leaves its mark around this process."""
+    mark = storable(os.environ.get("GATE_TURN", ""))
+    turn = store.runs.turn(mark) if mark else None
+    if turn is None or caller.agent is None:
+        return caller
+    # Imported here: most callers work in no turn.
+    from humangate.domain.sessions import names_of
+
+    names = names_of(turn, store.runs.turns(turn.run))
+    return caller._replace(agent=caller.agent._replace(names=names))
 
 
 def agent_caller(cli: str, session: str, via: str, because: str) -> Caller:

@@ -24,6 +24,13 @@ def chain(length=6):
     return entries
 
 
+@pytest.mark.proves("WEB-89")
+def test_events_that_only_seal_rows_are_no_news():
+    first = chain(1)[0]
+    sealing = first._replace(event=first.event._replace(kind="runs.written"))
+    assert (first.is_news, sealing.is_news) == (True, False)
+
+
 @pytest.mark.parametrize("provider", ["_sha2", "_sha256", "hashlib"])
 @pytest.mark.proves("LAW-9")
 def test_every_python_makes_the_same_digest(monkeypatch, provider):

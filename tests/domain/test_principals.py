@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from tests.conftest import a_person
 
@@ -14,6 +16,11 @@ from humangate.domain.principals import (
     find_agent,
     person,
 )
+
+
+from humangate.domain.principals import SIGNS, Process, find_agent, person
+from humangate.domain.runs import Turn
+from humangate.domain.sessions import names_of
 
 SHELL = Process(10, "bash", "bash")
 
@@ -94,3 +101,27 @@ def test_hidden_process_of_the_same_user_is_an_agent():
         found = find_agent({}, [Process(20, name, name)])
         assert found.cli == "agent" and "process 20" in found.because
     assert find_agent({}, [Process(20, OF_ANOTHER_USER, OF_ANOTHER_USER)]) is None
+
+
+@pytest.mark.proves("RUN-390", "WHO-5")
+def test_turn_tells_every_name_of_its_session():
+    began = datetime(2026, 1, 1, tzinfo=UTC)
+    first, other, later = [
+        Turn(f"t-{number}", 1, "1", number, "coder", "command", session, "", began)
+        for number, session in ((1, "s1"), (2, "s2"), (3, "s1"))
+    ]
+    names = names_of(later, [first, other, later])
+    assert names == ("command/s1", "agent/s1", "turn/t-1", "turn/t-3")
+    seen = find_agent({"AI_AGENT": "alias"}, [])._replace(names=names)
+    assert seen.may_be("command/s1") and seen.may_be("turn/t-1") and seen.may_be("agent/alias")
+    assert not seen.may_be("command/s2") and not seen.may_be("turn/t-2")
+
+
+@pytest.mark.proves("RUN-390", "WHO-5")
+def test_turn_without_session_may_be_any_of_its_program():
+    began = datetime(2026, 1, 1, tzinfo=UTC)
+    unmet = Turn("t-1", 1, "1", 1, "coder", "codex", "", "", began)
+    names = names_of(unmet, [unmet, unmet._replace(id="t-2")])
+    assert names == ("codex/", "turn/t-1")
+    seen = find_agent({"GATE_TURN": "t-1"}, [])._replace(names=names)
+    assert seen.may_be("codex/x") and not seen.may_be("claude/x")

@@ -9,6 +9,7 @@ import pytest
 from humangate.domain import deadlines, outcomes, session_asks, sittings
 from humangate.domain.asks import Ask, Origin, make_question
 from humangate.domain.principals import Caller, person
+from humangate.domain.runs import Turn
 from humangate.domain.sittings import Sitting, Terms, make_terms
 from humangate.errors import AlreadySettledError, UsageError
 
@@ -191,3 +192,18 @@ def test_the_words_of_killed_sittings_stand_in_the_next_transcript():
     assert sittings.untold_since([first, now]) == later(50)
     assert sittings.untold_since([first, lost, again, now]) == later(10)
     assert sittings.untold_since([lost, now]) == later(10)
+
+
+@pytest.mark.proves("RUN-391")
+def test_joined_session_holds_the_deadline_of_its_ask():
+    turn = Turn("t-1", 1, "1", 2, "coder", "command", "s1", "", NOW, by="person:ada")
+    held = session_asks.join(an_ask(expires=60), turn, 3600)
+    assert held.ask.deadlines.expires_at == later(3600)
+    assert held.events[0].kind == "ask.held" and held.events[0].actor == "person:ada"
+    assert session_asks.leave(held.ask, turn, later(60), later(5)).ask.deadlines == (
+        held.ask.deadlines._replace(expires_at=later(125))
+    )
+    assert session_asks.join(an_ask(), turn, 3600) is None
+    assert session_asks.leave(an_ask(expires=60), turn, None, later(5)) is None
+    settled = held.ask._replace(status="answered")
+    assert session_asks.leave(settled, turn, later(60), later(5)) is None

@@ -278,6 +278,14 @@ def test_a_server_that_another_program_started_shows_no_form(room, program):
     assert room.now().pending
 
 
+@pytest.mark.proves("SES-160", "LAW-3")
+def test_any_other_program_is_shown_no_form(room):
+    client = room.open(cli="command").client()
+    told, failed = unshown(client, room.propose(client))
+    assert AFTERWARDS.format(room.ask.id) in told and not failed
+    assert room.now().pending
+
+
 # What an agent could write into its own shell: forged lines of a host, for a server that it starts.
 FORGERY = """
 import json, os, socket, subprocess, sys, threading

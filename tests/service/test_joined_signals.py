@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import timedelta
 
 import pytest
 from tests.joinable import desk
@@ -15,7 +16,8 @@ from humangate.domain.answers import Given
 from humangate.domain.runs import RunChange
 from humangate.domain.signals import Signal
 from humangate.errors import AlreadySettledError, RefusedError, StoreTroubleError
-from humangate.service import answering, joining, running, telling
+from humangate.service import answering, asking, joining, running, telling
+from humangate.service.sweeping import sweep
 
 __all__ = ["desk"]
 
@@ -28,6 +30,20 @@ from humangate import flow, run, pause
 def feature(prompt):
     run("coder", "Do it.")
     return bool(pause("Ship it?"))
+"""
+
+
+SHARED = """
+from humangate import flow, run
+@flow
+def feature(prompt):
+    return run("coder", "Do it.", session="shared-1").summary
+"""
+HURRIED = """
+from humangate import flow, run
+@flow(human_timeout=600)
+def feature(prompt):
+    return run("coder", "Do it.").summary
 """
 
 
@@ -298,3 +314,55 @@ def test_signal_at_gate_is_only_a_proposal(desk, end):
     kept = desk.store.runs.turn(joined.turn.id)
     assert kept.ended_at and kept.signal is None
     assert desk.drive(run).state == "waiting_human" and desk.store.asks.get(ask.id).pending
+
+
+@pytest.mark.proves("RUN-391")
+def test_ask_does_not_expire_while_somebody_is_there(desk, monkeypatch):
+    run = desk.run(NEEDS, flow=HURRIED)
+    ask, joined = join(desk, run)
+    desk.store.runs.offer(joined.turn.id, DONE)
+    later = desk.store.now() + timedelta(hours=7)
+    monkeypatch.setattr(desk.store, "now", lambda: later)
+    sweep(desk.store)
+    assert asking.get(desk.store, ask.id).pending
+    assert joining.leave(desk.store, joined, desk.caller()).ask.status == "answered"
+    assert desk.drive(run).result == "to the left"
+
+
+@pytest.mark.proves("RUN-391")
+@pytest.mark.parametrize("end", ["left", "killed"])
+@pytest.mark.parametrize(("after", "grace"), [(60, 540), (1200, 120)], ids=["soon", "late"])
+def test_earlier_deadline_counts_after_leaving(desk, monkeypatch, end, after, grace):
+    run = desk.run(NEEDS, flow=HURRIED)
+    (ask,) = desk.store.asks.pending_of_run(run.id)
+    opened = ask.deadlines.expires_at - timedelta(seconds=600)
+    _, joined = join(desk, run)
+    now = opened + timedelta(seconds=after)
+    monkeypatch.setattr(desk.store, "now", lambda: now)
+    if end == "left":
+        joining.leave(desk.store, joined, desk.caller())
+    else:
+        kill_holder(desk, joined)
+        joining.collect(desk.store)
+    found = asking.get(desk.store, ask.id)
+    assert found.pending and found.deadlines.expires_at == now + timedelta(seconds=grace)
+
+
+@pytest.mark.proves("RUN-391")
+def test_late_deadline_does_not_move(desk):
+    ask, joined = join(desk, desk.run(NEEDS))
+    assert ask.deadlines.expires_at - desk.store.now() > timedelta(hours=20)
+    joining.leave(desk.store, joined, desk.caller())
+    assert asking.get(desk.store, ask.id) == ask
+
+
+@pytest.mark.proves("RUN-392", "RUN-382")
+def test_other_run_keeps_signal_of_dead_holder(desk):
+    first = desk.run(NEEDS, AGAIN, flow=SHARED)
+    ask, joined = join(desk, first)
+    desk.store.runs.offer(joined.turn.id, DONE)
+    kill_holder(desk, joined)
+    other = desk.run(NEEDS, AGAIN, flow=SHARED)
+    assert other.result == "by itself"
+    assert asking.get(desk.store, ask.id).status == "answered"
+    assert desk.drive(first).result == "to the left"

@@ -9,14 +9,15 @@ import pytest
 from tests.conftest import a_person
 from tests.joinable import desk
 
-from humangate import processes
+from humangate import processes, wiring
 from humangate.crewing import crew
+from humangate.domain.answers import Given
 from humangate.domain.asks import Origin
 from humangate.domain.journals import Carried
 from humangate.domain.runs import Run, RunChange, Turn
 from humangate.domain.signals import Signal
-from humangate.errors import NotFoundError, RefusedError, UsageError
-from humangate.service import asking, joining, running, telling
+from humangate.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError
+from humangate.service import answering, asking, joining, running, telling
 from humangate.service.asking import Request
 from humangate.testing import MemoryStore
 
@@ -143,3 +144,39 @@ def test_a_runs_number_is_found_where_an_ask_is_expected(clock):
     for nothing in ("²", "٣", "1" * 19, "7"):
         with pytest.raises(NotFoundError):
             asking.find(store, nothing)
+
+
+@pytest.mark.proves("RUN-390", "WHO-5")
+@pytest.mark.parametrize("named", [True, False], ids=["named", "marked only"])
+def test_agent_of_any_program_does_not_answer_itself(desk, monkeypatch, named):
+    ask = only(desk, desk.run(NEEDS))
+    joined = join(desk, ask)
+    monkeypatch.setenv("GATE_TURN", joined.turn.id)
+    if named:
+        monkeypatch.setenv("AI_AGENT", joined.turn.session)
+    agent = wiring.caller(desk.store, "cli")
+    with pytest.raises(AgentRefusedError, match="it cannot answer itself"):
+        answering.answer(desk.store, ask.id, agent, Given("left"))
+    assert asking.get(desk.store, ask.id).pending
+
+
+@pytest.mark.proves("RUN-390", "WHO-5")
+def test_later_turn_does_not_answer_an_earlier_one(desk, monkeypatch):
+    waiting = only(desk, desk.run(NEEDS))
+    (first,) = desk.store.runs.turns(1)
+    monkeypatch.setenv("GATE_TURN", first.id)
+    asker = wiring.caller(desk.store, "cli")
+    request = Request("Which port?", "text")
+    ask = asking.ask(desk.store, request, wiring.origin(asker), asker).ask
+    monkeypatch.setenv("GATE_TURN", join(desk, waiting).turn.id)
+    with pytest.raises(AgentRefusedError, match="it cannot answer itself"):
+        answering.answer(desk.store, ask.id, wiring.caller(desk.store, "cli"), Given("80"))
+
+
+@pytest.mark.proves("RUN-390", "WHO-4")
+def test_agent_of_another_session_still_answers(desk, monkeypatch):
+    ask = only(desk, desk.run(NEEDS))
+    monkeypatch.setenv("GATE_TURN", "t-elsewhere")
+    other = wiring.caller(desk.store, "cli")
+    answering.answer(desk.store, ask.id, other, Given("left"))
+    assert asking.get(desk.store, ask.id).settled_by == "agent:turn/t-elsewhere"

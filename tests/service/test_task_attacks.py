@@ -205,6 +205,26 @@ def test_no_agent_takes_away_the_test_that_a_person_named(store, command):
     assert backlog.update(store, agents.id, an_agent(), {"test_command": "y"})
 
 
+@pytest.mark.proves("TASK-340")
+@pytest.mark.parametrize("role", ["careful", ""], ids=["named", "default"])
+def test_no_agent_changes_the_role_of_a_persons_task(store, role):
+    task = add_task(store, role=role)
+    with pytest.raises(AgentRefusedError, match="changes the role of"):
+        backlog.update(store, task.id, an_agent(), {"role": "quick"})
+    assert backlog.update(store, task.id, an_agent(), {"role": role, "title": "Other"})
+    proven = an_agent()._replace(verified=True)
+    assert backlog.update(store, task.id, proven, {"role": "quick"}).role == "quick"
+
+
+@pytest.mark.proves("TASK-340")
+def test_agent_changes_its_own_role_until_a_person_does(store):
+    task = backlog.create(store, "/p", an_agent(), {"title": "A", "role": "careful"})
+    assert backlog.update(store, task.id, an_agent(), {"role": "quick"}).role == "quick"
+    backlog.update(store, task.id, a_person("ada"), {"role": "careful"})
+    with pytest.raises(AgentRefusedError, match="changes the role of"):
+        backlog.update(store, task.id, an_agent(), {"role": "quick"})
+
+
 @pytest.mark.proves("TASK-256", "TASK-323")
 def test_a_task_whose_agent_says_very_much_can_be_reopened(store):
     task = add_task(store)

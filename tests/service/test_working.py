@@ -314,7 +314,8 @@ def test_absent_confidence_counts_as_low(work, strategy):
     work.create()
     work.work()
     assert work.house.ask().question.prompt.endswith("Its agent gave no confidence.")
-    assert work.respond("no", "too long").summary == "Better"
+    work.respond("no", "too long")
+    assert work.respond("yes").summary == "Better"
 
 
 @pytest.mark.proves("TASK-325")
@@ -368,6 +369,44 @@ def test_a_no_with_its_reason_goes_to_the_agent_who_tries_again(work):
     assert "> too long" in agent.sent[1]
     assert work.respond("yes").summary == "Better"
     assert len(work.folders.merges) == 1
+
+
+@pytest.mark.proves("TASK-341", "LAW-4")
+def test_work_after_a_no_waits_for_a_yes(work):
+    work.role = work.role._replace(confidence=0.9)
+    sure = completed("Better", confidence=1.0)
+    work.house.agent("code", completed(confidence=0.2), sure, sure)
+    work.create()
+    work.work()
+    for _ in range(2):
+        assert work.respond("no", "remove the backdoor").state == "awaiting_input"
+        assert work.house.ask().question.prompt.endswith("A person did not accept it before.")
+        assert work.folders.commits == {}
+    assert work.respond("yes").state == "closed"
+    assert len(work.folders.commits) == 1
+
+
+@pytest.mark.proves("TASK-341", "TASK-326", "LAW-5")
+def test_sure_work_that_was_let_pass_goes_on(work, monkeypatch):
+    """An older version committed it unreviewed after a no, and asks now about a merge."""
+    work.role = work.role._replace(confidence=0.9)
+    work.terms(strategy="merge")
+    work.house.agent("code", completed(confidence=0.2), completed("Better", confidence=1.0))
+    work.create()
+    work.work()
+    conflicts, merge = [1], work.folders.merge
+
+    def conflicting(*given, **more):
+        if conflicts and conflicts.pop():
+            raise MergeConflictError(("main", "task/x"), ["a.txt"])
+        return merge(*given, **more)
+
+    monkeypatch.setattr(work.folders, "merge", conflicting)
+    with monkeypatch.context() as older:
+        older.setattr(working, "_NOT_ACCEPTED", "")
+        assert work.respond("no", "too long").state == "awaiting_input"
+    assert work.respond("Try again").state == "closed"
+    assert len(work.folders.commits) == len(work.folders.merges) == 1
 
 
 @pytest.mark.proves("TASK-184", "LAW-4")

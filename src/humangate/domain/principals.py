@@ -67,6 +67,8 @@ class Sighting(NamedTuple):
     cli: str
     session: str
     because: str
+    names: tuple[str, ...] = ()
+    """Every other CLI/SESSION that means this agent, by the turn whose mark it carries."""
 
     @property
     def principal(self) -> str:
@@ -74,8 +76,8 @@ class Sighting(NamedTuple):
 
     def may_be(self, session: str) -> bool:
         """Whether CLI/SESSION is, or cannot be told from, the one that was seen here."""
-        cli, _, other = session.partition("/")
-        return cli == self.cli and (other == self.session or not other or not self.session)
+        names = (f"{self.cli}/{self.session}", *self.names)
+        return any(_may_be_same(name, session) for name in names)
 
 
 class Caller(NamedTuple):
@@ -111,6 +113,12 @@ class Person(NamedTuple):
     name: str
     added_at: datetime
     tokens: int
+
+
+def _may_be_same(one: str, other: str) -> bool:
+    """Whether two CLI/SESSION are of one program, and of one session as far as they tell."""
+    (cli, _, session), (other_cli, _, other_session) = one.partition("/"), other.partition("/")
+    return cli == other_cli and (session == other_session or not session or not other_session)
 
 
 def is_person(principal: str) -> bool:

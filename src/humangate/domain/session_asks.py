@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from humangate.domain.asks import Change, Notice, expire, iso, must_be_pending, wakes
 from humangate.domain.audit import Event
@@ -10,8 +10,12 @@ from humangate.domain.deadlines import go_away, stay
 from humangate.domain.sittings import FAILED, VIA
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from humangate.domain.asks import Ask
+    from humangate.domain.deadlines import Deadlines
     from humangate.domain.principals import Caller
+    from humangate.domain.runs import Turn
     from humangate.domain.sittings import Sitting
 
 
@@ -28,6 +32,25 @@ def sit(ask: Ask, sitting: Sitting, caller: Caller, seconds: float) -> Change:
     clock = stay(ask.deadlines, sitting.started_at, seconds)
     after = ask._replace(deadlines=clock, version=ask.version + 1)
     return Change(after, (event,), sitting=sitting)
+
+
+def join(ask: Ask, turn: Turn, seconds: float) -> Change | None:
+    """The ask of a run while a person is in its agent's session; None: no deadline has to move."""
+    before, clock = ask.deadlines.expires_at, stay(ask.deadlines, turn.started_at, seconds)
+    return _moved(ask, clock, turn, {"before": iso(before)})
+
+
+def leave(ask: Ask, turn: Turn, before: datetime | None, now: datetime) -> Change | None:
+    """The same once they have left; None: no deadline has to move."""
+    return _moved(ask, go_away(ask.deadlines, before, now), turn, {})
+
+
+def _moved(ask: Ask, clock: Deadlines, turn: Turn, more: dict[str, Any]) -> Change | None:
+    if not ask.pending or clock == ask.deadlines:
+        return None
+    content = {"until": iso(clock.expires_at), "turn": turn.id} | more
+    after = ask._replace(deadlines=clock, version=ask.version + 1)
+    return Change(after, (Event("ask.held", ask.id, turn.by, content),))
 
 
 def at_work(ask: Ask, sitting: Sitting) -> Change:

@@ -85,6 +85,15 @@ def told_in(turn: Turn, turns: Sequence[Turn]) -> Turn:
     return max(told, key=lambda one: (one.started_at, one.number), default=turn)
 
 
+def names_of(turn: Turn, turns: Sequence[Turn]) -> tuple[str, ...]:
+    """Every CLI/SESSION under which the agent of a turn, or of another in its session, asks."""
+    marks = [turn.id]
+    if turn.session:
+        marks = [one.id for one in turns if (one.cli, one.session) == (turn.cli, turn.session)]
+    named = (f"agent/{turn.session}",) if turn.session else ()
+    return (f"{turn.cli}/{turn.session}", *named, *(f"turn/{mark}" for mark in marks))
+
+
 def run_of(ask: Ask) -> int:
     """The run that waits for an ask."""
     number = owners.run_of(ask.origin.owner)

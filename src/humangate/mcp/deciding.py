@@ -37,6 +37,8 @@ SIGNALLED = (
 )
 _AFTERWARDS = "Recorded as a proposal. The person decides {id} when they have left this session."
 _ACCEPTED = "accept"
+_ASK_PEOPLE = ("claude", "codex")
+"""The programs that show a form to the person. Any other one could fill it in by itself."""
 
 
 class Form(NamedTuple):
@@ -69,7 +71,9 @@ def form(store: Store, ask: Ask, sitting: Sitting, client: str, proposal: Quotat
 def _is_persons_own(store: Store, sitting: Sitting) -> bool:
     """Whether a form that is shown now reaches the person who sits there, and nobody else."""
     now = store.asks.sitting(sitting.id)
-    if now is None or now.ended_at or not now.program or not host.is_program(now.program):
+    if now is None or now.cli not in _ASK_PEOPLE:
+        return False
+    if now.ended_at or not now.program or not host.is_program(now.program):
         return False
     folder = os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
     return now.cli != "claude" or not claude_hooks.answering_forms(os.environ, folder)

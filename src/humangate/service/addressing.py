@@ -13,7 +13,7 @@ from humangate.domain.principals import Sighting
 from humangate.domain.runs import FlowCall, Turn
 from humangate.doors.driver import Ended, Events, Order, Ruling
 from humangate.errors import MissingAgentError
-from humangate.service import claiming, overseeing, signalling
+from humangate.service import claiming, joining, overseeing, signalling
 from humangate.service.journalling import Closing, Overtaken, folder_of, jsoned
 
 if TYPE_CHECKING:
@@ -179,7 +179,8 @@ class Agent:
             if holder is None or holder.id in [turn.id for turn in turns]:
                 return
             if holder.by and not claiming.holds(holder):
-                self.drive.put(self.call, holder._replace(ended_at=store.now()))
+                joining.take_back(store, holder)
+                self.drive.look_again()
                 return
         call = self.drive.put(self.call._replace(state="held"))
         self.branch.park(call, self.drive.store.now() + LOOK_AGAIN)

@@ -10,6 +10,7 @@ from humangate.domain.asks import id_length, make_id
 from humangate.domain.display import inert_line, plain, storable
 from humangate.domain.outcomes import answer_text
 from humangate.domain.owners import run_of
+from humangate.domain.principals import must_be_a_person
 from humangate.domain.runs import Run
 from humangate.domain.sending import quoted
 from humangate.domain.tasks import Task, TaskChange
@@ -72,6 +73,9 @@ def _rewritten(
 ) -> Task:
     def change(task: Task) -> TaskChange:
         after = _written(store, task, fields_of(task), caller)
+        if task.role != after.role and not _writer(store, task, "role").startswith("agent:"):
+            # It says when a person confirms the work: no agent takes that away.
+            must_be_a_person(caller, f"changes the role of {task.id}, which is a person's")
         return tasks.changed(task, after, caller, store.now())
 
     return _changed(store, task_id, change)
@@ -226,16 +230,20 @@ def prompt_of(store: Store, task: Task) -> str:
 
 def _agent_who_wrote(store: Store, task: Task) -> str:
     """Whose words a task's title or description are, where they are no person's."""
-    trail = [entry.event for entry in store.audit.of_subject(task.id)]
     for name in (name for name in ("title", "description") if getattr(task, name)):
-        wrote = [
-            event.actor
-            for event in trail
-            if event.kind == "task.created" or name in event.content.get("changed", ())
-        ]
-        if wrote and wrote[-1].startswith("agent:"):
-            return wrote[-1]
+        if (wrote := _writer(store, task, name)).startswith("agent:"):
+            return wrote
     return ""
+
+
+def _writer(store: Store, task: Task, name: str) -> str:
+    """Who wrote this field of a task last."""
+    wrote = [
+        entry.event.actor
+        for entry in store.audit.of_subject(task.id)
+        if entry.event.kind == "task.created" or name in entry.event.content.get("changed", ())
+    ]
+    return wrote[-1] if wrote else ""
 
 
 def canonical(named: str) -> str:

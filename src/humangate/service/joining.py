@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate import processes
-from humangate.domain import sending, sessions, signals, sittings
+from humangate.domain import sending, session_asks, sessions, signals, sittings
 from humangate.domain.answers import Given
 from humangate.domain.asks import make_id, settled_sentence
 from humangate.domain.principals import Caller, Sighting, must_be_a_person
 from humangate.domain.proposals import AGENT
 from humangate.domain.runs import RunChange, Turn
 from humangate.doors.driver import Order
+from humangate.doors.results import Done
 from humangate.errors import AlreadySettledError, GateError, RefusedError, StoreTroubleError
 from humangate.service import answering, asking, claiming, conversing, running, signalling
+from humangate.service.sitting import MAY_STAY_SECONDS
 from humangate.service.sweeping import fall_due
 
 if TYPE_CHECKING:
@@ -86,7 +89,29 @@ def join(store: Store, crew: Crew, ask_id: str, caller: Caller) -> Joined:
         if store.runs.change(sessions.join(run, turn, caller), run):
             # What was reported in it before is recorded; from now on it is news.
             signalling.clear(run.folder, told.role, told.id)
+            _hold(store, turn)
             return joined
+
+
+def _hold(store: Store, turn: Turn) -> None:
+    """Keep the ask from expiring while a person is in the session: a signal there must count."""
+    while change := session_asks.join(asking.get(store, turn.ask_id), turn, MAY_STAY_SECONDS):
+        if isinstance(store.asks.change(change, change.ask.version - 1), Done):
+            return
+
+
+def _let_go(store: Store, turn: Turn) -> None:
+    """They have left: the deadline from before counts again."""
+    said = [entry.event for entry in store.audit.of_subject(turn.ask_id)]
+    held = [
+        event.content["before"]
+        for event in said
+        if event.content.get("turn") == turn.id and "before" in event.content
+    ]
+    before = datetime.fromisoformat(held[0]) if held else None
+    while change := session_asks.leave(asking.get(store, turn.ask_id), turn, before, store.now()):
+        if isinstance(store.asks.change(change, change.ask.version - 1), Done):
+            return
 
 
 def _prepared(crew: Crew, run: Run, turn: Turn, ask: Ask, seat: Seat, told: Turn) -> Joined:
@@ -195,6 +220,7 @@ def _close(store: Store, turn: Turn, signal: Signal | None, actor: str, reason: 
         run = running.get(store, turn.run)
         leaving = sessions.leave(run, turn, signal, actor, store.now(), reason)
         if store.runs.change(RunChange(run, turns=(leaving.turn,), events=(leaving.event,)), run):
+            _let_go(store, turn)
             return
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from humangate.domain.principals import Caller
     from humangate.doors.store import Store
 
-_MAY_STAY_SECONDS = 8 * 3600.0
+MAY_STAY_SECONDS = 8 * 3600.0
 """Where nobody said how long a session may last, a deadline leaves so long to who comes."""
 
 _MOST_TRANSCRIPT_CHARACTERS = 4_000_000
@@ -83,7 +83,7 @@ def sit(store: Store, ask_id: str, caller: Caller, cli: str, session: str) -> Se
             started_at=now,
             expires_at=ask.deadlines.expires_at,
         )
-        seconds = GRACE_SECONDS + (_MAY_STAY_SECONDS if left is None else left)
+        seconds = GRACE_SECONDS + (MAY_STAY_SECONDS if left is None else left)
         change = session_asks.sit(ask, new, caller, seconds)
         if isinstance(store.asks.change(change, ask.version), Done):
             return Seated(change.ask, new, terms, begun is not None, left)

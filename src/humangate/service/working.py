@@ -34,6 +34,7 @@ _SHOWN = "shown"
 _MARK = "mark"
 _AGAIN = "Try again"
 _LEAVE = "Leave it on its branch"
+_NOT_ACCEPTED = "A person did not accept it before."
 _TIMED_OUT = {"fail": "failed", "defer": "deferred"}
 
 
@@ -119,7 +120,7 @@ class _Work:
 
     def done(self) -> Report:
         """What the task has come to."""
-        words, failures = self._plan.words, 0
+        words, failures, earlier = self._plan.words, 0, ""
         while True:
             signal = instructing.instruct(self._branch, Wanted(self._plan.role, words))
             report = reports.read(signal, self._plan.unanswered)
@@ -136,11 +137,14 @@ class _Work:
                     return report._replace(state="failed", status=status)
                 words = f"Your work does not pass its test. Mend it.\n{sending.quoted(trouble)}"
                 continue
-            accepted = self._committed(report, reports.doubt(signal, self._plan.sure))
+            # Who said no wants to see what comes of it, however sure the agent is now.
+            doubt = reports.doubt(signal, self._plan.sure) or earlier
+            accepted = self._committed(report, doubt)
             if isinstance(accepted, str):
                 return self._kept(report, accepted)
             if accepted.status == "timed_out":
                 return report._replace(state=self._plan.unanswered, status="nobody confirmed it")
+            earlier = _NOT_ACCEPTED
             reason = sending.quoted(accepted.note or "no reason was given")
             words = f"A person looked at your work and did not accept it:\n{reason}"
 
