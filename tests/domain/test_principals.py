@@ -16,9 +16,6 @@ from humangate.domain.principals import (
     find_agent,
     person,
 )
-
-
-from humangate.domain.principals import SIGNS, Process, find_agent, person
 from humangate.domain.runs import Turn
 from humangate.domain.sessions import names_of
 
