@@ -27,6 +27,7 @@ STOP_EARLY = (
     "outbox.deliveries_in_trouble",
     "outbox.posted_notices",
     "outbox.waiting_notices",
+    "rules.any_gate",
     "runs.active_runs",
     "runs.newest_runs",
     "store.mark_throwaway",

@@ -176,7 +176,7 @@ def test_an_exact_grant_covers_this_call_alone():
     exact = rule("grant", write.pattern, identity=write.identity)
     assert covers(exact, write)
     assert not covers(exact, write._replace(input=write.input | {"content": "evil()"}))
-    assert not covers(exact, write._replace(real_path="/home/ada/.bashrc"))
+    assert not covers(exact, write._replace(real_path="/etc/profile"))
 
 
 @pytest.mark.proves("AGT-7")
