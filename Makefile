@@ -75,7 +75,7 @@ slow: setup system
 	$(BIN)/python -m pytest tests/agents --whole
 
 mutate: setup
-	$(BIN)/python -m tests.mutate
+	$(BIN)/python -m tests.mutation
 
 lock:
 	$(BIN)/python -m pip install --quiet uv

@@ -1,0 +1,200 @@
+"""Counts how many mutants of `domain/` the tests notice.
+
+python -m tests.mutation [FILE ...]   prints survivors and the score; fails below 85 %.
+"""
+
+from __future__ import annotations
+
+import functools
+import multiprocessing
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import hypothesis
+import jsonschema_rs  # noqa: F401 - imported once here, so that no child has to
+import pytest
+
+from tests.mutation.judging import (
+    QUIET,
+    SURVIVED,
+    TESTS,
+    Job,
+    Reach,
+    ReachRecorder,
+    Swap,
+    clear_caches,
+    find_swap,
+    judge,
+    run_with_import,
+)
+from tests.mutation.mutants import DOMAIN, Mutant, make_mutants
+
+WANTED = 0.85
+_ASKS = (DOMAIN / "asks.py").read_text(encoding="utf-8")
+UNCHANGED = Mutant("humangate.domain.asks", 0, "", _ASKS, None)
+
+
+class Counts:
+    def __init__(self) -> None:
+        self.by_module: dict[str, Counter[str]] = {}
+
+    def add(self, mutant: Mutant, verdict: str) -> None:
+        self.by_module.setdefault(mutant.module, Counter())[verdict] += 1
+        if verdict == SURVIVED:
+            print(f"survived: {mutant.module}:{mutant.line} {mutant.what}", flush=True)
+
+    def print_table(self) -> None:
+        for module, counts in sorted(self.by_module.items()):
+            noticed = counts.total() - counts[SURVIVED]
+            share = noticed / counts.total()
+            print(f"{module:36} {noticed:4} of {counts.total():4} noticed  {share:.0%}")
+        total = self._total()
+        print(
+            f"mutation score {self.score():.1%} of {total.total()} mutants (wanted: {WANTED:.0%}): "
+            + ", ".join(f"{count} {verdict}" for verdict, count in sorted(total.items()))
+        )
+
+    def score(self) -> float:
+        total = self._total()
+        return 1 - total[SURVIVED] / max(1, total.total())
+
+    def _total(self) -> Counter[str]:
+        return sum(self.by_module.values(), Counter())
+
+
+class BodyJudge:
+    """Judges each change of a function's body by the tests that call the function.
+
+    A pytest plugin. Tests and domain are loaded once and run once; then each child of a fork swaps
+    the code of one function. Other mutants are left over for `judge_imports`.
+    """
+
+    def __init__(self, files: list[Path]) -> None:
+        self.files = files
+        self.results: list[tuple[Mutant, str]] = []
+        self.left_over: list[Mutant] = []
+        self.recorder = ReachRecorder()
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        for item in session.items:
+            self.recorder.run(item)
+        if not session.testsfailed:
+            self.items = {item.nodeid: item for item in session.items}
+            self._refuse_false_alarms(session)
+        if not session.testsfailed:
+            for mutant, verdict in judge(self._jobs(session)):
+                self.results.append((mutant, verdict))
+                _show_progress(len(self.results), "function bodies")
+        return True
+
+    def _refuse_false_alarms(self, session: pytest.Session) -> None:
+        """Run the tests a second time without a change: a failure now would count as a kill."""
+        tests = {
+            name: time for reached in self.recorder.reach.values() for name, time in reached.items()
+        }
+        passes = functools.partial(self._pass, session, tests)
+        if [verdict for _, verdict in judge([(UNCHANGED, sum(tests.values()), passes)])] != [
+            SURVIVED
+        ]:
+            session.testsfailed += 1
+
+    def _jobs(self, session: pytest.Session) -> Iterator[Job]:
+        for path in self.files:
+            for mutant in make_mutants(path):
+                swap = find_swap(mutant) if mutant.function else None
+                if swap is None:
+                    self.left_over.append(mutant)
+                    continue
+                tests = self.recorder.reach.get(f"{mutant.module}:{mutant.function}", {})
+                passes = functools.partial(self._pass_with, swap, session, tests)
+                yield mutant, sum(tests.values()), passes
+
+    def _pass_with(self, swap: Swap, session: pytest.Session, tests: dict[str, float]) -> bool:
+        function, code = swap
+        function.__code__ = code
+        clear_caches()
+        return self._pass(session, tests)
+
+    def _pass(self, session: pytest.Session, tests: dict[str, float]) -> bool:
+        for name in sorted(tests, key=tests.__getitem__):
+            item = self.items[name]
+            item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
+            if session.testsfailed:
+                return False
+        return True
+
+
+def judge_bodies(files: list[Path]) -> tuple[list[tuple[Mutant, str]], list[Mutant], Reach]:
+    plugin = BodyJudge(files)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if pytest.main([*QUIET, *TESTS], plugins=[plugin]) != 0:
+        sys.exit("The tests fail without a mutant: fix that first.")
+    return plugin.results, plugin.left_over, dict(plugin.recorder.reach)
+
+
+def judge_imports(mutants: list[Mutant], reach: Reach) -> Iterator[tuple[Mutant, str]]:
+    """Judge changes that take effect at import by the tests that call the module or its users."""
+    users = {module: _users(module) for module in {mutant.module for mutant in mutants}}
+
+    def jobs() -> Iterator[Job]:
+        for mutant in mutants:
+            tests = {
+                name: seconds
+                for address, reached in reach.items()
+                if address.partition(":")[0] in users[mutant.module]
+                for name, seconds in reached.items()
+            }
+            yield mutant, sum(tests.values()), functools.partial(run_with_import, mutant, tests)
+
+    everything = {name: time for reached in reach.values() for name, time in reached.items()}
+    unchanged = functools.partial(run_with_import, UNCHANGED, everything)
+    if next(judge([(UNCHANGED, sum(everything.values()), unchanged)]))[1] != SURVIVED:
+        sys.exit("The tests fail without a mutant: fix that first.")
+    for done, result in enumerate(judge(jobs()), 1):
+        _show_progress(done, f"of {len(mutants)} other changes")
+        yield result
+
+
+def _users(module: str) -> set[str]:
+    """The module, and the modules of `domain/` that import it."""
+    name = module.rpartition(".")[2]
+    imported = re.compile(rf"from humangate\.domain(\.{name} import|\s+import .*\b{name}\b)")
+    found = {p.stem for p in DOMAIN.glob("*.py") if imported.search(p.read_text(encoding="utf-8"))}
+    return {f"humangate.domain.{user}" for user in found | {name}}
+
+
+def _show_progress(done: int, what: str) -> None:
+    print(f"\r{done} {what} ", end="", file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    names = sys.argv[1:] or sorted(path.name for path in DOMAIN.glob("*.py"))
+    hypothesis.settings.register_profile(
+        "mutation",
+        database=None,
+        derandomize=True,
+        phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
+    )
+    hypothesis.settings.load_profile("mutation")
+    # In a process of its own: this one must not import the domain before its mutants.
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        results, left_over, reach = pool.submit(
+            judge_bodies, [DOMAIN / name for name in names]
+        ).result()
+    counts = Counts()
+    for mutant, verdict in results:
+        counts.add(mutant, verdict)
+    for mutant, verdict in judge_imports(left_over, reach):
+        counts.add(mutant, verdict)
+    print(file=sys.stderr)
+    counts.print_table()
+    return 0 if counts.score() >= WANTED else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,168 @@
+"""Runs the tests that reach a mutant, in the child of a fork, and says whether one failed."""
+
+from __future__ import annotations
+
+import functools
+import importlib.abc
+import importlib.util
+import os
+import signal
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any
+
+import pytest
+
+from tests.mutation.mutants import DOMAIN, Mutant
+
+TESTS = ["tests/domain", "tests/service/test_verbs.py"]
+QUIET = ["-x", "-q", "--assert=plain", "-p", "no:cacheprovider"]
+WORKERS = os.cpu_count() or 1
+# Slower tests measure time; on a busy machine they would fail for the wrong reason.
+MAX_TEST_SECONDS = 1.0
+MIN_PATIENCE_SECONDS = 10
+
+KILLED, SURVIVED, TIMED_OUT = "killed", "survived", "timed out"
+# For each function of the domain, the tests that call it and the seconds they take.
+Reach = dict[str, dict[str, float]]
+Swap = tuple[FunctionType, CodeType]
+# A mutant, the seconds its tests take, and a function that says whether they pass.
+Job = tuple[Mutant, float, Callable[[], bool]]
+
+
+class ReachRecorder:
+    """Notes for each function of `domain/` which tests call it, and how long each test takes."""
+
+    def __init__(self) -> None:
+        self.reach: Reach = defaultdict(dict)
+        self._seen: set[CodeType] = set()
+
+    def run(self, item: pytest.Item) -> None:
+        self._seen = set()
+        began = time.perf_counter()
+        sys.setprofile(self._note)
+        try:
+            item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
+        finally:
+            sys.setprofile(None)
+        seconds = time.perf_counter() - began
+        if seconds <= MAX_TEST_SECONDS:
+            for code in self._seen:
+                self.reach[_address(code)][item.nodeid] = seconds
+
+    def _note(self, frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(f"{DOMAIN}/"):
+            self._seen.add(frame.f_code)
+
+
+def _address(code: CodeType) -> str:
+    module = code.co_filename.removeprefix(f"{DOMAIN}/").removesuffix(".py")
+    return f"humangate.domain.{module}:{code.co_qualname.partition('.<locals>')[0]}"
+
+
+def find_swap(mutant: Mutant) -> Swap | None:
+    """Find a loaded function and its mutant's code; None where one cannot replace the other."""
+    module = sys.modules[mutant.module]
+    function = _find_function(module, mutant.function or "")
+    code = _find_code(compile(mutant.source, module.__file__ or "", "exec"), mutant.function)
+    if function is None or code is None or code.co_freevars != function.__code__.co_freevars:
+        return None
+    return function, code
+
+
+def _find_function(module: ModuleType, name: str) -> FunctionType | None:
+    *owners, last = name.split(".")
+    owner: Any = functools.reduce(getattr, owners, module)
+    found = vars(owner).get(last)
+    found = getattr(found, "fget", None) or getattr(found, "__func__", None) or found
+    while hasattr(found, "__wrapped__"):
+        found = found.__wrapped__
+    same = isinstance(found, FunctionType) and found.__code__.co_qualname == name
+    return found if same else None
+
+
+def _find_code(code: CodeType, name: str | None) -> CodeType | None:
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            found = inner if inner.co_qualname == name else _find_code(inner, name)
+            if found is not None:
+                return found
+    return None
+
+
+def clear_caches() -> None:
+    """Forget results that the code before the change computed."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("humangate."):
+            for value in list(vars(module).values()):
+                if isinstance(value, functools._lru_cache_wrapper):
+                    value.cache_clear()
+
+
+class MutantLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports the mutant in place of its module."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        self.mutant = mutant
+
+    def find_spec(self, name: str, *_: Any) -> Any:
+        if name != self.mutant.module:
+            return None
+        file = DOMAIN / f"{name.rpartition('.')[2]}.py"
+        return importlib.util.spec_from_file_location(name, file, loader=self)
+
+    def exec_module(self, module: ModuleType) -> None:
+        exec(compile(self.mutant.source, module.__file__ or "", "exec"), module.__dict__)
+
+
+class OnlyThese:
+    """Keeps the named tests of a run, the quickest first."""
+
+    def __init__(self, tests: dict[str, float]) -> None:
+        self.tests = tests
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = [item for item in items if item.nodeid in self.tests]
+        items.sort(key=lambda item: self.tests[item.nodeid])
+
+
+def run_with_import(mutant: Mutant, tests: dict[str, float]) -> bool:
+    """Import the mutant and run these tests; True when none of them fails."""
+    sys.meta_path.insert(0, MutantLoader(mutant))
+    files = sorted({name.partition("::")[0] for name in tests})
+    return pytest.main([*QUIET, *files], plugins=[OnlyThese(tests)]) == 0
+
+
+def judge(jobs: Iterable[Job]) -> Iterator[tuple[Mutant, str]]:
+    """Fork one child per mutant, as many at once as there are processors."""
+    running: dict[int, Mutant] = {}
+    waiting = iter(jobs)
+    while True:
+        while len(running) < WORKERS and (job := next(waiting, None)):
+            mutant, seconds, passes = job
+            running[_start(seconds, passes)] = mutant
+        if not running:
+            return
+        pid, status = os.wait()
+        code = os.waitstatus_to_exitcode(status)
+        verdicts = {0: SURVIVED, -signal.SIGALRM: TIMED_OUT}
+        yield running.pop(pid), verdicts.get(code, KILLED)
+
+
+def _start(seconds: float, passes: Callable[[], bool]) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(quiet, 1)
+        os.dup2(quiet, 2)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(int(MIN_PATIENCE_SECONDS + 10 * seconds))
+        code = 0 if passes() else 1
+    finally:
+        os._exit(code)
