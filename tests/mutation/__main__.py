@@ -20,23 +20,24 @@ import jsonschema_rs  # noqa: F401 - imported once here, so that no child has to
 import pytest
 
 from tests.mutation.judging import (
+    KILLED,
+    LEFT_OVER,
     QUIET,
     SURVIVED,
     TESTS,
     Job,
     Reach,
     ReachRecorder,
-    Swap,
+    all_tests,
     clear_caches,
     find_swap,
     judge,
     run_with_import,
 )
-from tests.mutation.mutants import DOMAIN, Mutant, make_mutants
+from tests.mutation.mutants import DOMAIN, Mutant, find_mutants
 
 WANTED = 0.85
-_ASKS = (DOMAIN / "asks.py").read_text(encoding="utf-8")
-UNCHANGED = Mutant("humangate.domain.asks", 0, "", _ASKS, None)
+UNCHANGED = Mutant(DOMAIN / "__init__.py", 0, "", None, 0, 0)
 
 
 class Counts:
@@ -83,50 +84,48 @@ class BodyJudge:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         for item in session.items:
             self.recorder.run(item)
-        if not session.testsfailed:
-            self.items = {item.nodeid: item for item in session.items}
-            self._refuse_false_alarms(session)
-        if not session.testsfailed:
-            for mutant, verdict in judge(self._jobs(session)):
+        self.items = {item.nodeid: item for item in session.items}
+        self.session = session
+        if session.testsfailed or not self._pass_again():
+            session.testsfailed += 1
+            return True
+        for mutant, verdict in judge(self._jobs()):
+            if verdict == LEFT_OVER:
+                self.left_over.append(mutant)
+            else:
                 self.results.append((mutant, verdict))
                 _show_progress(len(self.results), "function bodies")
         return True
 
-    def _refuse_false_alarms(self, session: pytest.Session) -> None:
+    def _pass_again(self) -> bool:
         """Run the tests a second time without a change: a failure now would count as a kill."""
-        tests = {
-            name: time for reached in self.recorder.reach.values() for name, time in reached.items()
-        }
-        passes = functools.partial(self._pass, session, tests)
-        if [verdict for _, verdict in judge([(UNCHANGED, sum(tests.values()), passes)])] != [
-            SURVIVED
-        ]:
-            session.testsfailed += 1
+        tests = all_tests(self.recorder.reach)
+        job = (UNCHANGED, sum(tests.values()), functools.partial(self._run, tests))
+        return [verdict for _, verdict in judge([job])] == [SURVIVED]
 
-    def _jobs(self, session: pytest.Session) -> Iterator[Job]:
+    def _jobs(self) -> Iterator[Job]:
         for path in self.files:
-            for mutant in make_mutants(path):
-                swap = find_swap(mutant) if mutant.function else None
-                if swap is None:
+            for mutant in find_mutants(path):
+                if mutant.function is None:
                     self.left_over.append(mutant)
                     continue
                 tests = self.recorder.reach.get(f"{mutant.module}:{mutant.function}", {})
-                passes = functools.partial(self._pass_with, swap, session, tests)
-                yield mutant, sum(tests.values()), passes
+                yield mutant, sum(tests.values()), functools.partial(self._run, tests, mutant)
 
-    def _pass_with(self, swap: Swap, session: pytest.Session, tests: dict[str, float]) -> bool:
-        function, code = swap
-        function.__code__ = code
-        clear_caches()
-        return self._pass(session, tests)
-
-    def _pass(self, session: pytest.Session, tests: dict[str, float]) -> bool:
+    def _run(self, tests: dict[str, float], mutant: Mutant | None = None) -> str:
+        if mutant:
+            swap = find_swap(mutant)
+            if swap is None:
+                return LEFT_OVER
+            function, code = swap
+            function.__code__ = code
+            clear_caches()
         for name in sorted(tests, key=tests.__getitem__):
             item = self.items[name]
             item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
-            if session.testsfailed:
-                return False
-        return True
+            if self.session.testsfailed:
+                return KILLED
+        return SURVIVED
 
 
 def judge_bodies(files: list[Path]) -> tuple[list[tuple[Mutant, str]], list[Mutant], Reach]:
@@ -143,16 +142,17 @@ def judge_imports(mutants: list[Mutant], reach: Reach) -> Iterator[tuple[Mutant,
 
     def jobs() -> Iterator[Job]:
         for mutant in mutants:
-            tests = {
-                name: seconds
-                for address, reached in reach.items()
-                if address.partition(":")[0] in users[mutant.module]
-                for name, seconds in reached.items()
-            }
+            tests = all_tests(
+                {
+                    address: reached
+                    for address, reached in reach.items()
+                    if address.partition(":")[0] in users[mutant.module]
+                }
+            )
             yield mutant, sum(tests.values()), functools.partial(run_with_import, mutant, tests)
 
-    everything = {name: time for reached in reach.values() for name, time in reached.items()}
-    unchanged = functools.partial(run_with_import, UNCHANGED, everything)
+    everything = all_tests(reach)
+    unchanged = functools.partial(run_with_import, None, everything)
     if next(judge([(UNCHANGED, sum(everything.values()), unchanged)]))[1] != SURVIVED:
         sys.exit("The tests fail without a mutant: fix that first.")
     for done, result in enumerate(judge(jobs()), 1):

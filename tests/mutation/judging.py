@@ -26,11 +26,13 @@ MAX_TEST_SECONDS = 1.0
 MIN_PATIENCE_SECONDS = 10
 
 KILLED, SURVIVED, TIMED_OUT = "killed", "survived", "timed out"
+# The function cannot be swapped, so the mutant must be imported.
+LEFT_OVER, LEFT_OVER_CODE = "left over", 3
 # For each function of the domain, the tests that call it and the seconds they take.
 Reach = dict[str, dict[str, float]]
 Swap = tuple[FunctionType, CodeType]
-# A mutant, the seconds its tests take, and a function that says whether they pass.
-Job = tuple[Mutant, float, Callable[[], bool]]
+# A mutant, the seconds its tests take, and a function that runs them and gives a verdict.
+Job = tuple[Mutant, float, Callable[[], str]]
 
 
 class ReachRecorder:
@@ -63,11 +65,16 @@ def _address(code: CodeType) -> str:
     return f"humangate.domain.{module}:{code.co_qualname.partition('.<locals>')[0]}"
 
 
+def all_tests(reach: Reach) -> dict[str, float]:
+    """All tests that reach any of these functions."""
+    return {name: seconds for tests in reach.values() for name, seconds in tests.items()}
+
+
 def find_swap(mutant: Mutant) -> Swap | None:
     """Find a loaded function and its mutant's code; None where one cannot replace the other."""
     module = sys.modules[mutant.module]
     function = _find_function(module, mutant.function or "")
-    code = _find_code(compile(mutant.source, module.__file__ or "", "exec"), mutant.function)
+    code = _find_code(compile(mutant.write(), str(mutant.path), "exec"), mutant.function)
     if function is None or code is None or code.co_freevars != function.__code__.co_freevars:
         return None
     return function, code
@@ -111,11 +118,10 @@ class MutantLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, name: str, *_: Any) -> Any:
         if name != self.mutant.module:
             return None
-        file = DOMAIN / f"{name.rpartition('.')[2]}.py"
-        return importlib.util.spec_from_file_location(name, file, loader=self)
+        return importlib.util.spec_from_file_location(name, self.mutant.path, loader=self)
 
     def exec_module(self, module: ModuleType) -> None:
-        exec(compile(self.mutant.source, module.__file__ or "", "exec"), module.__dict__)
+        exec(compile(self.mutant.write(), str(self.mutant.path), "exec"), module.__dict__)
 
 
 class OnlyThese:
@@ -129,11 +135,13 @@ class OnlyThese:
         items.sort(key=lambda item: self.tests[item.nodeid])
 
 
-def run_with_import(mutant: Mutant, tests: dict[str, float]) -> bool:
-    """Import the mutant and run these tests; True when none of them fails."""
-    sys.meta_path.insert(0, MutantLoader(mutant))
+def run_with_import(mutant: Mutant | None, tests: dict[str, float]) -> str:
+    """Import the mutant and run these tests; without a mutant, the code as it is."""
+    if mutant:
+        sys.meta_path.insert(0, MutantLoader(mutant))
     files = sorted({name.partition("::")[0] for name in tests})
-    return pytest.main([*QUIET, *files], plugins=[OnlyThese(tests)]) == 0
+    failed = pytest.main([*QUIET, *files], plugins=[OnlyThese(tests)])
+    return KILLED if failed else SURVIVED
 
 
 def judge(jobs: Iterable[Job]) -> Iterator[tuple[Mutant, str]]:
@@ -142,17 +150,17 @@ def judge(jobs: Iterable[Job]) -> Iterator[tuple[Mutant, str]]:
     waiting = iter(jobs)
     while True:
         while len(running) < WORKERS and (job := next(waiting, None)):
-            mutant, seconds, passes = job
-            running[_start(seconds, passes)] = mutant
+            mutant, seconds, run = job
+            running[_start(seconds, run)] = mutant
         if not running:
             return
         pid, status = os.wait()
         code = os.waitstatus_to_exitcode(status)
-        verdicts = {0: SURVIVED, -signal.SIGALRM: TIMED_OUT}
+        verdicts = {0: SURVIVED, LEFT_OVER_CODE: LEFT_OVER, -signal.SIGALRM: TIMED_OUT}
         yield running.pop(pid), verdicts.get(code, KILLED)
 
 
-def _start(seconds: float, passes: Callable[[], bool]) -> int:
+def _start(seconds: float, run: Callable[[], str]) -> int:
     pid = os.fork()
     if pid:
         return pid
@@ -163,6 +171,6 @@ def _start(seconds: float, passes: Callable[[], bool]) -> int:
         os.dup2(quiet, 2)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(int(MIN_PATIENCE_SECONDS + 10 * seconds))
-        code = 0 if passes() else 1
+        code = {SURVIVED: 0, LEFT_OVER: LEFT_OVER_CODE}.get(run(), 1)
     finally:
         os._exit(code)

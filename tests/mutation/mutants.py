@@ -20,26 +20,39 @@ _OPERATORS = {
 
 
 class Mutant(NamedTuple):
-    module: str
+    path: Path
     line: int
     what: str
-    source: str
-    # The function whose body was changed; None for a change that takes effect at import.
+    # The function whose body is changed; None for a change that takes effect at import.
     function: str | None
+    # Which node is changed, and which of its changes it is.
+    node: int
+    change: int
+
+    @property
+    def module(self) -> str:
+        return "humangate.domain" + ("" if self.path.stem == "__init__" else f".{self.path.stem}")
+
+    def write(self) -> str:
+        """Write the source of the mutant."""
+        tree = _parse(self.path)
+        node = _changeable(tree)[self.node]
+        list(_changes(node))[self.change](node)
+        return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def make_mutants(path: Path) -> Iterator[Mutant]:
-    """Make every mutant of a file, except in docstrings, annotations and the texts of errors."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    nodes = _changeable(tree)
+def find_mutants(path: Path) -> Iterator[Mutant]:
+    """Find every mutant of a file, except in docstrings, annotations and the texts of errors."""
+    tree = _parse(path)
     functions = _functions_of_nodes(tree)
-    module = "humangate.domain" + ("" if path.stem == "__init__" else f".{path.stem}")
-    for index, node in enumerate(nodes):
-        for change in _changes(node):
-            twin = copy.deepcopy(tree)
-            what = change(_changeable(twin)[index])
-            source = ast.unparse(ast.fix_missing_locations(twin))
-            yield Mutant(module, node.lineno, what, source, functions.get(id(node)))
+    for index, node in enumerate(_changeable(tree)):
+        for number, change in enumerate(_changes(node)):
+            what = change(copy.deepcopy(node))
+            yield Mutant(path, node.lineno, what, functions.get(id(node)), index, number)
+
+
+def _parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def _changeable(tree: ast.AST) -> list[ast.AST]:
