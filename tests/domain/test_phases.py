@@ -87,7 +87,7 @@ def unreadable(_state, _output) -> Unknown:  # noqa: F821 - nobody can read this
         ([Phase("a", human=HumanInput("Why?", "choice"), next="end"), END], "needs options"),
         ([Phase("a", human=HumanInput("?", "choice", ["", "x"]), next="end"), END], "none may be empty"),
         ([Phase("a", human=HumanInput("?", "choice", ["x", "x"]), next="end"), END], "must differ"),
-        ([Phase("a", human=HumanInput("?", "choice", "xy"), next="end"), END], "no list of texts"),
+        ([Phase("a", human=HumanInput("?", "choice", "xy"), next="end"), END], "got one text"),
         ([Phase("a", human=HumanInput("?", "choice", [1]), next="end"), END], "no list of texts"),
         ([Phase("a", human=HumanInput(" ", "approval"), next="end"), END], "needs a question"),
         ([Phase("a", human=HumanInput(3, "approval"), next="end"), END], "is no text"),
