@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate.errors import GateError, UsageError
+from humangate.processes import keep_from_children
 from humangate.senders import hold, is_held, up_lock_path
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def become(store_path: str, url: str, *, personal: bool = False) -> int:
         raise UsageError("another gate up is just starting or ending: try again in a moment")
     os.ftruncate(descriptor, 0)
     os.write(descriptor, json.dumps(Up(os.getpid(), url, personal)._asdict()).encode())
-    return descriptor
+    return keep_from_children(descriptor)
 
 
 def work_at(store_path: str) -> int:
@@ -72,7 +73,7 @@ def work_at(store_path: str) -> int:
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
     descriptor = os.open(f"{store_path}-worker", flags, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_SH)
-    return descriptor
+    return keep_from_children(descriptor)
 
 
 def leave(code: int, left: Sequence[int]) -> int:
@@ -130,12 +131,8 @@ _standing = _Standing()
 
 
 def _forget() -> None:
-    """A child has none of its parent's locks, and outlives the parent without them."""
+    """A child has none of its parent's locks."""
     global _standing
-    for descriptor in _standing.files.values():
-        # A program may have closed whatever was open.
-        with suppress(OSError):
-            os.close(descriptor)
     _standing = _Standing()
 
 
@@ -158,7 +155,7 @@ def stand_by(store_path: str, run: Run) -> None:
     path, byte = _waiting_path(store_path), _byte(run)
     with _standing.alone:
         if path not in _standing.files:
-            _standing.files[path] = byte_locks.open_file(path)
+            _standing.files[path] = keep_from_children(byte_locks.open_file(path))
         byte_locks.lock(_standing.files[path], byte)
         _standing.times[path, byte] = _standing.times.get((path, byte), 0) + 1
 

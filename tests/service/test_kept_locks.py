@@ -13,9 +13,10 @@ import pytest
 from tests.conftest import a_person
 from tests.flow_harness import real_house
 
-from humangate import StoreTroubleError, pause, processes
+from humangate import StoreTroubleError, pause, processes, upkeep
 from humangate.domain import runs
 from humangate.domain.runs import RunChange
+from humangate.file_protocol.folders import listener_of
 from humangate.service import claiming, running
 from humangate.service.claiming import Abandoned, Keeper
 from humangate.wiring import open_store
@@ -233,3 +234,33 @@ def test_kernel_without_file_locks_sees_a_living_keeper(real_house, keeping, mon
     program.wait()
     monkeypatch.setattr(processes, "lives", lambda _: True)
     assert not claiming.is_kept(house.store, kept)
+
+
+@pytest.mark.proves("RUN-463")
+def test_forked_child_holds_no_lock_of_a_worker(tmp_path):
+    """A flow's code may leave a child behind, and `gate up` may be killed."""
+    code = """import os, sys
+from humangate import upkeep
+from humangate.file_protocol.folders import Helpers
+os.makedirs("project/.helpers", 0o700)
+kept = [upkeep.become("gate.db", "http://127.0.0.1:1"), upkeep.work_at("gate.db"), Helpers("project")]
+assert kept[2].hold()
+if not os.fork():
+    os.read(0, 1)
+    os._exit(0)
+print("there", flush=True)
+input()
+"""
+    store, project = str(tmp_path / "gate.db"), str(tmp_path / "project")
+    # Only at the end of this block its child reads the end of the pipe.
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    ) as program:  # fmt: skip
+        assert program.stdout.readline() == "there\n"
+        assert upkeep.find(store) and upkeep.is_worked_at(store)
+        assert listener_of(project) is not None
+        program.kill()
+        program.wait()
+        assert not upkeep.find(store) and not upkeep.is_worked_at(store)
+        assert listener_of(project) is None
