@@ -165,6 +165,7 @@ def test_what_can_work_gets_its_names():
 @pytest.mark.proves("PHASE-1")
 def test_of_a_question_that_makes_no_sense_the_first_reason_is_enough():
     assert len(list(input_faults(HumanInput("Why?", "text", [3])))) == 1
+    assert len(list(input_faults(HumanInput("Why?", "choice", {3}, {"secret": True})))) == 1
     assert len(list(input_faults(HumanInput("Why?", "choice", [3], {"secret": True})))) == 1
 
 
