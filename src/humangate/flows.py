@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from humangate.domain.asks import parse_priority
-from humangate.domain.deadlines import Escalation
+from humangate.domain.deadlines import make_escalations
+from humangate.domain.lists import as_items, as_list
 from humangate.errors import StoreTroubleError, UsageError
 from humangate.service import branching, calling, instructing
 from humangate.service.addressing import Wanted
@@ -112,8 +113,9 @@ def ask(
     prompt: str, kind: str = "text", *, options: Sequence[str] = (), **more: Unpack[AskOptions]
 ) -> Outcome:
     """A question to a person: a text, a choice among options, or a form."""
-    kind = "choice" if options and kind == "text" else kind
-    request = Request(prompt, kind, tuple(options), **_request(more))
+    offered = as_list(options, "options")
+    kind = "choice" if offered and kind == "text" else kind
+    request = Request(prompt, kind, offered, **_request(more))
     return _made("ask", calling.ask, request)
 
 
@@ -138,7 +140,7 @@ def _request(more: Any) -> dict[str, Any]:
     if "priority" in given:
         given["priority"] = parse_priority(given["priority"])
     if "escalations" in given:
-        given["escalations"] = tuple(Escalation(*one) for one in given["escalations"])
+        given["escalations"] = make_escalations(given["escalations"])
     return given
 
 
@@ -178,7 +180,8 @@ def parallel(
     each; with `settle` that is returned instead. `limit`: so many at a time.
     """
     is_list = len(works) == 1 and hasattr(works[0], "__iter__") and not callable(works[0])
-    branches = list(cast("Iterable[Callable[[], Any]]", works[0] if is_list else works))
+    given = cast("Iterable[Callable[[], Any]]", works[0] if is_list else works)
+    branches = as_items(given, "the branches of parallel()")
     if not all(callable(one) for one in branches):
         raise UsageError("parallel takes functions without arguments: lambda: run('coder', …)")
     if limit is not None and limit < 1:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 from humangate import wiring
 from humangate.domain import deadlines
 from humangate.domain.answers import Given
-from humangate.errors import UsageError
+from humangate.domain.lists import as_list
 from humangate.service import answering, asking, conversing, sweeping, waiting
 from humangate.service.asking import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Unpack
 
     from humangate.backlog import Backlog
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         expires_seconds: float
         hard: bool
         remind_every_seconds: float
-        escalations: Iterable[tuple[float, str]]
+        escalations: Sequence[tuple[float, str]]
         owner: str
 
 
@@ -102,10 +102,9 @@ class Gate:
         **more: Any,
     ) -> str:
         """Ask without waiting; returns the id."""
-        steps = tuple(deadlines.Escalation(*step) for step in more.pop("escalations", ()))
-        if isinstance(options, str):
-            raise UsageError("options are a list of texts, not one text")
-        return self.send(Request(prompt, kind, tuple(options), escalations=steps, **more), owner)
+        steps = deadlines.make_escalations(more.pop("escalations", ()))
+        offered = as_list(options, "options")
+        return self.send(Request(prompt, kind, offered, escalations=steps, **more), owner)
 
     def send(self, request: Request, owner: str = "") -> str:
         """Open an ask as it was put together; returns the id."""

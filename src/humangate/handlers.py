@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -13,13 +14,14 @@ from humangate.domain.phases import accepts
 from humangate.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from humangate.domain.asks import Ask
     from humangate.domain.principals import Caller
     from humangate.doors.store import Store
 
 _COLUMNS = 100
+_AGAIN_AFTER_SECONDS, _AGAIN_AT_MOST_SECONDS = 1.0, 60.0
 
 
 class Reply(NamedTuple):
@@ -34,7 +36,9 @@ class Reply(NamedTuple):
 class HumanInputHandler(Protocol):
     """Answers for the person who runs the program. Its methods may be async.
 
-    What it returns is judged like every answer; when it raises, the ask stays in the inbox.
+    What it returns is judged like every answer. When that is no answer, or when it raises, the ask
+    stays in the inbox and is handed over again: after a second, then less and less often. EOFError
+    leaves the ask to the inbox for good.
     Under `ask_id` the same is answered by `gate answer` or in the web inbox, which may be faster.
     """
 
@@ -95,6 +99,32 @@ def given(ask: Ask, reply: Any) -> Given:
     told = reply if isinstance(reply, Reply) else Reply(reply)
     value = {"other": told.value} if told.other else told.value
     return Given(value, told.reason, ask.digest)
+
+
+class Handing:
+    """When a question is handed to the handler: at once, and again later where that failed."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._due: dict[str, float] = {}
+        self._pauses: dict[str, float] = {}
+
+    def is_due(self, ask_id: str) -> bool:
+        return self._due.get(ask_id, -math.inf) <= self._monotonic()
+
+    def left(self, ask_id: str) -> float:
+        """The seconds until it is handed over again; endless where it is not."""
+        return self._due.get(ask_id, math.inf) - self._monotonic()
+
+    def put_off(self, ask_id: str) -> None:
+        """For twice as long each time."""
+        pause = self._pauses.get(ask_id, _AGAIN_AFTER_SECONDS)
+        self._due[ask_id] = self._monotonic() + pause
+        self._pauses[ask_id] = min(2 * pause, _AGAIN_AT_MOST_SECONDS)
+
+    def end(self, ask_id: str) -> None:
+        """It is handed over no more."""
+        self._due[ask_id] = math.inf
 
 
 def cli_prompt() -> HumanInputHandler:

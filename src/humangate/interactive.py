@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from humangate.domain.deadlines import Escalation
+from humangate.domain.lists import as_list
 from humangate.domain.sittings import Terms
 from humangate.errors import UsageError
 from humangate.service.asking import Request
@@ -40,7 +41,8 @@ def request(prompt: str, options: InteractiveOptions) -> tuple[Request, Wish]:
     given = dict(options)
     wanted = wish(given.pop("outcome", None))
     context, expires = given.pop("context", None), given.pop("expires", None)
-    participants, notify = _names(given, "participants"), _names(given, "notify")
+    participants = list(as_list(given.pop("participants", ()), "participants"))
+    notify = as_list(given.pop("notify", ()), "notify")
     if unknown := sorted(set(given) - set(Terms._fields[1:])):
         raise UsageError(f"ask_interactive takes no {unknown[0]}")
     terms = Terms(answer=wanted.answered_as, **given)  # type: ignore[arg-type]
@@ -57,10 +59,3 @@ def request(prompt: str, options: InteractiveOptions) -> tuple[Request, Wish]:
         session=terms,
     )
     return made, wanted
-
-
-def _names(given: dict[str, Any], name: str) -> list[str]:
-    names = given.pop(name, ())
-    if isinstance(names, str):
-        raise UsageError(f"{name} is a list of names, not one text")
-    return list(names)

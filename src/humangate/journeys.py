@@ -11,6 +11,7 @@ from humangate import flows
 from humangate.domain import phase_records
 from humangate.domain.display import plain
 from humangate.domain.forms import faults
+from humangate.domain.lists import as_items
 from humangate.domain.phase_faults import input_faults
 from humangate.domain.phase_records import as_json, mark, response_json
 from humangate.domain.phases import OURS, HumanInput, State, accepts, named, route
@@ -204,7 +205,8 @@ class Journey:
         if callable(prompt):
             prompt = _called(f"{named(phase.name)}: human's prompt", prompt, view)
         if callable(options):
-            options = _called(f"{named(phase.name)}: human's options", _listed, options, view)
+            what = f"{named(phase.name)}: human's options"
+            options = _called(what, _listed, options, view, what)
         for why in input_faults(HumanInput(prompt, human.type, options, human.more)):
             raise UsageError(f"{named(phase.name)} {why}")
         more: Any = human.more
@@ -284,10 +286,10 @@ def _called(what: str, work: Callable[..., Any], *given: Any) -> Any:
         raise UsageError(f"{what} raised {type(error).__name__}: {error}") from error
 
 
-def _listed(options: Callable[[Any], Any], view: State[Any]) -> Any:
+def _listed(options: Callable[[Any], Any], view: State[Any], what: str) -> Any:
     made = options(view)
     # What is one text is told by the check that also sees those of no function.
-    return made if isinstance(made, str) else tuple(made)
+    return made if isinstance(made, str) else tuple(as_items(made, what))
 
 
 def _items(phase: Phase, view: State[Any]) -> list[Any]:
@@ -295,7 +297,7 @@ def _items(phase: Phase, view: State[Any]) -> list[Any]:
     items = phase.for_each(view)
     if isinstance(items, str):
         raise TypeError(f"{items!r} is one text, and no list of items")
-    found = list(items)
+    found = as_items(items, f"{named(phase.name)}: for_each")
     _json_of(found, f"{named(phase.name)}: what for_each gave")
     return found
 

@@ -14,8 +14,15 @@ from humangate import crewing, handlers, shelves, surroundings, wiring
 from humangate.domain.asks import settled_sentence
 from humangate.domain.display import inert_line
 from humangate.domain.phase_records import PhaseEvent, events
-from humangate.errors import AlreadySettledError, GateError, UnfinishedError, UsageError
-from humangate.service import answering, asking, running
+from humangate.errors import (
+    AlreadySettledError,
+    GateError,
+    InvalidAnswerError,
+    RefusedError,
+    UnfinishedError,
+    UsageError,
+)
+from humangate.service import answering, asking, joining, running
 from humangate.service.claiming import Abandoned, Keeper
 from humangate.service.running import Wish
 from humangate.service.sweeping import fall_due
@@ -23,7 +30,9 @@ from humangate.service.sweeping import fall_due
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from humangate.domain.answers import Given
     from humangate.domain.asks import Ask
+    from humangate.domain.principals import Caller
     from humangate.domain.runs import Run
     from humangate.doors.store import Store
     from humangate.handlers import HumanInputHandler
@@ -70,7 +79,9 @@ class Performance:
             wiring.open_store(store) if store is None or isinstance(store, str) else store
         )
         self._told: set[tuple[str, str, str]] = set()
-        self._handed: set[str] = set()
+        self._named: set[str] = set()
+        """Asks that wait in the inbox and were named on stderr."""
+        self._handing = handlers.Handing(self.store.monotonic)
         self._stopped = threading.Event()
         self._keeper = Keeper(self.store)
         self._driver: Driver | None = None
@@ -142,7 +153,7 @@ class Performance:
     def _stay(self, run_id: int, settle: Callable[[Awaitable[Any]], Any], driver: Driver) -> Run:
         abandoned = Abandoned(self.store, driver.is_driving)
         with closing(self.store.bell()) as bell:
-            while not (run := running.get(self.store, run_id)).ended and not self._stopped.is_set():
+            while not (run := self._look(run_id)).ended and not self._stopped.is_set():
                 left = any(one.id == run_id for one in abandoned.find())
                 if left or self._keeper.can_drive(run):
                     token = watching.set(self._tell)
@@ -157,13 +168,22 @@ class Performance:
                 self._tell_missed(run_id)
         return run
 
+    def _look(self, run_id: int) -> Run:
+        # Before the run is read: what was reported in a session may settle its ask.
+        joining.collect(self.store)
+        return running.get(self.store, run_id)
+
     def _next_ask(self, run: Run) -> Ask | None:
-        """What a phase asks and the handler has not seen; what others ask is not its business."""
+        """The next question for the handler; what is not a phase's is only named."""
         for ask in self._asks(run):
-            if fall_due(self.store, ask).pending and ask.id not in self._handed:
-                self._handed.add(ask.id)
-                if self._handler and self._is_of_a_phase(run, ask):
+            if not fall_due(self.store, ask).pending:
+                continue
+            # Looked at each time: another driver writes the ask before the call that asks it.
+            if self._handler and self._is_of_a_phase(run, ask):
+                if self._handing.is_due(ask.id):
                     return ask
+            elif ask.id not in self._named:
+                self._named.add(ask.id)
                 self._say(f"{_waits(ask)}: {inert_line(ask.question.prompt, 80)}")
         return None
 
@@ -176,25 +196,41 @@ class Performance:
 
     def _hand_over(self, ask: Ask, settle: Callable[[Awaitable[Any]], Any]) -> None:
         """Let the handler answer; whatever goes wrong, the ask is still in the inbox."""
-        handler = self._handler
-        assert handler, "only asks for a handler are handed over"
+        if self._is_judged(ask, settle):
+            self._handing.end(ask.id)
+        else:
+            self._handing.put_off(ask.id)
+
+    def _is_judged(self, ask: Ask, settle: Callable[[Awaitable[Any]], Any]) -> bool:
+        """Whether there is nothing to hand over again."""
         try:
-            reply = handlers.asked(handler, ask)
-            if hasattr(reply, "__await__"):
-                reply = settle(self._first(ask, reply))
-            given = handlers.given(ask, reply)
-            caller = handlers.caller(handler, self.store)
-            handlers.must_be_a_person(caller, ask)
-            if answering.answer(self.store, ask.id, caller, given)[1].pending:
+            if answering.answer(self.store, ask.id, *self._reply(ask, settle))[1].pending:
                 self._say(f"others must decide, too. {_waits(ask)}")
         except AlreadySettledError as error:
             self._say(str(error))
         except GateError as error:
             self._say(f"{error}. {_waits(self._as_it_is(ask))}")
+            # Who answers is refused each time; what was answered may be better the next time.
+            return isinstance(error, RefusedError) and not isinstance(error, InvalidAnswerError)
         except Exception as error:
             # A handler is anybody's code, and must not take the answer of others away.
             where = _waits(self._as_it_is(ask))
             self._say(f"the handler raised {type(error).__name__}: {error}. {where}")
+            # As Ctrl+D at a prompt does: it is left to the inbox.
+            return isinstance(error, EOFError)
+        return True
+
+    def _reply(self, ask: Ask, settle: Callable[[Awaitable[Any]], Any]) -> tuple[Caller, Given]:
+        """What the handler says, and for whom."""
+        handler = self._handler
+        assert handler, "only asks for a handler are handed over"
+        reply = handlers.asked(handler, ask)
+        if hasattr(reply, "__await__"):
+            reply = settle(self._first(ask, reply))
+        given = handlers.given(ask, reply)
+        caller = handlers.caller(handler, self.store)
+        handlers.must_be_a_person(caller, ask)
+        return caller, given
 
     async def _first(self, ask: Ask, reply: Awaitable[Any]) -> Any:
         """What the handler says, unless somebody else is faster: the run waits for no one then."""
@@ -217,10 +253,11 @@ class Performance:
         """How long nothing can happen that rings no bell."""
         if not self._keeper.has(run):
             return _LOOK_EVERY_SECONDS
-        times = [ask.deadlines.due_at for ask in self._asks(run)]
-        due = [at for at in (*times, run.ready_at) if at]
+        asks = self._asks(run)
+        due = [at for at in (*(ask.deadlines.due_at for ask in asks), run.ready_at) if at]
         left = [(at - self.store.now()).total_seconds() for at in due]
-        return max(0.005, min(left, default=_A_DAY_SECONDS))
+        again = [self._handing.left(ask.id) for ask in asks]
+        return max(0.005, min([_A_DAY_SECONDS, *left, *again]))
 
     def _tell_missed(self, run_id: int) -> None:
         """What happened while somebody else drove the run."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 _PATIENCE_SECONDS = 10.0
 _LOOK_EVERY_SECONDS = 0.01
 _CLEAN_LOOKS = 2
+_locks: dict[int, os.stat_result] = {}
 
 
 class Identity(NamedTuple):
@@ -62,6 +63,24 @@ def lives(identity: Identity) -> bool:
         return True
     row = _row(identity.pid)
     return bool(row and row.start == identity.start and not row.dead)
+
+
+def keep_from_children(descriptor: int) -> int:
+    """Close a locked file in every child that is forked: its lock ends with this process."""
+    _locks[descriptor] = os.fstat(descriptor)
+    return descriptor
+
+
+def _close_locks() -> None:
+    for descriptor, found in _locks.items():
+        # The number may be another file's since.
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(descriptor), found):
+                os.close(descriptor)
+    _locks.clear()
+
+
+os.register_at_fork(after_in_child=_close_locks)
 
 
 def end(identity: Identity, mark: tuple[str, str] | None) -> bool:

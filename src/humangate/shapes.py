@@ -24,6 +24,7 @@ from typing import (
 )
 
 from humangate.domain.forms import check_form, faults
+from humangate.domain.lists import as_list
 from humangate.domain.outcomes import Approval
 from humangate.errors import InvalidAnswerError, UsageError
 
@@ -87,9 +88,7 @@ def wish(outcome: object) -> Wish:
     if isinstance(outcome, Approval) and not outcome.id:
         return Wish("approval")
     if isinstance(outcome, Selection):
-        if isinstance(outcome.options, str):
-            raise UsageError("options are a list of texts, not one text")
-        return Wish("choice", tuple(outcome.options), outcome.multiple)
+        return Wish("choice", as_list(outcome.options, "options"), outcome.multiple)
     if isinstance(outcome, Structured):
         return Wish("form", schema=schema_of(outcome.schema), shape=outcome.schema)
     raise UsageError(

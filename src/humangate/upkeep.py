@@ -12,14 +12,19 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from humangate.errors import GateError, UsageError
+from humangate.processes import keep_from_children
 from humangate.senders import hold, is_held, up_lock_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from humangate.domain.runs import Run
+
 _STARTS_WITHIN_SECONDS = 20.0
 _ENDS_WITHIN_SECONDS = 15.0
 _LOOK_EVERY_SECONDS = 0.05
+# In hexadecimal: 60 bits, which every file can count to.
+_BYTE_DIGITS = 15
 
 
 class Up(NamedTuple):
@@ -57,7 +62,7 @@ def become(store_path: str, url: str, *, personal: bool = False) -> int:
         raise UsageError("another gate up is just starting or ending: try again in a moment")
     os.ftruncate(descriptor, 0)
     os.write(descriptor, json.dumps(Up(os.getpid(), url, personal)._asdict()).encode())
-    return descriptor
+    return keep_from_children(descriptor)
 
 
 def work_at(store_path: str) -> int:
@@ -68,7 +73,7 @@ def work_at(store_path: str) -> int:
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
     descriptor = os.open(f"{store_path}-worker", flags, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_SH)
-    return descriptor
+    return keep_from_children(descriptor)
 
 
 def leave(code: int, left: Sequence[int]) -> int:
@@ -108,16 +113,18 @@ def is_worked_at(store_path: str) -> bool:
 
 
 class _Standing:
-    """The runs that this process stands by, as locked bytes of one file for each store.
+    """The claims that this process stands by, as locked bytes of one file for each store.
 
-    Such a lock ends with its process, and also when the process closes the file by any
-    descriptor: so each file is opened once, and closed when no run of its store is left.
+    Where such a lock belongs to the process, it ends when the process closes the file by any
+    descriptor: so each file is opened once, and closed when no claim of its store is left.
     """
 
     def __init__(self) -> None:
-        self.alone = threading.Lock()
+        # Reentrant: a signal handler may fork while its thread is in here.
+        self.alone = threading.RLock()
         self.files: dict[str, int] = {}
-        self.runs: set[tuple[str, int]] = set()
+        self.times: dict[tuple[str, int], int] = {}
+        """How often a byte of a file is stood by: two keepers may try the same claim."""
 
 
 _standing = _Standing()
@@ -129,63 +136,71 @@ def _forget() -> None:
     _standing = _Standing()
 
 
-os.register_at_fork(after_in_child=_forget)
+def _pause() -> None:
+    """No file may be half opened when a child begins: the child would keep it open, with its locks."""
+    _standing.alone.acquire()
 
 
-def stand_by(store_path: str, run_id: int) -> None:
-    """Say that this process drives a run whenever it can go on; `step_back` or its end take it back."""
-    import fcntl
+def _go_on() -> None:
+    _standing.alone.release()
 
-    path = _waiting_path(store_path)
+
+os.register_at_fork(before=_pause, after_in_parent=_go_on, after_in_child=_forget)
+
+
+def stand_by(store_path: str, run: Run) -> None:
+    """Say that this process drives a run by its claim; `step_back` or its end take it back."""
+    from humangate import byte_locks
+
+    path, byte = _waiting_path(store_path), _byte(run)
     with _standing.alone:
         if path not in _standing.files:
-            _standing.files[path] = _open_waiting(path)
-        # A byte for each run: nothing is left behind, and it ends with whoever holds it.
-        fcntl.lockf(_standing.files[path], fcntl.LOCK_SH, 1, run_id)
-        _standing.runs.add((path, run_id))
+            _standing.files[path] = keep_from_children(byte_locks.open_file(path))
+        byte_locks.lock(_standing.files[path], byte)
+        _standing.times[path, byte] = _standing.times.get((path, byte), 0) + 1
 
 
-def step_back(store_path: str, run_id: int) -> None:
-    """Take back that this process drives a run."""
-    import fcntl
+def step_back(store_path: str, run: Run) -> None:
+    """Take back once that this process drives a run by its claim."""
+    from humangate import byte_locks
 
-    path = _waiting_path(store_path)
+    path, byte = _waiting_path(store_path), _byte(run)
     with _standing.alone:
-        if (path, run_id) not in _standing.runs:
-            return
-        _standing.runs.remove((path, run_id))
-        fcntl.lockf(_standing.files[path], fcntl.LOCK_UN, 1, run_id)
-        if all(other != path for other, _ in _standing.runs):
-            os.close(_standing.files.pop(path))
+        times = _standing.times.pop((path, byte), 0)
+        if times > 1:
+            _standing.times[path, byte] = times - 1
+        elif times == 1:
+            byte_locks.unlock(_standing.files[path], byte)
+            if all(other != path for other, _ in _standing.times):
+                os.close(_standing.files.pop(path))
 
 
-def is_stood_by(store_path: str, run_id: int) -> bool:
-    """Whether a living process waits with a run, and drives it once it can go on."""
-    import fcntl
+def is_stood_by(store_path: str, run: Run) -> bool:
+    """Whether the process that made this claim of a run lives, and drives it once it can go on."""
+    from humangate import byte_locks
 
-    path = _waiting_path(store_path)
+    path, byte = _waiting_path(store_path), _byte(run)
     with _standing.alone:
-        if (path, run_id) in _standing.runs:
+        if (path, byte) in _standing.times:
             return True
-        descriptor = _standing.files.get(path) or _open_waiting(path)
+        descriptor = _standing.files.get(path) or byte_locks.open_file(path)
         try:
-            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, run_id)
-            fcntl.lockf(descriptor, fcntl.LOCK_UN, 1, run_id)
-        except OSError:
-            return True
+            return byte_locks.is_locked(descriptor, byte)
         finally:
             if path not in _standing.files:
                 os.close(descriptor)
-    return False
+
+
+def _byte(run: Run) -> int:
+    """One of its own for each claim of each process: no lock speaks for another keeper."""
+    from humangate.domain.digests import digest
+
+    return int(digest([run.id, run.claim, run.owner])[:_BYTE_DIGITS], 16)
 
 
 def _waiting_path(store_path: str) -> str:
     # One file, by whichever name the store is reached.
     return f"{os.path.realpath(store_path)}-waiting"
-
-
-def _open_waiting(path: str) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
 def log_path(store_path: str) -> str:

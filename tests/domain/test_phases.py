@@ -87,7 +87,7 @@ def unreadable(_state, _output) -> Unknown:  # noqa: F821 - nobody can read this
         ([Phase("a", human=HumanInput("Why?", "choice"), next="end"), END], "needs options"),
         ([Phase("a", human=HumanInput("?", "choice", ["", "x"]), next="end"), END], "none may be empty"),
         ([Phase("a", human=HumanInput("?", "choice", ["x", "x"]), next="end"), END], "must differ"),
-        ([Phase("a", human=HumanInput("?", "choice", "xy"), next="end"), END], "no list of texts"),
+        ([Phase("a", human=HumanInput("?", "choice", "xy"), next="end"), END], "got one text"),
         ([Phase("a", human=HumanInput("?", "choice", [1]), next="end"), END], "no list of texts"),
         ([Phase("a", human=HumanInput(" ", "approval"), next="end"), END], "needs a question"),
         ([Phase("a", human=HumanInput(3, "approval"), next="end"), END], "is no text"),
@@ -165,6 +165,7 @@ def test_what_can_work_gets_its_names():
 @pytest.mark.proves("PHASE-1")
 def test_of_a_question_that_makes_no_sense_the_first_reason_is_enough():
     assert len(list(input_faults(HumanInput("Why?", "text", [3])))) == 1
+    assert len(list(input_faults(HumanInput("Why?", "choice", {3}, {"secret": True})))) == 1
     assert len(list(input_faults(HumanInput("Why?", "choice", [3], {"secret": True})))) == 1
 
 

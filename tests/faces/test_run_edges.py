@@ -23,6 +23,7 @@ from humangate import upkeep
 from humangate.cli.following import Follower
 from humangate.cli.screen import inbox_lines
 from humangate.domain.asks import Ask, Origin, make_question
+from humangate.service import claiming
 
 FLOWS = {
     "half": "return step(lambda: 'a' + chr(0xd800) + '\\u00e9', name='s')",
@@ -199,9 +200,10 @@ def test_whoever_answers_is_told_when_nobody_drives_the_run_on(world, project, s
     hint = "Nobody drives runs now. Use 'gate resume {}' to drive it here"
     waiting = started("run", "asks")
     ask = project.ask(1)
-    assert upkeep.is_stood_by(world.path, 1) and not upkeep.is_stood_by(world.path, 2)
+    kept = project.run(1)
+    assert claiming.is_kept(world.store, kept)
     assert world.ada.gate("answer", ask.id, "yes").out == f"Recorded: {ask.id} is approved\n"
-    assert waiting.wait(30) == 0 and not upkeep.is_stood_by(world.path, 1)
+    assert waiting.wait(30) == 0 and not claiming.is_kept(world.store, kept)
     for number, words in ((2, ["answer"]), (3, ["answer", "--json"]), (4, ["signal"])):
         left = started("run", "asks")
         ask = project.ask(number)

@@ -115,9 +115,9 @@ def test_a_session_of_a_run_that_was_stopped_is_asked_anew(house):
     [
         ({"timeout": 5}, "takes no timeout"),
         ({"outcome": "approve"}, "outcome is Approval"),
-        ({"outcome": Selection("abc")}, "list of texts"),
-        ({"participants": "ada"}, "participants is a list"),
-        ({"notify": "ada"}, "notify is a list"),
+        ({"outcome": Selection("abc")}, "use a list of texts"),
+        ({"participants": "ada"}, "expected a list for participants"),
+        ({"notify": "ada"}, "expected a list for notify"),
         ({"session_seconds": -1}, "above 0"),
         ({"participants": ["ada"], "outcome": Approval()}, "gate person add"),
     ],

@@ -146,7 +146,7 @@ def test_cancelled_program_keeps_nothing(path):
         asyncio.run(cancelled())
         # Although its handler has not come back.
         eventually(lambda: not store.runs.get(1).kept)
-        assert not upkeep.is_stood_by(path, 1)
+        assert not claiming.is_kept(store, store.runs.get(1))
         (ask,) = store.asks.pending_of_run(1)
         answering.answer(store, ask.id, a_person("bob"), Given("yes"))
         assert store.runs.ready(9) == [1]
@@ -177,26 +177,29 @@ def test_program_that_cannot_write_keeps_nothing(path, capsys):
     beside.close()
 
 
-def kept_elsewhere(house, owner, state="ready"):
-    """The run of a house as another process keeps it."""
+def kept_elsewhere(house, stranger, owner, state="ready"):
+    """The run of a house as another process keeps it, and stands by."""
     now = house.run()
     after = runs.keep(now, str(owner))._replace(state=state, claim=now.claim + 1)
     assert house.store.runs.change(RunChange(after), now)
+    stranger.stdin.write("\n")
+    stranger.stdin.flush()
+    assert stranger.stdout.readline() == "there\n"
     return after
 
 
 @pytest.fixture
 def stranger(real_house):
-    """Another living process that stands by run 1 of the store."""
+    """Another living process that stands by run 1 of the store as it is at each line."""
     code = (
-        "import sys; from humangate import upkeep\n"
-        "upkeep.stand_by(sys.argv[1], 1); print('there', flush=True); input()"
+        "import sys; from humangate import upkeep, wiring; store = wiring.open_store(sys.argv[1])\n"
+        "for _ in sys.stdin:\n"
+        "    upkeep.stand_by(store.path, store.runs.get(1)); print('there', flush=True)"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code, real_house.store.path],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    assert process.stdout.readline() == "there\n"
     yield process
     process.kill()
     process.communicate()
@@ -207,7 +210,7 @@ def stranger(real_house):
 def test_run_of_a_living_process_has_no_lease(real_house, stranger, state):
     house = real_house
     house.start(lambda _: "mine")
-    kept = kept_elsewhere(house, processes.identify(stranger.pid), state)
+    kept = kept_elsewhere(house, stranger, processes.identify(stranger.pid), state)
     house.clock.advance(10_000)
     abandoned = Abandoned(house.store, lambda _: False)
     assert claiming.is_kept(house.store, kept) and claiming.claim(house.store, kept) is None
@@ -226,7 +229,7 @@ def test_number_of_a_dead_process_keeps_nothing(real_house, stranger):
     house.start(lambda _: "mine")
     living = processes.identify(stranger.pid)
     for owner in (living._replace(start="1"), living._replace(boot="an-earlier-boot")):
-        assert not claiming.is_kept(house.store, kept_elsewhere(house, owner))
+        assert not claiming.is_kept(house.store, kept_elsewhere(house, stranger, owner))
 
 
 @pytest.mark.proves("PHASE-54")
@@ -236,7 +239,7 @@ def test_process_of_another_container_keeps_by_its_lock(real_house, stranger):
     house.start(lambda _: "mine")
     living = processes.identify(stranger.pid)
     boot = living.boot.partition(":")[0]
-    kept = kept_elsewhere(house, living._replace(boot=f"{boot}:7", pid=1, start="1"))
+    kept = kept_elsewhere(house, stranger, living._replace(boot=f"{boot}:7", pid=1, start="1"))
     assert claiming.is_kept(house.store, kept)
     stranger.kill()
     stranger.wait()
@@ -279,9 +282,7 @@ def test_step_that_was_not_written_keeps_what_was_kept(real_house):
     assert keeper.has(house.run()) and claiming.is_kept(house.store, house.run())
     assert house.driver.drive(house.run(), keeper=keeper).result is True
     other = Keeper(house.store)
-    assert other.keep(seen._replace(owner="")) is None and not upkeep.is_stood_by(
-        house.store.path, 2
-    )
+    assert other.keep(seen._replace(owner="")) is None and not other.has(house.run())
 
 
 @pytest.mark.proves("PHASE-54")
@@ -290,42 +291,43 @@ def test_one_process_keeps_several_runs_apart(real_house):
     first = house.start(lambda _: 1)
     second = house.start(lambda _: 2)
     one, two = Keeper(house.store), Keeper(house.store)
-    one.keep(first)
-    two.keep(second)
+    first, second = one.keep(first), two.keep(second)
     two.let_go()
-    assert is_stood_by_elsewhere(house.store.path, 1) and not is_stood_by_elsewhere(
-        house.store.path, 2
-    )
+    assert is_stood_by_elsewhere(house.store, first)
+    assert not is_stood_by_elsewhere(house.store, second)
     # Looking at another run lets go of none.
-    assert not upkeep.is_stood_by(house.store.path, 2)
-    assert is_stood_by_elsewhere(house.store.path, 1)
+    assert not upkeep.is_stood_by(house.store.path, second)
+    assert is_stood_by_elsewhere(house.store, first)
     one.let_go()
     one.let_go()
-    assert not is_stood_by_elsewhere(house.store.path, 1)
+    assert not is_stood_by_elsewhere(house.store, first)
 
 
-def is_stood_by_elsewhere(path, number):
+def is_stood_by_elsewhere(store, run):
     """As another process sees it."""
-    code = "import sys; from humangate import upkeep; sys.exit(upkeep.is_stood_by(sys.argv[1], int(sys.argv[2])))"
-    return bool(
-        subprocess.run([sys.executable, "-c", code, path, str(number)], check=False).returncode
+    code = (
+        "import sys; from humangate import upkeep, wiring; store = wiring.open_store(sys.argv[1])\n"
+        "run = store.runs.get(int(sys.argv[2]))._replace(claim=int(sys.argv[3]), owner=sys.argv[4])\n"
+        "sys.exit(upkeep.is_stood_by(store.path, run))"
     )
+    words = [store.path, str(run.id), str(run.claim), run.owner]
+    return bool(subprocess.run([sys.executable, "-c", code, *words], check=False).returncode)
 
 
 @pytest.mark.proves("PHASE-54")
 def test_child_of_a_program_keeps_none_of_its_runs(real_house):
-    path = real_house.store.path
-    upkeep.stand_by(path, 1)
+    run, path = real_house.start(lambda _: "mine"), real_house.store.path
+    upkeep.stand_by(path, run)
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        held = upkeep.is_stood_by(path, 1)
+        held = upkeep.is_stood_by(path, run)
         # Until the parent has let go.
         os.read(reading, 1)
-        os._exit(held and not upkeep.is_stood_by(path, 1))
-    assert is_stood_by_elsewhere(path, 1)
-    upkeep.step_back(path, 1)
-    assert not is_stood_by_elsewhere(path, 1)
+        os._exit(held and not upkeep.is_stood_by(path, run))
+    assert is_stood_by_elsewhere(real_house.store, run)
+    upkeep.step_back(path, run)
+    assert not is_stood_by_elsewhere(real_house.store, run)
     os.write(writing, b".")
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
     os.close(reading)

@@ -158,7 +158,7 @@ def test_only_an_agent_may_be_async(phase):
     ("human", "words"),
     [
         (HumanInput("?", "choice", lambda _: None), "phase 'a': human's options raised TypeError"),
-        (HumanInput("?", "choice", lambda _: "XY"), "phase 'a' has a question that is no text"),
+        (HumanInput("?", "choice", lambda _: "XY"), "expected a list for options"),
         (HumanInput("?", "approval", more={"requirement": 3}), "phase 'a' asks what cannot be"),
         (HumanInput("?", "approval", more={"priority": "soon"}), "phase 'a' asks what cannot be"),
         (HumanInput("?", "approval", more={"context": float("nan")}), "phase 'a' asks what cannot"),

@@ -345,7 +345,7 @@ def test_an_outcome_is_an_approval_a_selection_a_text_or_a_structure():
     "outcome", [Approval, Review, "approval", {"type": "object"}, Selection("AB")]
 )
 def test_what_is_no_outcome_is_told_which_there_are(outcome):
-    with pytest.raises(UsageError, match=r"Approval\(\), Selection|options are a list"):
+    with pytest.raises(UsageError, match=r"Approval\(\), Selection|expected a list for options"):
         wish(outcome)
 
 

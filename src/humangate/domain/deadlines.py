@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from humangate.domain.lists import as_list
 from humangate.errors import UsageError
 
 DRAFT_HOLDS_SECONDS = 120.0
@@ -18,6 +19,13 @@ class Escalation(NamedTuple):
 
     after_seconds: float
     who: str
+
+
+def make_escalations(given: Any) -> tuple[Escalation, ...]:
+    """Escalations from pairs of seconds and a name."""
+    return tuple(
+        Escalation(*as_list(one, "an escalation")) for one in as_list(given, "escalations")
+    )
 
 
 class Deadlines(NamedTuple):

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
+from humangate.domain.lists import USE_A_LIST
 from humangate.errors import UsageError
 
 SHOWN_CHARACTERS = 8_000
@@ -49,6 +50,8 @@ def plain(value: Any, depth: int = 0) -> Any:
         return {storable(str(key)): plain(one, depth + 1) for key, one in value.items()}
     if isinstance(value, float) and isfinite(value):
         return value
+    if isinstance(value, set | frozenset):
+        raise UsageError(f"expected a list, got {type(value).__name__}: {USE_A_LIST}")
     raise UsageError(f"{value!r} is not JSON")
 
 

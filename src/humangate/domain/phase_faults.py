@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from humangate.domain.asks import make_question
+from humangate.domain.deadlines import make_escalations
+from humangate.domain.lists import as_list
 from humangate.domain.phases import HumanInput, Phase, accepts, declared, leads, named
 from humangate.errors import UsageError
 
@@ -25,7 +27,7 @@ _YES_NO = ("yes", "no")
 
 def checked(phases: Sequence[Phase]) -> tuple[Phase, ...]:
     """The phases with their names, or a UsageError that says which one makes no sense and why."""
-    given = tuple(phases)
+    given = as_list(phases, "phases")
     if not given:
         raise UsageError("a workflow needs at least one phase")
     if not all(isinstance(one, Phase) for one in given):
@@ -134,8 +136,12 @@ def input_faults(human: HumanInput) -> Iterator[str]:
         yield from _uncallable("human's options", options, 1)
         # Whatever they will be, an approval has none.
         options = ("made later",)
-    texts = [options] if isinstance(options, str) else [prompt, *options]
-    if isinstance(options, str) or not all(isinstance(text, str) for text in texts):
+    try:
+        offered = as_list(options, "options")
+    except UsageError as error:
+        yield f"asks what cannot be asked: {error}"
+        return
+    if not all(isinstance(text, str) for text in (prompt, *offered)):
         yield "has a question that is no text, or options that are no list of texts"
         return
     if not isinstance(human.more, dict):
@@ -145,8 +151,9 @@ def input_faults(human: HumanInput) -> Iterator[str]:
     if unknown:
         yield f"has {unknown[0]!r} in its question: an ask of a phase takes {', '.join(MORE)}"
     try:
-        make_question(human.type, prompt, options=tuple(options))
-    except UsageError as error:
+        make_question(human.type, prompt, options=offered)
+        make_escalations(human.more.get("escalations", ()))
+    except (UsageError, TypeError) as error:
         yield f"asks what cannot be asked: {error}"
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from humangate.domain.file_questions import MOST_BYTES
 from humangate.errors import UsageError
+from humangate.processes import keep_from_children
 from humangate.surroundings import HELPERS, QUESTIONS, WAY
 
 if TYPE_CHECKING:
@@ -195,6 +196,7 @@ class Helpers:
         for _ in range(_TRIES):
             self._lock = _locked(self._own, fcntl.LOCK_EX, os.O_CREAT)
             if self._lock >= 0:
+                keep_from_children(self._lock)
                 return True
             # Whoever only looks is in the way, too, for an instant.
             time.sleep(_TRY_EVERY_SECONDS)

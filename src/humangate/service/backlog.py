@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from humangate.domain import runs, tasks
 from humangate.domain.asks import id_length, make_id
 from humangate.domain.display import inert_line, plain, storable
+from humangate.domain.lists import as_list
 from humangate.domain.outcomes import answer_text
 from humangate.domain.owners import run_of
 from humangate.domain.principals import must_be_a_person
@@ -105,15 +106,15 @@ def _written(store: Store, task: Task, fields: dict[str, Any], caller: Caller) -
         raise UsageError(
             f"{', '.join(foreign)} cannot be written into a task: only {', '.join(_WRITABLE)}"
         )
-    if isinstance(fields.get("needs"), str):
-        raise UsageError("what a task needs is a list of ids")
     given: dict[str, Any] = {
         name: storable(text) if isinstance(text, str) else text for name, text in fields.items()
     }
     if "priority" in given:
         given["priority"] = tasks.parse_task_priority(given["priority"])
     if "needs" in given:
-        given["needs"] = tuple(dict.fromkeys(get(store, one).id for one in given["needs"]))
+        given["needs"] = tuple(
+            dict.fromkeys(get(store, one).id for one in as_list(given["needs"], "needs"))
+        )
     if given.get("parent"):
         given["parent"] = get(store, given["parent"]).id
     if given.get("test_command", task.test_command) != task.test_command:

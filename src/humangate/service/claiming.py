@@ -63,7 +63,11 @@ def is_kept(store: Store, run: Run) -> bool:
         return True
     # A process that could not write that it let go says so by the lock. The lock alone tells of
     # processes in other containers.
-    return processes.lives(processes.parse(run.owner)) and upkeep.is_stood_by(store.path, run.id)
+    if processes.lives(processes.parse(run.owner)) and upkeep.is_stood_by(store.path, run):
+        return True
+    # Its keeper may have claimed it anew since it was read.
+    now = store.runs.get(run.id)
+    return bool(now and now.claim != run.claim and is_kept(store, now))
 
 
 class Keeper:
@@ -71,25 +75,23 @@ class Keeper:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._mine: set[int] = set()
+        self._mine: dict[int, Run] = {}
+        """Each run with the claim by which this keeper has it."""
         self._lock = threading.Lock()
 
     def has(self, run: Run) -> bool:
-        return run.id in self._mine and run.kept and run.owner == str(processes.me())
+        mine = self._mine.get(run.id)
+        # A child of this process has a copy of what its parent keeps.
+        return bool(
+            mine and run.kept and run.claim == mine.claim and run.owner == str(processes.me())
+        )
 
     def can_drive(self, run: Run) -> bool:
         """Whether it can go on at once, and no other process has it."""
         return is_due(run, self._store.now()) and _is_free(self._store, run, self)
 
-    def take(self, run: Run) -> Run:
-        """The run as it is to be written, kept by this process."""
-        self._mine.add(run.id)
-        if self._store.path:
-            upkeep.stand_by(self._store.path, run.id)
-        return runs.keep(run, str(processes.me()))
-
     def claim(self, run: Run) -> Run | None:
-        return self._written(runs.claim(run, str(processes.me()), None), run)
+        return self.write(runs.claim(run, str(processes.me()), None), run)
 
     def keep(self, run: Run) -> Run | None:
         """Keep a run that waits and that no other process has; None where one is faster."""
@@ -98,19 +100,22 @@ class Keeper:
         if self.has(run):
             return run
         # Its number rises: a claim that was judged by the run as it was must fail.
-        return self._written(RunChange(run._replace(claim=run.claim + 1)), run)
+        return self.write(RunChange(run._replace(claim=run.claim + 1)), run)
 
-    def _written(self, change: RunChange, run: Run) -> Run | None:
-        had = self.has(run)
-        change = change._replace(run=self.take(change.run))
-        written = False
+    def write(self, change: RunChange, run: Run) -> Run | None:
+        """Write a step by which this process keeps the run; None where another is faster."""
+        kept = runs.keep(change.run, str(processes.me()))
+        # Before it is written: nobody may see the claim without its lock.
+        self._stand_by(kept)
+        stale: Run | None = kept
         try:
-            written = self._store.runs.change(change, run)
+            if self._store.runs.change(change._replace(run=kept), run):
+                stale, self._mine[run.id] = self._mine.get(run.id), kept
+                return kept
         finally:
-            # What was kept before is kept still: only this step of it was not written.
-            if not written and not had:
-                self._step_back(run.id)
-        return change.run if written else None
+            # What was kept before is kept still, where this step of it was not written.
+            self._step_back(stale)
+        return None
 
     def let_go(self) -> None:
         """Whoever comes next may drive what this process kept."""
@@ -120,17 +125,20 @@ class Keeper:
                 try:
                     self._let_go(run_id)
                 finally:
-                    self._step_back(run_id)
+                    self._step_back(self._mine.pop(run_id))
 
     def _let_go(self, run_id: int) -> None:
         while (run := self._store.runs.get(run_id)) and self.has(run) and run.state != "running":
             if self._store.runs.change(runs.let_go(run), run):
                 return
 
-    def _step_back(self, run_id: int) -> None:
-        self._mine.discard(run_id)
+    def _stand_by(self, run: Run) -> None:
         if self._store.path:
-            upkeep.step_back(self._store.path, run_id)
+            upkeep.stand_by(self._store.path, run)
+
+    def _step_back(self, run: Run | None) -> None:
+        if run and self._store.path:
+            upkeep.step_back(self._store.path, run)
 
 
 def holds(turn: Turn) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from humangate.domain import journals, runs, sending, signals
 from humangate.domain.digests import digest
 from humangate.domain.display import storable
+from humangate.domain.lists import USE_A_LIST
 from humangate.domain.outcomes import answer_text
 from humangate.domain.runs import FlowCall, Run, RunChange, Turn
 from humangate.domain.sending import Said
@@ -283,7 +284,14 @@ def jsoned(value: Any) -> Any:
     """A value as JSON gives it back, so that live and replayed code see the same."""
     import json
 
-    return json.loads(json.dumps(value, allow_nan=False))
+    return json.loads(json.dumps(value, allow_nan=False, default=_refuse))
+
+
+def _refuse(value: Any) -> NoReturn:
+    kind = type(value).__name__
+    if isinstance(value, set | frozenset):
+        raise TypeError(f"expected a list, got {kind}: {USE_A_LIST}")
+    raise TypeError(f"{kind} is not JSON")
 
 
 def waiting_asks(drive: Drive, calls: tuple[FlowCall, ...]) -> list[Ask]:

@@ -104,11 +104,16 @@ def _open(store: Store, run: Run, place: Place, *, begin: bool, keeper: Keeper |
     after = moved_in(run, place)._replace(
         state="ready" if begin else "stuck", reason="" if begin else NOT_STARTED
     )
-    if begin and keeper:
-        after = keeper.take(after)
-    if not store.runs.change(RunChange(after), run):
+    written = _written(store, RunChange(after), run, keeper if begin else None)
+    if written is None:
         raise RefusedError(f"run {run.id} was changed by somebody else while it was made")
-    return after
+    return written
+
+
+def _written(store: Store, change: RunChange, run: Run, keeper: Keeper | None) -> Run | None:
+    if keeper:
+        return keeper.write(change, run)
+    return change.run if store.runs.change(change, run) else None
 
 
 def get(store: Store, run_id: int) -> Run:
@@ -166,10 +171,8 @@ def resume(
         asks = (store.asks.get(call.ask_id) for call in calls if call.state == "waiting")
         unanswered = [ask.id for ask in asks if ask and ask.status in ("timed_out", "cancelled")]
         change = runs.resume(run, calls, unanswered, caller, accept, seen)
-        if keeper:
-            change = change._replace(run=keeper.take(change.run))
-        if store.runs.change(change, run):
-            return change.run
+        if written := _written(store, change, run, keeper):
+            return written
 
 
 def _must_be_its_tasks(store: Store, run: Run) -> None:

@@ -1,0 +1,78 @@
+"""Sessions of a run that a program drives: what was reported in them counts there, too."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+
+import pytest
+from tests.conftest import eventually
+from tests.joinable import desk
+
+from humangate import Phase, Workflow, processes
+from humangate.crewing import crew
+from humangate.domain.runs import RunChange
+from humangate.service import joining, running
+
+__all__ = ["desk"]
+
+PATIENCE_SECONDS = 30
+NEEDS = {"status": "NEEDS_HUMAN", "question": "Which way?"}
+DONE = {"status": "DONE", "summary": "to the left"}
+
+coding = Workflow("coding", phases=[Phase("code", agent="coder", prompt="Do it.", terminal=True)])
+
+
+@pytest.fixture
+def program(desk, monkeypatch):
+    """A program that drives a run whose agent needs a person; its result comes last."""
+    monkeypatch.chdir(desk.project)
+    (desk.project / "signals.json").write_text(json.dumps([NEEDS]), encoding="utf-8")
+    came = []
+    words = {"store": desk.store.path, "in_place": True}
+    thread = threading.Thread(target=lambda: came.append(coding.run("go", **words)), daemon=True)
+    thread.start()
+    yield lambda: thread.join(PATIENCE_SECONDS) or came[0]
+    if thread.is_alive():
+        running.stop(desk.store, 1, desk.caller(), "the test is over")
+        thread.join(PATIENCE_SECONDS)
+
+
+def report(joined, signal):
+    with open(joined.environ["GATE_SIGNAL_FILE"], "w", encoding="utf-8") as file:
+        json.dump(signal, file)
+
+
+@pytest.mark.proves("RUN-462")
+def test_report_of_killed_session_reaches_the_program(desk, program, monkeypatch):
+    """No bell rings when the process that held the session dies."""
+    (ask,) = eventually(lambda: desk.store.asks.pending_of_run(1))
+    eventually(lambda: running.get(desk.store, 1).state == "waiting_human")
+    joined = joining.join(desk.store, crew(desk.store), ask.id, desk.caller())
+    report(joined, DONE)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as holder:
+        looks = holder_is_seen(monkeypatch, str(processes.identify(holder.pid)))
+        now = running.get(desk.store, 1)
+        held = joined.turn._replace(process=str(processes.identify(holder.pid)))
+        assert desk.store.runs.change(RunChange(now, turns=(held,)), now)
+        assert looks.wait(PATIENCE_SECONDS)
+        holder.kill()
+    assert program().output["summary"] == "to the left"
+    settled = desk.store.asks.get(ask.id)
+    assert (settled.settled_by, settled.settled_via) == ("person:ada", "session")
+
+
+def holder_is_seen(monkeypatch, process):
+    """Set once the program has looked for dead holders and found this one alive."""
+    collect, seen = joining.collect, threading.Event()
+
+    def collecting(store):
+        held = [turn.process for turn in store.runs.joined()]
+        collect(store)
+        if process in held:
+            seen.set()
+
+    monkeypatch.setattr(joining, "collect", collecting)
+    return seen
