@@ -155,7 +155,7 @@ def test_what_a_killed_holder_left_is_waited_for(world, desk, screens):
     assert ada.end() == -signal.SIGKILL
     bob = screens(Screen.joining(world.bob, run.id))
     assert bob.end() == 7
-    assert f"its gate continue is gone, but process {program} of it lives" in bob.seen
+    assert f"its gate continue is gone, but process {program} (" in bob.seen
     assert desk.drive(run).state == "waiting_human"
     assert not desk.store.runs.turns(run.id)[-1].ended_at
     os.kill(program, signal.SIGKILL)

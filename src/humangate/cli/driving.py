@@ -99,7 +99,7 @@ def _drive_until_ended(
 ) -> str:
     """Or until the person at this terminal wants to open a session that waits: its ask."""
     from humangate.service.claiming import Abandoned
-    from humangate.service.joining import collect
+    from humangate.service.lost_visits import close_all_lost
 
     door = _Door(store) if at_hand and can_prompt() else None
 
@@ -107,7 +107,7 @@ def _drive_until_ended(
     bell = store.bell()
     try:
         while not (run := runs_screen.find(store, number)).ended:
-            collect(store)
+            close_all_lost(store)
             if keeper.can_drive(run) or any(one.id == number for one in abandoned.find()):
                 driver.drive(run, keeper=keeper)
             else:
