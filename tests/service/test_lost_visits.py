@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from tests.containers import Container
 from tests.joinable import desk
 from tests.visits import dead_process, kill_harness, orphan, write_log
 
-from humangate import Gate, crewing, processes
+from humangate import AsyncGate, Gate, crewing, processes
 from humangate.domain.answers import Given
 from humangate.domain.runs import RunChange
 from humangate.errors import GateError, RefusedError
@@ -216,10 +217,17 @@ def test_lost_visit_gives_deadline_back(gate, look):
 
 
 @pytest.mark.proves("SES-171")
-def test_waiting_asker_finds_visit_lost_by_itself(gate):
+@pytest.mark.parametrize("how", ["blocking", "async"])
+def test_waiting_asker_finds_visit_lost_by_itself(gate, how):
     ask_id = ask_for_session(gate)
     visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
-    waiter = threading.Thread(target=gate.wait, args=(ask_id,))
+
+    async def wait():
+        async with AsyncGate(gate.store) as twin:
+            await twin.wait(ask_id)
+
+    ways = {"blocking": lambda: gate.wait(ask_id), "async": lambda: asyncio.run(wait())}
+    waiter = threading.Thread(target=ways[how])
     waiter.start()
     kill_harness(gate.store, visited)
     eventually(lambda: ends(gate, ask_id) == ["lost"])
