@@ -168,6 +168,22 @@ def test_what_a_killed_holder_left_is_waited_for(world, desk, screens):
     assert desk.drive(run).result == ["DONE", "talked over"]
 
 
+@pytest.mark.proves("SES-172", "RUN-382")
+def test_waiting_run_names_orphans_and_goes_on(world, desk, screens):
+    run = desk.run(NEEDS)
+    ada = screens(Screen.joining(world.ada, run.id))
+    program = pid_in(ada)
+    ada.type("DONE\nstay\n")
+    ada.until("staying")
+    os.kill(ada.pid, signal.SIGKILL)
+    assert ada.end() == -signal.SIGKILL
+    waits = screens(Screen(world.bob, "resume", str(run.id), "--as", "bob"))
+    waits.until(f"is gone, but process {program} (")
+    os.kill(program, signal.SIGKILL)
+    assert waits.end() == 0 and waits.seen.count("is gone, but process") == 1
+    assert desk.store.runs.get(run.id).result == ["DONE", "talked over"]
+
+
 @pytest.mark.proves("RUN-353", "RUN-358")
 def test_a_program_is_told_when_its_holder_is_killed(world, desk, screens):
     run = desk.run(NEEDS, DONE)

@@ -18,7 +18,7 @@ from tests.visits import dead_process, kill_harness, orphan, write_log
 from humangate import AsyncGate, Gate, crewing, processes
 from humangate.domain.answers import Given
 from humangate.domain.runs import RunChange
-from humangate.errors import GateError, RefusedError
+from humangate.errors import GateError, RefusedError, StoreTroubleError
 from humangate.service import (
     answering,
     asking,
@@ -191,6 +191,16 @@ def test_refused_visit_leaves_no_lock(gate, monkeypatch):
         with pytest.raises(GateError):
             sitting.sit(gate.store, ask_id, ADA, "claude", "s1")
     assert os.listdir(f"{gate.store.path}-visits") == []
+
+
+@pytest.mark.proves("SES-170", "LAW-10")
+def test_visit_without_lock_is_refused_with_advice(gate):
+    ask_id = ask_for_session(gate)
+    with open(f"{gate.store.path}-visits", "x", encoding="utf-8"):
+        pass
+    with pytest.raises(StoreTroubleError, match=r"cannot be locked .* no session is opened: make"):
+        sitting.sit(gate.store, ask_id, ADA, "claude", "s1")
+    assert gate.store.asks.sittings(ask_id) == []
 
 
 LOOKS = {

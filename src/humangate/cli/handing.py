@@ -8,14 +8,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate import settings
+from humangate.cli.orphans import Orphans
 from humangate.cli.screen import print_json, say
 from humangate.domain.asks import settled_sentence
 from humangate.domain.display import inert
 from humangate.domain.documents import ask_document, message_document
 from humangate.domain.outcomes import answer_text
-from humangate.domain.sittings import left_behind
 from humangate.errors import GateError, StoreTroubleError, UsageError
-from humangate.service import lost_visits, presence, waiting
+from humangate.service import waiting
 from humangate.service.asking import get
 
 if TYPE_CHECKING:
@@ -89,21 +89,6 @@ def _wait_again(ask_id: str, handing: Handing) -> str:
     return join(words)
 
 
-class _Orphans:
-    """Tells once which processes keep a session open after its visitor is gone."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._told: list[str] = []
-
-    def tell(self, ask: Ask) -> None:
-        for visit in lost_visits.open_visits(self._store, ask):
-            found = presence.orphans(self._store, visit)
-            if found and found != self._told:
-                self._told = found
-                print(f"gate: {left_behind(ask.id, found)}", file=sys.stderr)
-
-
 def wait_and_hand_over(
     store: Store, caller: Caller, ask_id: str, handing: Handing, seconds: float | None = None
 ) -> int:
@@ -113,7 +98,7 @@ def wait_and_hand_over(
         patience = settings.agent_wait_seconds(os.environ)
         seconds = patience if seconds is None else min(seconds, patience)
     try:
-        ask = waiting.wait(store, ask_id, seconds, visited=_Orphans(store).tell)
+        ask = waiting.wait(store, ask_id, seconds, visited=Orphans(store).tell_of_ask)
     except KeyboardInterrupt:
         ask = get(store, ask_id)
     except StoreTroubleError as trouble:

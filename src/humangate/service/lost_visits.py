@@ -29,6 +29,13 @@ def open_visits(store: Store, ask: Ask) -> list[Sitting | Turn]:
     return [*_sittings(store, ask), *_turns(store, ask)]
 
 
+def open_visits_of_run(store: Store, run_id: int) -> list[Sitting | Turn]:
+    """The visits in the sessions of a run that are not closed, whether or not they are lost."""
+    found = [(one, store.asks.get(one.ask_id)) for one in store.asks.open_sittings()]
+    sittings = [one for one, ask in found if ask and run_of(ask.origin.owner) == run_id]
+    return [*sittings, *(turn for turn in store.runs.joined() if turn.run == run_id)]
+
+
 def close_lost(store: Store, ask: Ask) -> Ask:
     """The ask after its lost visit was closed, if there is one."""
     # Read after the ask: if the holder leaves meanwhile, the version of the ask does not fit.

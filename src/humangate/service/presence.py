@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from humangate import processes, senders
-from humangate.errors import RefusedError
+from humangate.errors import RefusedError, StoreTroubleError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,9 +58,15 @@ def enter(store: Store, visit_id: str) -> None:
     import fcntl
 
     path = _path(store, visit_id)
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except OSError as error:
+        raise StoreTroubleError(
+            f"{path} cannot be locked ({error.strerror}), so no session is opened: make its folder "
+            "writable for you, on a disk that knows locks"
+        ) from None
     with _entered.alone:
         _entered.files[path] = descriptor
 
