@@ -85,7 +85,7 @@ class Sitting(NamedTuple):
     """`left`; `time`: it was up; `failed`: the program did not do it; `lost`: whoever opened it
     died; `stopped`: the ask was settled meanwhile."""
     trouble: str = ""
-    """Why it failed."""
+    """Why it failed, or why a lost one has no transcript."""
     transcript: str = ""
     expires_at: datetime | None = None
     """When the ask would have expired, had they not come."""

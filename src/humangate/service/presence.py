@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 _JOINING = "joining"
+_TRIES = 10
 
 
 class _Entered:
@@ -104,7 +105,10 @@ def alone(store: Store) -> Iterator[None]:
     if not store.path:
         yield
         return
-    descriptor = senders.hold(_path(store, _JOINING))
+    path = _path(store, _JOINING)
+    # Each try lasts a tenth of a second: others write to a slow disk under this lock.
+    tries = (senders.hold(path) for _ in range(_TRIES))
+    descriptor = next((found for found in tries if found is not None), None)
     if descriptor is None:
         raise RefusedError("another gate continue opens a session at this moment: try again")
     try:
