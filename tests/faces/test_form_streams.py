@@ -35,6 +35,8 @@ else:
     else:
         reading, writing = os.pipe()
     if os.fork() == 0:
+        # Of the server's streams it has none open but the one that it reads.
+        os.close(0)
         os.close(writing)
         if way == "lent":
             open("lent", "w").write(f"/proc/{os.getpid()}/fd/{reading}\\n")
