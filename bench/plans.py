@@ -34,6 +34,7 @@ STOP_EARLY = (
 )
 # They read all because all is what they are asked for.
 WHOLE_READINGS = (
+    "asks.open_sittings",
     "asks.waiting_counts",
     "asks.woken",
     "audit.schema",

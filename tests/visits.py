@@ -8,6 +8,8 @@ import sys
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from humangate import processes
 from humangate.testing import MemoryStore
 
@@ -39,3 +41,25 @@ def write_log(folder: Any, store: Any, session: str, *said: tuple[str, str]) -> 
         message = {"role": kind, "content": [{"type": "text", "text": text}]}
         lines.append(json.dumps({"type": kind, "timestamp": at, "message": message}))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@pytest.fixture
+def orphan():
+    """Starts a process that carries the mark of a visit; it lives until the test is over."""
+    started = []
+
+    def start(mark):
+        child = subprocess.Popen(
+            [sys.executable, "-c", "print(flush=True); input('\x1b[2J')", "x" * 60],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={"GATE_TURN": mark},
+        )
+        # While a program is being loaded, its environment cannot be read.
+        child.stdout.readline()
+        started.append(child)
+        return child
+
+    yield start
+    for child in started:
+        child.communicate(b"\n")

@@ -11,6 +11,7 @@ from humangate import gate
 from humangate.errors import UsageError
 from humangate.human import Human, session
 from humangate.service import waiting
+from humangate.service.lost_visits import is_visited
 from humangate.service.publishing import Publisher
 
 if TYPE_CHECKING:
@@ -113,7 +114,10 @@ class AsyncGate:
                 ):
                     return await self._hand_over(ask)
                 # Of a harness that was killed in its visit nobody tells.
-                patience = None if ask.pending else _LOOK_AGAIN_SECONDS
+                lasts = ask.pending and not await asyncio.to_thread(
+                    is_visited, self.gate.store, ask
+                )
+                patience = None if lasts else _LOOK_AGAIN_SECONDS
                 with suppress(TimeoutError):
                     await asyncio.wait_for(changed.wait(), patience)
         finally:

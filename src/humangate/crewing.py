@@ -194,7 +194,6 @@ def worker(
     With a slot free, it takes up tasks of these projects.
     """
     from humangate.engines.local import Worker
-    from humangate.service import joining
     from humangate.service.claiming import Abandoned
     from humangate.service.sweeping import sweep
     from humangate.service.taking import Taking
@@ -213,14 +212,16 @@ def worker(
             told(store, driven, True)
         return taking.heed(driven) if mine else driven
 
-    def look_around() -> None:
-        sweep(store)
-        joining.collect(store)
-
     taking = Taking(store, projects, work_digest(), _backlog_trouble)
     abandoned = Abandoned(store, driver.is_driving)
     return Worker(
-        store, telling, abandoned.find, look_around, slots, taking.take_up, abandoned.find_ready
+        store,
+        telling,
+        abandoned.find,
+        lambda: sweep(store),
+        slots,
+        taking.take_up,
+        abandoned.find_ready,
     )
 
 

@@ -22,7 +22,7 @@ from humangate.errors import (
     UnfinishedError,
     UsageError,
 )
-from humangate.service import answering, asking, joining, running
+from humangate.service import answering, asking, running
 from humangate.service.claiming import Abandoned, Keeper
 from humangate.service.running import Wish
 from humangate.service.sweeping import fall_due
@@ -153,7 +153,7 @@ class Performance:
     def _stay(self, run_id: int, settle: Callable[[Awaitable[Any]], Any], driver: Driver) -> Run:
         abandoned = Abandoned(self.store, driver.is_driving)
         with closing(self.store.bell()) as bell:
-            while not (run := self._look(run_id)).ended and not self._stopped.is_set():
+            while not (run := running.get(self.store, run_id)).ended and not self._stopped.is_set():
                 left = any(one.id == run_id for one in abandoned.find())
                 if left or self._keeper.can_drive(run):
                     token = watching.set(self._tell)
@@ -167,11 +167,6 @@ class Performance:
                     bell.wait(self._patience(run))
                 self._tell_missed(run_id)
         return run
-
-    def _look(self, run_id: int) -> Run:
-        # Before the run is read: what was reported in a session may settle its ask.
-        joining.collect(self.store)
-        return running.get(self.store, run_id)
 
     def _next_ask(self, run: Run) -> Ask | None:
         """The next question for the handler; what is not a phase's is only named."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 _PATIENCE_SECONDS = 10.0
 _LOOK_EVERY_SECONDS = 0.01
 _CLEAN_LOOKS = 2
+_MAX_COMMAND_CHARACTERS = 60
 _locks: dict[int, os.stat_result] = {}
 
 
@@ -59,7 +60,7 @@ def lives(identity: Identity) -> bool:
     """Whether this very process has not ended, as far as it can be told from here."""
     if not _same_boot(identity):
         return False
-    if identity.boot != _boot():
+    if is_elsewhere(identity):
         return True
     row = _row(identity.pid)
     return bool(row and row.start == identity.start and not row.dead)
@@ -83,6 +84,22 @@ def _close_locks() -> None:
 os.register_at_fork(after_in_child=_close_locks)
 
 
+def is_elsewhere(identity: Identity) -> bool:
+    """Whether a process belongs to another container of this boot: its number says nothing here."""
+    return _same_boot(identity) and identity.boot != _boot()
+
+
+def describe(pid: int) -> str:
+    """The number of a process and the command that it runs, to be shown as untrusted text."""
+    words = b""
+    with suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+        words = file.read(_MAX_COMMAND_CHARACTERS * 4)
+    command = words.replace(b"\0", b" ").decode("utf-8", "replace").strip()
+    if len(command) > _MAX_COMMAND_CHARACTERS:
+        command = f"{command[: _MAX_COMMAND_CHARACTERS - 1]}…"
+    return f"{pid} ({command})" if command else str(pid)
+
+
 def end(identity: Identity, mark: tuple[str, str] | None) -> bool:
     """End this process, the group it leads, and whatever carries the mark in its environment.
 
@@ -92,7 +109,7 @@ def end(identity: Identity, mark: tuple[str, str] | None) -> bool:
     """
     if not _same_boot(identity):
         return True
-    if identity.boot != _boot():
+    if is_elsewhere(identity):
         return False
     until = time.monotonic() + _PATIENCE_SECONDS
     ours: set[tuple[int, str]] = {(identity.pid, identity.start)}

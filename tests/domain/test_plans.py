@@ -204,7 +204,7 @@ def test_who_holds_a_session_is_said():
     told = sessions.held(ada, [], "a-7k2", now)
     assert "person:ada has this session open since 2026-05-04 12:30:01 UTC (9m ago)" in told
     assert "in process 77: wait until they leave" in told and "gate answer a-7k2" in told
-    left = sessions.held(ada, [8, 9], "a-7k2", now)
+    left = sessions.held(ada, ["8", "9"], "a-7k2", now)
     assert "its gate continue is gone, but process 8, 9 of it lives: end that" in left
     busy = sessions.held(a_turn(process="boot/77/5"), [], "a-7k2", now)
     assert busy.startswith("coder is at work in this session now (process 77)")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from humangate.domain.sittings import ENDS, Sitting, Terms, facts, stay
+from humangate.domain.sittings import ENDS, Sitting, Terms, facts, left_behind, stay
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -47,3 +47,16 @@ def test_who_is_in_it_now_and_why_it_failed_is_told():
     assert stay(a_sitting(""), now) == "person:ada with claude, in it now, for 30s"
     failed = stay(a_sitting("failed", trouble="not \x1b[2J\nfound"), now)
     assert failed == "person:ada with claude, for 5m: it failed: not ␛[2J ⏎ found"
+
+
+@pytest.mark.proves("SES-172", "LAW-8")
+def test_processes_that_outlive_a_visit_are_named():
+    now = NOW + timedelta(seconds=30)
+    told = stay(a_sitting(""), now, ["7 (claude \x1b[2J)", "8"])
+    died = "person:ada with claude, for 30s: their gate continue died"
+    assert told == f"{died}, but process 7 (claude ␛[2J), 8 of it lives: end that"
+    assert left_behind("a-222", ["7 (claude)"]) == (
+        "the visitor of a-222 is gone, but process 7 (claude) of it lives: end that, or wait for its end"
+    )
+    many = left_behind("a-222", [str(number) for number in range(9)])
+    assert "process 0, 1, 2, 3, 4 and 4 more of it lives" in many

@@ -143,7 +143,7 @@ def test_a_new_sitting_goes_on_with_the_conversation_there_is():
 @pytest.mark.proves("SES-126")
 def test_who_has_it_and_what_to_do():
     assert "in process 7: wait" in sittings.held(OPEN, "a-222", [], later(90))
-    assert "process 8, 9 of it lives" in sittings.held(OPEN, "a-222", [8, 9], later(90))
+    assert "process 8, 9 of it lives" in sittings.held(OPEN, "a-222", ["8", "9"], later(90))
     assert "gate answer a-222" in sittings.held(OPEN, "a-222", [], later(90))
 
 

@@ -155,7 +155,7 @@ def test_what_a_killed_holder_left_is_waited_for(world, desk, screens):
     assert ada.end() == -signal.SIGKILL
     bob = screens(Screen.joining(world.bob, run.id))
     assert bob.end() == 7
-    assert f"its gate continue is gone, but process {program} of it lives" in bob.seen
+    assert f"its gate continue is gone, but process {program} (" in bob.seen
     assert desk.drive(run).state == "waiting_human"
     assert not desk.store.runs.turns(run.id)[-1].ended_at
     os.kill(program, signal.SIGKILL)
@@ -166,6 +166,22 @@ def test_what_a_killed_holder_left_is_waited_for(world, desk, screens):
     _, adas = desk.store.runs.turns(run.id)
     assert adas.ended_at and adas.signal["status"] == "DONE", "what was reported counts"
     assert desk.drive(run).result == ["DONE", "talked over"]
+
+
+@pytest.mark.proves("SES-172", "RUN-382")
+def test_waiting_run_names_orphans_and_goes_on(world, desk, screens):
+    run = desk.run(NEEDS)
+    ada = screens(Screen.joining(world.ada, run.id))
+    program = pid_in(ada)
+    ada.type("DONE\nstay\n")
+    ada.until("staying")
+    os.kill(ada.pid, signal.SIGKILL)
+    assert ada.end() == -signal.SIGKILL
+    waits = screens(Screen(world.bob, "resume", str(run.id), "--as", "bob"))
+    waits.until(f"is gone, but process {program} (")
+    os.kill(program, signal.SIGKILL)
+    assert waits.end() == 0 and waits.seen.count("is gone, but process") == 1
+    assert desk.store.runs.get(run.id).result == ["DONE", "talked over"]
 
 
 @pytest.mark.proves("RUN-353", "RUN-358")

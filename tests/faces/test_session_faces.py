@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import a_person
 from tests.run_project import RunProject
 from tests.security.markup import text_of
+from tests.visits import kill_harness, orphan
 from tests.web_inbox import inbox
 
 from humangate import crewing
@@ -19,7 +20,7 @@ from humangate.domain.sittings import Terms
 from humangate.service import answering, asking, conversing, sitting
 from humangate.service.asking import Request
 
-__all__ = ["inbox"]
+__all__ = ["inbox", "orphan"]
 
 HOSTILE = "Be \x1b[2Jcareful\n\u202e<b>now</b>"
 TERMS = Terms("approval", HOSTILE, "opus", "", "more.json", 1800, True, max_attempts=3)
@@ -76,6 +77,33 @@ def test_whoever_died_in_a_session_is_not_shown_in_it(world, inbox):
             store.connection.write("UPDATE sittings SET process = ?", ("before/1/1",))
         died = r"person:bob with claude, for \d+s: their gate continue died"
         assert re.search(died, look(ask))
+
+
+@pytest.mark.proves("SES-172", "LAW-8")
+def test_orphan_of_a_session_is_shown_with_its_command(world, inbox, orphan):
+    for store, look in (
+        (world.store, lambda ask: world.ada.gate("show", ask.id).out),
+        (inbox.store, lambda ask: text_of(inbox.browser().get(f"/asks/{ask.id}").text)),
+    ):
+        ask = asked(store)
+        seated = sitting.sit(store, ask.id, a_person("bob"), "claude", "s1")
+        kill_harness(store, seated.sitting)
+        pid = orphan(seated.sitting.id).pid
+        shown = " ".join(look(ask).split())
+        assert re.search(rf"their gate continue died, but process {pid} \(.*\) of it lives", shown)
+        assert "\x1b" not in shown
+
+
+@pytest.mark.proves("SES-172")
+def test_waiting_asker_is_told_of_an_orphan(world, orphan):
+    ask = asked(world.store)
+    seated = sitting.sit(world.store, ask.id, a_person("bob"), "claude", "s1")
+    kill_harness(world.store, seated.sitting)
+    pid = orphan(seated.sitting.id).pid
+    answering.answer(world.store, ask.id, a_person("bob"), Given("yes"))
+    ran = world.ada.gate("wait", ask.id, "--timeout", "1.5")
+    assert ran.code == 11 and ran.err.count("the visitor of") == 1
+    assert f"gate: the visitor of {ask.id} is gone, but process {pid} (" in ran.err
 
 
 @pytest.mark.proves("SES-66")

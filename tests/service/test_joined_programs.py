@@ -14,7 +14,7 @@ from tests.joinable import desk
 from humangate import Phase, Workflow, processes
 from humangate.crewing import crew
 from humangate.domain.runs import RunChange
-from humangate.service import joining, running
+from humangate.service import joining, lost_visits, running
 
 __all__ = ["desk"]
 
@@ -66,13 +66,12 @@ def test_report_of_killed_session_reaches_the_program(desk, program, monkeypatch
 
 def holder_is_seen(monkeypatch, process):
     """Set once the program has looked for dead holders and found this one alive."""
-    collect, seen = joining.collect, threading.Event()
+    take_back, seen = lost_visits.take_back_lost, threading.Event()
 
-    def collecting(store):
-        held = [turn.process for turn in store.runs.joined()]
-        collect(store)
-        if process in held:
+    def taking_back(store, turns):
+        take_back(store, turns)
+        if process in [turn.process for turn in turns]:
             seen.set()
 
-    monkeypatch.setattr(joining, "collect", collecting)
+    monkeypatch.setattr(lost_visits, "take_back_lost", taking_back)
     return seen

@@ -217,7 +217,7 @@ def test_answer_in_the_last_moment_wins(desk, monkeypatch, status):
     run = desk.run(NEEDS, AGAIN)
     ask, joined = join(desk, run)
     desk.store.runs.offer(joined.turn.id, {"status": status, "question": "And when?"})
-    look = joining.fall_due
+    look = joining.apply_deadlines
 
     def answered_meanwhile(store, found):
         seen = look(store, found)
@@ -225,7 +225,7 @@ def test_answer_in_the_last_moment_wins(desk, monkeypatch, status):
         return seen
 
     with monkeypatch.context() as patched:
-        patched.setattr(joining, "fall_due", answered_meanwhile)
+        patched.setattr(joining, "apply_deadlines", answered_meanwhile)
         left = joining.leave(desk.store, joined, desk.caller())
     assert isinstance(left.trouble, AlreadySettledError)
     assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.heard(1)
@@ -235,10 +235,10 @@ def test_answer_in_the_last_moment_wins(desk, monkeypatch, status):
 def test_holder_without_signal_leaves_question_open(desk):
     run = desk.run(NEEDS, AGAIN)
     ask, joined = join(desk, run)
-    joining.collect(desk.store)
+    sweep(desk.store)
     assert not desk.store.runs.turn(joined.turn.id).ended_at, "its holder lives"
     kill_holder(desk, joined)
-    joining.collect(desk.store)
+    sweep(desk.store)
     assert desk.store.runs.turn(joined.turn.id).ended_at
     assert desk.drive(run).state == "waiting_human"
     answering.answer(desk.store, ask.id, desk.caller("bob"), Given("left"))
@@ -310,7 +310,7 @@ def test_signal_at_gate_is_only_a_proposal(desk, end):
         assert left.ask.pending and left.signal.status == "CONTINUE" and left.trouble is None
     else:
         kill_holder(desk, joined)
-        joining.collect(desk.store)
+        sweep(desk.store)
     kept = desk.store.runs.turn(joined.turn.id)
     assert kept.ended_at and kept.signal is None
     assert desk.drive(run).state == "waiting_human" and desk.store.asks.get(ask.id).pending
@@ -343,7 +343,7 @@ def test_earlier_deadline_counts_after_leaving(desk, monkeypatch, end, after, gr
         joining.leave(desk.store, joined, desk.caller())
     else:
         kill_holder(desk, joined)
-        joining.collect(desk.store)
+        sweep(desk.store)
     found = asking.get(desk.store, ask.id)
     assert found.pending and found.deadlines.expires_at == now + timedelta(seconds=grace)
 

@@ -57,6 +57,7 @@ def test_one_person_at_a_time_has_the_session(store):
     assert sitting.rise(store, began, ADA, "left").pending
     again = sit(store, ask, BOB, "s2")
     assert (again.goes_on, again.sitting.session, again.sitting.number) == (True, "s1", 2)
+    assert store.asks.open_sittings() == [again.sitting]
     kept = store.asks.sittings(ask.id)
     assert [(one.by, one.end) for one in kept] == [("person:ada", "left"), ("person:bob", "")]
     kinds = [entry.event.kind for entry in store.audit.of_subject(ask.id)]
@@ -89,7 +90,7 @@ def test_the_session_of_who_died_is_free_again_once_all_of_it_is_gone(store):
     # While a program is being loaded, nobody sees what stands around it.
     orphan.stdout.readline()
     try:
-        with pytest.raises(RefusedError, match=f"process {orphan.pid} of it lives"):
+        with pytest.raises(RefusedError, match=rf"process {orphan.pid} \(.* of it lives"):
             sit(store, ask, BOB)
         assert [one.end for one in sitting.stays(store, ask.id)] == [""]
     finally:

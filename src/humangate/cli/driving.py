@@ -98,16 +98,18 @@ def _drive_until_ended(
     store: Store, number: int, keeper: Keeper, driver: Driver, *, at_hand: bool
 ) -> str:
     """Or until the person at this terminal wants to open a session that waits: its ask."""
+    from humangate.cli.orphans import Orphans
     from humangate.service.claiming import Abandoned
-    from humangate.service.joining import collect
+    from humangate.service.lost_visits import close_all_lost
 
     door = _Door(store) if at_hand and can_prompt() else None
 
-    abandoned = Abandoned(store, driver.is_driving)
+    abandoned, orphans = Abandoned(store, driver.is_driving), Orphans(store)
     bell = store.bell()
     try:
         while not (run := runs_screen.find(store, number)).ended:
-            collect(store)
+            close_all_lost(store)
+            orphans.tell_of_run(number)
             if keeper.can_drive(run) or any(one.id == number for one in abandoned.find()):
                 driver.drive(run, keeper=keeper)
             else:

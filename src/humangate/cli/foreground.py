@@ -89,11 +89,13 @@ def run(
     environ: Mapping[str, str],
     cwd: str,
     beside: Callable[[Program], None] | None = None,
+    proof: Sequence[int] = (),
 ) -> Ended:
     """Run a program in the foreground of this terminal, until it ends.
 
     It is a job of its own, as a shell would start it: Ctrl+C and resizing reach it alone, and
-    Ctrl+Z stops both until the shell brings them back. `beside` looks after it meanwhile.
+    Ctrl+Z stops both until the shell brings them back. `beside` looks after it meanwhile. It
+    inherits the descriptors of `proof`: what they lock stays locked while the program lives.
     """
     # When this process is killed, the program is told that its terminal is gone.
     guard = shutil.which("setpriv")
@@ -106,6 +108,7 @@ def run(
                 env=dict(environ),
                 cwd=cwd,
                 process_group=0,
+                pass_fds=proof,
                 # One thread is here, and the program must have the terminal before it begins.
                 preexec_fn=lambda: _step_forward(terminal, os.getpid()),  # noqa: PLW1509
             )

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humangate import settings
+from humangate.cli.orphans import Orphans
 from humangate.cli.screen import print_json, say
 from humangate.domain.asks import settled_sentence
 from humangate.domain.display import inert
@@ -97,7 +98,7 @@ def wait_and_hand_over(
         patience = settings.agent_wait_seconds(os.environ)
         seconds = patience if seconds is None else min(seconds, patience)
     try:
-        ask = waiting.wait(store, ask_id, seconds)
+        ask = waiting.wait(store, ask_id, seconds, visited=Orphans(store).tell_of_ask)
     except KeyboardInterrupt:
         ask = get(store, ask_id)
     except StoreTroubleError as trouble:

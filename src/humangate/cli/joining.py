@@ -20,7 +20,7 @@ from humangate.domain.display import frame, inert_line
 from humangate.domain.outcomes import answer_text
 from humangate.domain.sessions import settles
 from humangate.errors import AlreadySettledError, NotAnsweredError, UsageError
-from humangate.service import asking, joining, running
+from humangate.service import asking, joining, presence, running
 from humangate.service.asking import find
 from humangate.settings import SESSION_CLIS
 from humangate.terminal import editors
@@ -77,7 +77,9 @@ def run(args: argparse.Namespace) -> int:
         _announce(joined, own_folder=bool(running.get(store, joined.turn.run).branch))
         if editor:
             _edit(editor, joined.cwd)
-        ended = foreground.run(joined.words, wiring.agent_environ(joined.environ), joined.cwd)
+        environ = wiring.agent_environ(joined.environ)
+        with presence.proof(store, joined.turn.id) as proof:
+            ended = foreground.run(joined.words, environ, joined.cwd, proof=proof)
         told_to_end = bool(ended.told)
         # What the session leaves running would work on in it, beside the next who opens it.
         processes.end(ended.process, ("GATE_TURN", joined.turn.id))

@@ -26,7 +26,7 @@ from humangate.errors import (
     NotAnsweredError,
     TimedOutError,
 )
-from humangate.service import visits
+from humangate.service import presence, visits
 from humangate.service.asking import get
 from humangate.service.sitting import rise, sit
 
@@ -104,9 +104,9 @@ def _talked(store: Store, who: Caller, host: Host, seated: Seated) -> _Left:
         words = host.open_session(opening)
         _announce(seated, opening)
         beside = Attendant(store, sitting, who, seated.seconds_left, GRACE_SECONDS)
-        ended = foreground.run(
-            words, wiring.agent_environ(opening.environ), opening.cwd, beside.attend
-        )
+        environ = wiring.agent_environ(opening.environ)
+        with presence.proof(store, sitting.id) as proof:
+            ended = foreground.run(words, environ, opening.cwd, beside.attend, proof)
         told = bool(ended.told)
         # What the session leaves running would work on in it, beside the next who opens it.
         processes.end(ended.process, ("GATE_TURN", sitting.id))

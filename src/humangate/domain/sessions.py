@@ -131,10 +131,10 @@ def settles(signal: Signal | None) -> bool:
     return signal is not None and signal.status != NEEDS_HUMAN
 
 
-def held(holder: Turn, orphans: Sequence[int], ask_id: str, now: datetime) -> str:
+def held(holder: Turn, orphans: Sequence[str], ask_id: str, now: datetime) -> str:
     """Who has a session open, and what to do about it.
 
-    `orphans` are the processes that live in it though its holder's own is gone.
+    `orphans` name the processes that live in it though its holder's own is gone.
     """
     if not holder.by:
         pid = holder.process.split("/")[1] if holder.process else "?"

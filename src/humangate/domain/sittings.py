@@ -40,6 +40,8 @@ _COMES_OF_IT = {
     "form": "a form filled in",
 }
 _FOREVER_SECONDS = 1e9
+_MAX_PROCESSES = 5
+_MAX_PROCESS_CHARACTERS = 100
 
 
 class Terms(NamedTuple):
@@ -83,7 +85,7 @@ class Sitting(NamedTuple):
     """`left`; `time`: it was up; `failed`: the program did not do it; `lost`: whoever opened it
     died; `stopped`: the ask was settled meanwhile."""
     trouble: str = ""
-    """Why it failed."""
+    """Why it failed, or why a lost one has no transcript."""
     transcript: str = ""
     expires_at: datetime | None = None
     """When the ask would have expired, had they not come."""
@@ -153,22 +155,32 @@ def failures(sittings: Sequence[Sitting]) -> int:
     return sum(one.end == FAILED for one in sittings)
 
 
-def held(holder: Sitting | Turn, ask_id: str, orphans: Sequence[int], now: datetime) -> str:
+def held(holder: Sitting | Turn, ask_id: str, orphans: Sequence[str], now: datetime) -> str:
     """Who is in a session, and what to do about it.
 
-    `orphans` are the processes that live in it though its holder's own is gone.
+    `orphans` name the processes that live in it though its holder's own is gone.
     """
     since = f"{holder.started_at:%Y-%m-%d %H:%M:%S} UTC"
     ago = age((now - holder.started_at).total_seconds())
     if orphans:
-        numbers = ", ".join(map(str, orphans))
-        where = f"its gate continue is gone, but process {numbers} of it lives: end that"
+        where = f"its gate continue is gone, but {_living(orphans)}: end that"
     else:
         where = f"in process {holder.process.split('/')[1]}: wait until they leave"
     return (
         f"{inert_line(holder.by, 80)} has this session open since {since} ({ago} ago), {where}, "
         f"or answer without it: gate answer {ask_id}"
     )
+
+
+def left_behind(ask_id: str, orphans: Sequence[str]) -> str:
+    """Why the asker of a session still waits though its visitor is gone, and what to do."""
+    return f"the visitor of {ask_id} is gone, but {_living(orphans)}: end that, or wait for its end"
+
+
+def _living(orphans: Sequence[str]) -> str:
+    shown = [inert_line(one, _MAX_PROCESS_CHARACTERS) for one in orphans[:_MAX_PROCESSES]]
+    more = len(orphans) - len(shown)
+    return f"process {', '.join(shown)}{f' and {more} more' if more else ''} of it lives"
 
 
 def facts(terms: Terms, folder: str) -> list[tuple[str, str]]:
@@ -184,10 +196,15 @@ def facts(terms: Terms, folder: str) -> list[tuple[str, str]]:
     return [(name, text) for name, text in told if text]
 
 
-def stay(sitting: Sitting, now: datetime) -> str:
-    """One sitting as a sentence: who, with what, for how long, and how it ended."""
+def stay(sitting: Sitting, now: datetime, orphans: Sequence[str] = ()) -> str:
+    """One sitting as a sentence: who, with what, for how long, and how it ended.
+
+    `orphans` name the processes that live in it though its holder's own is gone.
+    """
     lasted = age(((sitting.ended_at or now) - sitting.started_at).total_seconds())
     who = f"{inert_line(sitting.by, 80)} with {inert_line(sitting.cli, 40)}"
+    if orphans:
+        return f"{who}, for {lasted}: {ENDS[LOST]}, but {_living(orphans)}: end that"
     if not sitting.ended_at:
         return f"{who}, in it now, for {lasted}"
     why = f": {inert_line(sitting.trouble, 200)}" if sitting.trouble else ""

@@ -127,6 +127,10 @@ class Asks(Protocol):
 
     def sitting(self, sitting_id: str) -> Sitting | None: ...
 
+    def open_sittings(self) -> list[Sitting]:
+        """Every stay that has not ended, of all asks."""
+        ...
+
     def holder(self, cli: str, session: str) -> Sitting | None:
         """Whoever sits in this conversation now, whichever ask brought them there."""
         ...

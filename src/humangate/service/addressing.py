@@ -13,7 +13,7 @@ from humangate.domain.principals import Sighting
 from humangate.domain.runs import FlowCall, Turn
 from humangate.doors.driver import Ended, Events, Order, Ruling
 from humangate.errors import MissingAgentError
-from humangate.service import claiming, joining, overseeing, signalling
+from humangate.service import joining, overseeing, presence, signalling
 from humangate.service.journalling import Closing, Overtaken, folder_of, jsoned
 
 if TYPE_CHECKING:
@@ -174,11 +174,11 @@ class Agent:
     def _must_be_free(self, turns: list[Turn]) -> None:
         """A session has one holder; while a person has it open, this call waits."""
         store, (*_, last) = self.drive.store, turns
-        if claiming.sits_in(store, last.cli, last.session) is None:
+        if presence.sits_in(store, last.cli, last.session) is None:
             holder = store.runs.holder(last.cli, last.session)
             if holder is None or holder.id in [turn.id for turn in turns]:
                 return
-            if holder.by and not claiming.holds(holder):
+            if holder.by and not presence.holds(store, holder):
                 joining.take_back(store, holder)
                 self.drive.look_again()
                 return

@@ -14,7 +14,7 @@ from humangate.domain.requirements import Vote
 from humangate.doors.results import Conflict, Done
 from humangate.errors import AlreadySettledError, GateError, RefusedError
 from humangate.service.asking import get
-from humangate.service.sweeping import fall_due
+from humangate.service.sweeping import apply_deadlines, fall_due
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,8 +34,10 @@ def answer(
     `leaving` ends a person's turn in a run in the same transaction, unless it is refused.
     """
     given = given._replace(value=plain(given.value), note=storable(given.note))
+    # A turn that ends here is not looked at once more.
+    look = apply_deadlines if leaving else fall_due
     while True:
-        ask = fall_due(store, get(store, ask_id))
+        ask = look(store, get(store, ask_id))
         if first := _retried(store, ask, caller, given):
             return first, ask
         random_bytes = os.urandom(32)

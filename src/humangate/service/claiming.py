@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from humangate.domain.runs import Run, Turn
-    from humangate.domain.sittings import Sitting
+    from humangate.domain.runs import Run
     from humangate.doors.store import Store
 
 LEASE = timedelta(seconds=30)
@@ -139,23 +138,6 @@ class Keeper:
     def _step_back(self, run: Run | None) -> None:
         if run and self._store.path:
             upkeep.step_back(self._store.path, run)
-
-
-def holds(turn: Turn) -> bool:
-    """Whether a person's session is still open: by `gate continue`, or by what that left behind."""
-    return processes.lives(processes.parse(turn.process)) or bool(left_behind(turn))
-
-
-def sits_in(store: Store, cli: str, session: str) -> Sitting | None:
-    """Whoever has this conversation open through a session ask, unless all of that is gone."""
-    found = store.asks.holder(cli, session)
-    lives = found and processes.lives(processes.parse(found.process))
-    return found if found and (lives or processes.marked(("GATE_TURN", found.id))) else None
-
-
-def left_behind(turn: Turn) -> list[int]:
-    """The processes that were started in a turn and live."""
-    return processes.marked(("GATE_TURN", turn.id))
 
 
 class Abandoned:

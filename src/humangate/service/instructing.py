@@ -10,7 +10,7 @@ from humangate.domain.forms import check_schema, faults
 from humangate.domain.roles import Role
 from humangate.domain.signals import NEEDS_HUMAN
 from humangate.errors import StepFailedError, StoreTroubleError
-from humangate.service import asking, claiming, joining, opening, trusting, waiting
+from humangate.service import asking, joining, opening, presence, trusting, waiting
 from humangate.service.addressing import LOOK_AGAIN, Agent
 from humangate.service.asking import Request
 from humangate.service.calling import decided_by_person
@@ -150,7 +150,7 @@ class _Instruction:
         # They may have left since this drive looked.
         self._drive.look_again()
         left = bool(self._drive.turns[turn.id].ended_at)
-        if not left and not claiming.holds(turn):
+        if not left and not presence.holds(self._drive.store, turn):
             joining.take_back(self._drive.store, turn)
             self._drive.look_again()
         elif not left and not self._is_unanswered():

@@ -16,9 +16,9 @@ from humangate.domain.runs import RunChange, Turn
 from humangate.doors.driver import Order
 from humangate.doors.results import Done
 from humangate.errors import AlreadySettledError, GateError, RefusedError, StoreTroubleError
-from humangate.service import answering, asking, claiming, conversing, running, signalling
+from humangate.service import answering, asking, conversing, presence, running, signalling
 from humangate.service.sitting import MAY_STAY_SECONDS
-from humangate.service.sweeping import fall_due
+from humangate.service.sweeping import apply_deadlines, fall_due
 
 if TYPE_CHECKING:
     from humangate.domain.asks import Ask
@@ -65,8 +65,9 @@ def join(store: Store, crew: Crew, ask_id: str, caller: Caller) -> Joined:
         run = running.get(store, sessions.run_of(ask))
         turns = store.runs.turns(run.id)
         seat = sessions.seat(ask, store.runs.calls(run.id), turns)
-        if other := claiming.sits_in(store, seat.last.cli, seat.last.session):
-            raise RefusedError(sittings.held(other, other.ask_id, (), store.now()))
+        if other := presence.sits_in(store, seat.last.cli, seat.last.session):
+            orphans = presence.orphans(store, other)
+            raise RefusedError(sittings.held(other, other.ask_id, orphans, store.now()))
         if holder := store.runs.holder(seat.last.cli, seat.last.session):
             _close_if_left(store, holder, ask.id)
             continue
@@ -86,11 +87,26 @@ def join(store: Store, crew: Crew, ask_id: str, caller: Caller) -> Joined:
         )
         told = sessions.told_in(turn, turns)
         joined = _prepared(crew, run, turn, ask, seat, told)
-        if store.runs.change(sessions.join(run, turn, caller), run):
-            # What was reported in it before is recorded; from now on it is news.
-            signalling.clear(run.folder, told.role, told.id)
+        if _is_entered(store, run, turn, told, caller):
             _hold(store, turn)
             return joined
+
+
+def _is_entered(store: Store, run: Run, turn: Turn, told: Turn, caller: Caller) -> bool:
+    """Whether the visit is written; a signal file that was there before it never counts."""
+    presence.enter(store, turn.id)
+    written = False
+    try:
+        # One at a time: nobody may clear the file of a visit that another process has just begun.
+        with presence.alone(store):
+            if store.runs.holder(turn.cli, turn.session) is None:
+                # Before the write: a process that is killed in between must leave no old signal.
+                signalling.clear(run.folder, told.role, told.id)
+                written = store.runs.change(sessions.join(run, turn, caller), run)
+    finally:
+        if not written:
+            presence.leave(store, turn.id)
+    return written
 
 
 def _hold(store: Store, turn: Turn) -> None:
@@ -137,18 +153,11 @@ def _prepared(crew: Crew, run: Run, turn: Turn, ask: Ask, seat: Seat, told: Turn
 
 def _close_if_left(store: Store, holder: Turn, ask_id: str) -> None:
     """Take back the session of somebody whose process died; otherwise RefusedError says who has it."""
-    lives = not holder.by or processes.lives(processes.parse(holder.process))
-    orphans = [] if lives else claiming.left_behind(holder)
+    lives = not holder.by or presence.lives(store, holder)
+    orphans = [] if lives else presence.orphans(store, holder)
     if lives or orphans:
         raise RefusedError(sessions.held(holder, orphans, ask_id, store.now()))
     take_back(store, holder)
-
-
-def collect(store: Store) -> None:
-    """Take back every session whose holder died: no bell rings for them."""
-    for turn in store.runs.joined():
-        if not claiming.holds(turn):
-            take_back(store, turn)
 
 
 def take_back(store: Store, turn: Turn) -> None:
@@ -193,7 +202,7 @@ def _give_back(
     told = sessions.told_in(turn, store.runs.turns(run.id))
     text = signalling.text(run.folder, told.role, told.id)
     signal = signals.explicit(turn.offered, text) or signals.last_signal(words)
-    ask = fall_due(store, asking.get(store, turn.ask_id))
+    ask = apply_deadlines(store, asking.get(store, turn.ask_id))
     if signal is None or not ask.pending or not sessions.is_agents(ask, store.runs.calls(run.id)):
         # It does not count, now or later: whoever resumes the run must not find it.
         _close(store, turn, None, actor, reason)
@@ -206,7 +215,9 @@ def _give_back(
     value = {"other": said} if ask.question.kind == "choice" else said
     leaving = sessions.leave(run, turn, signal, actor, store.now(), reason)
     try:
-        return Left(answering.answer(store, ask.id, caller, Given(value), leaving)[1], signal)
+        left = Left(answering.answer(store, ask.id, caller, Given(value), leaving)[1], signal)
+        presence.leave(store, turn.id)
+        return left
     except StoreTroubleError:
         # Nothing is lost: the turn stays open, and is taken back once its holder is gone.
         raise
@@ -221,6 +232,7 @@ def _close(store: Store, turn: Turn, signal: Signal | None, actor: str, reason: 
         leaving = sessions.leave(run, turn, signal, actor, store.now(), reason)
         if store.runs.change(RunChange(run, turns=(leaving.turn,), events=(leaving.event,)), run):
             _let_go(store, turn)
+            presence.leave(store, turn.id)
             return
 
 

@@ -62,6 +62,11 @@ def clear(folder: str, role: str, turn_id: str) -> None:
     """Remove the file of a turn that is over, before its session is opened once more."""
     with suppress(OSError, GateError), _opened(folder, _PAPERS, _SIGNALS) as signals:
         os.unlink(_name(role, turn_id), dir_fd=signals)
+    if text(folder, role, turn_id) is not None:
+        path = os.path.join(folder, file_of(role, turn_id))
+        raise GateError(
+            f"{path} cannot be removed, and its old signal must not count: remove it, then try again"
+        )
 
 
 def text(folder: str, role: str, turn_id: str) -> str | None:

@@ -15,9 +15,9 @@ from humangate.domain.requirements import why_not
 from humangate.domain.sittings import GRACE_SECONDS, LOST, Sitting, Terms
 from humangate.doors.results import Done
 from humangate.errors import AlreadySettledError, RefusedError, TimedOutError, UsageError
-from humangate.service import asking, claiming
+from humangate.service import asking, presence
+from humangate.service.lost_visits import close_lost
 from humangate.service.sweeping import fall_due
-from humangate.service.visits import is_held
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +64,7 @@ def sit(store: Store, ask_id: str, caller: Caller, cli: str, session: str) -> Se
         terms = _terms(ask, caller)
         now, earlier = store.now(), store.asks.sittings(ask.id)
         if earlier and not earlier[-1].ended_at:
-            _close_if_left(store, ask, earlier[-1])
+            _must_be_left(store, earlier[-1])
             continue
         left = sittings.seconds_left(terms, earlier, now)
         if left == 0:
@@ -85,8 +85,20 @@ def sit(store: Store, ask_id: str, caller: Caller, cli: str, session: str) -> Se
         )
         seconds = GRACE_SECONDS + (MAY_STAY_SECONDS if left is None else left)
         change = session_asks.sit(ask, new, caller, seconds)
-        if isinstance(store.asks.change(change, ask.version), Done):
+        if _is_entered(store, change, new):
             return Seated(change.ask, new, terms, begun is not None, left)
+
+
+def _is_entered(store: Store, change: Change, new: Sitting) -> bool:
+    """Whether the visit is written; from then on each process sees that its holder lives."""
+    presence.enter(store, new.id)
+    written = False
+    try:
+        written = isinstance(store.asks.change(change, change.ask.version - 1), Done)
+    finally:
+        if not written:
+            presence.leave(store, new.id)
+    return written
 
 
 def _terms(ask: Ask, caller: Caller) -> Terms:
@@ -100,21 +112,20 @@ def _terms(ask: Ask, caller: Caller) -> Terms:
     return question.session
 
 
-def _close_if_left(store: Store, ask: Ask, holder: Sitting) -> None:
-    """Close the sitting of somebody whose process died; what was said stays in its log."""
-    lives = processes.lives(processes.parse(holder.process))
-    orphans = [] if lives else processes.marked(("GATE_TURN", holder.id))
-    if lives or orphans:
+def _must_be_left(store: Store, holder: Sitting) -> None:
+    """RefusedError names the holder of a session, or the processes that outlive the holder."""
+    orphans = presence.orphans(store, holder)
+    if orphans or presence.lives(store, holder):
         raise RefusedError(sittings.held(holder, holder.ask_id, orphans, store.now()))
-    lost = holder._replace(ended_at=store.now(), end=LOST)
-    store.asks.change(session_asks.rise(ask, lost, "gate", given_up=False), ask.version)
 
 
 def stays(store: Store, ask_id: str) -> list[Sitting]:
     """Every stay in a session; one whose process died is lost, though nobody has closed it yet."""
     found = store.asks.sittings(ask_id)
     return [
-        one if one.ended_at or is_held(one) else one._replace(ended_at=store.now(), end=LOST)
+        one
+        if one.ended_at or presence.holds(store, one)
+        else one._replace(ended_at=store.now(), end=LOST)
         for one in found
     ]
 
@@ -122,9 +133,10 @@ def stays(store: Store, ask_id: str) -> list[Sitting]:
 def _must_be_free(store: Store, ask: Ask, cli: str, session: str) -> None:
     """A conversation has one holder, be it through another ask or the agent of a run."""
     if other := store.asks.holder(cli, session):
-        _close_if_left(store, asking.get(store, other.ask_id), other)
+        _must_be_left(store, other)
+        close_lost(store, asking.get(store, other.ask_id))
     turn = store.runs.holder(cli, session)
-    if turn and (not turn.by or claiming.holds(turn)):
+    if turn and (not turn.by or presence.holds(store, turn)):
         raise RefusedError(
             f"run {turn.run} is at work in the conversation that {ask.id} goes on with: wait until "
             f"it needs you, or answer without it: gate answer {ask.id}"
@@ -163,7 +175,11 @@ def rise(
         session=session or sitting.session,
     )
 
-    def leave(ask: Ask) -> Change:
+    def leave(ask: Ask) -> Change | None:
+        kept = store.asks.sitting(sitting.id)
+        if kept and kept.ended_at:
+            # Another process found it lost and closed it: its asker may have it by now.
+            return None
         terms = ask.question.session
         assert terms, "a sitting is one of a session ask"
         earlier = [one for one in store.asks.sittings(ask.id) if one.id != sitting.id]
@@ -171,13 +187,17 @@ def rise(
         given_up = end == sittings.FAILED and 0 < terms.max_attempts <= failed
         return session_asks.rise(ask, closed, caller.actor, given_up=given_up)
 
-    return _write(store, sitting.ask_id, leave)
+    after = _write(store, sitting.ask_id, leave)
+    presence.leave(store, sitting.id)
+    return after
 
 
-def _write(store: Store, ask_id: str, step: Callable[[Ask], Change]) -> Ask:
+def _write(store: Store, ask_id: str, step: Callable[[Ask], Change | None]) -> Ask:
     while True:
         ask = asking.get(store, ask_id)
         change = step(ask)
+        if change is None:
+            return ask
         if isinstance(store.asks.change(change, ask.version), Done):
             return change.ask
 

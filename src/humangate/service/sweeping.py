@@ -17,7 +17,15 @@ _AT_ONCE = 200
 
 
 def fall_due(store: Store, ask: Ask) -> Ask:
-    """The ask after everything that time has done to it by now."""
+    """The ask after everything that time has done to it by now, and deaths in its session."""
+    # Imported here: both modules need what this one says of deadlines.
+    from humangate.service.lost_visits import close_lost
+
+    return apply_deadlines(store, close_lost(store, ask))
+
+
+def apply_deadlines(store: Store, ask: Ask) -> Ask:
+    """The ask after everything that time alone has done to it by now."""
     while change := asks.fall_due(ask, store.now()):
         result = store.asks.change(change, ask.version)
         ask = change.ask if isinstance(result, Done) else result.current or change.ask
@@ -27,10 +35,14 @@ def fall_due(store: Store, ask: Ask) -> Ask:
 def sweep(store: Store, most: int = _AT_ONCE) -> int:
     """Let what is due fall due, oldest first and no more than so many, and erase secrets nobody fetched.
 
-    Says how many there were: whoever asks for a page must not wait for all of them.
+    Visits whose holders died are closed. Says how many asks were due: whoever asks for a page must
+    not wait for all of them.
     """
+    from humangate.service.lost_visits import close_all_lost
+
+    close_all_lost(store)
     store.asks.erase_secrets(store.now() - SECRETS_LIVE)
     due = store.asks.due(store.now(), most)
     for ask in due:
-        fall_due(store, ask)
+        apply_deadlines(store, ask)
     return len(due)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from humangate import processes
 from humangate.domain.outcomes import Visits, sum_up
 from humangate.domain.sittings import LOST, untold_since
 from humangate.doors.results import Done
 from humangate.errors import GateError
+from humangate.service import presence
 from humangate.service.asking import get
 
 if TYPE_CHECKING:
@@ -28,19 +28,16 @@ if TYPE_CHECKING:
     """The program of this name, with its logs."""
 
 _MOST_TRANSCRIPT_CHARACTERS = 1_000_000
-
-
-def is_held(sitting: Sitting) -> bool:
-    """Whether anything of an open visit lives: its harness, or what that has started."""
-    lives = processes.lives(processes.parse(sitting.process))
-    return lives or bool(processes.marked(("GATE_TURN", sitting.id)))
+_NOTHING_SAID = "its log held no words when the result was handed over"
 
 
 def is_open(store: Store, ask: Ask) -> bool:
     """Whether a person is in the session of an ask now."""
     if ask.question.kind != "session":
         return False
-    return any(not one.ended_at and is_held(one) for one in store.asks.sittings(ask.id))
+    return any(
+        not one.ended_at and presence.holds(store, one) for one in store.asks.sittings(ask.id)
+    )
 
 
 def summary(store: Store, ask: Ask, hosts: Hosts) -> Visits:
@@ -50,36 +47,29 @@ def summary(store: Store, ask: Ask, hosts: Hosts) -> Visits:
 
 
 def _close_lost(store: Store, ask: Ask, hosts: Hosts) -> None:
-    """Close the visit whose harness was killed, with the words from the agent's own log."""
+    """Keep what the agent's own log tells of a visit whose harness was killed, once.
+
+    What the asker got must not change, also where the agent writes its log later (law 5).
+    """
     # Imported here: only a session ask needs it, and most that are waited for are not.
     from humangate.domain import session_asks
+    from humangate.service.lost_visits import close_lost
 
     while True:
+        ask = close_lost(store, get(store, ask.id))
         found = store.asks.sittings(ask.id)
         if not found or not _is_untold(ask, found[-1]):
             return
-        last = found[-1]
         session, words = read_log(store, ask, found, hosts)
-        lost = last._replace(
-            ended_at=last.ended_at or store.now(), end=LOST, session=session, transcript=words
-        )
-        if lost == last:
-            return
-        ask = get(store, ask.id)
-        change = (
-            session_asks.at_work(ask, lost)
-            if last.ended_at
-            else session_asks.rise(ask, lost, "gate", given_up=False)
-        )
-        if isinstance(store.asks.change(change, ask.version), Done):
+        trouble = "" if words else _NOTHING_SAID
+        told = found[-1]._replace(session=session, transcript=words, trouble=trouble)
+        if isinstance(store.asks.change(session_asks.at_work(ask, told), ask.version), Done):
             return
 
 
 def _is_untold(ask: Ask, last: Sitting) -> bool:
-    """Whether the end of the last visit, or the words that were said in it, were never written."""
-    if not last.ended_at:
-        return not is_held(last)
-    return last.end == LOST and not last.transcript and _is_captured(ask)
+    """Whether the log of a lost visit was not read yet."""
+    return last.end == LOST and not (last.transcript or last.trouble) and _is_captured(ask)
 
 
 def _is_captured(ask: Ask) -> bool:

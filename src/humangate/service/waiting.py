@@ -11,6 +11,7 @@ from humangate.doors.results import Done
 from humangate.errors import RefusedError
 from humangate.service import visits
 from humangate.service.asking import get
+from humangate.service.lost_visits import is_visited
 from humangate.service.sweeping import fall_due
 
 if TYPE_CHECKING:
@@ -25,11 +26,18 @@ _A_DAY_SECONDS = 86400.0
 _LOOK_AROUND_SECONDS = 1.0
 
 
-def wait(store: Store, ask_id: str, seconds: float | None = None, hears: bool = True) -> Ask:
+def wait(
+    store: Store,
+    ask_id: str,
+    seconds: float | None = None,
+    hears: bool = True,
+    visited: Callable[[Ask], None] | None = None,
+) -> Ask:
     """The ask once it is settled, or (where the asker hears) somebody asked back.
 
     A settled session is waited for until its visit has ended. After so many seconds, the ask
-    as it is then; `is_ready` says whether it can be handed over.
+    as it is then; `is_ready` says whether it can be handed over. `visited` is called about every
+    second while a visit in its session is open.
     """
     until = None if seconds is None else store.monotonic() + seconds
     # One look before the bell is hung up: most of what is waited for is there already.
@@ -43,9 +51,11 @@ def wait(store: Store, ask_id: str, seconds: float | None = None, hears: bool = 
             left = _A_DAY_SECONDS if until is None else until - store.monotonic()
             if _is_over(store, ask, hears) or left <= 0:
                 return ask
-            if not ask.pending:
+            if not ask.pending or is_visited(store, ask):
                 # Nobody rings when the harness of a visit is killed.
                 left = min(left, _LOOK_AROUND_SECONDS)
+                if visited:
+                    visited(ask)
             if due_at := ask.deadlines.due_at:
                 left = min(left, max(0.0, (due_at - store.now()).total_seconds()))
             bell.wait(left)

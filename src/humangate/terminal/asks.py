@@ -100,14 +100,15 @@ def _session(store: Store, ask: Ask, width: int, paint: Paint, most: int | None)
     if terms.system_prompt:
         lines += ["  The agent is told:", *frame(terms.system_prompt, width, "  │ ", most)]
     # Imported here: most asks are no sessions, and commands that list them load this, too.
+    from humangate.service.presence import orphans
     from humangate.service.sitting import stays as stays_of
 
     stays = stays_of(store, ask.id)
     lines += ["  Sittings:"] if stays else []
-    return lines + [
-        f"  {inert_line(f'{one.number}. {sittings.stay(one, store.now())}', max(20, width - 2))}"
-        for one in stays
-    ]
+    for one in stays:
+        words = f"{one.number}. {sittings.stay(one, store.now(), orphans(store, one))}"
+        lines += frame(words, width, bar="  ")
+    return lines
 
 
 def answer_lines(ask: Ask, width: int) -> list[str]:

@@ -235,6 +235,10 @@ class MemoryAsks:
     def sitting(self, sitting_id: str) -> Sitting | None:
         return self._sittings.get(sitting_id)
 
+    def open_sittings(self) -> list[Sitting]:
+        found = [one for one in self._sittings.values() if not one.ended_at]
+        return sorted(found, key=lambda one: one.ask_id)
+
     def holder(self, cli: str, session: str) -> Sitting | None:
         for one in self._sittings.values():
             if (one.cli, one.session) == (cli, session) and session and not one.ended_at:

@@ -21,7 +21,7 @@ from humangate.domain.owners import run_of
 from humangate.domain.principals import TRUST, is_person
 from humangate.domain.requirements import why_not
 from humangate.domain.sessions import path_of
-from humangate.service import sitting
+from humangate.service import presence, sitting
 from humangate.web import diffs, markdown
 
 if TYPE_CHECKING:
@@ -159,7 +159,10 @@ def _session(store: Store, one: Ask) -> dict[str, Any]:
         return {}
     now = store.now()
     stays = [
-        {"words": sittings.stay(stay, now), "said": stay.transcript[-SHOWN_CHARACTERS:]}
+        {
+            "words": sittings.stay(stay, now, presence.orphans(store, stay)),
+            "said": stay.transcript[-SHOWN_CHARACTERS:],
+        }
         for stay in sitting.stays(store, one.id)
     ]
     return {"facts": sittings.facts(terms, one.origin.cwd), "stays": stays}

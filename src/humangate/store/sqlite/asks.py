@@ -226,6 +226,9 @@ class SqliteAsks:
         rows = self._db.rows(_SQL["get_sitting"], (sitting_id,))
         return _to_sitting(rows[0]) if rows else None
 
+    def open_sittings(self) -> list[Sitting]:
+        return [_to_sitting(row) for row in self._db.rows(_SQL["open_sittings"])]
+
     def holder(self, cli: str, session: str) -> Sitting | None:
         rows = self._db.rows(_SQL["open_sitting"], (cli, session))
         return _to_sitting(rows[0]) if rows else None

@@ -157,5 +157,8 @@ SELECT * FROM sittings WHERE ask_id = ? ORDER BY number;
 -- name: get_sitting
 SELECT * FROM sittings WHERE id = ?;
 
+-- name: open_sittings
+SELECT * FROM sittings WHERE ended_at IS NULL ORDER BY ask_id;
+
 -- name: open_sitting
 SELECT * FROM sittings WHERE cli = ? AND session = ? AND session <> '' AND ended_at IS NULL;

@@ -1,0 +1,43 @@
+"""A process in a container of its own: it counts its processes anew, on the same machine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+_UNSHARE = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+
+
+def _found() -> list[str] | None:
+    for words in (_UNSHARE, [*_UNSHARE, "--map-root-user"]):
+        try:
+            done = subprocess.run([*words, "true"], capture_output=True, check=False)
+        except FileNotFoundError:
+            return None
+        if done.returncode == 0:
+            return words
+    return None
+
+
+class Container:
+    """Runs Python code in a container until it is killed; its first line says that it works."""
+
+    def __init__(self, code: str, *words: str) -> None:
+        unshare = _found()
+        if unshare is None:
+            pytest.skip("there is no unshare(1), or its user may not make namespaces")
+        self._process = subprocess.Popen(
+            [*unshare, sys.executable, "-c", code, *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout
+        self.said = self._process.stdout.readline().strip()
+
+    def kill(self) -> None:
+        """Kill all of it, and wait until it is gone: its pipe ends with its last process."""
+        self._process.kill()
+        self._process.communicate()

@@ -1,0 +1,317 @@
+"""Visits whose holders died: also in another container, and found by whichever command looks."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+from datetime import timedelta
+
+import pytest
+from tests.conftest import a_person, eventually
+from tests.containers import Container
+from tests.joinable import desk
+from tests.visits import kill_harness, orphan, write_log
+
+from humangate import AsyncGate, Gate, crewing, processes
+from humangate.domain.answers import Given
+from humangate.errors import GateError, RefusedError, StoreTroubleError
+from humangate.service import (
+    answering,
+    asking,
+    joining,
+    presence,
+    sitting,
+    sweeping,
+    waiting,
+)
+
+__all__ = ["desk", "orphan"]
+
+ADA, BOB = a_person("ada"), a_person("bob")
+NEEDS = {"status": "NEEDS_HUMAN", "question": "Which way?"}
+DONE = {"status": "DONE", "summary": "to the left"}
+VISIT = """
+import sys
+from humangate import Gate
+from humangate.domain.principals import Caller, person
+from humangate.service import sitting
+store = Gate(sys.argv[1]).store
+who = Caller(person("ada"), False, "cli", None, {})
+print(sitting.sit(store, sys.argv[2], who, "claude", "s1").sitting.process, flush=True)
+input()
+"""
+JOIN = """
+import sys
+from humangate import Gate, crewing
+from humangate.domain.principals import Caller, person
+from humangate.service import joining
+store = Gate(sys.argv[1]).store
+who = Caller(person("ada"), False, "cli", None, {})
+print(joining.join(store, crewing.crew(store), sys.argv[2], who).turn.process, flush=True)
+input()
+"""
+
+
+@pytest.fixture
+def gate(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    made = Gate(str(tmp_path / "gate.db"))
+    yield made
+    made.store.close()
+
+
+def ask_for_session(gate, **more):
+    return gate.human.request_interactive("Is it safe?", {"capture_transcript": True} | more)
+
+
+def ends(gate, ask_id):
+    return [one.end for one in gate.store.asks.sittings(ask_id)]
+
+
+def go_elsewhere(monkeypatch):
+    """From now on this process seems to be in another container of the same boot."""
+    boot, _, namespace = processes._boot().partition(":")
+    monkeypatch.setattr(processes, "_boot", lambda: f"{boot}:{namespace}9")
+
+
+@pytest.mark.proves("SES-170", "SES-128")
+def test_killed_container_gives_its_session_back(gate):
+    ask_id = ask_for_session(gate)
+    container = Container(VISIT, gate.store.path, ask_id)
+    try:
+        assert processes.is_elsewhere(processes.parse(container.said))
+        with pytest.raises(RefusedError, match="person:ada has this session open"):
+            sitting.sit(gate.store, ask_id, BOB, "claude", "s2")
+        sweeping.sweep(gate.store)
+        assert ends(gate, ask_id) == [""]
+        answering.answer(gate.store, ask_id, BOB, Given("yes"))
+        assert gate.wait(ask_id, 0).outcome == "pending"
+    finally:
+        container.kill()
+    assert gate.wait(ask_id, 20).outcome == "completed"
+    assert ends(gate, ask_id) == ["lost"]
+
+
+@pytest.mark.proves("RUN-393", "RUN-382")
+def test_killed_container_gives_joined_session_back(desk):
+    run = desk.run(NEEDS, DONE)
+    (ask,) = desk.store.asks.pending_of_run(run.id)
+    container = Container(JOIN, desk.store.path, ask.id)
+    try:
+        assert processes.is_elsewhere(processes.parse(container.said))
+        with pytest.raises(RefusedError, match="person:ada has this session open"):
+            joining.join(desk.store, crewing.crew(desk.store), ask.id, desk.caller("bob"))
+        sweeping.sweep(desk.store)
+        assert desk.store.runs.joined()
+    finally:
+        container.kill()
+    answering.answer(desk.store, ask.id, desk.caller("bob"), Given("left"))
+    assert desk.drive(run).result == ["DONE", "to the left"]
+
+
+@pytest.mark.proves("SES-170")
+@pytest.mark.parametrize("alive", [True, False], ids=["alive", "dead"])
+def test_lock_alone_tells_of_holder_elsewhere(gate, monkeypatch, alive):
+    ask_id = ask_for_session(gate)
+    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    go_elsewhere(monkeypatch)
+    if not alive:
+        presence._forget()
+    assert presence.holds(gate.store, visited) == alive
+    if alive:
+        sitting.rise(gate.store, visited, ADA, "left")
+        assert os.listdir(f"{gate.store.path}-visits") == [], "nothing is left behind"
+
+
+@pytest.mark.proves("SES-170")
+def test_lock_that_cannot_be_read_proves_nothing(gate, monkeypatch):
+    ask_id = ask_for_session(gate)
+    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    go_elsewhere(monkeypatch)
+    (lock,) = os.scandir(f"{gate.store.path}-visits")
+    os.rename(lock.path, f"{lock.path}-moved")
+    os.symlink(f"{lock.path}-moved", lock.path)
+    assert presence.holds(gate.store, visited), "a link is not followed"
+
+
+@pytest.mark.proves("SES-170")
+def test_program_of_visit_keeps_its_proof(gate, monkeypatch):
+    """Its `gate continue` is killed elsewhere, and the program works on in the session."""
+    ask_id = ask_for_session(gate)
+    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    with presence.proof(gate.store, visited.id) as proof:
+        program = subprocess.Popen(
+            [sys.executable, "-c", "input()"],
+            stdin=subprocess.PIPE,
+            pass_fds=proof,
+            # As `gate continue` starts it: code of the parent runs in the child.
+            preexec_fn=lambda: None,  # noqa: PLW1509 - the test is about it
+        )
+    presence._forget()
+    go_elsewhere(monkeypatch)
+    assert presence.holds(gate.store, visited)
+    program.communicate(b"\n")
+    assert not presence.holds(gate.store, visited)
+
+
+@pytest.mark.proves("SES-170")
+def test_forked_child_does_not_prove_a_visit(gate, monkeypatch):
+    ask_id = ask_for_session(gate)
+    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    told, tells = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(tells)
+        os.read(told, 1)
+        os._exit(0)
+    presence._forget()
+    go_elsewhere(monkeypatch)
+    # The child closes its copy as soon as it runs.
+    eventually(lambda: not presence.holds(gate.store, visited))
+    os.close(tells)
+    os.waitpid(child, 0)
+    os.close(told)
+
+
+@pytest.mark.proves("SES-170")
+def test_refused_visit_leaves_no_lock(gate, monkeypatch):
+    ask_id = ask_for_session(gate)
+
+    def trouble(*_):
+        raise GateError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(gate.store.asks, "change", trouble)
+        with pytest.raises(GateError):
+            sitting.sit(gate.store, ask_id, ADA, "claude", "s1")
+    assert os.listdir(f"{gate.store.path}-visits") == []
+
+
+@pytest.mark.proves("SES-170", "LAW-10")
+def test_visit_without_lock_is_refused_with_advice(gate):
+    ask_id = ask_for_session(gate)
+    with open(f"{gate.store.path}-visits", "x", encoding="utf-8"):
+        pass
+    with pytest.raises(StoreTroubleError, match=r"cannot be locked .* no session is opened: make"):
+        sitting.sit(gate.store, ask_id, ADA, "claude", "s1")
+    assert gate.store.asks.sittings(ask_id) == []
+
+
+LOOKS = {
+    "sweep": lambda gate, _: sweeping.sweep(gate.store),
+    "asker": lambda gate, ask_id: gate.wait(ask_id, 0),
+    "person": lambda gate, ask_id: sweeping.fall_due(gate.store, asking.get(gate.store, ask_id)),
+}
+
+
+@pytest.mark.proves("SES-171")
+@pytest.mark.parametrize("look", LOOKS)
+def test_lost_visit_gives_deadline_back(gate, look):
+    ask_id = ask_for_session(gate, expires=600)
+    before = asking.get(gate.store, ask_id).deadlines.expires_at
+    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    held = asking.get(gate.store, ask_id).deadlines.expires_at
+    assert held - before > timedelta(hours=7)
+    LOOKS[look](gate, ask_id)
+    assert asking.get(gate.store, ask_id).deadlines.expires_at == held, "its harness lives"
+    kill_harness(gate.store, visited)
+    LOOKS[look](gate, ask_id)
+    assert ends(gate, ask_id) == ["lost"]
+    assert asking.get(gate.store, ask_id).deadlines.expires_at == before
+
+
+@pytest.mark.proves("SES-171")
+@pytest.mark.parametrize("how", ["blocking", "async"])
+def test_waiting_asker_finds_visit_lost_by_itself(gate, how):
+    ask_id = ask_for_session(gate)
+    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+
+    async def wait():
+        async with AsyncGate(gate.store) as twin:
+            await twin.wait(ask_id)
+
+    ways = {"blocking": lambda: gate.wait(ask_id), "async": lambda: asyncio.run(wait())}
+    waiter = threading.Thread(target=ways[how])
+    waiter.start()
+    kill_harness(gate.store, visited)
+    eventually(lambda: ends(gate, ask_id) == ["lost"])
+    answering.answer(gate.store, ask_id, BOB, Given("yes"))
+    waiter.join(20)
+    assert not waiter.is_alive()
+
+
+@pytest.mark.proves("SES-171", "LAW-5")
+def test_visit_that_ends_meanwhile_is_not_lost(gate, monkeypatch):
+    """Its harness leaves between the look at its visit and the look at its process."""
+    ask_id = ask_for_session(gate)
+    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    look = presence.holds
+
+    def leave_first(store, visit):
+        monkeypatch.setattr(presence, "holds", look)
+        sitting.rise(store, visited, ADA, "left", transcript="ada: fine")
+        return False
+
+    monkeypatch.setattr(presence, "holds", leave_first)
+    sweeping.sweep(gate.store)
+    (kept,) = gate.store.asks.sittings(ask_id)
+    assert (kept.end, kept.transcript) == ("left", "ada: fine")
+
+
+@pytest.mark.proves("SES-172")
+def test_orphan_is_named_with_its_command(gate, orphan):
+    ask_id = ask_for_session(gate)
+    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    kill_harness(gate.store, visited)
+    (visited,) = gate.store.asks.sittings(ask_id)
+    child = orphan(visited.id)
+    (named,) = presence.orphans(gate.store, visited)
+    assert named.startswith(f"{child.pid} (") and named.endswith("…)")
+    with pytest.raises(RefusedError, match=rf"process {child.pid} \(.* of it lives: end that"):
+        sitting.sit(gate.store, ask_id, BOB, "claude", "s2")
+    seen = []
+    answering.answer(gate.store, ask_id, BOB, Given("yes"))
+    waiting.wait(gate.store, ask_id, 0.1, visited=seen.append)
+    assert [ask.id for ask in seen] == [ask_id], "its asker can tell why it waits"
+
+
+@pytest.mark.proves("SES-173", "LAW-5")
+def test_log_written_later_does_not_change_result(gate, tmp_path):
+    ask_id = ask_for_session(gate)
+    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    kill_harness(gate.store, visited)
+    answering.answer(gate.store, ask_id, BOB, Given("yes"))
+    got = gate.human.wait(ask_id)
+    write_log(tmp_path, gate.store, "s1", ("user", "is it safe?"), ("assistant", "It is."))
+    again = gate.human.wait(ask_id)
+    assert (got.transcript, got.session_id) == ("", "claude/s1")
+    assert (again.transcript, again.session_id) == (got.transcript, got.session_id)
+
+
+@pytest.mark.proves("SES-173", "LAW-5")
+def test_log_that_grows_later_does_not_change_result(gate, tmp_path):
+    ask_id = ask_for_session(gate)
+    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    write_log(tmp_path, gate.store, "s1", ("user", "is it safe?"))
+    kill_harness(gate.store, visited)
+    answering.answer(gate.store, ask_id, BOB, Given("yes"))
+    got = gate.human.wait(ask_id)
+    write_log(tmp_path, gate.store, "s1", ("user", "is it safe?"), ("assistant", "It is."))
+    assert "is it safe?" in got.transcript
+    assert gate.human.wait(ask_id).transcript == got.transcript
+
+
+@pytest.mark.proves("SES-173", "LAW-5")
+def test_late_harness_does_not_change_result(gate):
+    """A harness whose first process is gone, though another one of it works on."""
+    ask_id = ask_for_session(gate)
+    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    kill_harness(gate.store, visited)
+    answering.answer(gate.store, ask_id, BOB, Given("yes"))
+    got = gate.human.wait(ask_id)
+    sitting.rise(gate.store, visited, ADA, "left", transcript="ada: late", seconds=9)
+    again = gate.human.wait(ask_id)
+    assert (again.transcript, again.duration_ms) == (got.transcript, got.duration_ms) == ("", 0)
