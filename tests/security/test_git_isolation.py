@@ -546,7 +546,9 @@ def test_folder_comes_back_after_a_later_commit_with_line_endings(project, works
     git(folder, "commit", "-qm", "later", "a.txt")
     shutil.rmtree(folder)
     workspace.restore(place, 1, "1")
-    assert (folder / "a.txt").read_bytes() == "".join(["later\r\n", *lines, "open work\r\n"]).encode()
+    assert (folder / "a.txt").read_bytes() == "".join(
+        ["later\r\n", *lines, "open work\r\n"]
+    ).encode()
     assert (folder / "kept.txt").read_bytes() == b"kept\r\n"
     assert (folder / "b.txt").read_bytes() == b"as it is\n"
 
