@@ -11,7 +11,7 @@ from tests.git_project import git, project, trap, workspace, write
 
 from humangate.doors.workspace import Place
 from humangate.errors import GateError, UsageError
-from humangate.workspaces import pipes, repositories
+from humangate.workspaces import git as quick_git, pipes, repositories
 
 __all__ = ["project", "trap", "workspace"]
 
@@ -198,6 +198,16 @@ def test_a_pipe_elsewhere_that_git_reads_is_named(project, workspace, tmp_path, 
         workspace.make(str(project), 1)
     said = str(told.value).removeprefix("git waits without end for ").partition(", a pipe")[0]
     assert os.path.realpath(said) == path
+
+
+@pytest.mark.proves("GIT-13")
+def test_diff_only_names_a_file_that_would_fill_the_memory(project, workspace):
+    place = workspace.make(str(project), 1)
+    write(place.folder, a_txt="x\n" * 11_000_000, b_txt="small\n")
+    git(place.folder, "add", ".")
+    for shown in (workspace.diff(place), quick_git.changes(place.folder, "")):
+        assert "Binary files a/a.txt and b/a.txt differ" in shown and "+small" in shown
+        assert len(shown) < 1_000
 
 
 @pytest.mark.proves("GIT-12")
