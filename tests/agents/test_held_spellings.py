@@ -10,13 +10,14 @@ import pytest
 from tests.agents.conftest import PACKAGES
 from tests.agents.spellings import PROGRAMS, SPELLINGS
 
+from humangate.hooks.events import Hook, pre_tool_use
 from humangate.integrations.scripted_model import text, tool, tool_results
 
 PAGE = Path(__file__).parents[2] / "docs" / "held.md"
 LINES = [line for lines in SPELLINGS.values() for line in lines]
 NO = "the test says no"
 STUB = "nothing was done"
-ASKED, RUNS = "asked", "**runs unasked**"
+ASKED, PUT_OFF, RUNS = "asked", "put off", "**runs unasked**"
 SAME_MODES = ("bypassPermissions", "manual", "acceptEdits")
 CHECKED_MODES = ("auto", "plan")
 """Here claude's own check decides about what no rule names, and no scripted model can answer it."""
@@ -32,7 +33,8 @@ when this page differs. All of Bash is allowed there, and Codex runs without its
 only the gates hold a line. In Claude Code the result is the same in the permission modes default,
 manual, acceptEdits and bypassPermissions. In auto and plan it asks about the same lines, and its own
 check decides about the others. In dontAsk it denies the lines that it would ask about. `codex exec`
-cannot ask: it rejects a line that Codex would ask about.
+cannot ask: it rejects a line that Codex would ask about. The column "with `--defer`" has what the
+hook of [agents.md](agents.md) puts off in `claude -p`, with no rules beside it in the settings.
 
 The list has examples and is not complete. Do not rely on a gate for a spelling that is not listed
 as asked. To add a rule: `gate gates add 'Bash(poetry publish *)'`, then `gate install` again.
@@ -88,6 +90,16 @@ def in_codex(house):
     return {line for line, result in results.items() if "Rejected(" in result}, results
 
 
+def put_off(house, monkeypatch):
+    """The lines that the hook with --defer holds, by the gates that `gate install` left."""
+    monkeypatch.setenv("GATE_STORE", house.environ["GATE_STORE"])
+    monkeypatch.delenv("CLAUDE_CODE_SESSION_ATTENDED", raising=False)
+    event = {"session_id": "s", "cwd": str(house.project), "tool_name": "Bash"}
+    hooks = {line: Hook("claude", event | {"tool_input": {"command": line}}, 60.0, defer=True)
+             for line in LINES}  # fmt: skip
+    return {line for line, hook in hooks.items() if pre_tool_use(hook).json}
+
+
 def results_of(house, lines):
     results = tool_results(house.model.requests[-1])
     assert len(results) == len(lines), results[-1]
@@ -101,7 +113,7 @@ def check_run(asked, results):
             assert (STUB in results[line]) == (line not in asked), (line, results[line])
 
 
-def page_of(claude, codex):
+def page_of(claude, deferred, codex):
     versions = dict(zip(("claude", "codex"), PACKAGES.values(), strict=True))
     rows = []
     for act, lines in SPELLINGS.items():
@@ -109,12 +121,13 @@ def page_of(claude, codex):
             "",
             f"## {act.capitalize()}",
             "",
-            "| command | Claude Code | Codex |",
-            "|---|---|---|",
+            "| command | Claude Code | with `--defer` | Codex |",
+            "|---|---|---|---|",
         ]
         for line in lines:
-            cells = [ASKED if line in asked else RUNS for asked in (claude, codex)]
-            rows.append(f"| `{escaped(line)}` | {cells[0]} | {cells[1]} |")
+            words = ((ASKED, claude), (PUT_OFF, deferred), (ASKED, codex))
+            cells = [word if line in held else RUNS for word, held in words]
+            rows.append(f"| `{escaped(line)}` | {' | '.join(cells)} |")
     return _INTRODUCTION.format(**versions) + "\n".join([*rows, ""])
 
 
@@ -125,21 +138,24 @@ def escaped(line):
 def on_page(host):
     """The lines that the page says this host asks about."""
     rows = re.findall(
-        r"^\| `(.+)` \| (\S.*?) \| (\S.*?) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
+        r"^\| `(.+)` \| (\S.*?) \| (\S.*?) \| (\S.*?) \|$",
+        PAGE.read_text(encoding="utf-8"),
+        re.MULTILINE,
     )
     assert [row[0] for row in rows] == [escaped(line) for line in LINES]
-    column = {"claude": 1, "codex": 2}[host]
+    column = {"claude": 1, "codex": 3}[host]
     return {line for line, row in zip(LINES, rows, strict=True) if row[column] == ASKED}
 
 
 @pytest.mark.proves("HOOK-8")
-def test_page_has_what_the_hosts_do(stage, whole):
+def test_page_has_what_the_hosts_do(stage, whole, monkeypatch):
     claude, results = in_claude(stage)
     check_run(claude, results)
+    deferred = put_off(stage, monkeypatch)
     stage.forget()
     codex, results = in_codex(stage)
     check_run(codex, results)
-    page = page_of(claude, codex)
+    page = page_of(claude, deferred, codex)
     if whole:
         PAGE.write_text(page, encoding="utf-8")
     assert PAGE.read_text(encoding="utf-8") == page, "make slow writes it anew"

@@ -286,10 +286,23 @@ def age(path):
 def aged(filled, tmp_path):
     copy = str(tmp_path / "aged.db")
     shutil.copy(filled, copy)
-    # The mark of a demo lets agents add people, so it is a fault where no event tells of it.
     write(copy, "DELETE FROM traits")
     age(copy)
     return copy
+
+
+@pytest.fixture
+def aged_demo(filled, tmp_path):
+    """A throwaway store of an older version."""
+    copy = str(tmp_path / "demo.db")
+    shutil.copy(filled, copy)
+    age(copy)
+    return copy
+
+
+def use(path, clock):
+    with closing(open_store(path, clock)) as store:
+        backlog.create(store, "/p", ADA, {"title": "Fourth"})
 
 
 @pytest.mark.proves("STORE-18")
@@ -355,6 +368,39 @@ def test_older_store_stays_clean_in_use(aged, clock):
 def test_forgeries_in_older_stores_are_found(aged, sql, fault):
     write(aged, sql)
     assert any(fault in found for found in faults(aged))
+
+
+@pytest.mark.proves("STORE-20")
+def test_older_throwaway_store_has_no_fault(aged_demo, clock):
+    checked = Checked()
+    assert faults(aged_demo, checked) == [] and checked.older["traits"] == 1
+    use(aged_demo, clock)
+    checked = Checked()
+    assert faults(aged_demo, checked) == [] and "traits" not in checked.older
+    use(aged_demo, clock)
+    assert faults(aged_demo) == []
+
+
+@pytest.mark.proves("STORE-20")
+@pytest.mark.parametrize(
+    ("sql", "fault"),
+    [
+        ("UPDATE traits SET value = 'no'", "the column value was changed without an event"),
+        ("DELETE FROM traits", "this row was removed without an event"),
+    ],
+)
+def test_trait_is_sealed_once_an_older_store_is_used(aged_demo, clock, sql, fault):
+    use(aged_demo, clock)
+    write(aged_demo, sql)
+    assert faults(aged_demo) == [f"traits throwaway: {fault}"]
+
+
+@pytest.mark.proves("STORE-20")
+def test_used_older_store_made_throwaway_is_a_fault(aged, clock):
+    use(aged, clock)
+    write(aged, "INSERT INTO traits VALUES ('throwaway', 'yes')")
+    use(aged, clock)
+    assert faults(aged) == ["traits throwaway: this row was added without an event"]
 
 
 @pytest.mark.proves("STORE-14")

@@ -224,12 +224,26 @@ def test_a_strict_rule_holds_for_every_part():
         "`git push`", "{ git push; }", "if true; then git push; fi", "env A=b git push", "A=b git push",
         "sudo -n git push", "timeout 5 git push", "time git push", "! git push", "/usr/bin/git push",
         "git  push", 'git "push"', "git pu'sh'", "git \\\n push", "g\\it push",
+        "env -C . git push", "sudo -u me -g us git push", "timeout -k 5 -s INT 9 git push",
+        "g=git; $g push", 'a=git b=push; "${a}" $b', "g='git push'; $g", "export g=git && $g push",
     ):  # fmt: skip
         assert forbids(push, bash(command)), command
     assert forbids(push, Call("Bash", {"command": "git push", "sandbox": False}))
     assert forbids(rule("ask", "Bash(git push:*)"), PUSH)
     assert forbids(rule("ask", "WebFetch"), Call("WebFetch", {"url": "u"}))
-    for command in ("git pull", "echo git", "A=b", "", "timeout 5", "git stash push"):
+    for command in (
+        "git pull",
+        "echo git",
+        "A=b",
+        "",
+        "timeout 5",
+        "git stash push",
+        "g=got; $g push",
+        "$g push",
+        "sudo -u me ls git push",
+        "env -C",
+        "env a git push -q",
+    ):
         assert not forbids(push, bash(command)), command
     assert not forbids(rule("ask", "Write"), PUSH)
 
@@ -239,6 +253,8 @@ def test_no_command_takes_long_to_compare():
     for pattern in ("Bash(*sh -*c*push*)", "Bash(*a*a*a*a*a*a*b)"):
         long = bash("git push; " + "sh -c pus " * 40_000 + "a" * 40_000)
         assert forbids(rule("ask", pattern), long) in (True, False)
+    for command in ("env " + "-a x " * 40_000, f"a={'x' * 40}; " + "$a" * 40_000):
+        assert not forbids(rule("ask", "Bash(git push *)"), bash(command))
 
 
 @pytest.mark.proves("AGT-7")

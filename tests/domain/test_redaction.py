@@ -33,11 +33,16 @@ SLOW = (
     *("-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n", "-----END PRIVATE KEY-----\n", "a+\n"),
     *("<password>", "name=password value=", "Cookie: a=b;", "curl -u a:", "login a password ", "key aA1"),
     *("token=b,token=", "password=a(", "token: |\n  ", 'variable "key" {', "\\", "x as the password ", "İtoken="),
+    *('"a\\\\nb c d e" ', '"a\\\\\\\\\\"'),
 )  # fmt: skip
 
 
 def wrapped_in_json(text):
     return json.dumps({"command": text}, ensure_ascii=False)
+
+
+def wrapped_twice(text):
+    return wrapped_in_json(wrapped_in_json(text))
 
 
 def added_in_a_diff(text):
@@ -78,9 +83,52 @@ def test_only_the_secret_is_hidden():
 
 
 @pytest.mark.proves("RED-1")
-@pytest.mark.parametrize("wrap", [wrapped_in_json, added_in_a_diff, logged])
+@pytest.mark.parametrize("wrap", [wrapped_in_json, wrapped_twice, added_in_a_diff, logged])
 def test_secrets_are_hidden_in_other_wrappings(wrap):
     assert share_hidden(CORPUS, wrap) > 0.985
+
+
+@pytest.mark.proves("RED-6")
+def test_escaped_json_hides_as_much_as_plain_text():
+    """Measured: 99.6 % at every depth; without reading the strings 99.0, 98.3 and 96.3 %."""
+    shown = [(one, hide_secrets(escaped(one.text, 3))) for one in CORPUS]
+    assert sum(bool(one.leaks(text)) for one, text in shown) / len(shown) < 0.005
+    # A few rules hide up to the next blank, and with it the end of the string.
+    whole = sum(unescaped(text, 3) == one.expected for one, text in shown)
+    assert whole / len(shown) > 0.985
+
+
+def escaped(text, depth):
+    for _ in range(depth):
+        text = wrapped_in_json(text)
+    return text
+
+
+def unescaped(text, depth):
+    try:
+        for _ in range(depth):
+            text = json.loads(text)["command"]
+    except ValueError:
+        return ""
+    return text
+
+
+@pytest.mark.proves("RED-6")
+@pytest.mark.parametrize("is_ascii", [True, False])
+def test_string_with_a_secret_keeps_its_escapes(is_ascii):
+    said = 'é "quoted"\n\tMNEMONIC="zoo wrong year wrist youth write"'
+    inner = json.dumps({"said": said}, ensure_ascii=is_ascii)
+    text = json.dumps([inner, 1.50], ensure_ascii=is_ascii)
+    hidden = text.replace("zoo wrong year wrist youth write", HIDDEN)
+    assert hide_secrets(text) == hidden and hide_secrets(hidden) == hidden
+
+
+@pytest.mark.proves("RED-6")
+@pytest.mark.parametrize(
+    "text", ['"C:\\new \\users said"', '"\\u0041 \\/ pass through"', '"a\\" b c d e f']
+)
+def test_string_in_another_spelling_stays(text):
+    assert hide_secrets(text) == text
 
 
 @pytest.mark.proves("RED-1")

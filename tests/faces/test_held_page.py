@@ -19,15 +19,19 @@ SOURCES = [*(ROOT / "src" / "humangate" / "cli").glob("*.py"),
 TOO_MUCH = re.compile(
     r"always\s+ask|in\s+every\s+permission\s+mode|is\s+always\s+held", re.IGNORECASE
 )
-ROW = re.compile(r"^\| `(.+)` \| (\S.*?) \| (\S.*?) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| `(.+)` \| (\S.*?) \| (\S.*?) \| (\S.*?) \|$", re.MULTILINE)
 RUNS = "**runs unasked**"
 
 
 @pytest.fixture
 def rows():
     """What each host does with a command: (claude, codex)."""
+    return {command: (claude, codex) for command, claude, _, codex in read_rows()}
+
+
+def read_rows():
     found = ROW.findall((ROOT / "docs" / "held.md").read_text(encoding="utf-8"))
-    return {command.replace("\\|", "|"): (claude, codex) for command, claude, codex in found}
+    return [(command.replace("\\|", "|"), *hosts) for command, *hosts in found]
 
 
 @pytest.mark.proves("HOOK-9")
@@ -61,6 +65,13 @@ def test_examples_in_the_docs_run_unasked(rows, command, hosts):
 @pytest.mark.parametrize("command", ["git push", "npm publish", "terraform apply", "rm -rf build"])
 def test_usual_spelling_is_asked_about(rows, command):
     assert rows[command] == ("asked", "asked")
+
+
+@pytest.mark.proves("HOOK-17")
+def test_defer_holds_what_claude_asks_about():
+    rows = read_rows()
+    assert len(rows) > 80
+    assert [row for row in rows if row[1] == "asked" and row[2] != "put off"] == []
 
 
 @pytest.mark.proves("HOOK-9")

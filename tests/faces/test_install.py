@@ -430,6 +430,21 @@ def test_every_project_is_on_its_own(world):
     assert tree(second) == {} and tree(first) != {}
 
 
+NO_OBJECTS = [
+    "{}{}", "{} {}", '{"a": 1}{"b": 2}', "{},{}", "{}\t", "{}\t{}", "{}\tok", "{} ok}", "{x}", "{{}}",
+    '{"a"}', '{"a":}', '{"a" 1}', '{"a": 1,}', "{,}", '{"a": 1 2}', '{"a": b}', '{"a": 01}',
+    '{"a": 1.}', '{"a": NaN}', '{"a": "b}', '{"a": "\\"}', '{"a": "\\x"}', '{"a": "\\u12"}',
+    '{"a": [1,]}', '{"a": [}', '{"a": {}', '{"a": "\x01"}', '{"a": \'b\'}', "{'a': 1}", "{\\n}",
+    '{"a": 1}}', '{{"a": 1}', "[]", "[{}]", '"{}"', "0", "", "{}\n", "\n{}", "{}\n{}", '{"a": 1}\r',
+]  # fmt: skip
+"""Claude Code drops each of these and runs the call."""
+OBJECTS = [
+    "{}", "{ }", '{"a": "{}{}"}', '{"a": "b\\"}{\\"", "c": "\\\\"}', '{"": [], "b": [[], {}, [1, "x"]]}',
+    '{"a": -1.5e+3, "b": 0, "c": true, "d": false, "e": null}', '{"a": {"b": {"c": [{}]}}}',
+    '{"a": "\\u00e9\\/\\b\\f\\n\\r\\t"}',
+]  # fmt: skip
+
+
 @pytest.mark.proves("AGT-50")
 @pytest.mark.parametrize(
     ("hook", "code", "out"),
@@ -464,6 +479,38 @@ def test_the_guard_lets_nothing_else_pass(tmp_path, hook, code, out):
     )  # fmt: skip
     assert (ran.returncode, ran.stdout) == (code, out)
     assert ("is blocked: gate doctor says why" in ran.stderr) == (code == 2)
+
+
+@pytest.mark.proves("HOOK-16")
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+def test_guard_blocks_what_is_no_single_object(tmp_path, shell):
+    for line in NO_OBJECTS:
+        ran = run_guard(tmp_path, shell, line)
+        assert (ran.returncode, ran.stdout) == (2, b""), line
+
+
+@pytest.mark.proves("HOOK-16")
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+def test_guard_passes_every_single_object(tmp_path, shell):
+    objects = [*OBJECTS, json.dumps({"a": 'x\n"é\\' * 300_000, "b": [[{}, 1]] * 10_000})]
+    for line in objects:
+        ran = run_guard(tmp_path, shell, line)
+        assert (ran.returncode, ran.stdout.decode()) == (0, f"{line}\n"), line[:80]
+
+
+@pytest.mark.proves("HOOK-16")
+def test_guard_without_sed_blocks(tmp_path):
+    ran = run_guard(tmp_path, "/bin/sh", "{}", PATH="/nowhere")
+    assert (ran.returncode, ran.stdout) == (2, b"")
+
+
+def run_guard(folder, shell, line, **environ):
+    """The guard around a program that prints the line and the tab that ends it."""
+    (folder / "said").write_bytes(line.encode() + b"\t\n")
+    command = guarded(f"/bin/cat {folder}/said; :")
+    return subprocess.run(
+        [shell, "-c", command], capture_output=True, check=False, env=os.environ | environ
+    )
 
 
 @pytest.mark.proves("AGT-51")

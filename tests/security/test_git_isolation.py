@@ -528,6 +528,31 @@ def test_marked_files_do_not_hide_changes(project, workspace, mark):
     assert git(project, "show", f"{made}:a.txt") == "hidden"
 
 
+@pytest.mark.proves("GIT-11")
+def test_folder_comes_back_after_a_later_commit_with_line_endings(project, workspace):
+    git(project, "config", "core.autocrlf", "true")
+    place = workspace.make(str(project), 1)
+    folder = Path(place.folder)
+    lines = [f"line {number}\r\n" for number in range(9)]
+    (folder / "a.txt").write_bytes("".join(lines).encode())
+    (folder / "kept.txt").write_bytes(b"kept\r\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "before")
+    (folder / "a.txt").write_bytes("".join([*lines, "open work\r\n"]).encode())
+    (folder / "b.txt").write_bytes(b"as it is\n")
+    workspace.snapshot(place, 1, "1")
+    git(folder, "checkout", "a.txt")
+    (folder / "a.txt").write_bytes("".join(["later\r\n", *lines]).encode())
+    git(folder, "commit", "-qm", "later", "a.txt")
+    shutil.rmtree(folder)
+    workspace.restore(place, 1, "1")
+    assert (folder / "a.txt").read_bytes() == "".join(
+        ["later\r\n", *lines, "open work\r\n"]
+    ).encode()
+    assert (folder / "kept.txt").read_bytes() == b"kept\r\n"
+    assert (folder / "b.txt").read_bytes() == b"as it is\n"
+
+
 @pytest.fixture
 def lfs(project, tmp_path, monkeypatch):
     """A project whose user has git-lfs, as `git lfs install` sets it up."""
@@ -564,6 +589,24 @@ def test_users_own_large_file_filter_stores_commits(project, workspace, lfs, tra
     for name in ("filter.lfs.clean", "filter.lfs.process", "lfs.extension.evil.clean"):
         git(project, "config", "--unset", name)
     assert git(place.folder, "status", "--porcelain") == ""
+
+
+@pytest.mark.proves("GIT-11")
+def test_folder_comes_back_after_a_later_large_file(project, workspace, lfs):
+    place = begin(workspace, project)
+    folder = Path(place.folder)
+    write(folder, big_bin="pixels\n" * 100, other_bin="same\n" * 100)
+    workspace.commit(place, "Work", "1")
+    write(folder, a_txt="open work\n")
+    workspace.snapshot(place, 1, "1")
+    write(folder, big_bin="other pixels\n" * 100)
+    git(folder, "commit", "-qm", "later", "big.bin")
+    pointer = git(folder, "show", "HEAD:big.bin") + "\n"
+    shutil.rmtree(folder)
+    workspace.restore(place, 1, "1")
+    assert (folder / "big.bin").read_text() == pointer
+    assert (folder / "other.bin").read_text() == "same\n" * 100
+    assert (folder / "a.txt").read_text() == "open work\n"
 
 
 @pytest.mark.proves("GIT-9")

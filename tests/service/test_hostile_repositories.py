@@ -11,7 +11,7 @@ from tests.git_project import git, project, trap, workspace, write
 
 from humangate.doors.workspace import Place
 from humangate.errors import GateError, UsageError
-from humangate.workspaces import pipes, repositories
+from humangate.workspaces import git as quick_git, pipes, repositories
 
 __all__ = ["project", "trap", "workspace"]
 
@@ -157,6 +157,68 @@ def test_a_pipe_where_git_reads_a_file_is_named_at_once(project, workspace, monk
         by_git = f"git waits without end for {path}, a pipe or device where it reads a file: remove that."
         assert str(told.value) == (by_us if name == ".git/info/exclude" else by_git)
         assert len(looks) == (name != ".git/info/exclude")
+
+
+def nest_alternates(project, pipe):
+    """The folder that alternates name holds alternates of its own."""
+    other = pipe.parent / "other"
+    (other / "info").mkdir(parents=True)
+    (project / ".git/objects/info/alternates").write_text(f"# more\n{other}\n")
+    os.mkfifo(other / "info/alternates")
+    return other / "info/alternates"
+
+
+def pack_in_alternates(project, pipe):
+    other = pipe.parent / "other"
+    (other / "pack").mkdir(parents=True)
+    relative = os.path.relpath(other, project / ".git/objects")
+    (project / ".git/objects/info/alternates").write_text(f"{relative}\n")
+    os.mkfifo(other / "pack/multi-pack-index")
+    return other / "pack/multi-pack-index"
+
+
+def link_objects(project, pipe):
+    """A folder of objects is elsewhere, and the last commit is a pipe there."""
+    commit = git(project, "rev-parse", "HEAD")
+    linked, moved = project / ".git/objects" / commit[:2], pipe.parent / "moved"
+    shutil.move(linked, moved)
+    linked.symlink_to(moved)
+    (moved / commit[2:]).unlink()
+    os.mkfifo(moved / commit[2:])
+    return linked / commit[2:]
+
+
+@pytest.mark.proves("GIT-12")
+@pytest.mark.parametrize("plant", [nest_alternates, pack_in_alternates, link_objects])
+def test_a_pipe_elsewhere_that_git_reads_is_named(project, workspace, tmp_path, monkeypatch, plant):
+    path = os.path.realpath(plant(project, tmp_path / "pipe"))
+    monkeypatch.setattr(repositories, "_FIRST_LOOK_SECONDS", 0.3)
+    monkeypatch.setattr(repositories, "_PATIENCE_SECONDS", 9.0)
+    with pytest.raises(GateError) as told:
+        workspace.make(str(project), 1)
+    said = str(told.value).removeprefix("git waits without end for ").partition(", a pipe")[0]
+    assert os.path.realpath(said) == path
+
+
+@pytest.mark.proves("GIT-13")
+def test_diff_only_names_a_file_that_would_fill_the_memory(project, workspace):
+    place = workspace.make(str(project), 1)
+    write(place.folder, a_txt="x\n" * 11_000_000, b_txt="small\n")
+    git(place.folder, "add", ".")
+    for shown in (workspace.diff(place), quick_git.changes(place.folder, "")):
+        assert "Binary files a/a.txt and b/a.txt differ" in shown and "+small" in shown
+        assert len(shown) < 1_000
+
+
+@pytest.mark.proves("GIT-12")
+def test_alternates_that_lead_in_a_circle_are_read_once(project, tmp_path):
+    objects, other = project / ".git/objects", tmp_path / "other"
+    (other / "info").mkdir(parents=True)
+    (objects / "info/alternates").write_text(f"{other}\n{tmp_path / 'nowhere'}\n")
+    (other / "info/alternates").write_text(f"{objects}\n{other}\n")
+    (objects / "round").symlink_to(objects)
+    os.mkfifo(other / "pipe")
+    assert pipes.find(str(project), str(project / ".git")) == ""
 
 
 @pytest.mark.proves("RUN-190")

@@ -7,6 +7,7 @@ text and nothing else: every repetition has an end, and nothing is tried twice.
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 
@@ -18,6 +19,10 @@ from humangate.domain.secret_values import HIDDEN, is_digest, is_filler, is_rand
 __all__ = ["HIDDEN", "hide_secrets", "redact"]
 
 _LONGEST_LINE = 2_000
+_DEEPEST = 4
+_SHORTEST_STRING = 12
+# Not after a backslash: such a quote belongs to a string that has begun before.
+_STRING = r'(?<!\\)"(?:[^"\\\n]|\\[^\n])*+"'
 _AFTER_AUTHORIZATION = (
     r"(?i:authorization)\\{0,4}[\"'`]?\]?[ \t]{0,4}[:=,][ \t]{0,4}\\{0,4}[\"'`]?"
     r"(?P<scheme>[A-Za-z][A-Za-z0-9-]{2,30}[ \t]{1,4})?(?P<v>[^\s\"'`\\][^\"'`\n\\]{3,4000}+)"
@@ -37,14 +42,41 @@ def redact(text: str) -> str:
 
 def hide_secrets(text: str) -> str:
     """The text with everything that looks like a secret hidden, and nothing else changed."""
+    return _hide(text, 0)
+
+
+def _hide(text: str, depth: int) -> str:
     if not text:
         return text
+    if depth < _DEEPEST and "\\" in text:
+        text = _compiled(_STRING).sub(lambda found: _hide_in_string(found, depth), text)
     text = hide_key_blocks(text)
     text = _hide_known_formats(text)
     text = _hide_headers(text)
     text = _hide_places(text)
     text = _hide_options(text)
     return hide_named(text)
+
+
+def _hide_in_string(found: re.Match[str], depth: int) -> str:
+    """Hide what a string of JSON says: behind its escapes the rules would not know it."""
+    whole = found.group()
+    if "\\" not in whole or len(whole) < _SHORTEST_STRING:
+        return whole
+    try:
+        said = json.loads(whole)
+    except ValueError:
+        return whole
+    for is_ascii in (True, False):
+        # A string that is written in another way would change where nothing is to hide.
+        if _as_string(said, is_ascii) == whole:
+            return _as_string(_hide(said, depth + 1), is_ascii)
+    return whole
+
+
+def _as_string(text: str, is_ascii: bool) -> str:
+    written = json.dumps(text, ensure_ascii=is_ascii)
+    return written.replace(json.dumps(HIDDEN)[1:-1], HIDDEN)
 
 
 def _cut(line: str) -> str:

@@ -34,6 +34,11 @@ _NOT_IN_A_HOST = frozenset(f"{_AFTER_A_HOST}@")
 _IN_A_HOST = re.compile(rf"://([^{_AFTER_A_HOST}]*)$")
 # Where one command of a line ends and another begins, and what may stand before a program.
 _BETWEEN_COMMANDS = r"&&|\|\||[;&|\n(){}`]"
+_ASSIGNMENT = re.compile(
+    r"""(?<![\w-])([A-Za-z_]\w{0,40})=(?:"([^"]{0,40})"|'([^']{0,40})'|([^\s;&|()"']{0,40}))"""
+)
+_MAX_STARTS = 100
+_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _BEFORE_A_PROGRAM = frozenset(
     [
         "!",
@@ -197,13 +202,30 @@ def _commands(line: str) -> Iterator[str]:
     yield line
     joined = line.replace("\\\n", "")
     bare = joined.translate({ord(mark): None for mark in "'\"\\"})
-    for text in {joined, bare}:
+    for text in {joined, bare, _with_values(bare, joined)}:
         for part in re.split(_BETWEEN_COMMANDS, text):
             words = part.replace("$", " ").split()
-            while words and _stands_before(words[0]):
-                words.pop(0)
-            if words:
-                yield " ".join([words[0].rpartition("/")[2], *words[1:]])
+            for start in _starts(words):
+                yield " ".join([words[start].rpartition("/")[2], *words[start + 1 :]])
+
+
+def _with_values(line: str, quoted: str) -> str:
+    """The line with the values of those variables that it sets itself."""
+    values = {name: "".join(value) for name, *value in _ASSIGNMENT.findall(quoted)}
+    return _VARIABLE.sub(lambda found: values.get(found[1] or found[2], found[0]), line)
+
+
+def _starts(words: list[str]) -> Iterator[int]:
+    """Where a program may be named: after an option, the next word may be that option's value."""
+    before = ""
+    starts = 0
+    for at, word in enumerate(words):
+        if not _stands_before(word):
+            yield at
+            starts += 1
+            if not before.startswith("-") or starts == _MAX_STARTS:
+                return
+        before = word
 
 
 def _stands_before(word: str) -> bool:

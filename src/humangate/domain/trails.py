@@ -57,6 +57,8 @@ _MANY = (
     "turns",
     "task_needs",
 )
+# No event of an older version told of a trait: it is older than the first event.
+_TRAITS = ("traits", "")
 # Rows that are named by the subject of their events.
 _NAMED = ("asks", "rules", "people", "runs", "tasks")
 
@@ -111,6 +113,8 @@ class Told:
             if not entry.erased:
                 self._follow_older(entry)
             return
+        # The first event with seals seals these; from then on no unsealed one is older.
+        del self._births[_TRAITS]
         for table, rows in entry.rows.items():
             for key, parts in rows.items():
                 if trouble := self._follow_row(table, key, parts):
@@ -132,6 +136,7 @@ class Told:
         kind, subject, *_ = entry.event
         births = _BIRTHS.get(kind, ())
         self._older_tables.update(births)
+        self._births[_TRAITS] = 1
         for table in births:
             # A notice of a note is about no ask.
             nothing = kind == "note.sent" and table != "notes"

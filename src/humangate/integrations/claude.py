@@ -34,6 +34,26 @@ _ENVIRONMENT = {
     "MCP_TOOL_TIMEOUT": f"{_DAY_SECONDS}000",
 }
 
+_VALUE = r'(""|0|\{\})'
+# For sed: makes of one line with one JSON object `{}`, and of anything else anything else. Each
+# step puts valid JSON in the place of valid JSON, so that nothing invalid becomes valid.
+_REDUCE = (
+    "$!d",
+    "1!d",
+    "/[^ -~]/d",
+    r's,\\["\\/bfnrt],_,g',
+    r"s/\\u[0-9a-fA-F]{4}/_/g",
+    r's/"[^"\\]*"/""/g',
+    r"s/-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/0/g",
+    "s/true|false|null/0/g",
+    "s/ //g",
+    ":a",
+    rf"s/\[({_VALUE}(,{_VALUE})*)?\]/0/g",
+    rf's/\{{"":{_VALUE}(,"":{_VALUE})*\}}/{{}}/g',
+    "ta",
+    "p",
+)
+
 
 def root(place: Place) -> str:
     return place.folder("CLAUDE_CONFIG_DIR", ".claude")
@@ -100,14 +120,15 @@ def _hook(event: str, command: str, seconds: int, matcher: str = "") -> Entry:
 def guarded(hook: str) -> str:
     """A PreToolUse hook as a line of shell that blocks the tool unless all went well.
 
-    Claude Code lets the tool run when such a hook is missing, dies, is late, or prints no whole
-    JSON object; only exit code 2 stops it. So nothing passes here but one line with one object
-    and the tab that ends it; and where there is a `timeout`, nothing is late.
+    Claude Code lets the tool run when such a hook is missing, dies, is late, or prints anything
+    but one JSON object; only exit code 2 stops it. So nothing passes here but one line with one
+    object and the tab that ends it; and where there is a `timeout`, nothing is late.
     """
     run = f'${{t:+"$t" {_GUARD_SECONDS * 8 // 10}}} {hook} --guarded --limit {_GUARD_SECONDS}'
+    check = "LC_ALL=C sed -nE" + "".join(f" -e '{step}'" for step in _REDUCE)
     return (
-        f't=$(command -v timeout); e=$(printf "\\t"); o=$({run}) && printf "%s\\n" "$o" | '
-        '{ IFS= read -r a && ! IFS= read -r b && b=${a%%"$e"*} && [ "$a" = "$b$e" ] && '
-        'case $b in "{"*"}") printf "%s\\n" "$b";; *) false;; esac; } || { echo \'humangate could '
-        "not check this, so it is blocked: gate doctor says why' >&2; exit 2; }"
+        f't=$(command -v timeout); e=$(printf "\\t"); o=$({run}) && b=${{o%"$e"}} && '
+        f'[ "$o" = "$b$e" ] && c=$(printf "%s\\n" "$b" | {check}) && [ "$c" = "{{}}" ] && '
+        'printf "%s\\n" "$b" || { echo \'humangate could not check this, so it is blocked: '
+        "gate doctor says why' >&2; exit 2; }"
     )

@@ -55,7 +55,7 @@ def _changes(folders: git_folders.GitFolders, since: str) -> str:
             *("--ignore-submodules=all", "HEAD"),
         ),
     ]
-    with shadow.open_shadow(folders, settings) as (_, variables):
+    with shadow.open_shadow(folders, {**settings, **shadow.LIMIT_DIFFS}) as (_, variables):
         outputs = [_run(folders.root, variables, command)[1] for command in commands if command]
     parts = [output.decode("utf-8", "replace").rstrip() for output in outputs]
     return "\n".join(part for part in parts if part)

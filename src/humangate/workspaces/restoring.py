@@ -138,7 +138,9 @@ def _content(repository: Repository, record: Record, git_dir: str, start: Start)
     head = where.ask("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}") or start.head
     if head == start.head:
         return start.content
-    merged = merging.merge(repository, head, start.content)
+    # A snapshot has files as they were in the folder, commits have them as git stores them.
+    settings = {**repository.settings, "merge.renormalize": "true"}
+    merged = merging.merge(repository._replace(settings=settings), head, start.content)
     if merged.files:
         project = shlex.quote(record.project)
         raise GateError(

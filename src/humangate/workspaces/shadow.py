@@ -69,6 +69,8 @@ _KNOWN_EXTENSIONS = {
 }
 KEEP_BYTES = b"* -text !eol !crlf -ident -filter -working-tree-encoding !merge !diff\n"
 """Attributes by which files are stored and laid out as they are."""
+LIMIT_DIFFS = {"core.bigFileThreshold": "20m"}
+"""Settings by which a diff only names larger files. Measured: 100 MB of short lines took 4.2 GB."""
 SHOW_ALL = b"\n* !diff\n"
 """Attributes by which no file is left out of a diff."""
 

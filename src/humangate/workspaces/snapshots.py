@@ -177,7 +177,8 @@ def _is_odd(repository: Repository, name: str) -> bool:
 def diff(repository: Repository, base: str, changed: str, objects: str = "") -> str:
     """What lies between two trees, as text without colours, of all files."""
     attributes = shadow.own_attributes(repository.folders) + shadow.SHOW_ALL
-    output = repository._replace(attributes=attributes).beginning(
+    settings = {**repository.settings, **shadow.LIMIT_DIFFS}
+    output = repository._replace(attributes=attributes, settings=settings).beginning(
         _MOST_DIFF_BYTES + 1,
         *("diff-tree", "-r", "-p", "-M", "--no-color", "--no-ext-diff", "--no-textconv"),
         *("--ignore-submodules=dirty", base, changed),

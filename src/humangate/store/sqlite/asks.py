@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -17,10 +16,18 @@ from humangate.domain.requirements import ANYBODY, Requirement
 from humangate.domain.sittings import Sitting, Terms
 from humangate.doors.results import Conflict, Done, Result
 from humangate.errors import RefusedError
-from humangate.store.sqlite.queries import as_json, as_time, from_json, load
+from humangate.store.sqlite.queries import (
+    as_json,
+    as_time,
+    from_json,
+    load,
+    names_unreadable,
+    read_time,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from humangate.domain.audit import Event
     from humangate.store.sqlite.store import SqliteStore
@@ -177,10 +184,7 @@ class SqliteAsks:
 
     def messages(self, ask_id: str) -> list[Message]:
         rows = self._db.rows(_SQL["messages_of_ask"], (ask_id,))
-        return [
-            Message(of, who, bool(asker), text, datetime.fromisoformat(at))
-            for of, who, asker, text, at in rows
-        ]
+        return [_to_message(row) for row in rows]
 
     def save_draft(
         self, change: Change, expected_version: int, principal: str, text: str
@@ -331,12 +335,13 @@ def _to_deadlines(row: Any) -> Deadlines:
     )
 
 
+@names_unreadable("ask", 1)
 def _to_ask(row: Any) -> Ask:
     return Ask(
         id=row[1],
         question=_to_question(row),
         origin=Origin(*row[12:19])._replace(task=row[49]),
-        opened_at=datetime.fromisoformat(row[19]),
+        opened_at=read_time(row[19]),
         digest=row[20],
         priority=row[21],
         confidence=row[22],
@@ -366,8 +371,9 @@ def _sitting_row(sitting: Sitting) -> tuple[Any, ...]:
     )
 
 
+@names_unreadable("a session of ask", 1)
 def _to_sitting(row: Any) -> Sitting:
-    started, (ended, expires) = datetime.fromisoformat(row[7]), map(as_time, (row[9], row[13]))
+    started, (ended, expires) = read_time(row[7]), map(as_time, (row[9], row[13]))
     return Sitting(*row)._replace(started_at=started, ended_at=ended, expires_at=expires)
 
 
@@ -383,12 +389,19 @@ def _answer_row(answer: Answer) -> tuple[Any, ...]:
     return (*answer[:4], as_json(answer.value), *answer[5:7], given_at, *answer[8:])
 
 
+@names_unreadable("an answer to ask", 1)
 def _to_answer(row: Any) -> Answer:
     _, ask_id, principal, verified, via, value, decision, note, given_at, *rest = row
-    at = datetime.fromisoformat(given_at)
+    at = read_time(given_at)
     return Answer(
         ask_id, principal, bool(verified), via, from_json(value), decision, note, at, *rest
     )
+
+
+@names_unreadable("a message of ask")
+def _to_message(row: Any) -> Message:
+    of, who, asker, text, at = row
+    return Message(of, who, bool(asker), text, read_time(at))
 
 
 def _message_row(message: Message) -> tuple[Any, ...]:

@@ -52,8 +52,9 @@ class SqliteAudit:
         if not self._waiting:
             return
         seq, previous = self.head()
-        if seq == 0:
-            # A store gets its traits before anything happens in it: the first event seals them.
+        if seq == 0 or self._db.rows(_SQL["first_to_seal"], (seq,)):
+            # A store gets its traits before anything happens in it, so its first event seals
+            # them; in a store of an older version, the first event of this one.
             rows |= self._trail.seal_traits()
         for number, (then, event) in enumerate(self._waiting, 1):
             seq += 1

@@ -1,6 +1,11 @@
 -- name: head
 SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1;
 
+-- name: first_to_seal
+-- Whether the event after this one is the first that seals rows, in a throwaway store.
+SELECT 1 FROM events WHERE seq = ? AND EXISTS (SELECT 1 FROM traits WHERE name = 'throwaway')
+  AND CASE WHEN json_valid(content) THEN json_type(content, '$.rows') IS NULL END;
+
 -- name: append_event
 INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from humangate.domain.logins import Login
-from humangate.store.sqlite.queries import load
+from humangate.store.sqlite.queries import load, names_unreadable, read_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,9 +64,11 @@ class SqliteLogins:
 
     def _get(self, digest: str, kind: str) -> Login | None:
         now = self._store.now().isoformat(timespec="microseconds")
-        for person, verified, scopes, ends, token_id, seal in self._db.rows(
-            _SQL["get_login"], (digest, kind, now)
-        ):
-            until = datetime.fromisoformat(ends)
-            return Login(person, bool(verified), tuple(scopes.split()), until, token_id, seal)
-        return None
+        rows = self._db.rows(_SQL["get_login"], (digest, kind, now))
+        return _login(rows[0]) if rows else None
+
+
+@names_unreadable("a login of")
+def _login(row: Any) -> Login:
+    person, verified, scopes, ends, token_id, seal = row
+    return Login(person, bool(verified), tuple(scopes.split()), read_time(ends), token_id, seal)

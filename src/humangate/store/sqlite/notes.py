@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from humangate.domain.notes import Note
-from humangate.store.sqlite.queries import load
+from humangate.store.sqlite.queries import load, names_unreadable, read_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +29,10 @@ class SqliteNotes:
 
     def newest(self, limit: int) -> list[Note]:
         rows = self._store.connection.rows(_SQL["newest_notes"], (limit,))
-        return [
-            Note(author, project, text, datetime.fromisoformat(at))
-            for author, project, text, at in rows
-        ]
+        return [_note(row) for row in rows]
+
+
+@names_unreadable("a note of")
+def _note(row: Any) -> Note:
+    author, project, text, at = row
+    return Note(author, project, text, read_time(at))

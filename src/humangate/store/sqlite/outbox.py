@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from humangate.domain.asks import Notice, iso
-from humangate.store.sqlite.queries import as_time, load
+from humangate.store.sqlite.queries import as_time, load, names_unreadable, read_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,13 +33,7 @@ class SqliteOutbox:
         return [Notice(*row) for row in self._db.rows(_SQL["waiting_notices"], (limit,))]
 
     def posted(self, limit: int) -> list[Posted]:
-        # Imported here and below: only senders need it.
-        from humangate.domain.letters import Posted
-
-        rows = self._db.rows(_SQL["posted_notices"], (limit,))
-        return [
-            Posted(seq, Notice(*notice), datetime.fromisoformat(at)) for seq, *notice, at in rows
-        ]
+        return [_posted(row) for row in self._db.rows(_SQL["posted_notices"], (limit,))]
 
     def spread(self, deliveries: Mapping[Posted, Sequence[Delivery]]) -> None:
         with self._store.quiet_transaction() as at:
@@ -91,6 +85,16 @@ def _row(delivery: Delivery) -> tuple[Any, ...]:
     return tuple(iso(one) if isinstance(one, datetime) else one for one in delivery)
 
 
+@names_unreadable("the notice")
+def _posted(row: Any) -> Posted:
+    # Imported here and below: only senders need it.
+    from humangate.domain.letters import Posted
+
+    seq, *notice, at = row
+    return Posted(seq, Notice(*notice), read_time(at))
+
+
+@names_unreadable("the delivery")
 def _delivery(row: Any) -> Delivery:
     from humangate.domain.letters import Delivery
 
@@ -102,8 +106,8 @@ def _delivery(row: Any) -> Delivery:
         ask_id,
         to,
         road,
-        datetime.fromisoformat(written_at),
-        datetime.fromisoformat(due_at),
+        read_time(written_at),
+        read_time(due_at),
         attempts,
         claimed_until,
         sent_at,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from humangate.domain.logins import Token, listed_as
 from humangate.domain.principals import Person
-from humangate.store.sqlite.queries import load
+from humangate.store.sqlite.queries import load, names_unreadable, read_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +33,7 @@ class SqlitePeople:
 
     def all(self) -> list[Person]:
         rows = self._db.rows(_SQL["all_people"])
-        return [Person(name, datetime.fromisoformat(at), tokens) for name, at, tokens in rows]
+        return [_person(row) for row in rows]
 
     def add_token(self, token: Token, token_digest: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
@@ -43,10 +42,10 @@ class SqlitePeople:
 
     def by_token(self, token_digest: str) -> Token | None:
         rows = self._db.rows(_SQL["token_of_digest"], (token_digest,))
-        return _token(*rows[0]) if rows else None
+        return _token(rows[0]) if rows else None
 
     def tokens(self) -> list[Token]:
-        return [_token(*row) for row in self._db.rows(_SQL["all_tokens"])]
+        return [_token(row) for row in self._db.rows(_SQL["all_tokens"])]
 
     def remove_token(self, token_id: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
@@ -73,6 +72,13 @@ class SqlitePeople:
         return True
 
 
-def _token(digest: str, person: str, scopes: str, label: str, made_at: str) -> Token:
-    made = datetime.fromisoformat(made_at)
-    return Token(listed_as(digest), person, tuple(scopes.split()), label, made)
+@names_unreadable("the person")
+def _person(row: Any) -> Person:
+    name, at, tokens = row
+    return Person(name, read_time(at), tokens)
+
+
+@names_unreadable("a token of", 1)
+def _token(row: Any) -> Token:
+    digest, person, scopes, label, made_at = row
+    return Token(listed_as(digest), person, tuple(scopes.split()), label, read_time(made_at))

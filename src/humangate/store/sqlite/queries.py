@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from datetime import datetime
-from typing import Any
+from datetime import MAXYEAR, MINYEAR, datetime
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from humangate.errors import StoreTroubleError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_T = TypeVar("_T")
 _HERE = os.path.dirname(__file__)
 
 
@@ -26,4 +33,38 @@ def from_json(text: str | None) -> Any:
 
 
 def as_time(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
+    return read_time(text) if text else None
+
+
+def read_time(text: str) -> datetime:
+    """A time that gate wrote: it has a zone, and room to count some days from it.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    at = datetime.fromisoformat(text)
+    if at.tzinfo is None or not MINYEAR < at.year < MAXYEAR:
+        raise ValueError(f"gate writes no such time: {text!r}")
+    return at
+
+
+def names_unreadable(
+    noun: str, key: int = 0
+) -> Callable[[Callable[[Any], _T]], Callable[[Any], _T]]:
+    """For functions that read a row: where they fail, the error names the row and what to do."""
+
+    def decorate(read: Callable[[Any], _T]) -> Callable[[Any], _T]:
+        @wraps(read)
+        def checked(row: Any) -> _T:
+            try:
+                return read(row)
+            except (ValueError, TypeError) as error:
+                raise StoreTroubleError(
+                    f"{noun} {row[key]} cannot be read ({error}): another program changed the "
+                    "store. Gate left it as it is. `gate audit verify` names the column: restore "
+                    "a backup of the store."
+                ) from error
+
+        return checked
+
+    return decorate

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from humangate.domain.asks import iso
 from humangate.domain.rules import Rule
-from humangate.store.sqlite.queries import as_time, load
+from humangate.store.sqlite.queries import as_time, load, names_unreadable, read_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,6 +69,7 @@ class SqliteRules:
         return True
 
 
+@names_unreadable("the rule")
 def _rule(row: Any) -> Rule:
     rule_id, kind, pattern, identity, project, session, owner, branch, expires_at, uses, *made = row
     made_by, made_at, ask_id, _ = made
@@ -78,7 +78,7 @@ def _rule(row: Any) -> Rule:
         kind,
         pattern,
         made_by,
-        datetime.fromisoformat(made_at),
+        read_time(made_at),
         identity,
         project,
         session,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -11,10 +10,18 @@ import apsw
 from humangate.domain.asks import iso
 from humangate.domain.journals import Carried, order
 from humangate.domain.runs import DRIVER, FlowCall, Run, RunChange, Turn
-from humangate.store.sqlite.queries import as_json, as_time, from_json, load
+from humangate.store.sqlite.queries import (
+    as_json,
+    as_time,
+    from_json,
+    load,
+    names_unreadable,
+    read_time,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from humangate.domain.audit import Event
     from humangate.store.sqlite.store import SqliteStore
@@ -192,9 +199,10 @@ def _to_row(run: Run) -> tuple[Any, ...]:
     return (*head, iso(run.created_at), *place_and_state, *parent, *tail)
 
 
+@names_unreadable("run")
 def _to_run(row: Any) -> Run:
     values = list(row)
-    values[7] = datetime.fromisoformat(row[7])
+    values[7] = read_time(row[7])
     values[15] = from_json(row[15])
     for place in (18, 19, 20, 25):
         values[place] = as_time(row[place])
@@ -213,9 +221,10 @@ def _call_row(call: FlowCall) -> tuple[Any, ...]:
     )
 
 
+@names_unreadable("a step of run")
 def _to_call(row: Any) -> FlowCall:
     values = list(row)
-    values[5] = datetime.fromisoformat(row[5])
+    values[5] = read_time(row[5])
     values[7:9] = from_json(row[7]), from_json(row[8])
     values[12:14] = bool(row[12]), bool(row[13])
     values[16] = as_time(row[16])
@@ -227,9 +236,10 @@ def _turn_row(turn: Turn) -> tuple[Any, ...]:
     return (*head, iso(started), fork_of, process, by, ask_id, iso(ended), as_json(signal), words)
 
 
+@names_unreadable("a turn of run", 1)
 def _to_turn(row: Any) -> Turn:
     values = list(row)
-    values[8] = datetime.fromisoformat(row[8])
+    values[8] = read_time(row[8])
     values[13] = as_time(row[13])
     values[14], values[16] = from_json(row[14]), from_json(row[16])
     return Turn(*values)

@@ -12,7 +12,7 @@ from humangate.domain import tasks
 from humangate.domain.asks import iso
 from humangate.domain.tasks import Task, TaskChange
 from humangate.errors import RefusedError
-from humangate.store.sqlite.queries import as_time, load
+from humangate.store.sqlite.queries import as_time, load, names_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -158,6 +158,7 @@ def _to_row(task: Task) -> tuple[Any, ...]:
     return tuple(values.values())
 
 
+@names_unreadable("task", 1)
 def _to_task(row: Any) -> Task:
     values = dict(zip(Task._fields, row[1:], strict=True))
     for name in _TIMES:

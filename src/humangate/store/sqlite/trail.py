@@ -79,7 +79,7 @@ class Trail:
         return []
 
     def seal_traits(self) -> dict[str, dict[str, list[str]]]:
-        # Imported here: only the first event of a store seals them.
+        # Imported here: only one event of a store seals them.
         from humangate.store.sqlite.rows import rows_of
 
         rows = {row.key: [seal(row.fixed), ""] for row in rows_of(self._db, "traits")}
