@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -128,6 +129,15 @@ def pytest_terminal_summary(terminalreporter, config):
 def whole(request):
     """Whether this is the long run behind `make crash`."""
     return request.config.option.whole
+
+
+@pytest.fixture
+def uncounted():
+    """No line is counted meanwhile: on long texts, counting takes most of the time."""
+    counting = sys.gettrace()
+    sys.settrace(None)
+    yield
+    sys.settrace(counting)
 
 
 # For a module, not for the session: while a playwright runs, no other event loop can.

@@ -121,6 +121,7 @@ def test_few_words_of_source_are_hidden_by_mistake():
 
 @pytest.mark.proves("RED-4")
 @pytest.mark.parametrize("word", SLOW)
+@pytest.mark.usefixtures("uncounted")
 def test_time_grows_with_the_length_only(word):
     """Ten times what it takes on a slow machine; with backtracking it would take minutes."""
     text = word * (100_000 // len(word))
