@@ -45,9 +45,10 @@ NotebookEdit), in all these modes. A command that writes such a file is not held
 def pytest_generate_tests(metafunc):
     """The first mode of each kind; `make slow` tries all."""
     count = None if metafunc.config.option.whole else 1
-    kinds = {"same_mode": SAME_MODES, "checked_mode": CHECKED_MODES}
+    kinds = {"same_mode": SAME_MODES[:count], "checked_mode": CHECKED_MODES[:count]}
+    kinds["mode"] = ("default", *kinds["same_mode"], *kinds["checked_mode"], "dontAsk")
     for name in kinds.keys() & set(metafunc.fixturenames):
-        metafunc.parametrize(name, kinds[name][:count])
+        metafunc.parametrize(name, kinds[name])
 
 
 @pytest.fixture
@@ -181,7 +182,6 @@ def test_mode_without_questions_runs_nothing(stage, whole):
 
 
 @pytest.mark.proves("HOOK-8", "AGT-28")
-@pytest.mark.parametrize("mode", ["default", *SAME_MODES, *CHECKED_MODES, "dontAsk"])
 def test_file_outside_the_project_is_held(house, mode):
     house.install("claude")
     outside = house.folder / "outside"
