@@ -166,6 +166,8 @@ def test_long_line_is_cut_after_hiding():
         ("TOKEN=made.token", "TOKEN=made.token"),
         ("the secret [A-Za-z0-9_9Zz]", "the secret [A-Za-z0-9_9Zz]"),
         ("'name=value'", "'name=value'"),
+        ("-----BEGIN PRIVATE KEY-----\n" * 2 + "plain words", f"{HIDDEN}\n{HIDDEN}\nplain words"),
+        ("token=f(" * 5 + "x)", "token=f(" * 5 + "x)"),
     ],
 )
 def test_edges_of_hiding(text, shown):
