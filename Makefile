@@ -41,8 +41,9 @@ counted:
 	$(BIN)/coverage run -m pytest $(ITS_CACHE) tests/test_requirements.py tests/contract tests/domain tests/service $(OR_ALONE)
 
 # Real programs: more at once than there are processors, for most of them wait most of the time.
+# The files run in this order, so that short ones come last and all the workers end together.
 driven:
-	$(BIN)/pytest -n 5 --dist loadfile $(ITS_CACHE) tests/agents tests/crash tests/security tests/faces tests/journeys $(OR_ALONE)
+	$(BIN)/pytest -n 5 --dist loadfile --no-loadscope-reorder $(ITS_CACHE) tests/agents tests/crash tests/security tests/journeys tests/faces $(OR_ALONE)
 
 # Programs some tests need. Where they cannot be installed, those tests skip and say so.
 system:
@@ -69,10 +70,11 @@ bench: setup
 crash: setup system
 	$(BIN)/python -m pytest tests/crash tests/contract/test_model.py -p no:cacheprovider --whole
 
-# Answers that come after minutes, every broken gate, many races: half an hour. What came of it
+# Answers that come after minutes, every broken gate, many races, every attack through git behind
+# both layers: half an hour. What came of it
 # stands in tests/agents/slow.txt and docs/fail-closed.md.
 slow: setup system
-	$(BIN)/python -m pytest tests/agents --whole
+	$(BIN)/python -m pytest tests/agents tests/security/test_git_isolation.py --whole
 
 mutate: setup
 	$(BIN)/python -m tests.mutation

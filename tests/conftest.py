@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -29,6 +30,8 @@ BUDGET_SECONDS = {
 }
 # The same browser without its windows takes a third of the time, where it is installed.
 CHROMIUM = next(filter(os.path.exists, ["/usr/bin/chromium-headless-shell"]), "/usr/bin/chromium")
+_MEMORY = "/dev/shm"
+_MEMORY_NEEDED = 4 << 30
 _QUIET = [
     *("--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync"),
@@ -54,7 +57,20 @@ def pytest_addoption(parser):
     parser.addoption("--whole", action="store_true", help="the long versions: make crash")
 
 
+def holds_programs(folder, needed):
+    """Whether so many bytes fit into a folder, and programs may be started there."""
+    if not os.access(folder, os.W_OK):
+        return False
+    seen = os.statvfs(folder)
+    return seen.f_bavail * seen.f_frsize >= needed and not seen.f_flag & os.ST_NOEXEC
+
+
 def pytest_configure(config):
+    # Git and the store wait for the disk after each write, which is most of the time of many tests.
+    # The long runs stay on the disk, and TMPDIR is obeyed where it is set.
+    stays = "TMPDIR" in os.environ or config.option.whole
+    if not stays and holds_programs(_MEMORY, _MEMORY_NEEDED):
+        os.environ["TMPDIR"] = tempfile.tempdir = _MEMORY
     # A test that is run from an agent's shell must not look like an agent's own.
     for sign in SIGNS:
         for variable in sign.variables:
@@ -113,6 +129,15 @@ def pytest_terminal_summary(terminalreporter, config):
 def whole(request):
     """Whether this is the long run behind `make crash`."""
     return request.config.option.whole
+
+
+@pytest.fixture
+def uncounted():
+    """No line is counted meanwhile: on long texts, counting takes most of the time."""
+    counting = sys.gettrace()
+    sys.settrace(None)
+    yield
+    sys.settrace(counting)
 
 
 # For a module, not for the session: while a playwright runs, no other event loop can.

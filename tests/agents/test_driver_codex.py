@@ -8,7 +8,9 @@ import re
 import shlex
 import signal
 import sys
+import tempfile
 import threading
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -108,6 +110,15 @@ class Desk:
     def is_gone(self):
         ours = self.house.processes()
         return not processes.lives(processes.parse(self.process)) and not ours
+
+
+@pytest.fixture
+def tmp_path(monkeypatch):
+    """On the disk: the sandbox of codex has a /dev of its own, and in it no folder of ours."""
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="gate-codex-") as made:
+        monkeypatch.setenv("TMPDIR", made)
+        monkeypatch.setattr(tempfile, "tempdir", made)
+        yield Path(made)
 
 
 @pytest.fixture

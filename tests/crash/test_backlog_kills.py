@@ -28,7 +28,7 @@ from humangate.doors.store import Store
 from humangate.service import answering, backlog
 
 AT_ONCE = 3
-BY_DEFAULT = 18
+BY_DEFAULT = 10
 PATIENCE_SECONDS = 60.0
 ASKS = asks_first(
     "Which way?",

@@ -23,7 +23,7 @@ def pytest_generate_tests(metafunc):
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_a_kill_at_any_call_leaves_all_or_nothing(operation, whole, tmp_path, capsys):
-    step = 1 if whole or operation in ALWAYS_WHOLE else 5
+    step = 1 if whole or operation in ALWAYS_WHOLE else 12
     swept = sweep(str(tmp_path), operation, KILL, lambda point: point.place % step == 0)
     tell(capsys, f"{operation}, killed: {swept}")
     assert swept.wrong == []

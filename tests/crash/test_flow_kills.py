@@ -135,7 +135,7 @@ def test_runs_outlive_every_worker(whole, tmp_path, capsys):
     seed = int(os.environ.get("CRASH_SEED") or random.randrange(2**32))
     dice = random.Random(seed)
     path = str(tmp_path / "store" / "gate.db")
-    kills = 1000 if whole else 60
+    kills = 1000 if whole else 30
     with closing(wiring.open_store(path)) as store, Nursery("flow_jobs.py") as nursery:
         factory = Factory(nursery, path, dice)
         with Office(tmp_path / "stages", path) as office:

@@ -373,6 +373,7 @@ def test_any_text_can_be_read(text):
     ["not approved ", "a", "{", '{"a":', "[", "```\n", "`", "bien ", "> \n", "    ", "n't", "'", "staging, ",
      "ok. ", "é", "批准", "~~", "Decision: ", "**", "1, ", "\t", "i approve "],
 )  # fmt: skip
+@pytest.mark.usefixtures("uncounted")
 def test_a_conversation_is_read_in_no_time_however_hostile_it_is(piece):
     long = piece * (60_000 // len(piece))
     started = time.process_time()

@@ -263,6 +263,7 @@ def test_what_agents_write_is_inert_and_short(hostile):
 
 
 @pytest.mark.proves("NTF-8")
+@pytest.mark.usefixtures("uncounted")
 def test_a_prompt_of_a_megabyte_takes_no_time():
     ask = an_ask()
     ask = ask._replace(question=ask.question._replace(prompt="token: x" * 131_072))

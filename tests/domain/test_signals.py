@@ -266,6 +266,7 @@ def test_whatever_is_found_is_json_that_stands_in_the_text(text):
     ["{", '{"a":', '{"a":[', '{"a":[' + "1," * 500, '{"', '{"a":"{', "{ ", '{"\\', '{"a\\"', "{}", '"{',
      '{"":"', '{"":"{":', '{"status":""}', '> {"status":"a"}', '{"status":"a"},', '{"a":"b","c":"{"d":"e"'],
 )  # fmt: skip
+@pytest.mark.usefixtures("uncounted")
 def test_reading_hostile_words_takes_time_by_their_length_only(piece):
     def seconds(length: int) -> float:
         words = (piece * length)[:length]

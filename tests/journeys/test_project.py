@@ -97,6 +97,8 @@ def test_the_projects_words_stay_its_own():
 
 @pytest.mark.proves("PROJ-5")
 def test_what_failed_beside_others_gets_one_try_alone_and_is_named(tmp_path):
+    # Others' plugins are not needed here, and loading them takes seconds each time.
+    environ = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     flaky = "import os\ndef test_{0}():\n    before = os.path.exists('{0}')\n    open('{0}', 'w')\n    assert before\n"
     for names, faults, code in (("a", "", 0), ("b", "x", 1), ("cdef", "", 1), ("", "", 1)):
         lines = [flaky.format(name) for name in names] + [
@@ -104,8 +106,9 @@ def test_what_failed_beside_others_gets_one_try_alone_and_is_named(tmp_path):
         ]
         (tmp_path / "test_it.py").write_text("".join([*lines, "def test_good():\n    pass\n"]))
         shutil.rmtree(tmp_path / "cache", ignore_errors=True)
-        pytest_words = ("-m", "pytest", "-o", "cache_dir=cache", "-p", "no:xdist")
-        run(sys.executable, *pytest_words, cwd=tmp_path)
-        again = run(sys.executable, ROOT / "tests" / "second_try.py", "cache", cwd=tmp_path)
+        pytest_words = ("-m", "pytest", "-o", "cache_dir=cache")
+        run(sys.executable, *pytest_words, cwd=tmp_path, env=environ)
+        second_try = ROOT / "tests" / "second_try.py"
+        again = run(sys.executable, second_try, "cache", cwd=tmp_path, env=environ)
         assert again.returncode == code, again.stdout
         assert ("PASSED ONLY ALONE, mend it: test_it.py::test_a" in again.stdout) is (code == 0)

@@ -66,7 +66,37 @@ VARIABLES = (
 )
 
 
-@pytest.fixture(params=["with the ban", "without the ban"])
+FILTERS = [
+    *((name, "config") for name in NAMES),
+    *(("plain", where) for where in ("include", "includeIf", "worktree", "long config")),
+]
+BANS = ("with the ban", "without the ban")
+WITH_THE_BAN = ("hooks elsewhere", "network", ("plain", "config"), ("plain", "worktree"))
+"""What the usual run tries behind both layers."""
+
+
+def pytest_generate_tests(metafunc):
+    """The shadow alone is tried by every attack; behind both layers, only the long run tries all."""
+    if "ban" not in metafunc.fixturenames:
+        return
+    names = [name for name in ("kind", "attack") if name in metafunc.fixturenames]
+    cases = {"kind": list(SETTINGS), "attack": FILTERS}[names[0]] if names else [None]
+    whole = metafunc.config.option.whole
+    pairs = [
+        (ban, *([case] if names else []))
+        for ban in BANS
+        for case in cases
+        if whole or not names or ban == BANS[1] or case in WITH_THE_BAN
+    ]
+    ids = ["-".join((ban, *(_words(case) for case in rest))) for ban, *rest in pairs]
+    metafunc.parametrize(["ban", *names], pairs, indirect=["ban"], ids=ids)
+
+
+def _words(case):
+    return case if isinstance(case, str) else "-".join(case)
+
+
+@pytest.fixture
 def ban(request, monkeypatch):
     """The shadow must hold alone: not every kernel has the second layer."""
     if request.param == "without the ban":
@@ -150,7 +180,6 @@ def target(project):
 
 
 @pytest.mark.proves("GIT-1")
-@pytest.mark.parametrize("kind", SETTINGS)
 def test_no_setting_of_a_repository_runs(target, workspace, trap, ban, kind):
     program, trace = trap
     plant_hooks(target, program)
@@ -161,14 +190,8 @@ def test_no_setting_of_a_repository_runs(target, workspace, trap, ban, kind):
 
 
 @pytest.mark.proves("GIT-1")
-@pytest.mark.parametrize(
-    ("name", "where"),
-    [
-        *((name, "config") for name in NAMES),
-        *(("plain", where) for where in ("include", "includeIf", "worktree", "long config")),
-    ],
-)
-def test_no_filter_of_a_repository_runs(project, workspace, trap, ban, name, where):
+def test_no_filter_of_a_repository_runs(project, workspace, trap, ban, attack):
+    name, where = attack
     program, trace = trap
     set_up(project, NAMES[name])
     git(project, "branch", "other")
@@ -244,7 +267,7 @@ def test_no_program_of_nested_repositories_runs(target, workspace, trap, ban, tm
 
 
 @pytest.mark.proves("GIT-2")
-def test_settings_swapped_meanwhile_run_nothing(target, workspace, trap, monkeypatch):
+def test_settings_swapped_meanwhile_run_nothing(target, workspace, trap, monkeypatch, whole):
     """The second layer is off: what is read once cannot be swapped."""
     monkeypatch.setattr(execution_ban, "call", lambda work, _: work())
     program, trace = trap
@@ -268,7 +291,7 @@ def test_settings_swapped_meanwhile_run_nothing(target, workspace, trap, monkeyp
     swapper = threading.Thread(target=swap)
     swapper.start()
     try:
-        for number in range(30):
+        for number in range(30 if whole else 10):
             write(place.folder, a_txt=f"{number}\n")
             workspace.snapshot(place, 1, str(number))
             workspace.diff(place)

@@ -94,11 +94,12 @@ def compose(
     agent = _name(words.author if words and not ask else ask.origin.agent if ask else "")
     priority = _PRIORITY_WORDS[ask.priority if ask else PRIORITIES["normal"]]
     link = _link(url, ask)
-    said = _line(words.text) if words else _line(ask.question.prompt) if ask else ""
+    prompt = _line(ask.question.prompt) if ask else ""
+    said = _line(words.text) if words else prompt
     document = {
         "type": _EVENTS[delivery.kind],
         "timestamp": iso(delivery.written_at),
-        "data": _data(delivery, ask, agent, said, words) | {"link": link},
+        "data": _data(delivery, ask, agent, prompt, said, words) | {"link": link},
     }
     title = _title(delivery, agent, ask)
     if priority in ("urgent", "high"):
@@ -139,14 +140,14 @@ def _about(ask: Ask) -> str:
 
 
 def _data(
-    delivery: Delivery, ask: Ask | None, agent: str, said: str, words: Note | None
+    delivery: Delivery, ask: Ask | None, agent: str, prompt: str, said: str, words: Note | None
 ) -> dict[str, Any]:
     if ask is None:
         project = _name(words.project) if words else ""
         return {"agent": agent, "project": project, "text": said}
     whole = ask_document(ask)
     data = {key: whole[key] for key in _TOLD} | {
-        "prompt": _line(ask.question.prompt),
+        "prompt": prompt,
         "agent": agent,
         "project": inert_line(ask.origin.project, _PROMPT_COLUMNS),
         "priority": _PRIORITY_WORDS[ask.priority],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from humangate.domain import secret_formats as formats
@@ -115,7 +115,6 @@ def hide_named(text: str) -> str:
     return _hide_near(text)
 
 
-@cache
 def _kind_of(words: tuple[str, ...], joined: str) -> tuple[str, int]:
     """What the value of such a name is, and which of its words says so."""
     for at, word in enumerate(words):
@@ -135,6 +134,8 @@ def _kind_of(words: tuple[str, ...], joined: str) -> tuple[str, int]:
     return "", 0
 
 
+# A text repeats few names; hostile texts hold any number of them.
+@lru_cache(maxsize=1024)
 def kind_of(name: str) -> str:
     """chosen, made or maybe, for a name that stands for a secret; otherwise nothing."""
     words = tuple(word.lower() for word in _compiled(_WORD).findall(name))
