@@ -440,7 +440,7 @@ def house(tmp_path, programs, network):
 def terminal(house, tmp_path):
     if not shutil.which("tmux"):
         pytest.skip("tmux is not installed, so no agent's own screen was tried")
-    made = AgentTerminal(house, f"agent-{tmp_path.name}")
+    made = AgentTerminal(house, f"agent-{os.getpid()}-{tmp_path.name}")
     yield made
     print(made.screen())  # shown when the test failed
     made.kill()

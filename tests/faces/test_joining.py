@@ -356,6 +356,28 @@ def feature(prompt):
 
 
 @pytest.mark.proves("RUN-366")
+def test_session_that_ends_after_the_look_counts(desk, monkeypatch):
+    """The person leaves after the drive has read the turns, and before it reads the ask."""
+    visits, look_again = [], Drive.look_again
+
+    def visit_once(drive):
+        look_again(drive)
+        if not visits:
+            (asked,) = desk.store.asks.pending(9)
+            visits.append(
+                joined := joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+            )
+            desk.store.runs.offer(joined.turn.id, {"status": "DONE", "summary": "worked out"})
+            joining.leave(desk.store, joined, desk.caller())
+
+    monkeypatch.setattr(Drive, "look_again", visit_once)
+    desk.write_role("slow", 'command: ["/usr/bin/python3", "quick.py"]')
+    (desk.project / "quick.py").write_text("""print('{"status": "DONE", "summary": "quick"}')\n""")
+    ended = desk.run(NEEDS, flow=BRANCHES)
+    assert visits and ended.result == ["worked out", "quick"], ended.error
+
+
+@pytest.mark.proves("RUN-366")
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_branch_goes_on_with_what_was_worked_out_while_another_works(desk, monkeypatch, when):
     """A person joins before the drive has parked the branch, or after."""

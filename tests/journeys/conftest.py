@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -82,7 +83,10 @@ def terminal(world, tmp_path):
     if not shutil.which("tmux"):
         pytest.skip("tmux is not installed, so no real terminal was tried")
     made = Terminal(
-        f"gate-{tmp_path.name}", world.ada.folder, world.ada.environ | {"TERM": "screen-256color"}
+        # pytest cuts long names, so that two workers may have folders of the same name.
+        f"gate-{os.getpid()}-{tmp_path.name}",
+        world.ada.folder,
+        world.ada.environ | {"TERM": "screen-256color"},
     )
     yield made
     made.kill()

@@ -246,9 +246,9 @@ os.makedirs("project/.helpers", 0o700)
 kept = [upkeep.become("gate.db", "http://127.0.0.1:1"), upkeep.work_at("gate.db"), Helpers("project")]
 assert kept[2].hold()
 if not os.fork():
+    print("there", flush=True)
     os.read(0, 1)
     os._exit(0)
-print("there", flush=True)
 input()
 """
     store, project = str(tmp_path / "gate.db"), str(tmp_path / "project")

@@ -98,6 +98,8 @@ class People:
         if ask.settled_via == SIGNALLED:
             return self._signalled(ask)
         if ask.settled_via == JOINED:
+            # The session may have ended after the first look; its turn was written with the answer.
+            drive.look_again()
             drive.put(runs.heeded(agent.call))
             waiting.take(drive.store, ask, owner_of(drive.run.id, agent.path))
             mine = [turn for turn in agent.turns() if turn.ask_id == ask.id and turn.signal]

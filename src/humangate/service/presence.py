@@ -12,7 +12,7 @@ import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from humangate import processes, senders
+from humangate import processes
 from humangate.errors import RefusedError, StoreTroubleError
 
 if TYPE_CHECKING:
@@ -105,6 +105,9 @@ def alone(store: Store) -> Iterator[None]:
     if not store.path:
         yield
         return
+    # Imported here: commands that only list asks do not need it.
+    from humangate import senders
+
     path = _path(store, _JOINING)
     # Each try lasts a tenth of a second: others write to a slow disk under this lock.
     tries = (senders.hold(path) for _ in range(_TRIES))
