@@ -68,7 +68,7 @@ bench: setup
 
 # Every crash point, the planted bugs, a thousand kills, the long run of the model: minutes.
 crash: setup system
-	$(BIN)/python -m pytest tests/crash tests/contract/test_model.py -p no:cacheprovider --whole
+	$(BIN)/python -m pytest -n 3 tests/crash tests/contract/test_model.py -p no:cacheprovider --whole
 
 # Answers that come after minutes, every broken gate, many races, every attack through git behind
 # both layers: half an hour. What came of it
