@@ -185,6 +185,8 @@ def _show_progress(done: int, what: str) -> None:
 
 
 def main() -> int:
+    # Plugins of others are not needed, and loading them takes most of the time.
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     names = sys.argv[1:] or sorted(path.name for path in DOMAIN.glob("*.py"))
     hypothesis.settings.register_profile(
         "mutation",
