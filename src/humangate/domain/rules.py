@@ -34,11 +34,12 @@ _NOT_IN_A_HOST = frozenset(f"{_AFTER_A_HOST}@")
 _IN_A_HOST = re.compile(rf"://([^{_AFTER_A_HOST}]*)$")
 # Where one command of a line ends and another begins, and what may stand before a program.
 _BETWEEN_COMMANDS = r"&&|\|\||[;&|\n(){}`]"
-_ASSIGNMENT = re.compile(
+# Compiled where they are used: most lines have no variable.
+_ASSIGNMENT = (
     r"""(?<![\w-])([A-Za-z_]\w{0,40})=(?:"([^"]{0,40})"|'([^']{0,40})'|([^\s;&|()"']{0,40}))"""
 )
 _MAX_STARTS = 100
-_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_VARIABLE = r"\$(?:\{(\w+)\}|(\w+))"
 _BEFORE_A_PROGRAM = frozenset(
     [
         "!",
@@ -211,8 +212,10 @@ def _commands(line: str) -> Iterator[str]:
 
 def _with_values(line: str, quoted: str) -> str:
     """The line with the values of those variables that it sets itself."""
-    values = {name: "".join(value) for name, *value in _ASSIGNMENT.findall(quoted)}
-    return _VARIABLE.sub(lambda found: values.get(found[1] or found[2], found[0]), line)
+    if "$" not in line or "=" not in quoted:
+        return line
+    values = {name: "".join(value) for name, *value in re.findall(_ASSIGNMENT, quoted)}
+    return re.sub(_VARIABLE, lambda found: values.get(found[1] or found[2], found[0]), line)
 
 
 def _starts(words: list[str]) -> Iterator[int]:

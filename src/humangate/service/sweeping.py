@@ -38,9 +38,11 @@ def sweep(store: Store, most: int = _AT_ONCE) -> int:
     Visits whose holders died are closed. Says how many asks were due: whoever asks for a page must
     not wait for all of them.
     """
-    from humangate.service.lost_visits import close_all_lost
+    if store.asks.open_sittings() or store.runs.joined():
+        # Imported here: most inboxes have no open visit.
+        from humangate.service.lost_visits import close_all_lost
 
-    close_all_lost(store)
+        close_all_lost(store)
     store.asks.erase_secrets(store.now() - SECRETS_LIVE)
     due = store.asks.due(store.now(), most)
     for ask in due:
