@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from humangate.domain import audit
 from humangate.domain.asks import iso, question_digest, record_digest
 from humangate.domain.trails import Told
+from humangate.errors import GateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,7 +55,9 @@ def verify(
                     contradictions.extend(look(entry))
                 except Exception as error:
                     # Whatever a forger left there must not hide the faults that come after it.
-                    contradictions.append(f"event {entry.seq}: cannot be compared ({error!r})")
+                    contradictions.append(
+                        f"event {entry.seq}: cannot be compared: {_reason(error)}"
+                    )
             checked.events = entry.seq
             progress(entry.seq)
             yield entry
@@ -79,7 +82,7 @@ def _compared(store: Store, told: Told) -> Iterator[str]:
             for row in store.audit.rows(table):
                 yield from told.compare(row)
         except Exception as error:
-            yield f"{table}: cannot be compared ({error!r})"
+            yield f"{table}: cannot be compared: {_reason(error)}"
     if store.audit.compared():
         yield from told.gone()
 
@@ -128,3 +131,8 @@ def _settled_otherwise(ask: Ask, entry: Entry) -> Iterator[str]:
     here = [ask.decision, ask.value, ask.note or None, ask.settled_via, iso(ask.settled_at)]
     if [part or None for part in recorded] != [part or None for part in here]:
         yield f"{ask.id} holds another answer than event {entry.seq}"
+
+
+def _reason(error: Exception) -> str:
+    """Errors of our own are sentences; of others the kind is shown, too."""
+    return str(error) if isinstance(error, GateError) else repr(error)
