@@ -105,7 +105,7 @@ def test_terminal_screen_names_the_unreadable_ask(inbox, spoil):
     try:
         asyncio.run(look())
     finally:
-        app.publisher._stopped.set()
+        app.publisher.stop()
 
 
 @pytest.mark.proves("STORE-21")
