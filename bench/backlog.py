@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from bench import stores
 from bench.figures import Figure
 
-from humangate.domain import tasks
-from humangate.domain.tasks import Task
-from humangate.service import backlog
+from humangate.domain.tasks import tasks
+from humangate.domain.tasks.tasks import Task
+from humangate.services.tasks import backlog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from humangate.store.sqlite.store import SqliteStore
+    from humangate.adapters.sqlite.store import SqliteStore
 
 MANY, FEW = 10_000, 50
 PAGE = 50

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import IO
 
-    from humangate.store.sqlite.store import SqliteStore
+    from humangate.adapters.sqlite.store import SqliteStore
 
 ROUNDS = 20
 LIMIT_MILLISECONDS = 50.0

@@ -14,13 +14,13 @@ from bench import stores
 from bench.figures import Figure
 
 import humangate
-from humangate.domain.rules import Rule
-from humangate.service.asking import Request
+from humangate.domain.permissions.rules import Rule
+from humangate.services.asks.create_ask import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from humangate.store.sqlite.store import SqliteStore
+    from humangate.adapters.sqlite.store import SqliteStore
 
 ROUNDS = 20
 LIMIT = 5.0

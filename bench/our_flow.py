@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 
 from bench.stores import CALLER
 
-from humangate import crewing, wiring
-from humangate.domain.answers import Given
-from humangate.service import answering, running
-from humangate.service.running import Wish
-from humangate.workspaces import flow_files
+from humangate.app import runtime, wiring
+from humangate.domain.asks.answers import Given
+from humangate.services.asks import answer_ask
+from humangate.services.runs import manage_runs
+from humangate.services.runs.manage_runs import Wish
+from humangate.adapters.files import flow_files
 
 if TYPE_CHECKING:
-    from humangate.domain.runs import Run
-    from humangate.doors.store import Store
+    from humangate.domain.runs.runs import Run
+    from humangate.ports.store import Store
 
 _REPEATED = 5
 _SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "waiting.py")
@@ -31,7 +32,7 @@ def begin(store: Store, flow: str, number: int) -> Run:
     """A new run, as `gate run --detach` makes it."""
     _, digest = flow_files.read(_SOURCE)
     wish = Wish(flow, _SOURCE, digest, str(number), _folder, in_place=True)
-    return running.start(store, crewing.workspace(store), wish, CALLER)[0]
+    return manage_runs.start(store, runtime.workspace(store), wish, CALLER)[0]
 
 
 def parked(run: Run) -> Run:
@@ -43,7 +44,7 @@ def parked(run: Run) -> Run:
 
 def give(store: Store, run: int) -> None:
     """The answer a run waits for."""
-    answering.answer(store, running.only_ask(store, run).id, CALLER, Given("yes"))
+    answer_ask.answer(store, manage_runs.only_ask(store, run).id, CALLER, Given("yes"))
 
 
 def fill(number: int) -> None:
@@ -51,7 +52,7 @@ def fill(number: int) -> None:
     store = wiring.open_store()
     # Making them is no figure, and every engine does it so.
     store.connection.rows("PRAGMA synchronous = OFF")
-    driver = crewing.flow_driver(store)
+    driver = runtime.flow_driver(store)
     for index in range(number):
         parked(driver.drive(begin(store, "wait", index)))
     print("waiting", flush=True)
@@ -70,7 +71,7 @@ def answer() -> None:
 def steps(number: int) -> None:
     """Record so many steps, one after another, and say how long it took."""
     store = wiring.open_store()
-    driver, run = crewing.flow_driver(store), begin(store, "many", number)
+    driver, run = runtime.flow_driver(store), begin(store, "many", number)
     began = time.monotonic()
     parked(driver.drive(run))
     print(time.monotonic() - began, flush=True)
@@ -80,14 +81,14 @@ def steps(number: int) -> None:
 def replay(number: int) -> None:
     """Say how much longer it takes to resume a run with so many steps than one with a single one."""
     store = wiring.open_store()
-    driver, seconds = crewing.flow_driver(store), {}
+    driver, seconds = runtime.flow_driver(store), {}
     for calls in (number, 1):
         taken = []
         for _ in range(_REPEATED):
             run = parked(driver.drive(begin(store, "many", calls)))
             give(store, run.id)
             began = time.monotonic()
-            driver.drive(running.get(store, run.id))
+            driver.drive(manage_runs.get(store, run.id))
             taken.append(time.monotonic() - began)
         seconds[calls] = median(taken)
     print(seconds[number] - seconds[1], flush=True)

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.domain.principals import SIGNS, Caller, person
-from humangate.service import answering, asking
-from humangate.service.asking import Request
-from humangate.store.sqlite.store import SqliteStore
-from humangate.wiring import SystemClock
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.domain.people.principals import SIGNS, Caller, person
+from humangate.services.asks import answer_ask, create_ask
+from humangate.services.asks.create_ask import Request
+from humangate.adapters.sqlite.store import SqliteStore
+from humangate.app.wiring import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,11 +49,11 @@ def open_store(path: str) -> SqliteStore:
 
 def ask(store: SqliteStore, request: Request = REQUEST) -> str:
     """Open an ask and say its id."""
-    return asking.ask(store, request, ORIGIN, CALLER).ask.id
+    return create_ask.ask(store, request, ORIGIN, CALLER).ask.id
 
 
 def answer(store: SqliteStore, ask_id: str) -> None:
-    answering.answer(store, ask_id, CALLER, GIVEN)
+    answer_ask.answer(store, ask_id, CALLER, GIVEN)
 
 
 def environment(path: str) -> dict[str, str]:

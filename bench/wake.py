@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from bench import measured, stores
 from bench.figures import Figure
 
-from humangate.service import waiting
-from humangate.store.sqlite import bell
+from humangate.services.asks import wait_for_ask
+from humangate.adapters.sqlite import bell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +81,7 @@ def _fork(path: str, ask_id: str, *, looking: bool) -> Waiter:
             bell.KernelBell = bell.LookingBell  # type: ignore  # as where the kernel does not tell
         store = stores.open_store(path)
         os.write(write, _MOMENT.pack(time.monotonic()))
-        waiting.wait(store, ask_id)
+        wait_for_ask.wait(store, ask_id)
         os.write(write, _MOMENT.pack(time.monotonic()))
     except Exception:
         # The pipe ends without a second moment, which the other side notices.

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from bench import measured, stores
 from bench.figures import Figure
 
-from humangate.domain.principals import Caller, person
-from humangate.service import enrolling
-from humangate.wiring import open_throwaway_store
+from humangate.domain.people.principals import Caller, person
+from humangate.services.people import manage_people
+from humangate.app.wiring import open_throwaway_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,8 +53,8 @@ def measure() -> Iterator[Figure]:
         path = os.path.join(folder, "gate.db")
         store = open_throwaway_store(path)
         somebody = Caller(person("bench"), verified=False, via="cli", agent=None, evidence={})
-        asker = enrolling.add(store, somebody, "asker", ["ask"])
-        token = enrolling.add(store, somebody, "person", ["answer", "read"])
+        asker = manage_people.add(store, somebody, "asker", ["ask"])
+        token = manage_people.add(store, somebody, "person", ["answer", "read"])
         store.close()
         with _up(path) as (pid, port), _listening(port, token):
             late = asyncio.run(_answers(port, asker, token))

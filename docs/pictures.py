@@ -17,21 +17,23 @@ from typing import TYPE_CHECKING, Any
 
 from playwright.sync_api import sync_playwright
 
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.domain.calls import make_call
-from humangate.domain.journals import Carried
-from humangate.domain.principals import Caller, person
-from humangate.domain.runs import FlowCall, Run, RunChange, Turn, owner_of, started
-from humangate.service import answering, asking, enrolling, telling
-from humangate.service.asking import Request
-from humangate.service.sweeping import sweep
-from humangate.wiring import open_throwaway_store
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.domain.permissions.calls import make_call
+from humangate.domain.runs.journals import Carried
+from humangate.domain.people.principals import Caller, person
+from humangate.domain.runs.runs import FlowCall, Run, RunChange, Turn, owner_of, started
+from humangate.services.asks import answer_ask, create_ask
+from humangate.services.people import manage_people
+from humangate.services.notifications import notes
+from humangate.services.asks.create_ask import Request
+from humangate.services.asks.apply_deadlines import sweep
+from humangate.app.wiring import open_throwaway_store
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-    from humangate.doors.store import Store
+    from humangate.ports.store import Store
 
 PICTURES = Path(__file__).parent / "pictures"
 CHROMIUM = "/usr/bin/chromium"
@@ -101,7 +103,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="gate-pictures-") as folder:
         path, clock = os.path.join(folder, "gate.db"), Clock()
         store = open_throwaway_store(path, clock)
-        token = enrolling.add(store, ADA, "ada", ("ask", "answer", "read", "admin"), "laptop")
+        token = manage_people.add(store, ADA, "ada", ("ask", "answer", "read", "admin"), "laptop")
         _past(store, clock)
         shown = _present(store, clock) | {"run": _run(store, clock)}
         store.close()
@@ -129,7 +131,7 @@ def _ask(store: Store, agent: str, prompt: str, project: str = SHOP, **more: obj
     owner = str(more.pop("owner", ""))
     origin = Origin(project, project, agent, session=session, sponsor=ADA.principal, owner=owner)
     request = Request(prompt, **more)  # type: ignore[arg-type]  # made-up words, checked by asking
-    return asking.ask(store, request, origin, ADA._replace(via="mcp")).ask.id
+    return create_ask.ask(store, request, origin, ADA._replace(via="mcp")).ask.id
 
 
 def _past(store: Store, clock: Clock) -> None:
@@ -154,7 +156,7 @@ def _past(store: Store, clock: Clock) -> None:
         clock.ago = timedelta(days=days)
         asked = _ask(store, agent, prompt, kind="approval")
         clock.ago -= timedelta(seconds=seconds)
-        answering.answer(store, asked, ADA, Given(word, note))
+        answer_ask.answer(store, asked, ADA, Given(word, note))
     clock.ago = timedelta(hours=20)
     _ask(store, "writer", "Which screenshot shall open the page?", SITE, expires_seconds=3600)
     clock.ago -= timedelta(hours=2)
@@ -162,7 +164,7 @@ def _past(store: Store, clock: Clock) -> None:
     clock.ago = timedelta(hours=3)
     asked = _ask(store, "architect", "Which queue?", kind="choice", options=("Redis", "SQLite"))
     clock.ago -= timedelta(minutes=4)
-    answering.answer(store, asked, ADA, Given("SQLite", "one thing less to run"))
+    answer_ask.answer(store, asked, ADA, Given("SQLite", "one thing less to run"))
 
 
 def _present(store: Store, clock: Clock) -> dict[str, str]:
@@ -191,7 +193,7 @@ def _present(store: Store, clock: Clock) -> dict[str, str]:
         context="The branch was rebased on `main`; **three commits** became two. CI was green before.",
     )  # fmt: skip
     clock.ago = timedelta(minutes=1)
-    telling.tell(store, Origin(SITE, agent="scout"), ADA, "The link check found nothing broken.")
+    notes.tell(store, Origin(SITE, agent="scout"), ADA, "The link check found nothing broken.")
     clock.ago = timedelta()
     return {"edit": edit, "push": push, "form": form}
 
@@ -227,7 +229,7 @@ def _run(store: Store, clock: Clock) -> str:
 
     gate = ask("2", 14, "Approve architecture?", "approval")
     clock.ago = timedelta(minutes=58)
-    answering.answer(store, gate, ADA, Given("yes", "keep it in one table"))
+    answer_ask.answer(store, gate, ADA, Given("yes", "keep it in one table"))
     question = ask(
         "3.1.1", 81, "May a coupon be used with a sale?", "choice", options=("Yes", "No")
     )

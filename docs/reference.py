@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from humangate.cli.main import COMMANDS, parser_of
-from humangate.domain.roads import KEYS
-from humangate.settings import MODEL_WORDS, MODELS, SETTINGS
+from humangate.domain.notifications.routes import KEYS
+from humangate.app.settings import MODEL_WORDS, MODELS, SETTINGS
 from humangate.web.routes import API
-from humangate.web.schemas import ANSWER, REQUEST
+from humangate.web.api.schemas import ANSWER, REQUEST
 
 HERE = Path(__file__).parent
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from humangate.domain import runs
-from humangate.domain.asks import Origin
-from humangate.domain.owners import owner_of
-from humangate.domain.runs import RunChange, Turn
-from humangate.service import asking, backlog
-from humangate.service.asking import Request
+from humangate.domain.runs import runs
+from humangate.domain.asks.asks import Origin
+from humangate.domain.asks.owners import owner_of
+from humangate.domain.runs.runs import RunChange, Turn
+from humangate.services.asks import create_ask
+from humangate.services.tasks import backlog
+from humangate.services.asks.create_ask import Request
 from tests.conftest import a_person
 
 
@@ -35,4 +36,4 @@ def ask_for(store, run, path, question, **request):
         project=run.project, agent="code", owner=owner_of(run.id, path), task=run.task,
         session=f"claude/s-{run.id}-{path}",
     )  # fmt: skip
-    return asking.ask(store, Request(question, **request), origin, a_person()).ask.id
+    return create_ask.ask(store, Request(question, **request), origin, a_person()).ask.id

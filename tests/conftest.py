@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from humangate.domain.principals import SIGNS, Caller, Sighting, person
+from humangate.domain.people.principals import SIGNS, Caller, Sighting, person
 from humangate.testing import FakeClock
 
 HERE = Path(__file__).parent

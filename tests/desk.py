@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from humangate.channels.dialogs import finding
+from humangate.adapters.dialogs import discovery
 from tests.conftest import eventually
 
 _DEADLINE_SECONDS = 15.0
@@ -29,7 +29,7 @@ class Desk:
         self.window = ""
 
     def ask(self, showing, tool="tkinter", **environ):
-        return Asked(self, finding.dialog(tool, self.environ | environ), showing)
+        return Asked(self, discovery.dialog(tool, self.environ | environ), showing)
 
     def hands(self, *words):
         return subprocess.run(

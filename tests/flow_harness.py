@@ -7,23 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from humangate import flows
-from humangate.domain.answers import Given
-from humangate.domain.backlog_terms import BacklogTerms
-from humangate.domain.calls import Call
-from humangate.domain.roles import Role
-from humangate.doors.workspace import Place
-from humangate.drivers.python import PythonDriver
-from humangate.service import answering, running
-from humangate.service.driving import Driver
-from humangate.service.journalling import Crew, Drive, Overtaken
+from humangate.api import flows
+from humangate.domain.asks.answers import Given
+from humangate.domain.tasks.backlog_settings import BacklogTerms
+from humangate.domain.permissions.calls import Call
+from humangate.domain.runs.roles import Role
+from humangate.ports.workspaces import Place
+from humangate.adapters.agents.python_function import PythonDriver
+from humangate.services.asks import answer_ask
+from humangate.services.runs import manage_runs
+from humangate.services.runs.drive_run import Driver
+from humangate.services.runs.run_journal import Crew, Drive, Overtaken
 from humangate.testing import FakeClock, MemoryStore, ScriptedAgent
-from humangate.wiring import open_throwaway_store
+from humangate.app.wiring import open_throwaway_store
 from tests.conftest import a_person
 
 if TYPE_CHECKING:
-    from humangate.domain.asks import Ask
-    from humangate.domain.runs import FlowCall, Run, Turn
+    from humangate.domain.asks.asks import Ask
+    from humangate.domain.runs.runs import FlowCall, Run, Turn
 
 
 class Crash(Overtaken):
@@ -169,14 +170,14 @@ class Harness:
     def start(self, work: Any, prompt: str = "Add login", **wish: Any) -> Run:
         self.flow = work if hasattr(work, "humangate_flow") else flows.flow(work)
         named = {"in_place": True} | wish
-        wanted = running.Wish("feature", "feature.py", self.source, prompt, self.folder, **named)
-        made, _ = running.start(self.store, self.folders, wanted, a_person("ada"))
+        wanted = manage_runs.Wish("feature", "feature.py", self.source, prompt, self.folder, **named)
+        made, _ = manage_runs.start(self.store, self.folders, wanted, a_person("ada"))
         self.run_id = made.id
         return made
 
     def drive(self, run_id: int = 0) -> Run:
         self.driver.crashed = False
-        driven = self.driver.drive(running.get(self.store, run_id or self.run_id))
+        driven = self.driver.drive(manage_runs.get(self.store, run_id or self.run_id))
         if self.driver.crashed:
             raise Crash
         return driven
@@ -206,7 +207,7 @@ class Harness:
 
     def answer(self, value: Any, note: str = "", part: str = "", who: Any = None) -> None:
         caller = who or a_person("ada")
-        answering.answer(self.store, self.ask(part).id, caller, Given(value, note))
+        answer_ask.answer(self.store, self.ask(part).id, caller, Given(value, note))
 
     def answered(self, value: Any, note: str = "", part: str = "") -> Run:
         """Answer, and drive on."""
@@ -214,25 +215,25 @@ class Harness:
         return self.drive()
 
     def signal(self, status: str, message: str = "") -> Run:
-        running.signal(self.store, self.run_id, status, message, a_person("ada"))
+        manage_runs.signal(self.store, self.run_id, status, message, a_person("ada"))
         return self.drive()
 
     def stop(self, reason: str = "enough") -> Run:
-        return running.stop(self.store, self.run_id, a_person("ada"), reason)
+        return manage_runs.stop(self.store, self.run_id, a_person("ada"), reason)
 
     def resume(self, accept: str = "") -> Run:
-        running.resume(self.store, self.run_id, a_person("ada"), accept)
+        manage_runs.resume(self.store, self.run_id, a_person("ada"), accept)
         return self.drive()
 
     def fork(self, path: str) -> Run:
-        made, _ = running.fork(self.store, self.folders, self.run_id, path, a_person("bob"))
+        made, _ = manage_runs.fork(self.store, self.folders, self.run_id, path, a_person("bob"))
         self.run_id = made.id
         return made
 
     # The journal
 
     def run(self) -> Run:
-        return running.get(self.store, self.run_id)
+        return manage_runs.get(self.store, self.run_id)
 
     def calls(self) -> dict[str, FlowCall]:
         return {call.path: call for call in self.store.runs.calls(self.run_id)}

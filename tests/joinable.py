@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from humangate import crewing, shelves, wiring
-from humangate.service import running
-from humangate.service.running import Wish
+from humangate.app import runtime, project_files, wiring
+from humangate.services.runs import manage_runs
+from humangate.services.runs.manage_runs import Wish
 from tests.faces.conftest import World
 
 # What it says depends on the turn: the n-th turn gives the n-th signal.
@@ -90,7 +90,7 @@ class Desk:
         keys = {name: value for name, value in (known | role).items() if value}
         front = "\n".join(f"{name}: {json.dumps(value)}" for name, value in keys.items())
         self.write_role("coder", front)
-        self.driver = crewing.flow_driver(self.store)
+        self.driver = runtime.flow_driver(self.store)
 
     def write_role(self, name, front):
         path = self.project / ".gate" / "agents" / f"{name}.md"
@@ -101,10 +101,10 @@ class Desk:
         (self.project / "signals.json").write_text(json.dumps(signals), encoding="utf-8")
         path = self.project / ".gate" / "flows" / "feature.py"
         path.write_text(flow, encoding="utf-8")
-        name, source, digest = shelves.find_flow(str(self.project), "feature")
+        name, source, digest = project_files.find_flow(str(self.project), "feature")
         wish = Wish(name, source, digest, "Add login", str(self.project), in_place=True)
         caller = wiring.caller(self.store, "cli", self.world.tokens["ada"], "ada")
-        run, _ = running.start(self.store, crewing.workspace(self.store), wish, caller)
+        run, _ = manage_runs.start(self.store, runtime.workspace(self.store), wish, caller)
         return self.drive(run)
 
     def drive(self, run):

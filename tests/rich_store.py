@@ -4,35 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.domain.calls import make_call
-from humangate.domain.deadlines import Escalation
-from humangate.domain.roads import Road
-from humangate.domain.rules import Scope
-from humangate.domain.signals import Signal
-from humangate.domain.sittings import Terms
-from humangate.flows import ask, run
-from humangate.service import (
-    admitting,
-    answering,
-    asking,
-    backlog,
-    conversing,
-    enrolling,
-    notifying,
-    permitting,
-    ruling,
-    running,
-    sitting,
-    sweeping,
-    telling,
-    waiting,
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.domain.permissions.calls import make_call
+from humangate.domain.asks.deadlines import Escalation
+from humangate.domain.notifications.routes import Road
+from humangate.domain.permissions.rules import Scope
+from humangate.domain.runs.signals import Signal
+from humangate.domain.sessions.visits import Terms
+from humangate.api.flows import ask, run
+from humangate.services.people import manage_logins, manage_people
+from humangate.services.asks import (
+    answer_ask,
+    create_ask,
+    ask_messages,
+    apply_deadlines,
+    wait_for_ask,
 )
-from humangate.service.asking import Request
-from humangate.service.permitting import Held
+from humangate.services.tasks import backlog
+from humangate.services.notifications import send_notices, notes
+from humangate.services.permissions import permit_call, manage_rules
+from humangate.services.runs import manage_runs
+from humangate.services.sessions import sitting
+from humangate.services.asks.create_ask import Request
+from humangate.services.permissions.permit_call import Held
 from humangate.testing import FakeClock
-from humangate.wiring import open_throwaway_store
+from humangate.app.wiring import open_throwaway_store
 from tests.conftest import a_person, an_agent
 from tests.flow_harness import Harness
 
@@ -53,33 +50,33 @@ def fill(path: str, folder: Any) -> None:
 
 
 def opened(store: Any, prompt: str, *, origin: Origin = ORIGIN, key: str = "", **more: Any) -> Any:
-    return asking.ask(store, Request(prompt, **more), origin, an_agent(), key)
+    return create_ask.ask(store, Request(prompt, **more), origin, an_agent(), key)
 
 
 def answered(store: Any, ask_id: str, value: Any, **more: Any) -> Any:
-    return answering.answer(store, ask_id, ADA, Given(value, **more))[1]
+    return answer_ask.answer(store, ask_id, ADA, Given(value, **more))[1]
 
 
 def _people(store: Any) -> None:
     for name in ("ada", "bob", "eve"):
-        token = enrolling.add(store, a_person(), name, label="first")
-    admitting.enter_by_token(store, token, {})
-    enrolling.set_group(store, a_person(), "team", ["ada", "bob", "eve"])
-    enrolling.set_group(store, a_person(), "team", ["bob", "eve"])
-    enrolling.remove(store, a_person(), "eve")
-    gone = admitting.make_link(store, ADA)
-    secret = admitting.enter_by_link(store, gone, {}, "seal")
-    admitting.leave(store, secret, admitting.whose_login(store, secret))
+        token = manage_people.add(store, a_person(), name, label="first")
+    manage_logins.enter_by_token(store, token, {})
+    manage_people.set_group(store, a_person(), "team", ["ada", "bob", "eve"])
+    manage_people.set_group(store, a_person(), "team", ["bob", "eve"])
+    manage_people.remove(store, a_person(), "eve")
+    gone = manage_logins.make_link(store, ADA)
+    secret = manage_logins.enter_by_link(store, gone, {}, "seal")
+    manage_logins.leave(store, secret, manage_logins.whose_login(store, secret))
     store.clock.advance(16 * 60)
-    admitting.enter_by_link(store, admitting.make_link(store, a_person()), {}, "seal")
-    admitting.make_link(store, ADA)
+    manage_logins.enter_by_link(store, manage_logins.make_link(store, a_person()), {}, "seal")
+    manage_logins.make_link(store, ADA)
 
 
 def _asks(store: Any) -> None:
     taken = opened(store, "Which?", kind="choice", options=("A", "B"), confidence=0.5).ask
-    waiting.take(store, answered(store, taken.id, "A", note="why not"), "agent:claude/s1")
+    wait_for_ask.take(store, answered(store, taken.id, "A", note="why not"), "agent:claude/s1")
     answered(store, opened(store, "Untaken?", kind="approval").ask.id, "no", key="k")
-    asking.cancel(store, opened(store, "Gone?").ask.id, ADA, "no need")
+    create_ask.cancel(store, opened(store, "Gone?").ask.id, ADA, "no need")
     owner = Origin("/p", owner="other:7")
     woken = opened(store, "Woken?", origin=owner, key="an-ask", context={"a": 1}).ask
     answered(store, woken.id, "so")
@@ -93,29 +90,29 @@ def _asks(store: Any) -> None:
     opened(store, "Late?", expires_seconds=30, default="x", hard=True)
     for _ in range(3):
         store.clock.advance(30)
-        sweeping.sweep(store)
-    answering.save_draft(store, held.id, ADA, "half")
-    assert asking.get(store, held.id).deadlines.moved_seconds
+        apply_deadlines.sweep(store)
+    answer_ask.save_draft(store, held.id, ADA, "half")
+    assert create_ask.get(store, held.id).deadlines.moved_seconds
 
 
 def _talk(store: Any) -> None:
     talked = opened(store, "Talk?").ask
-    conversing.ask_back(store, talked.id, ADA, "what do you mean?")
-    conversing.reply(store, talked.id, an_agent(), "this")
-    waiting.hear(store, asking.get(store, talked.id))
-    telling.tell(store, ORIGIN, an_agent(), "all is well")
+    ask_messages.ask_back(store, talked.id, ADA, "what do you mean?")
+    ask_messages.reply(store, talked.id, an_agent(), "this")
+    wait_for_ask.hear(store, create_ask.get(store, talked.id))
+    notes.tell(store, ORIGIN, an_agent(), "all is well")
 
 
 def _rules(store: Any) -> None:
-    ruling.set_gates(store, ADA, "/p", ["Bash(git push *)"])
-    ruling.end_gate(store, ADA, ruling.add(store, ADA, "deny", "/p", "Bash(rm *)").id)
+    manage_rules.set_gates(store, ADA, "/p", ["Bash(git push *)"])
+    manage_rules.end_gate(store, ADA, manage_rules.add(store, ADA, "deny", "/p", "Bash(rm *)").id)
     call = make_call("Bash", {"command": "git push"}, "/p", "main")
     asked = opened(store, "Push?", kind="approval", call=call).ask
     answered(store, asked.id, "yes", scope=Scope("5"))
     held = Held(call, ORIGIN, 600.0, lambda: "", lambda: "")
     for _ in range(2):
-        assert permitting.decide(store, held, an_agent()).allow
-    assert ruling.grants(store)[0].uses_left < 4
+        assert permit_call.decide(store, held, an_agent()).allow
+    assert manage_rules.grants(store)[0].uses_left < 4
 
 
 def _session(store: Any) -> None:
@@ -144,7 +141,7 @@ def _runs(store: Any, folder: Any) -> None:
 
     def signals(*_: Any) -> Any:
         turn = house.turns()[-1]
-        telling.offer(store, turn.id, Signal("COMPLETE", summary="made it"))
+        notes.offer(store, turn.id, Signal("COMPLETE", summary="made it"))
         return {"status": "COMPLETE", "summary": "made it"}
 
     house.agent("coder", signals)
@@ -157,11 +154,11 @@ def _runs(store: Any, folder: Any) -> None:
     forgotten = house.run_id
     house.agent("coder", signals)
     house.go(works)
-    running.delete(store, forgotten, ADA)
+    manage_runs.delete(store, forgotten, ADA)
     house.close()
 
 
 def _post(store: Any) -> None:
     road = Road("desktop", "")
-    notifying.spread(store, notifying.Post((road,), lambda _: None))
+    send_notices.spread(store, send_notices.Post((road,), lambda _: None))
     opened(store, "After the post?")

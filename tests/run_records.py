@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.domain.journals import Carried
-from humangate.domain.owners import owner_of
-from humangate.domain.runs import FlowCall, Run, RunChange, Turn, started
-from humangate.service import answering, asking
-from humangate.service.asking import Request
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.domain.runs.journals import Carried
+from humangate.domain.asks.owners import owner_of
+from humangate.domain.runs.runs import FlowCall, Run, RunChange, Turn, started
+from humangate.services.asks import answer_ask, create_ask
+from humangate.services.asks.create_ask import Request
 from tests.conftest import a_person
 
 DIFF = """diff --git a/login.py b/login.py
@@ -66,8 +66,8 @@ def turn(store, path, number=1, role="coder", ago=0, took=60, **more):
 def ask_of(store, run_id, path, prompt="Which way?", kind="text", **more):
     """An ask that a call of a run waits for."""
     origin = Origin("/p", "/p", "coder", "claude/1", owner=owner_of(run_id, path))
-    return asking.ask(store, Request(prompt, kind, **more), origin, a_person("gate")).ask
+    return create_ask.ask(store, Request(prompt, kind, **more), origin, a_person("gate")).ask
 
 
 def answer(store, ask, value, note="", who="ada"):
-    return answering.answer(store, ask.id, a_person(who)._replace(via="web"), Given(value, note))[1]
+    return answer_ask.answer(store, ask.id, a_person(who)._replace(via="web"), Given(value, note))[1]

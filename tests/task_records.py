@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from humangate.domain import runs, tasks
-from humangate.domain.asks import Origin
-from humangate.domain.owners import owner_of
-from humangate.domain.runs import FlowCall, RunChange
-from humangate.domain.tasks import Task, TaskChange
-from humangate.service import asking, backlog
-from humangate.service.asking import Request
+from humangate.domain.runs import runs
+from humangate.domain.tasks import tasks
+from humangate.domain.asks.asks import Origin
+from humangate.domain.asks.owners import owner_of
+from humangate.domain.runs.runs import FlowCall, RunChange
+from humangate.domain.tasks.tasks import Task, TaskChange
+from humangate.services.asks import create_ask
+from humangate.services.tasks import backlog
+from humangate.services.asks.create_ask import Request
 from tests.conftest import a_person
 
 PROJECT = "/p"
@@ -51,7 +53,7 @@ def asks(store, run, prompt="Which way?", **more):
     origin = Origin(
         run.project, run.project, "coder", "claude/1", owner=owner_of(run.id, "1"), task=run.task
     )
-    ask = asking.ask(store, Request(prompt, "text", **more), origin, a_person("gate")).ask
+    ask = create_ask.ask(store, Request(prompt, "text", **more), origin, a_person("gate")).ask
     call = FlowCall(run.id, "1", "run", "code", "d", store.now(), state="waiting", ask_id=ask.id)
     parked = run._replace(state="waiting_human", waiting_since=store.now())
     assert store.runs.change(RunChange(parked, (call,)), run)

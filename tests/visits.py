@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from humangate import processes
+from humangate.adapters.system import processes
 from humangate.testing import MemoryStore
 
 

@@ -7,14 +7,15 @@ from contextlib import contextmanager
 import pytest
 from starlette.testclient import TestClient
 
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.service import admitting, answering, asking, enrolling
-from humangate.service.asking import Request
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.services.people import manage_logins, manage_people
+from humangate.services.asks import answer_ask, create_ask
+from humangate.services.asks.create_ask import Request
 from humangate.testing import FakeClock
 from humangate.web.app import make_app, make_desk
-from humangate.web.desk import COOKIE, local_site
-from humangate.wiring import open_throwaway_store
+from humangate.web.context import COOKIE, local_site
+from humangate.app.wiring import open_throwaway_store
 from tests.conftest import a_person
 
 PORT = 4283
@@ -32,8 +33,8 @@ class Inbox:
 
     def token(self, *scopes, name="ada"):
         if name not in [one.name for one in self.store.people.all()]:
-            return enrolling.add(self.store, a_person(), name, scopes)
-        return enrolling.token(self.store, a_person(), name, scopes)
+            return manage_people.add(self.store, a_person(), name, scopes)
+        return manage_people.token(self.store, a_person(), name, scopes)
 
     @contextmanager
     def running(self):
@@ -50,8 +51,8 @@ class Inbox:
 
     def browser(self, name="ada"):
         """Somebody who came in by a link and has a cookie."""
-        link = admitting.make_link(self.store, a_person(name))
-        secret = admitting.enter_by_link(self.store, link, {})
+        link = manage_logins.make_link(self.store, a_person(name))
+        secret = manage_logins.enter_by_link(self.store, link, {})
         client = TestClient(self.app, base_url=URL, follow_redirects=False)
         client.cookies.set(COOKIE, secret)
         client.headers["origin"] = URL
@@ -60,10 +61,10 @@ class Inbox:
     def ask(self, prompt="Why?", kind="text", origin=None, **more):
         request = Request(prompt, kind, **more)
         origin = origin or Origin("/p", "/p/x", "coder", "", "", "person:sue")
-        return asking.ask(self.store, request, origin, a_person("sue")).ask
+        return create_ask.ask(self.store, request, origin, a_person("sue")).ask
 
     def answer(self, ask, value, name="bob"):
-        return answering.answer(self.store, ask.id, a_person(name), Given(value))[1]
+        return answer_ask.answer(self.store, ask.id, a_person(name), Given(value))[1]
 
     def get(self, ask):
         return self.store.asks.get(ask.id)

@@ -8,15 +8,16 @@ import threading
 
 import uvicorn
 
-from humangate.domain.asks import Origin
-from humangate.domain.calls import make_call
-from humangate.service import admitting, asking, enrolling
-from humangate.service.asking import Request
-from humangate.store.sqlite.bell import ring
+from humangate.domain.asks.asks import Origin
+from humangate.domain.permissions.calls import make_call
+from humangate.services.people import manage_logins, manage_people
+from humangate.services.asks import create_ask
+from humangate.services.asks.create_ask import Request
+from humangate.adapters.sqlite.bell import ring
 from humangate.web.app import make_app, make_desk
-from humangate.web.desk import local_site
+from humangate.web.context import local_site
 from humangate.web.server import Hurried
-from humangate.wiring import open_throwaway_store
+from humangate.app.wiring import open_throwaway_store
 from tests.conftest import a_person, eventually
 
 AGENT = a_person("root")._replace(via="mcp")
@@ -107,22 +108,22 @@ class WebServer:
             if name in more
         }
         origin = Origin(**{"project": "/projects/shop", "agent": agent, **where})
-        return asking.ask(self.store, Request(prompt, **more), origin, AGENT).ask
+        return create_ask.ask(self.store, Request(prompt, **more), origin, AGENT).ask
 
     def get(self, ask_id):
         return self.store.asks.get(ask_id)
 
     def token(self, name="ada", scopes=("ask", "answer", "read", "admin")):
-        return enrolling.add(self.store, a_person("root"), name, scopes)
+        return manage_people.add(self.store, a_person("root"), name, scopes)
 
     def link(self, name="ada"):
         """A link for somebody whose name is only claimed."""
-        return f"{self.url}/link/{admitting.make_link(self.store, a_person(name))}"
+        return f"{self.url}/link/{manage_logins.make_link(self.store, a_person(name))}"
 
     def login(self, name="ada"):
         """The secret of a login, as a cookie holds it."""
-        secret = admitting.make_link(self.store, a_person(name))
-        return admitting.enter_by_link(self.store, secret, {})
+        secret = manage_logins.make_link(self.store, a_person(name))
+        return manage_logins.enter_by_link(self.store, secret, {})
 
 
 def push(web, **more):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from humangate.aio import AsyncGate
-    from humangate.domain.asks import Ask
-    from humangate.domain.outcomes import Approval, Choice, Form, Outcome, Session, Text
+    from humangate.api.async_gate import AsyncGate
+    from humangate.domain.asks.asks import Ask
+    from humangate.domain.asks.outcomes import Approval, Choice, Form, Outcome, Session, Text
     from humangate.errors import (
         AgentRefusedError,
         AlreadySettledError,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         UnfinishedError,
         UsageError,
     )
-    from humangate.flows import (
+    from humangate.api.flows import (
         ask,
         ask_interactive,
         context,
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
         step,
         stuck,
     )
-    from humangate.gate import Gate
-    from humangate.handlers import cli_prompt
-    from humangate.human import Human
-    from humangate.phases import HumanInput, Phase, Workflow
-    from humangate.shapes import Freeform, Selection, Structured
+    from humangate.api.gate import Gate
+    from humangate.api.handlers import cli_prompt
+    from humangate.api.human import Human
+    from humangate.api.phases import HumanInput, Phase, Workflow
+    from humangate.api.schemas import Freeform, Selection, Structured
 
 _FLOWS = (
     *("ask", "ask_interactive", "context", "flow", "log", "now", "parallel", "pause", "random"),
@@ -55,24 +55,24 @@ _FLOWS = (
 )
 # Given lazily: whoever imports humangate to ask one thing pays for that thing only.
 _HOMES = {
-    **dict.fromkeys(_FLOWS, "humangate.flows"),
-    "Approval": "humangate.domain.outcomes",
-    "Ask": "humangate.domain.asks",
-    "AsyncGate": "humangate.aio",
-    "Choice": "humangate.domain.outcomes",
-    "Form": "humangate.domain.outcomes",
-    "Freeform": "humangate.shapes",
-    "Gate": "humangate.gate",
-    "Human": "humangate.human",
-    "HumanInput": "humangate.phases",
-    "Outcome": "humangate.domain.outcomes",
-    "Phase": "humangate.phases",
-    "Selection": "humangate.shapes",
-    "Session": "humangate.domain.outcomes",
-    "Structured": "humangate.shapes",
-    "Text": "humangate.domain.outcomes",
-    "Workflow": "humangate.phases",
-    "cli_prompt": "humangate.handlers",
+    **dict.fromkeys(_FLOWS, "humangate.api.flows"),
+    "Approval": "humangate.domain.asks.outcomes",
+    "Ask": "humangate.domain.asks.asks",
+    "AsyncGate": "humangate.api.async_gate",
+    "Choice": "humangate.domain.asks.outcomes",
+    "Form": "humangate.domain.asks.outcomes",
+    "Freeform": "humangate.api.schemas",
+    "Gate": "humangate.api.gate",
+    "Human": "humangate.api.human",
+    "HumanInput": "humangate.api.phases",
+    "Outcome": "humangate.domain.asks.outcomes",
+    "Phase": "humangate.api.phases",
+    "Selection": "humangate.api.schemas",
+    "Session": "humangate.domain.asks.outcomes",
+    "Structured": "humangate.api.schemas",
+    "Text": "humangate.domain.asks.outcomes",
+    "Workflow": "humangate.api.phases",
+    "cli_prompt": "humangate.api.handlers",
 }
 
 __all__ = [

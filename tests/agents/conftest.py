@@ -28,8 +28,8 @@ from tests.conftest import eventually
 from tests.faces.conftest import World
 from tests.journeys.conftest import Terminal
 
-from humangate.integrations.claude import guarded
-from humangate.integrations.scripted_model import ScriptedModel, script, tool_results
+from humangate.install.claude import guarded
+from humangate.install.scripted_model import ScriptedModel, script, tool_results
 
 PACKAGES = {"@anthropic-ai/claude-code": "2.1.325", "@openai/codex": "0.166.0"}
 GATED = ("Bash(touch gated*)", "Bash(cat gated*)", "Bash(touch gated:*)")

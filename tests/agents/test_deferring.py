@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from humangate.integrations.scripted_model import text, tool, tools
+from humangate.install.scripted_model import text, tool, tools
 
 
 def touch(number):

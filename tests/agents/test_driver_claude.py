@@ -16,13 +16,13 @@ import pytest
 from tests.agents.conftest import OWN_QUESTIONS
 from tests.conftest import eventually
 
-from humangate import processes
-from humangate.domain.roles import Role
-from humangate.doors.driver import Ended, Events, Order, Ruling
-from humangate.drivers import claude
-from humangate.drivers.claude import ClaudeDriver
+from humangate.adapters.system import processes
+from humangate.domain.runs.roles import Role
+from humangate.ports.agents import Ended, Events, Order, Ruling
+from humangate.adapters.agents import claude
+from humangate.adapters.agents.claude import ClaudeDriver
 from humangate.errors import MissingAgentError, UsageError
-from humangate.integrations.scripted_model import script, text, tool, tools
+from humangate.install.scripted_model import script, text, tool, tools
 
 MAKE = "perl -e 'open F, q(>), q(made)'"
 SLOW = "perl -e 'open F, q(>), q(slow); sleep 300'"
@@ -238,9 +238,9 @@ def marked(order):
 
 DRIVE = """
 import json, sys
-from humangate.domain.roles import Role
-from humangate.doors.driver import Events, Order, Ruling
-from humangate.drivers.claude import ClaudeDriver
+from humangate.domain.runs.roles import Role
+from humangate.ports.agents import Events, Order, Ruling
+from humangate.adapters.agents.claude import ClaudeDriver
 words = json.loads(sys.argv[1])
 words[1] = Role(words[1][0], "")
 say = lambda process: print(process, flush=True)

@@ -16,12 +16,12 @@ from uuid import uuid4
 import pytest
 from tests.conftest import eventually
 
-from humangate import processes
-from humangate.domain.roles import Role
-from humangate.doors.driver import Ended, Events, Order, Ruling
-from humangate.drivers.codex import CodexDriver
+from humangate.adapters.system import processes
+from humangate.domain.runs.roles import Role
+from humangate.ports.agents import Ended, Events, Order, Ruling
+from humangate.adapters.agents.codex import CodexDriver
 from humangate.errors import MissingAgentError, UsageError
-from humangate.integrations.scripted_model import script, text, tool, tool_results
+from humangate.install.scripted_model import script, text, tool, tool_results
 
 SIGNAL = ".agents/signals/coder.json"
 DRIVER = CodexDriver()

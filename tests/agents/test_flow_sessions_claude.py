@@ -12,7 +12,7 @@ from tests.agents.test_joining_claude import press
 from tests.agents.test_sessions_claude import NO_SCRIPT, Desk
 from tests.conftest import eventually
 
-from humangate.integrations.scripted_model import script, text
+from humangate.install.scripted_model import script, text
 
 __all__ = ["project"]
 

@@ -11,8 +11,8 @@ import pytest
 from tests.agents.test_flows import Project, report
 from tests.conftest import eventually
 
-from humangate import processes
-from humangate.integrations.scripted_model import script, tool
+from humangate.adapters.system import processes
+from humangate.install.scripted_model import script, tool
 
 SLOW = "touch begun; sleep 120; echo slow >>ledger"
 QUICK = "echo quick >>ledger"

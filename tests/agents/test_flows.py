@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from tests.conftest import eventually
 
-from humangate.integrations.scripted_model import script, text, tool
+from humangate.install.scripted_model import script, text, tool
 
 ROLES = ("architect", "coder", "reviewer", "deployer", "test-runner", "autonomous-agent")
 

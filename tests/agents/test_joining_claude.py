@@ -13,8 +13,8 @@ import time
 import pytest
 from tests.agents.test_flows import project, report
 
-from humangate import processes
-from humangate.integrations.scripted_model import script, text, tool
+from humangate.adapters.system import processes
+from humangate.install.scripted_model import script, text, tool
 
 __all__ = ["project"]
 

@@ -15,11 +15,11 @@ from tests.agents.test_joining_claude import press, trust
 from tests.conftest import a_person, eventually
 from tests.joinable import Screen
 
-from humangate.domain.asks import Origin
-from humangate.domain.sittings import Terms
-from humangate.integrations.scripted_model import script, text, tool
-from humangate.service import asking, waiting
-from humangate.service.asking import Request
+from humangate.domain.asks.asks import Origin
+from humangate.domain.sessions.visits import Terms
+from humangate.install.scripted_model import script, text, tool
+from humangate.services.asks import create_ask, wait_for_ask
+from humangate.services.asks.create_ask import Request
 
 # What `gate` is, with less patience.
 HASTY = """
@@ -51,7 +51,7 @@ class Desk:
         request = Request(prompt, "session", session=terms or Terms("approval"), **more)
         folder = str(cwd or self.house.project)
         origin = Origin(cwd=folder, project=folder)
-        return asking.ask(self.store, request, origin, a_person("root")).ask
+        return create_ask.ask(self.store, request, origin, a_person("root")).ask
 
     def start(self, ask, *words, hasty=False):
         """`gate continue` in ada's terminal."""
@@ -119,8 +119,8 @@ class Desk:
         return [one.end for one in self.store.asks.sittings(ask.id)]
 
     def outcome(self, ask):
-        found = asking.get(self.store, ask.id)
-        return waiting.outcome(self.store, found, found.value)
+        found = create_ask.get(self.store, ask.id)
+        return wait_for_ask.outcome(self.store, found, found.value)
 
     def keep(self, name):
         """The text of the pane, for people who want to see it."""
@@ -259,7 +259,7 @@ def test_claude_without_a_login_or_missing_or_broken_is_a_failed_attempt(desk, t
     desk.put("sh -c 'echo broken; exit 3'")
     desk.open(ask)
     assert desk.ended() == 1 and "exit code 3 before anything was said" in terminal.screen()
-    assert asking.get(desk.store, ask.id).pending
+    assert create_ask.get(desk.store, ask.id).pending
     (desk.house.bin / "claude").unlink()
     desk.start(ask)
     assert desk.ended() == 4 and "the last attempt failed: claude is not found" in terminal.screen()

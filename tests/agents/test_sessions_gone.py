@@ -9,7 +9,7 @@ import pytest
 from tests.agents.test_flows import Project, report
 from tests.conftest import eventually
 
-from humangate.integrations.scripted_model import script, text
+from humangate.install.scripted_model import script, text
 
 LOGS = {"claude": ".claude/projects/*/*.jsonl", "codex": ".codex/sessions/*/*/*/*.jsonl"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from humangate.testing import FakeClock, MemoryStore
-from humangate.wiring import open_throwaway_store
+from humangate.app.wiring import open_throwaway_store
 
 
 @pytest.fixture(params=["memory", "sqlite"])

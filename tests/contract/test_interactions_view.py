@@ -9,13 +9,14 @@ import apsw
 import pytest
 from tests.conftest import a_person
 
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.domain.sittings import Terms
-from humangate.service import answering, asking, sitting
-from humangate.service.asking import Request
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.domain.sessions.visits import Terms
+from humangate.services.asks import answer_ask, create_ask
+from humangate.services.sessions import sitting
+from humangate.services.asks.create_ask import Request
 from humangate.testing import FakeClock
-from humangate.wiring import open_store, open_throwaway_store
+from humangate.app.wiring import open_store, open_throwaway_store
 
 SCHEMA = {"type": "object", "properties": {"approved": {"type": "boolean"}}}
 
@@ -36,7 +37,7 @@ def store(path):
 
 def asked(store, terms=None, kind="session", **more):
     request = Request("Is it good?", kind, session=terms, **more)
-    return asking.ask(store, request, Origin(cwd="/p", owner="run:1/2"), a_person()).ask
+    return create_ask.ask(store, request, Origin(cwd="/p", owner="run:1/2"), a_person()).ask
 
 
 def sat(store, ask, seconds, end="left", transcript=""):
@@ -107,7 +108,7 @@ def test_transcript_and_duration_are_those_of_all_sittings(store, path):
     store.clock.advance(999)
     sat(store, ask, 1000, "lost")
     sat(store, ask, 241.75, transcript="person: yes")
-    answering.answer(store, ask.id, a_person(), Given("yes"))
+    answer_ask.answer(store, ask.id, a_person(), Given("yes"))
     shown = row(path, ask)
     assert shown["session_duration"] == 342_000, "without waiting, and without what nobody knows"
     assert shown["session_transcript"] == "person: hm\nperson: yes"
@@ -118,8 +119,8 @@ def test_transcript_and_duration_are_those_of_all_sittings(store, path):
 @pytest.mark.parametrize(
     ("settle", "status"),
     [
-        (lambda store, ask: answering.answer(store, ask.id, a_person(), Given("no")), "rejected"),
-        (lambda store, ask: asking.cancel(store, ask.id, a_person(), ""), "cancelled"),
+        (lambda store, ask: answer_ask.answer(store, ask.id, a_person(), Given("no")), "rejected"),
+        (lambda store, ask: create_ask.cancel(store, ask.id, a_person(), ""), "cancelled"),
         (lambda store, ask: sitting.fail(store, ask.id, a_person(), "broken"), "cancelled"),
         (lambda store, ask: sat(store, ask, 70, "time"), "timeout"),
     ],
@@ -134,7 +135,7 @@ def test_the_status_of_a_session_is_never_approved_by_its_end_alone(store, path,
 @pytest.mark.proves("S0-38", "S0-B31", "S0-P8")
 def test_an_older_store_gains_the_columns_and_keeps_what_it_holds(store, path):
     plain = asked(store, kind="text")
-    answering.answer(store, plain.id, a_person(), Given("so"))
+    answer_ask.answer(store, plain.id, a_person(), Given("so"))
     before = row(path, plain)
     store.close()
     with closing(apsw.Connection(str(path))) as raw:

@@ -10,13 +10,20 @@ from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.conftest import a_person, an_agent
 
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
 from humangate.errors import GateError
-from humangate.service import answering, asking, auditing, conversing, sweeping, waiting
-from humangate.service.asking import Request
+from humangate.services.asks import (
+    answer_ask,
+    create_ask,
+    ask_messages,
+    apply_deadlines,
+    wait_for_ask,
+)
+from humangate.services import audit
+from humangate.services.asks.create_ask import Request
 from humangate.testing import FakeClock, MemoryStore
-from humangate.wiring import open_store, open_throwaway_store
+from humangate.app.wiring import open_store, open_throwaway_store
 
 PEOPLE = ["ada", "bob", "cy"]
 KINDS = ["approval", "choice", "text"]
@@ -71,7 +78,7 @@ class Model(RuleBasedStateMachine):
         default = "A" if kind == "choice" and timeout else None
         request = Request(f"Q{prompt}", kind, options, default=default, expires_seconds=timeout)
         origin = Origin(project="/p", session=f"claude/{session}" if session else "", owner="run:1")
-        opened = [asking.ask(store, request, origin, a_person()) for store in self.stores]
+        opened = [create_ask.ask(store, request, origin, a_person()) for store in self.stores]
         assert opened[0].attached == opened[1].attached
         if opened[0].attached:
             assert [one.ask.id for one in opened] in self.ids
@@ -94,7 +101,7 @@ class Model(RuleBasedStateMachine):
         given = Given(value, key=key, digest="0" * 64 if wrong and value == "no" else None)
 
         def step(store, index):
-            kept, ask = answering.answer(store, self.ids[number][index], a_person(who), given)
+            kept, ask = answer_ask.answer(store, self.ids[number][index], a_person(who), given)
             return kept.outcome, ask.status, ask.decision, ask.value
 
         result = self.both(step)
@@ -106,7 +113,7 @@ class Model(RuleBasedStateMachine):
         number = self.pick(number)
 
         def step(store, index):
-            kept, ask = answering.answer(
+            kept, ask = answer_ask.answer(
                 store, self.ids[number][index], an_agent("7"), Given(value)
             )
             return kept.outcome, kept.principal, ask.status, ask.decision
@@ -121,7 +128,7 @@ class Model(RuleBasedStateMachine):
         number = self.pick(number)
         result = self.both(
             lambda store, index: (
-                asking.cancel(store, self.ids[number][index], a_person(), "no").status
+                create_ask.cancel(store, self.ids[number][index], a_person(), "no").status
             )
         )
         if result == "cancelled":
@@ -131,7 +138,7 @@ class Model(RuleBasedStateMachine):
     def take(self, number):
         number = self.pick(number)
         took = self.both(
-            lambda store, index: waiting.take(store, store.asks.get(self.ids[number][index]), "x")
+            lambda store, index: wait_for_ask.take(store, store.asks.get(self.ids[number][index]), "x")
         )
         assert took == (self.expected[number][0] == "answered" and number not in self.taken)
         if took:
@@ -142,7 +149,7 @@ class Model(RuleBasedStateMachine):
         number = self.pick(number)
         self.both(
             lambda store, index: (
-                conversing.ask_back(store, self.ids[number][index], a_person(), text).asked_back
+                ask_messages.ask_back(store, self.ids[number][index], a_person(), text).asked_back
             )
         )
 
@@ -151,7 +158,7 @@ class Model(RuleBasedStateMachine):
         number = self.pick(number)
         self.both(
             lambda store, index: (
-                conversing.reply(store, self.ids[number][index], an_agent(), "so").heard
+                ask_messages.reply(store, self.ids[number][index], an_agent(), "so").heard
             )
         )
 
@@ -159,16 +166,16 @@ class Model(RuleBasedStateMachine):
     def draft(self, number, text):
         number = self.pick(number)
         self.both(
-            lambda store, index: answering.save_draft(
+            lambda store, index: answer_ask.save_draft(
                 store, self.ids[number][index], a_person(), text
             )
         )
-        self.both(lambda store, index: answering.draft(store, self.ids[number][index], a_person()))
+        self.both(lambda store, index: answer_ask.draft(store, self.ids[number][index], a_person()))
 
     @rule(number=st.integers(0, 99))
     def wait(self, number):
         number = self.pick(number)
-        self.both(lambda store, index: waiting.wait(store, self.ids[number][index], 0).status)
+        self.both(lambda store, index: wait_for_ask.wait(store, self.ids[number][index], 0).status)
         self.note_expiries()
 
     @rule(seconds=st.sampled_from([1, 4, 60, 1000]))
@@ -183,7 +190,7 @@ class Model(RuleBasedStateMachine):
 
     @rule()
     def sweep(self):
-        self.both(lambda store, _: sweeping.sweep(store))
+        self.both(lambda store, _: apply_deadlines.sweep(store))
         self.note_expiries()
 
     @rule()
@@ -221,7 +228,7 @@ class Model(RuleBasedStateMachine):
         ]
         assert pending[0] == pending[1]
         for store in self.stores:
-            assert list(auditing.verify(store)) == []
+            assert list(audit.verify(store)) == []
 
     def position(self, ask_id, index):
         return next(number for number, ids in enumerate(self.ids) if ids[index] == ask_id)

@@ -8,15 +8,15 @@ from datetime import timedelta
 import pytest
 from tests.conftest import a_person
 
-from humangate.domain.asks import Notice, Origin
-from humangate.domain.letters import Delivery, Posted
-from humangate.service import asking, sweeping
-from humangate.service.asking import Request
-from humangate.wiring import open_store, open_throwaway_store
+from humangate.domain.asks.asks import Notice, Origin
+from humangate.domain.notifications.messages import Delivery, Posted
+from humangate.services.asks import create_ask, apply_deadlines
+from humangate.services.asks.create_ask import Request
+from humangate.app.wiring import open_store, open_throwaway_store
 
 
 def posted(store):
-    asking.ask(store, Request("Why?"), Origin(), a_person())
+    create_ask.ask(store, Request("Why?"), Origin(), a_person())
     return store.outbox.posted(9)[-1]
 
 
@@ -146,16 +146,16 @@ def test_old_deliveries_are_forgotten(store):
 
 @pytest.mark.proves("NTF-26", "STORE-1")
 def test_of_an_asks_reminders_one_waits_to_be_spread(store):
-    ask = asking.ask(store, Request("Why?", remind_every_seconds=1), Origin(), a_person()).ask
-    other = asking.ask(store, Request("How?", remind_every_seconds=1), Origin(), a_person()).ask
+    ask = create_ask.ask(store, Request("Why?", remind_every_seconds=1), Origin(), a_person()).ask
+    other = create_ask.ask(store, Request("How?", remind_every_seconds=1), Origin(), a_person()).ask
     for _ in range(3):
         store.clock.advance(1)
-        sweeping.sweep(store)
+        apply_deadlines.sweep(store)
     reminders = sorted([Notice("reminder", ask.id), Notice("reminder", other.id)])
     assert sorted(store.outbox.waiting(9)[2:]) == reminders
     store.outbox.spread({one: [] for one in store.outbox.posted(9)})
     store.clock.advance(1)
-    sweeping.sweep(store)
+    apply_deadlines.sweep(store)
     assert sorted(store.outbox.waiting(9)) == reminders
 
 
@@ -217,17 +217,17 @@ def test_news_is_told_after_the_commit_and_never_of_a_throwaway_store(tmp_path, 
         seen.append(len(other.outbox.waiting(99)))
         other.close()
 
-    monkeypatch.setattr("humangate.wiring._starter", lambda _: told)
+    monkeypatch.setattr("humangate.app.wiring._starter", lambda _: told)
     store = open_store(path)
-    ask = asking.ask(store, Request("Why?"), Origin(), a_person()).ask
+    ask = create_ask.ask(store, Request("Why?"), Origin(), a_person()).ask
     assert seen == [1]
     store.people.set_group("ops", [], [])
     store.outbox.spread({one: [] for one in store.outbox.posted(9)})
     assert seen == [1]
-    asking.cancel(store, ask.id, a_person(), "")
+    create_ask.cancel(store, ask.id, a_person(), "")
     assert seen == [1, 1]
     store.close()
     thrown = str(tmp_path / "thrown.db")
     open_throwaway_store(thrown).close()
-    asking.ask(open_store(thrown), Request("Why?"), Origin(), a_person())
+    create_ask.ask(open_store(thrown), Request("Why?"), Origin(), a_person())
     assert seen == [1, 1]

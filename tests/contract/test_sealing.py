@@ -8,8 +8,8 @@ import apsw
 import pytest
 from tests import rich_store
 
-from humangate.service import auditing
-from humangate.wiring import open_store
+from humangate.services import audit
+from humangate.app.wiring import open_store
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def write(store):
         with store.quiet_transaction():
             for sql in statements:
                 store.connection.write(sql)
-        assert auditing.verify(store) == []
+        assert audit.verify(store) == []
         return store.audit.newest(1)[0].rows
 
     return written
@@ -79,7 +79,7 @@ def test_undone_statement_seals_nothing(store):
     with store.quiet_transaction(), pytest.raises(apsw.ConstraintError):
         store.connection.write("INSERT INTO people VALUES ('x', '1'), ('x', '2')")
     assert store.audit.head() == before
-    assert auditing.verify(store) == []
+    assert audit.verify(store) == []
 
 
 @pytest.mark.proves("STORE-19")

@@ -12,15 +12,15 @@ import pytest
 from bench import plans
 from tests.conftest import a_person
 
-from humangate.domain import asks
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.domain.sittings import Terms
+from humangate.domain.asks import asks
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.domain.sessions.visits import Terms
 from humangate.errors import StoreTroubleError
-from humangate.service import answering, asking, waiting
-from humangate.service.asking import Request
-from humangate.store.sqlite import bell
-from humangate.wiring import open_store, open_throwaway_store
+from humangate.services.asks import answer_ask, create_ask, wait_for_ask
+from humangate.services.asks.create_ask import Request
+from humangate.adapters.sqlite import bell
+from humangate.app.wiring import open_store, open_throwaway_store
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def path(tmp_path):
 
 
 def opened(store, kind="text", **more):
-    return asking.ask(store, Request("Why?", kind, **more), Origin(owner="run:1"), a_person()).ask
+    return create_ask.ask(store, Request("Why?", kind, **more), Origin(owner="run:1"), a_person()).ask
 
 
 @pytest.mark.proves("STORE-5", "S0-34", "S0-39", "S0-40", "S0-93")
@@ -39,11 +39,11 @@ def test_the_view_shows_asks_in_their_older_shape_and_words(path):
         opened(store, "approval"), opened(store, "approval"), opened(store, "choice", options=("A", "B")),
         opened(store), opened(store, expires_seconds=0.000001),
     )  # fmt: skip
-    asking.ask(store, Request("Why?", "session", session=Terms()), Origin(), a_person())
+    create_ask.ask(store, Request("Why?", "session", session=Terms()), Origin(), a_person())
     for ask, value in ((approved, "yes"), (rejected, "no"), (chosen, "B")):
-        answering.answer(store, ask.id, a_person(), Given(value))
-    asking.cancel(store, text.id, a_person(), "")
-    waiting.wait(store, late.id)
+        answer_ask.answer(store, ask.id, a_person(), Given(value))
+    create_ask.cancel(store, text.id, a_person(), "")
+    wait_for_ask.wait(store, late.id)
     store.close()
     raw = apsw.Connection(path)
     cursor = raw.execute("SELECT * FROM human_interactions ORDER BY created_at")
@@ -129,10 +129,10 @@ def test_a_bell_wakes_its_waiter(path, make):
 def test_a_waiter_finds_out_by_itself_when_nobody_rings(path, monkeypatch):
     asker, person = open_throwaway_store(path), open_store(path)
     ask = opened(asker)
-    monkeypatch.setattr("humangate.store.sqlite.connection.ring", lambda _: None)
-    answer = threading.Timer(0.05, lambda: answering.answer(person, ask.id, a_person(), Given("x")))
+    monkeypatch.setattr("humangate.adapters.sqlite.connection.ring", lambda _: None)
+    answer = threading.Timer(0.05, lambda: answer_ask.answer(person, ask.id, a_person(), Given("x")))
     answer.start()
-    assert waiting.wait(asker, ask.id, 30).value == "x"
+    assert wait_for_ask.wait(asker, ask.id, 30).value == "x"
     answer.join()
 
 

@@ -7,17 +7,23 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.conftest import a_person
 
-from humangate.domain import asks, deadlines, messages
-from humangate.domain.answers import Given, answer
-from humangate.domain.asks import Ask, Change, Origin, make_question, question_digest
-from humangate.domain.audit import Event, Head, verify
-from humangate.domain.calls import Call
+from humangate.domain.asks import asks, deadlines, messages
+from humangate.domain.asks.answers import Given, answer
+from humangate.domain.asks.asks import (
+    Ask,
+    Change,
+    Origin,
+    make_question,
+    question_digest,
+)
+from humangate.domain.audit.events import Event, Head, verify
+from humangate.domain.permissions.calls import Call
 from humangate.domain.digests import GENESIS
-from humangate.domain.logins import Login, Token
-from humangate.domain.notes import Note
-from humangate.domain.requirements import Requirement
-from humangate.domain.rules import Rule, Scope
-from humangate.doors.results import Conflict, Done
+from humangate.domain.people.logins import Login, Token
+from humangate.domain.notifications.notes import Note
+from humangate.domain.asks.requirements import Requirement
+from humangate.domain.permissions.rules import Rule, Scope
+from humangate.ports.results import Conflict, Done
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 EVENT = Event("person.added", "ada", "person:root", {})

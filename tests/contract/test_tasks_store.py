@@ -8,11 +8,13 @@ import pytest
 from tests.conftest import a_person
 from tests.contract.test_runs_store import an_ask, claimed, settled
 
-from humangate.domain import runs, tasks
-from humangate.domain.runs import RunChange
-from humangate.domain.tasks import Task, TaskChange
+from humangate.domain.runs import runs
+from humangate.domain.tasks import tasks
+from humangate.domain.runs.runs import RunChange
+from humangate.domain.tasks.tasks import Task, TaskChange
 from humangate.errors import RefusedError
-from humangate.service import backlog, running
+from humangate.services.tasks import backlog
+from humangate.services.runs import manage_runs
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ADA = a_person("ada")
@@ -212,13 +214,13 @@ def test_closing_what_waits_ends_its_run_and_its_ask_in_one_transaction(store):
 def test_an_older_run_of_a_task_leaves_it_alone(store):
     added(store, "tm-aaa")
     task, old = taken_up(store)
-    running.stop(store, old.id, ADA, "enough")
+    manage_runs.stop(store, old.id, ADA, "enough")
     backlog.reopen(store, task.id, ADA)
     _, new = taken_up(store)
     assert new.id != old.id
     claimed(store, new)
     with pytest.raises(RefusedError, match="was reopened since"):
-        running.resume(store, old.id, ADA)
+        manage_runs.resume(store, old.id, ADA)
     old = store.runs.get(old.id)
     assert store.runs.change(runs.resume(old, [], [], ADA), old)
     assert store.tasks.get(task.id).state == "in_progress"

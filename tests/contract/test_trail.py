@@ -12,13 +12,16 @@ from tests import rich_store
 from tests.rich_store import ADA, answered, opened
 
 from humangate.cli import main
-from humangate.domain.audit import Event
+from humangate.domain.audit.events import Event
 from humangate.domain.digests import GENESIS, canonical, link, text_digest
-from humangate.service import auditing, backlog, ruling, waiting
-from humangate.service.auditing import Checked
-from humangate.store.sqlite.columns import TABLES, apart
-from humangate.store.sqlite.rows import compared
-from humangate.wiring import open_store
+from humangate.services import audit
+from humangate.services.tasks import backlog
+from humangate.services.permissions import manage_rules
+from humangate.services.asks import wait_for_ask
+from humangate.services.audit import Checked
+from humangate.adapters.sqlite.columns import TABLES, apart
+from humangate.adapters.sqlite.rows import compared
+from humangate.app.wiring import open_store
 
 # Columns that an index keeps unique beside the key, so a copied row needs others.
 UNIQUE = {"asks": ("seq", "session"), "sittings": ("number",), "tasks": ("seq",)}
@@ -63,7 +66,7 @@ def read(path, sql, parameters=()):
 
 def faults(path, checked=None):
     with closing(open_store(path)) as store:
-        return auditing.verify(store, checked=checked)
+        return audit.verify(store, checked=checked)
 
 
 def columns_of(path, table):
@@ -214,7 +217,7 @@ def test_later_verbs_do_not_bless_a_change(filled, tmp_path):
     write(copy, "UPDATE rules SET uses_left = 500 WHERE kind = 'grant'")
     with closing(open_store(copy)) as store:
         assert store.rules.use(grant, [Event("grant.used", grant, "agent:x", {})])
-        ((fault),) = auditing.verify(store)
+        ((fault),) = audit.verify(store)
     assert fault.startswith(f"rules {grant}: this row was changed without an event, before event")
 
 
@@ -234,7 +237,7 @@ def test_forged_row_is_found_after_its_use(filled, tmp_path):
     with closing(open_store(copy)) as store:
         assert store.rules.use("g-forged", [Event("grant.used", "g-forged", "agent:x", {})])
         store.logins.end("forged", [Event("login.ended", "ada", "person:ada", {})])
-        found = auditing.verify(store)
+        found = audit.verify(store)
     assert any("rules g-forged: this row was added without an event, before" in f for f in found)
     assert any("logins forged: this row was added without an event, before" in f for f in found)
 
@@ -259,8 +262,8 @@ def test_verify_sees_one_moment_of_a_busy_store(filled, tmp_path):
             if seq % 10 == 0:
                 answered(other, opened(other, f"Meanwhile {seq}?").ask.id, "yes")
 
-        assert auditing.verify(store, progress=somebody_asks) == []
-        assert auditing.verify(store) == []
+        assert audit.verify(store, progress=somebody_asks) == []
+        assert audit.verify(store) == []
 
 
 def age(path):
@@ -321,15 +324,15 @@ def test_rows_of_older_versions_are_counted(aged, capsys, monkeypatch):
 def test_older_store_stays_clean_in_use(aged, clock):
     with closing(open_store(aged, clock)) as store:
         (untaken,) = [ask for ask in store.asks.settled(99) if ask.question.prompt == "Untaken?"]
-        assert waiting.take(store, untaken, "agent:claude/s1")
+        assert wait_for_ask.take(store, untaken, "agent:claude/s1")
         for ask in store.asks.pending(99):
             if ask.question.kind == "text" and not ask.question.call:
                 answered(store, ask.id, "fine")
-        for grant in ruling.grants(store):
-            ruling.end_grant(store, ADA, grant.id)
+        for grant in manage_rules.grants(store):
+            manage_rules.end_grant(store, ADA, grant.id)
         task = backlog.create(store, "/p", ADA, {"title": "Third"})
         backlog.close(store, task.id, ADA, "")
-        assert auditing.verify(store) == []
+        assert audit.verify(store) == []
 
 
 @pytest.mark.proves("STORE-18")

@@ -13,9 +13,9 @@ import operation
 import workers
 from flow_jobs import Striker
 
-from humangate import crewing, wiring
-from humangate.service.driving import Driver
-from humangate.workspaces import repositories
+from humangate.app import runtime, wiring
+from humangate.services.runs.drive_run import Driver
+from humangate.adapters.git import repositories
 
 
 def work_off(path: str, project: str, point: tuple[int, str, str], slots: int) -> None:
@@ -27,7 +27,7 @@ def work_off(path: str, project: str, point: tuple[int, str, str], slots: int) -
         striker.around(repositories, "run_git")
         flow_jobs._ready()
         driver = Driver(store, crew)
-        worker = crewing.worker(store, driver, slots, None, lambda _: [project])
+        worker = runtime.worker(store, driver, slots, None, lambda _: [project])
         threading.Thread(target=worker.work, daemon=True).start()
         while workers.may_start():
             workers.tell("passed", striker.passed)
@@ -39,5 +39,5 @@ if __name__ == "__main__":
     for late in ("flows", "drivers.command", "engines.local", "workspaces.worktrees"):
         importlib.import_module(f"humangate.{late}")
     for late in ("backlog", "working"):
-        importlib.import_module(f"humangate.service.{late}")
+        importlib.import_module(f"humangate.services.{late}")
     operation.serve(socket.socket(fileno=int(sys.argv[1])))

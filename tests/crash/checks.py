@@ -26,9 +26,9 @@ from syncs import count_syncs
 from tracing import Tracer, since_start
 
 import humangate
-from humangate import wiring
-from humangate.domain.answers import Given
-from humangate.domain.principals import Caller, Sighting
+from humangate.app import wiring
+from humangate.domain.asks.answers import Given
+from humangate.domain.people.principals import Caller, Sighting
 from humangate.errors import (
     AgentRefusedError,
     AlreadySettledError,
@@ -36,9 +36,9 @@ from humangate.errors import (
     InvalidAnswerError,
     RefusedError,
 )
-from humangate.service import answering, asking, sweeping, waiting
-from humangate.service.asking import Request
-from humangate.store.sqlite.connection import Connection
+from humangate.services.asks import answer_ask, create_ask, apply_deadlines, wait_for_ask
+from humangate.services.asks.create_ask import Request
+from humangate.adapters.sqlite.connection import Connection
 from humangate.testing import FakeClock
 
 GRACE = Caller("person:grace", verified=False, via="cli", agent=None, evidence={})
@@ -96,12 +96,12 @@ def an_overtaken_answer_does_not_settle(path: str) -> None:
 
         def overtaken(*arguments: Any) -> Any:
             slow.asks.change = write
-            answering.answer(fast, ask_id, GRACE, Given("no"))
+            answer_ask.answer(fast, ask_id, GRACE, Given("no"))
             return write(*arguments)
 
         slow.asks.change = overtaken
-        refused(AlreadySettledError, answering.answer, slow, ask_id, ADA, Given("yes"))
-        assert asking.get(slow, ask_id).settled_by == "person:grace"
+        refused(AlreadySettledError, answer_ask.answer, slow, ask_id, ADA, Given("yes"))
+        assert create_ask.get(slow, ask_id).settled_by == "person:grace"
         outcomes = [answer.outcome for answer in slow.asks.answers(ask_id)]
         assert outcomes == ["settled", "late"], outcomes
 
@@ -115,7 +115,7 @@ def a_confirmed_answer_outlives_its_process(path: str) -> None:
         assert child.line().startswith("ACK")
         child.close()
     with closing(wiring.open_store(path)) as store:
-        assert asking.get(store, ask_id).decision == "approved"
+        assert create_ask.get(store, ask_id).decision == "approved"
 
 
 @check
@@ -155,10 +155,10 @@ def silence_approves_nothing(path: str) -> None:
     clock = FakeClock()
     with closing(wiring.open_store(path, clock)) as store:
         request = Request("May it go out?", "approval", expires_seconds=60)
-        ask = asking.ask(store, request, ORIGIN, ADA).ask
+        ask = create_ask.ask(store, request, ORIGIN, ADA).ask
         clock.advance(61)
-        sweeping.sweep(store)
-        after = asking.get(store, ask.id)
+        apply_deadlines.sweep(store)
+        after = create_ask.get(store, ask.id)
     assert (after.status, after.decision) == ("timed_out", None), after
 
 
@@ -167,11 +167,11 @@ def only_the_clock_of_the_store_expires(path: str) -> None:
     for start in (LONG_AGO, datetime(2100, 1, 1, tzinfo=UTC)):
         clock = FakeClock(start)
         with closing(wiring.open_store(f"{path}-{start.year}", clock)) as store:
-            ask = asking.ask(store, Request("Which?", expires_seconds=60), ORIGIN, ADA).ask
+            ask = create_ask.ask(store, Request("Which?", expires_seconds=60), ORIGIN, ADA).ask
             clock.advance(59)
-            assert waiting.wait(store, ask.id, 0).pending
+            assert wait_for_ask.wait(store, ask.id, 0).pending
             clock.advance(2)
-            assert waiting.wait(store, ask.id, 0).status == "timed_out"
+            assert wait_for_ask.wait(store, ask.id, 0).status == "timed_out"
 
 
 @check
@@ -179,8 +179,8 @@ def an_answer_to_another_question_is_refused(path: str) -> None:
     ask_id = pending(path)
     with closing(wiring.open_store(path)) as store:
         other = Given("yes", digest="the digest of what was shown before")
-        refused(RefusedError, answering.answer, store, ask_id, ADA, other)
-        assert asking.get(store, ask_id).pending
+        refused(RefusedError, answer_ask.answer, store, ask_id, ADA, other)
+        assert create_ask.get(store, ask_id).pending
 
 
 @check
@@ -188,15 +188,15 @@ def only_the_bare_word_decides(path: str) -> None:
     ask_id = pending(path)
     with closing(wiring.open_store(path)) as store:
         for words in ("yes, if the tests pass", "never say yes to that", "no yes", "yesterday"):
-            refused(InvalidAnswerError, answering.answer, store, ask_id, ADA, Given(words))
-        assert asking.get(store, ask_id).pending
+            refused(InvalidAnswerError, answer_ask.answer, store, ask_id, ADA, Given(words))
+        assert create_ask.get(store, ask_id).pending
 
 
 @check
 def a_refused_answer_is_kept(path: str) -> None:
     ask_id = pending(path)
     with closing(wiring.open_store(path)) as store:
-        refused(InvalidAnswerError, answering.answer, store, ask_id, ADA, Given("perhaps"))
+        refused(InvalidAnswerError, answer_ask.answer, store, ask_id, ADA, Given("perhaps"))
         kept = [(answer.value, answer.outcome) for answer in store.asks.answers(ask_id)]
         assert kept == [("perhaps", "refused")], kept
         assert store.audit.of_subject(ask_id)[-1].event.kind == "answer.refused"
@@ -207,8 +207,8 @@ def the_same_key_brings_back_the_first_result(path: str) -> None:
     ask_id = pending(path)
     with closing(wiring.open_store(path)) as store:
         given = Given("yes", key="once")
-        first, _ = answering.answer(store, ask_id, ADA, given)
-        again, _ = answering.answer(store, ask_id, ADA, given)
+        first, _ = answer_ask.answer(store, ask_id, ADA, given)
+        again, _ = answer_ask.answer(store, ask_id, ADA, given)
         assert first == again
         assert len(store.asks.answers(ask_id)) == 1
 
@@ -217,10 +217,10 @@ def the_same_key_brings_back_the_first_result(path: str) -> None:
 def an_answer_is_taken_once(path: str) -> None:
     ask_id = pending(path)
     with closing(wiring.open_store(path)) as store:
-        answering.answer(store, ask_id, ADA, Given("yes"))
-        assert waiting.take(store, asking.get(store, ask_id), TAKER)
-        assert not waiting.take(store, asking.get(store, ask_id), "agent:claude/s2")
-        assert asking.get(store, ask_id).delivered_to == TAKER
+        answer_ask.answer(store, ask_id, ADA, Given("yes"))
+        assert wait_for_ask.take(store, create_ask.get(store, ask_id), TAKER)
+        assert not wait_for_ask.take(store, create_ask.get(store, ask_id), "agent:claude/s2")
+        assert create_ask.get(store, ask_id).delivered_to == TAKER
 
 
 @check
@@ -228,10 +228,10 @@ def a_taken_answer_is_not_given_again(path: str) -> None:
     ask_id = pending(path)
     with closing(wiring.open_store(path)) as store:
         request = Request("May it go out?", "approval")
-        assert asking.ask(store, request, ORIGIN, ADA).ask.id == ask_id
-        answering.answer(store, ask_id, ADA, Given("yes"))
-        waiting.take(store, asking.get(store, ask_id), TAKER)
-        again = asking.ask(store, request, ORIGIN, ADA)
+        assert create_ask.ask(store, request, ORIGIN, ADA).ask.id == ask_id
+        answer_ask.answer(store, ask_id, ADA, Given("yes"))
+        wait_for_ask.take(store, create_ask.get(store, ask_id), TAKER)
+        again = create_ask.ask(store, request, ORIGIN, ADA)
         assert not again.attached and again.ask.pending
 
 
@@ -247,7 +247,7 @@ def a_secret_stands_in_one_table_and_then_in_none(path: str) -> None:
         ]
     assert held == ["secrets"], held
     with closing(wiring.open_store(path)) as store:
-        waiting.take(store, asking.get(store, ask_id), TAKER)
+        wait_for_ask.take(store, create_ask.get(store, ask_id), TAKER)
         assert traces_of_secret(path) == []
 
 
@@ -255,8 +255,8 @@ def a_secret_stands_in_one_table_and_then_in_none(path: str) -> None:
 def an_agent_approves_nothing(path: str) -> None:
     ask_id = pending(path)
     with closing(wiring.open_store(path)) as store:
-        refused(AgentRefusedError, answering.answer, store, ask_id, AGENT, Given("yes"))
-        assert asking.get(store, ask_id).pending
+        refused(AgentRefusedError, answer_ask.answer, store, ask_id, AGENT, Given("yes"))
+        assert create_ask.get(store, ask_id).pending
 
 
 @check
@@ -285,7 +285,7 @@ def a_writer_waits_for_its_turn(path: str) -> None:
 
         # Whoever waits for its turn sleeps, and wakes up to find that it has come.
         time.sleep = other_has_finished
-        answering.answer(store, ask_id, ADA, Given("yes"))
+        answer_ask.answer(store, ask_id, ADA, Given("yes"))
 
 
 CHECKS.update(flow_checks.CHECKS)

@@ -22,12 +22,12 @@ from typing import Any
 import operation
 import workers
 
-from humangate import crewing, wiring
-from humangate.domain.runs import RunChange
-from humangate.doors.store import Store
-from humangate.drivers import launching
-from humangate.service import claiming, journalling
-from humangate.service.driving import Driver
+from humangate.app import runtime, wiring
+from humangate.domain.runs.runs import RunChange
+from humangate.ports.store import Store
+from humangate.adapters.agents import agent_process
+from humangate.services.runs import claims, run_journal
+from humangate.services.runs.drive_run import Driver
 
 _LOOK_EVERY_SECONDS = 0.005
 
@@ -88,9 +88,9 @@ def _told(name: str, subject: Any) -> str:
 
 def _lease(seconds: float) -> None:
     """Leases that run out while a test waits."""
-    claiming.LEASE = journalling.LEASE = timedelta(seconds=seconds)
-    claiming._BEAT_SECONDS = seconds / 3
-    claiming._GRACE_SECONDS = seconds / 4
+    claims.LEASE = run_journal.LEASE = timedelta(seconds=seconds)
+    claims._BEAT_SECONDS = seconds / 3
+    claims._GRACE_SECONDS = seconds / 4
 
 
 def _ready() -> None:
@@ -124,12 +124,12 @@ def drive(path: str, run_id: int, point: tuple[int, str, str], lease: float) -> 
         driver.close()
 
 
-def _struck_crew(store: Store, striker: Striker) -> journalling.Crew:
+def _struck_crew(store: Store, striker: Striker) -> run_journal.Crew:
     for name in ("change", "extend"):
         striker.around_write(store.runs, name)
     for name in ("open", "change"):
         striker.around_write(store.asks, name)
-    crew = crewing.crew(store)
+    crew = runtime.crew(store)
 
     def driver(role: Any, work: Callable[..., Any] | None) -> Any:
         made = crew.driver(role, work)
@@ -146,12 +146,12 @@ def work(path: str, lease: float = 0, slow: str = "", tied: bool = True) -> None
     if slow:
         os.environ["CHAOS_SLOW"] = slow
     if not tied:
-        launching.shutil = SimpleNamespace(
+        agent_process.shutil = SimpleNamespace(
             which=lambda word, **more: None if word == "setpriv" else shutil.which(word, **more)
         )
     with closing(wiring.open_store(path)) as store:
         _ready()
-        crewing.worker(store, crewing.flow_driver(store), 3).work()
+        runtime.worker(store, runtime.flow_driver(store), 3).work()
 
 
 operation.JOBS.update(drive=drive, work=work)

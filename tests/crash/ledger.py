@@ -10,9 +10,9 @@ from typing import Any
 
 from points import faults, picture
 
-from humangate import wiring
-from humangate.domain.asks import Ask
-from humangate.doors.store import Store
+from humangate.app import wiring
+from humangate.domain.asks.asks import Ask
+from humangate.ports.store import Store
 
 _SETTLING = ("ask.answered", "ask.cancelled", "ask.timed_out")
 

@@ -22,15 +22,22 @@ from typing import Any, NamedTuple
 
 import workers
 
-from humangate import wiring
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.domain.journals import Carried
-from humangate.domain.principals import Caller
-from humangate.domain.runs import Run
-from humangate.doors.store import Store
-from humangate.service import answering, asking, conversing, enrolling, sweeping, waiting
-from humangate.service.asking import Request
+from humangate.app import wiring
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.domain.runs.journals import Carried
+from humangate.domain.people.principals import Caller
+from humangate.domain.runs.runs import Run
+from humangate.ports.store import Store
+from humangate.services.asks import (
+    answer_ask,
+    create_ask,
+    ask_messages,
+    apply_deadlines,
+    wait_for_ask,
+)
+from humangate.services.people import manage_people
+from humangate.services.asks.create_ask import Request
 from humangate.testing import FakeClock
 
 ADA = Caller("person:ada", verified=False, via="cli", agent=None, evidence={"uid": 1000})
@@ -70,7 +77,7 @@ def no_ask(path: str) -> str:
 def pending(path: str, owner: str = ORIGIN.owner, **more: Any) -> str:
     with closing(wiring.open_store(path, FakeClock(LONG_AGO))) as store:
         request = Request("May it go out?", **{"kind": "approval", **more})
-        return asking.ask(store, request, ORIGIN._replace(owner=owner), ADA).ask.id
+        return create_ask.ask(store, request, ORIGIN._replace(owner=owner), ADA).ask.id
 
 
 def parked(path: str) -> str:
@@ -89,7 +96,7 @@ def overdue(path: str) -> str:
 def answered(path: str, value: str = "yes", **more: Any) -> str:
     ask_id = pending(path, **more)
     with closing(wiring.open_store(path)) as store:
-        answering.answer(store, ask_id, ADA, Given(value))
+        answer_ask.answer(store, ask_id, ADA, Given(value))
     return ask_id
 
 
@@ -100,51 +107,51 @@ def secretly_answered(path: str) -> str:
 def asked_back(path: str) -> str:
     ask_id = pending(path)
     with closing(wiring.open_store(path)) as store:
-        conversing.ask_back(store, ask_id, ADA, "To whom?")
+        ask_messages.ask_back(store, ask_id, ADA, "To whom?")
     return ask_id
 
 
 def ask(scene: Scene) -> Any:
-    return asking.ask(scene.store, Request("May it go out?", "approval"), ORIGIN, ADA).ask.id
+    return create_ask.ask(scene.store, Request("May it go out?", "approval"), ORIGIN, ADA).ask.id
 
 
 def answer(scene: Scene) -> Any:
     given = Given("yes", "but gently", key="once")
-    return answering.answer(scene.store, scene.ask_id, ADA, given)[1].decision
+    return answer_ask.answer(scene.store, scene.ask_id, ADA, given)[1].decision
 
 
 def refuse(scene: Scene) -> Any:
     """An answer that settles nothing and is kept all the same."""
     try:
-        answering.answer(scene.store, scene.ask_id, ADA, Given("perhaps", key="once"))
-    except answering.RefusedError as refusal:
+        answer_ask.answer(scene.store, scene.ask_id, ADA, Given("perhaps", key="once"))
+    except answer_ask.RefusedError as refusal:
         return str(refusal)
     return None
 
 
 def take(scene: Scene) -> Any:
-    found = asking.get(scene.store, scene.ask_id)
-    return waiting.take(scene.store, found, "agent:claude/s1")
+    found = create_ask.get(scene.store, scene.ask_id)
+    return wait_for_ask.take(scene.store, found, "agent:claude/s1")
 
 
 def cancel(scene: Scene) -> Any:
-    return asking.cancel(scene.store, scene.ask_id, ADA, "not needed any more").status
+    return create_ask.cancel(scene.store, scene.ask_id, ADA, "not needed any more").status
 
 
 def expire(scene: Scene) -> Any:
-    return sweeping.fall_due(scene.store, asking.get(scene.store, scene.ask_id)).status
+    return apply_deadlines.fall_due(scene.store, create_ask.get(scene.store, scene.ask_id)).status
 
 
 def ask_back(scene: Scene) -> Any:
-    return conversing.ask_back(scene.store, scene.ask_id, ADA, "To whom?").asked_back
+    return ask_messages.ask_back(scene.store, scene.ask_id, ADA, "To whom?").asked_back
 
 
 def reply(scene: Scene) -> Any:
-    return conversing.reply(scene.store, scene.ask_id, ADA, "To everybody.").heard
+    return ask_messages.reply(scene.store, scene.ask_id, ADA, "To everybody.").heard
 
 
 def add_person(scene: Scene) -> Any:
-    return bool(enrolling.add(scene.store, ADA, "grace"))
+    return bool(manage_people.add(scene.store, ADA, "grace"))
 
 
 def migrate(scene: Scene) -> Any:
@@ -198,7 +205,7 @@ def stay_open(path: str, rounds: int) -> None:
         workers.may_start()
         for number in range(rounds):
             request = Request(f"Step {number}?", "approval")
-            ask_id = asking.ask(store, request, ORIGIN, ADA).ask.id
+            ask_id = create_ask.ask(store, request, ORIGIN, ADA).ask.id
             acknowledge("asked")
             acknowledge(answer(Scene(path, ask_id, store)))
             acknowledge(take(Scene(path, ask_id, store)))

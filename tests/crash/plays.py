@@ -21,15 +21,17 @@ from nursery import Child, Nursery
 from operation import ADA
 from points import faults, picture
 
-from humangate import crewing, processes, wiring
-from humangate.domain.answers import Given
-from humangate.domain.asks import Ask
+from humangate.app import runtime, wiring
+from humangate.adapters.system import processes
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Ask
 from humangate.domain.digests import text_digest
-from humangate.domain.runs import FlowCall, Run
-from humangate.doors.store import Store
+from humangate.domain.runs.runs import FlowCall, Run
+from humangate.ports.store import Store
 from humangate.errors import AlreadySettledError
-from humangate.service import answering, running
-from humangate.service.running import Wish
+from humangate.services.asks import answer_ask
+from humangate.services.runs import manage_runs
+from humangate.services.runs.manage_runs import Wish
 
 STAGE = Path(__file__).parent / "stage"
 KILL, STOP = "SIGKILL", "SIGSTOP"
@@ -100,7 +102,7 @@ class Stage:
         digest = text_digest(source.read_text(encoding="utf-8"))
         name = flow or self._file
         wish = Wish(name, str(source), digest, "Add login", str(self.project), in_place=True)
-        return running.start(store, crewing.workspace(store), wish, ADA)[0].id
+        return manage_runs.start(store, runtime.workspace(store), wish, ADA)[0].id
 
     def effects(self) -> list[Effect]:
         return [Effect(*line.split()[:2], int(line.split()[2])) for line in self._lines("ledger")]
@@ -142,7 +144,7 @@ class Person:
     def _answer(self, ask: Ask) -> bool:
         given = self._words(ask)
         try:
-            answering.answer(self._store, ask.id, ADA, given)
+            answer_ask.answer(self._store, ask.id, ADA, given)
         except AlreadySettledError:
             return False
         self._said[f"{ask.origin.owner} {ask.question.prompt}"] += 1

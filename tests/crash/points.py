@@ -20,9 +20,9 @@ from nursery import Child, Nursery
 from operation import OPERATIONS, SECRET, Scene
 from tracing import Call, Tracer, since_start, until_acknowledged
 
-from humangate import wiring
+from humangate.app import wiring
 from humangate.errors import AlreadySettledError, GateError
-from humangate.service.auditing import verify
+from humangate.services.audit import verify
 
 KILL = "signal=KILL"
 FULL_DISK = "error=ENOSPC"

@@ -11,7 +11,7 @@ from typing import Self
 from nursery import Nursery
 from plays import Stage, get_run, until
 
-from humangate import wiring
+from humangate.app import wiring
 
 
 class Sampler:

@@ -21,11 +21,12 @@ from points import differences
 from telling import tell
 from tests.backlog_project import BacklogProject, asks_first, report
 
-from humangate import wiring
-from humangate.domain.answers import Given
-from humangate.domain.tasks import Task
-from humangate.doors.store import Store
-from humangate.service import answering, backlog
+from humangate.app import wiring
+from humangate.domain.asks.answers import Given
+from humangate.domain.tasks.tasks import Task
+from humangate.ports.store import Store
+from humangate.services.asks import answer_ask
+from humangate.services.tasks import backlog
 
 AT_ONCE = 3
 BY_DEFAULT = 10
@@ -90,7 +91,7 @@ class Play:
 
     def _answer(self, store: Store) -> None:
         for ask in store.asks.pending(9):
-            answering.answer(store, ask.id, ADA, Given("left"))
+            answer_ask.answer(store, ask.id, ADA, Given("left"))
             self._answered[ask.question.prompt] += 1
 
     def _outcome(self, store: Store, ids: list[str]) -> dict[str, Any]:

@@ -17,12 +17,13 @@ from plays import all_asks, damage
 from telling import tell
 from tests.backlog_project import BacklogProject, asks_first, report
 
-from humangate import wiring
-from humangate.domain.answers import Given
-from humangate.domain.asks import Ask
-from humangate.domain.tasks import Task
-from humangate.doors.store import Store
-from humangate.service import answering, backlog
+from humangate.app import wiring
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Ask
+from humangate.domain.tasks.tasks import Task
+from humangate.ports.store import Store
+from humangate.services.asks import answer_ask
+from humangate.services.tasks import backlog
 
 WORKERS = 3
 TASKS = 10
@@ -94,7 +95,7 @@ class Floor:
         return ask
 
     def answer(self, ask: Ask, value: str) -> None:
-        answering.answer(self.store, ask.id, ADA, Given(value))
+        answer_ask.answer(self.store, ask.id, ADA, Given(value))
 
 
 @pytest.fixture(scope="module")

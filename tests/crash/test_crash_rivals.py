@@ -12,11 +12,11 @@ from nursery import Child, Nursery
 from points import faults
 from telling import tell
 
-from humangate import wiring
-from humangate.domain.asks import Origin
-from humangate.domain.principals import Caller
-from humangate.service import asking
-from humangate.service.asking import Request
+from humangate.app import wiring
+from humangate.domain.asks.asks import Origin
+from humangate.domain.people.principals import Caller
+from humangate.services.asks import create_ask
+from humangate.services.asks.create_ask import Request
 
 RIVALS = 20
 
@@ -25,7 +25,7 @@ def open_asks(path: str, count: int) -> None:
     caller = Caller("person:ada", verified=False, via="cli", agent=None, evidence={})
     with closing(wiring.open_store(path)) as store:
         for number in range(count):
-            asking.ask(store, Request(f"Which word? {number}"), Origin(), caller)
+            create_ask.ask(store, Request(f"Which word? {number}"), Origin(), caller)
 
 
 def race(children: dict[str, Child]) -> dict[str, list[list]]:
@@ -75,7 +75,7 @@ def check_results(path: str, met: dict[str, list[list]], asks: int) -> None:
     with closing(wiring.open_store(path)) as store:
         for name, lines in met.items():
             for ask_id, _, what, said in lines:
-                ask = asking.get(store, ask_id)
+                ask = create_ask.get(store, ask_id)
                 if what == "won":
                     assert (ask.settled_by, ask.value) == (f"person:{name}", f"{name}'s word")
                 else:

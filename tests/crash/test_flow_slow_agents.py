@@ -11,9 +11,9 @@ from operation import ADA
 from plays import Stage, get_run, until
 from slow_tools import is_used_once
 
-from humangate import wiring
-from humangate.domain.answers import Given
-from humangate.service import answering
+from humangate.app import wiring
+from humangate.domain.asks.answers import Given
+from humangate.services.asks import answer_ask
 
 
 @pytest.mark.proves("RUN-503", "LAW-5")
@@ -33,7 +33,7 @@ def test_an_answered_branch_goes_on_while_another_waits_for_its_agent(tmp_path):
         until(lambda: stage.starts() and store.asks.pending_of_run(run_id))
         (ask,) = store.asks.pending_of_run(run_id)
         answered_at = time.monotonic()
-        answering.answer(store, ask.id, ADA, Given("left"))
+        answer_ask.answer(store, ask.id, ADA, Given("left"))
         until(stage.effects)
         assert time.monotonic() - answered_at < 1
         assert [effect.name for effect in stage.effects()] == ["measure"], "the agent still works"

@@ -16,9 +16,9 @@ from tests.conftest import a_person
 from tests.file_agent import set_up
 
 import humangate
-from humangate.domain.answers import Given
-from humangate.service import answering
-from humangate.wiring import open_store
+from humangate.domain.asks.answers import Given
+from humangate.services.asks import answer_ask
+from humangate.app.wiring import open_store
 
 SCRIPT = str(Path(humangate.__file__).parent / "scripts" / "ask-human.sh")
 AGENTS = 20
@@ -81,7 +81,7 @@ class Scene:
             waiting = store.asks.pending(100)
             dice.shuffle(waiting)
             for ask in waiting:
-                answering.answer(
+                answer_ask.answer(
                     store, ask.id, a_person(), Given(f"Answer to: {ask.question.prompt}")
                 )
             PAUSE.wait(0.05)

@@ -15,14 +15,14 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from humangate import wiring
-from humangate.domain.answers import Given
-from humangate.domain.asks import Ask, Origin
-from humangate.domain.principals import Caller, person
-from humangate.doors.store import Store
+from humangate.app import wiring
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Ask, Origin
+from humangate.domain.people.principals import Caller, person
+from humangate.ports.store import Store
 from humangate.errors import AlreadySettledError, GateError
-from humangate.service import answering, asking, waiting
-from humangate.service.asking import Request
+from humangate.services.asks import answer_ask, create_ask, wait_for_ask
+from humangate.services.asks.create_ask import Request
 
 _PAGE = 20
 
@@ -65,7 +65,7 @@ def asker(path: str, name: str, seed: int, resume: list[Any] | None) -> None:
 
     def open_one(prompt: str) -> str:
         tell("try asked", prompt)
-        ask_id = asking.ask(store, Request(prompt), origin, caller).ask.id
+        ask_id = create_ask.ask(store, Request(prompt), origin, caller).ask.id
         tell("asked", prompt, ask_id)
         return ask_id
 
@@ -84,7 +84,7 @@ def asker(path: str, name: str, seed: int, resume: list[Any] | None) -> None:
 def _cancel(store: Store, ask_id: str, caller: Caller) -> None:
     tell("try cancelled", ask_id, caller.principal)
     try:
-        asking.cancel(store, ask_id, caller, "changed my mind")
+        create_ask.cancel(store, ask_id, caller, "changed my mind")
     except AlreadySettledError as late:
         tell("late", ask_id, str(late))
     else:
@@ -98,7 +98,7 @@ def answerer(path: str, name: str, seed: int, resume: list[Any] | None) -> None:
     def answer_one(ask_id: str, words: str) -> None:
         tell("try answered", ask_id, words, caller.principal)
         try:
-            answering.answer(store, ask_id, caller, Given(words, key=words))
+            answer_ask.answer(store, ask_id, caller, Given(words, key=words))
         except AlreadySettledError as late:
             tell("late", ask_id, str(late))
         else:
@@ -121,7 +121,7 @@ def taker(path: str, name: str, seed: int, resume: list[Any] | None) -> None:
 
     def take_one(ask: Ask) -> None:
         tell("try taken", ask.id, who)
-        mine = waiting.take(store, ask, who)
+        mine = wait_for_ask.take(store, ask, who)
         tell("taken" if mine else "taken before", ask.id, who)
 
     def take_some(_: int) -> None:
@@ -134,7 +134,7 @@ def taker(path: str, name: str, seed: int, resume: list[Any] | None) -> None:
             bell.wait(1)
 
     if resume:
-        take_one(asking.get(store, resume[1]))
+        take_one(create_ask.get(store, resume[1]))
     _without_end(take_some)
 
 
@@ -147,7 +147,7 @@ def rival(path: str, name: str, asks: int) -> None:
     for ask_id in ids:
         began = time.perf_counter()
         try:
-            answering.answer(store, ask_id, caller, Given(f"{name}'s word"))
+            answer_ask.answer(store, ask_id, caller, Given(f"{name}'s word"))
             result = ["won", ""]
         except AlreadySettledError as late:
             result = ["lost", str(late)]

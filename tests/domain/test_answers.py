@@ -7,12 +7,18 @@ from datetime import UTC, datetime
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate.domain.answers import DECISIONS, Given, answer, interpret, with_default
-from humangate.domain.asks import Ask, Origin, iso, make_question, question_digest
-from humangate.domain.documents import token_document
-from humangate.domain.logins import Token, door
-from humangate.domain.requirements import Requirement, Vote
-from humangate.domain.sittings import Terms
+from humangate.domain.asks.answers import (
+    DECISIONS,
+    Given,
+    answer,
+    interpret,
+    with_default,
+)
+from humangate.domain.asks.asks import Ask, Origin, iso, make_question, question_digest
+from humangate.domain.asks.documents import token_document
+from humangate.domain.people.logins import Token, door
+from humangate.domain.asks.requirements import Requirement, Vote
+from humangate.domain.sessions.visits import Terms
 from humangate.errors import (
     AgentRefusedError,
     AlreadySettledError,

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate.domain import asks, deadlines, messages
-from humangate.domain.asks import (
+from humangate.domain.asks import asks, deadlines, messages
+from humangate.domain.asks.asks import (
     Ask,
     Change,
     Origin,
@@ -18,8 +18,8 @@ from humangate.domain.asks import (
     parse_priority,
     question_digest,
 )
-from humangate.domain.requirements import Requirement
-from humangate.domain.sittings import Terms
+from humangate.domain.asks.requirements import Requirement
+from humangate.domain.sessions.visits import Terms
 from humangate.errors import AlreadySettledError, UsageError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

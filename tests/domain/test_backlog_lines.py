@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from humangate.domain import backlog_lines
-from humangate.domain.tasks import Task
+from humangate.domain.tasks import backlog_jsonl
+from humangate.domain.tasks.tasks import Task
 from humangate.errors import UsageError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -54,30 +54,30 @@ def as_task(line):
 
 def refused(text):
     with pytest.raises(UsageError) as caught:
-        backlog_lines.read(text)
+        backlog_jsonl.read(text)
     return str(caught.value)
 
 
 def one(**record):
-    return backlog_lines.read(json.dumps({"title": "T", **record}))[0]
+    return backlog_jsonl.read(json.dumps({"title": "T", **record}))[0]
 
 
 @pytest.mark.proves("TASK-70", "S3-P1", "S3-P2", "S3-87")
 def test_a_line_comes_back_as_it_was_with_all_its_keys():
-    (line,) = backlog_lines.read(json.dumps(WHOLE))
+    (line,) = backlog_jsonl.read(json.dumps(WHOLE))
     task = as_task(line)
     assert (task.state, task.priority, task.size, task.type) == ("closed", 1, "small", "bug")
     assert task.more["whateverElse"] == {"a": [1]} and task.test_command == "make test"
-    written = backlog_lines.written(task, {})
+    written = backlog_jsonl.written(task, {})
     assert json.loads(written) == WHOLE and "日本 ❓" in written
     assert list(json.loads(written))[:9] == list(WHOLE)[:9]
 
 
 @pytest.mark.proves("TASK-70")
 def test_what_was_asked_since_stands_in_the_place_of_what_the_file_said():
-    (line,) = backlog_lines.read(json.dumps(WHOLE))
+    (line,) = backlog_jsonl.read(json.dumps(WHOLE))
     said = {"question": "Which key?", "sessionId": "s-2"}
-    record = json.loads(backlog_lines.written(as_task(line), said))
+    record = json.loads(backlog_jsonl.written(as_task(line), said))
     assert record["question"] == "Which key?" and record["sessionId"] == "s-2"
     assert "humanResponse" not in record and "questionContext" not in record
 
@@ -85,16 +85,16 @@ def test_what_was_asked_since_stands_in_the_place_of_what_the_file_said():
 @pytest.mark.proves("TASK-71", "S3-P2")
 def test_lines_and_arrays_are_read_and_only_the_title_is_needed():
     text = '\ufeff{"title": "A"}\r\n\n  {"title": "B", "description": null}\n'
-    assert [(line.where, line.title) for line in backlog_lines.read(text)] == [
+    assert [(line.where, line.title) for line in backlog_jsonl.read(text)] == [
         ("line 1", "A"),
         ("line 3", "B"),
     ]
-    array = backlog_lines.read('[\n{"title": "A"},\n{"title": "B"}]')
+    array = backlog_jsonl.read('[\n{"title": "A"},\n{"title": "B"}]')
     assert [line.where for line in array] == ["task 1", "task 2"]
-    assert backlog_lines.read("") == [] and one().created_at is None
+    assert backlog_jsonl.read("") == [] and one().created_at is None
     assert one().fields["state"] == "open" and "priority" not in one().fields
     bare = Task("tm-abc", "T", "/p", NOW, NOW, "person:ada")
-    assert set(json.loads(backlog_lines.written(bare, {}))) == {
+    assert set(json.loads(backlog_jsonl.written(bare, {}))) == {
         *("id", "title", "description", "state", "role", "priority", "size", "type"),
         *("dependencies", "createdAt", "updatedAt"),
     }

@@ -7,8 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from humangate.domain.backlog_terms import KEYS, BacklogTerms, first_file, parse_backlog_terms
-from humangate.domain.templates import VARIABLES
+from humangate.domain.tasks.backlog_settings import (
+    KEYS,
+    BacklogTerms,
+    first_file,
+    parse_backlog_terms,
+)
+from humangate.domain.asks.templates import VARIABLES
 from humangate.errors import UsageError
 
 DOCS = Path(__file__).parents[2] / "docs"

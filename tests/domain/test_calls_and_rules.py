@@ -7,13 +7,26 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.conftest import a_person
 
-from humangate.domain import rules
-from humangate.domain.answers import Given, answer
-from humangate.domain.asks import Ask, Origin, make_question, question_digest, record_digest
-from humangate.domain.calls import Call, headline, make_call, shown
-from humangate.domain.outcomes import answer_text
-from humangate.domain.requirements import Requirement
-from humangate.domain.rules import Rule, Scope, check_pattern, covers, forbids, in_scope
+from humangate.domain.permissions import rules
+from humangate.domain.asks.answers import Given, answer
+from humangate.domain.asks.asks import (
+    Ask,
+    Origin,
+    make_question,
+    question_digest,
+    record_digest,
+)
+from humangate.domain.permissions.calls import Call, headline, make_call, shown
+from humangate.domain.asks.outcomes import answer_text
+from humangate.domain.asks.requirements import Requirement
+from humangate.domain.permissions.rules import (
+    Rule,
+    Scope,
+    check_pattern,
+    covers,
+    forbids,
+    in_scope,
+)
 from humangate.errors import InvalidAnswerError, UsageError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

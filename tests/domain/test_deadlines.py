@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from humangate.domain.deadlines import (
+from humangate.domain.asks.deadlines import (
     NO_DEADLINES,
     Deadlines,
     Escalation,

@@ -10,8 +10,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from humangate.domain import digests
-from humangate.domain.audit import Entry, Event, Head, verify
-from humangate.domain.digests import GENESIS, canonical, digest, keyed_digest, link, token_digest
+from humangate.domain.audit.events import Entry, Event, Head, verify
+from humangate.domain.digests import (
+    GENESIS,
+    canonical,
+    digest,
+    keyed_digest,
+    link,
+    token_digest,
+)
 
 
 def chain(length=6):

@@ -7,7 +7,16 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from humangate.domain.display import _width, age, cell, frame, inert, inert_line, plain, storable
+from humangate.domain.text.display import (
+    _width,
+    age,
+    cell,
+    frame,
+    inert,
+    inert_line,
+    plain,
+    storable,
+)
 from humangate.errors import UsageError
 
 

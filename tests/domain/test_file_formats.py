@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given, strategies as st
 
-from humangate.domain import file_questions
-from humangate.domain.asks import Ask, Origin, Question
-from humangate.domain.file_questions import (
+from humangate.domain.asks import file_questions
+from humangate.domain.asks.asks import Ask, Origin, Question
+from humangate.domain.asks.file_questions import (
     answer_file,
     foreign,
     parse_answer_name,

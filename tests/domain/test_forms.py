@@ -6,7 +6,13 @@ import time
 
 import pytest
 
-from humangate.domain.forms import check_form, check_schema, faults, has_hidden, hide
+from humangate.domain.asks.forms import (
+    check_form,
+    check_schema,
+    faults,
+    has_hidden,
+    hide,
+)
 from humangate.errors import InvalidAnswerError, UsageError
 
 SECRET = {"writeOnly": True}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from humangate.domain.deadlines import Escalation, make_escalations
+from humangate.domain.asks.deadlines import Escalation, make_escalations
 from humangate.domain.lists import as_items, as_list
 from humangate.errors import UsageError
 

@@ -6,9 +6,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from humangate.domain.asks import Ask, Origin, make_question, question_digest
-from humangate.domain.calls import Call, headline
-from humangate.domain.rules import Rule, Scope, covers, forbids, granted, leaves
+from humangate.domain.asks.asks import Ask, Origin, make_question, question_digest
+from humangate.domain.permissions.calls import Call, headline
+from humangate.domain.permissions.rules import (
+    Rule,
+    Scope,
+    covers,
+    forbids,
+    granted,
+    leaves,
+)
 from humangate.errors import UsageError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

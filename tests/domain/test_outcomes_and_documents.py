@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from humangate.domain import outcomes, plans
-from humangate.domain.answers import Answer
-from humangate.domain.asks import Ask, Message, Origin, make_question
-from humangate.domain.audit import Entry, Event
-from humangate.domain.deadlines import start
-from humangate.domain.documents import (
+from humangate.domain.asks import outcomes
+from humangate.domain.runs import run_xml
+from humangate.domain.asks.answers import Answer
+from humangate.domain.asks.asks import Ask, Message, Origin, make_question
+from humangate.domain.audit.events import Entry, Event
+from humangate.domain.asks.deadlines import start
+from humangate.domain.asks.documents import (
     answer_document,
     ask_document,
     call_document,
@@ -22,8 +23,8 @@ from humangate.domain.documents import (
     sitting_document,
     turn_document,
 )
-from humangate.domain.runs import FlowCall, Run, Turn
-from humangate.domain.sittings import Sitting, Terms
+from humangate.domain.runs.runs import FlowCall, Run, Turn
+from humangate.domain.sessions.visits import Sitting, Terms
 from humangate.errors import CancelledError, NotAnsweredError, TimedOutError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -149,7 +150,7 @@ def test_every_field_of_a_session_is_described():
     )
     call = FlowCall(1, "1", "ask", "Q", "d", NOW)
     run = Run(1, "f", "f.py", "d", "p", "/p", "person:ada", NOW)
-    told = plans.plan(run, [call], [], [ask])["calls"][0]["interactions"][0]
+    told = run_xml.plan(run, [call], [], [ask])["calls"][0]["interactions"][0]
     fields = [*told, *told["session"]]
     assert [name for name in fields if f"`{name}`" not in about_plans] == []
 

@@ -11,10 +11,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from humangate.domain import drawing
-from humangate.domain.asks import Ask, Origin, make_question
-from humangate.domain.phase_faults import checked, input_faults
-from humangate.domain.phase_records import (
+from humangate.domain.phases import diagrams
+from humangate.domain.asks.asks import Ask, Origin, make_question
+from humangate.domain.phases.validation import checked, input_faults
+from humangate.domain.phases.records import (
     as_json,
     events,
     events_of,
@@ -22,8 +22,16 @@ from humangate.domain.phase_records import (
     response,
     response_json,
 )
-from humangate.domain.phases import HumanInput, Phase, Response, State, accepts, leads, route
-from humangate.domain.runs import FlowCall
+from humangate.domain.phases.phases import (
+    HumanInput,
+    Phase,
+    Response,
+    State,
+    accepts,
+    leads,
+    route,
+)
+from humangate.domain.runs.runs import FlowCall
 from humangate.errors import UsageError
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -347,7 +355,7 @@ def many(count):
 @pytest.mark.proves("PHASE-8")
 def test_a_workflow_of_fifty_phases_draws_itself():
     phases = many(50)
-    drawn = ET.fromstring(drawing.svg("fifty", phases))
+    drawn = ET.fromstring(diagrams.svg("fifty", phases))
     space = "{http://www.w3.org/2000/svg}"
     texts = [one.text for one in drawn.iter(f"{space}text")]
     assert {f"p{number}" for number in range(1, 51)} <= set(texts) and "fifty" in texts
@@ -355,7 +363,7 @@ def test_a_workflow_of_fifty_phases_draws_itself():
     paths = [one for one in drawn.iter(f"{space}path") if one.get("marker-end")]
     assert len(paths) == edges
     assert len({one.get("d") for one in paths}) == edges, "no way lies upon another"
-    text = drawing.mermaid("fifty", phases)
+    text = diagrams.mermaid("fifty", phases)
     assert text.count(" --> ") + text.count(" -->|") == edges
     assert '  p50(["p50<br/>closer"])' in text
 
@@ -370,7 +378,7 @@ def test_a_picture_tells_what_happens_and_nothing_in_it_is_markup():
         Phase("c2", human=HumanInput("?", "choice", ["x"]), next="end"),
         END,
     ])  # fmt: skip
-    text, picture = drawing.mermaid("t", phases), drawing.svg("<t>", phases)
+    text, picture = diagrams.mermaid("t", phases), diagrams.svg("<t>", phases)
     assert "a#34;#93;#60;b#62;<br/>x, for each<br/>may ask a person" in text
     assert (
         "asks for an approval: Really? #60;script#62;" in text

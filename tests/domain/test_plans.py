@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.conftest import a_person
 
-from humangate.domain import plans, sessions
-from humangate.domain.asks import Ask, Origin, make_question
-from humangate.domain.changes import Changed, changed
-from humangate.domain.runs import FlowCall, Run, Turn
-from humangate.domain.signals import Signal
-from humangate.domain.sittings import Sitting, Terms
+from humangate.domain.runs import run_xml
+from humangate.domain.sessions import joined_sessions
+from humangate.domain.asks.asks import Ask, Origin, make_question
+from humangate.domain.runs.changes import Changed, changed
+from humangate.domain.runs.runs import FlowCall, Run, Turn
+from humangate.domain.runs.signals import Signal
+from humangate.domain.sessions.visits import Sitting, Terms
 from humangate.errors import NotFoundError, UsageError
 
 NOW = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
@@ -39,7 +40,7 @@ def an_ask(path, kind="approval", prompt="Ship it?", session="", options=(), **m
 
 
 def parsed(run, calls=(), turns=(), asks=()):
-    return ET.fromstring(plans.to_xml(plans.plan(run, calls, turns, asks)))
+    return ET.fromstring(run_xml.to_xml(run_xml.plan(run, calls, turns, asks)))
 
 
 @pytest.mark.proves("RUN-362")
@@ -176,55 +177,55 @@ def test_the_session_of_the_agent_that_asks_or_the_last_of_the_run():
     calls = [a_call("1", "run", state="waiting", ask_id="a-7k2"), a_call("2", "pause")]
     mine, other = a_turn(number=1), a_turn("3", number=9, session="s2")
     asked = an_ask("1", "text", session="claude/s1")
-    assert sessions.seat(asked, calls, [mine, other]) == (mine, True)
+    assert joined_sessions.seat(asked, calls, [mine, other]) == (mine, True)
     young = [calls[0]._replace(state="open", ask_id="")]
-    assert sessions.seat(asked, young, [mine, other]) == (mine, True)
-    assert sessions.seat(an_ask("2"), calls, [mine, other]) == (other, False)
+    assert joined_sessions.seat(asked, young, [mine, other]) == (mine, True)
+    assert joined_sessions.seat(an_ask("2"), calls, [mine, other]) == (other, False)
     for no_agents in (
         an_ask("1", "text"),
         an_ask("1", "approval", session="claude/s1"),
         an_ask("1", "text", session="claude/s1")._replace(id="a-zzz"),
     ):
-        assert sessions.seat(no_agents, calls, [mine]) == (mine, False)
+        assert joined_sessions.seat(no_agents, calls, [mine]) == (mine, False)
     over = [calls[0]._replace(state="recorded")]
-    assert not sessions.seat(asked, over, [mine]).settles
+    assert not joined_sessions.seat(asked, over, [mine]).settles
     with pytest.raises(NotFoundError, match="run 42: no agent has worked in it yet"):
-        sessions.seat(asked, calls, [a_turn(id="t-1+42"), other])
+        joined_sessions.seat(asked, calls, [a_turn(id="t-1+42"), other])
     with pytest.raises(NotFoundError, match="a Python function has no session"):
-        sessions.seat(asked, calls, [a_turn(cli="python", session="")])
-    assert sessions.run_of(asked) == 42
+        joined_sessions.seat(asked, calls, [a_turn(cli="python", session="")])
+    assert joined_sessions.run_of(asked) == 42
     with pytest.raises(UsageError, match="a-7k2 belongs to no run"):
-        sessions.run_of(asked._replace(origin=Origin(project="/p")))
+        joined_sessions.run_of(asked._replace(origin=Origin(project="/p")))
 
 
 @pytest.mark.proves("RUN-352", "RUN-353", "RUN-354")
 def test_who_holds_a_session_is_said():
     now = NOW + timedelta(minutes=10)
     ada = a_turn(by="person:ada", process="boot/77/5")
-    told = sessions.held(ada, [], "a-7k2", now)
+    told = joined_sessions.held(ada, [], "a-7k2", now)
     assert "person:ada has this session open since 2026-05-04 12:30:01 UTC (9m ago)" in told
     assert "in process 77: wait until they leave" in told and "gate answer a-7k2" in told
-    left = sessions.held(ada, ["8", "9"], "a-7k2", now)
+    left = joined_sessions.held(ada, ["8", "9"], "a-7k2", now)
     assert "its gate continue is gone, but process 8, 9 of it lives: end that" in left
-    busy = sessions.held(a_turn(process="boot/77/5"), [], "a-7k2", now)
+    busy = joined_sessions.held(a_turn(process="boot/77/5"), [], "a-7k2", now)
     assert busy.startswith("coder is at work in this session now (process 77)")
-    assert "(process ?)" in sessions.held(a_turn(), [], "a-7k2", now)
+    assert "(process ?)" in joined_sessions.held(a_turn(), [], "a-7k2", now)
 
 
 @pytest.mark.proves("RUN-355", "RUN-356")
 def test_joining_and_leaving_are_told_and_only_news_settles():
     turn, ada = a_turn(by="person:ada"), a_person()
-    joined = sessions.join(RUN, turn, ada)
+    joined = joined_sessions.join(RUN, turn, ada)
     (told,) = joined.events
     assert joined.turns == (turn,) and told.content["evidence"] == ada.evidence
     assert (told.kind, told.subject, told.content["session"]) == (
         "session.joined", "run:42", "claude/s1"
     )  # fmt: skip
-    left = sessions.leave(RUN, turn, Signal("DONE"), "person:ada", NOW)
+    left = joined_sessions.leave(RUN, turn, Signal("DONE"), "person:ada", NOW)
     assert left.turn.signal == {"status": "DONE"} and left.turn.ended_at == NOW
     assert left.event.content["status"] == "DONE"
-    assert sessions.leave(RUN, turn, None, "gate", NOW, "gone").turn.signal is None
-    verdicts = [sessions.settles(one) for one in (None, Signal("NEEDS_HUMAN"), Signal("DONE"))]
+    assert joined_sessions.leave(RUN, turn, None, "gate", NOW, "gone").turn.signal is None
+    verdicts = [joined_sessions.settles(one) for one in (None, Signal("NEEDS_HUMAN"), Signal("DONE"))]
     assert verdicts == [False, False, True]
 
 
@@ -251,7 +252,7 @@ def answered(**more):
 
 def drawn(ask, sittings=()):
     """The lines of its element, without what stands around it."""
-    lines = plans.to_xml(plans.plan(RUN, [a_call("1")], [], [ask], sittings)).split("\n")
+    lines = run_xml.to_xml(run_xml.plan(RUN, [a_call("1")], [], [ask], sittings)).split("\n")
     first = next(i for i, line in enumerate(lines) if "<human-interaction" in line)
     last = next(i for i, line in enumerate(lines) if "</human-interaction" in line)
     return [line[4:] for line in lines[first : last + 1]]
@@ -321,7 +322,7 @@ def test_the_status_tells_how_it_ended_and_the_outcome_what_was_decided(
     ask = a_session(answer, **more)
     (element,) = parsed(RUN, [a_call("1")], asks=[ask]).iter("human-interaction")
     assert (element.get("status"), element.findtext("outcome")) == (status, outcome)
-    document = plans.plan(RUN, [a_call("1")], [], [ask])["calls"][0]["interactions"][0]
+    document = run_xml.plan(RUN, [a_call("1")], [], [ask])["calls"][0]["interactions"][0]
     assert (document["status"], document["session"]["outcome"]) == (ask.status, status)
     assert document["decision"] == (outcome if outcome != "answered" else None)
 
@@ -334,6 +335,6 @@ def test_a_session_is_well_formed_whatever_its_texts_hold(prompt, value, note):
         (element,) = parsed(RUN, [a_call("1")], asks=[ask]).iter("human-interaction")
         assert element.get("type") == "interactive_session"
         assert element[0].tag == "prompt" and len(element) in (3, 4, 5)
-        if more and not any(map(plans._ILLEGAL.search, (prompt, value))):
+        if more and not any(map(run_xml._ILLEGAL.search, (prompt, value))):
             assert element.findtext("prompt") == prompt
             assert json.loads(element.findtext("response")) == value

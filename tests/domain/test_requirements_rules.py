@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate.domain.requirements import (
+from humangate.domain.asks.requirements import (
     ANYBODY,
     Requirement,
     Vote,

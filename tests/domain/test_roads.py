@@ -8,12 +8,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from humangate.domain import letters, roads
-from humangate.domain.asks import Ask, Notice, Origin, make_question
-from humangate.domain.letters import Delivery, compose
-from humangate.domain.notes import Note
-from humangate.domain.requirements import ANYBODY, Requirement
-from humangate.domain.roads import Road, parse_road
+from humangate.domain.notifications import messages, routes
+from humangate.domain.asks.asks import Ask, Notice, Origin, make_question
+from humangate.domain.notifications.messages import Delivery, compose
+from humangate.domain.notifications.notes import Note
+from humangate.domain.asks.requirements import ANYBODY, Requirement
+from humangate.domain.notifications.routes import Road, parse_road
 from humangate.errors import UsageError
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -41,7 +41,7 @@ def test_roads_are_read_from_the_settings():
     road = parse_road(whole, WHERE)
     assert road[:4] == ("webhook", "https://h.example/x?y=1", "ada", 1)
     assert f"{road.quiet.begin:%H:%M} {road.quiet.end:%H:%M}" == "22:00 07:00"
-    assert roads.signing_key(road.secret) == b"secret"
+    assert routes.signing_key(road.secret) == b"secret"
     assert parse_road({"to": "ntfy://h/t"}, WHERE) == Road("apprise", "ntfy://h/t")
 
 
@@ -105,7 +105,7 @@ ALL = [DESKTOP, ADA, BOB, HOOK, COMMAND]
 @pytest.mark.proves("NTF-3")
 def test_a_notice_takes_the_roads_of_those_it_is_for():
     def reached(kind, ask=None, to="", ways=ALL):
-        return roads.roads_for(Notice(kind, "a-222", to), ask, ways, {"ops": ("bob", "cy")})
+        return routes.roads_for(Notice(kind, "a-222", to), ask, ways, {"ops": ("bob", "cy")})
 
     anybodys = an_ask()
     for kind in ("opened", "reminder", "replied"):
@@ -124,12 +124,12 @@ def test_a_notice_takes_the_roads_of_those_it_is_for():
 def test_a_road_takes_only_what_is_urgent_enough():
     high = Road("desktop", "", priority=1)
     taken = [
-        roads.roads_for(Notice("opened", "a-222"), an_ask(priority=p), [high], {}) != []
+        routes.roads_for(Notice("opened", "a-222"), an_ask(priority=p), [high], {}) != []
         for p in range(5)
     ]
     assert taken == [True, True, False, False, False]
-    assert roads.roads_for(Notice("note", ""), None, [high], {}) == []
-    assert roads.roads_for(Notice("note", ""), None, [high._replace(priority=2)], {})
+    assert routes.roads_for(Notice("note", ""), None, [high], {}) == []
+    assert routes.roads_for(Notice("note", ""), None, [high._replace(priority=2)], {})
 
 
 @pytest.mark.proves("NTF-4")
@@ -138,14 +138,14 @@ def test_what_nobody_needs_to_hear_any_more_is_known():
     assert [
         kind
         for kind in ("opened", "reminder", "escalated", "replied", "settled", "note")
-        if roads.is_moot(kind, over)
+        if routes.is_moot(kind, over)
     ] == ["opened", "reminder", "escalated"]
-    assert not roads.is_moot("opened", an_ask())
-    assert roads.is_moot("settled", None) and not roads.is_moot("note", None)
+    assert not routes.is_moot("opened", an_ask())
+    assert routes.is_moot("settled", None) and not routes.is_moot("note", None)
     day = timedelta(days=1)
-    assert not roads.is_stale("settled", NOW - day, NOW)
-    assert roads.is_stale("settled", NOW - day - timedelta(seconds=1), NOW)
-    assert not roads.is_stale("opened", NOW - 9 * day, NOW)
+    assert not routes.is_stale("settled", NOW - day, NOW)
+    assert routes.is_stale("settled", NOW - day - timedelta(seconds=1), NOW)
+    assert not routes.is_stale("opened", NOW - 9 * day, NOW)
 
 
 def quiet(hours):
@@ -176,10 +176,10 @@ def local(day, hour, minute=0, fold=0):
     ],
 )
 def test_quiet_hours_put_off_what_is_not_urgent(hours, at, until):
-    assert roads.send_at(quiet(hours), an_ask(), at, BERLIN) == (until or at)
-    assert roads.send_at(quiet(hours), None, at, BERLIN) == (until or at)
-    assert roads.send_at(quiet(hours), an_ask(priority=0), at, BERLIN) == at
-    assert roads.send_at(DESKTOP, an_ask(), at, BERLIN) == at
+    assert routes.send_at(quiet(hours), an_ask(), at, BERLIN) == (until or at)
+    assert routes.send_at(quiet(hours), None, at, BERLIN) == (until or at)
+    assert routes.send_at(quiet(hours), an_ask(priority=0), at, BERLIN) == at
+    assert routes.send_at(DESKTOP, an_ask(), at, BERLIN) == at
 
 
 @pytest.mark.proves("NTF-5")
@@ -187,16 +187,16 @@ def test_without_a_zone_quiet_hours_are_those_of_this_machine(monkeypatch):
     at = datetime(2026, 7, 1, 10, tzinfo=UTC)
     here = at.astimezone()
     hours = f"{here:%H}:00-{here:%H}:30"
-    assert roads.send_at(quiet(hours), None, at) == at + timedelta(minutes=30)
+    assert routes.send_at(quiet(hours), None, at) == at + timedelta(minutes=30)
 
 
 @pytest.mark.proves("NTF-6")
 def test_retries_come_later_and_later_and_end():
-    waits = [roads.retry_at(attempts, NOW) for attempts in range(1, 8)]
+    waits = [routes.retry_at(attempts, NOW) for attempts in range(1, 8)]
     assert [wait and (wait - NOW).total_seconds() for wait in waits] == [
         10, 60, 300, 1800, 7200, None, None,
     ]  # fmt: skip
-    assert [roads.is_exhausted(attempts) for attempts in (1, 6, 7)] == [False, False, True]
+    assert [routes.is_exhausted(attempts) for attempts in (1, 6, 7)] == [False, False, True]
 
 
 @pytest.mark.proves("NTF-7")
@@ -230,7 +230,7 @@ def test_a_note_is_told_with_its_author():
     assert told.link == "https://gate.example.org/" and told.document["type"] == "note.sent"
     gone = letter("note")
     assert (gone.title, gone.body) == ("Note from somebody", "")
-    tried = letters.compose_test(Delivery("i", "test", "", "", "x", NOW, NOW), "")
+    tried = messages.compose_test(Delivery("i", "test", "", "", "x", NOW, NOW), "")
     assert tried.document["type"] == "gate.tested" and tried.title == "Test from gate"
 
 

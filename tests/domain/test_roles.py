@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from humangate.domain.digests import text_digest
-from humangate.domain.roles import KEYS, Role, is_role_name, parse_role
+from humangate.domain.runs.roles import KEYS, Role, is_role_name, parse_role
 from humangate.errors import UsageError
 
 WHOLE = """\

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.conftest import a_person
 
-from humangate.domain import journals, runs
-from humangate.domain.asks import Ask, Origin, make_question
-from humangate.domain.journals import Carried
-from humangate.domain.owners import owner_of, run_of
-from humangate.domain.runs import FlowCall, Run, Turn
+from humangate.domain.runs import journals, runs
+from humangate.domain.asks.asks import Ask, Origin, make_question
+from humangate.domain.runs.journals import Carried
+from humangate.domain.asks.owners import owner_of, run_of
+from humangate.domain.runs.runs import FlowCall, Run, Turn
 from humangate.errors import RefusedError, UsageError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

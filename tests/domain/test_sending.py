@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, strategies as st
 
-from humangate.domain import sending
-from humangate.domain.sending import Exchange, Said
-from humangate.domain.signals import STATUSES, Signal, json_objects, judge
+from humangate.domain.runs import prompts
+from humangate.domain.runs.prompts import Exchange, Said
+from humangate.domain.runs.signals import STATUSES, Signal, json_objects, judge
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 TURN, MARK = "t-7k2", "[turn t-7k2]"
@@ -18,7 +18,7 @@ SIGNAL = '{"status": "APPROVED", "summary": "all is well"}'
 
 
 def first(**more) -> str:
-    return sending.first(TURN, **({"role": "coder", "signal_file": FILE} | more))
+    return prompts.first(TURN, **({"role": "coder", "signal_file": FILE} | more))
 
 
 def every_text(words: str) -> list[str]:
@@ -27,11 +27,11 @@ def every_text(words: str) -> list[str]:
     return [
         first(since=[Said("1", words, words)], schema={"const": words}),
         first(exchanges=[exchange, exchange], again=True),
-        sending.answered(TURN, exchange, FILE, [words, words]),
-        sending.asked_back(TURN, words, words, FILE),
-        sending.interrupted(TURN, "t-222", FILE),
-        sending.try_again(TURN, [words, words], FILE),
-        sending.context_file([Said("1", words, words)]),
+        prompts.answered(TURN, exchange, FILE, [words, words]),
+        prompts.asked_back(TURN, words, words, FILE),
+        prompts.interrupted(TURN, "t-222", FILE),
+        prompts.try_again(TURN, [words, words], FILE),
+        prompts.context_file([Said("1", words, words)]),
     ]
 
 
@@ -72,20 +72,20 @@ def test_what_there_is_not_is_not_mentioned_and_the_task_is_told_once():
     text = first(run_prompt="Add login", prompt="Add login")
     assert text.count("Add login") == 1 and "Your role" not in text and "since you" not in text
     assert "Do your part of the task." in first(run_prompt="Add login")
-    assert "file" not in sending.interrupted(TURN, "t-222")
+    assert "file" not in prompts.interrupted(TURN, "t-222")
 
 
 @pytest.mark.proves("RUN-221", "TASK-20", "S3-47", "S3-B5")
 def test_an_answer_comes_with_its_question_context_time_and_who():
     asked = Exchange("Which?", "two\nflows", "use PKCE\nplease", "person:ada", NOW)
-    assert sending.answered(TURN, asked, FILE).startswith(
+    assert prompts.answered(TURN, asked, FILE).startswith(
         f"{MARK} ## Human Response to Your Question\n"
         "**Question asked:**\n> Which?\n"
         "**Context:**\n> two\n> flows\n"
         "**Human's answer:** (of person:ada, 2026-01-01T12:00:00Z)\n> use PKCE\n> please\n\n"
         f"{MARK} Please continue the task using this guidance.\n"
     )
-    text = sending.answered(TURN, asked._replace(context=""), FILE, ["These changed:", "a\nb"])
+    text = prompts.answered(TURN, asked._replace(context=""), FILE, ["These changed:", "a\nb"])
     assert "Context" not in text and FILE in text
     assert f"{MARK} Your folder is not as you left it:\n> These changed:\n> a\n> b\n" in text
 
@@ -112,11 +112,11 @@ def test_who_is_told_everything_again_reads_all_questions_and_answers():
 
 @pytest.mark.proves("RUN-221")
 def test_messages_and_interruptions_say_what_they_are():
-    text = sending.asked_back(TURN, "are tests green?", "person:ada", FILE)
+    text = prompts.asked_back(TURN, "are tests green?", "person:ada", FILE)
     assert "From person:ada:\n> are tests green?" in text and "still open" in text
-    text = sending.interrupted(TURN, "t-222", FILE)
+    text = prompts.interrupted(TURN, "t-222", FILE)
     assert "You were interrupted in the turn t-222" in text and FILE in text
-    text = sending.try_again(TURN, ["/n: 'x' is no number", "/m is missing"], FILE)
+    text = prompts.try_again(TURN, ["/n: 'x' is no number", "/m is missing"], FILE)
     assert "> /n: 'x' is no number\n> /m is missing" in text and FILE in text
 
 
@@ -135,12 +135,12 @@ def test_long_accounts_are_cut_and_the_newest_are_kept():
 @pytest.mark.proves("RUN-222")
 def test_the_context_file_holds_everything_as_markdown():
     said = [Said("1", "architect", "DONE: a plan"), Said("2", "person:ada", "approved")]
-    assert sending.context_file(said) == (
+    assert prompts.context_file(said) == (
         "# What was said in this run\n\n## Call 1: architect\n\n> DONE: a plan\n\n"
         "## Call 2: person:ada\n\n> approved\n"
     )
-    assert sending.told(Signal("DONE", summary="a plan")) == "DONE: a plan"
-    assert sending.told(Signal("DONE")) == "DONE"
+    assert prompts.told(Signal("DONE", summary="a plan")) == "DONE: a plan"
+    assert prompts.told(Signal("DONE")) == "DONE"
 
 
 @pytest.mark.proves("RUN-223")

@@ -6,7 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from humangate.domain.sittings import ENDS, Sitting, Terms, facts, left_behind, stay
+from humangate.domain.sessions.visits import (
+    ENDS,
+    Sitting,
+    Terms,
+    facts,
+    left_behind,
+    stay,
+)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -6,11 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from humangate.domain import deadlines, outcomes, session_asks, sittings
-from humangate.domain.asks import Ask, Origin, make_question
-from humangate.domain.principals import Caller, person
-from humangate.domain.runs import Turn
-from humangate.domain.sittings import Sitting, Terms, make_terms
+from humangate.domain.asks import deadlines, outcomes
+from humangate.domain.sessions import changes, visits
+from humangate.domain.asks.asks import Ask, Origin, make_question
+from humangate.domain.people.principals import Caller, person
+from humangate.domain.runs.runs import Turn
+from humangate.domain.sessions.visits import Sitting, Terms, make_terms
 from humangate.errors import AlreadySettledError, UsageError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -75,76 +76,76 @@ def test_a_session_is_answered_by_what_comes_of_it():
 
 @pytest.mark.proves("SES-122", "S0-B28")
 def test_who_comes_is_left_time_by_a_soft_deadline_only():
-    sat = session_asks.sit(an_ask(expires=60), OPEN._replace(expires_at=later(60)), ADA, 3600)
+    sat = changes.sit(an_ask(expires=60), OPEN._replace(expires_at=later(60)), ADA, 3600)
     assert sat.ask.deadlines.expires_at == later(3600) and sat.ask.version == 2
     assert sat.events[0][:3] == ("session.opened", "a-222", "person:ada")
-    assert session_asks.sit(
+    assert changes.sit(
         an_ask(expires=9000), OPEN, ADA, 3600
     ).ask.deadlines.expires_at == later(9000)
-    assert session_asks.sit(an_ask(), OPEN, ADA, 3600).ask.deadlines.expires_at is None
+    assert changes.sit(an_ask(), OPEN, ADA, 3600).ask.deadlines.expires_at is None
     hard = deadlines.start(NOW, 60, hard=True)
     assert deadlines.stay(hard, NOW, 3600) == hard
     assert deadlines.go_away(hard, later(5), NOW) == hard
     # Who leaves again leaves the deadline as it was, but for two minutes in which to answer.
-    gone = session_asks.rise(sat.ask, ended(sat.sitting, 5), "person:ada", given_up=False)
+    gone = changes.rise(sat.ask, ended(sat.sitting, 5), "person:ada", given_up=False)
     assert gone.ask.deadlines.expires_at == later(125)
-    long = session_asks.sit(an_ask(expires=600), OPEN._replace(expires_at=later(600)), ADA, 3600)
-    left = session_asks.rise(long.ask, ended(long.sitting, 5), "person:ada", given_up=False)
+    long = changes.sit(an_ask(expires=600), OPEN._replace(expires_at=later(600)), ADA, 3600)
+    left = changes.rise(long.ask, ended(long.sitting, 5), "person:ada", given_up=False)
     assert left.ask.deadlines.expires_at == later(600)
-    free = session_asks.sit(an_ask(), OPEN, ADA, 3600)
-    after = session_asks.rise(free.ask, ended(free.sitting, 5), "person:ada", given_up=False)
+    free = changes.sit(an_ask(), OPEN, ADA, 3600)
+    after = changes.rise(free.ask, ended(free.sitting, 5), "person:ada", given_up=False)
     assert after.ask.deadlines.expires_at is None
     settled = an_ask()._replace(status="answered", settled_at=NOW)
     with pytest.raises(AlreadySettledError):
-        session_asks.sit(settled, OPEN, ADA, 1)
+        changes.sit(settled, OPEN, ADA, 1)
 
 
 @pytest.mark.proves("SES-123", "S0-104", "S0-111", "LAW-3")
 def test_only_time_and_the_last_failure_settle_a_session_that_is_left():
     ask = an_ask(owner="run:1/2")
-    left = session_asks.rise(ask, ended(OPEN, 5), "person:ada", given_up=False)
+    left = changes.rise(ask, ended(OPEN, 5), "person:ada", given_up=False)
     assert left.ask.pending and left.ask.version == 2 and not left.wakes
-    up = session_asks.rise(ask, ended(OPEN, 5, "time"), "person:ada", given_up=False)
+    up = changes.rise(ask, ended(OPEN, 5, "time"), "person:ada", given_up=False)
     assert (up.ask.status, up.ask.decision, up.ask.settled_via) == ("timed_out", None, "session")
     assert [event.kind for event in up.events] == ["session.closed", "ask.timed_out"]
     assert up.wakes == ("run:1/2",) and up.notices[0].kind == "settled"
     failed = ended(OPEN, 5, "failed", trouble="no claude")
-    gave = session_asks.rise(ask, failed, "person:ada", given_up=True)
+    gave = changes.rise(ask, failed, "person:ada", given_up=True)
     assert gave.ask.status == "cancelled"
     assert (gave.ask.settled_by, gave.ask.settled_via) == ("gate", "failed")
     assert "no claude" in gave.ask.note and gave.events[1].kind == "ask.cancelled"
     assert gave.wakes == ("run:1/2",) and gave.sitting == failed
     settled = ask._replace(status="answered", settled_at=NOW)
-    late = session_asks.rise(settled, ended(OPEN, 5, "time"), "person:ada", given_up=True)
+    late = changes.rise(settled, ended(OPEN, 5, "time"), "person:ada", given_up=True)
     assert late.ask.status == "answered" and len(late.events) == 1
 
 
 @pytest.mark.proves("SES-124", "S0-21", "S0-B24")
 def test_time_is_counted_over_all_sittings_but_the_lost():
     two = [ended(OPEN, 5), ended(OPEN, 900, "lost"), OPEN._replace(started_at=later(10))]
-    assert sittings.seconds_used(two, later(13)) == 8
-    assert sittings.seconds_left(Terms(), two, later(13)) is None
-    assert sittings.seconds_left(Terms(session_seconds=10), two, later(13)) == 2
-    assert sittings.seconds_left(Terms(session_seconds=5), two, later(13)) == 0
-    assert sittings.failures([ended(OPEN, 1, "failed"), ended(OPEN, 2)]) == 1
+    assert visits.seconds_used(two, later(13)) == 8
+    assert visits.seconds_left(Terms(), two, later(13)) is None
+    assert visits.seconds_left(Terms(session_seconds=10), two, later(13)) == 2
+    assert visits.seconds_left(Terms(session_seconds=5), two, later(13)) == 0
+    assert visits.failures([ended(OPEN, 1, "failed"), ended(OPEN, 2)]) == 1
 
 
 @pytest.mark.proves("SES-125", "S0-114")
 def test_a_new_sitting_goes_on_with_the_conversation_there_is():
     other = OPEN._replace(session="s2", cli="codex")
-    assert sittings.conversation(Terms(), [], "claude") is None
-    assert sittings.conversation(Terms(), [OPEN, other], "claude") == ("codex", "s2")
+    assert visits.conversation(Terms(), [], "claude") is None
+    assert visits.conversation(Terms(), [OPEN, other], "claude") == ("codex", "s2")
     nothing = OPEN._replace(session="")
-    assert sittings.conversation(Terms(), [OPEN, nothing], "claude") == ("claude", "s1")
-    assert sittings.conversation(Terms(resume_session="codex/9"), [], "claude") == ("codex", "9")
-    assert sittings.conversation(Terms(resume_session="9"), [nothing], "claude") == ("claude", "9")
+    assert visits.conversation(Terms(), [OPEN, nothing], "claude") == ("claude", "s1")
+    assert visits.conversation(Terms(resume_session="codex/9"), [], "claude") == ("codex", "9")
+    assert visits.conversation(Terms(resume_session="9"), [nothing], "claude") == ("claude", "9")
 
 
 @pytest.mark.proves("SES-126")
 def test_who_has_it_and_what_to_do():
-    assert "in process 7: wait" in sittings.held(OPEN, "a-222", [], later(90))
-    assert "process 8, 9 of it lives" in sittings.held(OPEN, "a-222", ["8", "9"], later(90))
-    assert "gate answer a-222" in sittings.held(OPEN, "a-222", [], later(90))
+    assert "in process 7: wait" in visits.held(OPEN, "a-222", [], later(90))
+    assert "process 8, 9 of it lives" in visits.held(OPEN, "a-222", ["8", "9"], later(90))
+    assert "gate answer a-222" in visits.held(OPEN, "a-222", [], later(90))
 
 
 @pytest.mark.proves("S0-27", "S0-28", "S0-29", "S0-30", "S0-47", "S0-B6", "S0-B7", "S0-B25")
@@ -188,22 +189,22 @@ def test_the_words_of_killed_sittings_stand_in_the_next_transcript():
     lost = ended(OPEN._replace(started_at=later(10)), 20, "lost")
     again = ended(OPEN._replace(started_at=later(30)), 40, "lost")
     now = OPEN._replace(started_at=later(50))
-    assert sittings.untold_since([first]) == NOW
-    assert sittings.untold_since([first, now]) == later(50)
-    assert sittings.untold_since([first, lost, again, now]) == later(10)
-    assert sittings.untold_since([lost, now]) == later(10)
+    assert visits.untold_since([first]) == NOW
+    assert visits.untold_since([first, now]) == later(50)
+    assert visits.untold_since([first, lost, again, now]) == later(10)
+    assert visits.untold_since([lost, now]) == later(10)
 
 
 @pytest.mark.proves("RUN-391")
 def test_joined_session_holds_the_deadline_of_its_ask():
     turn = Turn("t-1", 1, "1", 2, "coder", "command", "s1", "", NOW, by="person:ada")
-    held = session_asks.join(an_ask(expires=60), turn, 3600)
+    held = changes.join(an_ask(expires=60), turn, 3600)
     assert held.ask.deadlines.expires_at == later(3600)
     assert held.events[0].kind == "ask.held" and held.events[0].actor == "person:ada"
-    assert session_asks.leave(held.ask, turn, later(60), later(5)).ask.deadlines == (
+    assert changes.leave(held.ask, turn, later(60), later(5)).ask.deadlines == (
         held.ask.deadlines._replace(expires_at=later(125))
     )
-    assert session_asks.join(an_ask(), turn, 3600) is None
-    assert session_asks.leave(an_ask(expires=60), turn, None, later(5)) is None
+    assert changes.join(an_ask(), turn, 3600) is None
+    assert changes.leave(an_ask(expires=60), turn, None, later(5)) is None
     settled = held.ask._replace(status="answered")
-    assert session_asks.leave(settled, turn, later(60), later(5)) is None
+    assert changes.leave(settled, turn, later(60), later(5)) is None

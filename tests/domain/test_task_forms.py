@@ -6,8 +6,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from humangate.domain.task_forms import LINE, blank, changes, form, title_and_description
-from humangate.domain.tasks import Task
+from humangate.domain.tasks.task_forms import (
+    LINE,
+    blank,
+    changes,
+    form,
+    title_and_description,
+)
+from humangate.domain.tasks.tasks import Task
 from humangate.errors import UsageError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

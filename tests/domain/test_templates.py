@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from humangate.domain.templates import VARIABLES, check_name, filled, own_variables, variables_in
+from humangate.domain.asks.templates import (
+    VARIABLES,
+    check_name,
+    filled,
+    own_variables,
+    variables_in,
+)
 from humangate.errors import UsageError
 
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import pytest
 from tests.conftest import a_person
 
-from humangate.service import enrolling
-from humangate.wiring import open_store, open_throwaway_store
+from humangate.services.people import manage_people
+from humangate.app.wiring import open_store, open_throwaway_store
 
 
 class Ran(NamedTuple):
@@ -64,7 +64,7 @@ class World:
         os.makedirs(os.path.dirname(self.path), mode=0o700)
         self.store = (open_store if kept else open_throwaway_store)(self.path)
         self.tokens = {
-            name: enrolling.add(self.store, a_person("root"), name) for name in ("ada", "bob")
+            name: manage_people.add(self.store, a_person("root"), name) for name in ("ada", "bob")
         }
         keep = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "PYTHONPATH")}
         home = folder / "home"

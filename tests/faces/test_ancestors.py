@@ -12,8 +12,14 @@ import sys
 
 import pytest
 
-from humangate import surroundings
-from humangate.domain.principals import GONE, OF_ANOTHER_USER, UNREADABLE, Process, find_agent
+from humangate.app import environment
+from humangate.domain.people.principals import (
+    GONE,
+    OF_ANOTHER_USER,
+    UNREADABLE,
+    Process,
+    find_agent,
+)
 
 NEST = """
 if [ "$1" -gt 0 ]; then shift_to=$(($1-1)); sh "$0" $shift_to; true
@@ -66,7 +72,7 @@ class Table:
 
 
 def seen():
-    return [(process.pid, process.name) for process in surroundings.ancestors()]
+    return [(process.pid, process.name) for process in environment.ancestors()]
 
 
 @pytest.mark.proves("HOOK-34")
@@ -87,10 +93,10 @@ def test_chain_ends_at_the_first_process(monkeypatch, last):
 )
 def test_cut_chain_is_evidence(monkeypatch, error, name, is_agent):
     Table(monkeypatch, {30: 20}, p20=error)
-    above = surroundings.ancestors()
+    above = environment.ancestors()
     assert above[1:] == [Process(20, name, name)]
     assert bool(find_agent({}, above)) is is_agent
-    assert f"20 {name}" in surroundings.caller({}, "cli").evidence["ancestors"]
+    assert f"20 {name}" in environment.caller({}, "cli").evidence["ancestors"]
 
 
 @pytest.mark.proves("HOOK-34")
@@ -112,5 +118,5 @@ def test_orphan_is_looked_at_again(monkeypatch):
 @pytest.mark.proves("HOOK-34")
 def test_without_proc_nothing_is_hidden(monkeypatch):
     Table(monkeypatch, {})
-    monkeypatch.setattr(surroundings, "sees_processes", lambda: False)
+    monkeypatch.setattr(environment, "sees_processes", lambda: False)
     assert seen() == []

@@ -11,9 +11,9 @@ import pytest
 from tests.conftest import a_person, eventually
 from tests.file_agent import set_up
 
-from humangate.domain.answers import Given
-from humangate.file_protocol.listening import Listener
-from humangate.service import answering
+from humangate.domain.asks.answers import Given
+from humangate.file_protocol.listener import Listener
+from humangate.services.asks import answer_ask
 
 NOWHERE = {"GATE_STORE": "/dev/null/nowhere"}
 
@@ -44,7 +44,7 @@ def test_where_the_store_is_out_of_reach_gate_ask_asks_by_files(world, collect):
     )
     ask = asked(world, collect)
     assert (ask.question.prompt, ask.question.options) == ('A "B" $(c)?', ("Yes, sure", "No"))
-    answering.answer(world.store, ask.id, a_person(), Given("Yes, sure"))
+    answer_ask.answer(world.store, ask.id, a_person(), Given("Yes, sure"))
     collect()
     out, err = asker.communicate(timeout=20)
     assert (out, asker.returncode) == ("Yes, sure\n", 0)
@@ -94,5 +94,5 @@ def test_a_store_that_fails_during_a_wait_has_nobody_ask_twice(world):
         told = json.loads(by_json.communicate(timeout=20)[0])
         assert told["exit_code"] == by_json.returncode == 8 and "no such table" in told["error"]
         database.execute("ALTER TABLE gone RENAME TO asks")
-    answering.answer(world.store, ask_id, a_person(), Given("this"))
+    answer_ask.answer(world.store, ask_id, a_person(), Given("this"))
     assert world.plain.gate("wait", ask_id).out == "this\n"

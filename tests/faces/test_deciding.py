@@ -15,11 +15,13 @@ from mcp.types.methods import SERVER_RESULTS
 from pydantic import TypeAdapter
 from tests.faces.test_mcp import DISCOVERY, Client
 
-from humangate import processes, wiring
-from humangate.domain.answers import Given
-from humangate.domain.sittings import Terms
-from humangate.service import answering, asking, sitting
-from humangate.service.asking import Request
+from humangate.adapters.system import processes
+from humangate.app import wiring
+from humangate.domain.asks.answers import Given
+from humangate.domain.sessions.visits import Terms
+from humangate.services.asks import answer_ask, create_ask
+from humangate.services.sessions import sitting
+from humangate.services.asks.create_ask import Request
 
 FORMS = {"elicitation": {"form": {}, "url": {}}}
 NEWEST = DISCOVERY["_meta"] | {"io.modelcontextprotocol/clientCapabilities": FORMS}
@@ -40,7 +42,7 @@ class Room:
     def open(self, answer="approval", program=None, cli="claude", **more):
         request = Request("Is the schema good?", "session", session=Terms(answer), **more)
         who = self.caller()
-        self.ask = asking.ask(self.store, request, wiring.origin(who), who).ask
+        self.ask = create_ask.ask(self.store, request, wiring.origin(who), who).ask
         seated = sitting.sit(self.store, self.ask.id, who, cli, "s1")
         here = str(processes.me()) if program is None else program
         self.sitting = sitting.began(self.store, seated.sitting, here)
@@ -220,7 +222,7 @@ def test_what_holds_no_more_when_the_reply_comes_decides_nothing(room, meanwhile
         room.rise(meanwhile)
     elif meanwhile == "answered":
         bob = room.caller("bob")
-        answering.answer(room.store, room.ask.id, bob, Given("no"))
+        answer_ask.answer(room.store, room.ask.id, bob, Given("no"))
     else:
         hooks = {"hooks": {"Elicitation": [{"hooks": [{"type": "command", "command": "x"}]}]}}
         plant(room, json.dumps(hooks) if meanwhile == "hook" else "{")

@@ -16,12 +16,12 @@ from hypothesis import given, settings as hypothesis_settings, strategies as st
 from tests.conftest import eventually
 from tests.desk import desk, display
 
-from humangate import settings, wiring
-from humangate.channels.dialogs import finding, texts
-from humangate.channels.dialogs.running import Ended
-from humangate.cli import doctor
+from humangate.app import settings, wiring
+from humangate.adapters.dialogs import discovery, texts
+from humangate.adapters.dialogs.dialog_process import Ended
+from humangate.cli.setup import doctor
 from humangate.cli.main import main
-from humangate.doors.dialog import LATER, NOTHING, TERMINAL, VALUE, Reply, Showing
+from humangate.ports.dialogs import LATER, NOTHING, TERMINAL, VALUE, Reply, Showing
 from humangate.errors import UsageError
 
 _ = (desk, display)
@@ -31,7 +31,7 @@ HOSTILE = (
 YES_NO = Showing("choice", "Go on?", ("yes", "no"), agent="claude", project="/p/shop", digest="d1")
 TEXT = YES_NO._replace(kind="text", prompt="Which name?", options=())
 APPROVAL = TEXT._replace(kind="approval", prompt="Delete build/?")
-NAMES = [tool.name for tool in finding.TOOLS]
+NAMES = [tool.name for tool in discovery.TOOLS]
 # Where things are in zenity's window.
 ROW_2, ANSWER, LATER_BUTTON = (27, 87), (-300, -26), (-206, -26)
 
@@ -60,7 +60,7 @@ def test_options_that_are_too_long_for_buttons_are_a_list_from_which_one_is_chos
 
 @pytest.mark.proves("FILE-150")
 def test_an_option_that_is_called_like_a_button_of_ours_is_no_button():
-    tk_window = pytest.importorskip("humangate.channels.dialogs.tk_window")
+    tk_window = pytest.importorskip("humangate.adapters.dialogs.tk_window")
     window = tk_window.Window.__new__(tk_window.Window)
     for options, is_short in ((("yes", "no"), True), (("Now", "later "), False)):
         window._showing = YES_NO._replace(options=options)
@@ -166,7 +166,7 @@ def test_an_approval_that_cannot_be_shown_whole_is_not_given_in_a_window(desk):
     assert asked.is_open
     asked.dialog.close()
     asked.reply()
-    reply = finding.dialog("zenity", desk.environ).ask(APPROVAL._replace(prompt="a\n" * 50))
+    reply = discovery.dialog("zenity", desk.environ).ask(APPROVAL._replace(prompt="a\n" * 50))
     assert reply.outcome == NOTHING and "too long" in reply.why
 
 
@@ -228,7 +228,7 @@ def test_a_window_is_closed_from_outside_also_before_it_is_there(desk, tool):
     assert reply.outcome == NOTHING and "no need" in reply.why
     # zenity keeps it to itself.
     assert reply.typed == ("hal" if tool == "tkinter" else "")
-    dialog = finding.dialog(tool, desk.environ)
+    dialog = discovery.dialog(tool, desk.environ)
     dialog.close()
     assert dialog.ask(TEXT).outcome == NOTHING
 
@@ -239,8 +239,8 @@ def test_a_window_goes_with_whoever_asked(desk, tool):
     if not shutil.which("zenity"):
         pytest.skip("zenity is not installed, so its windows were not tried: make system")
     code = (
-        "import os; from humangate.channels.dialogs import finding\n"
-        "from humangate.doors.dialog import Showing\n"
+        "import os; from humangate.adapters.dialogs import discovery as finding\n"
+        "from humangate.ports.dialogs import Showing\n"
         f"finding.dialog('{tool}', os.environ).ask(Showing('text', 'x'))"
     )
     process = subprocess.Popen([sys.executable, "-c", code], env=desk.environ)
@@ -289,7 +289,7 @@ def test_zenity_answers_by_its_rows_and_fields_and_by_nothing_else(desk):
 
 @pytest.mark.proves("FILE-43", "LAW-3")
 @given(
-    tool=st.sampled_from(finding.TOOLS),
+    tool=st.sampled_from(discovery.TOOLS),
     showing=st.sampled_from([YES_NO, TEXT, APPROVAL]),
     code=st.sampled_from([0, 1, 2, 3, 5, 20, 22, 24, 70, 252, 255, -9]),
     out=st.one_of(
@@ -320,7 +320,7 @@ def test_garbage_from_a_program_is_never_an_answer_that_was_not_offered(tool, sh
 @pytest.mark.proves("FILE-43")
 def test_our_own_window_is_believed_only_with_its_nonce_and_a_whole_reply():
     said = {"nonce": "right", "outcome": "value", "number": 2, "typed": "cart"}
-    read = finding.TKINTER.read
+    read = discovery.TKINTER.read
     assert read(TEXT, Ended(0, json.dumps(said)), "right").value == "cart"
     assert read(YES_NO, Ended(0, json.dumps(said)), "right").value == "no"
     for changed in ({"nonce": "wrong"}, {"typed": None}, {"outcome": "yes"}, {"number": True}):
@@ -333,7 +333,7 @@ def test_our_own_window_is_believed_only_with_its_nonce_and_a_whole_reply():
 @pytest.mark.proves("FILE-40", "LAW-6")
 def test_an_answer_that_was_given_before_the_window_was_closed_is_still_told(tmp_path):
     home = fakes(tmp_path, yad="trap 'echo cart; exit 20' TERM; while :; do sleep 0.1; done")
-    dialog = finding.dialog("yad", home)
+    dialog = discovery.dialog("yad", home)
     threading.Timer(1.1, dialog.close).start()
     assert dialog.ask(TEXT) == Reply(VALUE, "cart", digest="d1")
 
@@ -341,16 +341,16 @@ def test_an_answer_that_was_given_before_the_window_was_closed_is_still_told(tmp
 @pytest.mark.proves("FILE-37")
 def test_more_options_than_anybody_reads_are_not_shown(tmp_path):
     many = YES_NO._replace(options=tuple(map(str, range(201))))
-    reply = finding.dialog("zenity", fakes(tmp_path, zenity="exit 1")).ask(many)
+    reply = discovery.dialog("zenity", fakes(tmp_path, zenity="exit 1")).ask(many)
     assert "201 options are too many" in reply.why and not (tmp_path / "zenity.argv").exists()
 
 
 @pytest.mark.proves("FILE-43")
 def test_a_reply_that_comes_before_anybody_could_read_is_none(tmp_path):
     home = fakes(tmp_path, zenity="echo '1. yes'", yad="echo cart; exit 20")
-    reply = finding.dialog("zenity", home).ask(YES_NO)
+    reply = discovery.dialog("zenity", home).ask(YES_NO)
     assert reply.outcome == NOTHING and "before anybody" in reply.why
-    reply = finding.dialog("yad", home).ask(TEXT)
+    reply = discovery.dialog("yad", home).ask(TEXT)
     assert (reply.outcome, reply.typed) == (NOTHING, "cart")
 
 
@@ -378,7 +378,7 @@ def test_no_text_becomes_an_option_or_markup_of_a_program(tmp_path, name, kind):
     options = (HOSTILE, "--help") if kind == "choice" else ()
     drafted = "--version" if kind == "text" else ""
     showing = Showing(kind, HOSTILE, options, HOSTILE, "", HOSTILE, HOSTILE, "2/5", 60.0, "d", drafted)  # fmt: skip
-    reply = finding.dialog(name, home).ask(showing)
+    reply = discovery.dialog(name, home).ask(showing)
     assert reply.outcome in (NOTHING, LATER)
     words = words_of(tmp_path, name)
     told = "\n".join(words)
@@ -402,7 +402,7 @@ def test_no_text_becomes_an_option_or_markup_of_a_program(tmp_path, name, kind):
 
 @pytest.mark.proves("FILE-45")
 def test_osascript_replies_by_its_nonce_alone():
-    tool = finding.OSASCRIPT
+    tool = discovery.OSASCRIPT
     for out, reply in (
         ("n Answer cart\nsecond\n", Reply(VALUE, "cart\nsecond", digest="d1")),
         ("n Answer \n", Reply(NOTHING, why="nothing was typed")),
@@ -421,7 +421,7 @@ def test_osascript_replies_by_its_nonce_alone():
 @pytest.mark.proves("FILE-46")
 def test_a_draft_comes_up_again_in_every_program(tmp_path):
     showing = TEXT._replace(typed="half\na thought")
-    for tool in finding.TOOLS:
+    for tool in discovery.TOOLS:
         told = tool.feed(showing, "n") + "\n".join(tool.command(showing, "n"))
         assert "half" in told and "a thought" in told, tool.name
         decided = showing._replace(kind="approval")
@@ -431,7 +431,7 @@ def test_a_draft_comes_up_again_in_every_program(tmp_path):
 
 @pytest.mark.proves("FILE-47")
 def test_a_dialog_in_the_terminal_begins_with_a_row_that_is_no_answer():
-    tool = finding.DIALOG
+    tool = discovery.DIALOG
     rows = tool.command(YES_NO, "n")[-6:]
     assert rows == ["-", "not answered yet", "1", "1. yes", "2", "2. no"]
     assert tool.read(YES_NO, Ended(0, "-"), "n").outcome == NOTHING
@@ -443,11 +443,11 @@ def test_a_dialog_in_the_terminal_begins_with_a_row_that_is_no_answer():
 
 @pytest.mark.proves("FILE-181")
 def test_what_a_program_cannot_show_as_a_button_is_said_in_its_window():
-    typing, choosing = finding.KDIALOG.command(TEXT, "n"), finding.KDIALOG.command(YES_NO, "n")
+    typing, choosing = discovery.KDIALOG.command(TEXT, "n"), discovery.KDIALOG.command(YES_NO, "n")
     assert "later, or in a terminal" in "\n".join(typing)
     assert {"Later", "Open in terminal"} <= set(choosing)
-    assert "Press the circle" in "\n".join(finding.YAD.command(YES_NO, "n"))
-    for tool in (finding.ZENITY, finding.YAD, finding.OSASCRIPT, finding.DIALOG):
+    assert "Press the circle" in "\n".join(discovery.YAD.command(YES_NO, "n"))
+    for tool in (discovery.ZENITY, discovery.YAD, discovery.OSASCRIPT, discovery.DIALOG):
         told = "\n".join(tool.command(TEXT, "n"))
         assert "Later" in told and "Open in terminal" in told
     assert tool.read(YES_NO, Ended(255, ""), "n").outcome == NOTHING
@@ -457,8 +457,8 @@ def test_what_a_program_cannot_show_as_a_button_is_said_in_its_window():
 def test_a_dialog_in_the_terminal_has_the_terminal_and_can_be_closed(tmp_path):
     home = fakes(tmp_path, dialog='test -t 0 && test -t 1 && read line && printf "$line" >&2')
     code = (
-        "import os, sys, threading; from humangate.channels.dialogs import finding\n"
-        "from humangate.doors.dialog import Showing\n"
+        "import os, sys, threading; from humangate.adapters.dialogs import discovery as finding\n"
+        "from humangate.ports.dialogs import Showing\n"
         "made = finding.dialog('dialog', os.environ)\n"
         "if sys.argv[1:]: threading.Timer(0.5, made.close).start()\n"
         "print('said', finding.trouble(finding.DIALOG, os.environ), made.ask(Showing('text', 'x')))"
@@ -485,21 +485,21 @@ def test_the_best_program_that_works_is_taken_and_the_setting_wins(tmp_path, mon
     # Without a display of its own, only a program that asks nobody for one.
     bare = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
     bare["PYTHONPATH"] = os.environ.get("PYTHONPATH", "")
-    assert finding.first(bare) == ""
-    why = {found.tool: found.trouble for found in finding.found(bare)}
+    assert discovery.first(bare) == ""
+    why = {found.tool: found.trouble for found in discovery.found(bare)}
     assert list(why) == NAMES and "not installed" in why["kdialog"]
     assert "no display" in why["tkinter"]
     home = fakes(tmp_path, zenity="", osascript="")
     bare = home | {"WAYLAND_DISPLAY": ""}
-    assert "does not name one" in finding.trouble(finding.ZENITY, bare)
-    assert finding.first(home) == "zenity"
-    assert finding.first(bare) == "osascript"
+    assert "does not name one" in discovery.trouble(discovery.ZENITY, bare)
+    assert discovery.first(home) == "zenity"
+    assert discovery.first(bare) == "osascript"
     # As in a terminal that has outlived its desktop: what is not there any more is not taken.
     for gone in (":9999", "unix:9999.0", "127.0.0.1:1", "a..b:0", ":99999", "127.0.0.1:99999"):
-        assert "cannot be reached" in finding.trouble(finding.ZENITY, bare | {"DISPLAY": gone})
+        assert "cannot be reached" in discovery.trouble(discovery.ZENITY, bare | {"DISPLAY": gone})
     for there in (desk.environ["DISPLAY"], f"{desk.environ['DISPLAY']}.0", "/of/xquartz:0"):
-        assert finding.trouble(finding.ZENITY, bare | {"DISPLAY": there}) == ""
-    assert finding.first(desk.environ) == "tkinter"
+        assert discovery.trouble(discovery.ZENITY, bare | {"DISPLAY": there}) == ""
+    assert discovery.first(desk.environ) == "tkinter"
     monkeypatch.setenv("GATE_DIALOG", "off")
     assert wiring.dialog_tool() == "" and wiring.dialog() is None
     monkeypatch.setenv("GATE_DIALOG", "kdialog")

@@ -8,9 +8,9 @@ import pytest
 from tests.conftest import a_person
 from tests.file_agent import set_up
 
-from humangate.service import enrolling
-from humangate.web import command
-from humangate.wiring import open_store, open_throwaway_store
+from humangate.services.people import manage_people
+from humangate.cli.server import up
+from humangate.app.wiring import open_store, open_throwaway_store
 
 REFUSED = 7
 
@@ -31,7 +31,7 @@ def other_store(world, open_it):
     path = str(world.folder / "other" / "gate.db")
     os.makedirs(os.path.dirname(path), mode=0o700)
     store = open_it(path)
-    token = enrolling.add(store, a_person("root"), "eve")
+    token = manage_people.add(store, a_person("root"), "eve")
     store.close()
     return {"GATE_STORE": path, "GATE_TOKEN": token}
 
@@ -101,7 +101,7 @@ def test_throwaway_inbox_of_an_agent_takes_no_questions(kept_world, monkeypatch)
     monkeypatch.setenv("CLAUDECODE", "1")
     store = open_store(theirs["GATE_STORE"])
     begun = []
-    monkeypatch.setattr("humangate.file_protocol.listening.Beside.begin", begun.append)
-    command._listen(store)()
+    monkeypatch.setattr("humangate.file_protocol.listener.Beside.begin", begun.append)
+    up._listen(store)()
     store.close()
     assert begun == []

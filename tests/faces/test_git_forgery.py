@@ -48,7 +48,7 @@ def test_planted_filter_forges_no_approval(world):
     role = f'---\ncommand: ["{planter}"]\n---\nPlant.\n'
     (project.folder / ".gate/agents/planter.md").write_text(role)
     code = "run('planter')\n    gate = pause('Deploy?')\n    return bool(gate)"
-    head = "from humangate.flows import flow, pause, run"
+    head = "from humangate.api.flows import flow, pause, run"
     flow = f"{head}\n\n\n@flow\ndef forged(prompt):\n    {code}\n"
     (project.folder / ".gate/flows/forged.py").write_text(flow)
     project.commit()

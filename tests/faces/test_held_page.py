@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from humangate.integrations.checks import LEFT_OPEN
-from humangate.integrations.gates import SPELLINGS_NOTE
+from humangate.install.checks import LEFT_OPEN
+from humangate.install.default_gates import SPELLINGS_NOTE
 
 ROOT = Path(__file__).parents[2]
 PAGES = [

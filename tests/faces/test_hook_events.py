@@ -18,7 +18,7 @@ from tests.faces.test_hooks import Session, decision
 
 from humangate.errors import StoreTroubleError
 from humangate.hooks import command, events
-from humangate.hooks.reading import GATING, OTHERS
+from humangate.hooks.event_parser import GATING, OTHERS
 
 WHOLE = {
     "session_id": "s1",

@@ -9,7 +9,7 @@ import shutil
 import pytest
 from tests.faces.test_hooks import Session
 
-from humangate import wiring
+from humangate.app import wiring
 
 WRONG_STORES = (
     "missing",

@@ -10,11 +10,11 @@ import time
 
 import pytest
 
-from humangate import wiring
-from humangate.domain.calls import make_call
-from humangate.domain.journals import Carried
-from humangate.domain.runs import Run, RunChange, Turn
-from humangate.domain.steps import Step
+from humangate.app import wiring
+from humangate.domain.permissions.calls import make_call
+from humangate.domain.runs.journals import Carried
+from humangate.domain.runs.runs import Run, RunChange, Turn
+from humangate.domain.runs.session_log import Step
 from humangate.hooks.events import Hook, Watch
 
 

@@ -28,10 +28,11 @@ from humangate import (
     Structured,
     UsageError,
 )
-from humangate.domain.answers import Given
-from humangate.domain.asks import Notice
-from humangate.service import answering, asking, enrolling, sweeping
-from humangate.wiring import open_throwaway_store
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Notice
+from humangate.services.asks import answer_ask, create_ask, apply_deadlines
+from humangate.services.people import manage_people
+from humangate.app.wiring import open_throwaway_store
 
 ROOT = Path(__file__).parents[2]
 A_WHILE_SECONDS = 30.0
@@ -50,7 +51,7 @@ class Scene:
         self.path = str(folder / "gate.db")
         self.store = open_throwaway_store(self.path)
         self.tokens = {
-            name: enrolling.add(self.store, a_person("root"), name) for name in ("ada", "bob")
+            name: manage_people.add(self.store, a_person("root"), name) for name in ("ada", "bob")
         }
         self.threads = ThreadPoolExecutor()
 
@@ -59,7 +60,7 @@ class Scene:
 
     def answer(self, ask_id, value, note=""):
         person = a_person("ada", verified=True)
-        return answering.answer(self.store, ask_id, person, Given(value, note))[1]
+        return answer_ask.answer(self.store, ask_id, person, Given(value, note))[1]
 
     def begin(self, human, *args, **more):
         """Ask on a thread of its own; its future, once the ask is there."""
@@ -79,7 +80,7 @@ def scene(tmp_path):
     yield made
     # Whoever still waits must not keep a test from failing.
     for ask in made.store.asks.pending(100):
-        asking.cancel(made.store, ask.id, a_person(), "the test is over")
+        create_ask.cancel(made.store, ask.id, a_person(), "the test is over")
     made.threads.shutdown()
     made.store.close()
 
@@ -164,7 +165,7 @@ def test_everything_that_is_said_of_a_session_is_in_the_store(scene, tmp_path):
             "resume_session": "claude/9", "max_attempts": 3,
         },
     )  # fmt: skip
-    ask = asking.get(scene.store, ask_id)
+    ask = create_ask.get(scene.store, ask_id)
     terms, question = ask.question.session, ask.question
     assert (question.kind, question.answered_as, question.options) == (
         "session",
@@ -181,7 +182,7 @@ def test_everything_that_is_said_of_a_session_is_in_the_store(scene, tmp_path):
     )
     assert (ask.deadlines.expires_at - ask.opened_at).total_seconds() == 60
     assert gate.human.claim(ask_id, "claude").sitting.conversation == "claude/9"
-    plain = asking.get(scene.store, gate.human.request_interactive("Else?")).question.session
+    plain = create_ask.get(scene.store, gate.human.request_interactive("Else?")).question.session
     assert (plain.model, plain.session_seconds, plain.capture_transcript) == ("sonnet", None, False)
     with pytest.raises(UsageError, match="takes no timeout"):
         gate.human.request_interactive("Q?", {"timeout": 3})
@@ -396,7 +397,7 @@ def test_an_agent_neither_takes_a_session_nor_completes_it(scene, monkeypatch):
         agent.claim(ask_id)
     with pytest.raises(AgentRefusedError):
         agent.complete_interactive(ask_id, "completed", "approved")
-    assert asking.get(scene.store, ask_id).pending
+    assert create_ask.get(scene.store, ask_id).pending
 
 
 @pytest.mark.proves("SES-40", "S0-115")
@@ -412,8 +413,8 @@ def test_all_participants_take_part_before_it_is_settled(scene):
 @pytest.mark.proves("SES-40", "S0-116")
 def test_whoever_is_to_be_notified_is_told_at_once(scene):
     ask_id = scene.gate().human.request_interactive("Q?", {"notify": ["security-team", "bob"]})
-    eventually(lambda: asking.get(scene.store, ask_id).deadlines.escalate_at <= scene.store.now())
-    sweeping.sweep(scene.store)
+    eventually(lambda: create_ask.get(scene.store, ask_id).deadlines.escalate_at <= scene.store.now())
+    apply_deadlines.sweep(scene.store)
     waiting = scene.store.outbox.waiting(10)
     assert {one.to for one in waiting if one.ask_id == ask_id} == {"", "security-team", "bob"}
     assert Notice("opened", ask_id) in waiting

@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from humangate.errors import RefusedError, UsageError
-from humangate.file_protocol import setting_up
+from humangate.file_protocol import setup
 from humangate.file_protocol.folders import Helpers
-from humangate.integrations import first_files, plans
-from humangate.integrations.blocks import line, markdown
-from humangate.integrations.first_files import First
-from humangate.integrations.instructions import FROM_A_SHELL, files_of
-from humangate.integrations.places import Place
-from humangate.shelves import first_files as wanted_in
-from humangate.surroundings import set_up_above
-from humangate.workspaces import provisions
-from humangate.workspaces.repositories import find
+from humangate.install import project_start, plans
+from humangate.install.text_blocks import line, markdown
+from humangate.install.project_start import First
+from humangate.install.instructions import FROM_A_SHELL, files_of
+from humangate.install.places import Place
+from humangate.app.project_files import first_files as wanted_in
+from humangate.app.environment import set_up_above
+from humangate.adapters.git import provisions
+from humangate.adapters.git.repositories import find
 
 NOT_SET_UP = "this project is not set up for questions. In its main folder, run: gate init"
 QUESTION = "q_agent_7_1700000000_0123456789abcdef.json"
@@ -70,11 +70,11 @@ def git(folder, *words):
 
 
 def lines_in(place, path, block):
-    plans.carry_out(first_files.put(place, First({}, {}, {str(path): block})))
+    plans.carry_out(project_start.put(place, First({}, {}, {str(path): block})))
 
 
 def take_back(place):
-    plan = first_files.take_back(place)
+    plan = project_start.take_back(place)
     plans.carry_out(plan)
     return plan
 
@@ -149,7 +149,7 @@ def test_folders_that_are_not_ours_are_refused_and_nothing_is_written(
     path.mkdir()
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     with pytest.raises(UsageError, match="belongs to another user"):
-        setting_up.needed(str(project))
+        setup.needed(str(project))
 
 
 @pytest.mark.proves("FILE-111")
@@ -159,9 +159,9 @@ def test_a_project_that_cannot_be_written_is_told(place, monkeypatch):
 
     monkeypatch.setattr(os, "mkdir", refused)
     with pytest.raises(UsageError, match="cannot be made ready: Permission denied"):
-        setting_up.set_up(place.project)
+        setup.set_up(place.project)
     monkeypatch.setattr(os, "lstat", refused)
-    assert {one.word for one in setting_up.needed(place.project)[:5]} == {"mended"}
+    assert {one.word for one in setup.needed(place.project)[:5]} == {"mended"}
 
 
 @pytest.mark.proves("FILE-112")
@@ -169,7 +169,7 @@ def test_a_script_of_somebody_is_kept_and_ours_is_brought_up_to_date(place):
     path = os.path.join(place.project, "scripts", "ask-human.sh")
 
     def put(text):
-        plan = first_files.put(place, First({}, {path: text}, {}))
+        plan = project_start.put(place, First({}, {path: text}, {}))
         plans.carry_out(plan)
         with open(path) as file:
             return file.read(), [change.word for change in plan.changes], plan.notes
@@ -204,7 +204,7 @@ def test_what_came_with_the_project_is_not_taken_back(place):
     paths = [os.path.join(place.project, name) for name in ("AGENTS.md", ".gitignore")]
     script = os.path.join(place.project, "scripts/ask-human.sh")
     blocks = dict(zip(paths, (FROM_A_SHELL, line(".helpers/")), strict=True))
-    plan = first_files.put(place, First({}, {script: "ours"}, blocks))
+    plan = project_start.put(place, First({}, {script: "ours"}, blocks))
     assert plan.changes_nothing and plan.record.files == ()
     plans.carry_out(plan)
     assert take_back(place).changes == () and all(map(os.path.exists, (script, *paths)))
@@ -401,17 +401,17 @@ def test_folders_go_with_what_was_written_there_and_stay_with_what_others_put_th
 
 @pytest.mark.proves("FILE-118")
 def test_folders_that_are_gone_or_come_again_are_no_trouble(place):
-    assert setting_up.removable(place.project, ()) == []
-    setting_up.set_up(place.project)
-    paths = [one.path for one in setting_up.needed(place.project)]
-    going = setting_up.removable(place.project, paths)
-    assert setting_up.take_away(place.project, going) == going
+    assert setup.removable(place.project, ()) == []
+    setup.set_up(place.project)
+    paths = [one.path for one in setup.needed(place.project)]
+    going = setup.removable(place.project, paths)
+    assert setup.take_away(place.project, going) == going
     assert os.listdir(place.project) == []
     os.makedirs(paths[1])
     with open(os.path.join(paths[1], QUESTION), "w") as file:
         file.write("{}")
     with pytest.raises(RefusedError, match="1 questions wait"):
-        setting_up.removable(place.project, paths)
+        setup.removable(place.project, paths)
 
 
 @pytest.mark.proves("FILE-120")

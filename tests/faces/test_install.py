@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from humangate.cli import doctor
-from humangate.cli.rehearsal import ScriptedPerson
-from humangate.domain.rules import OUTSIDE
-from humangate.integrations.checks import check_hosts, installations
-from humangate.integrations.claude import guarded
-from humangate.integrations.codex import prefix
-from humangate.integrations.gates import DEFAULT_GATES
-from humangate.integrations.rehearsal import rehearse
-from humangate.service import ruling
+from humangate.cli.setup import doctor
+from humangate.cli.setup.rehearsal import ScriptedPerson
+from humangate.domain.permissions.rules import OUTSIDE
+from humangate.install.checks import check_hosts, installations
+from humangate.install.claude import guarded
+from humangate.install.codex import prefix
+from humangate.install.default_gates import DEFAULT_GATES
+from humangate.install.rehearsal import rehearse
+from humangate.services.permissions import manage_rules
 
 GATE = str(Path(sys.executable).parent / "gate")
 SETTINGS = """{
@@ -140,11 +140,11 @@ def test_gates_are_chosen_and_stay_chosen(world, home):
     asked = settings(home)["permissions"]["ask"]
     assert asked[-1] == "Bash(make release:*)" and "Bash(eval:*)" not in asked
     assert "PreToolUse" not in settings(home)["hooks"]
-    stored = {rule.pattern for rule in ruling.gates(world.store) if not rule.project}
+    stored = {rule.pattern for rule in manage_rules.gates(world.store) if not rule.project}
     assert stored == set(asked)
     assert "Bash(make release:*)" in world.ada.gate("gates", "list").out
     uninstall(world, "claude")
-    assert ruling.gates(world.store) == []
+    assert manage_rules.gates(world.store) == []
 
 
 @pytest.mark.proves("AGT-47")
@@ -164,9 +164,9 @@ def test_the_gates_of_one_cli_stay_while_another_needs_them(world):
     install(world, "claude")
     install(world, "codex")
     uninstall(world, "claude")
-    assert len(ruling.gates(world.store)) == len(DEFAULT_GATES)
+    assert len(manage_rules.gates(world.store)) == len(DEFAULT_GATES)
     uninstall(world, "codex")
-    assert ruling.gates(world.store) == []
+    assert manage_rules.gates(world.store) == []
 
 
 @pytest.mark.proves("AGT-42")
@@ -281,7 +281,7 @@ def test_what_cannot_be_parsed_is_left_alone(world, home, cli, name, content):
     ran = install(world, cli, code=2)
     assert str(path) in ran.err
     assert tree(home) == before
-    assert ruling.gates(world.store) == []
+    assert manage_rules.gates(world.store) == []
 
 
 @pytest.mark.proves("AGT-44")
@@ -414,7 +414,7 @@ def test_settings_are_where_the_cli_looks_for_them(world, home):
     assert (project / ".claude" / "settings.json").is_file()
     assert (project / ".mcp.json").is_file() and (project / "CLAUDE.md").is_file()
     assert tree(home) == {}
-    assert {rule.project for rule in ruling.gates(world.store)} == {str(project)}
+    assert {rule.project for rule in manage_rules.gates(world.store)} == {str(project)}
     install(world, "codex", "--project")
     assert (project / ".codex" / "rules" / "humangate.rules").is_file()
 
@@ -592,7 +592,7 @@ def test_what_gemini_and_opencode_get(world, home):
     server = json.loads((folder / "opencode.json").read_text())["mcp"]["humangate"]
     assert (server["type"], server["command"], server["enabled"]) == ("local", [GATE, "mcp"], True)
     assert "ask_human" in (folder / "AGENTS.md").read_text()
-    assert ruling.gates(world.store) == []
+    assert manage_rules.gates(world.store) == []
 
 
 @pytest.mark.proves("AGT-53")
@@ -736,9 +736,9 @@ def test_gates_of_a_persons_own_are_kept_beside_the_usual_ones(world, home):
     assert own in asked and "Bash(git push:*)" in asked
     install(world, "codex")
     assert world.ada.gate("uninstall", "claude", "--as", "ada").code == 0
-    assert len(ruling.gates(world.store)) == len(DEFAULT_GATES) + 1, "codex still holds them"
+    assert len(manage_rules.gates(world.store)) == len(DEFAULT_GATES) + 1, "codex still holds them"
     assert world.ada.gate("uninstall", "codex", "--as", "ada").code == 0
-    assert [rule.pattern for rule in ruling.gates(world.store)] == [own]
+    assert [rule.pattern for rule in manage_rules.gates(world.store)] == [own]
 
 
 @pytest.mark.proves("AGT-55", "AGT-57")

@@ -10,13 +10,19 @@ import pytest
 from tests.conftest import an_agent, eventually
 from tests.joinable import FLOW, Desk, Screen, pid_in
 
-from humangate import processes
-from humangate.crewing import crew
-from humangate.domain.answers import Given
-from humangate.domain.runs import RunChange
-from humangate.errors import AgentRefusedError, AlreadySettledError, NotFoundError, RefusedError
-from humangate.service import answering, asking, joining
-from humangate.service.journalling import Drive
+from humangate.adapters.system import processes
+from humangate.app.runtime import crew
+from humangate.domain.asks.answers import Given
+from humangate.domain.runs.runs import RunChange
+from humangate.errors import (
+    AgentRefusedError,
+    AlreadySettledError,
+    NotFoundError,
+    RefusedError,
+)
+from humangate.services.asks import answer_ask, create_ask
+from humangate.services.sessions import joining
+from humangate.services.runs.run_journal import Drive
 
 NEEDS = {"status": "NEEDS_HUMAN", "reason": "two ways", "question": "Which way?"}
 DONE = {"status": "DONE", "summary": "by itself"}
@@ -195,7 +201,7 @@ def test_a_program_is_told_when_its_holder_is_killed(world, desk, screens):
     os.kill(processes.parse(turn.process).pid, signal.SIGKILL)
     eventually(lambda: not processes.marked(("GATE_TURN", turn.id)))
     (asked,) = desk.store.asks.pending_of_run(run.id)
-    answering.answer(desk.store, asked.id, desk.caller(), Given("left"))
+    answer_ask.answer(desk.store, asked.id, desk.caller(), Given("left"))
     desk.drive(run)
     assert "left" in desk.heard(1), "the session was taken back"
 
@@ -285,7 +291,7 @@ def test_a_crash_before_the_ask_is_settled_is_not_misread(desk, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(answering, "answer", killed)
+        patched.setattr(answer_ask, "answer", killed)
         with pytest.raises(KeyboardInterrupt):
             joining.leave(desk.store, joined, desk.caller())
     assert not desk.store.runs.turn(joined.turn.id).ended_at, "it is settled and closed at once"
@@ -301,7 +307,7 @@ def test_whoever_answers_first_wins_over_the_session(desk):
     (asked,) = desk.store.asks.pending_of_run(run.id)
     joined = joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
     desk.store.runs.offer(joined.turn.id, {"status": "BLOCKED"})
-    answering.answer(desk.store, asked.id, desk.caller("bob"), Given("left"))
+    answer_ask.answer(desk.store, asked.id, desk.caller("bob"), Given("left"))
     assert desk.drive(run).state == "ready", "it waits until the session is free"
     left = joining.leave(desk.store, joined, desk.caller())
     assert isinstance(left.trouble, AlreadySettledError) and "person:bob" in str(left.trouble)
@@ -348,7 +354,7 @@ def feature(prompt):
     (asked,) = desk.store.asks.pending_of_run(run.id)
     with pytest.raises(NotFoundError, match="no agent has worked in it yet"):
         joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
-    answering.answer(desk.store, asked.id, desk.caller(), Given("yes"))
+    answer_ask.answer(desk.store, asked.id, desk.caller(), Given("yes"))
     assert desk.drive(run).state == "waiting_human"
     (asked,) = desk.store.asks.pending_of_run(run.id)
     with pytest.raises(NotFoundError, match="a Python function has no session"):
@@ -494,4 +500,4 @@ def test_who_ends_gate_leaves_the_session(world, desk, screens, number):
     assert ada.end() == 0
     assert desk.store.asks.get(asked.id).settled_via == "session"
     assert processes.identify(program) is None
-    assert asking.get(desk.store, asked.id).settled_by == "person:ada"
+    assert create_ask.get(desk.store, asked.id).settled_by == "person:ada"

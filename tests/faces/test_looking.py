@@ -18,8 +18,8 @@ from tests.conftest import a_person
 
 from humangate import errors
 from humangate.cli.main import COMMANDS, main, parser_of
-from humangate.domain.answers import Given
-from humangate.service import answering
+from humangate.domain.asks.answers import Given
+from humangate.services.asks import answer_ask
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,7 +68,7 @@ def test_show_tells_everything_about_an_ask(world):
     out = world.ada.gate("show", ask_id).out
     assert "Rejected by person:ada via cli" in out and "│ too late" in out
     claimed = world.ask("Name?")
-    answering.answer(world.store, claimed, a_person("sue"), Given("x"))
+    answer_ask.answer(world.store, claimed, a_person("sue"), Given("x"))
     assert "by person:sue (claimed)" in world.ada.gate("show", claimed).out
     assert world.ada.gate("show", "a-zzz").code == 5
 
@@ -174,7 +174,7 @@ def test_the_doctor_looks_at_everything(world):
 @pytest.mark.proves("WHO-8")
 def test_without_proc_the_doctor_says_so(world, monkeypatch, capsys):
     monkeypatch.setenv("GATE_STORE", world.path)
-    monkeypatch.setattr("humangate.surroundings.sees_processes", lambda: False)
+    monkeypatch.setattr("humangate.app.environment.sees_processes", lambda: False)
     assert main(["doctor"]) == 1
     assert "variables only" in capsys.readouterr().out
 

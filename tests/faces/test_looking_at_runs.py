@@ -10,12 +10,13 @@ from tests.conftest import a_person
 from tests.git_project import git
 from tests.joinable import FLOW, Desk
 
-from humangate import crewing, shelves
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.service import answering, asking, running
-from humangate.service.asking import Request
-from humangate.service.running import Wish
+from humangate.app import runtime, project_files
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.services.asks import answer_ask, create_ask
+from humangate.services.runs import manage_runs
+from humangate.services.asks.create_ask import Request
+from humangate.services.runs.manage_runs import Wish
 
 NEEDS = {"status": "NEEDS_HUMAN", "question": "Which \x1b[31mway?", "summary": "half"}
 DONE = {"status": "DONE", "summary": "all of it"}
@@ -72,7 +73,7 @@ def test_several_asks_of_a_run_are_listed_and_refused(world, desk):
 @pytest.mark.proves("RUN-360")
 def test_a_number_that_is_no_runs_may_begin_an_asks_id(world):
     ids = [
-        asking.ask(world.store, Request(f"Question {number}?"), Origin(), a_person()).ask.id
+        create_ask.ask(world.store, Request(f"Question {number}?"), Origin(), a_person()).ask.id
         for number in range(40)
     ]
     numbers = {one: [i for i in ids if i.startswith(f"a-{one}")] for one in "23456789"}
@@ -85,7 +86,7 @@ def test_a_number_that_is_no_runs_may_begin_an_asks_id(world):
 def test_a_call_is_shown_with_everything_about_it(world, desk):
     run = desk.run(NEEDS, DONE)
     ask = asked(desk, run)
-    answering.answer(desk.store, ask.id, desk.caller(), Given("left"))
+    answer_ask.answer(desk.store, ask.id, desk.caller(), Given("left"))
     desk.drive(run)
     first, second = desk.store.runs.turns(run.id)
     (call,) = desk.store.runs.calls(run.id)
@@ -142,9 +143,9 @@ def test_the_diff_of_a_run(world, desk):
 
 def _in_worktree(desk):
     (desk.project / ".gate" / "flows" / "feature.py").write_text(FLOW, encoding="utf-8")
-    name, source, digest = shelves.find_flow(str(desk.project), "feature")
+    name, source, digest = project_files.find_flow(str(desk.project), "feature")
     wish = Wish(name, source, digest, "", str(desk.project))
-    return running.start(desk.store, crewing.workspace(desk.store), wish, desk.caller())[0]
+    return manage_runs.start(desk.store, runtime.workspace(desk.store), wish, desk.caller())[0]
 
 
 @pytest.mark.proves("RUN-364", "S2-P6")

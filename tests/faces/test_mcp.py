@@ -16,14 +16,15 @@ from mcp.types.methods import SERVER_RESULTS
 from pydantic import TypeAdapter
 from tests.conftest import a_person
 
-from humangate.domain.asks import Origin
-from humangate.domain.journals import Carried
-from humangate.domain.owners import owner_of
-from humangate.domain.runs import FlowCall, Run, RunChange, Turn
+from humangate.domain.asks.asks import Origin
+from humangate.domain.runs.journals import Carried
+from humangate.domain.asks.owners import owner_of
+from humangate.domain.runs.runs import FlowCall, Run, RunChange, Turn
 from humangate.mcp.server import Progress
 from humangate.mcp.tools import Tools
-from humangate.service import asking, running
-from humangate.service.asking import Request
+from humangate.services.asks import create_ask
+from humangate.services.runs import manage_runs
+from humangate.services.asks.create_ask import Request
 from humangate.testing import MemoryStore, ScriptedPerson
 
 DISCOVERY = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
@@ -442,7 +443,7 @@ def joined_at(world, run, made, name, kind):
     """A person in the session, for the question of a call."""
     session = "claude/s2" if name == "run" else ""
     origin = Origin(project="/p", owner=owner_of(run.id, "1"), session=session)
-    ask = asking.ask(world.store, Request("Which?", kind), origin, a_person()).ask
+    ask = create_ask.ask(world.store, Request("Which?", kind), origin, a_person()).ask
     call = FlowCall(run.id, "1", name, "x", "", world.store.now(), "waiting", ask_id=ask.id)
     turn = made._replace(id="t-2", session="s2", by="person:ada", ask_id=ask.id)
     assert world.store.runs.change(RunChange(run, (call,), (turn,)), run)
@@ -471,7 +472,7 @@ def test_signal_at_gate_is_told_as_proposal(world, turn):
 def test_signal_after_stop_is_refused_by_tool(world, turn):
     run, _ = turn
     _, joined = joined_at(world, *turn, "run", "text")
-    running.stop(world.store, run.id, a_person("bob"), "wrong branch")
+    manage_runs.stop(world.store, run.id, a_person("bob"), "wrong branch")
     client = Client(world, GATE_TURN=joined.id)
     told, is_error = client.text(client.call("signal", status="DONE"))
     assert is_error and "run 1 has ended (stuck: wrong branch)" in told

@@ -32,19 +32,20 @@ from bench.hot import SLOW_MODULES
 from standardwebhooks.webhooks import Webhook
 from tests.conftest import a_person, eventually
 
-from humangate import senders, settings, wiring
-from humangate.channels import webhook
-from humangate.channels.apprise import AppriseChannel
-from humangate.channels.command import CommandChannel
-from humangate.channels.desktop import DesktopChannel
-from humangate.channels.webhook import WebhookChannel
-from humangate.domain.asks import Ask, Origin, make_question
-from humangate.domain.letters import Delivery, compose
-from humangate.domain.roads import Road
+from humangate.app import notifier_process, settings, wiring
+from humangate.adapters.channels import webhook
+from humangate.adapters.channels.apprise import AppriseChannel
+from humangate.adapters.channels.command import CommandChannel
+from humangate.adapters.channels.desktop import DesktopChannel
+from humangate.adapters.channels.webhook import WebhookChannel
+from humangate.domain.asks.asks import Ask, Origin, make_question
+from humangate.domain.notifications.messages import Delivery, compose
+from humangate.domain.notifications.routes import Road
 from humangate.errors import DeliveryError
-from humangate.service import asking, notifying
-from humangate.service.asking import Request
-from humangate.service.notifying import Post, Sender
+from humangate.services.asks import create_ask
+from humangate.services.notifications import send_notices
+from humangate.services.asks.create_ask import Request
+from humangate.services.notifications.send_notices import Post, Sender
 from humangate.testing import FakeClock
 
 # Apprise tries out modules that this Python is about to lose.
@@ -152,7 +153,7 @@ class Home:
         return Post(settings.roads(environ), made.open_channel, settings.inbox_url(environ))
 
     def wait_for_sender(self):
-        eventually(lambda: not senders.is_held(senders.lock_path(self.path)))
+        eventually(lambda: not notifier_process.is_held(notifier_process.lock_path(self.path)))
 
 
 @pytest.fixture
@@ -320,8 +321,8 @@ def test_a_connection_that_comes_too_late_is_cut_off_at_once(server, monkeypatch
 @pytest.mark.parametrize("scheme", ["webhook: http", "json"])
 def test_a_road_that_never_ends_keeps_no_process_from_ending(tmp_path, dripping, scheme):
     code = (
-        "import sys, apprise; from humangate import wiring; from humangate.domain.roads import parse_road; "
-        "from humangate.service import notifying; notifying._SENDS_WITHIN_SECONDS = 3; store = "
+        "import sys, apprise; from humangate.app import wiring; from humangate.domain.notifications.routes import parse_road; "
+        "from humangate.services.notifications import send_notices as notifying; notifying._SENDS_WITHIN_SECONDS = 3; store = "
         "wiring.open_throwaway_store(sys.argv[1]); road = parse_road({'to': sys.argv[2]}, ''); "
         "print(notifying.send_test(store, wiring.post(store), [road])[0].trouble)"
     )
@@ -550,12 +551,12 @@ def test_after_a_kill_in_mid_send_it_goes_out_once_more_with_the_same_id(home, s
     clock = FakeClock(datetime.now(UTC) + timedelta(seconds=30))
     store = wiring.open_store(home.path, clock)
     post = home.post(store)
-    assert not notifying.send_next(store, post, post.roads[0]), "it is still claimed"
+    assert not send_notices.send_next(store, post, post.roads[0]), "it is still claimed"
     clock.advance(31)
-    assert notifying.send_next(store, post, post.roads[0])
+    assert send_notices.send_next(store, post, post.roads[0])
     for _ in range(5):
         clock.advance(3600)
-        assert not notifying.send_next(store, post, post.roads[0])
+        assert not send_notices.send_next(store, post, post.roads[0])
     assert len(server.requests) == 2
     assert len(ids(server)) == 1
     store.close()
@@ -579,7 +580,7 @@ def test_a_sender_of_gate_up_and_one_of_its_own_send_everything_once(home, serve
     home.write({"to": f"webhook: {server.url}/in"}, {"to": f"webhook: {server.url}/two"})
     store = wiring.open_store(home.path)
     for number in range(10):
-        asking.ask(store, Request(f"Question {number}?"), Origin(), a_person())
+        create_ask.ask(store, Request(f"Question {number}?"), Origin(), a_person())
     sender = Sender(store, home.post(store))
     other = home.start("notify", "send")
     sender.start()
@@ -596,12 +597,12 @@ def test_a_sender_of_gate_up_and_one_of_its_own_send_everything_once(home, serve
 def test_while_gate_up_lives_nobody_else_sends(home, server, monkeypatch):
     home.write({"to": f"webhook: {server.url}/in"})
     home.ask("Before?", XDG_CONFIG_HOME="/nowhere")
-    up = senders.hold(senders.up_lock_path(home.path))
+    up = notifier_process.hold(notifier_process.up_lock_path(home.path))
     home.ask("First?")
-    starter = senders.Starter(home.path)
+    starter = notifier_process.Starter(home.path)
     monkeypatch.setattr(starter, "_spawn", lambda: pytest.fail("it sends, too"))
     starter()
-    senders.release(up)
+    notifier_process.release(up)
     home.ask("Second?")
     for _ in range(3):
         server.take()
@@ -610,22 +611,22 @@ def test_while_gate_up_lives_nobody_else_sends(home, server, monkeypatch):
 @pytest.mark.proves("NTF-13")
 def test_a_look_at_a_lock_keeps_nobody_from_taking_it(tmp_path, monkeypatch):
     path = str(tmp_path / "lock")
-    looking = senders._lock(path, shared=True)
-    monkeypatch.setattr(senders.time, "sleep", lambda _: senders.release(looking))
-    held = senders.hold(path)
-    assert held is not None and senders.is_held(path)
-    monkeypatch.setattr(senders.time, "sleep", lambda _: None)
-    assert senders.hold(path) is None
-    senders.release(held)
-    assert not senders.is_held(path)
+    looking = notifier_process._lock(path, shared=True)
+    monkeypatch.setattr(notifier_process.time, "sleep", lambda _: notifier_process.release(looking))
+    held = notifier_process.hold(path)
+    assert held is not None and notifier_process.is_held(path)
+    monkeypatch.setattr(notifier_process.time, "sleep", lambda _: None)
+    assert notifier_process.hold(path) is None
+    notifier_process.release(held)
+    assert not notifier_process.is_held(path)
 
 
 @pytest.mark.proves("NTF-27")
 def test_two_that_look_at_a_lock_do_not_take_each_other_for_its_holder(tmp_path):
     path = str(tmp_path / "lock")
-    looking = senders._lock(path, shared=True)
-    assert not senders.is_held(path)
-    senders.release(looking)
+    looking = notifier_process._lock(path, shared=True)
+    assert not notifier_process.is_held(path)
+    notifier_process.release(looking)
 
 
 @pytest.mark.proves("NTF-13")
@@ -634,13 +635,13 @@ def test_a_sender_holds_nothing_of_whoever_started_it(home, server, monkeypatch)
     home.write({"to": f"webhook: {server.url}/in"})
     home.ask("Deploy?", XDG_CONFIG_HOME="/nowhere")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home.file.parent.parent))
-    starter = senders.Starter(home.path)
+    starter = notifier_process.Starter(home.path)
     reading, writing = os.pipe()
     os.set_inheritable(writing, True)
     starter()
     os.close(writing)
     server.take()
-    assert senders.is_held(senders.lock_path(home.path))
+    assert notifier_process.is_held(notifier_process.lock_path(home.path))
     assert select.select([reading], [], [], 2)[0], "the sender would keep a host waiting"
     os.close(reading)
     (child,) = starter._children
@@ -660,13 +661,13 @@ def test_what_was_given_up_is_shown_by_the_doctor_and_can_be_sent_again(home, se
     clock = FakeClock(datetime.now(UTC))
     store = wiring.open_store(home.path, clock)
     post = home.post(store)
-    notifying.spread(store, post)
-    assert not notifying.send_next(store, post, post.roads[0])
+    send_notices.spread(store, post)
+    assert not send_notices.send_next(store, post, post.roads[0])
     assert "again at" in home.gate("notify").out
     assert "open" in home.gate("doctor").out
     for seconds in (10, 60, 300, 1800, 7200):
         clock.advance(seconds)
-        assert not notifying.send_next(store, post, post.roads[0])
+        assert not send_notices.send_next(store, post, post.roads[0])
     store.close()
     assert len(server.requests) == 6
     doctor, listed = home.gate("doctor"), home.gate("notify")
@@ -778,7 +779,7 @@ def test_a_sender_that_cannot_start_changes_nothing_about_the_ask(home, monkeypa
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home.file.parent.parent))
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     store = wiring.open_store(home.path)
-    asking.ask(store, Request("Why?"), Origin(), a_person())
+    create_ask.ask(store, Request("Why?"), Origin(), a_person())
     assert len(store.outbox.waiting(9)) == 1
     store.close()
 
@@ -840,7 +841,7 @@ def test_a_real_desktop_shows_the_question_as_it_is(tmp_path):
         if not shutil.which(program):
             pytest.skip(f"{program} is not installed, so no real desktop was told")
     send = (
-        "from humangate.channels.desktop import DesktopChannel as Desktop\n"
+        "from humangate.adapters.channels.desktop import DesktopChannel as Desktop\n"
         "from tests.faces.test_notifying import a_letter\n"
         "Desktop().send(a_letter('--kill <b>Deploy</b> & \"42\"?', priority=0))\n"
     )

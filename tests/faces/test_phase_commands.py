@@ -177,7 +177,7 @@ def test_an_answer_in_the_web_inbox_takes_the_workflow_on(tmp_path):
 TYPED = """
 from dataclasses import dataclass
 from humangate import HumanInput, Phase, Workflow, cli_prompt
-from humangate.phases import HumanInputHandler, PhaseEvent, Reply, Result, State
+from humangate.api.phases import HumanInputHandler, PhaseEvent, Reply, Result, State
 from collections.abc import Sequence
 
 @dataclass
@@ -224,7 +224,7 @@ for event in flow.execute("x", also):
 """
 WRONG = """
 from humangate import Phase, Workflow
-from humangate.phases import State
+from humangate.api.phases import State
 
 def human(state: State[dict[str, str]], output: object) -> str:
     return "yes"

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import eventually
 from tests.run_project import RunProject
 
-from humangate import upkeep
+from humangate.app import daemon
 
 PATIENCE_SECONDS = 60
 ROUNDS = 6
@@ -74,7 +74,7 @@ class Programs(RunProject):
     def __init__(self, world):
         super().__init__(world)
         (self.folder / "program.py").write_text(PROGRAM.format(stage=str(self.stage)))
-        flow = f"import os\nfrom humangate.flows import flow, pause, step\n\n\n@flow\ndef pids(_):\n    {PIDS}\n"
+        flow = f"import os\nfrom humangate.api.flows import flow, pause, step\n\n\n@flow\ndef pids(_):\n    {PIDS}\n"
         (self.folder / ".gate" / "flows" / "pids.py").write_text(flow)
         self.commit()
         self.begun = []
@@ -98,7 +98,7 @@ class Programs(RunProject):
     def work(self, way):
         """Somebody who drives whatever is ready."""
         worker = self.start(*WAYS[way])
-        eventually(lambda: upkeep.is_worked_at(self.world.path))
+        eventually(lambda: daemon.is_worked_at(self.world.path))
         return worker
 
     def hold(self, what):

@@ -9,9 +9,10 @@ import pytest
 from tests.asking_tasks import ask_for, let_ask
 from tests.conftest import a_person
 
-from humangate import upkeep
-from humangate.domain.answers import Given
-from humangate.service import answering, backlog
+from humangate.app import daemon
+from humangate.domain.asks.answers import Given
+from humangate.services.asks import answer_ask
+from humangate.services.tasks import backlog
 
 JWT = "Should the API use JWT tokens or session cookies?"
 CONTEXT = "JWT is better for stateless APIs, sessions for web apps..."
@@ -75,7 +76,7 @@ def test_the_documented_example(desk):
 @pytest.mark.proves("TASK-100", "TASK-312", "S3-45", "S3-B23")
 def test_what_was_going_on_is_shown_and_whether_a_worker_goes_on_with_it(desk):
     desk.let_ask(going_on="Changes:\n?? half-done.py")
-    worker = upkeep.work_at(desk.store.path)
+    worker = daemon.work_at(desk.store.path)
     try:
         ran = desk.respond(desk.id, "Use JWT")
     finally:
@@ -104,7 +105,7 @@ def test_a_task_that_is_not_waiting_is_named_with_its_state(desk):
     assert ran.code == 7
     assert f"Task {desk.id} is not awaiting input (state: open)" in ran.err
     ask_id = desk.let_ask()
-    answering.answer(desk.store, ask_id, a_person("bob"), Given("Cookies"))
+    answer_ask.answer(desk.store, ask_id, a_person("bob"), Given("Cookies"))
     for words in (["Use JWT"], []):
         ran = desk.respond(desk.id, *words)
         assert ran.code == 6 and "person:bob" in ran.err

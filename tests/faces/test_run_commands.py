@@ -18,15 +18,15 @@ from tests.conftest import a_person, eventually
 from tests.faces.conftest import said_in
 from tests.run_project import RunProject, lives
 
-from humangate import upkeep
-from humangate.cli import runs_screen
-from humangate.cli.following import Follower
-from humangate.crewing import Papers
-from humangate.domain.asks import Origin
-from humangate.domain.calls import make_call
-from humangate.domain.runs import RunChange, Turn
-from humangate.service import asking
-from humangate.service.asking import Request
+from humangate.app import daemon
+from humangate.cli.runs import runs_screen
+from humangate.cli.runs.run_view import Follower
+from humangate.app.runtime import Papers
+from humangate.domain.asks.asks import Origin
+from humangate.domain.permissions.calls import make_call
+from humangate.domain.runs.runs import RunChange, Turn
+from humangate.services.asks import create_ask
+from humangate.services.asks.create_ask import Request
 
 
 @pytest.fixture
@@ -201,7 +201,7 @@ def test_stopping_a_run_ends_its_agent_and_withdraws_its_asks(world, project, st
 @pytest.mark.proves("S2-37", "RUN-304")
 def test_a_run_that_nobody_answers_in_time_is_stuck_for_whoever_watches(world, project):
     (project.folder / ".gate" / "flows" / "hasty.py").write_text(
-        "from humangate.flows import flow, pause\n\n\n"
+        "from humangate.api.flows import flow, pause\n\n\n"
         "@flow(human_timeout=0.3)\ndef hasty(prompt):\n    pause('Deploy?')\n"
     )
     code, out, _ = world.ada.gate("run", "hasty")
@@ -263,7 +263,7 @@ def test_a_worker_drives_what_was_left_to_it_and_lets_go_when_it_is_ended(world,
     assert "Nobody drives runs now" in world.ada.gate("status", "1").out
     worker = started("worker", "-j", "1")
     pid = eventually(project.pids)[0]
-    assert upkeep.is_worked_at(world.path)
+    assert daemon.is_worked_at(world.path)
     out = world.ada.gate("run", "simple", "--detach").out
     assert "Run 2 goes on in the background: gate watch 2" in out
     assert world.ada.gate("status", "1").out.splitlines()[1] == "Agent: slow"
@@ -271,7 +271,7 @@ def test_a_worker_drives_what_was_left_to_it_and_lets_go_when_it_is_ended(world,
     code, _, err = ended(worker)
     assert code == 0 and project.run(1).state == "ready" and not lives(pid)
     assert "run 1 (slow) is driven\n" in err and "run 1 (slow) is ready\n" in err
-    assert not upkeep.is_worked_at(world.path)
+    assert not daemon.is_worked_at(world.path)
     project.go()
     second = started("worker")
     project.is_in(1, "completed")
@@ -322,7 +322,7 @@ def test_watching_a_run_follows_it_while_others_go_on_with_it(world, project, st
 @pytest.mark.proves("RUN-308")
 def test_who_only_looks_on_leaves_the_work_to_a_worker(world, project, started):
     started("worker")
-    eventually(lambda: upkeep.is_worked_at(world.path))
+    eventually(lambda: daemon.is_worked_at(world.path))
     world.ada.gate("run", "slow", "--detach")
     eventually(project.pids)
     leaving = started("watch", "1")
@@ -513,7 +513,7 @@ def test_what_an_agent_at_work_wants_to_do_is_waited_for_too(world, project, sta
     eventually(project.pids)
     call = make_call("Bash", {"command": "rm -rf build"}, "/w", "main")
     request = Request("Allow Bash?", "approval", call=call)
-    ask = asking.ask(world.store, request, Origin(owner="run:1/2"), a_person()).ask
+    ask = create_ask.ask(world.store, request, Origin(owner="run:1/2"), a_person()).ask
     row = world.ada.gate("list").out.splitlines()[1]
     assert row.split(None, 4)[2:] == ["running", "slow", "Allow Bash?"]
     lines = world.ada.gate("status", "1").out.splitlines()
@@ -533,7 +533,7 @@ def test_where_an_agent_can_be_joined_that_is_said_first(world, project):
     world.ada.gate("run", "gated", "--detach")
     made, session = project.run(1), "abc-123-def"
     origin = Origin(owner="run:1/1", session=f"claude/{session}")
-    ask = asking.ask(world.store, Request("Which way?"), origin, a_person()).ask
+    ask = create_ask.ask(world.store, Request("Which way?"), origin, a_person()).ask
     turn = Turn(
         "t-1", 1, "1", 1, "coder", "claude", session, "sent", ask.opened_at, ended_at=ask.opened_at
     )

@@ -19,11 +19,11 @@ from tests.faces.conftest import said_in
 from tests.run_project import HEAD, RunProject
 from tests.run_records import add_run, answer, ask_of, call
 
-from humangate import upkeep
-from humangate.cli.following import Follower
+from humangate.app import daemon
+from humangate.cli.runs.run_view import Follower
 from humangate.cli.screen import inbox_lines
-from humangate.domain.asks import Ask, Origin, make_question
-from humangate.service import claiming
+from humangate.domain.asks.asks import Ask, Origin, make_question
+from humangate.services.runs import claims
 
 FLOWS = {
     "half": "return step(lambda: 'a' + chr(0xd800) + '\\u00e9', name='s')",
@@ -201,9 +201,9 @@ def test_whoever_answers_is_told_when_nobody_drives_the_run_on(world, project, s
     waiting = started("run", "asks")
     ask = project.ask(1)
     kept = project.run(1)
-    assert claiming.is_kept(world.store, kept)
+    assert claims.is_kept(world.store, kept)
     assert world.ada.gate("answer", ask.id, "yes").out == f"Recorded: {ask.id} is approved\n"
-    assert waiting.wait(30) == 0 and not claiming.is_kept(world.store, kept)
+    assert waiting.wait(30) == 0 and not claims.is_kept(world.store, kept)
     for number, words in ((2, ["answer"]), (3, ["answer", "--json"]), (4, ["signal"])):
         left = started("run", "asks")
         ask = project.ask(number)
@@ -215,7 +215,7 @@ def test_whoever_answers_is_told_when_nobody_drives_the_run_on(world, project, s
             told = world.ada.gate("answer", ask.id, "yes", *words[1:]).out
         assert (hint.format(number) in told) == (words[-1] != "--json"), told
     worker = started("worker")
-    eventually(lambda: upkeep.is_worked_at(world.path))
+    eventually(lambda: daemon.is_worked_at(world.path))
     world.ada.gate("run", "asks", "--detach")
     assert "Nobody" not in world.ada.gate("answer", project.ask(5).id, "no").out
     worker.terminate()

@@ -10,9 +10,9 @@ from tests.conftest import a_person
 from tests.faces.test_sessions_terminal import FLOW, Desk
 from tests.joinable import Screen, pid_in
 
-from humangate import wiring
-from humangate.domain.sittings import Terms
-from humangate.service import asking
+from humangate.app import wiring
+from humangate.domain.sessions.visits import Terms
+from humangate.services.asks import create_ask
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_a_session_is_asked_for_from_a_shell(desk):
 @pytest.mark.proves("SES-142")
 def test_cleaning_removes_the_papers_of_sessions_that_are_settled(desk):
     waiting, settled = desk.ask(), desk.ask(prompt="Another?")
-    asking.cancel(desk.store, settled.id, a_person("ada"), "")
+    create_ask.cancel(desk.store, settled.id, a_person("ada"), "")
     folders = [Path(wiring.session_papers(desk.store.path, ask.id)) for ask in (waiting, settled)]
     for folder in folders:
         folder.mkdir(parents=True)

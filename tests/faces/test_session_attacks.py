@@ -19,13 +19,14 @@ from tests.run_records import ask_of
 from textual.events import Paste
 
 from humangate import Approval, Gate
-from humangate.cli.attending import Attendant
-from humangate.domain.asks import Origin
-from humangate.domain.sittings import GRACE_SECONDS, Terms
-from humangate.drivers import logs
+from humangate.cli.sessions.session_timer import Attendant
+from humangate.domain.asks.asks import Origin
+from humangate.domain.sessions.visits import GRACE_SECONDS, Terms
+from humangate.adapters.agents import session_logs
 from humangate.errors import AlreadySettledError, GateError, RefusedError
-from humangate.service import answering, asking, sitting, waiting
-from humangate.service.asking import Request
+from humangate.services.asks import answer_ask, create_ask, wait_for_ask
+from humangate.services.sessions import sitting
+from humangate.services.asks.create_ask import Request
 from humangate.testing import FakeClock, MemoryStore
 
 NESTED = {"type": "object", "properties": {"port": {"type": "object"}}, "required": ["port"]}
@@ -66,7 +67,7 @@ def interrupt(screen):
 
 
 def draft(desk, ask):
-    return answering.draft(desk.store, ask.id, desk.caller_of("ada"))
+    return answer_ask.draft(desk.store, ask.id, desk.caller_of("ada"))
 
 
 @pytest.mark.proves("SES-110", "LAW-3")
@@ -147,7 +148,7 @@ def test_who_comes_back_from_ctrl_z_after_the_time_is_up_is_warned_first(monkeyp
     clock = FakeClock()
     store, ada = MemoryStore(clock), a_person("ada")
     request = Request("Good?", "session", session=Terms("approval", session_seconds=100))
-    ask = asking.ask(store, request, Origin(), ada).ask
+    ask = create_ask.ask(store, request, Origin(), ada).ask
     seated = sitting.sit(store, ask.id, ada, "claude", "s1")
     both = Stopped(clock)
     monkeypatch.setattr(store, "bell", lambda: both)
@@ -200,7 +201,7 @@ def test_textuals_own_way_out_of_the_tui_keeps_what_was_typed(world):
         await played.press("ctrl+q")
 
     play(world.store, act)
-    assert answering.draft(world.store, ask.id, a_person()) == "typed just now"
+    assert answer_ask.draft(world.store, ask.id, a_person()) == "typed just now"
 
 
 @pytest.mark.proves("RUN-540")
@@ -280,11 +281,11 @@ def test_a_clock_that_was_set_back_gives_nobody_time():
     clock = FakeClock()
     store, ada = MemoryStore(clock), a_person("ada")
     request = Request("Good?", "session", session=Terms("approval", session_seconds=100))
-    ask = asking.ask(store, request, Origin(), ada).ask
+    ask = create_ask.ask(store, request, Origin(), ada).ask
     seated = sitting.sit(store, ask.id, ada, "claude", "s1")
     clock.jump(-3600)
     sitting.rise(store, seated.sitting, ada, "left")
-    assert waiting.outcome(store, store.asks.get(ask.id), None).duration_ms == 0
+    assert wait_for_ask.outcome(store, store.asks.get(ask.id), None).duration_ms == 0
     assert sitting.sit(store, ask.id, ada, "claude", "s1").seconds_left == 100
 
 
@@ -297,7 +298,7 @@ def test_no_conversation_is_called_like_an_option(cli, tmp_path):
     for name in ("--yolo", "yolo"):
         (folder / (f"{name}.jsonl" if cli == "claude" else f"rollout-{name}.jsonl")).touch()
     environ = {"CLAUDE_CONFIG_DIR": str(tmp_path), "CODEX_HOME": str(tmp_path)}
-    assert logs.find(cli, "yolo", environ) and not logs.find(cli, "--yolo", environ)
+    assert session_logs.find(cli, "yolo", environ) and not session_logs.find(cli, "--yolo", environ)
 
 
 @pytest.mark.proves("SES-86")
@@ -321,4 +322,4 @@ def test_what_the_host_puts_into_a_persons_mouth_is_not_theirs(record, tmp_path)
     ]
     log = tmp_path / "log.jsonl"
     log.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    assert [step.text for step in logs.read("claude", str(log))] == ["<div> is broken"]
+    assert [step.text for step in session_logs.read("claude", str(log))] == ["<div> is broken"]

@@ -13,10 +13,12 @@ import pytest
 from tests.conftest import a_person
 from tests.joinable import Screen
 
-from humangate import Approval, Gate, Selection, human, surroundings
-from humangate.domain.answers import Given
-from humangate.service import answering, asking
-from humangate.wiring import open_throwaway_store
+from humangate import Approval, Gate, Selection
+from humangate.api import human
+from humangate.app import environment
+from humangate.domain.asks.answers import Given
+from humangate.services.asks import answer_ask, create_ask
+from humangate.app.wiring import open_throwaway_store
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "sessions.md").read_text(encoding="utf-8")
@@ -68,7 +70,7 @@ class Answering(threading.Thread):
                 value = self.values.get(ask.question.prompt.split()[0])
                 if value is not None:
                     person = a_person("ada", verified=True)
-                    answering.answer(store, ask.id, person, Given(value))
+                    answer_ask.answer(store, ask.id, person, Given(value))
         store.close()
 
 
@@ -77,7 +79,7 @@ class Answering(threading.Thread):
 )
 def test_the_examples_of_the_page_do_what_it_says(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("GATE_STORE", str(tmp_path / "gate.db"))
-    monkeypatch.setattr(surroundings, "ancestors", list)
+    monkeypatch.setattr(environment, "ancestors", list)
     values = {
         "Please": "yes",
         "Is": {"approved": False, "severity": "high", "notes": "it is real"},
@@ -149,7 +151,7 @@ def test_the_example_harness_opens_what_waits_and_completes_it(world, tmp_path, 
         "rejected",
         "person:ada",
     )
-    assert result.duration_ms > 0 and asking.get(world.store, plain).pending
+    assert result.duration_ms > 0 and create_ask.get(world.store, plain).pending
 
 
 @pytest.mark.proves("SES-43", "S0-B25", "S0-21", "S0-27")
@@ -170,7 +172,7 @@ def test_the_example_harness_tells_what_became_of_it(world, tmp_path, screens):
     screen.type("\n")
     screen.until("keeps waiting")
     assert [one.end for one in world.store.asks.sittings(ask_id)] == ["failed", "failed", "left"]
-    assert asking.get(world.store, ask_id).pending
+    assert create_ask.get(world.store, ask_id).pending
     held = bob.claim(ask_id)
     assert held.sitting.number == 4
     harness(world, screens, program(tmp_path)).until("is left alone: person:bob has this session")

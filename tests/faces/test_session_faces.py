@@ -13,12 +13,13 @@ from tests.security.markup import text_of
 from tests.visits import kill_harness, orphan
 from tests.web_inbox import inbox
 
-from humangate import crewing
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.domain.sittings import Terms
-from humangate.service import answering, asking, conversing, sitting
-from humangate.service.asking import Request
+from humangate.app import runtime
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.domain.sessions.visits import Terms
+from humangate.services.asks import answer_ask, create_ask, ask_messages
+from humangate.services.sessions import sitting
+from humangate.services.asks.create_ask import Request
 
 __all__ = ["inbox", "orphan"]
 
@@ -28,7 +29,7 @@ TERMS = Terms("approval", HOSTILE, "opus", "", "more.json", 1800, True, max_atte
 
 def asked(store, terms=TERMS, prompt="Is the schema good?", **more):
     request = Request(prompt, "session", session=terms, **more)
-    return asking.ask(store, request, Origin(cwd="/p", agent="coder"), a_person()).ask
+    return create_ask.ask(store, request, Origin(cwd="/p", agent="coder"), a_person()).ask
 
 
 def sat(store, ask, end="left", **more):
@@ -100,7 +101,7 @@ def test_waiting_asker_is_told_of_an_orphan(world, orphan):
     seated = sitting.sit(world.store, ask.id, a_person("bob"), "claude", "s1")
     kill_harness(world.store, seated.sitting)
     pid = orphan(seated.sitting.id).pid
-    answering.answer(world.store, ask.id, a_person("bob"), Given("yes"))
+    answer_ask.answer(world.store, ask.id, a_person("bob"), Given("yes"))
     ran = world.ada.gate("wait", ask.id, "--timeout", "1.5")
     assert ran.code == 11 and ran.err.count("the visitor of") == 1
     assert f"gate: the visitor of {ask.id} is gone, but process {pid} (" in ran.err
@@ -147,7 +148,7 @@ def test_json_has_the_terms_and_every_sitting(world):
 def test_the_page_of_a_session_tells_the_same(inbox):
     ask = asked(inbox.store)
     sat(inbox.store, ask, transcript="person: <i>hm</i> \x1b[2J")
-    conversing.reply(inbox.store, ask.id, a_person("x"), "proposes: APPROVED")
+    ask_messages.reply(inbox.store, ask.id, a_person("x"), "proposes: APPROVED")
     sitting.sit(inbox.store, ask.id, a_person("bob"), "claude", "s1")
     page = inbox.browser().get(f"/asks/{ask.id}").text
     shown = text_of(page)
@@ -220,7 +221,7 @@ def test_gate_plan_shows_how_far_a_session_is(world):
     project.commit()
     ran = world.ada.gate("run", "review", "Look", "--detach", "--as", "ada")
     assert ran.code in (0, 11), ran.err
-    crewing.flow_driver(world.store).drive(project.run(1))
+    runtime.flow_driver(world.store).drive(project.run(1))
     ask = project.ask(1)
     (waits,) = ET.fromstring(world.ada.gate("plan", "1").out).iter("human-interaction")
     assert waits.attrib == {"type": "interactive_session", "status": "pending"}
@@ -228,7 +229,7 @@ def test_gate_plan_shows_how_far_a_session_is(world):
         "Is <it> good?", "1800000", "approval"
     ]  # fmt: skip
     sat(world.store, ask)
-    answering.answer(world.store, ask.id, a_person("ada"), Given("yes"))
+    answer_ask.answer(world.store, ask.id, a_person("ada"), Given("yes"))
     (done,) = ET.fromstring(world.ada.gate("plan", "1").out).iter("human-interaction")
     assert (done.get("status"), done.findtext("outcome")) == ("completed", "approved")
     assert int(done.findtext("duration")) >= 0 and done.findtext("response") == '"approved"'

@@ -12,12 +12,13 @@ import pytest
 from tests.conftest import a_person, eventually
 from tests.joinable import Desk as RunDesk, Screen, pid_in
 
-from humangate import processes, wiring
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.domain.sittings import GRACE_SECONDS, Terms
-from humangate.service import answering, asking, waiting
-from humangate.service.asking import Request
+from humangate.adapters.system import processes
+from humangate.app import wiring
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.domain.sessions.visits import GRACE_SECONDS, Terms
+from humangate.services.asks import answer_ask, create_ask, wait_for_ask
+from humangate.services.asks.create_ask import Request
 
 # Obeys one word a line, and writes down what stood around it.
 TALK = """
@@ -46,18 +47,18 @@ while line := sys.stdin.readline():
 # What `gate` is, with less patience.
 HASTY = """
 import sys
-from humangate.cli import foreground, main, sitting
+from humangate.cli.sessions import terminal_handover as foreground, main, sitting
 sitting.GRACE_SECONDS, foreground._LEAVE_SECONDS = 0.6, 1
 sys.exit(main.program())
 """
 # A program whose talk can be read, and said this at last.
 TALKATIVE = """
 import sys
-from humangate import wiring
+from humangate.app import wiring
 from humangate.cli import main
-from humangate.domain.proposals import Said
-from humangate.doors.driver import Talk
-from humangate.drivers.hosts import CommandHost
+from humangate.domain.sessions.proposals import Said
+from humangate.ports.agents import Talk
+from humangate.adapters.agents.interactive_programs import CommandHost
 said = [Said("person", "8080, please"), Said("agent", '```json\\n{"port": 8080}\\n```')]
 CommandHost.talk = lambda *_: Talk(said)
 sys.exit(main.program())
@@ -85,7 +86,7 @@ class Desk:
     def ask(self, terms=None, prompt="Is the schema good?", origin=None, **more):
         request = Request(prompt, "session", session=terms or Terms("approval"), **more)
         origin = origin or Origin(cwd=str(self.project), project=str(self.project))
-        return asking.ask(self.store, request, origin, a_person("root")).ask
+        return create_ask.ask(self.store, request, origin, a_person("root")).ask
 
     def opened(self, ask, shell=None, *words, gate="", **environ):
         """`gate continue` in a terminal of somebody's; `gate` may be another program."""
@@ -105,8 +106,8 @@ class Desk:
         return [(one.by, one.end) for one in self.store.asks.sittings(ask.id)]
 
     def outcome(self, ask):
-        found = asking.get(self.store, ask.id)
-        return waiting.outcome(self.store, found, found.value)
+        found = create_ask.get(self.store, ask.id)
+        return wait_for_ask.outcome(self.store, found, found.value)
 
 
 @pytest.fixture
@@ -309,7 +310,7 @@ def test_it_ends_when_somebody_settles_the_ask_elsewhere(desk, opened):
     ask = desk.ask()
     ada = opened(ask)
     program = pid_in(ada)
-    answering.answer(desk.store, ask.id, desk.caller_of("bob"), Given("no"))
+    answer_ask.answer(desk.store, ask.id, desk.caller_of("bob"), Given("no"))
     assert ada.end() == 6
     assert f"the session was ended, for {ask.id} was already answered by person:bob" in ada.seen
     assert processes.identify(program) is None
@@ -444,7 +445,7 @@ def test_a_form_begins_with_what_was_proposed_and_the_person_sends_it(desk, open
 @pytest.mark.proves("SES-61", "LAW-6")
 def test_a_draft_of_the_persons_own_goes_before_what_was_proposed(desk, opened):
     ask = desk.ask(Terms("form"), schema=SCHEMA)
-    answering.save_draft(desk.store, ask.id, desk.caller_of("ada"), '{"port": 9}')
+    answer_ask.save_draft(desk.store, ask.id, desk.caller_of("ada"), '{"port": 9}')
     ada = opened(ask, gate=TALKATIVE)
     pid_in(ada)
     ada.type("exit\n")

@@ -16,12 +16,13 @@ from tests.asking_tasks import let_ask
 from tests.conftest import a_person
 from tests.run_records import add_run
 
-from humangate.domain.tasks import STATES
-from humangate.service import asking, backlog
+from humangate.domain.tasks.tasks import STATES
+from humangate.services.asks import create_ask
+from humangate.services.tasks import backlog
 from humangate.terminal import task_tree
 from humangate.terminal.tasks import COLOURS, ICONS, list_lines
 from humangate.testing import FakeClock
-from humangate.wiring import open_store
+from humangate.app.wiring import open_store
 
 ADA = ("--as", "ada")
 JWT = "Should the API use JWT tokens or session cookies?"
@@ -515,7 +516,7 @@ def test_a_task_is_also_meant_without_tm_where_an_ask_is_expected(tasks):
     store = world.store
     ask_id = world.ask("Mine?")
     tasks("import", "-", *ADA, text=f'{{"id": "tm-{ask_id[2:]}", "title": "Same"}}\n')
-    assert asking.look_up(store, ask_id[2:]).id == ask_id
+    assert create_ask.look_up(store, ask_id[2:]).id == ask_id
     tasks("import", "-", *ADA, text='{"id": "tm-111", "title": "Number"}\n')
     assert "waits for nobody" in world.plain.gate("show", "111").err
 
@@ -537,7 +538,7 @@ def test_an_agent_leaves_alone_what_waits_for_a_person(tasks):
 def test_listing_runs_loads_nothing_of_tasks(tasks):
     code = (
         "import sys; from humangate.cli.main import main; main(['list']);"
-        "print([m for m in sys.modules if m in ('humangate.service.backlog', 'humangate.cli.task_looking')])"
+        "print([m for m in sys.modules if m in ('humangate.services.tasks.backlog', 'humangate.cli.tasks.task_views')])"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code], env=tasks.world.ada.environ, capture_output=True, text=True,

@@ -11,10 +11,11 @@ from tests.security.markup import text_of
 from tests.task_records import add_task, asks, taken_up
 from tests.web_inbox import Inbox
 
-from humangate.domain import runs
-from humangate.service import backlog, running
+from humangate.domain.runs import runs
+from humangate.services.tasks import backlog
+from humangate.services.runs import manage_runs
 from humangate.terminal import task_runs
-from humangate.wiring import open_throwaway_store
+from humangate.app.wiring import open_throwaway_store
 
 WHY = "there is no\x1b[2J network"
 
@@ -33,7 +34,7 @@ def every_end(store):
     by_ada = taken_up(store, add_task(store, "Old idea", priority=0))
     backlog.close(store, by_ada.task, a_person("ada"), "not needed")
     stopped = taken_up(store, add_task(store, "Long one", priority=0))
-    running.stop(store, stopped.id, a_person("ada"), "too long")
+    manage_runs.stop(store, stopped.id, a_person("ada"), "too long")
     waits = taken_up(store, add_task(store, "Unclear", priority=0))
     asks(store, waits, "Which way?")
     return [store.runs.get(one.id) for one in (failed, closed, by_ada, stopped, waits)]

@@ -13,16 +13,18 @@ from textual.events import Paste
 from textual.widgets import Input, OptionList
 
 from humangate.cli.main import main
-from humangate.domain.asks import Origin
-from humangate.domain.runs import STATES
-from humangate.domain.sittings import Terms
+from humangate.domain.asks.asks import Origin
+from humangate.domain.runs.runs import STATES
+from humangate.domain.sessions.visits import Terms
 from humangate.errors import StoreTroubleError
-from humangate.service import answering, asking, enrolling, running
-from humangate.service.asking import Request
-from humangate.store.sqlite.bell import ring
-from humangate.tui import answering as answering_screen, detail, telling
+from humangate.services.asks import answer_ask, create_ask
+from humangate.services.people import manage_people
+from humangate.services.runs import manage_runs
+from humangate.services.asks.create_ask import Request
+from humangate.adapters.sqlite.bell import ring
+from humangate.tui import answer_screen as answering_screen, run_screen, run_rows
 from humangate.tui.app import GateApp
-from humangate.wiring import open_throwaway_store
+from humangate.app.wiring import open_throwaway_store
 
 EVIL = "[red]\x1b[31mOdd[/red] \u202eway?"
 
@@ -104,13 +106,13 @@ def waiting_run(store, prompt="OAuth or API keys?", kind="text", **more):
 
 def lone_ask(store, prompt, kind="text", **more):
     origin = Origin("/p", "/p", "migrator")
-    return asking.ask(store, Request(prompt, kind, **more), origin, a_person("x")).ask
+    return create_ask.ask(store, Request(prompt, kind, **more), origin, a_person("x")).ask
 
 
 @pytest.mark.proves("S2-54", "S2-55", "S2-56", "S2-B23", "RUN-540")
 @pytest.mark.parametrize("size", [(80, 24), (200, 50)])
 def test_the_list_shows_every_run_and_what_it_waits_for(store, size):
-    assert set(telling.STATES) == set(STATES)
+    assert set(run_rows.STATES) == set(STATES)
     for state in ("completed", "stuck", "failed", "running", "ready"):
         add_run(store, state=state)
     waiting_run(store)
@@ -175,7 +177,7 @@ def test_the_detail_tells_why_a_run_waits_and_how_far_it_came(store):
         ):
             assert line in seen
         assert "setup" not in seen
-        running.stop(store, 1, a_person(), "enough")
+        manage_runs.stop(store, 1, a_person(), "enough")
         await played.until("Status: ■ Stuck", "Reason: enough", gone="[s] Stop")
 
     play(store, look)
@@ -192,7 +194,7 @@ def test_a_text_is_answered_in_place_and_what_is_not_sent_is_kept(store):
         await played.until("Nothing is written yet")
         await played.type("OAuth", "escape")
         await played.until(f"Not answered; {ask.id} is still waiting. What you typed is kept.")
-        assert answering.draft(store, ask.id, a_person()) == "OAuth"
+        assert answer_ask.draft(store, ask.id, a_person()) == "OAuth"
         await played.press("a")
         await played.until("Your draft from last time is filled in.")
         await played.press("enter")
@@ -215,12 +217,12 @@ def test_what_is_typed_is_saved_meanwhile_and_when_somebody_leaves_altogether(st
         await played.type("OAu")
         until = time.monotonic() + 10
         while not saved and time.monotonic() < until:
-            saved.extend(filter(None, [answering.draft(store, ask.id, a_person())]))
+            saved.extend(filter(None, [answer_ask.draft(store, ask.id, a_person())]))
             await played.pilot.pause(0.05)
         await played.type("th", "ctrl+c")
 
     play(store, act)
-    assert saved == ["OAu"] and answering.draft(store, ask.id, a_person()) == "OAuth"
+    assert saved == ["OAu"] and answer_ask.draft(store, ask.id, a_person()) == "OAuth"
 
 
 @pytest.mark.proves("RUN-542", "LAW-3")
@@ -300,8 +302,8 @@ def test_a_choice_is_picked_and_nothing_is_picked_beforehand(store):
 
 @pytest.mark.proves("RUN-545")
 def test_what_needs_more_than_fields_is_handed_to_gate_answer(store, monkeypatch):
-    enrolling.add(store, a_person("root"), "ada")
-    enrolling.add(store, a_person("root"), "bob")
+    manage_people.add(store, a_person("root"), "ada")
+    manage_people.add(store, a_person("root"), "bob")
     both = {"all": ["ada", "bob"]}
     asks = [
         lone_ask(store, "Token?", secret=True),
@@ -359,7 +361,7 @@ def test_the_screen_follows_the_store(store):
         await played.until(f"{ask.id} was already answered by person:bob")
         await played.press("escape")
         await played.until("○ ready")
-        running.delete(store, running.stop(store, run.id, a_person(), "x").id, a_person())
+        manage_runs.delete(store, manage_runs.stop(store, run.id, a_person(), "x").id, a_person())
         await played.until("There are no runs yet")
 
     play(store, act)
@@ -395,7 +397,7 @@ def test_the_editor_key_opens_the_runs_folder_once_and_only_there(store, monkeyp
     waiting_run(store)
     add_run(store, state="completed", folder=str(folder))
     opened = []
-    monkeypatch.setattr(detail, "hand_over", lambda _, __, words, cwd: opened.append((words, cwd)))
+    monkeypatch.setattr(run_screen, "hand_over", lambda _, __, words, cwd: opened.append((words, cwd)))
     monkeypatch.setenv("VISUAL", "code --wait")
 
     async def act(played):
@@ -556,5 +558,5 @@ def test_bare_gate_is_the_inbox_where_nobody_could_see_more(world, monkeypatch, 
 @pytest.mark.proves("RUN-554")
 def test_how_long_something_lasted_has_two_units():
     spoken = {0.4: "0s", 59: "59s", 60: "1m", 135: "2m 15s", 3600: "1h", 11100: "3h 5m"}
-    assert {seconds: telling.lasted(seconds) for seconds in spoken} == spoken
-    assert telling.lasted(90000) == "1d 1h"
+    assert {seconds: run_rows.lasted(seconds) for seconds in spoken} == spoken
+    assert run_rows.lasted(90000) == "1d 1h"

@@ -18,9 +18,9 @@ from urllib.request import ProxyHandler, build_opener
 import pytest
 from tests.conftest import a_person
 
-from humangate import senders, upkeep
-from humangate.service import admitting, enrolling
-from humangate.wiring import open_store
+from humangate.app import notifier_process, daemon
+from humangate.services.people import manage_logins, manage_people
+from humangate.app.wiring import open_store
 
 
 class Up:
@@ -68,7 +68,7 @@ def up(tmp_path):
     made = Up(tmp_path)
     yield made
     made.end()
-    upkeep.end(made.path)
+    daemon.end(made.path)
 
 
 def fetch(url):
@@ -92,20 +92,20 @@ def test_up_says_where_it_is_refuses_a_second_one_and_ends_on_a_signal(up):
     assert second.returncode == 2 and url in second.stderr and "gate down" in second.stderr
     process.send_signal(signal.SIGTERM)
     assert process.wait(10) == 0
-    assert upkeep.find(up.path) is None and process.stderr.read() == ""
+    assert daemon.find(up.path) is None and process.stderr.read() == ""
 
 
 @pytest.mark.proves("WEB-40")
 def test_up_goes_on_in_the_background_until_down(up):
     started = up.gate("up", "--port=0", "--detach")
     assert started.returncode == 0, started.stderr
-    found = upkeep.find(up.path)
+    found = daemon.find(up.path)
     assert (
         found
         and f"process {found.pid}" in started.stdout
         and f"{found.url}/link/" in started.stdout
     )
-    log = upkeep.log_path(up.path)
+    log = daemon.log_path(up.path)
     assert os.stat(log).st_mode & 0o777 == 0o600
     with open(log, encoding="utf-8") as file:
         assert "/link/" not in file.read()
@@ -113,7 +113,7 @@ def test_up_goes_on_in_the_background_until_down(up):
     assert again.returncode == 2 and "already running" in again.stderr
     ended = up.gate("down")
     assert ended.returncode == 0 and str(found.pid) in ended.stdout
-    assert upkeep.find(up.path) is None
+    assert daemon.find(up.path) is None
     nothing = up.gate("down")
     assert nothing.returncode == 5 and "not running" in nothing.stderr
 
@@ -123,7 +123,7 @@ def test_what_a_killed_up_left_behind_stops_nobody(up):
     process, _ = up.start()
     process.kill()
     process.wait()
-    assert upkeep.find(up.path) is None
+    assert daemon.find(up.path) is None
     _, link = up.start()
     assert link
 
@@ -138,24 +138,24 @@ def stranger():
 
 @pytest.mark.proves("NTF-27")
 def test_somebody_who_looks_brings_no_dead_one_back_to_life(up, stranger):
-    lock = senders.up_lock_path(up.path)
+    lock = notifier_process.up_lock_path(up.path)
     with open(lock, "w", encoding="utf-8") as file:
         json.dump({"pid": stranger.pid, "url": "http://127.0.0.1:1"}, file)
-    looking = senders._lock(lock, shared=True)
-    assert upkeep.find(up.path) is upkeep.end(up.path) is None
-    senders.release(looking)
+    looking = notifier_process._lock(lock, shared=True)
+    assert daemon.find(up.path) is daemon.end(up.path) is None
+    notifier_process.release(looking)
     assert stranger.poll() is None
 
 
 @pytest.mark.proves("NTF-27", "LAW-10")
 def test_down_leaves_a_process_alone_that_does_not_hold_the_lock(up, stranger):
-    lock = senders.up_lock_path(up.path)
+    lock = notifier_process.up_lock_path(up.path)
     with open(lock, "w", encoding="utf-8") as file:
         json.dump({"pid": stranger.pid, "url": "http://127.0.0.1:1"}, file)
-    starting = senders.hold(lock)
+    starting = notifier_process.hold(lock)
     refused = up.gate("down")
     assert refused.returncode == 1 and "left alone" in refused.stderr
-    senders.release(starting)
+    notifier_process.release(starting)
     assert stranger.poll() is None
 
 
@@ -168,7 +168,7 @@ def test_trouble_of_one_in_the_background_is_told(up):
         for words in (("up", f"--port={port}"), ("up", f"--port={port}", "--detach")):
             refused = up.gate(*words)
             assert refused.returncode == 2 and "--port N" in refused.stderr, refused.stderr
-    assert upkeep.find(up.path) is None
+    assert daemon.find(up.path) is None
 
 
 @pytest.mark.proves("WEB-1", "WEB-41")
@@ -185,7 +185,7 @@ def test_gate_link_makes_another_way_in_but_not_for_an_agent(up):
         assert refused.returncode == 7 and "only a person opens the web inbox" in refused.stderr
     store = open_store(up.path)
     secret = made.stdout.strip().rpartition("/")[2]
-    found = admitting.whose_login(store, admitting.enter_by_link(store, secret, {}))
+    found = manage_logins.whose_login(store, manage_logins.enter_by_link(store, secret, {}))
     assert found.scopes == ("ask", "answer", "read", "admin") and not found.verified
     store.close()
 
@@ -209,15 +209,15 @@ def test_gate_link_makes_another_way_in_but_not_for_an_agent(up):
 def test_nobody_elsewhere_reaches_it_without_tls_and_personal_tokens(up, words, because):
     refused = up.gate("up", "--port=0", *words)
     assert refused.returncode == 2 and because in refused.stderr, refused.stderr
-    assert upkeep.find(up.path) is None
+    assert daemon.find(up.path) is None
 
 
 @pytest.mark.proves("WEB-10")
 def test_behind_a_proxy_a_claimed_login_is_worth_nothing(up):
     store = open_store(up.path)
-    token = enrolling.add(store, a_person(), "zoe")
-    claimed = admitting.enter_by_link(store, admitting.make_link(store, a_person()), {})
-    proven = admitting.enter_by_token(store, token, {})
+    token = manage_people.add(store, a_person(), "zoe")
+    claimed = manage_logins.enter_by_link(store, manage_logins.make_link(store, a_person()), {})
+    proven = manage_logins.enter_by_token(store, token, {})
     process, link = up.start("--public-url=https://gate.example.org")
     assert link == "https://gate.example.org/login"
     port = _listening_port(process.pid)

@@ -11,9 +11,9 @@ from tests.conftest import a_person, eventually
 from tests.web_inbox import URL, inbox
 
 from humangate.domain.digests import text_digest
-from humangate.service import admitting, enrolling
-from humangate.web.desk import COOKIE
-from humangate.web.openapi import DOCUMENT
+from humangate.services.people import manage_logins, manage_people
+from humangate.web.context import COOKIE
+from humangate.web.api.openapi import DOCUMENT
 from humangate.web.routes import API
 
 __all__ = ["inbox"]
@@ -254,7 +254,7 @@ def test_whoever_asked_with_a_token_does_not_answer_with_it(inbox):
         assert given.status_code == 403 and "this very token" in given.json()["detail"]
         (batch,) = client.post("/api/answers", json={"asks": shown, "value": value}).json()
         assert batch["status"] == "pending" and "this very token" in batch["problem"]
-        secret = admitting.enter_by_token(inbox.store, token, {})
+        secret = manage_logins.enter_by_token(inbox.store, token, {})
         page = inbox.browser()
         page.cookies.set(COOKIE, secret)
         form = {"value": value, "text": value, "digest": ask["digest"], "csrf": text_digest(f"csrf {secret}")}  # fmt: skip
@@ -292,8 +292,8 @@ def test_one_yes_serves_one_request_however_it_is_read(inbox):
 @pytest.mark.proves("WEB-80")
 def test_a_sealed_login_changes_nothing_without_its_seal(inbox):
     ask = inbox.ask("Deploy?", "approval")
-    link = admitting.make_link(inbox.store, a_person())
-    secret = admitting.enter_by_link(inbox.store, link, {}, seal="s" * 64)
+    link = manage_logins.make_link(inbox.store, a_person())
+    secret = manage_logins.enter_by_link(inbox.store, link, {}, seal="s" * 64)
     page, proof = inbox.browser(), text_digest(f"csrf {secret}")
     page.cookies.set(COOKIE, secret)
     form = {"value": "yes", "digest": ask.digest, "csrf": proof}
@@ -333,7 +333,7 @@ def test_a_token_revoked_during_its_wait_is_told_nothing(inbox):
         waiting = threading.Thread(target=lambda: got.append(server.get(path)))
         waiting.start()
         eventually(lambda: ask.id in inbox.desk.hub._waits)
-        enrolling.remove(inbox.store, a_person(), "ada")
+        manage_people.remove(inbox.store, a_person(), "ada")
         inbox.answer(ask, "this one")
         waiting.join(20)
     assert got[0].status_code == 401 and "this one" not in got[0].text

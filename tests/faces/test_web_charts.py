@@ -6,7 +6,7 @@ import pytest
 from tests.security.markup import PICTURES, WORDS, read, text_of
 from tests.security.payloads import PAYLOADS
 
-from humangate.domain.display import inert
+from humangate.domain.text.display import inert
 from humangate.web.charts import bars, over_time
 
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings, strategies as st
 from tests.security.markup import read, text_of
 from tests.security.payloads import PAYLOADS
 
-from humangate.domain.calls import make_call
-from humangate.domain.display import inert
-from humangate.web import diffs
-from humangate.web.diffs import find, of_call, render
-from humangate.workspaces import git
+from humangate.domain.permissions.calls import make_call
+from humangate.domain.text.display import inert
+from humangate.web.asks import diffs
+from humangate.web.asks.diffs import find, of_call, render
+from humangate.adapters.git import changes
 
 SMALL = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@ def f():\n same\n-old <b>\n+new\n"
 
@@ -61,7 +61,7 @@ def test_what_git_tells_is_found_and_shown_file_by_file(repository):
     (folder / "start.sh").chmod(0o755)
     run("mv", "old name.txt", "new name.txt")
     run("add", "-A")
-    words, diff = find("It works on:\n- a list\n\nChanges:\n" + git.changes(str(folder), ""))
+    words, diff = find("It works on:\n- a list\n\nChanges:\n" + changes.changes(str(folder), ""))
     assert words.startswith("It works on:\n- a list\n\nChanges:\n") and "diff --git" not in words
     html = render(diff)
     assert read(html).faults == [] and "<pre" not in html

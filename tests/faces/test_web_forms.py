@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from tests.security.markup import FIELDS, WORDS, read as read_markup
 from tests.security.payloads import PAYLOADS
 
-from humangate.domain.display import inert
-from humangate.domain.forms import check_schema, faults
-from humangate.web import forms as web_forms
-from humangate.web.forms import read, wants_more
+from humangate.domain.text.display import inert
+from humangate.domain.asks.forms import check_schema, faults
+from humangate.web.asks import forms as web_forms
+from humangate.web.asks.forms import read, wants_more
 
 HOSTILE = (
     "",

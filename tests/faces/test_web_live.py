@@ -11,8 +11,9 @@ import pytest
 from tests.conftest import a_person, eventually
 from tests.web_server import WebServer
 
-from humangate.domain.answers import Given
-from humangate.service import answering, enrolling
+from humangate.domain.asks.answers import Given
+from humangate.services.asks import answer_ask
+from humangate.services.people import manage_people
 from humangate.testing import MemoryStore
 from humangate.web import server as serving
 from humangate.web.live import MOST_BEHIND, Hub, Told
@@ -75,9 +76,9 @@ def test_a_stream_tells_what_happens_by_whatever_door(server):
         "subject": ask.id,
         "actor": "person:root",
     }
-    answering.save_draft(server.store, ask.id, a_person(), "perhaps")
+    answer_ask.save_draft(server.store, ask.id, a_person(), "perhaps")
     assert stream.next() == (None, {"kind": "draft", "subject": ask.id})
-    answering.answer(server.store, ask.id, a_person(), Given("this"))
+    answer_ask.answer(server.store, ask.id, a_person(), Given("this"))
     assert kinds(stream, 1) == ["ask.answered"]
     stream.close()
 
@@ -117,7 +118,7 @@ def test_a_stream_ends_with_the_token_it_came_with(server):
     stream.next()
     stays.next()
     (own,) = [one for one in server.store.people.tokens() if one.person == "ada"]
-    enrolling.revoke(server.store, a_person(), own.id)
+    manage_people.revoke(server.store, a_person(), own.id)
     assert stream.next() is None
     assert kinds(stays, 1) == ["token.revoked"]
     stream.close()

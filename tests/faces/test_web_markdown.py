@@ -11,7 +11,7 @@ from markupsafe import Markup
 from tests.security.markup import read, text_of
 from tests.security.payloads import PAYLOADS
 
-from humangate.domain.display import inert
+from humangate.domain.text.display import inert
 from humangate.web import markdown
 from humangate.web.markdown import render
 

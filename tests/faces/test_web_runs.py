@@ -10,14 +10,15 @@ from tests.security.markup import read, text_of
 from tests.web_inbox import Inbox, in_order, inbox
 from tests.web_server import WebServer
 
-from humangate import crewing, flows
-from humangate.domain.asks import Origin
-from humangate.domain.calls import make_call
+from humangate.app import runtime
+from humangate.api import flows
+from humangate.domain.asks.asks import Origin
+from humangate.domain.permissions.calls import make_call
 from humangate.domain.digests import text_digest
-from humangate.domain.runs import RunChange
-from humangate.service import running
-from humangate.service.running import Wish
-from humangate.web import journals
+from humangate.domain.runs.runs import RunChange
+from humangate.services.runs import manage_runs
+from humangate.services.runs.manage_runs import Wish
+from humangate.web.runs import timeline
 
 __all__ = ["inbox"]
 
@@ -193,7 +194,7 @@ def test_a_run_that_was_forked_shows_the_turns_and_answers_it_took_along(inbox):
     calls = [call(store, "1"), call(store, "2", "pause", "Approve it?", ask_id=gate.id)]
     said = turn(store, "1", signal={"status": "DONE"})
     calls_made = tuple(one(0) for one in calls)
-    from humangate.domain.journals import Carried
+    from humangate.domain.runs.journals import Carried
 
     new = first._replace(parent=first.id, parent_path="3")
     forked = store.runs.add(new, [], Carried(calls_made, (said(0),)))
@@ -229,7 +230,7 @@ def test_long_texts_of_a_run_are_cut_and_the_way_to_the_rest_is_told(inbox):
     words = shown(inbox, f"/runs/{run.id}")
     assert words.count("more characters or so are not shown") > 99
     assert f"All of it: GET /api/runs/{run.id}" in words
-    assert len(words) < journals._MOST_CHARACTERS + 60_000
+    assert len(words) < timeline._MOST_CHARACTERS + 60_000
 
 
 @pytest.mark.proves("WEB-85")
@@ -313,7 +314,7 @@ def test_over_http_what_cannot_be_done_to_a_run_is_a_problem_document(inbox):
 def test_what_the_agents_of_a_run_changed_is_shown_only_when_asked_for(inbox, project):  # noqa: F811
     store = inbox.store
     wish = Wish("feature", "x.py", "d", "Add login", str(project))
-    run, place = running.start(store, crewing.workspace(store), wish, a_person())
+    run, place = manage_runs.start(store, runtime.workspace(store), wish, a_person())
     with open(f"{place.folder}/login.py", "w", encoding="utf-8") as file:
         file.write("import <b>pkce\n")
     page = inbox.client("read").get(f"/runs/{run.id}").text
@@ -354,7 +355,7 @@ def test_a_stream_tells_of_runs_and_of_agents_that_begin_to_work(tmp_path):
         asleep = claimed._replace(state="ready")
         assert server.store.runs.change(RunChange(asleep), claimed)
         assert stream.next() == (None, {"kind": "working", "subject": run.name})
-        running.stop(server.store, run.id, a_person(), "enough")
+        manage_runs.stop(server.store, run.id, a_person(), "enough")
         assert stream.next()[1]["kind"] == "run.stopped"
         stream.close()
         eventually(lambda: server.streams() == 0)
@@ -368,7 +369,7 @@ def test_the_page_fits_a_run_that_was_really_driven(tmp_path):
     from tests.flow_harness import Harness, done, needs
 
     from humangate.web.app import make_app, make_desk
-    from humangate.web.desk import local_site
+    from humangate.web.context import local_site
 
     inbox = Inbox(tmp_path)
     inbox.store.clock = inbox.clock

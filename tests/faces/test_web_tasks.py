@@ -9,12 +9,13 @@ from tests.security.markup import read, text_of
 from tests.task_records import add_task, add_tasks, asks, awaiting, taken_up
 from tests.web_inbox import in_order, inbox
 
-from humangate.domain import runs, tasks
-from humangate.domain.asks import Origin
-from humangate.domain.runs import RunChange
-from humangate.domain.tasks import TaskChange
-from humangate.service import backlog
-from humangate.web import backlogs
+from humangate.domain.runs import runs
+from humangate.domain.tasks import tasks
+from humangate.domain.asks.asks import Origin
+from humangate.domain.runs.runs import RunChange
+from humangate.domain.tasks.tasks import TaskChange
+from humangate.services.tasks import backlog
+from humangate.web.tasks import task_views
 
 __all__ = ["inbox"]
 
@@ -134,10 +135,10 @@ def test_of_ten_thousand_tasks_the_first_are_shown_and_how_many_more_there_are(i
 def test_what_lies_very_deep_begins_anew_at_the_margin_and_circles_end(inbox):
     store = inbox.store
     line = [add_task(store, "0")]
-    for n in range(1, 2 * backlogs.DEEPEST + 1):
+    for n in range(1, 2 * task_views.DEEPEST + 1):
         line.append(add_task(store, str(n), parent=line[-1].id))
     assert titles(inbox) == [task.id for task in line]
-    tree = backlogs.tree(store, "/p", 100, closed=False)
+    tree = task_views.tree(store, "/p", 100, closed=False)
     assert [node.seen.task.title for node in tree.nodes] == ["0", "8", "16"]
     assert [node.above and node.above.title for node in tree.nodes] == [None, "7", "15"]
     assert "/tasks/" + line[7].id in links(inbox, "/tasks")

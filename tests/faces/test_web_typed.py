@@ -6,18 +6,18 @@ import pytest
 from starlette.datastructures import FormData
 from tests.conftest import a_person
 
-from humangate.domain.asks import Origin
-from humangate.domain.calls import make_call
+from humangate.domain.asks.asks import Origin
+from humangate.domain.permissions.calls import make_call
 from humangate.errors import UsageError
-from humangate.service import asking
-from humangate.service.asking import Request
+from humangate.services.asks import create_ask
+from humangate.services.asks.create_ask import Request
 from humangate.testing import MemoryStore
-from humangate.web import typed
-from humangate.web.typed import Typed
+from humangate.web.asks import answer_fields
+from humangate.web.asks.answer_fields import Typed
 
 
 def ask(kind="text", **more):
-    return asking.ask(MemoryStore(), Request("What?", kind, **more), Origin(), a_person()).ask
+    return create_ask.ask(MemoryStore(), Request("What?", kind, **more), Origin(), a_person()).ask
 
 
 ONE = ask("choice", options=("Red", "Blue", "Other…"))
@@ -47,7 +47,7 @@ FORM = ask("form", schema={"type": "object"})
 )
 @pytest.mark.proves("WEB-35")
 def test_a_draft_of_a_terminal_fills_the_fields(asked, kept, filled):
-    assert typed.from_draft(asked, kept) == filled
+    assert answer_fields.from_draft(asked, kept) == filled
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_draft_of_a_terminal_fills_the_fields(asked, kept, filled):
 )
 @pytest.mark.proves("WEB-35", "LAW-6")
 def test_what_is_kept_as_a_draft_comes_back(asked, filled):
-    assert typed.from_draft(asked, typed.draft(asked, filled)) == filled
+    assert answer_fields.from_draft(asked, answer_fields.draft(asked, filled)) == filled
 
 
 HIDDEN = make_call("Bash", {"command": "rm \u202efoo"})
@@ -82,7 +82,7 @@ SHOWN = make_call("Bash", {"command": "rm foo", "timeout": 5})
 def test_a_changed_call_keeps_all_that_was_not_changed(call, written, given):
     asked = ask("approval", call=call)
     form = FormData([("value", "edited"), ("edited", written.replace("\n", "\r\n"))])
-    assert typed.given(asked, form).value == {"input": given}
+    assert answer_fields.given(asked, form).value == {"input": given}
 
 
 @pytest.mark.parametrize(
@@ -98,20 +98,20 @@ def test_a_changed_call_keeps_all_that_was_not_changed(call, written, given):
 def test_a_change_that_is_none_is_no_approval(call, written, why):
     asked = ask("approval", call=call)
     with pytest.raises(UsageError, match=why):
-        typed.given(asked, FormData([("value", "edited"), ("edited", written)]))
+        answer_fields.given(asked, FormData([("value", "edited"), ("edited", written)]))
 
 
 @pytest.mark.proves("WEB-54")
 def test_a_pattern_without_a_time_is_refused():
     form = FormData([("value", "yes"), ("pattern", "Bash(git push *)")])
     with pytest.raises(UsageError, match="for how long"):
-        typed.given(ask("approval", call=SHOWN), form)
+        answer_fields.given(ask("approval", call=SHOWN), form)
 
 
 @pytest.mark.proves("WEB-32", "LAW-6")
 def test_words_of_ones_own_are_not_dropped_beside_another_choice():
     form = FormData([("chosen", "0"), ("other", "Green")])
     with pytest.raises(UsageError, match="words of your own"):
-        typed.given(ONE, form)
+        answer_fields.given(ONE, form)
     both = FormData([("chosen", "0"), ("chosen", "other"), ("other", "Green")])
-    assert typed.given(SOME, both).value == ["Red", {"other": "Green"}]
+    assert answer_fields.given(SOME, both).value == ["Red", {"other": "Green"}]

@@ -56,12 +56,12 @@ def test_the_wheel_works_in_a_fresh_environment(tmp_path):
 
 
 VIOLATIONS = {
-    "service imports a face": ("service/asking.py", "import humangate.cli.main"),
-    "domain reads the clock": ("domain/asks.py", "import time"),
-    "a face imports the store": ("cli/show.py", "import humangate.store.sqlite.store"),
+    "service imports a face": ("services/asks/create_ask.py", "import humangate.cli.main"),
+    "domain reads the clock": ("domain/asks/asks.py", "import time"),
+    "a face imports the store": ("cli/asks/show.py", "import humangate.adapters.sqlite.store"),
     "wiring's neighbour imports a database": ("settings.py", "import apsw"),
-    "the core is asynchronous": ("service/waiting.py", "import asyncio"),
-    "doors import the service": ("doors/store.py", "import humangate.service.asking"),
+    "the core is asynchronous": ("services/asks/wait_for_ask.py", "import asyncio"),
+    "doors import the service": ("ports/store.py", "import humangate.services.asks.create_ask"),
 }
 
 

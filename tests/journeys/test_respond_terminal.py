@@ -6,7 +6,8 @@ import pytest
 from tests.asking_tasks import let_ask
 from tests.conftest import a_person
 
-from humangate.service import answering, backlog
+from humangate.services.asks import answer_ask
+from humangate.services.tasks import backlog
 
 ADA = ("--as", "ada")
 
@@ -67,12 +68,12 @@ def test_all_goes_through_every_question_until_it_is_stopped(world, terminal, pr
     terminal.until("Your choice")
     terminal.type("b", "Enter")
     assert "1 answered, 1 still waiting." in terminal.until("exit code 0")
-    answering.save_draft(world.store, asks[3].id, a_person(), "half")
+    answer_ask.save_draft(world.store, asks[3].id, a_person(), "half")
     terminal.environ["EDITOR"] = "true"
     terminal.kill()
     terminal.run("respond", "--all", "-e", *ADA)
     assert "0 answered, 1 still waiting." in terminal.until("exit code 0")
-    answering.save_draft(world.store, asks[3].id, a_person(), "")
+    answer_ask.save_draft(world.store, asks[3].id, a_person(), "")
     terminal.environ["EDITOR"] = "sh -c 'echo the last >> $0'"
     terminal.kill()
     terminal.run("respond", "--all", "-e", *ADA)

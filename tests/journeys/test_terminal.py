@@ -7,10 +7,10 @@ import json
 import pytest
 from tests.conftest import an_agent
 
-from humangate.domain.asks import Origin
-from humangate.domain.calls import make_call
-from humangate.service import asking
-from humangate.service.asking import Request
+from humangate.domain.asks.asks import Origin
+from humangate.domain.permissions.calls import make_call
+from humangate.services.asks import create_ask
+from humangate.services.asks.create_ask import Request
 
 
 @pytest.mark.proves("CLI-9", "LAW-3", "ASK-1")
@@ -196,7 +196,7 @@ def a_call(world, command):
     origin = Origin(str(world.folder), str(world.folder), "claude", "claude/s1", "t1", "person:ada")
     call = make_call("Bash", {"command": command}, str(world.folder), "main")
     request = Request(f"Run this command? {command}", "approval", call=call)
-    return asking.ask(world.store, request, origin, an_agent()).ask.id
+    return create_ask.ask(world.store, request, origin, an_agent()).ask.id
 
 
 @pytest.mark.proves("AGT-2", "AGT-6")

@@ -9,10 +9,10 @@ from tests.conftest import a_person, eventually
 from tests.faces.conftest import Shell
 from tests.web_server import FORM, PHONE, WIDE, button, push
 
-from humangate.domain.answers import Given
-from humangate.domain.asks import Change
-from humangate.doors.results import Done
-from humangate.service import answering
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Change
+from humangate.ports.results import Done
+from humangate.services.asks import answer_ask
 
 SIZES = pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 
@@ -98,7 +98,7 @@ def test_whoever_looks_is_told_who_is_answering_also_from_a_terminal(web, tab):
     asked = web.ask("Which name?")
     page, other = tab(f"/asks/{asked.id}"), tab(who="bob")
     expect(page.locator("#live")).to_have_text("live")
-    answering.save_draft(web.store, asked.id, a_person("cy"), "typed in a termi")
+    answer_ask.save_draft(web.store, asked.id, a_person("cy"), "typed in a termi")
     expect(page.locator("#answering")).to_have_text("cy is answering just now.")
     page.get_by_label("In your words").fill("Open")
     expect(other.locator(f"#go-{asked.id}")).to_contain_text("cy, ada is answering")
@@ -128,9 +128,9 @@ def test_drafts_survive_reloads_reach_other_devices_and_hold_a_soft_deadline(web
     page.goto(f"{web.url}/asks/{form.id}")
     page.get_by_label("replicas").fill("many")
     page.goto(web.url)
-    eventually(lambda: answering.draft(web.store, form.id, a_person()))
+    eventually(lambda: answer_ask.draft(web.store, form.id, a_person()))
     assert web.get(hard.id).deadlines.moved_seconds == 0
-    assert answering.draft(web.store, choice.id, a_person()) == "neither"
+    assert answer_ask.draft(web.store, choice.id, a_person()) == "neither"
     phone.goto(f"{web.url}/asks/{text.id}")
     expect(phone.get_by_label("In your words")).to_have_value("Open Gate")
     phone.goto(f"{web.url}/asks/{choice.id}")
@@ -191,7 +191,7 @@ def test_what_is_settled_elsewhere_can_no_longer_be_sent_and_typed_words_stay(we
     asked = web.ask("Deploy build 42?", kind="approval")
     page = tab(f"/asks/{asked.id}")
     page.get_by_label("Note (optional)").fill("half a sent")
-    answering.answer(web.store, asked.id, a_person("bob"), Given("no", "not today"))
+    answer_ask.answer(web.store, asked.id, a_person("bob"), Given("no", "not today"))
     expect(page.get_by_role("region", name="Outcome")).to_contain_text(
         "by bob (as claimed) via cli"
     )
@@ -212,7 +212,7 @@ def test_the_same_answer_goes_to_those_that_were_ticked_and_each_is_told(web, ta
     page.get_by_label(asks[2].id).check()
     page.get_by_label("Yes", exact=True).check()
     web.stop()
-    answering.answer(web.store, asks[2].id, a_person("bob"), Given("No"))
+    answer_ask.answer(web.store, asks[2].id, a_person("bob"), Given("No"))
     web.start()
     button(page, "Answer").click()
     said = page.locator("main [role=status]")
@@ -351,7 +351,7 @@ def test_words_to_an_asker_that_no_longer_waits_are_shown_back(web, tab):
     page = tab(f"/asks/{asked.id}", java_script_enabled=False)
     page.get_by_text("Ask back").click()
     page.get_by_label("A message to the asker").fill("which build?")
-    answering.answer(web.store, asked.id, a_person("bob"), Given("no"))
+    answer_ask.answer(web.store, asked.id, a_person("bob"), Given("no"))
     button(page, "Send").click()
     expect(page.get_by_role("alert")).to_contain_text("already answered by person:bob")
     expect(page.get_by_role("alert")).to_contain_text("which build?")

@@ -9,20 +9,15 @@ from playwright.sync_api import expect
 from tests.conftest import a_person
 from tests.web_server import FORM, PHONE, WIDE, button, must_suit_everybody, push
 
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.domain.calls import make_call
-from humangate.domain.sittings import Terms
-from humangate.service import (
-    admitting,
-    answering,
-    asking,
-    conversing,
-    enrolling,
-    sitting,
-    telling,
-)
-from humangate.service.asking import Request
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.domain.permissions.calls import make_call
+from humangate.domain.sessions.visits import Terms
+from humangate.services.people import manage_logins, manage_people
+from humangate.services.asks import answer_ask, create_ask, ask_messages
+from humangate.services.sessions import sitting
+from humangate.services.notifications import notes
+from humangate.services.asks.create_ask import Request
 
 SIZES = pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 
@@ -34,7 +29,7 @@ def test_the_list_says_who_asks_what_where_how_long_and_what_it_blocks(web, tab,
     for number in (1, 2, 3):
         web.ask("Update the lock file?", f"tester-{number}", project="/srv/site")
     scout = Origin("/srv/site", agent="scout")
-    telling.tell(web.store, scout, a_person("root"), "the tests are green again")
+    notes.tell(web.store, scout, a_person("root"), "the tests are green again")
     page = tab(size=size)
     expect(page).to_have_title("(4) humangate")
     shop, site = page.get_by_role("region", name="/projects/shop"), page.locator("section").nth(1)
@@ -88,7 +83,7 @@ def test_the_list_is_live_and_survives_a_restart_of_the_server(web, tab):
     expect(page).to_have_title("(2) humangate")
     web.stop()
     expect(page.locator("#live")).to_have_text("reconnecting…")
-    answering.answer(web.store, first.id, a_person("bob"), Given("while it was away"))
+    answer_ask.answer(web.store, first.id, a_person("bob"), Given("while it was away"))
     web.start()
     expect(page.locator(f"#go-{first.id}")).to_have_count(0)
     expect(page.locator("#live")).to_have_text("live")
@@ -135,7 +130,7 @@ def test_people_ask_back_see_the_reply_and_withdraw(web, tab, size):
     page.get_by_label("A message to the asker").fill("which build?")
     button(page, "Send").click()
     expect(page.locator("#said")).to_contain_text("which build?")
-    conversing.reply(web.store, asked.id, a_person("root"), "build 42")
+    ask_messages.reply(web.store, asked.id, a_person("root"), "build 42")
     expect(page.locator("#said")).to_contain_text("build 42")
     assert web.get(asked.id).pending
     page.get_by_text("Withdraw it").click()
@@ -192,7 +187,7 @@ def test_keys_move_open_and_focus_but_decide_nothing(web, tab):
 def test_history_is_searched_and_leads_to_the_trail_of_each_ask(web, tab, size):
     for number in (41, 42):
         asked = web.ask(f"Deploy build {number}?", kind="approval")
-        answering.answer(web.store, asked.id, a_person("bob"), Given("yes", f"go {number}"))
+        answer_ask.answer(web.store, asked.id, a_person("bob"), Given("yes", f"go {number}"))
     page = tab("/history", size=size)
     expect(page.locator(".past li")).to_have_count(2)
     expect(page.locator(".past li").first).to_contain_text("approved by bob via cli")
@@ -208,7 +203,7 @@ def test_history_is_searched_and_leads_to_the_trail_of_each_ask(web, tab, size):
 def test_numbers_are_drawn_and_stand_beside_the_drawing(web, tab):
     web.ask("Waiting?")
     asked = web.ask("Answered?")
-    answering.answer(web.store, asked.id, a_person("bob"), Given("yes"))
+    answer_ask.answer(web.store, asked.id, a_person("bob"), Given("yes"))
     page = tab("/numbers")
     expect(page.get_by_role("img")).to_have_count(3)
     expect(page.locator(".charts")).to_contain_text("Waiting now, by project")
@@ -232,7 +227,7 @@ def test_people_and_tokens_are_managed_and_taking_away_is_asked_twice(web, tab, 
     bob.get_by_label("Label").fill("phone")
     bob.get_by_role("button", name="Make a token").click()
     expect(bob).to_contain_text("phone")
-    first = enrolling.whose(web.store, token)
+    first = manage_people.whose(web.store, token)
     button(page, f"Revoke the token {first.id}").click()
     assert first in web.store.people.tokens()
     button(page, "Yes, do it").click()
@@ -289,7 +284,7 @@ def test_people_come_in_by_a_link_or_a_token_and_leave(web, tab, size):
 )
 @pytest.mark.proves("WEB-47")
 def test_after_the_login_nobody_is_sent_elsewhere(web, chromium, away):
-    link = admitting.make_link(web.store, a_person())
+    link = manage_logins.make_link(web.store, a_person())
     request = chromium.new_context().request
     form = {"next": away, "csrf": ""}
     origin = {"origin": web.url}
@@ -301,7 +296,7 @@ def test_after_the_login_nobody_is_sent_elsewhere(web, chromium, away):
 @pytest.mark.proves("WEB-50")
 def test_whoever_may_only_look_is_offered_nothing_else(web, tab, chromium):
     asked = web.ask("Deploy?", kind="approval")
-    secret = admitting.enter_by_token(web.store, web.token("cy", ["read"]), {})
+    secret = manage_logins.enter_by_token(web.store, web.token("cy", ["read"]), {})
     page = tab(who="")
     page.context.add_cookies([{"name": "humangate", "value": secret, "url": web.url}])
     page.goto(f"{web.url}/asks/{asked.id}")
@@ -329,7 +324,7 @@ def test_hostile_texts_are_shown_and_nothing_of_them_runs(web, tab):
     asked_for = []
     page.on("request", lambda request: asked_for.append(request.url))
     for one in asks:
-        conversing.ask_back(web.store, one.id, a_person(evil), evil)
+        ask_messages.ask_back(web.store, one.id, a_person(evil), evil)
         page.goto(f"{web.url}/asks/{one.id}")
         expect(page.locator("article")).to_contain_text("onerror=alert(1)")
         expect(page.locator("article")).to_contain_text("‹U+202E›")
@@ -342,7 +337,7 @@ def test_hostile_texts_are_shown_and_nothing_of_them_runs(web, tab):
 @pytest.mark.proves("WEB-45", "SES-108")
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(web, tab, size, scheme):
     done = web.ask("Deploy build 41?", kind="approval")
-    answering.answer(web.store, done.id, a_person("bob"), Given("yes", "go"))
+    answer_ask.answer(web.store, done.id, a_person("bob"), Given("yes", "go"))
     asks = [
         push(web, priority="urgent", expires_seconds=600),
         web.ask(
@@ -353,13 +348,13 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(web, tab, size, 
     ]
     terms = Terms("approval", "w" * 300, cwd="/" + "f" * 300, session_seconds=1800)
     request = Request("Is it good?", "session", session=terms)
-    session = asking.ask(web.store, request, Origin("/projects/shop"), a_person("sue")).ask
+    session = create_ask.ask(web.store, request, Origin("/projects/shop"), a_person("sue")).ask
     sitting.sit(web.store, session.id, a_person("bob"), "claude", "s1")
     asks.append(session)
     twin = web.ask("The same?", kind="text")
     web.ask("The same?", kind="text")
-    conversing.ask_back(web.store, twin.id, a_person("bob"), "what?")
-    answering.save_draft(web.store, twin.id, a_person("bob"), "typing")
+    ask_messages.ask_back(web.store, twin.id, a_person("bob"), "what?")
+    answer_ask.save_draft(web.store, twin.id, a_person("bob"), "typing")
     web.token("bob")
     page = tab(size=size, color_scheme=scheme)
     paths = ["/", *(f"/asks/{one.id}" for one in [*asks, twin, done]), f"/?done={done.id}"]

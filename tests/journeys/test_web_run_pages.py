@@ -8,9 +8,9 @@ from tests.conftest import a_person
 from tests.run_records import add_run, answer, ask_of, call, turn
 from tests.web_server import PHONE, WIDE, button, must_suit_everybody
 
-from humangate.domain.runs import RunChange
-from humangate.service import running
-from humangate.web import journals
+from humangate.domain.runs.runs import RunChange
+from humangate.services.runs import manage_runs
+from humangate.web.runs import timeline
 
 
 def a_run(web, **more):
@@ -45,7 +45,7 @@ def test_the_page_of_a_run_is_live_and_keeps_what_is_open_focused_or_typed(web, 
     first = turn(web.store, "1", 0, ago=60, session="s-0", signal={"status": "DONE"})
     added = call(web.store, "4", "step", "the newest call", value=1)(run.id)
     assert web.store.runs.change(RunChange(run, (added,), (first(run.id),)), run)
-    told = running.get(web.store, run.id)._replace(agent="writer")
+    told = manage_runs.get(web.store, run.id)._replace(agent="writer")
     assert web.store.runs.change(RunChange(told), run)
     expect(page.locator("#call-4")).to_contain_text("the newest call")
     expect(sent.last).to_have_attribute("open", "")
@@ -54,7 +54,7 @@ def test_the_page_of_a_run_is_live_and_keeps_what_is_open_focused_or_typed(web, 
     page.get_by_text("Stop this run").click()
     page.get_by_label("Why;").fill("not this way")
     page.get_by_label("Why;").blur()
-    running.stop(web.store, run.id, a_person("bob"), "bob was faster")
+    manage_runs.stop(web.store, run.id, a_person("bob"), "bob was faster")
     expect(page.locator("#state")).to_contain_text("bob was faster")
     expect(page.get_by_label("Why;")).to_have_value("not this way")
     button(page, f"Stop run {run.id}").click()
@@ -91,12 +91,12 @@ def test_busy_runs_do_not_make_other_pages_load_again_and_again(web, tab):
         expect(one.locator("#live")).to_have_text("live")
     page.on("request", lambda request: loaded.append(request.url))
     for number in range(3):
-        before = running.get(web.store, run.id)
+        before = manage_runs.get(web.store, run.id)
         turned = turn(web.store, "1", number, session=f"s-{number}")(run.id)
         change = RunChange(before._replace(agent=f"coder-{number}"), (), (turned,))
         assert web.store.runs.change(change, before)
         expect(beside.locator(f"#go-{run.id}")).to_contain_text(f"coder-{number}")
-    running.stop(web.store, run.id, a_person(), "enough")
+    manage_runs.stop(web.store, run.id, a_person(), "enough")
     expect(beside.locator(f"#go-{run.id}")).to_contain_text("stuck")
     assert loaded == []
     asked = web.ask("Does the inbox still hear of asks?")
@@ -131,7 +131,7 @@ def test_axe_finds_nothing_on_pages_of_runs_and_nothing_is_too_wide(
     failed = a_run(web, state="failed", ended_at=store.now(), **trace)
     done = add_run(store, state="completed", result={"j": "k" * 300}, ended_at=store.now())
     long = add_run(store, [call(store, str(n), "step", "x") for n in range(1, 9)])
-    monkeypatch.setattr(journals, "MOST_CALLS", 6)
+    monkeypatch.setattr(timeline, "MOST_CALLS", 6)
     page = tab(size=size, color_scheme=scheme)
     paths = [f"/runs/{one.id}" for one in (run, failed, done, long)]
     for path in ["/runs", "/runs?limit=1", *paths, f"{paths[0]}?changes=shown", "/runs/none"]:

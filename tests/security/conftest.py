@@ -13,13 +13,14 @@ import uvicorn
 from tests.conftest import a_person, eventually
 from tests.security.fingerprint import Fingerprint
 
-from humangate.domain.asks import Origin
+from humangate.domain.asks.asks import Origin
 from humangate.domain.digests import text_digest
-from humangate.service import admitting, asking, enrolling
-from humangate.service.asking import Request
+from humangate.services.people import manage_logins, manage_people
+from humangate.services.asks import create_ask
+from humangate.services.asks.create_ask import Request
 from humangate.web.app import make_app, make_desk
-from humangate.web.desk import COOKIE, local_site
-from humangate.wiring import open_throwaway_store
+from humangate.web.context import COOKIE, local_site
+from humangate.app.wiring import open_throwaway_store
 
 
 class Seen(NamedTuple):
@@ -79,21 +80,21 @@ class RealInbox:
 
     def ask(self, prompt="Why?", kind="text", origin=None, **more):
         origin = origin or Origin("/p", "/p/x", "coder", "", "", "person:sue")
-        return asking.ask(self.store, Request(prompt, kind, **more), origin, a_person("sue")).ask
+        return create_ask.ask(self.store, Request(prompt, kind, **more), origin, a_person("sue")).ask
 
     def get(self, ask):
         return self.store.asks.get(ask.id)
 
     def token(self, *scopes, name="ada"):
         if name not in [one.name for one in self.store.people.all()]:
-            return enrolling.add(self.store, a_person(), name, scopes)
-        return enrolling.token(self.store, a_person(), name, scopes)
+            return manage_people.add(self.store, a_person(), name, scopes)
+        return manage_people.token(self.store, a_person(), name, scopes)
 
     def link(self, name="ada"):
-        return admitting.make_link(self.store, a_person(name))
+        return manage_logins.make_link(self.store, a_person(name))
 
     def login(self, name="ada"):
-        return admitting.enter_by_link(self.store, self.link(name), {})
+        return manage_logins.enter_by_link(self.store, self.link(name), {})
 
     def proof(self, secret):
         return text_digest(f"csrf {secret}")

@@ -7,9 +7,9 @@ import random
 import pytest
 from tests.conftest import a_person
 
-from humangate.domain.asks import Origin
-from humangate.service import asking, sweeping, waiting
-from humangate.service.asking import Request
+from humangate.domain.asks.asks import Origin
+from humangate.services.asks import create_ask, apply_deadlines, wait_for_ask
+from humangate.services.asks.create_ask import Request
 from humangate.testing import MemoryStore
 
 JUMPS = [1, 3600, 86400, 31_536_000]
@@ -24,10 +24,10 @@ def test_five_hundred_clock_jumps_approve_nothing():
         request = Request(
             f"Q{number}", "approval", expires_seconds=picker.choice([None, 1, 60, 86400])
         )
-        ids.append(asking.ask(store, request, Origin(), a_person()).ask.id)
+        ids.append(create_ask.ask(store, request, Origin(), a_person()).ask.id)
     for _ in range(500):
         store.clock.jump(picker.choice(JUMPS) * picker.choice([1, -1]))
         store.clock.advance(picker.random())
-        sweeping.sweep(store)
-        asks = [waiting.wait(store, picker.choice(ids), 0), *map(store.asks.get, ids)]
+        apply_deadlines.sweep(store)
+        asks = [wait_for_ask.wait(store, picker.choice(ids), 0), *map(store.asks.get, ids)]
         assert all(ask.decision is None and ask.status in ("pending", "timed_out") for ask in asks)

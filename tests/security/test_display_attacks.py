@@ -8,8 +8,8 @@ import pyte
 import pytest
 
 from humangate.cli.screen import ask_lines, inbox_lines
-from humangate.domain.asks import Ask, Origin, make_question
-from humangate.domain.display import _width
+from humangate.domain.asks.asks import Ask, Origin, make_question
+from humangate.domain.text.display import _width
 from humangate.testing import MemoryStore
 
 PIECES = [

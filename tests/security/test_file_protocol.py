@@ -16,12 +16,12 @@ import pytest
 from tests.conftest import a_person
 from tests.file_agent import Agent, set_up
 
-from humangate.domain.answers import Given
+from humangate.domain.asks.answers import Given
 from humangate.errors import GateError
-from humangate.file_protocol import collecting, listening
-from humangate.file_protocol.listening import Listener
-from humangate.service import answering
-from humangate.wiring import open_store
+from humangate.file_protocol import collector, listener
+from humangate.file_protocol.listener import Listener
+from humangate.services.asks import answer_ask
+from humangate.app.wiring import open_store
 
 FILES = 20_000
 AT_ONCE = 10_000
@@ -213,7 +213,7 @@ def test_twenty_thousand_hostile_files_do_no_harm(scene):
             scene.look()
             if found := [a for a in scene.store.asks.pending(50) if a.origin.agent == "agent_good"]:
                 break
-        answering.answer(scene.store, found[0].id, a_person(), Given(f"answer {begin}"))
+        answer_ask.answer(scene.store, found[0].id, a_person(), Given(f"answer {begin}"))
         scene.look()
         assert agent.wait(question) == ("answered", f"answer {begin}")
         # Half of it goes away again, as files do.
@@ -257,8 +257,8 @@ def _is_no_answer_of_ours(path):
 @pytest.mark.proves("FILE-101")
 @pytest.mark.parametrize("swapped", ["", "questions", "answers", "agents", "queue"])
 def test_a_folder_that_becomes_a_link_while_it_listens_is_not_followed(scene, swapped, monkeypatch):
-    monkeypatch.setattr(listening, "_PROJECTS_EVERY_SECONDS", 0.5)
-    monkeypatch.setattr(collecting, "_RESCAN_SECONDS", 0.2)
+    monkeypatch.setattr(listener, "_PROJECTS_EVERY_SECONDS", 0.5)
+    monkeypatch.setattr(collector, "_RESCAN_SECONDS", 0.2)
     agent = Agent(scene.project, "agent_1")
     question = agent.ask("Before?")
     scene.look()
@@ -276,7 +276,7 @@ def test_a_folder_that_becomes_a_link_while_it_listens_is_not_followed(scene, sw
     os.rename(scene.at(swapped).rstrip("/"), f"{scene.project}/moved")
     os.symlink(target, scene.at(swapped).rstrip("/"))
     before = scene.seen_outside()
-    answering.answer(scene.store, ask.id, a_person(), Given("x"))
+    answer_ask.answer(scene.store, ask.id, a_person(), Given("x"))
     scene.look_for(1.2)
     assert scene.seen_outside() == before
     assert [a.origin.agent for a in scene.store.asks.pending(10)] == []

@@ -14,7 +14,12 @@ import pytest
 from tests.git_project import begin, branch, files, git, project, trap, workspace, write
 
 from humangate.errors import CheckedOutError, GateError, MergeConflictError, UsageError
-from humangate.workspaces import execution_ban, git as git_changes, repositories, shadow
+from humangate.adapters.git import (
+    execution_ban,
+    changes as git_changes,
+    repositories,
+    shadow,
+)
 
 __all__ = ["project", "trap", "workspace"]
 

@@ -8,9 +8,9 @@ import pytest
 from tests.conftest import a_person
 
 from humangate import Gate, RefusedError
-from humangate.domain.answers import Given
-from humangate.service import answering, waiting
-from humangate.wiring import open_throwaway_store
+from humangate.domain.asks.answers import Given
+from humangate.services.asks import answer_ask, wait_for_ask
+from humangate.app.wiring import open_throwaway_store
 
 CANARY = "correct-horse-battery-staple-9137"
 FORM = {
@@ -36,9 +36,9 @@ def test_nothing_of_a_secret_is_left_once_it_was_taken(tmp_path, more, value):
     gate = Gate(store)
     ask_id = gate.open("What is it?", **more)
     with pytest.raises(RefusedError):
-        answering.answer(store, ask_id, a_person(), Given(value, digest="0" * 64))
+        answer_ask.answer(store, ask_id, a_person(), Given(value, digest="0" * 64))
     assert CANARY.encode() not in everything(tmp_path)
-    answering.answer(store, ask_id, a_person(), Given(value, key="k"))
+    answer_ask.answer(store, ask_id, a_person(), Given(value, key="k"))
     for entry in store.audit.entries():
         assert CANARY not in repr(entry)
     assert CANARY not in repr(store.asks.get(ask_id)) and CANARY not in repr(
@@ -57,7 +57,7 @@ def test_a_crash_between_handing_over_and_taking_hands_it_over_again(tmp_path):
     store = open_throwaway_store(str(tmp_path / "gate.db"))
     gate = Gate(store)
     ask_id = gate.open("What?", secret=True)
-    _, ask = answering.answer(store, ask_id, a_person(), Given(CANARY))
+    _, ask = answer_ask.answer(store, ask_id, a_person(), Given(CANARY))
     token = gate._tokens[ask_id]
     for _ in range(2):
-        assert waiting.reveal(store, ask, token) == CANARY
+        assert wait_for_ask.reveal(store, ask, token) == CANARY

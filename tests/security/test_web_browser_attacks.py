@@ -10,9 +10,9 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from tests.conftest import eventually
 
-from humangate.service import admitting
+from humangate.services.people import manage_logins
 from humangate.web.app import make_app
-from humangate.web.desk import COOKIE
+from humangate.web.context import COOKIE
 from humangate.web.routes import ROWS
 
 CHANGING = tuple(row for row in ROWS if row.changes)
@@ -348,7 +348,7 @@ def test_nobody_is_logged_in_as_somebody_else_by_another_site(real, evil, chromi
                 assert [one.status for one in real.seen if one.method == "POST"] == [403]
                 assert context.cookies(real.url) == []
                 context.close()
-    assert admitting.find_link(real.store, link), "the link is still there for whom it is meant"
+    assert manage_logins.find_link(real.store, link), "the link is still there for whom it is meant"
 
 
 @pytest.mark.proves("WEB-14")
@@ -366,10 +366,10 @@ def test_a_cookie_that_was_there_before_is_not_adopted(real, chromium):
         assert cookie["value"] != planted and len(cookie["value"]) == 64
         assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
         assert page.evaluate("document.cookie") == ""
-        assert admitting.whose_login(real.store, cookie["value"]).person == "ada"
+        assert manage_logins.whose_login(real.store, cookie["value"]).person == "ada"
         context.close()
-    assert admitting.whose_login(real.store, chosen) is None
-    assert admitting.whose_login(real.store, of_attacker).person == "mal"
+    assert manage_logins.whose_login(real.store, chosen) is None
+    assert manage_logins.whose_login(real.store, of_attacker).person == "mal"
 
 
 @pytest.mark.proves("WEB-15")
@@ -400,7 +400,7 @@ def test_the_secret_of_a_link_is_told_to_no_other_site_and_is_worthless_afterwar
     page.get_by_role("button", name="Open the inbox").click()
     page.wait_for_url(real.url + "/")
     assert {one.split("/", 3)[2] for one in asked_for} == {real.host}
-    assert link not in page.content() and admitting.find_link(real.store, link) is None
+    assert link not in page.content() and manage_logins.find_link(real.store, link) is None
     context.close()
 
 

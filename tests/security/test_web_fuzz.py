@@ -13,9 +13,9 @@ from tests.conftest import a_person
 from tests.run_records import add_run, call
 from tests.web_inbox import URL, inbox
 
-from humangate.domain.logins import SCOPES
-from humangate.service import backlog
-from humangate.web.openapi import DOCUMENT
+from humangate.domain.people.logins import SCOPES
+from humangate.services.tasks import backlog
+from humangate.web.api.openapi import DOCUMENT
 
 __all__ = ["inbox"]
 

@@ -18,8 +18,8 @@ from tests.conftest import a_person
 from tests.security.fingerprint import Fingerprint
 from tests.web_inbox import URL, Inbox
 
-from humangate.domain.calls import Call
-from humangate.service import admitting
+from humangate.domain.permissions.calls import Call
+from humangate.services.people import manage_logins
 
 LINKS = 1000
 UNFURLERS = (
@@ -132,7 +132,7 @@ SCANNERS = (
 def test_scanners_answer_nothing_let_nobody_in_and_use_no_link_up(inbox, whole):
     """Every scanner on some links, every link with some scanner; in the whole run all with all."""
     asks = [inbox.ask(f"Question {n}?", "approval") for n in range(LINKS // 2)]
-    links = [admitting.make_link(inbox.store, a_person()) for _ in range(LINKS // 2)]
+    links = [manage_logins.make_link(inbox.store, a_person()) for _ in range(LINKS // 2)]
     addresses = [f"/link/{link}" for link in links] + [f"/asks/{ask.id}" for ask in asks]
     before = inbox.fingerprint.take()
     with inbox.running() as client:
@@ -166,7 +166,7 @@ def test_a_link_is_worthless_after_fifteen_minutes_however_often_it_was_looked_a
     client = inbox.client()
     client.headers["origin"] = URL
     for seconds, codes in ((899, (200, 303)), (900, (404, 403)), (3600, (404, 403))):
-        link = admitting.make_link(inbox.store, a_person())
+        link = manage_logins.make_link(inbox.store, a_person())
         client.get(f"/link/{link}")
         inbox.clock.advance(seconds)
         seen = client.get(f"/link/{link}").status_code

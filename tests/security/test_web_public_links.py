@@ -12,9 +12,9 @@ import sys
 import pytest
 from tests.conftest import a_person
 
-from humangate.service import admitting, enrolling
-from humangate.web.desk import public_site
-from humangate.wiring import open_store
+from humangate.services.people import manage_logins, manage_people
+from humangate.web.context import public_site
+from humangate.app.wiring import open_store
 
 ADDRESSES = [
     ("https://Gate.example.org:443", "https://gate.example.org"),
@@ -31,7 +31,7 @@ class PublicInbox:
         keep = {k: v for k, v in os.environ.items() if not k.startswith(("GATE_", "CLAUDE"))}
         self.environ = keep | {"GATE_STORE": self.path, "HOME": str(folder), "NO_COLOR": "1"}
         self.store = open_store(self.path)
-        self.token = enrolling.add(self.store, a_person(), "ada")
+        self.token = manage_people.add(self.store, a_person(), "ada")
         cert, key = folder / "c.pem", folder / "k.pem"
         words = ["openssl", *CERTIFICATE, "-subj", "/CN=localhost", "-days", "2"]
         subprocess.run([*words, "-keyout", key, "-out", cert], check=True, capture_output=True)
@@ -114,7 +114,7 @@ def test_link_with_a_token_opens_the_public_inbox(public, page):
 
 @pytest.mark.proves("WEB-93")
 def test_claimed_link_at_a_public_address_is_refused_and_kept(public, page):
-    secret = admitting.make_link(public.store, a_person("root"))
+    secret = manage_logins.make_link(public.store, a_person("root"))
     assert page.goto(f"{public.url}/link/{secret}").status == 403
     told = page.locator("#trouble").text_content()
     assert "personal token" in told and "gate link --as NAME" in told
@@ -123,7 +123,7 @@ def test_claimed_link_at_a_public_address_is_refused_and_kept(public, page):
         f"{public.url}/link/{secret}", headers={"origin": public.url}, form={"next": "/"}
     )
     assert answer.status == 403 and page.context.cookies() == []
-    assert admitting.find_link(public.store, secret) is not None
+    assert manage_logins.find_link(public.store, secret) is not None
     # The form of the same page is the way in.
     page.get_by_label("token").fill(public.token)
     page.get_by_role("button", name="Log in").click()
@@ -134,8 +134,8 @@ def test_claimed_link_at_a_public_address_is_refused_and_kept(public, page):
 @pytest.mark.proves("WEB-93")
 def test_claimed_login_at_a_public_address_does_not_loop(public, page):
     """A cookie of the time when only this machine reached the inbox."""
-    secret = admitting.make_link(public.store, a_person("root"))
-    login = admitting.enter_by_link(public.store, secret, {})
+    secret = manage_logins.make_link(public.store, a_person("root"))
+    login = manage_logins.enter_by_link(public.store, secret, {})
     cookie = {"name": "humangate", "value": login, "url": public.url}
     page.context.add_cookies([cookie | {"sameSite": "Strict"}])
     assert page.goto(f"{public.url}/").status == 401

@@ -12,11 +12,12 @@ from tests.security.fingerprint import Fingerprint
 from tests.web_inbox import URL, Inbox
 
 from humangate.domain.digests import text_digest, token_digest
-from humangate.domain.logins import SCOPES
-from humangate.service import admitting, backlog, enrolling
-from humangate.store.sqlite.store import SqliteStore
+from humangate.domain.people.logins import SCOPES
+from humangate.services.people import manage_logins, manage_people
+from humangate.services.tasks import backlog
+from humangate.adapters.sqlite.store import SqliteStore
 from humangate.web.app import make_app, make_desk
-from humangate.web.desk import local_site
+from humangate.web.context import local_site
 from humangate.web.routes import ROWS
 
 # Who may (any one of these scopes; none: everybody), and what they get. Where somebody who may
@@ -109,11 +110,11 @@ class House(Inbox):
         self.fingerprint = Fingerprint(path)
 
     def login(self, *scopes, name="ada"):
-        return admitting.enter_by_token(self.store, self.token(*scopes, name=name), {})
+        return manage_logins.enter_by_token(self.store, self.token(*scopes, name=name), {})
 
     def claimed_login(self, name="ada"):
-        link = admitting.make_link(self.store, a_person(name))
-        return admitting.enter_by_link(self.store, link, {})
+        link = manage_logins.make_link(self.store, a_person(name))
+        return manage_logins.enter_by_link(self.store, link, {})
 
     def close(self):
         self.fingerprint.close()
@@ -148,10 +149,10 @@ def visitors(house):
     house.clock.advance(31 * 24 * 3600)
     revoked = house.token(*SCOPES)
     ended = house.login(*SCOPES)
-    of_revoked = admitting.enter_by_token(house.store, revoked, {})
-    admitting.leave(house.store, ended, admitting.whose_login(house.store, ended))
+    of_revoked = manage_logins.enter_by_token(house.store, revoked, {})
+    manage_logins.leave(house.store, ended, manage_logins.whose_login(house.store, ended))
     revoked_id = house.store.people.by_token(token_digest(revoked)).id
-    enrolling.revoke(house.store, a_person(), revoked_id)
+    manage_people.revoke(house.store, a_person(), revoked_id)
     own, foreign = house.claimed_login(), house.claimed_login("bob")
     looker = house.login("read")
     every = {
@@ -160,7 +161,7 @@ def visitors(house):
         "no token at all": Visitor({"authorization": "Bearer "}),
         "another way to log in": Visitor({"authorization": "Basic YWRhOmFkYQ=="}),
         "wrong cookie": with_cookie("0" * 64),
-        "a link as a cookie": with_cookie(admitting.make_link(house.store, a_person())),
+        "a link as a cookie": with_cookie(manage_logins.make_link(house.store, a_person())),
         "a token as a cookie": with_cookie(house.token(*SCOPES)),
         "a cookie as a token": with_token(own),
         "expired login": with_cookie(expired, proof=expired),
@@ -218,7 +219,7 @@ def target(house, path):
         secret = house.token("read", name=name)
         values = {"name": name, "id": house.store.people.by_token(token_digest(secret)).id}
     if "{secret}" in path:
-        values["secret"] = admitting.make_link(house.store, a_person())
+        values["secret"] = manage_logins.make_link(house.store, a_person())
     return path.format(**values), body(house, path, about)
 
 

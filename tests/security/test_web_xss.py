@@ -12,12 +12,16 @@ from tests.security.markup import FIELDS, PICTURES, WORDS
 from tests.security.payloads import PAYLOADS
 from tests.task_records import add_task, awaiting
 
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.domain.calls import Call
-from humangate.domain.display import storable
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.domain.permissions.calls import Call
+from humangate.domain.text.display import storable
 from humangate.errors import GateError
-from humangate.service import answering, asking, backlog, conversing, enrolling, running, telling
+from humangate.services.asks import answer_ask, create_ask, ask_messages
+from humangate.services.tasks import backlog
+from humangate.services.people import manage_people
+from humangate.services.runs import manage_runs
+from humangate.services.notifications import notes
 
 # So many on one page; the pages are what takes time.
 AT_ONCE = 160
@@ -157,9 +161,9 @@ def talk(real, ask, batch):
     """Words of both sides, drafts, answers that do not count, and then one that does."""
     whole, bob = "\n".join(batch), a_person("bob")
     asker = an_agent(ask.origin.session)._replace(agent=None)
-    conversing.ask_back(real.store, ask.id, bob, whole)
-    conversing.reply(real.store, ask.id, asker, whole)
-    answering.save_draft(real.store, ask.id, a_person(), whole)
+    ask_messages.ask_back(real.store, ask.id, bob, whole)
+    ask_messages.reply(real.store, ask.id, asker, whole)
+    answer_ask.save_draft(real.store, ask.id, a_person(), whole)
 
 
 def settle(real, ask, batch):
@@ -168,9 +172,9 @@ def settle(real, ask, batch):
     option = question.options[:1]
     values = {"text": whole, "approval": "no", "form": {batch[0]: whole}}
     value = values.get(question.kind) or (list(option) if question.multiple else option[0])
-    answering.answer(real.store, ask.id, a_person("bob"), Given(value, whole))
+    answer_ask.answer(real.store, ask.id, a_person("bob"), Given(value, whole))
     with pytest.raises(GateError):
-        answering.answer(real.store, ask.id, a_person("sue"), Given(value, whole))
+        answer_ask.answer(real.store, ask.id, a_person("sue"), Given(value, whole))
 
 
 @pytest.mark.proves("WEB-17")
@@ -189,7 +193,7 @@ def test_no_text_of_an_ask_does_anything_on_its_page(real, watched):
         settle(real, talked, batch)
         for ask in asks:
             if ask is not talked:
-                asking.cancel(real.store, ask.id, a_person("bob"), "\n".join(batch)[:9000])
+                create_ask.cancel(real.store, ask.id, a_person("bob"), "\n".join(batch)[:9000])
         faults += [("settled", one) for one in watched.open(f"/asks/{talked.id}")]
         watched.page.goto("about:blank")
     assert faults == []
@@ -232,7 +236,7 @@ def test_no_text_of_a_run_does_anything_on_its_page_or_in_the_list(real, watched
         faults += watched.open(f"/runs/{run.id}?call={quote(batch[0])}&changes=shown")
         watched.page.goto("about:blank")
         answer(real.store, ask, "\n".join(batch), "\n".join(batch))
-        running.stop(real.store, run.id, a_person("bob"), "\n".join(batch)[:4000])
+        manage_runs.stop(real.store, run.id, a_person("bob"), "\n".join(batch)[:4000])
         for path in (f"/runs/{run.id}", "/runs", f"/asks/{ask.id}"):
             faults += watched.open(path)
         watched.page.goto("about:blank")
@@ -287,12 +291,12 @@ def test_no_name_in_a_list_does_anything(real, watched):
             asks.append(real.ask(text if text.strip() else "x", "text", origin=origin))
         for text in some[start : start + 20]:
             if text.strip():
-                telling.tell(real.store, origin, an_agent(), text)
+                notes.tell(real.store, origin, an_agent(), text)
         faults += watched.open("/")
         faults += watched.open("/numbers")
         watched.page.goto("about:blank")
         for ask, text in zip(asks, some[start : start + 200], strict=True):
-            asking.cancel(real.store, ask.id, a_person(), text)
+            create_ask.cancel(real.store, ask.id, a_person(), text)
     faults += watched.open("/history?limit=1000")
     assert faults == [] and len(some) >= 300
 
@@ -314,7 +318,7 @@ def test_no_text_that_a_visitor_sends_does_anything_where_it_is_told_again(real,
         watched.page.goto(real.url + path)
         assert watched.page.evaluate("document.querySelectorAll('script, img, svg').length") == 0
     for text in PAYLOADS[::40]:
-        enrolling.add(real.store, a_person(), f"p{len(real.store.people.all())}", ("read",), text)
+        manage_people.add(real.store, a_person(), f"p{len(real.store.people.all())}", ("read",), text)
     faults += watched.open("/people")
     stranger.page.context.close()
     assert [*faults, *watched.deeds] == []
@@ -349,7 +353,7 @@ def test_what_arrives_while_the_page_is_open_does_nothing_either(real, watched):
     for batch in BATCHES[::2]:
         text = "\n".join(batch)
         real.ask(text, origin=Origin(text, text, line(text), "", "", "person:sue"))
-        conversing.ask_back(real.store, ask.id, a_person("bob"), text + "LAST")
+        ask_messages.ask_back(real.store, ask.id, a_person("bob"), text + "LAST")
     expect(watched.page.locator(".talk li")).to_have_count(len(BATCHES[::2]))
     assert watched.look() == []
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate import wiring
+from humangate.app import wiring
 from humangate.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError
-from humangate.service import admitting, enrolling
+from humangate.services.people import manage_logins, manage_people
 from humangate.testing import MemoryStore
 
 
@@ -18,83 +18,83 @@ def store():
 
 @pytest.mark.proves("WEB-1", "WEB-2")
 def test_a_link_lets_the_os_user_in_once(store):
-    link = admitting.make_link(store, a_person())
-    assert admitting.find_link(store, link).person == "ada"
-    login = admitting.enter_by_link(store, link, {"address": "127.0.0.1"})
-    found = admitting.whose_login(store, login)
+    link = manage_logins.make_link(store, a_person())
+    assert manage_logins.find_link(store, link).person == "ada"
+    login = manage_logins.enter_by_link(store, link, {"address": "127.0.0.1"})
+    found = manage_logins.whose_login(store, login)
     assert (found.person, found.verified, found.scopes) == (
         "ada",
         False,
         ("ask", "answer", "read", "admin"),
     )
     with pytest.raises(RefusedError, match="gate link"):
-        admitting.enter_by_link(store, link, {})
-    admitting.leave(store, login, found)
-    assert admitting.whose_login(store, login) is None
+        manage_logins.enter_by_link(store, link, {})
+    manage_logins.leave(store, login, found)
+    assert manage_logins.whose_login(store, login) is None
     kinds = [entry.event.kind for entry in store.audit.entries()]
     assert kinds == ["link.made", "login.made", "login.ended"]
 
 
 @pytest.mark.proves("WEB-1")
 def test_a_link_is_worthless_after_a_quarter_of_an_hour(store):
-    link = admitting.make_link(store, a_person())
+    link = manage_logins.make_link(store, a_person())
     store.clock.advance(15 * 60)
     with pytest.raises(RefusedError, match="15 minutes"):
-        admitting.enter_by_link(store, link, {})
+        manage_logins.enter_by_link(store, link, {})
 
 
 @pytest.mark.proves("WEB-1")
 def test_no_agent_makes_a_link_for_its_person(store):
     store.throwaway = False
     with pytest.raises(AgentRefusedError, match="your own terminal"):
-        admitting.make_link(store, an_agent())
+        manage_logins.make_link(store, an_agent())
     assert store.audit.head().seq == 0
 
 
 @pytest.mark.proves("WEB-3", "WEB-4")
 def test_a_token_lets_in_with_its_scopes_until_it_is_revoked(store):
-    token = enrolling.add(store, a_person(), "zoe", ["read"], "wall display")
-    login = admitting.enter_by_token(store, f" {token}\n", {})
-    found = admitting.whose_login(store, login)
+    token = manage_people.add(store, a_person(), "zoe", ["read"], "wall display")
+    login = manage_logins.enter_by_token(store, f" {token}\n", {})
+    found = manage_logins.whose_login(store, login)
     assert (found.person, found.verified, found.scopes) == ("zoe", True, ("read",))
     (listed,) = store.people.tokens()
     assert listed.label == "wall display" and listed.id == found.token_id
-    enrolling.revoke(store, a_person(), listed.id)
-    assert admitting.whose_login(store, login) is None
+    manage_people.revoke(store, a_person(), listed.id)
+    assert manage_logins.whose_login(store, login) is None
     with pytest.raises(RefusedError, match="does not know"):
-        admitting.enter_by_token(store, token, {})
+        manage_logins.enter_by_token(store, token, {})
     with pytest.raises(NotFoundError):
-        enrolling.revoke(store, a_person(), listed.id)
+        manage_people.revoke(store, a_person(), listed.id)
 
 
 @pytest.mark.proves("WEB-3")
 def test_a_token_that_may_only_ask_answers_nothing_at_the_command_line(store):
-    token = enrolling.add(store, a_person(), "zoe", ["ask"])
+    token = manage_people.add(store, a_person(), "zoe", ["ask"])
     with pytest.raises(RefusedError, match="may only ask, not answer"):
         wiring.caller(store, "cli", token, "zoe")
     for scopes in ([], ["ask", "everything"]):
         with pytest.raises(UsageError, match="scopes"):
-            enrolling.token(store, a_person(), "zoe", scopes)
+            manage_people.token(store, a_person(), "zoe", scopes)
 
 
 @pytest.mark.proves("WEB-4")
 def test_a_link_by_token_has_that_tokens_scopes(store):
-    secret = enrolling.add(store, a_person(), "zoe")
-    zoe = a_person("zoe", verified=True)._replace(token_id=enrolling.whose(store, secret).id)
-    link = admitting.make_link(store, zoe)
-    found = admitting.whose_login(store, admitting.enter_by_link(store, link, {}))
+    secret = manage_people.add(store, a_person(), "zoe")
+    zoe = a_person("zoe", verified=True)._replace(token_id=manage_people.whose(store, secret).id)
+    link = manage_logins.make_link(store, zoe)
+    found = manage_logins.whose_login(store, manage_logins.enter_by_link(store, link, {}))
     assert found.verified and found.scopes == ("ask", "answer", "read")
-    enrolling.remove(store, a_person(), "zoe")
+    manage_people.remove(store, a_person(), "zoe")
     assert store.people.tokens() == []
 
 
 @pytest.mark.proves("WEB-4")
 def test_a_token_that_was_revoked_meanwhile_makes_neither_link_nor_login(store):
-    secret = enrolling.add(store, a_person(), "zoe", ["answer"])
-    zoe = a_person("zoe", verified=True)._replace(token_id=enrolling.whose(store, secret).id)
+    secret = manage_people.add(store, a_person(), "zoe", ["answer"])
+    zoe = a_person("zoe", verified=True)._replace(token_id=manage_people.whose(store, secret).id)
     by_token = store.people.by_token
-    store.people.by_token = lambda digest: (by_token(digest), enrolling.remove(store, a_person(), "zoe"))[0]  # fmt: skip
+    store.people.by_token = lambda digest: (by_token(digest), manage_people.remove(store, a_person(), "zoe"))[0]  # fmt: skip
     with pytest.raises(RefusedError, match="just been revoked"):
-        admitting.enter_by_token(store, secret, {})
+        manage_logins.enter_by_token(store, secret, {})
     with pytest.raises(RefusedError, match="has been revoked"):
-        admitting.make_link(store, zoe)
+        manage_logins.make_link(store, zoe)

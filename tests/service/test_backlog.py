@@ -9,13 +9,15 @@ from tests.conftest import a_person, an_agent
 from tests.contract.test_runs_store import claimed
 
 from humangate import Gate
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.domain.owners import owner_of_task
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.domain.asks.owners import owner_of_task
 from humangate.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError
-from humangate.service import answering, asking, backlog, running
-from humangate.service.asking import Request
-from humangate.service.taking import Taking
+from humangate.services.asks import answer_ask, create_ask
+from humangate.services.tasks import backlog
+from humangate.services.runs import manage_runs
+from humangate.services.asks.create_ask import Request
+from humangate.services.tasks.scheduler import Taking
 from humangate.testing import MemoryStore
 
 ADA = a_person("ada")
@@ -32,7 +34,7 @@ def create(store, title="Do it", caller=ADA, **more):
 
 def ask_for(store, task, question="Which?", who=ADA):
     origin = Origin(project="/p", owner=owner_of_task(task.id))
-    return asking.ask(store, Request(question), origin, who)
+    return create_ask.ask(store, Request(question), origin, who)
 
 
 @pytest.mark.proves("TASK-190", "S3-P1", "S3-P2", "S3-35")
@@ -134,7 +136,7 @@ def test_no_agent_ends_the_run_that_works_on_a_task(store):
     assert backlog.defer(store, task.id, ADA).state == "deferred"
     assert store.runs.get(run.id).state == "stuck"
     with pytest.raises(RefusedError, match=f"is deferred: gate task reopen {task.id}"):
-        running.resume(store, run.id, ADA)
+        manage_runs.resume(store, run.id, ADA)
 
 
 @pytest.mark.proves("TASK-172", "S3-29", "S3-30", "S3-31", "S3-33")
@@ -145,8 +147,8 @@ def test_whoever_claimed_a_task_asks_for_it_and_goes_on_with_the_answer(store):
     assert (ask.origin.task, backlog.get(store, task.id).state) == (task.id, "awaiting_input")
     assert backlog.pending(store, task) == [ask]
     with pytest.raises(AgentRefusedError):
-        answering.answer(store, ask.id, an_agent(), Given("that"))
-    answering.answer(store, ask.id, a_person("bob"), Given("this"))
+        answer_ask.answer(store, ask.id, an_agent(), Given("that"))
+    answer_ask.answer(store, ask.id, a_person("bob"), Given("this"))
     assert backlog.get(store, task.id).state == "in_progress"
     [asked] = backlog.history(store, task)
     assert (asked.question, asked.answer, asked.who, asked.run) == (
@@ -167,7 +169,7 @@ def test_asking_again_for_a_claimed_task_finds_the_first_ask_and_another_is_refu
     assert (again.ask.id, again.attached) == (first.ask.id, True)
     with pytest.raises(RefusedError, match=f"waits for an answer already: {first.ask.id}"):
         ask_for(store, task, "And then?")
-    asking.cancel(store, first.ask.id, ADA, "never mind")
+    create_ask.cancel(store, first.ask.id, ADA, "never mind")
     assert backlog.get(store, task.id).state == "in_progress"
 
 

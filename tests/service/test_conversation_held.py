@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from tests.joinable import desk
 
-from humangate.crewing import crew
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.domain.sittings import Terms
+from humangate.app.runtime import crew
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.domain.sessions.visits import Terms
 from humangate.errors import RefusedError
-from humangate.service import answering, asking, joining, sitting
-from humangate.service.asking import Request
+from humangate.services.asks import answer_ask, create_ask
+from humangate.services.sessions import joining, sitting
+from humangate.services.asks.create_ask import Request
 
 __all__ = ["desk"]
 
@@ -26,12 +27,12 @@ def test_who_sits_in_an_agents_conversation_has_it_alone(desk):
     (turn,) = desk.store.runs.turns(run.id)
     terms = Terms("text", resume_session=f"{turn.cli}/{turn.session}")
     request = Request("Why so?", "session", session=terms)
-    ask = asking.ask(desk.store, request, Origin(), desk.caller()).ask
+    ask = create_ask.ask(desk.store, request, Origin(), desk.caller()).ask
     seated = sitting.sit(desk.store, ask.id, desk.caller("bob"), "claude", "new")
     assert (seated.sitting.cli, seated.sitting.session) == (turn.cli, turn.session)
     with pytest.raises(RefusedError, match="person:bob has this session open"):
         joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
-    answering.answer(desk.store, asked.id, desk.caller(), Given("left"))
+    answer_ask.answer(desk.store, asked.id, desk.caller(), Given("left"))
     held = desk.drive(run)
     assert held.state == "ready" and held.ready_at, "it looks again later"
     assert len(desk.store.runs.turns(run.id)) == 1

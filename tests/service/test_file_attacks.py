@@ -11,14 +11,14 @@ import pytest
 from tests.conftest import a_person
 from tests.service.test_file_questions import Project
 
-from humangate.cli import bringing_up
-from humangate.cli.bringing_up import Bringer
-from humangate.doors.dialog import VALUE, Reply
+from humangate.cli.asks import ask_loop
+from humangate.cli.asks.ask_loop import Bringer
+from humangate.ports.dialogs import VALUE, Reply
 from humangate.errors import StoreTroubleError
 from humangate.file_protocol import folders
 from humangate.file_protocol.folders import Helpers
-from humangate.file_protocol.listening import HeldError, Listener
-from humangate.service import answering
+from humangate.file_protocol.listener import HeldError, Listener
+from humangate.services.asks import answer_ask
 from humangate.testing import FakeClock
 from humangate.testing.store import MemoryStore
 
@@ -185,21 +185,21 @@ def test_what_was_typed_while_the_store_gives_trouble_comes_up_again(project, mo
     project.ask("Which?")
     project.look()
     screen, windows = Screen(), Windows()
-    monkeypatch.setattr(bringing_up.wiring, "dialog", lambda _: windows)
+    monkeypatch.setattr(ask_loop.wiring, "dialog", lambda _: windows)
     here, interrupts = [project.path], SimpleNamespace(heard=nullcontext)
     bringer = Bringer(
         project.store, a_person(), lambda: here, screen, interrupts, "zenity", at_terminal=False
     )
-    real = answering.answer
+    real = answer_ask.answer
 
     def broken(*_, **__):
         raise StoreTroubleError("it was busy")
 
-    monkeypatch.setattr(answering, "answer", broken)
+    monkeypatch.setattr(answer_ask, "answer", broken)
     assert bringer._bring_up_next() is False
     assert any("Not recorded" in line for line in screen.said)
     assert "Refused" not in str(screen.said) and len(project.pending) == 1
-    monkeypatch.setattr(answering, "answer", real)
+    monkeypatch.setattr(answer_ask, "answer", real)
     assert bringer._bring_up_next() is False
     project.clock.advance(61)
     assert bringer._bring_up_next() is True

@@ -11,18 +11,18 @@ from contextlib import contextmanager
 import pytest
 from tests.conftest import a_person
 
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
 from humangate.errors import RefusedError, UsageError
-from humangate.file_protocol import collecting
-from humangate.file_protocol.collecting import Collector
+from humangate.file_protocol import collector
+from humangate.file_protocol.collector import Collector
 from humangate.file_protocol.folders import Helpers, listener_of
-from humangate.file_protocol.listening import HeldError, Listener
-from humangate.service import answering, asking
-from humangate.service.asking import Request
+from humangate.file_protocol.listener import HeldError, Listener
+from humangate.services.asks import answer_ask, create_ask
+from humangate.services.asks.create_ask import Request
 from humangate.testing import FakeClock
 from humangate.testing.store import MemoryStore
-from humangate.wiring import open_throwaway_store
+from humangate.app.wiring import open_throwaway_store
 
 
 class Project:
@@ -103,7 +103,7 @@ class Project:
 
     def say(self, value, ask=None):
         ask = ask or self.pending[0]
-        answering.answer(self.store, ask.id, a_person("ada"), Given(value))
+        answer_ask.answer(self.store, ask.id, a_person("ada"), Given(value))
         return ask.id
 
     def words(self, what):
@@ -214,7 +214,7 @@ def test_a_question_that_its_agent_takes_away_is_withdrawn(project):
 def test_a_question_withdrawn_while_nobody_listened_is_withdrawn_at_the_start(project):
     question, other = project.ask(), project.ask("Other?", "agent_2")
     project.look()
-    asking.ask(project.store, Request("By the shell?"), Origin(project.path), a_person())
+    create_ask.ask(project.store, Request("By the shell?"), Origin(project.path), a_person())
     os.unlink(project.at("questions", question))
     project.start().look()
     assert sorted(ask.question.prompt for ask in project.pending) == ["By the shell?", "Other?"]
@@ -578,7 +578,7 @@ def test_an_answer_that_nobody_fetches_any_more_is_tidied_and_kept_in_the_store(
 def test_no_more_than_so_many_questions_wait_at_once_and_the_rest_stays_in_its_files(
     project, monkeypatch
 ):
-    monkeypatch.setattr(collecting, "MOST_WAITING", 3)
+    monkeypatch.setattr(collector, "MOST_WAITING", 3)
     for number in range(5):
         project.ask(f"Number {number}?", f"agent_{number}")
     project.look()
@@ -787,8 +787,8 @@ def test_the_listener_tells_of_asks_by_whatever_door(project):
     question = project.ask("By file?")
     listener.look()
     assert [one.words for _, one in told] == ["By file?"]
-    asking.ask(project.store, Request("By shell?"), Origin(project.path, agent="bash"), a_person())
-    asking.ask(project.store, Request("Elsewhere?"), Origin("/other"), a_person())
+    create_ask.ask(project.store, Request("By shell?"), Origin(project.path, agent="bash"), a_person())
+    create_ask.ask(project.store, Request("Elsewhere?"), Origin("/other"), a_person())
     listener.look()
     project.say("x", next(a for a in project.pending if a.question.prompt == "By file?"))
     listener.look()

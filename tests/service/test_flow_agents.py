@@ -18,19 +18,20 @@ from humangate import (
     flow,
     log,
     pause,
-    processes,
     run,
     step,
 )
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
+from humangate.adapters.system import processes
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
 from humangate.domain.digests import text_digest
-from humangate.domain.owners import owner_of
-from humangate.domain.runs import RunChange, Turn
-from humangate.doors.driver import Ended
-from humangate.service import answering, asking, conversing, running, waiting
-from humangate.service.addressing import Agent
-from humangate.service.asking import Request
+from humangate.domain.asks.owners import owner_of
+from humangate.domain.runs.runs import RunChange, Turn
+from humangate.ports.agents import Ended
+from humangate.services.asks import answer_ask, create_ask, ask_messages, wait_for_ask
+from humangate.services.runs import manage_runs
+from humangate.services.runs.agent_call.turns import Agent
+from humangate.services.asks.create_ask import Request
 from humangate.testing import ScriptedAgent, ScriptedPerson
 
 __all__ = ["each_house", "house", "real_house"]
@@ -342,7 +343,7 @@ def test_a_person_asks_back_and_the_question_stays(each_house, by_tool):
     coder = house.agent("coder", needs("Which flow?"), answers, done("used PKCE"))
     house.go(one_run())
     asked = house.ask()
-    conversing.ask_back(house.store, asked.id, a_person("ada"), "Flow of what?")
+    ask_messages.ask_back(house.store, asked.id, a_person("ada"), "Flow of what?")
     assert house.store.runs.ready(9) == [house.run_id]
     asked_back = house.drive()
     assert (asked_back.state, house.ask().id) == ("waiting_human", asked.id)
@@ -362,7 +363,7 @@ def test_whoever_asked_back_may_answer_while_the_agent_replies(house):
 
     coder = house.agent("coder", needs("Which flow?"), slowly, done("used"))
     house.go(one_run())
-    conversing.ask_back(house.store, house.ask().id, a_person("ada"), "Of what?")
+    ask_messages.ask_back(house.store, house.ask().id, a_person("ada"), "Of what?")
     assert house.drive().result == ["DONE", "", "used"]
     assert "> PKCE" in coder.sent[2]
 
@@ -376,7 +377,7 @@ def test_a_crash_while_the_agent_replies_loses_nothing(each_house, reply):
     coder = house.agent("coder", needs("Which flow?"), Crash(), reply, done("used"))
     house.go(one_run())
     asked = house.ask().id
-    conversing.ask_back(house.store, asked, a_person("ada"), "Of what?")
+    ask_messages.ask_back(house.store, asked, a_person("ada"), "Of what?")
     house.crash()
     assert house.drive().state == "waiting_human" and house.ask().id == asked
     assert "You were interrupted" in coder.sent[2]
@@ -390,7 +391,7 @@ def test_an_agent_that_was_asked_back_may_find_out_by_itself(house):
     house.agent("coder", needs("Which flow?"), done("I found it"))
     house.go(one_run())
     asked = house.ask().id
-    conversing.ask_back(house.store, asked, a_person("ada"), "Have you looked?")
+    ask_messages.ask_back(house.store, asked, a_person("ada"), "Have you looked?")
     assert house.drive().result == ["DONE", "", "I found it"]
     gone = house.store.asks.get(asked)
     assert (gone.status, gone.note) == ("cancelled", "the agent went on by itself")
@@ -456,7 +457,7 @@ def test_what_an_agent_did_not_wait_for_is_withdrawn_with_its_turn(house):
     def leaves(_order, _events):
         origin = Origin(owner=owner_of(house.run_id, "1"))
         for question in ("Run make?", "Which colour?"):
-            asking.ask(house.store, Request(question), origin, a_person())
+            create_ask.ask(house.store, Request(question), origin, a_person())
         return needs("Which flow?")
 
     house.agent("coder", leaves, done())
@@ -579,14 +580,14 @@ def test_the_same_question_after_a_crash_is_another_ask(house, monkeypatch):
     house.go(one_run())
     first = house.ask().id
     house.answer("PKCE")
-    take = waiting.take
+    take = wait_for_ask.take
 
     def dying(*_):
         raise Crash
 
-    monkeypatch.setattr(waiting, "take", dying)
+    monkeypatch.setattr(wait_for_ask, "take", dying)
     house.crash()
-    monkeypatch.setattr(waiting, "take", take)
+    monkeypatch.setattr(wait_for_ask, "take", take)
     assert house.drive().state == "waiting_human"
     assert house.ask().id != first
     assert house.answered("again").result == ["DONE", "", "ok"]
@@ -597,14 +598,14 @@ def test_a_gates_answer_is_recorded_as_taken_even_after_a_crash(house, monkeypat
     house.go(lambda _: bool(pause("Go?")))
     asked = house.ask().id
     house.answer("yes")
-    take = waiting.take
+    take = wait_for_ask.take
 
     def dying(*_):
         raise Crash
 
-    monkeypatch.setattr(waiting, "take", dying)
+    monkeypatch.setattr(wait_for_ask, "take", dying)
     house.crash()
-    monkeypatch.setattr(waiting, "take", take)
+    monkeypatch.setattr(wait_for_ask, "take", take)
     assert house.store.asks.get(asked).delivered_at is None
     assert house.drive().result is True
     assert house.store.asks.get(asked).delivered_to == f"run:{house.run_id}/1"
@@ -714,7 +715,7 @@ def test_what_was_worked_out_in_the_session_is_the_calls_signal(house):
     house.go(one_run())
     held_turn(house, ended_at=house.clock.now(), signal=done("we found it together"))
     person = a_person("ada")._replace(via="session")
-    answering.answer(house.store, house.ask().id, person, Given("done"))
+    answer_ask.answer(house.store, house.ask().id, person, Given("done"))
     assert house.drive().result == ["DONE", "", "we found it together"]
 
 
@@ -727,7 +728,7 @@ def test_another_run_waits_for_a_session_that_is_at_work(house):
         first, outer = house.run_id, house.flow
         house.start(one_run(session=order.session))
         second = house.run_id
-        states.append(inner.drive(running.get(house.store, second)).state)
+        states.append(inner.drive(manage_runs.get(house.store, second)).state)
         states.append(house.calls()["1"].state)
         house.run_id, house.flow = first, outer
         return done("first")
@@ -806,7 +807,7 @@ def test_a_run_that_is_stopped_while_it_waits_asks_again_when_it_is_taken_up(eac
 def test_taking_up_what_goes_on_anyway_changes_nothing(house):
     house.go(lambda _: bool(pause("Go?")))
     before = house.run()
-    assert running.resume(house.store, house.run_id, a_person()) == before
+    assert manage_runs.resume(house.store, house.run_id, a_person()) == before
 
 
 # The scripted agent

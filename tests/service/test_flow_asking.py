@@ -10,13 +10,14 @@ from tests.conftest import a_person
 from tests.flow_harness import Crash, done, each_house, house, needs, real_house
 
 from humangate import MissingAgentError, flow, run
-from humangate.doors.driver import Ended
-from humangate.drivers import logs
-from humangate.drivers.python import PythonDriver
-from humangate.flows import Flow
-from humangate.service import conversing, permitting
-from humangate.service.journalling import Terms
-from humangate.service.permitting import Permission
+from humangate.ports.agents import Ended
+from humangate.adapters.agents import session_logs
+from humangate.adapters.agents.python_function import PythonDriver
+from humangate.api.flows import Flow
+from humangate.services.asks import ask_messages
+from humangate.services.permissions import permit_call
+from humangate.services.runs.run_journal import Terms
+from humangate.services.permissions.permit_call import Permission
 from humangate.testing import ScriptedAgent
 
 __all__ = ["each_house", "house", "real_house"]
@@ -131,7 +132,7 @@ def test_what_a_person_asks_back_does_not_count(house):
     reply = needs("Which flow of OAuth?", message="I meant OAuth")
     house.agent("coder", needs("Which flow?"), reply, needs("Which port?"), done("ok"))
     house.go(on_terms(most_asks=2))
-    conversing.ask_back(house.store, house.ask().id, a_person("ada"), "Flow of what?")
+    ask_messages.ask_back(house.store, house.ask().id, a_person("ada"), "Flow of what?")
     house.drive()
     house.answered("PKCE")
     assert house.answered("80").result == ["DONE", "", "ok"]
@@ -153,7 +154,7 @@ def test_asks_without_a_deadline_remind_as_the_flow_says(house):
 @pytest.mark.proves("TASK-28")
 def test_an_agent_that_waits_for_a_permission_has_a_far_deadline_at_least(house, monkeypatch):
     held = []
-    monkeypatch.setattr(permitting, "decide", lambda *given: held.append(given[1]) or DENIED)
+    monkeypatch.setattr(permit_call, "decide", lambda *given: held.append(given[1]) or DENIED)
 
     def asks(_order, events):
         return done(events.permit("Bash", {"command": "ls"}, "c-1").message)
@@ -288,7 +289,7 @@ def test_who_asks_back_in_a_session_that_is_gone_reaches_a_fresh_one(house):
     coder = forgetful(house, needs("Which?"), needs("Which?", message="I meant OAuth"), done("ok"))
     house.go(one_run())
     coder.forget()
-    conversing.ask_back(house.store, house.ask().id, a_person("ada"), "Flow of what?")
+    ask_messages.ask_back(house.store, house.ask().id, a_person("ada"), "Flow of what?")
     assert house.drive().state == "waiting_human"
     assert ALL_AGAIN in coder.sent[1] and "> Flow of what?" in coder.sent[1]
     assert house.answered("PKCE").result == ["DONE", "", "ok"]
@@ -315,7 +316,7 @@ def test_an_answer_that_was_interrupted_is_told_again_in_a_fresh_session(each_ho
 def test_what_was_asked_back_and_interrupted_is_told_in_a_fresh_session(house):
     coder = forgetful(house, needs("Which?"), Crash(), needs("Which?", message="OAuth"), done("ok"))
     house.go(one_run())
-    conversing.ask_back(house.store, house.ask().id, a_person("ada"), "Flow of what?")
+    ask_messages.ask_back(house.store, house.ask().id, a_person("ada"), "Flow of what?")
     house.crash()
     coder.forget()
     assert house.drive().state == "waiting_human"
@@ -412,7 +413,7 @@ def test_what_an_agent_changes_while_it_replies_is_its_own(house):
     reply = needs("Which?", message="I meant OAuth")
     house.agent("coder", needs("Which?"), reply, done("ok"))
     house.go(one_run(), in_place=False)
-    conversing.ask_back(house.store, house.ask().id, a_person("ada"), "Of what?")
+    ask_messages.ask_back(house.store, house.ask().id, a_person("ada"), "Of what?")
     house.drive()
     assert house.folders.snapshots == ["1:1", "1:1-ask", "1:1-ask"]
     assert house.folders.restored == ["1:1-ask"]
@@ -444,15 +445,15 @@ def test_a_session_is_known_by_its_log(tmp_path, cli, name):
     variables = {"CLAUDE_CONFIG_DIR": str(tmp_path), "CODEX_HOME": str(tmp_path)}
     session = "0b1c1f2e-0000-4000-8000-000000000001"
     log = tmp_path / name.format(session)
-    assert not logs.is_kept(cli, session, variables) and not logs.is_kept(cli, "", variables)
+    assert not session_logs.is_kept(cli, session, variables) and not session_logs.is_kept(cli, "", variables)
     log.parent.mkdir(parents=True)
     log.write_text("", encoding="utf-8")
-    assert not logs.is_kept(cli, session, variables)
+    assert not session_logs.is_kept(cli, session, variables)
     log.write_text("{}\n", encoding="utf-8")
-    assert logs.is_kept(cli, session, variables)
+    assert session_logs.is_kept(cli, session, variables)
     log.unlink()
     log.symlink_to(tmp_path / "nowhere")
-    assert not logs.is_kept(cli, session, variables)
+    assert not session_logs.is_kept(cli, session, variables)
 
 
 @pytest.mark.proves("TASK-31")

@@ -14,12 +14,13 @@ import pytest
 from tests.conftest import a_person, eventually
 from tests.flow_harness import Crash, done, each_house, house, needs, real_house
 
-from humangate import StoreTroubleError, flow, parallel, pause, processes, run, sleep, step
-from humangate.domain.runs import RunChange
-from humangate.engines.local import Worker
-from humangate.service import claiming, running
-from humangate.service.claiming import Abandoned, Heart
-from humangate.service.sweeping import sweep
+from humangate import StoreTroubleError, flow, parallel, pause, run, sleep, step
+from humangate.adapters.system import processes
+from humangate.domain.runs.runs import RunChange
+from humangate.adapters.engines.local import Worker
+from humangate.services.runs import claims, manage_runs
+from humangate.services.runs.claims import Abandoned, Heart
+from humangate.services.asks.apply_deadlines import sweep
 
 __all__ = ["each_house", "house", "real_house"]
 
@@ -80,8 +81,8 @@ def test_a_run_is_driven_by_one_at_a_time(house, stranger):
     begun = []
     assert house.driver.drive(house.run(), lambda: begun.append(1)).state == "running"
     assert begun == []
-    first = running.get(house.store, house.run_id)
-    assert claiming.claim(house.store, first._replace(claim=0)) is None
+    first = manage_runs.get(house.store, house.run_id)
+    assert claims.claim(house.store, first._replace(claim=0)) is None
     house.clock.advance(31)
     assert house.driver.drive(house.run(), lambda: begun.append(1)).result == "mine"
     assert begun == [1]
@@ -126,9 +127,9 @@ def test_the_living_are_given_a_grace_after_their_lease(house, stranger):
 
 @pytest.mark.proves("RUN-443")
 def test_a_heart_beats_for_what_is_held_and_survives_trouble(house, monkeypatch):
-    monkeypatch.setattr(claiming, "_BEAT_SECONDS", 0.001)
+    monkeypatch.setattr(claims, "_BEAT_SECONDS", 0.001)
     house.start(lambda _: "mine")
-    held = claiming.claim(house.store, house.run())
+    held = claims.claim(house.store, house.run())
     heart, beats, extend = Heart(house.store), [], house.store.runs.extend
 
     def extending(run_now, to):
@@ -288,21 +289,21 @@ def test_ctrl_c_among_branches_begins_nothing_more(house):
     def both(_):
         return parallel(neighbour, lambda: step(lambda: 1, name="one"))
 
-    from humangate.service import branching
+    from humangate.services.runs import parallel_branches
 
     house.start(both)
-    note = branching._Parallel._note
+    note = parallel_branches._Parallel._note
 
     def interrupted(self, end):
         note(self, end)
         raise KeyboardInterrupt
 
-    branching._Parallel._note = interrupted
+    parallel_branches._Parallel._note = interrupted
     try:
         with pytest.raises(KeyboardInterrupt):
             house.drive()
     finally:
-        branching._Parallel._note = note
+        parallel_branches._Parallel._note = note
         stopped.set()
     assert over.wait(PATIENCE_SECONDS) and did == []
 

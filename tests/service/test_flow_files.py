@@ -11,8 +11,8 @@ import pytest
 from tests.plain_project import home, project, write
 
 from humangate.errors import NotFoundError, RefusedError, UsageError
-from humangate.service import signalling
-from humangate.workspaces import flow_files, roles, texts
+from humangate.services.runs.agent_call import signal_files
+from humangate.adapters.files import flow_files, role_files, text_files
 
 __all__ = ["home", "project"]
 
@@ -43,7 +43,7 @@ def test_a_role_is_looked_for_in_the_project_first(home, project):
     ]
     for place in reversed(places):
         write(place / "coder.md", f"from {place}")
-        found = roles.find(str(project), "coder")
+        found = role_files.find(str(project), "coder")
         assert found.instructions == f"from {place}"
         assert found.source == str(place / "coder.md")
 
@@ -53,13 +53,13 @@ def test_a_missing_role_says_which_file_to_write(project):
     write(project / ".gate/agents/reviewer.md")
     write(project / ".claude/agents/architect.md")
     with pytest.raises(NotFoundError) as caught:
-        roles.find(str(project), "coder")
+        role_files.find(str(project), "coder")
     sentence = str(caught.value)
     there = "architect, code, design, docs, pm, review, reviewer, test"
     assert f"there is no role 'coder'; there are {there}. Write its" in sentence
     assert str(project / ".gate/agents/coder.md") in sentence
     with pytest.raises(UsageError, match="is not a role's name"):
-        roles.find(str(project), "../../coder")
+        role_files.find(str(project), "../../coder")
 
 
 @pytest.mark.proves("RUN-231")
@@ -72,7 +72,7 @@ def test_all_roles_are_listed_with_the_troubles_of_the_others(home, project):
     write(project / ".claude/agents/.hidden.md", "")
     write(home / "home/.claude/agents/broken.md", "hidden by the broken one")
     write(home / "home/.claude/agents/my agent.md", "")
-    found = roles.all(str(project))
+    found = role_files.all(str(project))
     own = [one for one in found.roles if one.name not in COME_ALONG]
     assert [(one.name, one.instructions) for one in own] == [
         ("architect", "plans"),
@@ -82,7 +82,7 @@ def test_all_roles_are_listed_with_the_troubles_of_the_others(home, project):
         f"{project}/.gate/agents/broken.md, line 2",
         "'my agent' is not a role's name",
     ]
-    elsewhere = [one.name for one in roles.all(str(home / "nowhere")).roles]
+    elsewhere = [one.name for one in role_files.all(str(home / "nowhere")).roles]
     assert elsewhere == sorted(["broken", *COME_ALONG])
 
 
@@ -96,9 +96,9 @@ def test_what_is_no_readable_file_of_the_project_is_refused_with_a_sentence(home
     (agents / "dangling.md").symlink_to(project / "nothing")
     (agents / "folder.md").mkdir()
     os.mkfifo(agents / "pipe.md")
-    (agents / "huge.md").write_bytes(b"x" * (texts.MOST_BYTES + 1))
+    (agents / "huge.md").write_bytes(b"x" * (text_files.MOST_BYTES + 1))
     (agents / "latin.md").write_bytes("a\nü".encode("latin-1"))
-    assert roles.find(str(project), "inner").instructions == "inside"
+    assert role_files.find(str(project), "inner").instructions == "inside"
     refused = {
         "link": (RefusedError, "leads out of"),
         "dangling": (UsageError, "cannot be read: No such file"),
@@ -109,17 +109,17 @@ def test_what_is_no_readable_file_of_the_project_is_refused_with_a_sentence(home
     }
     for name, (kind, sentence) in refused.items():
         with pytest.raises(kind, match=sentence) as caught:
-            roles.find(str(project), name)
+            role_files.find(str(project), name)
         assert str(agents / f"{name}.md") in str(caught.value)
-    assert len(roles.all(str(project)).troubles) == len(refused)
+    assert len(role_files.all(str(project)).troubles) == len(refused)
 
 
 @pytest.mark.proves("S2-7", "S2-B2", "RUN-214")
 def test_every_turn_has_a_signal_file_of_its_own(project):
-    path = write(project / signalling.file_of("coder", "t-7k2"), "{}")
+    path = write(project / signal_files.file_of("coder", "t-7k2"), "{}")
     assert path == str(project / ".agents/signals/coder-t-7k2.json")
-    assert signalling.text(str(project), "coder", "t-7k2") == "{}"
-    assert signalling.text(str(project), "coder", "t-7k3") is None
+    assert signal_files.text(str(project), "coder", "t-7k2") == "{}"
+    assert signal_files.text(str(project), "coder", "t-7k3") is None
 
 
 @pytest.mark.proves("RUN-233")
@@ -179,7 +179,7 @@ def test_nothing_is_read_from_a_folder_that_agents_write(home, project):
     with pytest.raises(RefusedError, match="lies in the worktree of a run"):
         flow_files.find(str(worktree), "feature")
     with pytest.raises(RefusedError, match="lies in the worktree of a run"):
-        roles.find(str(worktree), "coder")
+        role_files.find(str(worktree), "coder")
 
 
 @pytest.mark.proves("RUN-235")

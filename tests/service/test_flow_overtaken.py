@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.flow_harness import Crash, Harness
 
-from humangate import flows
+from humangate.api import flows
 
 
 @pytest.fixture

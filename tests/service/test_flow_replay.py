@@ -19,7 +19,6 @@ from humangate import (
     ask,
     context,
     flow,
-    flows,
     log,
     now,
     parallel,
@@ -30,9 +29,10 @@ from humangate import (
     sleep,
     step,
     stuck,
-)  # fmt: skip
-from humangate.service import running
-from humangate.service.asking import only_ask
+)
+from humangate.api import flows  # fmt: skip
+from humangate.services.runs import manage_runs
+from humangate.services.asks.create_ask import only_ask
 
 __all__ = ["each_house", "house", "real_house"]
 
@@ -629,7 +629,7 @@ def test_a_run_whose_folder_cannot_be_made_is_no_run(house):
     with pytest.raises(UsageError, match="no repository"):
         house.start(lambda _: 1, in_place=False)
     with pytest.raises(NotFoundError, match="gate list"):
-        running.get(house.store, 1)
+        manage_runs.get(house.store, 1)
 
 
 @pytest.mark.proves("RUN-457")
@@ -649,11 +649,11 @@ def test_a_run_without_a_folder_is_not_taken_up(house, monkeypatch):
 def test_only_ended_runs_are_deleted(house):
     house.go(lambda _: bool(pause("Go?")))
     with pytest.raises(RefusedError, match="gate stop 1"):
-        running.delete(house.store, 1, a_person())
+        manage_runs.delete(house.store, 1, a_person())
     house.answered("yes")
-    running.delete(house.store, 1, a_person())
+    manage_runs.delete(house.store, 1, a_person())
     with pytest.raises(NotFoundError):
-        running.get(house.store, 1)
+        manage_runs.get(house.store, 1)
     kinds = [entry.event.kind for entry in house.store.audit.of_subject("run:1")]
     assert kinds[0] == "run.started" and kinds[-2:] == ["run.completed", "run.deleted"]
 
@@ -667,7 +667,7 @@ def test_what_somebody_else_changes_in_between_is_refused(house, monkeypatch):
     house.go(lambda _: 1)
     monkeypatch.setattr(house.store.runs, "delete", lambda *_: False)
     with pytest.raises(RefusedError, match="somebody else"):
-        running.delete(house.store, house.run_id, a_person())
+        manage_runs.delete(house.store, house.run_id, a_person())
 
 
 @pytest.mark.proves("RUN-457")

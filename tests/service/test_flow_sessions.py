@@ -10,11 +10,13 @@ from tests.flow_harness import each_house, house, real_house
 
 from humangate import Approval, UsageError, ask, ask_interactive, flow
 from humangate.domain.digests import digest
-from humangate.domain.sittings import Terms
-from humangate.service import asking, running, sitting
-from humangate.service.asking import Request
-from humangate.service.journalling import jsoned
-from humangate.shapes import Selection, Structured
+from humangate.domain.sessions.visits import Terms
+from humangate.services.asks import create_ask
+from humangate.services.runs import manage_runs
+from humangate.services.sessions import sitting
+from humangate.services.asks.create_ask import Request
+from humangate.services.runs.run_journal import jsoned
+from humangate.api.schemas import Selection, Structured
 
 __all__ = ["each_house", "house", "real_house"]
 
@@ -47,7 +49,7 @@ def gated(prompt):
 
 
 def only_ask(house):
-    return asking.only_ask(house.store, house.run_id)
+    return create_ask.only_ask(house.store, house.run_id)
 
 
 @pytest.mark.proves(
@@ -77,7 +79,7 @@ def test_whatever_becomes_of_a_session_the_flow_is_told(house):
     sitting.fail(house.store, only_ask(house).id, a_person("ada"), "no terminal anywhere")
     assert house.drive().result == ["failed", None, "no terminal anywhere"]
     house.go(reviewed)
-    asking.cancel(house.store, only_ask(house).id, a_person("ada"), "not needed")
+    create_ask.cancel(house.store, only_ask(house).id, a_person("ada"), "not needed")
     assert house.drive().result == ["cancelled", None, "not needed"]
     house.go(reviewed)
     seated = sitting.sit(house.store, only_ask(house).id, a_person("ada"), "claude", "s1")
@@ -102,8 +104,8 @@ def test_a_session_of_a_run_that_was_stopped_is_asked_anew(house):
     house.go(gated)
     first = only_ask(house)
     house.stop()
-    assert asking.get(house.store, first.id).status == "cancelled"
-    running.resume(house.store, house.run_id, a_person("ada"))
+    assert create_ask.get(house.store, first.id).status == "cancelled"
+    manage_runs.resume(house.store, house.run_id, a_person("ada"))
     house.drive()
     assert only_ask(house).id != first.id
     assert house.answered("yes").result == ["completed", "approved"]

@@ -7,7 +7,7 @@ from tests.conftest import a_person
 from tests.flow_harness import done, each_house, house, needs, real_house
 
 from humangate import StepFailedError, UsageError, ask, flow, pause, run, stuck
-from humangate.service import asking
+from humangate.services.asks import create_ask
 
 __all__ = ["each_house", "house", "real_house"]
 
@@ -289,7 +289,7 @@ def test_a_declared_default_answers_a_question_that_timed_out(house):
 @pytest.mark.proves("RUN-423")
 def test_an_ask_that_is_withdrawn_leaves_the_run_stuck(house):
     house.go(lambda _: bool(pause("Go?")))
-    asking.cancel(house.store, house.ask().id, a_person("bob"), "wrong question")
+    create_ask.cancel(house.store, house.ask().id, a_person("bob"), "wrong question")
     over = house.drive()
     assert over.state == "stuck" and "cancelled by person:bob" in over.reason
     house.resume()

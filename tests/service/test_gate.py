@@ -11,10 +11,11 @@ from tests.conftest import a_person
 import humangate
 from humangate import AsyncGate, Gate, TimedOutError
 from humangate.errors import StoreTroubleError
-from humangate.service import enrolling, waiting
-from humangate.service.publishing import Publisher
+from humangate.services.people import manage_people
+from humangate.services.asks import wait_for_ask
+from humangate.services.watcher import Publisher
 from humangate.testing import MemoryStore, ScriptedPerson
-from humangate.wiring import open_throwaway_store
+from humangate.app.wiring import open_throwaway_store
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def store():
 
 def a_token(store):
     """Of a person: with it the tests also pass inside an agent's shell."""
-    return enrolling.add(store, a_person("root"), "ada")
+    return manage_people.add(store, a_person("root"), "ada")
 
 
 @pytest.mark.proves("PY-1", "PY-5")
@@ -101,10 +102,10 @@ def test_a_program_that_asks_for_a_secret_gets_it_once(store):
 def test_a_program_answers_as_the_person_whose_token_it_has(tmp_path):
     from tests.conftest import a_person
 
-    from humangate.service import enrolling
+    from humangate.services.people import manage_people
 
     store = open_throwaway_store(str(tmp_path / "gate.db"))
-    token = enrolling.add(store, a_person("root"), "ada")
+    token = manage_people.add(store, a_person("root"), "ada")
     gate = Gate(str(tmp_path / "gate.db"), token=token)
     assert gate.answer(gate.open("Go?", "approval"), True).settled_by == "person:ada"
 
@@ -169,14 +170,14 @@ def test_a_cancelled_await_takes_no_secret(tmp_path, monkeypatch):
     path = str(tmp_path / "gate.db")
     store = open_throwaway_store(path)
     token = a_token(store)
-    reading, go_on, reveal = threading.Event(), threading.Event(), waiting.reveal
+    reading, go_on, reveal = threading.Event(), threading.Event(), wait_for_ask.reveal
 
     def slow_reveal(*args):
         reading.set()
         assert go_on.wait(30)
         return reveal(*args)
 
-    monkeypatch.setattr(waiting, "reveal", slow_reveal)
+    monkeypatch.setattr(wait_for_ask, "reveal", slow_reveal)
 
     async def scene():
         async with AsyncGate(path, token=token) as gate:

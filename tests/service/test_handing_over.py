@@ -6,8 +6,8 @@ import pytest
 from tests.conftest import a_person, an_agent
 
 from humangate import HumanInput, Phase, StoreTroubleError, Workflow
-from humangate.domain.answers import Given
-from humangate.service import answering
+from humangate.domain.asks.answers import Given
+from humangate.services.asks import answer_ask
 from humangate.testing import MemoryStore, ScriptedPerson
 
 which = Workflow("which", phases=[Phase("a", human=HumanInput("Which?", "choice", ["X", "Y"]), terminal=True)])  # fmt: skip
@@ -55,8 +55,8 @@ def test_answer_that_could_not_be_written_is_asked_again(monkeypatch, capsys):
             raise StoreTroubleError("the disk is full")
         return real(*given)
 
-    real = answering.answer
-    monkeypatch.setattr(answering, "answer", answer)
+    real = answer_ask.answer
+    monkeypatch.setattr(answer_ask, "answer", answer)
     handler = Handler(store, "X", "X")
     assert which.run("go", handler, store=store).history[0]["value"] == "X"
     assert "the disk is full" in capsys.readouterr().err and len(handler.times) == 2
@@ -85,7 +85,7 @@ def late(store):
     """Somebody answers at the third look only."""
     if store.clock.monotonic() > 3 * 3_600:
         (ask,) = store.asks.pending(9)
-        answering.answer(store, ask.id, a_person("bob"), Given("Y"))
+        answer_ask.answer(store, ask.id, a_person("bob"), Given("Y"))
     return True
 
 
@@ -94,7 +94,7 @@ def test_refused_person_is_asked_once(monkeypatch, capsys):
     store = MemoryStore()
     ScriptedPerson(store).will_answer("Which?", "Y")
     store.visitors.insert(0, lambda: store.clock.advance(90) or store.monotonic() < 300)
-    monkeypatch.setattr("humangate.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via))
+    monkeypatch.setattr("humangate.app.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via))
     handler = Handler(store, "X")
     assert which.run("go", handler, store=store).history[0]["value"] == "Y"
     assert "only a person decides" in capsys.readouterr().err and len(handler.times) == 1

@@ -6,9 +6,10 @@ import pytest
 from tests.conftest import a_person, an_agent
 from tests.service.test_permitting import held
 
-from humangate.domain.answers import Given
-from humangate.service import answering, permitting, waiting
-from humangate.service.permitting import Permission
+from humangate.domain.asks.answers import Given
+from humangate.services.asks import answer_ask, wait_for_ask
+from humangate.services.permissions import permit_call
+from humangate.services.permissions.permit_call import Permission
 from humangate.testing import MemoryStore
 
 ADA = a_person(verified=True)
@@ -20,9 +21,9 @@ def store():
 
 
 def answered(store, call, word="yes"):
-    ask = permitting._open(store, call, an_agent(), 60)
-    answering.answer(store, ask.id, ADA, Given(word))
-    return waiting.wait(store, ask.id, 0)
+    ask = permit_call._open(store, call, an_agent(), 60)
+    answer_ask.answer(store, ask.id, ADA, Given(word))
+    return wait_for_ask.wait(store, ask.id, 0)
 
 
 @pytest.mark.proves("HOOK-10", "LAW-4")
@@ -30,18 +31,18 @@ def test_guessed_id_shares_no_yes(store):
     """Two hooks at once find the same call in the session's log."""
     first, second = (held(call_id="", find_id=lambda: "t1").identified() for _ in range(2))
     ask = answered(store, first)
-    assert permitting._outcome(store, ask, first) == Permission(allow=True)
-    assert permitting._outcome(store, ask, second) is None
-    assert permitting._outcome(store, ask, held(call_id="t1")) is None, "it may be another call"
+    assert permit_call._outcome(store, ask, first) == Permission(allow=True)
+    assert permit_call._outcome(store, ask, second) is None
+    assert permit_call._outcome(store, ask, held(call_id="t1")) is None, "it may be another call"
 
 
 @pytest.mark.proves("HOOK-10", "LAW-4")
 def test_yes_of_a_named_call_is_for_no_guess(store):
     ask = answered(store, held(call_id="t1"))
-    assert permitting._outcome(store, ask, held(call_id="t1")) == Permission(allow=True)
+    assert permit_call._outcome(store, ask, held(call_id="t1")) == Permission(allow=True)
     guess = held(call_id="", find_id=lambda: "t1").identified()
-    assert permitting._outcome(store, ask, guess) is None
-    again = permitting._outcome(store, ask, held(call_id="t1"))
+    assert permit_call._outcome(store, ask, guess) is None
+    again = permit_call._outcome(store, ask, held(call_id="t1"))
     assert again == Permission(allow=True), "the host asks by two doors"
 
 
@@ -51,14 +52,14 @@ def test_guessed_id_keeps_no_late_answer(store, found):
     """Only by an id from the host is a call known to be the one that was asked about."""
     ask = answered(store, held(call_id="t1"))
     guess = held(call_id="", find_id=lambda: found, is_over=lambda _: True).identified()
-    assert not permitting._is_for(ask, guess, store.now())
+    assert not permit_call._is_for(ask, guess, store.now())
     named = held(call_id="t1", is_over=lambda _: True).identified()
-    assert permitting._is_for(ask, named, store.now())
+    assert permit_call._is_for(ask, named, store.now())
 
 
 @pytest.mark.proves("HOOK-10")
 def test_guessed_id_is_shown_with_its_ask(store):
-    ask = permitting._open(
+    ask = permit_call._open(
         store, held(call_id="", find_id=lambda: "t1").identified(), an_agent(), 9
     )
     assert ask.origin.tool_use_id == "t1"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.git_project import git, project, trap, workspace, write
 
-from humangate.doors.workspace import Place
+from humangate.ports.workspaces import Place
 from humangate.errors import GateError, UsageError
-from humangate.workspaces import git as quick_git, pipes, repositories
+from humangate.adapters.git import changes as quick_git, special_files, repositories
 
 __all__ = ["project", "trap", "workspace"]
 
@@ -145,8 +145,8 @@ def test_a_pipe_where_git_reads_a_file_is_named_at_once(project, workspace, monk
     path = (project if name.startswith(".git/") else folder) / name
     path.unlink(missing_ok=True)
     os.mkfifo(path)
-    real, looks = pipes.find, []
-    monkeypatch.setattr(pipes, "find", lambda *where: looks.append(where) or real(*where))
+    real, looks = special_files.find, []
+    monkeypatch.setattr(special_files, "find", lambda *where: looks.append(where) or real(*where))
     monkeypatch.setattr(repositories, "_FIRST_LOOK_SECONDS", 0.3)
     for verb in (lambda: workspace.snapshot(place, 1, "2"), lambda: workspace.diff(place)):
         looks.clear()
@@ -218,7 +218,7 @@ def test_alternates_that_lead_in_a_circle_are_read_once(project, tmp_path):
     (other / "info/alternates").write_text(f"{objects}\n{other}\n")
     (objects / "round").symlink_to(objects)
     os.mkfifo(other / "pipe")
-    assert pipes.find(str(project), str(project / ".git")) == ""
+    assert special_files.find(str(project), str(project / ".git")) == ""
 
 
 @pytest.mark.proves("RUN-190")
@@ -245,7 +245,7 @@ def test_a_pipe_that_git_does_not_read_is_in_nobodys_way(project, workspace):
     place = workspace.make(str(project), 1)
     os.mkfifo(os.path.join(place.folder, "pipe"))
     os.symlink("nowhere", os.path.join(place.folder, ".gitmodules"))
-    assert pipes.find(place.folder, str(project / ".git/worktrees/shop")) == ""
+    assert special_files.find(place.folder, str(project / ".git/worktrees/shop")) == ""
     (project / ".git/worktrees/other").mkdir()
     os.mkfifo(os.path.join(project, ".git/worktrees/other/gitdir"))
     assert workspace.snapshot(place, 1, "1")

@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from humangate import wiring
-from humangate.domain.proposals import AGENT, PERSON, Said
-from humangate.doors.driver import Opening, Talk
-from humangate.drivers.hosts import ClaudeHost, CodexHost, CommandHost
+from humangate.app import wiring
+from humangate.domain.sessions.proposals import AGENT, PERSON, Said
+from humangate.ports.agents import Opening, Talk
+from humangate.adapters.agents.interactive_programs import (
+    ClaudeHost,
+    CodexHost,
+    CommandHost,
+)
 from humangate.errors import MissingAgentError, UsageError
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)

@@ -8,9 +8,9 @@ import time
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate.domain import backlog_lines
+from humangate.domain.tasks import backlog_jsonl
 from humangate.errors import AgentRefusedError, UsageError
-from humangate.service import backlog, importing
+from humangate.services.tasks import backlog, import_tasks
 from humangate.testing import MemoryStore
 
 ADA = a_person("ada")
@@ -18,7 +18,7 @@ ADA = a_person("ada")
 
 def bring_in(store, *records, project="/p", **more):
     text = "\n".join(json.dumps({"title": "T", **record}) for record in records)
-    return importing.bring_in(store, project, ADA, backlog_lines.read(text), **more)
+    return import_tasks.bring_in(store, project, ADA, backlog_jsonl.read(text), **more)
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_a_dry_run_writes_nothing_and_agents_import_nothing(store):
     assert len(bring_in(store, {"title": "A"}, dry=True).tasks) == 1
     assert store.tasks.count() == 0
     with pytest.raises(AgentRefusedError):
-        importing.bring_in(store, "/p", an_agent(), backlog_lines.read('{"title": "A"}'))
+        import_tasks.bring_in(store, "/p", an_agent(), backlog_jsonl.read('{"title": "A"}'))
     assert store.tasks.count() == 0
 
 

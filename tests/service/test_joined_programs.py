@@ -11,10 +11,12 @@ import pytest
 from tests.conftest import eventually
 from tests.joinable import desk
 
-from humangate import Phase, Workflow, processes
-from humangate.crewing import crew
-from humangate.domain.runs import RunChange
-from humangate.service import joining, lost_visits, running
+from humangate import Phase, Workflow
+from humangate.adapters.system import processes
+from humangate.app.runtime import crew
+from humangate.domain.runs.runs import RunChange
+from humangate.services.sessions import joining, lost_visits
+from humangate.services.runs import manage_runs
 
 __all__ = ["desk"]
 
@@ -36,7 +38,7 @@ def program(desk, monkeypatch):
     thread.start()
     yield lambda: thread.join(PATIENCE_SECONDS) or came[0]
     if thread.is_alive():
-        running.stop(desk.store, 1, desk.caller(), "the test is over")
+        manage_runs.stop(desk.store, 1, desk.caller(), "the test is over")
         thread.join(PATIENCE_SECONDS)
 
 
@@ -49,12 +51,12 @@ def report(joined, signal):
 def test_report_of_killed_session_reaches_the_program(desk, program, monkeypatch):
     """No bell rings when the process that held the session dies."""
     (ask,) = eventually(lambda: desk.store.asks.pending_of_run(1))
-    eventually(lambda: running.get(desk.store, 1).state == "waiting_human")
+    eventually(lambda: manage_runs.get(desk.store, 1).state == "waiting_human")
     joined = joining.join(desk.store, crew(desk.store), ask.id, desk.caller())
     report(joined, DONE)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as holder:
         looks = holder_is_seen(monkeypatch, str(processes.identify(holder.pid)))
-        now = running.get(desk.store, 1)
+        now = manage_runs.get(desk.store, 1)
         held = joined.turn._replace(process=str(processes.identify(holder.pid)))
         assert desk.store.runs.change(RunChange(now, turns=(held,)), now)
         assert looks.wait(PATIENCE_SECONDS)

@@ -10,14 +10,17 @@ import pytest
 from tests.joinable import desk
 from tests.visits import dead_process, write_log
 
-from humangate import crewing, wiring
-from humangate.crewing import crew
-from humangate.domain.answers import Given
-from humangate.domain.runs import RunChange
-from humangate.domain.signals import Signal
+from humangate.app import runtime, wiring
+from humangate.app.runtime import crew
+from humangate.domain.asks.answers import Given
+from humangate.domain.runs.runs import RunChange
+from humangate.domain.runs.signals import Signal
 from humangate.errors import AlreadySettledError, RefusedError, StoreTroubleError
-from humangate.service import answering, asking, joining, running, telling
-from humangate.service.sweeping import sweep
+from humangate.services.asks import answer_ask, create_ask
+from humangate.services.sessions import joining
+from humangate.services.runs import manage_runs
+from humangate.services.notifications import notes
+from humangate.services.asks.apply_deadlines import sweep
 
 __all__ = ["desk"]
 
@@ -54,7 +57,7 @@ def join(desk, run):
 
 def kill_holder(desk, joined):
     """As if `gate continue` had been killed; what it offered is written already."""
-    now = running.get(desk.store, joined.turn.run)
+    now = manage_runs.get(desk.store, joined.turn.run)
     dead = joined.turn._replace(process=dead_process())
     assert desk.store.runs.change(RunChange(now, turns=(dead,)), now)
 
@@ -158,12 +161,12 @@ def test_signal_survives_killed_gate_continue(desk, way, who):
     run = desk.run(NEEDS)
     ask, joined = join(desk, run)
     if way == "tool":
-        assert telling.offer(desk.store, joined.turn.id, Signal(**DONE)).startswith("Recorded")
+        assert notes.offer(desk.store, joined.turn.id, Signal(**DONE)).startswith("Recorded")
     else:
         write_signal(told_file(desk, run), DONE)
     kill_holder(desk, joined)
     if who == "worker":
-        made = crewing.worker(desk.store, desk.driver, 1)
+        made = runtime.worker(desk.store, desk.driver, 1)
         made._look()
         assert desk.store.runs.get(run.id).state == "ready"
     elif who == "continue":
@@ -203,7 +206,7 @@ def test_store_trouble_loses_no_signal(desk, monkeypatch):
         raise StoreTroubleError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(answering, "answer", trouble)
+        patched.setattr(answer_ask, "answer", trouble)
         with pytest.raises(StoreTroubleError):
             joining.leave(desk.store, joined, desk.caller())
     kill_holder(desk, joined)
@@ -221,7 +224,7 @@ def test_answer_in_the_last_moment_wins(desk, monkeypatch, status):
 
     def answered_meanwhile(store, found):
         seen = look(store, found)
-        answering.answer(store, ask.id, desk.caller("bob"), Given("left"))
+        answer_ask.answer(store, ask.id, desk.caller("bob"), Given("left"))
         return seen
 
     with monkeypatch.context() as patched:
@@ -241,7 +244,7 @@ def test_holder_without_signal_leaves_question_open(desk):
     sweep(desk.store)
     assert desk.store.runs.turn(joined.turn.id).ended_at
     assert desk.drive(run).state == "waiting_human"
-    answering.answer(desk.store, ask.id, desk.caller("bob"), Given("left"))
+    answer_ask.answer(desk.store, ask.id, desk.caller("bob"), Given("left"))
     assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.heard(1)
 
 
@@ -251,10 +254,10 @@ def test_holder_without_signal_leaves_question_open(desk):
 def test_signal_after_stop_never_counts(desk, tmp_path, way, end):
     run = desk.run(NEEDS, AGAIN)
     _, joined = join(desk, run)
-    running.stop(desk.store, run.id, desk.caller("bob"), "enough")
+    manage_runs.stop(desk.store, run.id, desk.caller("bob"), "enough")
     if way == "tool":
         with pytest.raises(RefusedError, match=r"has ended \(stuck: enough\).*gate resume"):
-            telling.offer(desk.store, joined.turn.id, Signal("DONE"))
+            notes.offer(desk.store, joined.turn.id, Signal("DONE"))
         assert desk.store.runs.turn(joined.turn.id).offered is None
     else:
         write_signal(told_file(desk, run), DONE)
@@ -263,12 +266,12 @@ def test_signal_after_stop_never_counts(desk, tmp_path, way, end):
         assert left.ask.status == "cancelled" and bool(left.trouble) is (way == "file")
     else:
         kill_holder(desk, joined)
-    running.resume(desk.store, run.id, desk.caller())
+    manage_runs.resume(desk.store, run.id, desk.caller())
     after = desk.drive(run)
     if after.state == "waiting_human":
         # Its question is asked anew.
         (asked,) = desk.store.asks.pending_of_run(run.id)
-        answering.answer(desk.store, asked.id, desk.caller(), Given("left"))
+        answer_ask.answer(desk.store, asked.id, desk.caller(), Given("left"))
         after = desk.drive(run)
     assert after.result == ["DONE", "by itself"], "what was said after the stop is no result"
 
@@ -278,11 +281,11 @@ def test_late_signal_of_older_version_does_not_count(desk):
     """Before, a turn was closed with a signal that had come too late."""
     run = desk.run(NEEDS, AGAIN)
     _, joined = join(desk, run)
-    running.stop(desk.store, run.id, desk.caller("bob"), "enough")
-    now = running.get(desk.store, run.id)
+    manage_runs.stop(desk.store, run.id, desk.caller("bob"), "enough")
+    now = manage_runs.get(desk.store, run.id)
     closed = joined.turn._replace(ended_at=desk.store.now(), signal=DONE)
     assert desk.store.runs.change(RunChange(now, turns=(closed,)), now)
-    running.resume(desk.store, run.id, desk.caller())
+    manage_runs.resume(desk.store, run.id, desk.caller())
     assert desk.drive(run).result == ["DONE", "by itself"]
 
 
@@ -290,9 +293,9 @@ def test_late_signal_of_older_version_does_not_count(desk):
 def test_signal_after_answer_from_elsewhere_is_refused(desk):
     run = desk.run(NEEDS, AGAIN)
     ask, joined = join(desk, run)
-    answering.answer(desk.store, ask.id, desk.caller("bob"), Given("left"))
+    answer_ask.answer(desk.store, ask.id, desk.caller("bob"), Given("left"))
     with pytest.raises(RefusedError, match=r"answered by person:bob.*does not count"):
-        telling.offer(desk.store, joined.turn.id, Signal("DONE"))
+        notes.offer(desk.store, joined.turn.id, Signal("DONE"))
     joining.leave(desk.store, joined, desk.caller())
     assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.heard(1)
 
@@ -302,7 +305,7 @@ def test_signal_after_answer_from_elsewhere_is_refused(desk):
 def test_signal_at_gate_is_only_a_proposal(desk, end):
     run = desk.run(AGAIN, flow=GATE)
     ask, joined = join(desk, run)
-    said = telling.offer(desk.store, joined.turn.id, Signal("CONTINUE"))
+    said = notes.offer(desk.store, joined.turn.id, Signal("CONTINUE"))
     assert said.startswith("Passed on as a proposal: CONTINUE. It decides nothing: only a person")
     assert ask.id in said and "Recorded" not in said and "counts" not in said
     if end == "left":
@@ -324,7 +327,7 @@ def test_ask_does_not_expire_while_somebody_is_there(desk, monkeypatch):
     later = desk.store.now() + timedelta(hours=7)
     monkeypatch.setattr(desk.store, "now", lambda: later)
     sweep(desk.store)
-    assert asking.get(desk.store, ask.id).pending
+    assert create_ask.get(desk.store, ask.id).pending
     assert joining.leave(desk.store, joined, desk.caller()).ask.status == "answered"
     assert desk.drive(run).result == "to the left"
 
@@ -344,7 +347,7 @@ def test_earlier_deadline_counts_after_leaving(desk, monkeypatch, end, after, gr
     else:
         kill_holder(desk, joined)
         sweep(desk.store)
-    found = asking.get(desk.store, ask.id)
+    found = create_ask.get(desk.store, ask.id)
     assert found.pending and found.deadlines.expires_at == now + timedelta(seconds=grace)
 
 
@@ -353,7 +356,7 @@ def test_late_deadline_does_not_move(desk):
     ask, joined = join(desk, desk.run(NEEDS))
     assert ask.deadlines.expires_at - desk.store.now() > timedelta(hours=20)
     joining.leave(desk.store, joined, desk.caller())
-    assert asking.get(desk.store, ask.id) == ask
+    assert create_ask.get(desk.store, ask.id) == ask
 
 
 @pytest.mark.proves("RUN-392", "RUN-382")
@@ -364,5 +367,5 @@ def test_other_run_keeps_signal_of_dead_holder(desk):
     kill_holder(desk, joined)
     other = desk.run(NEEDS, AGAIN, flow=SHARED)
     assert other.result == "by itself"
-    assert asking.get(desk.store, ask.id).status == "answered"
+    assert create_ask.get(desk.store, ask.id).status == "answered"
     assert desk.drive(first).result == "to the left"

@@ -9,16 +9,20 @@ import pytest
 from tests.conftest import a_person
 from tests.joinable import desk
 
-from humangate import processes, wiring
-from humangate.crewing import crew
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.domain.journals import Carried
-from humangate.domain.runs import Run, RunChange, Turn
-from humangate.domain.signals import Signal
+from humangate.adapters.system import processes
+from humangate.app import wiring
+from humangate.app.runtime import crew
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.domain.runs.journals import Carried
+from humangate.domain.runs.runs import Run, RunChange, Turn
+from humangate.domain.runs.signals import Signal
 from humangate.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError
-from humangate.service import answering, asking, joining, running, telling
-from humangate.service.asking import Request
+from humangate.services.asks import answer_ask, create_ask
+from humangate.services.sessions import joining
+from humangate.services.runs import manage_runs
+from humangate.services.notifications import notes
+from humangate.services.asks.create_ask import Request
 from humangate.testing import MemoryStore
 
 __all__ = ["desk"]
@@ -49,7 +53,7 @@ def test_who_comes_after_a_dead_holder_closes_its_session(desk):
     first = join(desk, ask)
     with pytest.raises(RefusedError, match="person:ada has this session open"):
         join(desk, ask, "bob")
-    now = running.get(desk.store, run.id)
+    now = manage_runs.get(desk.store, run.id)
     dead = first.turn._replace(process=gone())
     assert desk.store.runs.change(RunChange(now, turns=(dead,)), now)
     second = join(desk, ask, "bob")
@@ -102,12 +106,12 @@ def test_a_run_that_was_stopped_meanwhile_is_not_gone_on_with(desk):
     ask = only(desk, run)
     joined = join(desk, ask)
     desk.store.runs.offer(joined.turn.id, DONE)
-    running.stop(desk.store, run.id, desk.caller("bob"), "enough")
+    manage_runs.stop(desk.store, run.id, desk.caller("bob"), "enough")
     left = joining.leave(desk.store, joined, desk.caller())
     assert "enough" in str(left.trouble) and left.ask.status == "cancelled"
     kept = desk.store.runs.turn(joined.turn.id)
     assert (kept.offered, kept.signal) == (DONE, None), "it is kept, and does not count"
-    assert running.get(desk.store, run.id).state == "stuck"
+    assert manage_runs.get(desk.store, run.id).state == "stuck"
 
 
 @pytest.mark.proves("RUN-350")
@@ -117,13 +121,13 @@ def test_what_is_offered_in_a_turn_is_kept_until_it_ends():
     run = store.runs.add(Run(0, "f", "f.py", "", "", "/p", "person:ada", now), [], Carried())
     turn = Turn("t-1", run.id, "1", 1, "coder", "claude", "s1", "", now)
     assert store.runs.change(RunChange(run, turns=(turn,)), run)
-    assert telling.offer(store, "t-1", Signal("DONE")).startswith("Recorded: DONE. End your turn")
-    assert "A person is asked" in telling.offer(store, "t-1", Signal("NEEDS_HUMAN"))
+    assert notes.offer(store, "t-1", Signal("DONE")).startswith("Recorded: DONE. End your turn")
+    assert "A person is asked" in notes.offer(store, "t-1", Signal("NEEDS_HUMAN"))
     over = turn._replace(ended_at=now)
     assert store.runs.change(RunChange(run, turns=(over,)), run)
     for nobody in ("t-1", "t-9"):
         with pytest.raises(RefusedError, match="your turn is over"):
-            telling.offer(store, nobody, Signal("DONE"))
+            notes.offer(store, nobody, Signal("DONE"))
 
 
 @pytest.mark.proves("RUN-360")
@@ -132,18 +136,18 @@ def test_a_runs_number_is_found_where_an_ask_is_expected(clock):
     new = Run(0, "f", "f.py", "", "", "/p", "person:ada", store.now())
     run = store.runs.add(new, [], Carried())
     with pytest.raises(NotFoundError, match="run 1 waits for nobody"):
-        asking.find(store, "1")
+        create_ask.find(store, "1")
     origin = Origin(project="/p", owner=f"run:{run.id}/1", sponsor="person:ada")
     caller = a_person()
-    one = asking.ask(store, Request("One?"), origin, caller).ask
-    assert asking.find(store, "1") == asking.look_up(store, "1") == one
-    assert asking.find(store, one.id) == one
-    two = asking.ask(store, Request("Two?"), origin, caller).ask
+    one = create_ask.ask(store, Request("One?"), origin, caller).ask
+    assert create_ask.find(store, "1") == create_ask.look_up(store, "1") == one
+    assert create_ask.find(store, one.id) == one
+    two = create_ask.ask(store, Request("Two?"), origin, caller).ask
     with pytest.raises(UsageError, match=rf"{one.id} \(One\?\), {two.id} \(Two\?\)"):
-        asking.look_up(store, "1")
+        create_ask.look_up(store, "1")
     for nothing in ("²", "٣", "1" * 19, "7"):
         with pytest.raises(NotFoundError):
-            asking.find(store, nothing)
+            create_ask.find(store, nothing)
 
 
 @pytest.mark.proves("RUN-390", "WHO-5")
@@ -156,8 +160,8 @@ def test_agent_of_any_program_does_not_answer_itself(desk, monkeypatch, named):
         monkeypatch.setenv("AI_AGENT", joined.turn.session)
     agent = wiring.caller(desk.store, "cli")
     with pytest.raises(AgentRefusedError, match="it cannot answer itself"):
-        answering.answer(desk.store, ask.id, agent, Given("left"))
-    assert asking.get(desk.store, ask.id).pending
+        answer_ask.answer(desk.store, ask.id, agent, Given("left"))
+    assert create_ask.get(desk.store, ask.id).pending
 
 
 @pytest.mark.proves("RUN-390", "WHO-5")
@@ -167,10 +171,10 @@ def test_later_turn_does_not_answer_an_earlier_one(desk, monkeypatch):
     monkeypatch.setenv("GATE_TURN", first.id)
     asker = wiring.caller(desk.store, "cli")
     request = Request("Which port?", "text")
-    ask = asking.ask(desk.store, request, wiring.origin(asker), asker).ask
+    ask = create_ask.ask(desk.store, request, wiring.origin(asker), asker).ask
     monkeypatch.setenv("GATE_TURN", join(desk, waiting).turn.id)
     with pytest.raises(AgentRefusedError, match="it cannot answer itself"):
-        answering.answer(desk.store, ask.id, wiring.caller(desk.store, "cli"), Given("80"))
+        answer_ask.answer(desk.store, ask.id, wiring.caller(desk.store, "cli"), Given("80"))
 
 
 @pytest.mark.proves("RUN-390", "WHO-4")
@@ -178,5 +182,5 @@ def test_agent_of_another_session_still_answers(desk, monkeypatch):
     ask = only(desk, desk.run(NEEDS))
     monkeypatch.setenv("GATE_TURN", "t-elsewhere")
     other = wiring.caller(desk.store, "cli")
-    answering.answer(desk.store, ask.id, other, Given("left"))
-    assert asking.get(desk.store, ask.id).settled_by == "agent:turn/t-elsewhere"
+    answer_ask.answer(desk.store, ask.id, other, Given("left"))
+    assert create_ask.get(desk.store, ask.id).settled_by == "agent:turn/t-elsewhere"

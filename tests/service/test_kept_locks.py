@@ -13,25 +13,27 @@ import pytest
 from tests.conftest import a_person
 from tests.flow_harness import real_house
 
-from humangate import StoreTroubleError, pause, processes, upkeep
-from humangate.domain import runs
-from humangate.domain.runs import RunChange
+from humangate import StoreTroubleError, pause
+from humangate.adapters.system import processes
+from humangate.app import daemon
+from humangate.domain.runs import runs
+from humangate.domain.runs.runs import RunChange
 from humangate.file_protocol.folders import listener_of
-from humangate.service import claiming, running
-from humangate.service.claiming import Abandoned, Keeper
-from humangate.wiring import open_store
+from humangate.services.runs import claims, manage_runs
+from humangate.services.runs.claims import Abandoned, Keeper
+from humangate.app.wiring import open_store
 
 __all__ = ["real_house"]
 
 LOOK = """import sys
-from humangate.service import claiming
-from humangate.wiring import open_store
+from humangate.services.runs import claims as claiming
+from humangate.app.wiring import open_store
 store = open_store(sys.argv[1])
 print(claiming.is_kept(store, store.runs.get(int(sys.argv[2]))))
 """
 KEEP = """import os, sys
-from humangate.service.claiming import Keeper
-from humangate.wiring import open_store
+from humangate.services.runs.claims import Keeper
+from humangate.app.wiring import open_store
 store = open_store(sys.argv[1])
 keeper = Keeper(store)
 assert keeper.keep(store.runs.get(1))
@@ -114,11 +116,11 @@ def test_keeper_of_a_stopped_run_speaks_for_no_other(real_house):
     first, second = Keeper(house.store), Keeper(house.store)
     house.driver.drive(first.keep(house.run()), keeper=first)
     house.stop("enough")
-    running.resume(house.store, house.run_id, a_person("ada"), keeper=second)
+    manage_runs.resume(house.store, house.run_id, a_person("ada"), keeper=second)
     assert second.has(house.run()) and not first.has(house.run())
     assert not first.can_drive(house.run())
     dead = keep_from_container(house)
-    assert not claiming.is_kept(house.store, dead) and not is_kept_elsewhere(house.store)
+    assert not claims.is_kept(house.store, dead) and not is_kept_elsewhere(house.store)
     assert Abandoned(house.store, lambda _: False).find_ready() == [dead]
     assert first.keep(dead) and first.can_drive(house.run()) and not second.has(house.run())
 
@@ -131,7 +133,7 @@ def test_older_keeper_of_a_process_speaks_for_no_newer(real_house):
     older, newer, change = Keeper(house.store), Keeper(house.store), house.store.runs.change
     assert older.keep(house.run())
     house.stop("enough")
-    running.resume(house.store, house.run_id, a_person("ada"), keeper=newer)
+    manage_runs.resume(house.store, house.run_id, a_person("ada"), keeper=newer)
 
     def fail(*_):
         raise StoreTroubleError("the disk is full")
@@ -141,8 +143,8 @@ def test_older_keeper_of_a_process_speaks_for_no_newer(real_house):
         newer.let_go()
     house.store.runs.change = change
     left = house.run()
-    assert left.kept and not claiming.is_kept(house.store, left)
-    assert claiming.claim(house.store, left)
+    assert left.kept and not claims.is_kept(house.store, left)
+    assert claims.claim(house.store, left)
 
 
 @pytest.mark.proves("PHASE-56")
@@ -156,13 +158,13 @@ def test_resume_that_lost_a_race_keeps_nothing(real_house):
 
     def overtaken(new, expected):
         house.store.runs.change = change
-        running.resume(house.store, house.run_id, a_person("bob"))
+        manage_runs.resume(house.store, house.run_id, a_person("bob"))
         keep_from_container(house)
         return change(new, expected)
 
     house.store.runs.change = overtaken
-    seen = running.resume(house.store, house.run_id, a_person("ada"), keeper=keeper)
-    assert not keeper.has(seen) and not claiming.is_kept(house.store, seen)
+    seen = manage_runs.resume(house.store, house.run_id, a_person("ada"), keeper=keeper)
+    assert not keeper.has(seen) and not claims.is_kept(house.store, seen)
     assert not is_kept_elsewhere(house.store)
 
 
@@ -180,7 +182,7 @@ def test_child_that_outlives_its_program_keeps_nothing(real_house, keeping, way)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(processes, "lives", lambda _: True)
         # Its child still has the pipe that the program read from.
-        assert not claiming.is_kept(house.store, kept)
+        assert not claims.is_kept(house.store, kept)
 
 
 @pytest.mark.proves("PHASE-55")
@@ -203,9 +205,9 @@ def test_run_is_kept_while_its_claim_rises(real_house):
     house.start(lambda _: "mine")
     keeper = Keeper(house.store)
     seen = keeper.keep(house.run())
-    assert claiming.claim(house.store, seen, keeper)
-    assert claiming.is_kept(house.store, seen) and claiming.is_kept(house.store, house.run())
-    assert claiming.claim(house.store, seen) is None
+    assert claims.claim(house.store, seen, keeper)
+    assert claims.is_kept(house.store, seen) and claims.is_kept(house.store, house.run())
+    assert claims.claim(house.store, seen) is None
 
 
 @pytest.mark.proves("PHASE-55")
@@ -216,7 +218,7 @@ def test_kernel_without_file_locks_has_process_locks(real_house, monkeypatch):
     monkeypatch.setattr(fcntl, "F_OFD_GETLK", 999, raising=False)
     keeper, beside = Keeper(house.store), open_store(house.store.path)
     assert keeper.keep(house.run()) and is_kept_elsewhere(house.store)
-    assert claiming.is_kept(beside, house.run())
+    assert claims.is_kept(beside, house.run())
     keeper.let_go()
     beside.close()
     assert not is_kept_elsewhere(house.store)
@@ -229,18 +231,18 @@ def test_kernel_without_file_locks_sees_a_living_keeper(real_house, keeping, mon
     program = keeping()
     monkeypatch.setattr(fcntl, "F_OFD_GETLK", 999, raising=False)
     kept = house.run()
-    assert claiming.is_kept(house.store, kept)
+    assert claims.is_kept(house.store, kept)
     program.kill()
     program.wait()
     monkeypatch.setattr(processes, "lives", lambda _: True)
-    assert not claiming.is_kept(house.store, kept)
+    assert not claims.is_kept(house.store, kept)
 
 
 @pytest.mark.proves("RUN-463")
 def test_forked_child_holds_no_lock_of_a_worker(tmp_path):
     """A flow's code may leave a child behind, and `gate up` may be killed."""
     code = """import os, sys
-from humangate import upkeep
+from humangate.app import daemon as upkeep
 from humangate.file_protocol.folders import Helpers
 os.makedirs("project/.helpers", 0o700)
 kept = [upkeep.become("gate.db", "http://127.0.0.1:1"), upkeep.work_at("gate.db"), Helpers("project")]
@@ -258,9 +260,9 @@ input()
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     ) as program:  # fmt: skip
         assert program.stdout.readline() == "there\n"
-        assert upkeep.find(store) and upkeep.is_worked_at(store)
+        assert daemon.find(store) and daemon.is_worked_at(store)
         assert listener_of(project) is not None
         program.kill()
         program.wait()
-        assert not upkeep.find(store) and not upkeep.is_worked_at(store)
+        assert not daemon.find(store) and not daemon.is_worked_at(store)
         assert listener_of(project) is None

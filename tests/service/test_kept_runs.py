@@ -12,23 +12,17 @@ import pytest
 from tests.conftest import a_person, eventually
 from tests.flow_harness import each_house, house, real_house
 
-from humangate import (
-    HumanInput,
-    Phase,
-    StoreTroubleError,
-    Workflow,
-    pause,
-    processes,
-    sleep,
-    upkeep,
-)
-from humangate.domain import runs
-from humangate.domain.answers import Given
-from humangate.domain.runs import RunChange
-from humangate.engines.local import Worker
-from humangate.service import answering, claiming, running
-from humangate.service.claiming import Abandoned, Keeper
-from humangate.wiring import open_store
+from humangate import HumanInput, Phase, StoreTroubleError, Workflow, pause, sleep
+from humangate.adapters.system import processes
+from humangate.app import daemon
+from humangate.domain.runs import runs
+from humangate.domain.asks.answers import Given
+from humangate.domain.runs.runs import RunChange
+from humangate.adapters.engines.local import Worker
+from humangate.services.asks import answer_ask
+from humangate.services.runs import claims, manage_runs
+from humangate.services.runs.claims import Abandoned, Keeper
+from humangate.app.wiring import open_store
 
 __all__ = ["each_house", "house", "real_house"]
 
@@ -89,7 +83,7 @@ def test_no_claim_succeeds_at_any_write(path):
         now = beside.runs.get(new.run.id)
         if not now.ended:
             tries.append(now.state)
-            assert claiming.claim(beside, now) is None
+            assert claims.claim(beside, now) is None
             assert Keeper(beside).keep(now) is None
             worker._look()
             worker._looked_at = -1.0
@@ -112,9 +106,9 @@ def test_answered_run_is_not_claimed_while_handler_thinks(path):
 
     def answered_elsewhere():
         (ask,) = beside.asks.pending_of_run(1)
-        answering.answer(beside, ask.id, a_person("bob"), Given("yes"))
+        answer_ask.answer(beside, ask.id, a_person("bob"), Given("yes"))
         assert beside.runs.get(1).state == "ready"
-        assert worker._next() is None and claiming.claim(beside, beside.runs.get(1)) is None
+        assert worker._next() is None and claims.claim(beside, beside.runs.get(1)) is None
         assert worker._patience() == 1.0
 
     handler = Asked(answered_elsewhere)
@@ -146,11 +140,11 @@ def test_cancelled_program_keeps_nothing(path):
         asyncio.run(cancelled())
         # Although its handler has not come back.
         eventually(lambda: not store.runs.get(1).kept)
-        assert not claiming.is_kept(store, store.runs.get(1))
+        assert not claims.is_kept(store, store.runs.get(1))
         (ask,) = store.asks.pending_of_run(1)
-        answering.answer(store, ask.id, a_person("bob"), Given("yes"))
+        answer_ask.answer(store, ask.id, a_person("bob"), Given("yes"))
         assert store.runs.ready(9) == [1]
-        assert claiming.claim(store, store.runs.get(1))
+        assert claims.claim(store, store.runs.get(1))
     finally:
         over.set()
         store.close()
@@ -170,9 +164,9 @@ def test_program_that_cannot_write_keeps_nothing(path, capsys):
     with pytest.raises(StoreTroubleError):
         series.run("go", Asked(lambda: broken.append(1)), store=store)
     left = beside.runs.get(1)
-    assert left.kept and not claiming.is_kept(beside, left)
+    assert left.kept and not claims.is_kept(beside, left)
     (free,) = Abandoned(beside, lambda _: False).find_ready()
-    assert claiming.claim(beside, free)
+    assert claims.claim(beside, free)
     store.close()
     beside.close()
 
@@ -192,7 +186,7 @@ def kept_elsewhere(house, stranger, owner, state="ready"):
 def stranger(real_house):
     """Another living process that stands by run 1 of the store as it is at each line."""
     code = (
-        "import sys; from humangate import upkeep, wiring; store = wiring.open_store(sys.argv[1])\n"
+        "import sys; from humangate.app import daemon as upkeep, wiring; store = wiring.open_store(sys.argv[1])\n"
         "for _ in sys.stdin:\n"
         "    upkeep.stand_by(store.path, store.runs.get(1)); print('there', flush=True)"
     )
@@ -213,7 +207,7 @@ def test_run_of_a_living_process_has_no_lease(real_house, stranger, state):
     kept = kept_elsewhere(house, stranger, processes.identify(stranger.pid), state)
     house.clock.advance(10_000)
     abandoned = Abandoned(house.store, lambda _: False)
-    assert claiming.is_kept(house.store, kept) and claiming.claim(house.store, kept) is None
+    assert claims.is_kept(house.store, kept) and claims.claim(house.store, kept) is None
     assert abandoned.find() == abandoned.find_ready() == [] and house.store.runs.ready(9) == []
     assert not Keeper(house.store).can_drive(kept) and not Keeper(house.store).keep(kept)
     stranger.kill()
@@ -229,7 +223,7 @@ def test_number_of_a_dead_process_keeps_nothing(real_house, stranger):
     house.start(lambda _: "mine")
     living = processes.identify(stranger.pid)
     for owner in (living._replace(start="1"), living._replace(boot="an-earlier-boot")):
-        assert not claiming.is_kept(house.store, kept_elsewhere(house, stranger, owner))
+        assert not claims.is_kept(house.store, kept_elsewhere(house, stranger, owner))
 
 
 @pytest.mark.proves("PHASE-54")
@@ -240,10 +234,10 @@ def test_process_of_another_container_keeps_by_its_lock(real_house, stranger):
     living = processes.identify(stranger.pid)
     boot = living.boot.partition(":")[0]
     kept = kept_elsewhere(house, stranger, living._replace(boot=f"{boot}:7", pid=1, start="1"))
-    assert claiming.is_kept(house.store, kept)
+    assert claims.is_kept(house.store, kept)
     stranger.kill()
     stranger.wait()
-    assert not claiming.is_kept(house.store, kept) and house.drive().result == "mine"
+    assert not claims.is_kept(house.store, kept) and house.drive().result == "mine"
 
 
 @pytest.mark.proves("PHASE-54")
@@ -255,7 +249,7 @@ def test_follower_keeps_a_run_once_it_is_free(each_house):
     kept = first.keep(seen)
     assert first.has(kept) and first.keep(kept) == kept and not second.has(kept)
     # Neither a claim nor a keeper that saw the run before gets it now.
-    assert claiming.claim(house.store, seen) is None and second.keep(seen) is None
+    assert claims.claim(house.store, seen) is None and second.keep(seen) is None
     house.driver.drive(kept, keeper=first)
     asleep = house.run()
     assert asleep.kept and not first.can_drive(asleep)
@@ -277,9 +271,9 @@ def test_step_that_was_not_written_keeps_what_was_kept(real_house):
     keeper = Keeper(house.store)
     house.driver.drive(keeper.keep(house.run()), keeper=keeper)
     seen = house.run()
-    answering.answer(house.store, house.ask().id, a_person("bob"), Given("yes"))
-    assert claiming.claim(house.store, seen, keeper) is None
-    assert keeper.has(house.run()) and claiming.is_kept(house.store, house.run())
+    answer_ask.answer(house.store, house.ask().id, a_person("bob"), Given("yes"))
+    assert claims.claim(house.store, seen, keeper) is None
+    assert keeper.has(house.run()) and claims.is_kept(house.store, house.run())
     assert house.driver.drive(house.run(), keeper=keeper).result is True
     other = Keeper(house.store)
     assert other.keep(seen._replace(owner="")) is None and not other.has(house.run())
@@ -296,7 +290,7 @@ def test_one_process_keeps_several_runs_apart(real_house):
     assert is_stood_by_elsewhere(house.store, first)
     assert not is_stood_by_elsewhere(house.store, second)
     # Looking at another run lets go of none.
-    assert not upkeep.is_stood_by(house.store.path, second)
+    assert not daemon.is_stood_by(house.store.path, second)
     assert is_stood_by_elsewhere(house.store, first)
     one.let_go()
     one.let_go()
@@ -306,7 +300,7 @@ def test_one_process_keeps_several_runs_apart(real_house):
 def is_stood_by_elsewhere(store, run):
     """As another process sees it."""
     code = (
-        "import sys; from humangate import upkeep, wiring; store = wiring.open_store(sys.argv[1])\n"
+        "import sys; from humangate.app import daemon as upkeep, wiring; store = wiring.open_store(sys.argv[1])\n"
         "run = store.runs.get(int(sys.argv[2]))._replace(claim=int(sys.argv[3]), owner=sys.argv[4])\n"
         "sys.exit(upkeep.is_stood_by(store.path, run))"
     )
@@ -317,16 +311,16 @@ def is_stood_by_elsewhere(store, run):
 @pytest.mark.proves("PHASE-54")
 def test_child_of_a_program_keeps_none_of_its_runs(real_house):
     run, path = real_house.start(lambda _: "mine"), real_house.store.path
-    upkeep.stand_by(path, run)
+    daemon.stand_by(path, run)
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        held = upkeep.is_stood_by(path, run)
+        held = daemon.is_stood_by(path, run)
         # Until the parent has let go.
         os.read(reading, 1)
-        os._exit(held and not upkeep.is_stood_by(path, run))
+        os._exit(held and not daemon.is_stood_by(path, run))
     assert is_stood_by_elsewhere(real_house.store, run)
-    upkeep.step_back(path, run)
+    daemon.step_back(path, run)
     assert not is_stood_by_elsewhere(real_house.store, run)
     os.write(writing, b".")
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
@@ -342,6 +336,6 @@ def test_stopped_run_is_kept_by_nobody(each_house):
     house.driver.drive(keeper.keep(house.run()), keeper=keeper)
     house.stop("enough")
     assert house.run().owner == "" and keeper.keep(house.run()) is None
-    running.resume(house.store, house.run_id, a_person("ada"))
+    manage_runs.resume(house.store, house.run_id, a_person("ada"))
     assert house.drive().state == "waiting_human" and not house.run().kept
     keeper.let_go()

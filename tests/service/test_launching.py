@@ -14,14 +14,14 @@ from tests.flow_harness import house, needs
 from tests.service.test_processes import SLEEP, TURN, Watched, order, pid_in, there
 
 from humangate import flow, run
-from humangate.doors.driver import Ruling
-from humangate.doors.workspace import Place
-from humangate.drivers import launching, pipes
-from humangate.drivers.claude import ClaudeDriver
-from humangate.drivers.codex import CodexDriver
-from humangate.drivers.command import CommandDriver
+from humangate.ports.agents import Ruling
+from humangate.ports.workspaces import Place
+from humangate.adapters.agents import agent_process, pipes
+from humangate.adapters.agents.claude import ClaudeDriver
+from humangate.adapters.agents.codex import CodexDriver
+from humangate.adapters.agents.command import CommandDriver
 from humangate.errors import GateError, MissingAgentError
-from humangate.service import joining
+from humangate.services.sessions import joining
 
 __all__ = ["house"]
 
@@ -121,7 +121,7 @@ def test_an_agent_that_never_reads_is_not_told_without_end(agents):
     wanted = order(agents.folder, "unused", turn=f"{TURN}-deaf")
 
     def tell(program, *words):
-        with launching.launched([program, *words], wanted, Watched().events()) as agent:
+        with agent_process.launched([program, *words], wanted, Watched().events()) as agent:
             if program == "true":
                 assert list(agent.lines()) == []
             for _ in range(100):
@@ -134,7 +134,7 @@ def test_an_agent_that_never_reads_is_not_told_without_end(agents):
 
 @pytest.mark.proves("RUN-117", "RUN-115")
 def test_an_agent_that_was_dismissed_need_not_listen_any_more(agents, monkeypatch):
-    monkeypatch.setattr(launching, "_LEAVE_SECONDS", 0.1)
+    monkeypatch.setattr(agent_process, "_LEAVE_SECONDS", 0.1)
     asked = f"echo '{json.dumps(ASK_CLAUDE)}'\nuntil [ -e answered ]; do :; done"
 
     def permit(*_):
@@ -150,13 +150,13 @@ def test_what_nobody_hears_yet_stays_with_the_agent(agents):
     wanted = order(agents.folder, "unused", turn=f"{TURN}-full")
     size, done = 50_000_000, agents.folder / "done"
     line = f"echo $$ > pid; head -c {size} /dev/zero; echo > {done}"
-    with launching.launched(["/bin/sh", "-c", line], wanted, Watched().events()) as agent:
+    with agent_process.launched(["/bin/sh", "-c", line], wanted, Watched().events()) as agent:
         pid_in(agents.folder / "pid")
         # There is nothing to wait for but that nothing happens.
         threading.Event().wait(0.5)
         assert not done.exists()
         assert sum(map(len, agent.lines())) == size and done.exists()
-    with launching.launched(["yes"], wanted, Watched().events()) as agent:
+    with agent_process.launched(["yes"], wanted, Watched().events()) as agent:
         eventually(agent._heard.full)
     assert agent.trouble(), "left in the middle, it is ended all the same"
 
@@ -164,7 +164,7 @@ def test_what_nobody_hears_yet_stays_with_the_agent(agents):
 @pytest.mark.proves("RUN-118")
 @pytest.mark.parametrize("cli", ["claude", "codex"])
 def test_a_line_that_is_too_long_is_no_success(agents, cli, monkeypatch):
-    monkeypatch.setattr(launching, "_MOST_LINE_BYTES", 1_000_000)
+    monkeypatch.setattr(agent_process, "_MOST_LINE_BYTES", 1_000_000)
     turn = {"id": 3, "result": {"turn": {"id": "1", "status": "completed"}}}
     over = {"method": "turn/completed", "params": turn["result"]}
     well = [RESULT] if cli == "claude" else [json.dumps(turn), json.dumps(over)]
@@ -205,7 +205,7 @@ def test_of_what_is_written_after_the_end_no_more_is_read_than_a_pipe_holds(monk
 
 @pytest.mark.proves("RUN-119", "RUN-115")
 def test_an_agent_that_was_dismissed_and_babbles_is_ended(agents, monkeypatch):
-    monkeypatch.setattr(launching, "_LEAVE_SECONDS", 0.1)
+    monkeypatch.setattr(agent_process, "_LEAVE_SECONDS", 0.1)
     still = {"type": "assistant", "message": {"content": [{"type": "text", "text": BABBLE}]}}
     # Slower to hear than to say: there is always something to be heard.
     ended = agents.run(

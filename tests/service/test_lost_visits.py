@@ -15,18 +15,13 @@ from tests.containers import Container
 from tests.joinable import desk
 from tests.visits import kill_harness, orphan, write_log
 
-from humangate import AsyncGate, Gate, crewing, processes
-from humangate.domain.answers import Given
+from humangate import AsyncGate, Gate
+from humangate.app import runtime
+from humangate.adapters.system import processes
+from humangate.domain.asks.answers import Given
 from humangate.errors import GateError, RefusedError, StoreTroubleError
-from humangate.service import (
-    answering,
-    asking,
-    joining,
-    presence,
-    sitting,
-    sweeping,
-    waiting,
-)
+from humangate.services.asks import answer_ask, create_ask, apply_deadlines, wait_for_ask
+from humangate.services.sessions import joining, presence, sitting
 
 __all__ = ["desk", "orphan"]
 
@@ -36,8 +31,8 @@ DONE = {"status": "DONE", "summary": "to the left"}
 VISIT = """
 import sys
 from humangate import Gate
-from humangate.domain.principals import Caller, person
-from humangate.service import sitting
+from humangate.domain.people.principals import Caller, person
+from humangate.services.sessions import sitting
 store = Gate(sys.argv[1]).store
 who = Caller(person("ada"), False, "cli", None, {})
 print(sitting.sit(store, sys.argv[2], who, "claude", "s1").sitting.process, flush=True)
@@ -46,8 +41,8 @@ input()
 JOIN = """
 import sys
 from humangate import Gate, crewing
-from humangate.domain.principals import Caller, person
-from humangate.service import joining
+from humangate.domain.people.principals import Caller, person
+from humangate.services.sessions import joining
 store = Gate(sys.argv[1]).store
 who = Caller(person("ada"), False, "cli", None, {})
 print(joining.join(store, crewing.crew(store), sys.argv[2], who).turn.process, flush=True)
@@ -85,9 +80,9 @@ def test_killed_container_gives_its_session_back(gate):
         assert processes.is_elsewhere(processes.parse(container.said))
         with pytest.raises(RefusedError, match="person:ada has this session open"):
             sitting.sit(gate.store, ask_id, BOB, "claude", "s2")
-        sweeping.sweep(gate.store)
+        apply_deadlines.sweep(gate.store)
         assert ends(gate, ask_id) == [""]
-        answering.answer(gate.store, ask_id, BOB, Given("yes"))
+        answer_ask.answer(gate.store, ask_id, BOB, Given("yes"))
         assert gate.wait(ask_id, 0).outcome == "pending"
     finally:
         container.kill()
@@ -103,12 +98,12 @@ def test_killed_container_gives_joined_session_back(desk):
     try:
         assert processes.is_elsewhere(processes.parse(container.said))
         with pytest.raises(RefusedError, match="person:ada has this session open"):
-            joining.join(desk.store, crewing.crew(desk.store), ask.id, desk.caller("bob"))
-        sweeping.sweep(desk.store)
+            joining.join(desk.store, runtime.crew(desk.store), ask.id, desk.caller("bob"))
+        apply_deadlines.sweep(desk.store)
         assert desk.store.runs.joined()
     finally:
         container.kill()
-    answering.answer(desk.store, ask.id, desk.caller("bob"), Given("left"))
+    answer_ask.answer(desk.store, ask.id, desk.caller("bob"), Given("left"))
     assert desk.drive(run).result == ["DONE", "to the left"]
 
 
@@ -201,9 +196,9 @@ def test_visit_without_lock_is_refused_with_advice(gate):
 
 
 LOOKS = {
-    "sweep": lambda gate, _: sweeping.sweep(gate.store),
+    "sweep": lambda gate, _: apply_deadlines.sweep(gate.store),
     "asker": lambda gate, ask_id: gate.wait(ask_id, 0),
-    "person": lambda gate, ask_id: sweeping.fall_due(gate.store, asking.get(gate.store, ask_id)),
+    "person": lambda gate, ask_id: apply_deadlines.fall_due(gate.store, create_ask.get(gate.store, ask_id)),
 }
 
 
@@ -211,16 +206,16 @@ LOOKS = {
 @pytest.mark.parametrize("look", LOOKS)
 def test_lost_visit_gives_deadline_back(gate, look):
     ask_id = ask_for_session(gate, expires=600)
-    before = asking.get(gate.store, ask_id).deadlines.expires_at
+    before = create_ask.get(gate.store, ask_id).deadlines.expires_at
     visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
-    held = asking.get(gate.store, ask_id).deadlines.expires_at
+    held = create_ask.get(gate.store, ask_id).deadlines.expires_at
     assert held - before > timedelta(hours=7)
     LOOKS[look](gate, ask_id)
-    assert asking.get(gate.store, ask_id).deadlines.expires_at == held, "its harness lives"
+    assert create_ask.get(gate.store, ask_id).deadlines.expires_at == held, "its harness lives"
     kill_harness(gate.store, visited)
     LOOKS[look](gate, ask_id)
     assert ends(gate, ask_id) == ["lost"]
-    assert asking.get(gate.store, ask_id).deadlines.expires_at == before
+    assert create_ask.get(gate.store, ask_id).deadlines.expires_at == before
 
 
 @pytest.mark.proves("SES-171")
@@ -238,7 +233,7 @@ def test_waiting_asker_finds_visit_lost_by_itself(gate, how):
     waiter.start()
     kill_harness(gate.store, visited)
     eventually(lambda: ends(gate, ask_id) == ["lost"])
-    answering.answer(gate.store, ask_id, BOB, Given("yes"))
+    answer_ask.answer(gate.store, ask_id, BOB, Given("yes"))
     waiter.join(20)
     assert not waiter.is_alive()
 
@@ -256,7 +251,7 @@ def test_visit_that_ends_meanwhile_is_not_lost(gate, monkeypatch):
         return False
 
     monkeypatch.setattr(presence, "holds", leave_first)
-    sweeping.sweep(gate.store)
+    apply_deadlines.sweep(gate.store)
     (kept,) = gate.store.asks.sittings(ask_id)
     assert (kept.end, kept.transcript) == ("left", "ada: fine")
 
@@ -273,8 +268,8 @@ def test_orphan_is_named_with_its_command(gate, orphan):
     with pytest.raises(RefusedError, match=rf"process {child.pid} \(.* of it lives: end that"):
         sitting.sit(gate.store, ask_id, BOB, "claude", "s2")
     seen = []
-    answering.answer(gate.store, ask_id, BOB, Given("yes"))
-    waiting.wait(gate.store, ask_id, 0.1, visited=seen.append)
+    answer_ask.answer(gate.store, ask_id, BOB, Given("yes"))
+    wait_for_ask.wait(gate.store, ask_id, 0.1, visited=seen.append)
     assert [ask.id for ask in seen] == [ask_id], "its asker can tell why it waits"
 
 
@@ -283,7 +278,7 @@ def test_log_written_later_does_not_change_result(gate, tmp_path):
     ask_id = ask_for_session(gate)
     visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
     kill_harness(gate.store, visited)
-    answering.answer(gate.store, ask_id, BOB, Given("yes"))
+    answer_ask.answer(gate.store, ask_id, BOB, Given("yes"))
     got = gate.human.wait(ask_id)
     write_log(tmp_path, gate.store, "s1", ("user", "is it safe?"), ("assistant", "It is."))
     again = gate.human.wait(ask_id)
@@ -297,7 +292,7 @@ def test_log_that_grows_later_does_not_change_result(gate, tmp_path):
     visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
     write_log(tmp_path, gate.store, "s1", ("user", "is it safe?"))
     kill_harness(gate.store, visited)
-    answering.answer(gate.store, ask_id, BOB, Given("yes"))
+    answer_ask.answer(gate.store, ask_id, BOB, Given("yes"))
     got = gate.human.wait(ask_id)
     write_log(tmp_path, gate.store, "s1", ("user", "is it safe?"), ("assistant", "It is."))
     assert "is it safe?" in got.transcript
@@ -310,7 +305,7 @@ def test_late_harness_does_not_change_result(gate):
     ask_id = ask_for_session(gate)
     visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
     kill_harness(gate.store, visited)
-    answering.answer(gate.store, ask_id, BOB, Given("yes"))
+    answer_ask.answer(gate.store, ask_id, BOB, Given("yes"))
     got = gate.human.wait(ask_id)
     sitting.rise(gate.store, visited, ADA, "left", transcript="ada: late", seconds=9)
     again = gate.human.wait(ask_id)

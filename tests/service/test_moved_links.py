@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.domain.rules import Scope
-from humangate.service import answering, permitting
-from humangate.service.permitting import Held, Permission
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.domain.permissions.rules import Scope
+from humangate.services.asks import answer_ask
+from humangate.services.permissions import permit_call
+from humangate.services.permissions.permit_call import Held, Permission
 from humangate.testing import MemoryStore, ScriptedPerson
-from humangate.wiring import call
+from humangate.app.wiring import call
 
 ADA = a_person(verified=True)
 
@@ -43,24 +44,24 @@ def held(link, call_id="t1", **more):
 @pytest.mark.proves("HOOK-13")
 def test_grant_ends_at_another_file(store, link):
     first = held(link)
-    ask = permitting._open(store, first, an_agent(), 60)
-    answering.answer(store, ask.id, ADA, Given("yes", scope=Scope("hour")))
-    assert permitting.by_rule(store, first.call, first.origin) == Permission(allow=True)
+    ask = permit_call._open(store, first, an_agent(), 60)
+    answer_ask.answer(store, ask.id, ADA, Given("yes", scope=Scope("hour")))
+    assert permit_call.by_rule(store, first.call, first.origin) == Permission(allow=True)
     move(link)
-    assert permitting.by_rule(store, held(link).call, first.origin) is None
+    assert permit_call.by_rule(store, held(link).call, first.origin) is None
 
 
 @pytest.mark.proves("HOOK-13")
 def test_deferred_yes_is_not_for_another_file(store, link):
-    assert permitting.defer(store, held(link), an_agent()) is None
+    assert permit_call.defer(store, held(link), an_agent()) is None
     (first,) = store.asks.pending(9)
-    answering.answer(store, first.id, ADA, Given("yes"))
+    answer_ask.answer(store, first.id, ADA, Given("yes"))
     move(link)
-    assert permitting.defer(store, held(link), an_agent()) is None
+    assert permit_call.defer(store, held(link), an_agent()) is None
     (second,) = store.asks.pending(9)
     assert second.question.call.real_path == str(link.parent / "other")
-    answering.answer(store, second.id, ADA, Given("yes"))
-    assert permitting.defer(store, held(link), an_agent()) == Permission(allow=True)
+    answer_ask.answer(store, second.id, ADA, Given("yes"))
+    assert permit_call.defer(store, held(link), an_agent()) == Permission(allow=True)
 
 
 @pytest.mark.proves("HOOK-14")
@@ -68,7 +69,7 @@ def test_deferred_yes_is_not_for_another_file(store, link):
 def test_link_moved_during_wait_is_denied(store, link, moved):
     ScriptedPerson(store, "ada").will_answer("Change", "yes")
     waiting = held(link, opened=lambda _: move(link) if moved else None)
-    decided = permitting.decide(store, waiting, an_agent())
+    decided = permit_call.decide(store, waiting, an_agent())
     assert decided.allow is not moved
     assert ("Make the call again" in decided.message) is moved
 
@@ -77,6 +78,6 @@ def test_link_moved_during_wait_is_denied(store, link, moved):
 def test_link_moved_during_wait_asks_anew(store, link):
     ScriptedPerson(store, "ada").will_answer("seen", "yes").will_answer("other", "no")
     waiting = held(link, opened=lambda _: move(link))
-    assert permitting.decide(store, waiting, an_agent()).allow is False
-    again = permitting.decide(store, held(link, "t2"), an_agent())
+    assert permit_call.decide(store, waiting, an_agent()).allow is False
+    again = permit_call.decide(store, held(link, "t2"), an_agent())
     assert again.message == "A person said no to this"

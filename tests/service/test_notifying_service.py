@@ -9,25 +9,19 @@ from functools import partial
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate.domain.answers import Given
-from humangate.domain.asks import Notice, Origin
-from humangate.domain.deadlines import Escalation
-from humangate.domain.roads import Road, parse_road
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Notice, Origin
+from humangate.domain.asks.deadlines import Escalation
+from humangate.domain.notifications.routes import Road, parse_road
 from humangate.errors import DeliveryError, StoreTroubleError
-from humangate.service import (
-    answering,
-    asking,
-    conversing,
-    notifying,
-    publishing,
-    sweeping,
-    telling,
-)
-from humangate.service.asking import Request
-from humangate.service.notifying import Post, Sender
-from humangate.service.publishing import Publisher
+from humangate.services.asks import answer_ask, create_ask, ask_messages, apply_deadlines
+from humangate.services.notifications import send_notices, notes
+from humangate.services import watcher
+from humangate.services.asks.create_ask import Request
+from humangate.services.notifications.send_notices import Post, Sender
+from humangate.services.watcher import Publisher
 from humangate.testing import MemoryStore
-from humangate.wiring import open_throwaway_store
+from humangate.app.wiring import open_throwaway_store
 
 ROAD = Road("desktop", "")
 HOOK = Road("webhook", "https://x")
@@ -63,13 +57,13 @@ def post_to(channel, *roads, **more):
 
 
 def opened(store, prompt="Why?", **more):
-    return asking.ask(store, Request(prompt, **more), Origin(agent="coder"), a_person()).ask
+    return create_ask.ask(store, Request(prompt, **more), Origin(agent="coder"), a_person()).ask
 
 
 def send_all(store, post):
-    notifying.spread(store, post)
+    send_notices.spread(store, post)
     for road in post.roads:
-        while notifying.send_next(store, post, road):
+        while send_notices.send_next(store, post, road):
             pass
 
 
@@ -78,12 +72,12 @@ def test_an_ask_is_told_once(store):
     channel = Recorder()
     ask = opened(store)
     post = post_to(channel, url="https://g")
-    assert notifying.due_in(store, post, otherwise=7) == 0
+    assert send_notices.due_in(store, post, otherwise=7) == 0
     send_all(store, post)
     send_all(store, post)
     (letter,) = channel.sent
     assert (letter.ask_id, letter.link) == (ask.id, f"https://g/asks/{ask.id}")
-    assert notifying.due_in(store, post, otherwise=7) == 7
+    assert send_notices.due_in(store, post, otherwise=7) == 7
 
 
 @pytest.mark.proves("NTF-6", "NTF-14")
@@ -92,7 +86,7 @@ def test_a_failure_is_tried_again_with_the_same_id_and_then_given_up(store):
     opened(store)
     post = post_to(channel)
     send_all(store, post)
-    assert notifying.due_in(store, post, otherwise=7) == 10
+    assert send_notices.due_in(store, post, otherwise=7) == 10
     (trouble,) = store.outbox.troubles(9)
     assert trouble.trouble == "no such luck"
     store.clock.advance(10)
@@ -118,7 +112,7 @@ def test_a_delivery_that_no_sender_survives_is_given_up(store):
     opened(store)
     channel = Recorder()
     post = post_to(channel)
-    notifying.spread(store, post)
+    send_notices.spread(store, post)
     for _ in range(6):
         store.outbox.claim(ROAD.name)
         store.clock.advance(60)
@@ -131,12 +125,12 @@ def test_what_is_settled_before_it_was_told_is_told_to_nobody(store):
     channel = Recorder()
     post = post_to(channel, ROAD, HOOK)
     ask = opened(store)
-    notifying.spread(store, post)
-    answering.answer(store, ask.id, a_person(), Given("because"))
+    send_notices.spread(store, post)
+    answer_ask.answer(store, ask.id, a_person(), Given("because"))
     send_all(store, post)
     assert [letter.kind for letter in channel.sent] == ["settled"]
     other = opened(store)
-    asking.cancel(store, other.id, a_person(), "")
+    create_ask.cancel(store, other.id, a_person(), "")
     send_all(store, post)
     assert [letter.kind for letter in channel.sent] == ["settled", "settled"]
 
@@ -147,7 +141,7 @@ def test_old_news_is_not_told_when_roads_come_late(store):
     ask = opened(store, remind_every_seconds=3600)
     for _ in range(30):
         store.clock.advance(3600)
-        sweeping.sweep(store)
+        apply_deadlines.sweep(store)
     store.clock.advance(23 * 3600)
     send_all(store, post_to(channel))
     kinds = [letter.kind for letter in channel.sent]
@@ -160,7 +154,7 @@ def test_what_waits_is_told_once_there_is_a_road(store):
     ask = opened(store)
     nowhere = Post((), lambda _: channel)
     Sender(store, nowhere).drain()
-    assert notifying.due_in(store, nowhere, otherwise=7) == 7
+    assert send_notices.due_in(store, nowhere, otherwise=7) == 7
     send_all(store, post_to(channel))
     assert [letter.ask_id for letter in channel.sent] == [ask.id]
 
@@ -172,9 +166,9 @@ def test_quiet_hours_hold_a_delivery_until_they_end(store):
     post = post_to(channel, road)
     opened(store, "At midnight?")
     opened(store, "At once?", priority="urgent")
-    notifying.spread(store, post)
-    assert not notifying.send_next(store, post, road)
-    assert notifying.due_in(store, post, otherwise=1) == 10
+    send_notices.spread(store, post)
+    assert not send_notices.send_next(store, post, road)
+    assert send_notices.due_in(store, post, otherwise=1) == 10
     store.clock.advance(10)
     send_all(store, post)
     assert [letter.body[:8] for letter in channel.sent] == ["At once?"]
@@ -203,7 +197,7 @@ def test_reminders_of_a_night_are_not_made_up_for(store):
         kinds.append([letter.kind for letter in channel.sent])
         channel.sent.clear()
         store.clock.advance(1800)
-        sweeping.sweep(store)
+        apply_deadlines.sweep(store)
     assert kinds == [["opened"], *[["reminder"]] * 3, *[[]] * 18, *[["reminder"]] * 4]
 
 
@@ -216,10 +210,10 @@ def test_a_reminder_that_nobody_sent_before_the_night_is_dropped(store):
     opened(store, remind_every_seconds=1800)
     send_all(store, post)
     store.clock.advance(1800)
-    sweeping.sweep(store)
-    notifying.spread(store, post)
+    apply_deadlines.sweep(store)
+    send_notices.spread(store, post)
     store.clock.advance(2 * 3600)
-    assert notifying.send_next(store, post, road) and store.outbox.next_due(road.name) is None
+    assert send_notices.send_next(store, post, road) and store.outbox.next_due(road.name) is None
     assert [letter.kind for letter in channel.sent] == ["opened"]
 
 
@@ -232,9 +226,9 @@ def test_escalations_reach_the_members_of_a_group(store):
     post = post_to(channel, ROAD, bobs)
     send_all(store, post)
     store.clock.advance(60)
-    sweeping.sweep(store)
-    notifying.spread(store, post)
-    assert not notifying.send_next(store, post, ROAD) and notifying.send_next(store, post, bobs)
+    apply_deadlines.sweep(store)
+    send_notices.spread(store, post)
+    assert not send_notices.send_next(store, post, ROAD) and send_notices.send_next(store, post, bobs)
     assert channel.sent[-1].title == "Escalated to ops: asked by coder"
 
 
@@ -244,12 +238,12 @@ def test_replies_and_notes_are_told_with_their_words(store):
     post = post_to(channel)
     ask = opened(store)
     send_all(store, post)
-    conversing.ask_back(store, ask.id, a_person(), "Which one?")
-    conversing.reply(store, ask.id, an_agent(), "the blue one")
+    ask_messages.ask_back(store, ask.id, a_person(), "Which one?")
+    ask_messages.reply(store, ask.id, an_agent(), "the blue one")
     store.clock.advance(1)
-    telling.tell(store, Origin(agent="coder", project="/p/shop"), an_agent(), "half way")
+    notes.tell(store, Origin(agent="coder", project="/p/shop"), an_agent(), "half way")
     store.clock.advance(1)
-    telling.tell(store, Origin(agent="coder"), an_agent(), "done")
+    notes.tell(store, Origin(agent="coder"), an_agent(), "done")
     send_all(store, post)
     assert [letter.body.partition("\n")[0] for letter in channel.sent[1:]] == [
         "the blue one", "half way", "done",
@@ -268,7 +262,7 @@ def test_a_reply_that_cannot_be_found_is_told_without_words(store):
 @pytest.mark.proves("NTF-15")
 def test_a_test_letter_goes_over_each_road_and_says_what_went_wrong(store):
     channel = Recorder(fail)
-    tried = notifying.send_test(store, post_to(channel, ROAD, HOOK), (ROAD, HOOK))
+    tried = send_notices.send_test(store, post_to(channel, ROAD, HOOK), (ROAD, HOOK))
     assert [one.trouble for one in tried] == ["no such luck", ""]
     assert channel.sent[0].title == "Test from gate" and store.outbox.posted(1) == []
 
@@ -341,7 +335,7 @@ def test_a_sender_outlives_trouble_with_its_store(real, monkeypatch):
     monkeypatch.setattr(
         real.people, "groups", lambda: troubled() if len(troubles) > 1 else people()
     )
-    monkeypatch.setattr(notifying, "_LOOK_AROUND_SECONDS", 0.01)
+    monkeypatch.setattr(send_notices, "_LOOK_AROUND_SECONDS", 0.01)
     sender = Sender(real, post_to(channel))
     sender.start()
     opened(real)
@@ -359,7 +353,7 @@ def until_all_have_ended(sender):
 
 @pytest.mark.proves("NTF-24")
 def test_stopping_waits_a_moment_and_lets_the_rest_be(real, monkeypatch):
-    monkeypatch.setattr(notifying, "_ENDS_WITHIN_SECONDS", 0.2)
+    monkeypatch.setattr(send_notices, "_ENDS_WITHIN_SECONDS", 0.2)
     let_go, at_it, channel = threading.Event(), threading.Event(), Recorder()
     channel.deeds = [lambda _: at_it.set() or let_go.wait(PATIENCE_SECONDS)]
     sender = Sender(real, post_to(channel))
@@ -376,7 +370,7 @@ def test_stopping_waits_a_moment_and_lets_the_rest_be(real, monkeypatch):
 
 @pytest.mark.proves("NTF-25")
 def test_trouble_with_the_store_while_a_road_is_slow_stops_no_other(real, monkeypatch):
-    monkeypatch.setattr(notifying, "_LOOK_AROUND_SECONDS", 0.01)
+    monkeypatch.setattr(send_notices, "_LOOK_AROUND_SECONDS", 0.01)
     let_go, at_it, slow, fast = threading.Event(), threading.Event(), Recorder(), Recorder()
     slow.deeds = [lambda _: at_it.set() or let_go.wait(PATIENCE_SECONDS)]
     ways = {ROAD.name: slow, HOOK.name: fast}
@@ -410,7 +404,7 @@ def troubled(monkeypatch, whose, name, error):
     ("noun", "verb"), [("people", "groups"), ("outbox", "next_due"), ("outbox", "claim")]
 )
 def test_whatever_goes_wrong_is_logged_and_sending_goes_on(real, monkeypatch, caplog, noun, verb):
-    monkeypatch.setattr(notifying, "_LOOK_AROUND_SECONDS", 0.01)
+    monkeypatch.setattr(send_notices, "_LOOK_AROUND_SECONDS", 0.01)
     troubled(monkeypatch, getattr(real, noun), verb, ZeroDivisionError("a bug"))
     channel = Recorder()
     sender = Sender(real, post_to(channel))
@@ -423,7 +417,7 @@ def test_whatever_goes_wrong_is_logged_and_sending_goes_on(real, monkeypatch, ca
 
 @pytest.mark.proves("NTF-25")
 def test_a_thread_that_cannot_be_started_jams_no_road(real, monkeypatch, caplog):
-    monkeypatch.setattr(notifying, "_LOOK_AROUND_SECONDS", 0.01)
+    monkeypatch.setattr(send_notices, "_LOOK_AROUND_SECONDS", 0.01)
     channel = Recorder()
     sender = Sender(real, post_to(channel))
     opened(real)
@@ -452,11 +446,11 @@ def test_reminders_that_nobody_sends_do_not_pile_up(store):
     channel = Recorder(*[fail] * 99)
     for _ in range(50):
         store.clock.advance(1)
-        sweeping.sweep(store)
+        apply_deadlines.sweep(store)
     assert [notice.kind for notice in store.outbox.waiting(99)] == ["opened", "reminder"]
     for _ in range(50):
         store.clock.advance(1)
-        sweeping.sweep(store)
+        apply_deadlines.sweep(store)
         send_all(store, post_to(channel))
     kinds = [delivery.kind for delivery in store.outbox.troubles(999)]
     assert kinds.count("reminder") == 1 and store.asks.get(ask.id).deadlines.remind_at > store.now()
@@ -467,9 +461,9 @@ def test_a_look_sweeps_no_more_than_it_must_and_the_next_goes_on(store):
     for number in range(5):
         opened(store, f"Question {number}?", expires_seconds=number + 1)
     store.clock.advance(9)
-    assert sweeping.sweep(store, most=3) == 3
+    assert apply_deadlines.sweep(store, most=3) == 3
     assert [ask.question.prompt for ask in store.asks.pending(9)] == ["Question 3?", "Question 4?"]
-    assert [sweeping.sweep(store, most=3) for _ in range(2)] == [2, 0]
+    assert [apply_deadlines.sweep(store, most=3) for _ in range(2)] == [2, 0]
 
 
 @pytest.mark.proves("NTF-28")
@@ -477,7 +471,7 @@ def test_the_publisher_goes_on_until_everything_that_is_due_fell_due(real, monke
     done = threading.Event()
     for number in range(9):
         opened(real, f"Question {number}?", expires_seconds=0.001)
-    monkeypatch.setattr(publishing, "sweep", partial(sweeping.sweep, most=2))
+    monkeypatch.setattr(watcher, "sweep", partial(apply_deadlines.sweep, most=2))
     publisher = Publisher(real, lambda _: real.asks.pending(1) or done.set(), lambda _: None)
     assert done.wait(PATIENCE_SECONDS)
     publisher.stop()

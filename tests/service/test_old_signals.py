@@ -8,10 +8,13 @@ import pytest
 from tests.joinable import desk
 from tests.visits import dead_process
 
-from humangate import crewing
-from humangate.domain.runs import RunChange
+from humangate.app import runtime
+from humangate.domain.runs.runs import RunChange
 from humangate.errors import GateError, RefusedError
-from humangate.service import asking, joining, presence, running, signalling
+from humangate.services.asks import create_ask
+from humangate.services.sessions import joining, presence
+from humangate.services.runs import manage_runs
+from humangate.services.runs.agent_call import signal_files
 
 __all__ = ["desk"]
 
@@ -25,7 +28,7 @@ def test_old_signal_file_of_killed_join_never_counts(desk, monkeypatch):
     run = desk.run(NEEDS, DONE)
     (ask,) = desk.store.asks.pending_of_run(run.id)
     (told,) = [turn for turn in desk.store.runs.turns(run.id) if turn.sent]
-    path = os.path.join(run.folder, signalling.file_of(told.role, told.id))
+    path = os.path.join(run.folder, signal_files.file_of(told.role, told.id))
     with open(path, "w", encoding="utf-8") as file:
         file.write('{"status": "DONE", "summary": "an old one"}')
 
@@ -34,15 +37,15 @@ def test_old_signal_file_of_killed_join_never_counts(desk, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(joining, "_hold", killed)
-        patched.setattr(signalling, "clear", _killed_after_write(desk.store, signalling.clear))
+        patched.setattr(signal_files, "clear", _killed_after_write(desk.store, signal_files.clear))
         with pytest.raises(KeyboardInterrupt):
-            joining.join(desk.store, crewing.crew(desk.store), ask.id, desk.caller())
+            joining.join(desk.store, runtime.crew(desk.store), ask.id, desk.caller())
     (turn,) = desk.store.runs.joined()
-    now = running.get(desk.store, run.id)
+    now = manage_runs.get(desk.store, run.id)
     dead = turn._replace(process=dead_process())
     assert desk.store.runs.change(RunChange(now, turns=(dead,)), now)
     joining.take_back(desk.store, dead)
-    assert asking.get(desk.store, ask.id).pending, "the file was there before the visit"
+    assert create_ask.get(desk.store, ask.id).pending, "the file was there before the visit"
     assert desk.store.runs.turn(turn.id).signal is None
 
 
@@ -68,7 +71,7 @@ def test_signal_file_that_stays_keeps_session_shut(desk, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(os, "unlink", refuse)
         with pytest.raises(GateError, match="cannot be removed, and its old signal must not count"):
-            joining.join(desk.store, crewing.crew(desk.store), ask.id, desk.caller())
+            joining.join(desk.store, runtime.crew(desk.store), ask.id, desk.caller())
     assert desk.store.runs.joined() == []
 
 
@@ -84,14 +87,14 @@ def test_second_joiner_does_not_clear_first_ones_signal(desk, monkeypatch):
         mine = prepare(*words)
         monkeypatch.setattr(joining, "_prepared", prepare)
         who = desk.caller("bob")
-        first.append(joining.join(desk.store, crewing.crew(desk.store), ask.id, who))
+        first.append(joining.join(desk.store, runtime.crew(desk.store), ask.id, who))
         with open(first[0].environ["GATE_SIGNAL_FILE"], "w", encoding="utf-8") as file:
             file.write('{"status": "DONE", "summary": "to the left"}')
         return mine
 
     monkeypatch.setattr(joining, "_prepared", overtaken)
     with pytest.raises(RefusedError, match="person:bob has this session open"):
-        joining.join(desk.store, crewing.crew(desk.store), ask.id, desk.caller())
+        joining.join(desk.store, runtime.crew(desk.store), ask.id, desk.caller())
     left = joining.leave(desk.store, first[0], desk.caller("bob"))
     assert (left.ask.status, left.signal.said) == ("answered", "to the left")
 
@@ -102,5 +105,5 @@ def test_join_waits_for_no_stopped_joiner(desk):
     (ask,) = desk.store.asks.pending_of_run(run.id)
     os.makedirs(f"{desk.store.path}-visits", exist_ok=True)
     with presence.alone(desk.store), pytest.raises(RefusedError, match="at this moment: try again"):
-        joining.join(desk.store, crewing.crew(desk.store), ask.id, desk.caller())
-    assert joining.join(desk.store, crewing.crew(desk.store), ask.id, desk.caller())
+        joining.join(desk.store, runtime.crew(desk.store), ask.id, desk.caller())
+    assert joining.join(desk.store, runtime.crew(desk.store), ask.id, desk.caller())

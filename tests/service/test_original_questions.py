@@ -10,7 +10,7 @@ from tests.conftest import a_person
 from tests.service.test_file_questions import Project
 
 from humangate.file_protocol.folders import Folder
-from humangate.service import asking
+from humangate.services.asks import create_ask
 from humangate.testing import FakeClock
 from humangate.testing.store import MemoryStore
 
@@ -101,7 +101,7 @@ def test_original_question_without_an_answer_gets_no_file(project, how):
     ask(project, "Delete it?", type="yesno")
     (asked,) = project.pending
     if how == "cancelled":
-        asking.cancel(project.store, asked.id, a_person("ada"), "not today")
+        create_ask.cancel(project.store, asked.id, a_person("ada"), "not today")
     project.look(301 if how == "timed_out" else 0)
     assert project.store.asks.get(asked.id).status == how
     assert answers(project) == os.listdir(project.at("questions")) == []

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.domain.calls import make_call
-from humangate.domain.rules import Scope
-from humangate.service import answering, permitting, ruling
-from humangate.service.permitting import Held
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.domain.permissions.calls import make_call
+from humangate.domain.permissions.rules import Scope
+from humangate.services.asks import answer_ask
+from humangate.services.permissions import permit_call, manage_rules
+from humangate.services.permissions.permit_call import Held
 from humangate.testing import MemoryStore
 
 ADA = a_person(verified=True)
@@ -29,13 +30,13 @@ def write(path, folder, project=""):
 
 
 def grant(store, held, pattern):
-    ask = permitting._open(store, held, an_agent(), 60)
+    ask = permit_call._open(store, held, an_agent(), 60)
     scope = Scope("session", pattern)
-    answering.answer(store, ask.id, ADA, Given("yes", scope=scope))
+    answer_ask.answer(store, ask.id, ADA, Given("yes", scope=scope))
 
 
 def passes(store, held):
-    return permitting.by_rule(store, held.call, held.origin, held.project) is not None
+    return permit_call.by_rule(store, held.call, held.origin, held.project) is not None
 
 
 @pytest.mark.proves("HOOK-30")
@@ -67,7 +68,7 @@ def test_grant_stays_in_the_folder_of_the_session(store, tmp_path):
 @pytest.mark.proves("HOOK-30")
 def test_outside_grant_opens_no_other_gate(store, tmp_path):
     project = tmp_path / "project"
-    ruling.set_gates(store, ADA, "", [f"Edit({tmp_path}/key.*)"])
+    manage_rules.set_gates(store, ADA, "", [f"Edit({tmp_path}/key.*)"])
     grant(store, write(tmp_path / "a.md", project), f"Write({tmp_path}/*)")
     assert passes(store, write(tmp_path / "b.md", project))
     assert not passes(store, write(tmp_path / "key.pem", project))

@@ -6,16 +6,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from humangate import crewing
-from humangate.domain.runs import Run
+from humangate.app import runtime
+from humangate.domain.runs.runs import Run
 
 MADE = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.mark.proves("RUN-481")
 def test_papers_are_a_runs_own_and_do_not_fill_the_disk(tmp_path, monkeypatch):
-    monkeypatch.setattr(crewing, "_MOST_PAPERS_BYTES", 100)
-    papers = crewing.Papers(str(tmp_path / "gate.db"))
+    monkeypatch.setattr(runtime, "_MOST_PAPERS_BYTES", 100)
+    papers = runtime.Papers(str(tmp_path / "gate.db"))
     run = Run(1, "feature", "", "", "", "", "", MADE)
     papers.write(run, "3", "coder", "hello\nworld")
     path = papers.path(run)
@@ -32,7 +32,7 @@ def test_papers_are_a_runs_own_and_do_not_fill_the_disk(tmp_path, monkeypatch):
 
 @pytest.mark.proves("RED-5")
 def test_papers_hold_no_secrets(tmp_path):
-    papers = crewing.Papers(str(tmp_path / "gate.db"))
+    papers = runtime.Papers(str(tmp_path / "gate.db"))
     run = Run(1, "feature", "", "", "", "", "", MADE)
     key = "-----BEGIN PRIVATE KEY-----\n" + "Ab1/" * 16 + "\n-----END PRIVATE KEY-----"
     papers.write(run, "3", "coder", f"DB_PASS=hunter2\n{key}\ndone")

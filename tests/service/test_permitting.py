@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.domain.calls import make_call
-from humangate.domain.rules import Scope
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.domain.permissions.calls import make_call
+from humangate.domain.permissions.rules import Scope
 from humangate.errors import AgentRefusedError, NotFoundError, UsageError
-from humangate.service import answering, conversing, permitting, ruling, telling, waiting
-from humangate.service.permitting import Held, Permission
+from humangate.services.asks import answer_ask, ask_messages, wait_for_ask
+from humangate.services.permissions import permit_call, manage_rules
+from humangate.services.notifications import notes
+from humangate.services.permissions.permit_call import Held, Permission
 from humangate.testing import MemoryStore, ScriptedPerson
 
 ADA = a_person(verified=True)
@@ -57,15 +59,15 @@ def events(store, kind):
 def test_a_person_decides_what_happens(store, ada):
     told = []
     ada.will_answer("git push", "yes")
-    assert permitting.decide(store, held(opened=told.append), an_agent()) == Permission(allow=True)
+    assert permit_call.decide(store, held(opened=told.append), an_agent()) == Permission(allow=True)
     ask = store.asks.get(told[0])
     assert (ask.going_on, ask.deadlines.hard) == ("going on", True)
     assert ask.delivered_to == "agent:claude/s1#t1"
     ada.will_answer("git push", "no", "use stash")
-    refused = permitting.decide(store, held(call_id="t2"), an_agent())
+    refused = permit_call.decide(store, held(call_id="t2"), an_agent())
     assert refused == Permission(False, "A person said no to this: use stash")
     ada.will_answer("git push", "no")
-    assert permitting.decide(store, held(call_id="t3"), an_agent()).message == (
+    assert permit_call.decide(store, held(call_id="t3"), an_agent()).message == (
         "A person said no to this"
     )
 
@@ -73,16 +75,16 @@ def test_a_person_decides_what_happens(store, ada):
 @pytest.mark.proves("AGT-2")
 def test_an_edited_input_runs_instead(store, ada):
     ada.will_answer("git push", {"input": {"command": "git push --dry-run"}})
-    decided = permitting.decide(store, held(), an_agent())
+    decided = permit_call.decide(store, held(), an_agent())
     assert decided[:3] == (True, "", {"command": "git push --dry-run"})
     edited = held("git push --dry-run")
-    told = permitting.instead(store, decided.edited_by, held(), edited.call)
+    told = permit_call.instead(store, decided.edited_by, held(), edited.call)
     assert told.allow is False and '{"command":"git push --dry-run"}' in told.message
     other = held("git push --dry-run", session="claude/s2")
-    assert permitting.by_rule(store, edited.call, other.origin) is None
-    assert permitting.by_rule(store, held().call, held().origin) is None
-    assert permitting.by_rule(store, edited.call, edited.origin) == Permission(allow=True)
-    assert permitting.by_rule(store, edited.call, edited.origin) is None
+    assert permit_call.by_rule(store, edited.call, other.origin) is None
+    assert permit_call.by_rule(store, held().call, held().origin) is None
+    assert permit_call.by_rule(store, edited.call, edited.origin) == Permission(allow=True)
+    assert permit_call.by_rule(store, edited.call, edited.origin) is None
     assert [event.actor for event in events(store, "grant.made")] == ["person:ada"]
 
 
@@ -91,28 +93,28 @@ def test_an_approval_is_used_by_one_call(store, ada):
     """A second call like the first finds its ask pending, but not its answer."""
     ada.will_answer("git push", "yes").will_answer("git push", "no")
     first = held()
-    ask = permitting._open(store, first, an_agent(), 60)
-    answering.answer(store, ask.id, ADA, Given("yes"))
-    late = waiting.wait(store, ask.id, 0)
-    assert permitting._outcome(store, late, first) == Permission(allow=True)
-    assert permitting._outcome(store, late, first) == Permission(allow=True)
-    assert permitting._outcome(store, late, held(call_id="t2")) is None
-    assert permitting._outcome(store, late, held(call_id="")) is None
+    ask = permit_call._open(store, first, an_agent(), 60)
+    answer_ask.answer(store, ask.id, ADA, Given("yes"))
+    late = wait_for_ask.wait(store, ask.id, 0)
+    assert permit_call._outcome(store, late, first) == Permission(allow=True)
+    assert permit_call._outcome(store, late, first) == Permission(allow=True)
+    assert permit_call._outcome(store, late, held(call_id="t2")) is None
+    assert permit_call._outcome(store, late, held(call_id="")) is None
 
 
 @pytest.mark.proves("AGT-4", "AGT-23")
 def test_a_call_made_again_after_a_crash_finds_its_answer(store):
-    ask = permitting._open(store, held(), an_agent(), 60)
-    again = permitting._open(store, held(call_id="t9"), an_agent(), 60)
+    ask = permit_call._open(store, held(), an_agent(), 60)
+    again = permit_call._open(store, held(call_id="t9"), an_agent(), 60)
     assert again.id == ask.id
-    answering.answer(store, ask.id, ADA, Given("yes"))
-    assert permitting.decide(store, held(call_id="t9"), an_agent()) == Permission(allow=True)
-    assert permitting._open(store, held(call_id="t9"), an_agent(), 60).id != ask.id
+    answer_ask.answer(store, ask.id, ADA, Given("yes"))
+    assert permit_call.decide(store, held(call_id="t9"), an_agent()) == Permission(allow=True)
+    assert permit_call._open(store, held(call_id="t9"), an_agent(), 60).id != ask.id
 
 
 @pytest.mark.proves("AGT-13")
 def test_a_call_that_nobody_decides_is_denied(store):
-    decided = permitting.decide(store, held(limit=100), an_agent())
+    decided = permit_call.decide(store, held(limit=100), an_agent())
     assert decided.allow is False and "timed out" in decided.message
     assert store.clock.monotonic() <= 100
 
@@ -120,83 +122,83 @@ def test_a_call_that_nobody_decides_is_denied(store):
 @pytest.mark.proves("AGT-14", "AGT-13")
 def test_what_was_decided_elsewhere_leaves_the_inbox(store):
     looks = iter(["", "", "answered in the terminal"])
-    decided = permitting.decide(store, held(elsewhere=lambda: next(looks)), an_agent())
+    decided = permit_call.decide(store, held(elsewhere=lambda: next(looks)), an_agent())
     assert decided == Permission(allow=None)
     (ask,) = store.asks.settled(9)
     assert (ask.status, ask.note) == ("cancelled", "answered in the terminal")
-    assert permitting.retire(store, ask, an_agent(), "again").note == "answered in the terminal"
+    assert permit_call.retire(store, ask, an_agent(), "again").note == "answered in the terminal"
 
 
 @pytest.mark.proves("AGT-12")
 def test_a_person_may_ask_back_about_a_call(store, ada):
     ada.will_ask_back("git push", "why now?")
-    decided = permitting.decide(store, held(), an_agent())
+    decided = permit_call.decide(store, held(), an_agent())
     (ask,) = store.asks.pending(9)
     assert decided.allow is False
     assert "why now?" in decided.message and f"gate reply {ask.id}" in decided.message
-    conversing.reply(store, ask.id, an_agent(), "the tests are green")
+    ask_messages.reply(store, ask.id, an_agent(), "the tests are green")
     ada.will_answer("git push", "yes")
-    assert permitting.decide(store, held(call_id="t2"), an_agent()) == Permission(allow=True)
+    assert permit_call.decide(store, held(call_id="t2"), an_agent()) == Permission(allow=True)
     assert store.asks.get(ask.id).decision == "approved"
 
 
 @pytest.mark.proves("AGT-6", "AGT-8")
 def test_a_grant_lets_the_same_call_pass_and_says_so(store):
-    ask = permitting._open(store, held(), an_agent(), 60)
-    answering.answer(store, ask.id, ADA, Given("yes", scope=Scope("3")))
-    (grant,) = ruling.grants(store)
+    ask = permit_call._open(store, held(), an_agent(), 60)
+    answer_ask.answer(store, ask.id, ADA, Given("yes", scope=Scope("3")))
+    (grant,) = manage_rules.grants(store)
     for _ in range(2):
-        assert permitting.decide(store, held(), an_agent()).allow
+        assert permit_call.decide(store, held(), an_agent()).allow
     assert [event.subject for event in events(store, "grant.used")] == [grant.id] * 2
-    assert ruling.grants(store) == []
-    assert permitting.by_rule(store, held().call, held().origin) is None
+    assert manage_rules.grants(store) == []
+    assert permit_call.by_rule(store, held().call, held().origin) is None
 
 
 @pytest.mark.proves("AGT-8", "AGT-11")
 def test_a_revoked_grant_allows_nothing(store):
-    ask = permitting._open(store, held(), an_agent(), 60)
-    answering.answer(store, ask.id, ADA, Given("yes", scope=Scope("session")))
-    (grant,) = ruling.grants(store)
-    assert permitting.by_rule(store, held().call, held(session="claude/s2").origin) is None
-    assert permitting.by_rule(store, held("git push -f").call, held().origin) is None
-    ruling.end_grant(store, an_agent(), grant.id)
-    assert permitting.by_rule(store, held().call, held().origin) is None
+    ask = permit_call._open(store, held(), an_agent(), 60)
+    answer_ask.answer(store, ask.id, ADA, Given("yes", scope=Scope("session")))
+    (grant,) = manage_rules.grants(store)
+    assert permit_call.by_rule(store, held().call, held(session="claude/s2").origin) is None
+    assert permit_call.by_rule(store, held("git push -f").call, held().origin) is None
+    manage_rules.end_grant(store, an_agent(), grant.id)
+    assert permit_call.by_rule(store, held().call, held().origin) is None
     assert events(store, "grant.ended")
     with pytest.raises(NotFoundError):
-        ruling.end_grant(store, ADA, grant.id)
+        manage_rules.end_grant(store, ADA, grant.id)
 
 
 @pytest.mark.proves("AGT-8")
 def test_a_grant_that_ends_between_the_look_and_the_use_allows_nothing(store, monkeypatch):
-    ask = permitting._open(store, held(), an_agent(), 60)
-    answering.answer(store, ask.id, ADA, Given("yes", scope=Scope("2")))
+    ask = permit_call._open(store, held(), an_agent(), 60)
+    answer_ask.answer(store, ask.id, ADA, Given("yes", scope=Scope("2")))
     grants = store.rules.in_force()
     store.rules.use(grants[0].id, [])
     monkeypatch.setattr(store.rules, "in_force", lambda: grants)
     monkeypatch.setattr(store.rules, "use", lambda *_: False)
-    assert permitting.by_rule(store, held().call, held().origin) is None
+    assert permit_call.by_rule(store, held().call, held().origin) is None
 
 
 @pytest.mark.proves("AGT-9")
 def test_a_denial_wins_over_a_grant(store):
-    ask = permitting._open(store, held(), an_agent(), 60)
-    answering.answer(store, ask.id, ADA, Given("yes", scope=Scope("hour")))
-    ruling.add(store, an_agent(), "deny", "", "Bash(git push *)")
-    decided = permitting.decide(store, held(), an_agent())
+    ask = permit_call._open(store, held(), an_agent(), 60)
+    answer_ask.answer(store, ask.id, ADA, Given("yes", scope=Scope("hour")))
+    manage_rules.add(store, an_agent(), "deny", "", "Bash(git push *)")
+    decided = permit_call.decide(store, held(), an_agent())
     assert decided == Permission(False, "A person has ruled this out: Bash(git push *)")
     assert not events(store, "grant.used")
 
 
 @pytest.mark.proves("AGT-7", "AGT-6")
 def test_a_wide_grant_opens_no_gate_its_person_did_not_see(store):
-    ruling.set_gates(store, ADA, "", ["Bash(git push *)"])
+    manage_rules.set_gates(store, ADA, "", ["Bash(git push *)"])
 
     def granted(command):
-        ask = permitting._open(store, held(command), an_agent(), 60)
-        answering.answer(store, ask.id, ADA, Given("yes", scope=Scope("hour", "Bash(git *)")))
+        ask = permit_call._open(store, held(command), an_agent(), 60)
+        answer_ask.answer(store, ask.id, ADA, Given("yes", scope=Scope("hour", "Bash(git *)")))
 
     def passes(command):
-        return permitting.by_rule(store, held(command).call, held().origin) is not None
+        return permit_call.by_rule(store, held(command).call, held().origin) is not None
 
     granted("git status")
     assert passes("git log") and not passes("git push --force")
@@ -206,21 +208,21 @@ def test_a_wide_grant_opens_no_gate_its_person_did_not_see(store):
 
 @pytest.mark.proves("AGT-4", "AGT-14")
 def test_an_answer_is_not_for_a_call_after_the_one_it_was_given_to(store, ada):
-    ask = permitting._open(store, held(), an_agent(), 60)
-    answering.answer(store, ask.id, ADA, Given("yes"))
+    ask = permit_call._open(store, held(), an_agent(), 60)
+    answer_ask.answer(store, ask.id, ADA, Given("yes"))
     ada.will_answer("git push", "no")
     later = held(call_id="t2", is_over=lambda call_id: call_id == "t1")
-    assert permitting.decide(store, later, an_agent()).allow is False
+    assert permit_call.decide(store, later, an_agent()).allow is False
     assert store.asks.get(ask.id).delivered_to == "agent:claude/s1#gone"
 
 
 @pytest.mark.proves("AGT-4")
 def test_a_late_answer_is_for_no_call_at_all(store, ada):
-    ask = permitting._open(store, held(), an_agent(), 60)
-    answering.answer(store, ask.id, ADA, Given("yes"))
+    ask = permit_call._open(store, held(), an_agent(), 60)
+    answer_ask.answer(store, ask.id, ADA, Given("yes"))
     store.clock.advance(61)
     ada.will_answer("git push", "no")
-    assert permitting.decide(store, held(call_id="t2"), an_agent()).allow is False
+    assert permit_call.decide(store, held(call_id="t2"), an_agent()).allow is False
 
 
 @pytest.mark.proves("AGT-4", "AGT-13")
@@ -229,12 +231,12 @@ def test_whoever_loses_an_answer_asks_again_within_the_same_patience(store, ada)
 
     def rival():
         for ask in store.asks.settled(9):
-            waiting.take(store, ask, "agent:claude/s1#")
+            wait_for_ask.take(store, ask, "agent:claude/s1#")
 
     for _ in range(9):
         ada.will_answer("git push", "yes")
     stolen = held(call_id="", limit=100, opened=lambda _: store.clock.advance(20))
-    real = waiting.wait_watching
+    real = wait_for_ask.wait_watching
 
     def robbed(*given):
         ask = real(*given)
@@ -242,108 +244,108 @@ def test_whoever_loses_an_answer_asks_again_within_the_same_patience(store, ada)
         return ask
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(waiting, "wait_watching", robbed)
-        decided = permitting.decide(store, stolen, an_agent())
+        patch.setattr(wait_for_ask, "wait_watching", robbed)
+        decided = permit_call.decide(store, stolen, an_agent())
     assert decided.allow is False and "in time" in decided.message
     assert store.clock.monotonic() <= 110
 
 
 @pytest.mark.proves("AGT-11")
 def test_setting_gates_leaves_denials_alone(store):
-    ruling.add(store, ADA, "deny", "", "Bash(rm -rf *)")
-    ruling.set_gates(store, ADA, "", ["Bash(git push *)"])
-    ruling.set_gates(store, ADA, "", [])
-    assert [rule.pattern for rule in ruling.gates(store)] == ["Bash(rm -rf *)"]
+    manage_rules.add(store, ADA, "deny", "", "Bash(rm -rf *)")
+    manage_rules.set_gates(store, ADA, "", ["Bash(git push *)"])
+    manage_rules.set_gates(store, ADA, "", [])
+    assert [rule.pattern for rule in manage_rules.gates(store)] == ["Bash(rm -rf *)"]
 
 
 @pytest.mark.proves("AGT-11")
 def test_only_a_person_takes_a_gate_away(store):
     store.throwaway = False
-    ruling.add(store, an_agent(), "ask", "", "Bash(rm *)")
-    (gate,) = ruling.gates(store)
+    manage_rules.add(store, an_agent(), "ask", "", "Bash(rm *)")
+    (gate,) = manage_rules.gates(store)
     with pytest.raises(UsageError, match="already"):
-        ruling.add(store, an_agent(), "ask", "", "Bash(rm *)")
+        manage_rules.add(store, an_agent(), "ask", "", "Bash(rm *)")
     for verb in (
-        lambda: ruling.end_gate(store, an_agent(), gate.id),
-        lambda: ruling.set_gates(store, an_agent(), "", []),
+        lambda: manage_rules.end_gate(store, an_agent(), gate.id),
+        lambda: manage_rules.set_gates(store, an_agent(), "", []),
     ):
         with pytest.raises(AgentRefusedError):
             verb()
-    ruling.set_gates(store, ADA, "", ["Bash(git push *)", "Write"])
-    assert {rule.pattern for rule in ruling.gates(store)} == {"Bash(git push *)", "Write"}
+    manage_rules.set_gates(store, ADA, "", ["Bash(git push *)", "Write"])
+    assert {rule.pattern for rule in manage_rules.gates(store)} == {"Bash(git push *)", "Write"}
     before = store.audit.head()
-    ruling.set_gates(store, ADA, "", ["Write", "Bash(git push *)"])
+    manage_rules.set_gates(store, ADA, "", ["Write", "Bash(git push *)"])
     assert store.audit.head() == before
-    ruling.set_gates(store, ADA, "/p", ["Write"])
-    assert len(ruling.gates(store)) == 3
+    manage_rules.set_gates(store, ADA, "/p", ["Write"])
+    assert len(manage_rules.gates(store)) == 3
     with pytest.raises(UsageError, match="more than once"):
-        ruling.end_gate(store, ADA, "Write")
-    ruling.end_gate(store, ADA, "Bash(git push *)")
-    assert [rule.pattern for rule in ruling.gates(store)] == ["Write", "Write"]
+        manage_rules.end_gate(store, ADA, "Write")
+    manage_rules.end_gate(store, ADA, "Bash(git push *)")
+    assert [rule.pattern for rule in manage_rules.gates(store)] == ["Write", "Write"]
     with pytest.raises(NotFoundError):
-        ruling.end_gate(store, ADA, "Bash(git push *)")
+        manage_rules.end_gate(store, ADA, "Bash(git push *)")
 
 
 @pytest.mark.proves("AGT-10")
 def test_gated_means_a_person_is_asked(store):
-    ruling.set_gates(store, ADA, "/p", ["Bash(git push *)"])
-    assert permitting.gated(store, held("cd x && git push").call, held().origin)
-    assert not permitting.gated(store, held("git pull").call, held().origin)
+    manage_rules.set_gates(store, ADA, "/p", ["Bash(git push *)"])
+    assert permit_call.gated(store, held("cd x && git push").call, held().origin)
+    assert not permit_call.gated(store, held("git pull").call, held().origin)
     elsewhere = held().origin._replace(project="/q", cwd="/q")
-    assert not permitting.gated(store, held().call, elsewhere)
+    assert not permit_call.gated(store, held().call, elsewhere)
 
 
 @pytest.mark.proves("AGT-15")
 def test_one_call_is_put_off_and_the_others_are_held(store):
     first, second = held("one", "t1"), held("two", "t2")
-    assert permitting.defer(store, first, an_agent()) is None
-    assert permitting.defer(store, first, an_agent()) is None
+    assert permit_call.defer(store, first, an_agent()) is None
+    assert permit_call.defer(store, first, an_agent()) is None
     (ask,) = store.asks.pending(9)
     assert ask.deferred and ask.deadlines.expires_at is None
-    told = permitting.defer(store, second, an_agent())
+    told = permit_call.defer(store, second, an_agent())
     assert told == Permission(False, f"held: {ask.id} is being decided; call this again afterwards")
-    twin = permitting.defer(store, held("one", "t3"), an_agent())
+    twin = permit_call.defer(store, held("one", "t3"), an_agent())
     assert twin == told
-    answering.answer(store, ask.id, ADA, Given("yes"))
-    assert permitting.defer(store, first, an_agent()) == Permission(allow=True)
-    assert permitting.defer(store, second, an_agent()) is None
+    answer_ask.answer(store, ask.id, ADA, Given("yes"))
+    assert permit_call.defer(store, first, an_agent()) == Permission(allow=True)
+    assert permit_call.defer(store, second, an_agent()) is None
 
 
 @pytest.mark.proves("AGT-15", "LAW-4")
 def test_a_yes_to_one_deferred_call_is_no_yes_to_another(store):
-    assert permitting.defer(store, held("git push", "t1"), an_agent()) is None
+    assert permit_call.defer(store, held("git push", "t1"), an_agent()) is None
     (ask,) = store.asks.pending(9)
-    assert permitting.defer(store, held("rm -rf /", "t1"), an_agent()).allow is False
-    answering.answer(store, ask.id, ADA, Given("yes"))
-    assert permitting.defer(store, held("rm -rf /", "t1"), an_agent()) is None
+    assert permit_call.defer(store, held("rm -rf /", "t1"), an_agent()).allow is False
+    answer_ask.answer(store, ask.id, ADA, Given("yes"))
+    assert permit_call.defer(store, held("rm -rf /", "t1"), an_agent()) is None
     with pytest.raises(UsageError, match="without an id"):
-        permitting.defer(store, held("rm -rf /", ""), an_agent())
+        permit_call.defer(store, held("rm -rf /", ""), an_agent())
 
 
 @pytest.mark.proves("AGT-15")
 def test_an_answer_for_a_call_that_never_came_back_holds_nothing_up(store):
-    assert permitting.defer(store, held("one", "t1"), an_agent()) is None
+    assert permit_call.defer(store, held("one", "t1"), an_agent()) is None
     (ask,) = store.asks.pending(9)
-    answering.answer(store, ask.id, ADA, Given("yes"))
-    assert permitting.defer(store, held("two", "t2"), an_agent()) is None
+    answer_ask.answer(store, ask.id, ADA, Given("yes"))
+    assert permit_call.defer(store, held("two", "t2"), an_agent()) is None
     assert store.asks.get(ask.id).delivered_to.endswith("#gone")
 
 
 @pytest.mark.proves("AGT-15", "AGT-9", "AGT-12")
 def test_a_deferred_call_obeys_rules_and_hears_what_is_asked_back(store):
-    assert permitting.defer(store, held("one"), an_agent()) is None
+    assert permit_call.defer(store, held("one"), an_agent()) is None
     (ask,) = store.asks.pending(9)
-    conversing.ask_back(store, ask.id, ADA, "why?")
-    assert "why?" in permitting.defer(store, held("one"), an_agent()).message
-    ruling.add(store, ADA, "deny", "", "Bash(two)")
-    assert permitting.defer(store, held("two"), an_agent()).allow is False
+    ask_messages.ask_back(store, ask.id, ADA, "why?")
+    assert "why?" in permit_call.defer(store, held("one"), an_agent()).message
+    manage_rules.add(store, ADA, "deny", "", "Bash(two)")
+    assert permit_call.defer(store, held("two"), an_agent()).allow is False
 
 
 @pytest.mark.proves("AGT-16")
 def test_a_hosts_questions_are_answered_with_the_persons_words(store, ada):
     ada.will_answer("Which?", "B").will_answer("Where?", {"other": "in the garden"})
     asked = questions("Which?", "Where?")
-    decided = permitting.decide(store, asked, an_agent())
+    decided = permit_call.decide(store, asked, an_agent())
     assert decided.input == {
         **asked.call.input, "answers": {"Which?": "B", "Where?": "in the garden"}
     }  # fmt: skip
@@ -354,7 +356,7 @@ def test_a_hosts_questions_are_answered_with_the_persons_words(store, ada):
     assert all(ask.delivered_at is None for ask in decided.to_take)
     assert decided.to_take[0].question.context == {"A": "first", "B": ""}
     ada.will_answer("Several?", ["A", "B"])
-    several = permitting.decide(store, questions("Several?", multiple=True), an_agent())
+    several = permit_call.decide(store, questions("Several?", multiple=True), an_agent())
     assert several.input["answers"] == {"Several?": "A, B"}
 
 
@@ -363,35 +365,35 @@ def test_a_question_answered_in_the_terminal_takes_the_others_along(store):
     looks = iter(["answered in the terminal"])
     asked = questions("Which?", "Where?")._replace(elsewhere=lambda: next(looks, ""))
     asked = asked._replace(limit_seconds=10.0)
-    assert permitting.decide(store, asked, an_agent()) == Permission(allow=None)
+    assert permit_call.decide(store, asked, an_agent()) == Permission(allow=None)
     assert store.asks.pending(9) == []
     nothing = asked._replace(call=make_call("AskUserQuestion", {}, "", ""))
-    assert permitting.decide(store, nothing, an_agent()) == Permission(allow=None)
+    assert permit_call.decide(store, nothing, an_agent()) == Permission(allow=None)
 
 
 @pytest.mark.proves("AGT-16", "AGT-12")
 def test_a_person_may_ask_back_about_a_hosts_question(store, ada):
-    ruling.add(store, ADA, "deny", "/q", "AskUserQuestion")
+    manage_rules.add(store, ADA, "deny", "/q", "AskUserQuestion")
     ada.will_ask_back("Which?", "what for?")
-    decided = permitting.decide(store, questions("Which?"), an_agent())
+    decided = permit_call.decide(store, questions("Which?"), an_agent())
     assert decided.allow is False and "what for?" in decided.message
 
 
 @pytest.mark.proves("AGT-25", "AGT-26")
 def test_notes_and_signals_are_kept_and_decide_nothing(store):
     origin = held().origin
-    telling.tell(store, origin, an_agent(), " half way \n")
-    telling.signal(store, origin, an_agent(), "DONE", "all green")
-    telling.signal(store, origin, an_agent(), "WAITING_FOR_TEA", "")
+    notes.tell(store, origin, an_agent(), " half way \n")
+    notes.signal(store, origin, an_agent(), "DONE", "all green")
+    notes.signal(store, origin, an_agent(), "WAITING_FOR_TEA", "")
     texts = [note.text for note in store.notes.newest(9)]
     assert texts == ["WAITING_FOR_TEA", "DONE: all green", "half way"]
     assert [event.subject for event in events(store, "agent.signalled")] == ["claude/s1"] * 2
     assert [notice.kind for notice in store.outbox.waiting(9)] == ["note"]
     for text in ("", " ", "x" * 8001):
         with pytest.raises(UsageError):
-            telling.tell(store, origin, an_agent(), text)
+            notes.tell(store, origin, an_agent(), text)
     with pytest.raises(UsageError):
-        telling.signal(store, origin, an_agent(), " ", "")
+        notes.signal(store, origin, an_agent(), " ", "")
 
 
 @pytest.mark.proves("AGT-16", "AGT-9")
@@ -403,7 +405,7 @@ def test_questions_of_an_unknown_form_and_denied_ones_ask_nobody(store):
     ):
         asked = held()._replace(call=make_call("AskUserQuestion", wrong))
         with pytest.raises(UsageError, match="unknown form"):
-            permitting.decide(store, asked, an_agent())
-    ruling.add(store, ADA, "deny", "", "AskUserQuestion")
-    assert permitting.decide(store, questions("Which?"), an_agent()).allow is False
+            permit_call.decide(store, asked, an_agent())
+    manage_rules.add(store, ADA, "deny", "", "AskUserQuestion")
+    assert permit_call.decide(store, questions("Which?"), an_agent()).allow is False
     assert store.asks.pending(9) == []

@@ -13,11 +13,11 @@ from tests.conftest import a_person, an_agent, eventually
 from tests.flow_harness import Crash, done, house
 
 from humangate import HumanInput, Phase, UsageError, Workflow
-from humangate.domain.answers import Given
+from humangate.domain.asks.answers import Given
 from humangate.errors import RefusedError
-from humangate.service import answering
+from humangate.services.asks import answer_ask
 from humangate.testing import MemoryStore, ScriptedPerson, auto_approve
-from humangate.wiring import open_store
+from humangate.app.wiring import open_store
 
 __all__ = ["house"]
 
@@ -260,7 +260,7 @@ def test_what_an_agent_chooses_is_asked_again(house):
 def test_a_handler_in_an_agents_process_chooses_nothing(monkeypatch, capsys):
     store = MemoryStore()
     ScriptedPerson(store).will_answer("Publish?", "No")
-    monkeypatch.setattr("humangate.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via))
+    monkeypatch.setattr("humangate.app.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via))
     assert publishing.run("go", Yes(), store=store).history[0]["value"] == "No"
     said = capsys.readouterr().err
     assert "only a person decides a-" in said and "waits in the inbox" in said
@@ -273,7 +273,7 @@ class Slow(Yes):
         self.store, self.ended = store, []
 
     async def approval(self, prompt, ask_id):
-        answering.answer(self.store, ask_id, a_person("ada"), Given("no", "I was first"))
+        answer_ask.answer(self.store, ask_id, a_person("ada"), Given("no", "I was first"))
         try:
             await asyncio.Event().wait()
         finally:
@@ -297,7 +297,7 @@ def test_what_a_handler_answered_before_it_raised_counts(capsys):
 
     class Falling(Yes):
         def approval(self, prompt, ask_id):
-            answering.answer(store, ask_id, a_person("ada"), Given("no"))
+            answer_ask.answer(store, ask_id, a_person("ada"), Given("no"))
             raise KeyError("afterwards")
 
     assert at_top.run("go", Falling(), store=store).approved is False

@@ -15,15 +15,25 @@ import pytest
 from tests.conftest import a_person, an_agent, eventually
 from tests.flow_harness import Crash, done, each_house, house, needs, real_house
 
-from humangate import Gate, HumanInput, Phase, UnfinishedError, UsageError, Workflow, cli_prompt
-from humangate.domain.answers import Given
+from humangate import (
+    Gate,
+    HumanInput,
+    Phase,
+    UnfinishedError,
+    UsageError,
+    Workflow,
+    cli_prompt,
+)
+from humangate.domain.asks.answers import Given
 from humangate.errors import GateError, RefusedError
-from humangate.journeys import MOST_ROUNDS
-from humangate.phases import Reply
-from humangate.service import answering, enrolling, running
-from humangate.shelves import flow_digest
+from humangate.api.phase_executor import MOST_ROUNDS
+from humangate.api.phases import Reply
+from humangate.services.asks import answer_ask
+from humangate.services.people import manage_people
+from humangate.services.runs import manage_runs
+from humangate.app.project_files import flow_digest
 from humangate.testing import FakeClock, MemoryStore, ScriptedPerson, auto_approve
-from humangate.wiring import open_store, open_throwaway_store
+from humangate.app.wiring import open_store, open_throwaway_store
 
 __all__ = ["each_house", "house", "real_house"]
 
@@ -370,7 +380,7 @@ def test_two_approvals_stand_before_what_is_published(each_house):
     house.answered("yes")
     assert house.ask("Publish?").id != first
     with pytest.raises(GateError, match="already answered"):
-        answering.answer(house.store, first, a_person("bob"), Given("no"))
+        answer_ask.answer(house.store, first, a_person("bob"), Given("no"))
     house.answered("no", "too long")
     over = house.answered("yes")
     assert over.result["output"] == ["yes", "no", "yes"]
@@ -484,7 +494,7 @@ def test_a_phase_works_until_it_is_done(house):
 
 @pytest.mark.proves("PHASE-15")
 def test_what_never_ends_is_stopped(house, monkeypatch):
-    monkeypatch.setattr("humangate.journeys.MOST_ROUNDS", 5)
+    monkeypatch.setattr("humangate.api.phase_executor.MOST_ROUNDS", 5)
     assert MOST_ROUNDS == 1000
     never = Workflow("never", phases=[Phase("a", agent=lambda _: 1, until=lambda _s, _o: False, terminal=True)])  # fmt: skip
     assert house.go(never).reason == "phase 'a' worked 5 times, and until= was never true"
@@ -714,7 +724,7 @@ def test_an_approval_word_is_an_approval():
 def test_a_handler_in_an_agents_process_approves_nothing(monkeypatch, capsys):
     store = MemoryStore()
     ScriptedPerson(store).will_answer("Go on?", "yes").will_answer("Which?", "X")
-    monkeypatch.setattr("humangate.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via))
+    monkeypatch.setattr("humangate.app.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via))
     result = ask_once.run("go", Script(True, "X"), store=store)
     assert result.history[0]["actor"] == "person:tester"
     assert "only a person decides" in capsys.readouterr().err
@@ -746,7 +756,7 @@ def test_without_a_handler_it_waits_for_the_inbox_and_says_so(tmp_path, monkeypa
 def test_where_several_decide_the_handler_is_one_of_them(capsys):
     store = MemoryStore()
     for name in ("ada", "bob"):
-        enrolling.add(store, a_person("root"), name)
+        manage_people.add(store, a_person("root"), name)
     two = HumanInput("Go on?", "approval", more={"requirement": {"n": 2}})
     flow = Workflow("two", phases=[Phase("a", human=two, terminal=True)])
 
@@ -757,7 +767,7 @@ def test_where_several_decide_the_handler_is_one_of_them(capsys):
     def bob_comes():
         for ask in store.asks.pending(9):
             bob = a_person("bob", verified=True)
-            answering.answer(store, ask.id, bob, Given("yes"))
+            answer_ask.answer(store, ask.id, bob, Given("yes"))
             return True
         return False
 
@@ -773,7 +783,7 @@ def test_somebody_may_be_faster_than_the_handler(capsys):
 
     class Slow(Script):
         def approval(self, prompt, ask_id):
-            answering.answer(store, ask_id, a_person("bob"), Given("no", "I was first"))
+            answer_ask.answer(store, ask_id, a_person("bob"), Given("no", "I was first"))
             return True
 
     result = ask_once.run("go", Slow("X"), store=store)
@@ -785,7 +795,7 @@ def test_somebody_may_be_faster_than_the_handler(capsys):
 def test_what_an_agent_asks_in_between_is_not_the_handlers_business(house, monkeypatch, capsys):
     house.agent("coder", needs("Which way?", options=["L", "R"]), done())
     ScriptedPerson(house.store).will_answer("Which way?", "L")
-    monkeypatch.setattr("humangate.crewing.flow_driver", lambda *_: house.driver)
+    monkeypatch.setattr("humangate.app.runtime.flow_driver", lambda *_: house.driver)
     flow = Workflow("w", phases=[Phase(agent="coder", human=HumanInput("Fine?", "approval"), terminal=True)])  # fmt: skip
     house.flow = flow
     handler = Script(True)
@@ -975,7 +985,7 @@ def test_ctrl_c_leaves_a_waiting_run_as_it_is(capsys):
 @pytest.mark.proves("PHASE-24")
 def test_the_run_of_a_program_is_found_again_in_its_file(store):
     result = ask_once.run("go", auto_approve(), store=store)
-    run = running.get(store, result.run_id)
+    run = manage_runs.get(store, result.run_id)
     assert (run.flow, run.source, bool(run.source_digest)) == ("ask_once", __file__, True)
     assert (run.branch, run.prompt) == ("", "go")
 
@@ -1029,7 +1039,7 @@ def test_an_event_is_told_while_the_next_phase_still_works():
 def test_what_somebody_else_drove_is_told_as_well(house, monkeypatch):
     """Its drives happen where nothing tells the observer of them."""
     told = []
-    monkeypatch.setattr("humangate.crewing.flow_driver", lambda *_: house.driver)
+    monkeypatch.setattr("humangate.app.runtime.flow_driver", lambda *_: house.driver)
     house.flow, house.source = ask_once, flow_digest(__file__)
     drive = house.driver.drive
 
@@ -1076,7 +1086,7 @@ def test_executing_tells_when_the_program_itself_breaks(monkeypatch):
         raise RuntimeError("no driver")
 
     store = MemoryStore()
-    monkeypatch.setattr("humangate.performing.Performance._start", breaks)
+    monkeypatch.setattr("humangate.api.workflow_runner.Performance._start", breaks)
     with pytest.raises(RuntimeError, match="no driver"):
         list(ask_once.execute("go", store=store))
 

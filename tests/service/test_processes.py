@@ -13,13 +13,13 @@ from uuid import uuid4
 import pytest
 from tests.conftest import eventually
 
-from humangate import processes
-from humangate.domain.roles import Role
-from humangate.doors.driver import Ended, Events, Order, Ruling
-from humangate.drivers import launching
-from humangate.drivers.command import CommandDriver
+from humangate.adapters.system import processes
+from humangate.domain.runs.roles import Role
+from humangate.ports.agents import Ended, Events, Order, Ruling
+from humangate.adapters.agents import agent_process
+from humangate.adapters.agents.command import CommandDriver
 from humangate.errors import GateError, MissingAgentError, UsageError
-from humangate.senders import Starter
+from humangate.app.notifier_process import Starter
 
 SLEEP = "sleep 300"
 # Unlike that of any other test run on this machine.
@@ -126,7 +126,7 @@ def test_a_group_without_its_leader_may_be_anybodys(start, tmp_path):
 def test_whoever_ends_an_agent_is_not_ended_itself(start, tmp_path, belongs):
     code = (
         "import os, sys\n"
-        "from humangate import processes\n"
+        "from humangate.adapters.system import processes\n"
         "agent = processes.identify(int(sys.argv[1]))\n"
         "print(processes.end(agent, ('GATE_TURN', sys.argv[2])), os.getpid(), flush=True)\n"
     )
@@ -219,8 +219,8 @@ import sys, time
 sys.path.insert(0, {root!r})
 from tests.service.test_processes import Watched, order
 from pathlib import Path
-from humangate.drivers import launching
-from humangate.drivers.command import CommandDriver
+from humangate.adapters.agents import agent_process as launching
+from humangate.adapters.agents.command import CommandDriver
 folder = Path(sys.argv[1])
 def starting(process):
     (folder / "process").write_text(process)
@@ -234,7 +234,7 @@ CommandDriver().run(wanted, Watched().events(starting=starting))
 @pytest.mark.proves("RUN-111")
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_killing_the_launcher_ends_its_agent(tmp_path, moment):
-    if moment == "after" and not launching.shutil.which("setpriv"):
+    if moment == "after" and not agent_process.shutil.which("setpriv"):
         pytest.skip("setpriv is not installed, so an agent outlives whoever launched it")
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     code = LAUNCHER.format(root=root)
@@ -286,7 +286,7 @@ def test_an_agent_can_be_stopped_from_beside(tmp_path, watched):
     wanted = order(tmp_path, "/bin/sh", "-c", SLEEP)
 
     def run():
-        with launching.launched(["/bin/sh", "-c", SLEEP], wanted, watched.events()) as agent:
+        with agent_process.launched(["/bin/sh", "-c", SLEEP], wanted, watched.events()) as agent:
             threading.Thread(target=agent.stop, args=(LookupError("from beside"),)).start()
             assert list(agent.lines()) == []
 
@@ -299,7 +299,7 @@ def test_an_agent_can_be_stopped_from_beside(tmp_path, watched):
 def test_a_limit_counts_the_working_time_only(tmp_path, watched):
     wanted = order(tmp_path, "unused", limit_seconds=1.5)
     slow = ["/bin/sh", "-c", "read line; echo $line"]
-    with launching.launched(slow, wanted, watched.events()) as agent:
+    with agent_process.launched(slow, wanted, watched.events()) as agent:
         agent.pause()
         agent.pause()
         agent.go_on()
@@ -308,7 +308,7 @@ def test_a_limit_counts_the_working_time_only(tmp_path, watched):
         agent.send(b"in time\n")
         assert list(agent.lines()) == [b"in time\n"]
     assert agent.trouble() == ""
-    with launching.launched(slow, wanted, watched.events()) as agent:
+    with agent_process.launched(slow, wanted, watched.events()) as agent:
         began = time.monotonic()
         assert list(agent.lines()) == [] and time.monotonic() - began < 20
     assert "longer than its limit of 1.5 seconds" in agent.trouble()
@@ -327,10 +327,10 @@ def test_what_an_agent_leaves_running_does_not_hold_its_turn_up(tmp_path, watche
 
 @pytest.mark.proves("RUN-115")
 def test_an_agent_that_was_dismissed_and_stays_is_ended(tmp_path, watched, monkeypatch):
-    monkeypatch.setattr(launching, "_LEAVE_SECONDS", 2.2)
+    monkeypatch.setattr(agent_process, "_LEAVE_SECONDS", 2.2)
     line = f"echo result; {SLEEP}"
     wanted = order(tmp_path, "unused", limit_seconds=2)
-    with launching.launched(["/bin/sh", "-c", line], wanted, watched.events()) as agent:
+    with agent_process.launched(["/bin/sh", "-c", line], wanted, watched.events()) as agent:
         for said in agent.lines():
             assert said == b"result\n"
             agent.dismiss()

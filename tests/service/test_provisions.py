@@ -10,7 +10,7 @@ import pytest
 from tests.git_project import files, git, project, workspace, write
 
 from humangate.errors import UsageError
-from humangate.workspaces import provisions
+from humangate.adapters.git import provisions
 
 __all__ = ["project", "workspace"]
 

@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import pytest
 from tests.plain_project import home, project, write
 
-from humangate import crewing, settings, shelves, wiring
-from humangate.domain.backlog_terms import BacklogTerms
-from humangate.domain.signals import json_objects
+from humangate.app import runtime, settings, project_files, wiring
+from humangate.domain.tasks.backlog_settings import BacklogTerms
+from humangate.domain.runs.signals import json_objects
 from humangate.errors import NotFoundError, RefusedError, UsageError
 from humangate.testing import MemoryStore
-from humangate.workspaces import roles, templates, texts
+from humangate.adapters.files import role_files, template_files, text_files
 
 __all__ = ["home", "project"]
 
@@ -36,33 +36,33 @@ def with_role(project, front):
 
 def driven_role(project, name):
     run = SimpleNamespace(project=str(project), task="")
-    return crewing.crew(MemoryStore()).role(run, name)
+    return runtime.crew(MemoryStore()).role(run, name)
 
 
 def model_of(project, name):
     """As drives and people who join get it, and as `gate agents` shows it."""
     driven = driven_role(project, name)
-    (listed,) = (one for one in shelves.roles(str(project)).roles if one.name == name)
+    (listed,) = (one for one in project_files.roles(str(project)).roles if one.name == name)
     assert driven == listed
     return driven.model
 
 
 @pytest.mark.proves("TASK-41", "S3-P7")
 def test_roles_come_along_and_stand_behind_everybodys_own(home, project):
-    found = roles.all(str(project))
+    found = role_files.all(str(project))
     assert [one.name for one in found.roles] == list(NAMES) and found.troubles == []
     for role in found.roles:
         assert role.source == os.path.join(PACKAGE, "agents", f"{role.name}.md")
         assert role.model in settings.MODEL_WORDS and 0 < role.confidence < 1
         assert role.description and role.cli == "claude" and role.digest
     write(home / "home/.claude/agents/code.md", "Mine.")
-    assert roles.find(str(project), "code").instructions == "Mine."
-    assert roles.find(str(project), "test").source.startswith(PACKAGE)
+    assert role_files.find(str(project), "code").instructions == "Mine."
+    assert role_files.find(str(project), "test").source.startswith(PACKAGE)
 
 
 @pytest.mark.proves("TASK-41", "S3-71")
 def test_each_role_says_what_it_reports_and_some_how_to_ask(project):
-    for role in roles.all(str(project)).roles:
+    for role in role_files.all(str(project)).roles:
         words = role.instructions
         assert [word for word in FIELDS if f"`{word}`" not in words] == [], role.name
         assert "You do not" in words or "You propose" in words or "no product code" in words
@@ -78,7 +78,7 @@ def test_each_role_says_what_it_reports_and_some_how_to_ask(project):
 
 @pytest.mark.proves("TASK-40", "S3-70")
 def test_the_preamble_tells_when_and_how_to_ask(project):
-    words = re.sub(r"\s+", " ", roles.preamble(str(project)))
+    words = re.sub(r"\s+", " ", role_files.preamble(str(project)))
     for part in (
         *("**Ask** (`needs_input`)", "**Assume and document**", "**Fail** (`failed`)"),
         *("**Blocked** (`blocked`)", "one decision", "options", "what you would do"),
@@ -96,24 +96,24 @@ def test_the_preamble_tells_when_and_how_to_ask(project):
 @pytest.mark.proves("TASK-40", "TASK-50")
 def test_a_project_or_user_has_a_preamble_of_its_own(home, project):
     write(project / ".claude/agents/_preamble.md", "Not ours.")
-    assert roles.preamble(str(project)).startswith("You work on one task")
+    assert role_files.preamble(str(project)).startswith("You work on one task")
     write(home / "config/humangate/agents/_preamble.md", "The user's.\n")
-    assert roles.preamble(str(project)) == "The user's."
+    assert role_files.preamble(str(project)) == "The user's."
     write(project / ".gate/agents/_preamble.md", "The project's.\n")
-    assert roles.preamble(str(project)) == "The project's."
-    assert "_preamble" not in [one.name for one in roles.all(str(project)).roles]
+    assert role_files.preamble(str(project)) == "The project's."
+    assert "_preamble" not in [one.name for one in role_files.all(str(project)).roles]
     worktree = home / "data/worktrees/run-12/shop"
     write(worktree / ".gate/agents/_preamble.md", "Ask nobody.")
     with pytest.raises(RefusedError, match="lies in the worktree of a run"):
-        roles.preamble(str(worktree))
+        role_files.preamble(str(worktree))
     path = project / ".gate/agents/_preamble.md"
-    path.write_bytes(b"x" * (texts.MOST_BYTES + 1))
+    path.write_bytes(b"x" * (text_files.MOST_BYTES + 1))
     with pytest.raises(UsageError, match="is longer than"):
-        roles.preamble(str(project))
+        role_files.preamble(str(project))
     path.unlink()
     path.symlink_to(write(home / "outside.md"))
     with pytest.raises(RefusedError, match="leads out of"):
-        roles.preamble(str(project))
+        role_files.preamble(str(project))
 
 
 @pytest.mark.proves("TASK-43", "S3-P7")
@@ -166,9 +166,9 @@ def test_models_that_cannot_be_read_are_named_where_they_are_needed(
 
 @pytest.mark.proves("TASK-44")
 def test_the_backlog_file_is_read_from_the_project(home, project):
-    assert shelves.backlog_terms(str(project)) == BacklogTerms()
+    assert project_files.backlog_terms(str(project)) == BacklogTerms()
     path = write(project / ".gate/backlog.toml", 'strategy = "merge"\nanswer_within = "2h"\n')
-    found = shelves.backlog_terms(str(project))
+    found = project_files.backlog_terms(str(project))
     assert found == BacklogTerms(strategy="merge", answer_within_seconds=7200.0)
     for text, sentence in (
         ("strategy = merge", "is not TOML: "),
@@ -177,7 +177,7 @@ def test_the_backlog_file_is_read_from_the_project(home, project):
     ):
         write(project / ".gate/backlog.toml", text)
         with pytest.raises(UsageError, match=sentence) as caught:
-            shelves.backlog_terms(str(project))
+            project_files.backlog_terms(str(project))
         assert path in str(caught.value)
 
 
@@ -186,11 +186,11 @@ def test_a_backlog_file_that_agents_could_write_is_refused(home, project):
     worktree = home / "data/worktrees/run-12/shop"
     inner = write(worktree / ".gate/backlog.toml", 'test = "true"')
     with pytest.raises(RefusedError, match="lies in the worktree of a run"):
-        shelves.backlog_terms(str(worktree))
+        project_files.backlog_terms(str(worktree))
     (project / ".gate").mkdir()
     (project / ".gate/backlog.toml").symlink_to(inner)
     with pytest.raises(RefusedError, match="leads out of"):
-        shelves.backlog_terms(str(project))
+        project_files.backlog_terms(str(project))
 
 
 @pytest.mark.proves("TASK-46")
@@ -202,35 +202,35 @@ def test_templates_are_found_in_the_project_then_with_the_user_then_in_the_setti
     ]
     while places:
         path, text = places.pop()
-        assert shelves.template(str(project), "later") == ("later", text, path)
+        assert project_files.template(str(project), "later") == ("later", text, path)
         if places:
             os.unlink(path)
     write(home / "config/humangate/templates/again.md", "Again.")
     (home / "config/humangate/templates/bad.md").write_bytes(b"\xff")
-    found = shelves.templates(str(project))
+    found = project_files.templates(str(project))
     assert [one.name for one in found.templates] == ["again", "later"]
     assert len(found.troubles) == 1 and "bad.md, line 1: this is not UTF-8" in found.troubles[0]
     with pytest.raises(NotFoundError, match=r"no template 'x'; there are again, bad, later\. gate"):
-        shelves.template(str(project), "x")
+        project_files.template(str(project), "x")
     with pytest.raises(UsageError, match="is not a template's name"):
-        shelves.template(str(project), "../x")
+        project_files.template(str(project), "../x")
 
 
 @pytest.mark.proves("TASK-46", "LAW-10")
 def test_templates_that_are_none_are_refused(home, project):
     set_up(home, "[templates]\nlater = 3")
     with pytest.raises(UsageError, match=r"templates\.later in \S+ is an answer, as a text"):
-        shelves.template(str(project), "later")
+        project_files.template(str(project), "later")
     set_up(home, "templates = 3")
     with pytest.raises(UsageError, match=r"templates in \S+ is a table: write \[templates\]"):
-        shelves.templates(str(project))
+        project_files.templates(str(project))
     set_up(home, "")
     write(home / "outside/x.md")
     (project / ".gate").mkdir()
     (project / ".gate/templates").symlink_to(home / "outside")
     with pytest.raises(RefusedError, match="leads out of"):
-        templates.find(str(project), "x")
+        template_files.find(str(project), "x")
     with pytest.raises(RefusedError, match="leads out of"):
-        templates.path_for(str(project), "y")
+        template_files.path_for(str(project), "y")
     with pytest.raises(RefusedError, match="lies in the worktree of a run"):
-        templates.path_for(str(home / "data/worktrees/run-12/shop"), "y")
+        template_files.path_for(str(home / "data/worktrees/run-12/shop"), "y")

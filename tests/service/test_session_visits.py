@@ -12,10 +12,13 @@ from tests.conftest import a_person, eventually
 from tests.flow_harness import each_house, house, real_house
 from tests.visits import kill_harness, write_log
 
-from humangate import AsyncGate, Gate, ask_interactive, flow, parallel, pause, step, wiring
-from humangate.domain.answers import Given
-from humangate.domain.runs import RunChange
-from humangate.service import answering, asking, running, sitting, visits, waiting
+from humangate import AsyncGate, Gate, ask_interactive, flow, parallel, pause, step
+from humangate.app import wiring
+from humangate.domain.asks.answers import Given
+from humangate.domain.runs.runs import RunChange
+from humangate.services.asks import answer_ask, create_ask, wait_for_ask
+from humangate.services.runs import manage_runs
+from humangate.services.sessions import sitting, visits
 
 __all__ = ["each_house", "house", "real_house"]
 
@@ -52,7 +55,7 @@ def visit(store, session="s1"):
 
 
 def answer(store, ask, value="yes, it is"):
-    answering.answer(store, ask.id, a_person("bob"), Given(value))
+    answer_ask.answer(store, ask.id, a_person("bob"), Given(value))
 
 
 @pytest.mark.proves("SES-150", "LAW-5")
@@ -64,13 +67,13 @@ def test_flow_gets_session_after_visit_ended(each_house, work):
     house.clock.advance(60)
     answer(house.store, ask)
     assert house.drive().state == "waiting_human", "ada is still in the session"
-    assert asking.get(house.store, ask.id).delivered_at is None
+    assert create_ask.get(house.store, ask.id).delivered_at is None
     house.clock.advance(3)
     assert house.drive().state == "waiting_human"
     sitting.rise(house.store, visited, ADA, "stopped", transcript="ada: fine")
     assert house.run().state == "ready", "leaving wakes the run"
     assert house.drive().state == "waiting_human"
-    assert asking.get(house.store, ask.id).delivered_at is not None
+    assert create_ask.get(house.store, ask.id).delivered_at is not None
     assert house.answered("yes").result == ["yes, it is", "ada: fine", 63_000, 1]
 
 
@@ -138,7 +141,7 @@ def test_unknown_harness_leaves_empty_transcript(house):
         cli="my-agent", process=house.store.asks._sittings[visited.id].process
     )
     answer(house.store, ask)
-    came = waiting.outcome(house.store, asking.get(house.store, ask.id), "x", unknown)
+    came = wait_for_ask.outcome(house.store, create_ask.get(house.store, ask.id), "x", unknown)
     assert (came.transcript, came.attempts) == ("", 1)
 
 
@@ -160,14 +163,14 @@ def test_blocking_asker_waits_for_visit_end(gate, tmp_path):
     answer(gate.store, ask)
     early = gate.wait(ask_id, 0)
     assert (early.outcome, early.response, early.settled_by) == ("pending", None, "")
-    assert asking.get(gate.store, ask_id).delivered_at is None
+    assert create_ask.get(gate.store, ask_id).delivered_at is None
     came = []
     waiter = threading.Thread(target=lambda: came.append(gate.human.wait(ask_id)))
     waiter.start()
     sitting.rise(gate.store, visited, ADA, "stopped", transcript="ada: fine")
     waiter.join(20)
     assert (came[0].outcome, came[0].transcript) == ("completed", "ada: fine")
-    assert asking.get(gate.store, ask_id).delivered_at is not None
+    assert create_ask.get(gate.store, ask_id).delivered_at is not None
 
 
 @pytest.mark.proves("SES-154", "SES-153")
@@ -240,7 +243,7 @@ def test_command_without_log_has_empty_transcript(gate, monkeypatch):
     ask_id = ask_for_session(gate)
     visited = sitting.sit(gate.store, ask_id, ADA, "command", "s1").sitting
     kill_harness(gate.store, visited)
-    answer(gate.store, asking.get(gate.store, ask_id))
+    answer(gate.store, create_ask.get(gate.store, ask_id))
     assert gate.human.wait(ask_id).transcript == ""
 
 
@@ -260,7 +263,7 @@ def test_codex_conversation_is_found_in_its_log(gate, tmp_path, monkeypatch):
         lines.append({"type": "response_item", "timestamp": at, "payload": item})
     path.write_text("\n".join(map(json.dumps, lines)) + "\n", encoding="utf-8")
     kill_harness(gate.store, visited)
-    answer(gate.store, asking.get(gate.store, ask_id))
+    answer(gate.store, create_ask.get(gate.store, ask_id))
     came = gate.human.wait(ask_id)
     assert came.session_id == "codex/c1"
     assert "It is." in came.transcript and "prompt.md" not in came.transcript
@@ -275,6 +278,6 @@ def test_stopped_run_hands_nothing_over(house):
     house.stop()
     sitting.rise(house.store, visited, ADA, "left", transcript="ada: fine")
     assert house.run().state == "stuck"
-    running.resume(house.store, house.run_id, ADA)
+    manage_runs.resume(house.store, house.run_id, ADA)
     assert house.drive().state == "waiting_human"
     assert house.answered("yes").result == ["yes, it is", "ada: fine", 0, 1]

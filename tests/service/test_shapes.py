@@ -32,10 +32,17 @@ import pytest
 import typing_extensions
 from hypothesis import given, strategies as st
 
-from humangate.domain.forms import check_form, check_schema
-from humangate.domain.outcomes import Approval
+from humangate.domain.asks.forms import check_form, check_schema
+from humangate.domain.asks.outcomes import Approval
 from humangate.errors import InvalidAnswerError, UsageError
-from humangate.shapes import Freeform, Selection, Structured, schema_of, shaped, wish
+from humangate.api.schemas import (
+    Freeform,
+    Selection,
+    Structured,
+    schema_of,
+    shaped,
+    wish,
+)
 
 T = TypeVar("T")
 Euros = NewType("Euros", int)
@@ -357,7 +364,7 @@ def test_an_approval_that_nobody_was_asked_for_is_no_approval():
 @pytest.mark.proves("SES-21")
 def test_nobody_pays_for_pydantic_who_has_no_model_of_it():
     program = (
-        "import sys; from humangate.shapes import schema_of; schema_of(list[int]);"
+        "import sys; from humangate.api.schemas import schema_of; schema_of(list[int]);"
         "print([n for n in ('pydantic', 'dataclasses') if n in sys.modules])"
     )
     ran = subprocess.run(

@@ -8,13 +8,13 @@ import sys
 import pytest
 from tests.contract.conftest import store
 
-from humangate import processes
-from humangate.domain import session_asks
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.domain.principals import Caller, Sighting, person
-from humangate.domain.sittings import Terms
-from humangate.doors.results import Conflict, Done
+from humangate.adapters.system import processes
+from humangate.domain.sessions import changes
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.domain.people.principals import Caller, Sighting, person
+from humangate.domain.sessions.visits import Terms
+from humangate.ports.results import Conflict, Done
 from humangate.errors import (
     AgentRefusedError,
     AlreadySettledError,
@@ -22,8 +22,10 @@ from humangate.errors import (
     TimedOutError,
     UsageError,
 )
-from humangate.service import answering, asking, enrolling, sitting, sweeping, waiting
-from humangate.service.asking import Request
+from humangate.services.asks import answer_ask, create_ask, apply_deadlines, wait_for_ask
+from humangate.services.people import manage_people
+from humangate.services.sessions import sitting
+from humangate.services.asks.create_ask import Request
 from humangate.testing import MemoryStore
 
 __all__ = ["store"]
@@ -33,7 +35,7 @@ ADA, BOB = (Caller(person(name), False, "cli", None, {}) for name in ("ada", "bo
 
 def asked(store, terms=None, **more):
     request = Request("Is the schema good?", "session", session=terms or Terms("approval"), **more)
-    return asking.ask(store, request, Origin(cwd="/p"), ADA).ask
+    return create_ask.ask(store, request, Origin(cwd="/p"), ADA).ask
 
 
 def sit(store, ask, who=ADA, session="s1"):
@@ -41,8 +43,8 @@ def sit(store, ask, who=ADA, session="s1"):
 
 
 def result(store, ask):
-    found = asking.get(store, ask.id)
-    return waiting.outcome(store, found, found.value)
+    found = create_ask.get(store, ask.id)
+    return wait_for_ask.outcome(store, found, found.value)
 
 
 @pytest.mark.proves("SES-127", "S0-106", "S0-108", "S0-B27", "LAW-2")
@@ -135,7 +137,7 @@ def test_whose_time_is_used_up_can_still_answer(store):
     sitting.rise(store, seated.sitting, ADA, "left")
     with pytest.raises(TimedOutError, match=f"gate answer {ask.id}"):
         sit(store, ask)
-    answering.answer(store, ask.id, ADA, Given("no"))
+    answer_ask.answer(store, ask.id, ADA, Given("no"))
     assert (result(store, ask).outcome, result(store, ask).response) == ("completed", "rejected")
 
 
@@ -145,15 +147,15 @@ def test_a_deadline_waits_for_who_is_there_and_settles_when_nobody_comes(store):
     ask = asked(store, Terms("text", session_seconds=600), expires_seconds=60)
     seated = sit(store, ask)
     store.clock.advance(300)
-    sweeping.sweep(store)
+    apply_deadlines.sweep(store)
     assert result(store, alone).outcome == "timeout"
     assert result(store, ask).outcome == "pending"
     sitting.rise(store, seated.sitting, ADA, "left")
     store.clock.advance(119)
-    sweeping.sweep(store)
+    apply_deadlines.sweep(store)
     assert result(store, ask).outcome == "pending"
     store.clock.advance(2)
-    sweeping.sweep(store)
+    apply_deadlines.sweep(store)
     assert result(store, ask).outcome == "timeout"
 
 
@@ -176,7 +178,7 @@ def test_a_person_closes_it_as_failed(store):
         sitting.fail(store, ask.id, agent, "it will not work")
     sitting.fail(store, ask.id, ADA, "it will not work")
     assert (result(store, ask).outcome, result(store, ask).note) == ("failed", "it will not work")
-    text = asking.ask(store, Request("Why?"), Origin(), ADA).ask
+    text = create_ask.ask(store, Request("Why?"), Origin(), ADA).ask
     with pytest.raises(UsageError, match="is no session"):
         sitting.fail(store, text.id, ADA, "")
 
@@ -187,7 +189,7 @@ def test_who_may_not_decide_may_not_sit(store):
     agent = ADA._replace(agent=Sighting("claude", "s", "CLAUDECODE is set"))
     with pytest.raises(AgentRefusedError, match="opens a session"):
         sit(store, ask, agent)
-    text = asking.ask(store, Request("Why?"), Origin(), ADA).ask
+    text = create_ask.ask(store, Request("Why?"), Origin(), ADA).ask
     with pytest.raises(UsageError, match="is no session"):
         sit(store, text)
 
@@ -195,7 +197,7 @@ def test_who_may_not_decide_may_not_sit(store):
 @pytest.mark.proves("SES-133", "S0-115", "S0-B34")
 def test_participants_come_in_turn_and_all_of_them_decide(store):
     for name in ("ada", "bob"):
-        enrolling.add(store, ADA, name)
+        manage_people.add(store, ADA, name)
     ada, bob = ADA._replace(verified=True), BOB._replace(verified=True)
     ask = asked(store, requirement={"all": ["ada", "bob"]})
     with pytest.raises(RefusedError, match="personal token"):
@@ -203,7 +205,7 @@ def test_participants_come_in_turn_and_all_of_them_decide(store):
     for who, pending in ((ada, True), (bob, False)):
         seated = sit(store, ask, who)
         sitting.rise(store, seated.sitting, who, "left")
-        after = answering.answer(store, ask.id, who, Given("yes"))[1]
+        after = answer_ask.answer(store, ask.id, who, Given("yes"))[1]
         assert after.pending == pending
     assert (result(store, ask).response, result(store, ask).attempts) == ("approved", 2)
 
@@ -212,7 +214,7 @@ def test_participants_come_in_turn_and_all_of_them_decide(store):
 def test_a_session_that_is_settled_elsewhere_can_be_left(store):
     ask = asked(store)
     seated = sit(store, ask)
-    answering.answer(store, ask.id, BOB, Given("yes"))
+    answer_ask.answer(store, ask.id, BOB, Given("yes"))
     after = sitting.rise(store, seated.sitting, ADA, "stopped")
     assert (after.status, after.settled_by) == ("answered", "person:bob")
 
@@ -222,10 +224,10 @@ def test_of_two_who_take_one_conversation_at_the_same_moment_one_gets_it(store):
     one, other = asked(store), asked(store, Terms("text"))
     held = sit(store, one).sitting
     late = held._replace(id="t-late", ask_id=other.id)
-    change = session_asks.sit(other, late, BOB, 60)
+    change = changes.sit(other, late, BOB, 60)
     assert isinstance(store.asks.change(change, other.version), Conflict)
     assert store.asks.sittings(other.id) == [] and store.asks.holder("claude", "s1") == held
     unknown = held._replace(id="t-none", ask_id=other.id, session="")
     assert isinstance(
-        store.asks.change(session_asks.sit(other, unknown, BOB, 60), other.version), Done
+        store.asks.change(changes.sit(other, unknown, BOB, 60), other.version), Done
     )

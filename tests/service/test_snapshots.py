@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from tests.git_project import ODD, files, git, project, state, workspace, write
 
-from humangate.doors.workspace import Place
+from humangate.ports.workspaces import Place
 from humangate.errors import GateError, UsageError
-from humangate.workspaces import repositories, snapshots
+from humangate.adapters.git import repositories, snapshots
 
 __all__ = ["project", "workspace"]
 

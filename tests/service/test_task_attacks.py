@@ -12,17 +12,20 @@ from tests.backlog_project import BacklogProject, report
 from tests.conftest import a_person, an_agent
 from tests.task_records import add_task, asks, awaiting, taken_up
 
-from humangate import crewing, wiring
-from humangate.domain import runs, tasks
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.domain.owners import owner_of_task
-from humangate.domain.principals import find_agent
+from humangate.app import runtime, wiring
+from humangate.domain.runs import runs
+from humangate.domain.tasks import tasks
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.domain.asks.owners import owner_of_task
+from humangate.domain.people.principals import find_agent
 from humangate.errors import AgentRefusedError, RefusedError, UsageError
-from humangate.service import answering, asking, backlog, running
-from humangate.service.asking import Request
-from humangate.service.sweeping import sweep
-from humangate.workspaces import provisions
+from humangate.services.asks import answer_ask, create_ask
+from humangate.services.tasks import backlog
+from humangate.services.runs import manage_runs
+from humangate.services.asks.create_ask import Request
+from humangate.services.asks.apply_deadlines import sweep
+from humangate.adapters.git import provisions
 
 DONE = report("completed", "It is done")
 ADA = a_person("ada")
@@ -33,7 +36,7 @@ class Desk:
 
     def __init__(self, folder, store, clock):
         self.folder, self.store, self.clock = folder, store, clock
-        self.driver = crewing.flow_driver(store)
+        self.driver = runtime.flow_driver(store)
 
     def set_up(self, terms=""):
         """With something else than main checked out."""
@@ -50,7 +53,7 @@ class Desk:
     def work(self):
         """Until nothing is ready any more."""
         where = os.path.realpath(self.project.folder)
-        while run := self._ready() or backlog.take_up(self.store, where, crewing.work_digest()):
+        while run := self._ready() or backlog.take_up(self.store, where, runtime.work_digest()):
             self.driver.drive(run)
 
     def _ready(self):
@@ -59,7 +62,7 @@ class Desk:
     def answer(self, part, value):
         (ask,) = self.store.asks.pending(9)
         assert part in ask.question.prompt
-        answering.answer(self.store, ask.id, ADA, Given(value))
+        answer_ask.answer(self.store, ask.id, ADA, Given(value))
         self.work()
         return ask
 
@@ -154,7 +157,7 @@ def test_a_run_can_be_written_and_stopped_wherever_its_task_is(store, state):
     moved = now._replace(state=state, version=now.version + 1)
     assert store.tasks.change(tasks.TaskChange(moved), now)
     asks(store, run)
-    assert running.stop(store, run.id, a_person("ada"), "enough").state == "stuck"
+    assert manage_runs.stop(store, run.id, a_person("ada"), "enough").state == "stuck"
     assert store.runs.get(run.id).ended
 
 
@@ -162,14 +165,14 @@ def test_a_run_can_be_written_and_stopped_wherever_its_task_is(store, state):
 def test_no_agent_ends_what_waits_by_its_run_or_its_ask(store):
     task, ask = awaiting(store)
     for deed in (
-        lambda: running.stop(store, task.run, an_agent(), "enough"),
-        lambda: asking.cancel(store, ask.id, an_agent(), "enough"),
+        lambda: manage_runs.stop(store, task.run, an_agent(), "enough"),
+        lambda: create_ask.cancel(store, ask.id, an_agent(), "enough"),
         lambda: backlog.close(store, task.id, an_agent()),
     ):
         with pytest.raises(AgentRefusedError):
             deed()
     assert store.tasks.get(task.id).state == "awaiting_input" and store.asks.get(ask.id).pending
-    assert asking.cancel(store, ask.id, a_person("ada"), "enough").status == "cancelled"
+    assert create_ask.cancel(store, ask.id, a_person("ada"), "enough").status == "cancelled"
 
 
 @pytest.mark.proves("TASK-254", "LAW-3")
@@ -242,7 +245,7 @@ def test_a_task_whose_agent_says_very_much_can_be_reopened(store):
 def test_a_run_that_works_on_a_task_is_not_forked(store):
     task, _ = awaiting(store)
     with pytest.raises(RefusedError, match=f"gate task reopen {task.id}"):
-        running.fork(store, crewing.workspace(store), task.run, "1", ADA)
+        manage_runs.fork(store, runtime.workspace(store), task.run, "1", ADA)
     assert [run.id for run in store.runs.newest(9)] == [task.run]
 
 
@@ -325,9 +328,9 @@ def test_no_agent_asks_for_a_task_that_somebody_else_has_claimed(store):
     backlog.claim(store, task.id, ADA)
     origin = Origin("/p", "/p", "claude", owner=owner_of_task(task.id))
     with pytest.raises(AgentRefusedError, match="which person:ada has claimed"):
-        asking.ask(store, Request("Which way?"), origin, an_agent())
+        create_ask.ask(store, Request("Which way?"), origin, an_agent())
     assert store.tasks.get(task.id).state == "in_progress"
-    assert asking.ask(store, Request("Which way?"), origin, ADA).ask.pending
+    assert create_ask.ask(store, Request("Which way?"), origin, ADA).ask.pending
 
 
 @pytest.mark.proves("TASK-264")

@@ -21,7 +21,7 @@ from tests.git_project import (
 )
 
 from humangate.errors import GateError, MergeConflictError
-from humangate.workspaces import committing, repositories
+from humangate.adapters.git import commits, repositories
 
 __all__ = ["done", "project", "trap", "workspace"]
 
@@ -129,15 +129,15 @@ def test_nothing_is_committed_in_the_middle_of_a_merge(project, workspace):
 def test_a_commit_of_somebody_else_at_the_same_time_stays(project, workspace, monkeypatch):
     place = begin(workspace, project)
     write(place.folder, new_txt="new\n")
-    real = committing.write
+    real = commits.write
 
     def disturbed(*words, **named):
         made = real(*words, **named)
-        monkeypatch.setattr(committing, "write", real)
+        monkeypatch.setattr(commits, "write", real)
         git(place.folder, "commit", "-q", "--allow-empty", "-m", "in between")
         return made
 
-    monkeypatch.setattr(committing, "write", disturbed)
+    monkeypatch.setattr(commits, "write", disturbed)
     made = workspace.commit(place, "Work", "1")
     assert git(project, "log", "-2", "--format=%s", made) == "Work\nin between"
     lock = project / ".git/refs/heads/task/tm-abc.lock"
@@ -146,7 +146,7 @@ def test_a_commit_of_somebody_else_at_the_same_time_stays(project, workspace, mo
     with pytest.raises(GateError, match=r"tm-abc\.lock': File exists"):
         workspace.commit(place, "Work", "2")
     lock.unlink()
-    monkeypatch.setattr(committing, "advance", lambda *_: False)
+    monkeypatch.setattr(commits, "advance", lambda *_: False)
     with pytest.raises(GateError, match="somebody else each time"):
         workspace.commit(place, "Work", "2")
 
@@ -258,5 +258,5 @@ def test_a_branch_that_was_made_to_stand_for_another_leaves_that_one_alone(proje
     repository = repositories.find(str(project))
     git(project, "symbolic-ref", "refs/heads/x", "refs/heads/main")
     other = branch(project, "other", b_txt="b\n")
-    assert committing.advance(repository, "refs/heads/x", other, main)
+    assert commits.advance(repository, "refs/heads/x", other, main)
     assert git(project, "rev-parse", "main") == main

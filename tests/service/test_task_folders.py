@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.git_project import begin, branch, files, git, odd_file, project, workspace, write
 
-from humangate.doors.workspace import Place
+from humangate.ports.workspaces import Place
 from humangate.errors import GateError
-from humangate.workspaces.worktrees import GitWorkspace
+from humangate.adapters.git.worktrees import GitWorkspace
 
 __all__ = ["project", "workspace"]
 

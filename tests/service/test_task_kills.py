@@ -9,7 +9,7 @@ import signal
 import pytest
 from tests.git_project import begin, branch, files, git, names_in, project, workspace, write
 
-from humangate.workspaces import repositories, restoring
+from humangate.adapters.git import repositories, restoration
 
 __all__ = ["project", "workspace"]
 
@@ -39,7 +39,7 @@ def killed(verb, last):
         real, code = repositories.run_git, 1
         try:
             repositories.run_git = counted(real)
-            restoring.records.point = counted(restoring.records.point)
+            restoration.records.point = counted(restoration.records.point)
             os.rename = counted(os.rename)
             os.replace = counted(os.replace)
             verb()

@@ -18,7 +18,7 @@ from tests.git_project import (
 )
 
 from humangate.errors import CheckedOutError, GateError, MergeConflictError, UsageError
-from humangate.workspaces import committing
+from humangate.adapters.git import commits
 
 __all__ = ["done", "project", "workspace"]
 
@@ -190,7 +190,7 @@ def test_a_bare_repository_has_nothing_checked_out(project, workspace, tmp_path)
 def test_a_base_that_others_move_meanwhile_keeps_their_commits(
     project, workspace, done, monkeypatch
 ):
-    real, moved = committing.write, []
+    real, moved = commits.write, []
 
     def disturbed(repository, tree, parents, *words):
         made = real(repository, tree, parents, *words)
@@ -201,11 +201,11 @@ def test_a_base_that_others_move_meanwhile_keeps_their_commits(
             git(project, "branch", "-f", "main", moved[-1])
         return made
 
-    monkeypatch.setattr(committing, "write", disturbed)
+    monkeypatch.setattr(commits, "write", disturbed)
     made = workspace.merge(done, "main", "Own", "key")
     assert git(project, "log", "-1", "--format=%P", made).split()[0] == moved[-1]
     assert {"own.txt"} < set(names_in(project, "main")) and len(moved) == 2
     git(project, "branch", "-f", "main", done.base)
-    monkeypatch.setattr(committing, "advance", lambda *_: False)
+    monkeypatch.setattr(commits, "advance", lambda *_: False)
     with pytest.raises(GateError, match="main was changed by somebody else each time"):
         workspace.merge(done, "main", "Own", "again")

@@ -9,11 +9,12 @@ from tests.backlog_project import BacklogProject, report
 from tests.conftest import a_person, an_agent
 from tests.flow_harness import Crash
 
-from humangate import crewing, wiring
-from humangate.domain.answers import Given
-from humangate.service import answering, backlog
-from humangate.service.journalling import place_of
-from humangate.service.sweeping import sweep
+from humangate.app import runtime, wiring
+from humangate.domain.asks.answers import Given
+from humangate.services.asks import answer_ask
+from humangate.services.tasks import backlog
+from humangate.services.runs.run_journal import place_of
+from humangate.services.asks.apply_deadlines import sweep
 
 DONE = report("completed", "It is done")
 WRITES = f"echo own >own.txt\n{DONE}"
@@ -25,7 +26,7 @@ class Desk:
     def __init__(self, folder, store, clock):
         self._folder, self.store, self.clock = folder, store, clock
         self.project = None
-        self._driver = crewing.flow_driver(store)
+        self._driver = runtime.flow_driver(store)
 
     def set_up(self, terms="", role="", *, away=True, **more):
         """`away`: the user has something else than main checked out."""
@@ -46,7 +47,7 @@ class Desk:
     def work(self):
         """Until nothing is ready any more."""
         where = str(self.project.folder)
-        while run := self._ready() or backlog.take_up(self.store, where, crewing.work_digest()):
+        while run := self._ready() or backlog.take_up(self.store, where, runtime.work_digest()):
             self._driver.drive(run)
 
     def _ready(self):
@@ -69,7 +70,7 @@ class Desk:
     def answer(self, part, value, note=""):
         """Answer the one question there is, and work on."""
         ask = self.asked(part)
-        answering.answer(self.store, ask.id, a_person("ada"), Given(value, note))
+        answer_ask.answer(self.store, ask.id, a_person("ada"), Given(value, note))
         self.work()
         return ask
 

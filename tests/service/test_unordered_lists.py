@@ -7,9 +7,10 @@ import asyncio
 import pytest
 from tests.flow_harness import each_house, house, real_house
 
-from humangate import Gate, HumanInput, Phase, UsageError, Workflow, flows
-from humangate.aio import AsyncGate
-from humangate.shapes import Selection
+from humangate import Gate, HumanInput, Phase, UsageError, Workflow
+from humangate.api import flows
+from humangate.api.async_gate import AsyncGate
+from humangate.api.schemas import Selection
 from humangate.testing import MemoryStore
 
 __all__ = ["each_house", "house", "real_house"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate.domain.answers import Given
-from humangate.domain.asks import Origin
-from humangate.domain.calls import Call
-from humangate.domain.rules import Scope
+from humangate.domain.asks.answers import Given
+from humangate.domain.asks.asks import Origin
+from humangate.domain.permissions.calls import Call
+from humangate.domain.permissions.rules import Scope
 from humangate.errors import (
     AgentRefusedError,
     AlreadySettledError,
@@ -16,8 +16,16 @@ from humangate.errors import (
     RefusedError,
     UsageError,
 )
-from humangate.service import answering, asking, auditing, conversing, enrolling, sweeping, waiting
-from humangate.service.asking import Request
+from humangate.services.asks import (
+    answer_ask,
+    create_ask,
+    ask_messages,
+    apply_deadlines,
+    wait_for_ask,
+)
+from humangate.services import audit
+from humangate.services.people import manage_people
+from humangate.services.asks.create_ask import Request
 from humangate.testing import MemoryStore, ScriptedPerson
 
 
@@ -30,19 +38,19 @@ def opened(store, prompt="Why?", kind="text", session="", **more):
     origin = Origin(
         project="/p", session=session, sponsor="person:sue", owner=more.pop("owner", "")
     )
-    return asking.ask(store, Request(prompt, kind, **more), origin, a_person("sue"))
+    return create_ask.ask(store, Request(prompt, kind, **more), origin, a_person("sue"))
 
 
 def answered(store, ask_id, value, caller=None, **more):
-    return answering.answer(store, ask_id, caller or a_person(), Given(value, **more))
+    return answer_ask.answer(store, ask_id, caller or a_person(), Given(value, **more))
 
 
 @pytest.mark.proves("LAW-1")
 def test_asking_writes_a_row_and_waiting_finds_the_answer(store):
     ask_id = opened(store).ask.id
-    assert waiting.wait(store, ask_id, 0).pending
+    assert wait_for_ask.wait(store, ask_id, 0).pending
     answered(store, ask_id, "because")
-    assert waiting.wait(store, ask_id).value == "because"
+    assert wait_for_ask.wait(store, ask_id).value == "because"
 
 
 @pytest.mark.proves("ASK-24", "ASK-25", "LAW-4", "S1-66")
@@ -52,8 +60,8 @@ def test_a_second_honest_question_is_a_new_ask(store):
     assert again.attached and again.ask.id == first.ask.id
     _, ask = answered(store, first.ask.id, "yes, go")
     assert opened(store, "Continue?", session="claude/1").ask.value == "yes, go"
-    assert waiting.take(store, ask, "agent:claude/1")
-    assert not waiting.take(store, store.asks.get(ask.id), "agent:claude/1")
+    assert wait_for_ask.take(store, ask, "agent:claude/1")
+    assert not wait_for_ask.take(store, store.asks.get(ask.id), "agent:claude/1")
     second = opened(store, "Continue?", session="claude/1")
     assert not second.attached and second.ask.id != first.ask.id
 
@@ -63,8 +71,8 @@ def test_a_take_decided_on_an_old_reading_is_decided_again(store):
     ask = opened(store).ask
     _, settled = answered(store, ask.id, "x")
     conflicting = settled._replace(version=1)
-    assert waiting.take(store, conflicting, "agent:a/1")
-    assert not waiting.take(store, conflicting, "agent:b/2")
+    assert wait_for_ask.take(store, conflicting, "agent:a/1")
+    assert not wait_for_ask.take(store, conflicting, "agent:b/2")
     assert store.asks.get(ask.id).delivered_to == "agent:a/1"
 
 
@@ -120,7 +128,7 @@ def test_an_answer_after_the_deadline_is_late_even_if_nobody_swept(store):
 @pytest.mark.proves("ASK-18", "ASK-28", "LAW-3", "S2-B5")
 def test_whoever_is_alive_enforces_the_deadline(store):
     ask_id = opened(store, expires_seconds=30, default="blue", owner="job:3").ask.id
-    ask = waiting.wait(store, ask_id)
+    ask = wait_for_ask.wait(store, ask_id)
     assert (ask.status, ask.value) == ("timed_out", "blue")
     assert store.asks.woken() == ["job:3"]
 
@@ -128,19 +136,19 @@ def test_whoever_is_alive_enforces_the_deadline(store):
 @pytest.mark.proves("ASK-16", "ASK-17", "ASK-31")
 def test_sweeping_reminds_escalates_and_erases(store):
     reminded = opened(store, remind_every_seconds=10).ask.id
-    from humangate.domain.deadlines import Escalation
+    from humangate.domain.asks.deadlines import Escalation
 
     opened(store, escalations=(Escalation(15, "bob"),))
     secret = opened(store, secret=True).ask.id
     answered(store, secret, "hunter2")
     store.clock.advance(20)
-    assert sweeping.sweep(store) == 2
-    assert sweeping.sweep(store) == 0
+    assert apply_deadlines.sweep(store) == 2
+    assert apply_deadlines.sweep(store) == 0
     kinds = [(notice.kind, notice.to) for notice in store.outbox.waiting(99)]
     assert ("reminder", "") in kinds and ("escalated", "bob") in kinds
     assert store.asks.get(reminded).pending
     store.clock.advance(86400)
-    sweeping.sweep(store)
+    apply_deadlines.sweep(store)
     assert store.asks.secret(secret) is None
 
 
@@ -149,33 +157,33 @@ def test_a_change_that_somebody_overtook_is_decided_again(store):
     ask = opened(store, expires_seconds=5).ask
     store.clock.advance(9)
     stale = ask._replace(version=99)
-    assert sweeping.fall_due(store, stale).status == "timed_out"
+    assert apply_deadlines.fall_due(store, stale).status == "timed_out"
 
 
 @pytest.mark.proves("ASK-8")
 def test_abbreviations_only_read(store):
     ask_id = opened(store).ask.id
-    assert asking.look_up(store, ask_id[:4]).id == ask_id
-    assert asking.look_up(store, ask_id[2:].upper()).id == ask_id
-    assert asking.get(store, ask_id.upper()).id == ask_id
+    assert create_ask.look_up(store, ask_id[:4]).id == ask_id
+    assert create_ask.look_up(store, ask_id[2:].upper()).id == ask_id
+    assert create_ask.get(store, ask_id.upper()).id == ask_id
     for verb in (
         lambda i: answered(store, i, "x"),
-        lambda i: asking.cancel(store, i, a_person(), ""),
+        lambda i: create_ask.cancel(store, i, a_person(), ""),
     ):
         with pytest.raises(NotFoundError):
             verb(ask_id[:4])
     with pytest.raises(NotFoundError, match="gate inbox"):
-        asking.look_up(store, "zzzz")
+        create_ask.look_up(store, "zzzz")
     with pytest.raises(NotFoundError, match=f"write {ask_id}"):
-        asking.get(store, ask_id[:4])
+        create_ask.get(store, ask_id[:4])
 
 
 @pytest.mark.proves("ASK-8")
 def test_an_abbreviation_of_several_asks_is_refused(store):
     ids = [opened(store, str(n)).ask.id for n in range(9)]
     with pytest.raises(UsageError, match="may be a-"):
-        asking.look_up(store, "a-")
-    assert asking.look_up(store, ids[3]).id == ids[3]
+        create_ask.look_up(store, "a-")
+    assert create_ask.look_up(store, ids[3]).id == ids[3]
 
 
 @pytest.mark.proves("LAW-10", "ASK-14")
@@ -186,12 +194,12 @@ def test_a_requirement_needs_people_with_tokens(store):
         opened(store, kind="approval", requirement={"n": 2})
     root = a_person("root")
     for name in ("ada", "bob"):
-        enrolling.add(store, root, name)
-    enrolling.set_group(store, root, "ops", ["ada", "bob"])
+        manage_people.add(store, root, name)
+    manage_people.set_group(store, root, "ops", ["ada", "bob"])
     ask = opened(store, kind="approval", requirement={"n": 2, "of": "ops"}).ask
     answered(store, ask.id, "yes", a_person("ada", verified=True))
     assert store.asks.get(ask.id).pending
-    enrolling.set_group(store, root, "ops", ["ada"])
+    manage_people.set_group(store, root, "ops", ["ada"])
     _, after = answered(store, ask.id, "yes", a_person("bob", verified=True))
     assert after.decision == "approved"
 
@@ -199,7 +207,7 @@ def test_a_requirement_needs_people_with_tokens(store):
 @pytest.mark.proves("ASK-10", "ASK-11")
 def test_the_last_vote_of_a_person_counts(store):
     for name in ("ada", "bob", "cy"):
-        enrolling.add(store, a_person("root"), name)
+        manage_people.add(store, a_person("root"), name)
     ask = opened(store, kind="approval", requirement={"n": 2, "reject": 2}).ask
     for name, word in (("ada", "no"), ("ada", "yes"), ("bob", "no")):
         _, after = answered(store, ask.id, word, a_person(name, verified=True))
@@ -211,7 +219,7 @@ def test_the_last_vote_of_a_person_counts(store):
 @pytest.mark.proves("STORE-8", "ASK-10", "LAW-3")
 def test_a_vote_that_no_event_tells_of_does_not_count(store):
     for name in ("ada", "bob"):
-        enrolling.add(store, a_person("root"), name)
+        manage_people.add(store, a_person("root"), name)
     ask = opened(store, kind="approval", requirement={"n": 2}).ask
     answered(store, ask.id, "yes", a_person("ada", verified=True))
     (honest,) = store.asks.answers(ask.id)
@@ -246,11 +254,11 @@ def test_what_was_going_on_is_kept_without_secrets(store):
 @pytest.mark.proves("ASK-33")
 def test_cancelling_is_a_verb_with_a_reason(store):
     ask_id = opened(store).ask.id
-    assert asking.cancel(store, ask_id, a_person(), "no longer needed").note == "no longer needed"
+    assert create_ask.cancel(store, ask_id, a_person(), "no longer needed").note == "no longer needed"
     with pytest.raises(AlreadySettledError):
-        asking.cancel(store, ask_id, a_person(), "")
+        create_ask.cancel(store, ask_id, a_person(), "")
     with pytest.raises(NotFoundError):
-        asking.cancel(store, "a-zzz", a_person(), "")
+        create_ask.cancel(store, "a-zzz", a_person(), "")
 
 
 @pytest.mark.proves("ASK-30", "LAW-10")
@@ -259,12 +267,12 @@ def test_a_secret_is_given_to_the_holder_of_its_token_once(store):
     _, ask = answered(store, made.ask.id, "hunter2")
     for wrong in ("", "guess"):
         with pytest.raises(RefusedError, match="holder of its token"):
-            waiting.reveal(store, ask, wrong)
-    assert waiting.reveal(store, ask, made.token) == "hunter2"
-    assert waiting.reveal(store, ask, made.token) == "hunter2"
-    waiting.take(store, ask, "x")
+            wait_for_ask.reveal(store, ask, wrong)
+    assert wait_for_ask.reveal(store, ask, made.token) == "hunter2"
+    assert wait_for_ask.reveal(store, ask, made.token) == "hunter2"
+    wait_for_ask.take(store, ask, "x")
     with pytest.raises(RefusedError, match="secret, already taken"):
-        waiting.reveal(store, store.asks.get(ask.id), made.token)
+        wait_for_ask.reveal(store, store.asks.get(ask.id), made.token)
 
 
 @pytest.mark.proves("ASK-31")
@@ -273,30 +281,30 @@ def test_a_secret_erased_by_time_says_so(store):
     _, ask = answered(store, made.ask.id, "hunter2")
     store.asks.erase_secrets(store.now().replace(year=2030))
     with pytest.raises(RefusedError, match="24 hours"):
-        waiting.reveal(store, ask, made.token)
+        wait_for_ask.reveal(store, ask, made.token)
 
 
 @pytest.mark.proves("CLI-7", "ASK-21")
 def test_a_message_ends_a_wait_once(store):
     ask_id = opened(store).ask.id
-    conversing.ask_back(store, ask_id, a_person(), "which one?")
-    ask = waiting.wait(store, ask_id, 60)
+    ask_messages.ask_back(store, ask_id, a_person(), "which one?")
+    ask = wait_for_ask.wait(store, ask_id, 60)
     assert ask.pending and ask.asked_back == 1
-    waiting.hear(store, ask._replace(version=1))
-    waiting.hear(store, ask)
-    assert waiting.wait(store, ask_id, 0).heard == 1
-    conversing.reply(store, ask_id, an_agent(), "the left one")
+    wait_for_ask.hear(store, ask._replace(version=1))
+    wait_for_ask.hear(store, ask)
+    assert wait_for_ask.wait(store, ask_id, 0).heard == 1
+    ask_messages.reply(store, ask_id, an_agent(), "the left one")
     assert [m.author for m in store.asks.messages(ask_id)] == ["person:ada", "agent:claude/s1"]
 
 
 @pytest.mark.proves("LAW-6", "ASK-19")
 def test_a_draft_is_kept_and_holds_the_deadline(store):
     ask_id = opened(store, expires_seconds=10).ask.id
-    answering.save_draft(store, ask_id, a_person(), "half a \0 thought")
-    assert answering.draft(store, ask_id, a_person()) == "half a \ufffd thought"
-    assert answering.draft(store, ask_id, a_person("bob")) == ""
+    answer_ask.save_draft(store, ask_id, a_person(), "half a \0 thought")
+    assert answer_ask.draft(store, ask_id, a_person()) == "half a \ufffd thought"
+    assert answer_ask.draft(store, ask_id, a_person("bob")) == ""
     store.clock.advance(60)
-    sweeping.sweep(store)
+    apply_deadlines.sweep(store)
     assert answered(store, ask_id, "whole")[1].status == "answered"
 
 
@@ -314,45 +322,45 @@ def test_what_no_store_can_hold_is_replaced_everywhere(store):
 def test_only_people_manage_people(store):
     store.throwaway = False
     for verb in (
-        lambda c: enrolling.add(store, c, "eve"),
-        lambda c: enrolling.token(store, c, "eve"),
-        lambda c: enrolling.remove(store, c, "eve"),
-        lambda c: enrolling.set_group(store, c, "g", []),
+        lambda c: manage_people.add(store, c, "eve"),
+        lambda c: manage_people.token(store, c, "eve"),
+        lambda c: manage_people.remove(store, c, "eve"),
+        lambda c: manage_people.set_group(store, c, "g", []),
     ):
         with pytest.raises(AgentRefusedError, match="your own terminal"):
             verb(an_agent())
     assert store.people.all() == []
-    assert enrolling.add(store, an_agent()._replace(verified=True), "eve").startswith("gate_")
+    assert manage_people.add(store, an_agent()._replace(verified=True), "eve").startswith("gate_")
     store.throwaway = True
-    token = enrolling.add(store, an_agent(), "zoe")
-    assert enrolling.whose(store, f" {token}\n").person == "zoe"
+    token = manage_people.add(store, an_agent(), "zoe")
+    assert manage_people.whose(store, f" {token}\n").person == "zoe"
 
 
 @pytest.mark.proves("LAW-10", "WHO-7")
 def test_names_and_groups_must_make_sense(store):
     root = a_person("root")
-    token = enrolling.add(store, root, "ada")
-    enrolling.set_group(store, root, "ops", ["ada"])
+    token = manage_people.add(store, root, "ada")
+    manage_people.set_group(store, root, "ops", ["ada"])
     for wrong in ("", "a b", "x" * 65, "ada:b", "ops"):
         with pytest.raises(UsageError):
-            enrolling.add(store, root, wrong)
+            manage_people.add(store, root, wrong)
     with pytest.raises(UsageError, match="already somebody"):
-        enrolling.add(store, root, "ada")
-    for verb in (lambda: enrolling.token(store, root, "eve"), lambda: enrolling.remove(store, root, "eve"),
-                 lambda: enrolling.set_group(store, root, "ops", ["eve"])):  # fmt: skip
+        manage_people.add(store, root, "ada")
+    for verb in (lambda: manage_people.token(store, root, "eve"), lambda: manage_people.remove(store, root, "eve"),
+                 lambda: manage_people.set_group(store, root, "ops", ["eve"])):  # fmt: skip
         with pytest.raises(NotFoundError):
             verb()
     for wrong in ("ada", "all", ""):
         with pytest.raises(UsageError):
-            enrolling.set_group(store, root, wrong, [])
-    assert enrolling.whose(store, token, "ada").person == "ada"
+            manage_people.set_group(store, root, wrong, [])
+    assert manage_people.whose(store, token, "ada").person == "ada"
     with pytest.raises(RefusedError, match="not a token of bob"):
-        enrolling.whose(store, token, "bob")
+        manage_people.whose(store, token, "bob")
     with pytest.raises(RefusedError, match="does not know the token"):
-        enrolling.whose(store, "gate_x")
-    enrolling.remove(store, root, "ada")
+        manage_people.whose(store, "gate_x")
+    manage_people.remove(store, root, "ada")
     with pytest.raises(RefusedError):
-        enrolling.whose(store, token)
+        manage_people.whose(store, token)
 
 
 @pytest.mark.proves("STORE-8", "LAW-9")
@@ -372,9 +380,9 @@ def test_an_ask_changed_behind_the_verbs_back_is_found(store, tamper, sentence):
     ask_id = opened(store, kind="approval").ask.id
     opened(store, "Another?")
     answered(store, ask_id, "no")
-    assert list(auditing.verify(store)) == []
+    assert list(audit.verify(store)) == []
     store.asks._asks[ask_id] = store.asks.get(ask_id)._replace(**tamper)
-    assert any(sentence in fault for fault in auditing.verify(store))
+    assert any(sentence in fault for fault in audit.verify(store))
 
 
 @pytest.mark.proves("STORE-8")
@@ -382,22 +390,22 @@ def test_an_ask_settled_or_removed_without_an_event_is_found(store):
     ask_id = opened(store, kind="approval").ask.id
     pending = store.asks.get(ask_id)
     store.asks._asks[ask_id] = pending._replace(status="answered", decision="approved")
-    assert list(auditing.verify(store)) == [f"{ask_id} is in a state that no event brought about"]
+    assert list(audit.verify(store)) == [f"{ask_id} is in a state that no event brought about"]
     question = pending.question._replace(prompt="Something else?")
     store.asks._asks[ask_id] = pending._replace(question=question)
-    assert list(auditing.verify(store)) == [f"{ask_id} was changed after it was opened"]
+    assert list(audit.verify(store)) == [f"{ask_id} was changed after it was opened"]
     del store.asks._asks[ask_id]
-    assert list(auditing.verify(store)) == [f"{ask_id} has events, but is gone"]
+    assert list(audit.verify(store)) == [f"{ask_id} has events, but is gone"]
 
 
 @pytest.mark.proves("STORE-8", "ASK-33", "ASK-18")
 def test_a_changed_cancellation_timeout_or_taking_is_found(store):
     cancelled = opened(store).ask.id
-    asking.cancel(store, cancelled, a_person(), "why")
-    late = waiting.wait(store, opened(store, expires_seconds=5, default="x").ask.id).id
+    create_ask.cancel(store, cancelled, a_person(), "why")
+    late = wait_for_ask.wait(store, opened(store, expires_seconds=5, default="x").ask.id).id
     taken = opened(store).ask.id
-    waiting.take(store, answered(store, taken, "x")[1], "agent:a/1")
-    assert list(auditing.verify(store)) == []
+    wait_for_ask.take(store, answered(store, taken, "x")[1], "agent:a/1")
+    assert list(audit.verify(store)) == []
     for ask_id, tamper in (
         (cancelled, {"note": "other"}),
         (late, {"value": "y"}),
@@ -405,7 +413,7 @@ def test_a_changed_cancellation_timeout_or_taking_is_found(store):
     ):
         honest = store.asks.get(ask_id)
         store.asks._asks[ask_id] = honest._replace(**tamper)
-        assert len(list(auditing.verify(store))) == 1
+        assert len(list(audit.verify(store))) == 1
         store.asks._asks[ask_id] = honest
 
 
@@ -415,7 +423,7 @@ def test_excluding_the_author_needs_an_author_who_can_be_told_apart(store):
     with pytest.raises(RefusedError, match="gate person add sue"):
         opened(store, kind="approval", requirement={"not_author": True})
     for name in ("sue", "bob"):
-        enrolling.add(store, root, name)
+        manage_people.add(store, root, name)
     ask = opened(store, kind="approval", requirement={"not_author": True}).ask
     with pytest.raises(RefusedError, match="excludes its author"):
         answered(store, ask.id, "yes", a_person("sue", verified=True))
@@ -425,19 +433,19 @@ def test_excluding_the_author_needs_an_author_who_can_be_told_apart(store):
 @pytest.mark.proves("ASK-21", "LAW-6")
 def test_a_reply_leaves_what_was_not_heard_to_be_heard(store):
     ask_id = opened(store).ask.id
-    conversing.ask_back(store, ask_id, a_person(), "which?")
-    waiting.hear(store, waiting.wait(store, ask_id))
-    conversing.ask_back(store, ask_id, a_person(), "STOP")
-    conversing.reply(store, ask_id, an_agent(), "the first")
-    assert waiting.wait(store, ask_id).asked_back == 2 > waiting.wait(store, ask_id).heard
-    assert waiting.wait(store, ask_id, 0, hears=False).pending
+    ask_messages.ask_back(store, ask_id, a_person(), "which?")
+    wait_for_ask.hear(store, wait_for_ask.wait(store, ask_id))
+    ask_messages.ask_back(store, ask_id, a_person(), "STOP")
+    ask_messages.reply(store, ask_id, an_agent(), "the first")
+    assert wait_for_ask.wait(store, ask_id).asked_back == 2 > wait_for_ask.wait(store, ask_id).heard
+    assert wait_for_ask.wait(store, ask_id, 0, hears=False).pending
 
 
 @pytest.mark.proves("LAW-6", "ASK-30")
 def test_no_draft_of_a_secret_is_kept(store):
     ask_id = opened(store, secret=True).ask.id
-    answering.save_draft(store, ask_id, a_person(), "hunt")
-    assert answering.draft(store, ask_id, a_person()) == ""
+    answer_ask.save_draft(store, ask_id, a_person(), "hunt")
+    assert answer_ask.draft(store, ask_id, a_person()) == ""
 
 
 @pytest.mark.proves("ASK-24")
@@ -451,15 +459,15 @@ def test_an_ask_of_another_owner_or_of_a_session_without_a_name_is_its_own(store
 
 @pytest.mark.proves("LAW-6", "LAW-10", "STORE-8")
 def test_texts_that_no_store_can_hold_harm_nobody(store):
-    from humangate.domain.deadlines import Escalation
+    from humangate.domain.asks.deadlines import Escalation
 
     ask = opened(
         store, kind="form", schema={"title": "\ud800"}, default={"a": "\ud83d"}, context={2: "\ud800", 10: 1},
         expires_seconds=5, escalations=(Escalation(1, "\ud800"),),
     ).ask  # fmt: skip
     store.clock.advance(9)
-    sweeping.sweep(store)
-    assert store.asks.get(ask.id).value == {"a": "\ufffd"} and list(auditing.verify(store)) == []
+    apply_deadlines.sweep(store)
+    assert store.asks.get(ask.id).value == {"a": "\ufffd"} and list(audit.verify(store)) == []
 
 
 @pytest.mark.proves("PY-5")
@@ -467,45 +475,45 @@ def test_the_scripted_person_answers_and_asks_back(store):
     person = ScriptedPerson(store, "ada")
     person.will_ask_back("Why", "why what?").will_answer("Why", "because")
     ask_id = opened(store).ask.id
-    assert waiting.wait(store, ask_id).asked_back == 1
-    waiting.hear(store, store.asks.get(ask_id))
-    assert waiting.wait(store, ask_id).settled_by == "person:ada"
+    assert wait_for_ask.wait(store, ask_id).asked_back == 1
+    wait_for_ask.hear(store, store.asks.get(ask_id))
+    assert wait_for_ask.wait(store, ask_id).settled_by == "person:ada"
 
 
 @pytest.mark.proves("PY-5")
 def test_a_wait_that_nobody_will_end_fails_the_test_instead_of_hanging(store):
     with pytest.raises(AssertionError, match="nobody will ever answer"):
-        waiting.wait(store, opened(store).ask.id)
+        wait_for_ask.wait(store, opened(store).ask.id)
 
 
 @pytest.mark.proves("WEB-23")
 def test_one_answer_for_several_asks_and_what_became_of_each(store):
     def asked(prompt, kind="text"):
         origin = Origin("/p", "/p", "coder", "", "", "person:sue")
-        return asking.ask(store, asking.Request(prompt, kind), origin, a_person("sue")).ask
+        return create_ask.ask(store, create_ask.Request(prompt, kind), origin, a_person("sue")).ask
 
     first, second, third = (asked("Which port?") for _ in range(3))
-    answering.answer(store, second.id, a_person("bob"), Given("81"))
+    answer_ask.answer(store, second.id, a_person("bob"), Given("81"))
     shown = [(first.id, first.digest), (second.id, second.digest), (third.id, "another")]
-    results = answering.answer_alike(store, shown, a_person(), Given("80"))
+    results = answer_ask.answer_alike(store, shown, a_person(), Given("80"))
     assert [type(error) for _, error in results] == [type(None), AlreadySettledError, RefusedError]
     assert [ask.value for ask, _ in results] == ["80", "81", None]
     other = asked("Which port?", "approval")
     shown = [(third.id, third.digest), (other.id, other.digest)]
     with pytest.raises(RefusedError, match=other.id):
-        answering.answer_alike(store, shown, a_person(), Given("yes"))
+        answer_ask.answer_alike(store, shown, a_person(), Given("yes"))
     assert store.asks.get(third.id).pending and store.asks.get(other.id).pending
 
 
 @pytest.mark.proves("WHO-9")
 def test_the_vote_of_somebody_who_was_removed_since_does_not_count(store):
     for name in ("ada", "bob", "carol"):
-        enrolling.add(store, a_person(), name)
+        manage_people.add(store, a_person(), name)
     ask_id = opened(
         store, kind="approval", requirement={"n": 2, "of": ["ada", "bob", "carol"]}
     ).ask.id
     answered(store, ask_id, "yes", a_person("carol", verified=True))
-    enrolling.remove(store, a_person(), "carol")
+    manage_people.remove(store, a_person(), "carol")
     answered(store, ask_id, "yes", a_person("bob", verified=True))
     assert store.asks.get(ask_id).pending
     answered(store, ask_id, "yes", a_person("ada", verified=True))

@@ -7,10 +7,10 @@ import argparse
 import pytest
 from tests.task_records import add_task, asks, taken_up
 
-from humangate import crewing
-from humangate.cli import worker
-from humangate.integrations import records
-from humangate.integrations.records import Installed
+from humangate.app import runtime
+from humangate.cli.runs import worker
+from humangate.install import records
+from humangate.install.records import Installed
 from humangate.testing import FakeClock, MemoryStore
 
 
@@ -76,10 +76,10 @@ def test_a_worker_says_nothing_of_what_another_one_drives(monkeypatch):
         def is_driving(self, _):
             return False
 
-    monkeypatch.setattr(crewing, "work_digest", lambda: "digest")
+    monkeypatch.setattr(runtime, "work_digest", lambda: "digest")
     store, driver, told = MemoryStore(), Driver(), []
     run = taken_up(store, add_task(store))
-    working = crewing.worker(store, driver, 1, lambda _, __, is_over: told.append(is_over))
+    working = runtime.worker(store, driver, 1, lambda _, __, is_over: told.append(is_over))
     assert working._drive(run) == run and told == [False, True]
     driver.is_faster = False
     assert working._drive(run) == run and told == [False, True]

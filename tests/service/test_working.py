@@ -8,8 +8,8 @@ import pytest
 from tests.conftest import a_person, an_agent
 from tests.flow_harness import Crash, house, needs, real_house
 
-from humangate.domain.answers import Given
-from humangate.domain.roles import Role
+from humangate.domain.asks.answers import Given
+from humangate.domain.runs.roles import Role
 from humangate.errors import (
     AgentRefusedError,
     CheckedOutError,
@@ -17,9 +17,10 @@ from humangate.errors import (
     MergeConflictError,
     MissingAgentError,
 )
-from humangate.service import answering, backlog, working
-from humangate.service.driving import Driver
-from humangate.service.sweeping import sweep
+from humangate.services.asks import answer_ask
+from humangate.services.tasks import backlog, task_flow
+from humangate.services.runs.drive_run import Driver
+from humangate.services.asks.apply_deadlines import sweep
 
 __all__ = ["house", "real_house"]
 
@@ -36,7 +37,7 @@ class Work:
 
     def crew(self):
         def load(run):
-            return working.work_task, working.terms(self.house.backlog, self.task(run)), "digest"
+            return task_flow.work_task, task_flow.terms(self.house.backlog, self.task(run)), "digest"
 
         return self.house.crew()._replace(
             load=load, role=lambda _, name: self.role._replace(name=name)
@@ -61,7 +62,7 @@ class Work:
         return self.task(run)
 
     def respond(self, value, note="", who=ADA):
-        answering.answer(self.store, self.house.ask().id, who, Given(value, note))
+        answer_ask.answer(self.store, self.house.ask().id, who, Given(value, note))
         return self.work()
 
 
@@ -343,7 +344,7 @@ def test_work_that_was_let_pass_goes_on(work, monkeypatch):
 
     monkeypatch.setattr(work.folders, "merge", conflicting)
     with monkeypatch.context() as older:
-        older.setattr(working.reports, "doubt", lambda *_: "")
+        older.setattr(task_flow.reports, "doubt", lambda *_: "")
         assert work.work().state == "awaiting_input"
     assert work.respond("Try again").state == "closed"
     assert len(work.folders.commits) == len(work.folders.merges) == 1
@@ -403,7 +404,7 @@ def test_sure_work_that_was_let_pass_goes_on(work, monkeypatch):
 
     monkeypatch.setattr(work.folders, "merge", conflicting)
     with monkeypatch.context() as older:
-        older.setattr(working, "_NOT_ACCEPTED", "")
+        older.setattr(task_flow, "_NOT_ACCEPTED", "")
         assert work.respond("no", "too long").state == "awaiting_input"
     assert work.respond("Try again").state == "closed"
     assert len(work.folders.commits) == len(work.folders.merges) == 1

@@ -14,8 +14,13 @@ import pytest
 from tests.git_project import ODD, files, git, project, state, workspace, write
 
 from humangate.errors import GateError, UsageError
-from humangate.workspaces import linked_worktrees, records, removing, repositories
-from humangate.workspaces.worktrees import GitWorkspace
+from humangate.adapters.git import (
+    linked_worktrees,
+    worktree_records,
+    removal,
+    repositories,
+)
+from humangate.adapters.git.worktrees import GitWorkspace
 
 __all__ = ["project", "workspace"]
 
@@ -266,7 +271,7 @@ def test_a_git_that_outlives_its_killed_starter_is_waited_for(project, workspace
     wrapper.write_text(f'#!/bin/sh\n{wait}\nexec "{shutil.which("git")}" "$@"\n')
     wrapper.chmod(0o755)
     code = (
-        "import sys; from humangate.workspaces.worktrees import GitWorkspace\n"
+        "import sys; from humangate.adapters.git.worktrees import GitWorkspace\n"
         "GitWorkspace(sys.argv[1]).make(sys.argv[2], 1)"
     )
     maker = subprocess.Popen(
@@ -463,7 +468,7 @@ def test_folders_that_nobody_may_write_are_removed_as_well(tmp_path, monkeypatch
 
     folder.chmod(0o500)
     monkeypatch.setattr(shutil, "rmtree", refused_once)
-    removing.remove_tree(str(tmp_path / "x"))
+    removal.remove_tree(str(tmp_path / "x"))
     assert not (tmp_path / "x").exists()
 
 
@@ -583,11 +588,11 @@ def test_whatever_was_the_last_before_a_crash_moving_aside_goes_on(
 
     with pytest.MonkeyPatch.context() as patch:
         for name in ("rename", "unlink", "replace"):
-            patch.setattr(records.os, name, dying(getattr(os, name)))
+            patch.setattr(worktree_records.os, name, dying(getattr(os, name)))
         with pytest.raises(Killed):
-            records.set_aside(
+            worktree_records.set_aside(
                 str(tmp_path / "data/worktrees/run-1.json"),
-                records.read(str(tmp_path / "data/worktrees/run-1.json")),
+                worktree_records.read(str(tmp_path / "data/worktrees/run-1.json")),
             )
     new = workspace.make(str(project), 1, token="tuesday")
     assert any("run-1.old-1 now" in remark for remark in new.remarks)

@@ -6,14 +6,14 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from humangate import wiring
+from humangate.app import wiring
 from humangate.errors import AgentRefusedError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     import argparse
 
-    from humangate.domain.principals import Caller
-    from humangate.doors.store import Store
+    from humangate.domain.people.principals import Caller
+    from humangate.ports.store import Store
 
 
 def add_identity(parser: argparse.ArgumentParser) -> None:

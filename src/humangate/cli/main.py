@@ -67,9 +67,9 @@ COMMANDS = {
 _ELSEWHERE = {
     "mcp": "humangate.mcp.command",
     "hook": "humangate.hooks.command",
-    "up": "humangate.web.command",
-    "kill": "humangate.cli.stop",
-    "continue": "humangate.cli.joining",
+    "up": "humangate.cli.server.up",
+    "kill": "humangate.cli.runs.stop",
+    "continue": "humangate.cli.sessions.continue_run",
 }
 
 # Where options may stand among the words; it takes longer to parse.
@@ -146,7 +146,7 @@ def _front() -> str:
     if not sys.stdout.isatty():
         return "inbox"
     # Imported here: no other command needs to know.
-    from humangate.cli.tui import is_wanted
+    from humangate.cli.runs.tui import is_wanted
 
     return "tui" if is_wanted() else "inbox"
 
@@ -223,7 +223,7 @@ def _readable(word: str) -> str:
 
 
 def _complain(error: GateError, as_json: bool) -> int:
-    from humangate.domain.display import inert
+    from humangate.domain.text.display import inert
 
     if as_json:
         import json

@@ -7,8 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from humangate.domain.display import age, cell, inert, inert_line
-from humangate.domain.owners import owner_in_words
+from humangate.domain.text.display import age, cell, inert, inert_line
+from humangate.domain.asks.owners import owner_in_words
 from humangate.terminal import asks as terminal
 from humangate.terminal.asks import PRIORITY_WORDS
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import TextIO
 
-    from humangate.domain.asks import Ask
-    from humangate.doors.store import Store
+    from humangate.domain.asks.asks import Ask
+    from humangate.ports.store import Store
 
 _COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 

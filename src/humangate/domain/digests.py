@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from humangate.domain.audit import Event
+    from humangate.domain.audit.events import Event
 
 GENESIS = "0" * 64
 

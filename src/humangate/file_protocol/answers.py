@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from humangate.domain import file_questions
-from humangate.domain.asks import Notice
-from humangate.domain.display import inert_line, storable
-from humangate.domain.notes import Note
-from humangate.domain.outcomes import answer_text
+from humangate.domain.asks import file_questions
+from humangate.domain.asks.asks import Notice
+from humangate.domain.text.display import inert_line, storable
+from humangate.domain.notifications.notes import Note
+from humangate.domain.asks.outcomes import answer_text
 from humangate.errors import UsageError
 from humangate.file_protocol.folders import TEMPORARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humangate.domain.asks import Ask
-    from humangate.domain.file_questions import Name
-    from humangate.doors.store import Store
+    from humangate.domain.asks.asks import Ask
+    from humangate.domain.asks.file_questions import Name
+    from humangate.ports.store import Store
     from humangate.file_protocol.folders import Helpers
 
 SESSIONS = "files/"

@@ -11,10 +11,10 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from humangate.domain.file_questions import MOST_BYTES
+from humangate.domain.asks.file_questions import MOST_BYTES
 from humangate.errors import UsageError
-from humangate.processes import keep_from_children
-from humangate.surroundings import HELPERS, QUESTIONS, WAY
+from humangate.adapters.system.processes import keep_from_children
+from humangate.app.environment import HELPERS, QUESTIONS, WAY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

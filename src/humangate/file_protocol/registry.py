@@ -6,14 +6,14 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from humangate.domain.file_questions import document, shortened
+from humangate.domain.asks.file_questions import document, shortened
 from humangate.file_protocol.folders import OddFileError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from humangate.domain.file_questions import FileQuestion
+    from humangate.domain.asks.file_questions import FileQuestion
     from humangate.file_protocol.folders import Folder, Helpers
 
 ALL, QUEUE = "active_sessions.json", "question_queue.json"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from humangate.errors import UsageError
 from humangate.hooks import replies
 from humangate.hooks.events import CLIS, HANDLERS, Hook, Reply
-from humangate.hooks.reading import GATING, OTHERS, check_call, read_event
+from humangate.hooks.event_parser import GATING, OTHERS, check_call, read_event
 
 if TYPE_CHECKING:
     import argparse

@@ -7,21 +7,21 @@ import signal
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from humangate import surroundings, wiring
-from humangate.domain.calls import WRITERS
-from humangate.domain.rules import OUTSIDE
-from humangate.domain.steps import Step, has_result, open_call
+from humangate.app import environment, wiring
+from humangate.domain.permissions.calls import WRITERS
+from humangate.domain.permissions.rules import OUTSIDE
+from humangate.domain.runs.session_log import Step, has_result, open_call
 from humangate.hooks import replies
-from humangate.service import permitting
-from humangate.service.permitting import Held
+from humangate.services.permissions import permit_call
+from humangate.services.permissions.permit_call import Held
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humangate.domain.asks import Origin
-    from humangate.domain.calls import Call
-    from humangate.domain.principals import Caller
-    from humangate.doors.store import Store
+    from humangate.domain.asks.asks import Origin
+    from humangate.domain.permissions.calls import Call
+    from humangate.domain.people.principals import Caller
+    from humangate.ports.store import Store
 
 CLIS = ("claude", "codex")
 # Claude Code sets it in every session: "0" with -p. Seen with 2.1.325: anywhere else it runs a call
@@ -80,13 +80,13 @@ def permission_request(hook: Hook) -> Reply:
         # In a turn of a flow the agent's driver is asked, too, and knows the run that waits.
         return Reply()
     held, caller = _held(hook, hook.limit_seconds)
-    decided = permitting.decide(store, held, caller)
+    decided = permit_call.decide(store, held, caller)
     if decided.input and decided.edited_by:
         edited = wiring.call(held.call.tool, decided.input, held.call.cwd)
         # Seen: Codex takes no edited input, and Claude Code none that meets a rule to ask.
-        if hook.cli == "codex" or permitting.gated(store, edited, held.origin, held.folders):
-            decided = permitting.instead(store, decided.edited_by, held, edited)
-    return Reply(replies.permission(decided), lambda: permitting.hand_over(store, decided, held))
+        if hook.cli == "codex" or permit_call.gated(store, edited, held.origin, held.folders):
+            decided = permit_call.instead(store, decided.edited_by, held, edited)
+    return Reply(replies.permission(decided), lambda: permit_call.hand_over(store, decided, held))
 
 
 def pre_tool_use(hook: Hook) -> Reply:
@@ -95,10 +95,10 @@ def pre_tool_use(hook: Hook) -> Reply:
     if hook.defer:
         held, caller = _held(hook, hook.limit_seconds)
         store = wiring.open_gates()
-        if permitting.gated(store, call, held.origin, held.folders):
+        if permit_call.gated(store, call, held.origin, held.folders):
             if os.environ.get(_ATTENDED) != "0":
                 return Reply(replies.ask_first("this is gated, and only claude -p can put it off"))
-            return Reply(replies.before_use(permitting.defer(store, held, caller)))
+            return Reply(replies.before_use(permit_call.defer(store, held, caller)))
     if call.tool in WRITERS and not _is_inside(call.real_path, _project(hook)):
         reason = f"{OUTSIDE}: {call.subject}"
         if hook.cli == "codex":
@@ -110,7 +110,7 @@ def pre_tool_use(hook: Hook) -> Reply:
 
 def _project(hook: Hook) -> str:
     """The folder that may be written without asking: never all of the disk, never all of home."""
-    found = os.environ.get("CLAUDE_PROJECT_DIR") or surroundings.project(hook.text("cwd"))
+    found = os.environ.get("CLAUDE_PROJECT_DIR") or environment.project(hook.text("cwd"))
     return "" if found in ("/", os.path.expanduser("~")) else found
 
 
@@ -123,7 +123,7 @@ def turn_ended(hook: Hook) -> Reply:
     for ask in held:
         call_id = ask.origin.tool_use_id
         if not call_id or has_result(steps, call_id):
-            permitting.retire(store, ask, caller, "answered in the terminal")
+            permit_call.retire(store, ask, caller, "answered in the terminal")
     return Reply()
 
 

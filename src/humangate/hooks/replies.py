@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humangate.service.permitting import Permission
+    from humangate.services.permissions.permit_call import Permission
 
 
 def permission(decided: Permission) -> dict[str, Any] | None:

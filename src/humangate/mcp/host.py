@@ -9,7 +9,7 @@ import struct
 import time
 from contextlib import suppress
 
-from humangate import processes
+from humangate.adapters.system import processes
 
 _STDIN, _STDOUT = 0, 1
 _CREDENTIALS = "3i"

@@ -13,9 +13,9 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from humangate import __version__
 from humangate.errors import GateError, UsageError
-from humangate.mcp.deciding import Form
+from humangate.mcp.decision_form import Form
 from humangate.mcp.schemas import PROPERTIES, TOOLS
-from humangate.mcp.showing import Forms
+from humangate.mcp.forms import Forms
 from humangate.mcp.tools import Tools, Work
 
 if TYPE_CHECKING:

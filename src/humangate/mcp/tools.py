@@ -7,26 +7,28 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from humangate import wiring
-from humangate.domain.asks import Origin, settled_sentence
-from humangate.domain.display import storable
-from humangate.domain.elicitation import Quotation
-from humangate.domain.outcomes import answer_text
-from humangate.domain.signals import parse_signal
+from humangate.app import wiring
+from humangate.domain.asks.asks import Origin, settled_sentence
+from humangate.domain.text.display import storable
+from humangate.domain.asks.elicitation import Quotation
+from humangate.domain.asks.outcomes import answer_text
+from humangate.domain.runs.signals import parse_signal
 from humangate.errors import NotAnsweredError, UsageError
-from humangate.mcp import deciding
+from humangate.mcp import decision_form
 from humangate.mcp.schemas import PROPERTIES
-from humangate.service import asking, conversing, permitting, telling, waiting
-from humangate.service.asking import Request
-from humangate.service.permitting import Held
+from humangate.services.asks import create_ask, ask_messages, wait_for_ask
+from humangate.services.permissions import permit_call
+from humangate.services.notifications import notes
+from humangate.services.asks.create_ask import Request
+from humangate.services.permissions.permit_call import Held
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humangate.domain.asks import Ask
-    from humangate.domain.principals import Caller
-    from humangate.doors.store import Store
-    from humangate.mcp.deciding import Form
+    from humangate.domain.asks.asks import Ask
+    from humangate.domain.people.principals import Caller
+    from humangate.ports.store import Store
+    from humangate.mcp.decision_form import Form
     from humangate.mcp.server import Progress
 
 _PROGRESS_EVERY_SECONDS = 20.0
@@ -143,9 +145,9 @@ class Tools:
     def _withdraw(self, work: Work) -> None:
         store, (_, caller) = self._store(), self._asker(work)
         for ask_id in work.asks:
-            ask = asking.get(store, ask_id)
+            ask = create_ask.get(store, ask_id)
             if ask.pending:
-                permitting.retire(store, ask, caller, work.cancelled[0])
+                permit_call.retire(store, ask, caller, work.cancelled[0])
 
     def _asker(self, work: Work) -> tuple[Origin, Caller]:
         because = f"a tool of {work.client.cli} was called"
@@ -169,17 +171,17 @@ class Tools:
             for one in (several or [given])
         ]
         where = wiring.in_its_project(origin)
-        asks = [asking.ask(store, request, where, caller).ask for request in requests]
+        asks = [create_ask.ask(store, request, where, caller).ask for request in requests]
         for ask in asks:
             self._opened(work, ask.id)
         return self._wait(work, asks, caller)
 
     def _reply(self, work: Work, ask_id: str, text: str) -> Text:
         origin, caller = self._asker(work)
-        ask = asking.get(self._store(), ask_id)
+        ask = create_ask.get(self._store(), ask_id)
         if ask.origin.session != origin.session:
             raise UsageError(f"{ask.id} was asked by another session: it is not yours to reply to")
-        ask = conversing.reply(self._store(), ask.id, caller, text)
+        ask = ask_messages.reply(self._store(), ask.id, caller, text)
         if ask.question.call:
             return "Your reply was passed on. Now make the same call again: it waits.", None
         self._opened(work, ask.id)
@@ -214,9 +216,9 @@ class Tools:
             tell()
             return False
 
-        asks = [waiting.wait_watching(store, ask.id, self._limit, look) for ask in asks]
+        asks = [wait_for_ask.wait_watching(store, ask.id, self._limit, look) for ask in asks]
         if open_ones := [ask for ask in asks if ask.pending]:
-            return _asked_back(store, open_ones[0]), lambda: waiting.hear(store, open_ones[0])
+            return _asked_back(store, open_ones[0]), lambda: wait_for_ask.hear(store, open_ones[0])
         for ask in asks:
             if ask.status != "answered" and ask.value is None:
                 raise NotAnsweredError(_said(ask))
@@ -228,7 +230,7 @@ class Tools:
 
         def handed_over() -> None:
             for ask in asks:
-                waiting.take(store, ask, caller.actor)
+                wait_for_ask.take(store, ask, caller.actor)
 
         return "\n\n".join(texts), handed_over
 
@@ -270,13 +272,13 @@ class Tools:
             is_over=lambda earlier: wiring.call_is_over(origin, earlier),
             opened=lambda ask_id: self._opened(work, ask_id),
         )
-        decided = permitting.decide(store, held, caller)
+        decided = permit_call.decide(store, held, caller)
         if decided.allow:
             reply = {"behavior": "allow", "updatedInput": decided.input or given.get("input")}
         else:
             message = decided.message or "Nobody decided this, so it does not happen."
             reply = {"behavior": "deny", "message": message}
-        return json.dumps(reply), lambda: permitting.hand_over(store, decided, held)
+        return json.dumps(reply), lambda: permit_call.hand_over(store, decided, held)
 
     def _signal(self, work: Work, given: dict[str, Any]) -> Text:
         origin, caller = self._asker(work)
@@ -284,14 +286,14 @@ class Tools:
         signal = parse_signal(given)
         if signal is None:
             raise UsageError("a signal has a status: a word, for example DONE or NEEDS_HUMAN")
-        if sitting := deciding.sitting_here(self._store()):
-            telling.signal(self._store(), origin, caller, status, signal.said)
-            return deciding.SIGNALLED.format(status=status, id=sitting.ask_id), None
+        if sitting := decision_form.sitting_here(self._store()):
+            notes.signal(self._store(), origin, caller, status, signal.said)
+            return decision_form.SIGNALLED.format(status=status, id=sitting.ask_id), None
         if turn_id := os.environ.get("GATE_TURN", ""):
-            said = telling.offer(self._store(), turn_id, signal)
-            telling.signal(self._store(), origin, caller, status, signal.said)
+            said = notes.offer(self._store(), turn_id, signal)
+            notes.signal(self._store(), origin, caller, status, signal.said)
             return said, None
-        telling.signal(self._store(), origin, caller, status, signal.said)
+        notes.signal(self._store(), origin, caller, status, signal.said)
         if signal.question:
             options = list(signal.options) if len(signal.options) > 1 else []
             asked = {"question": signal.question, "options": options}
@@ -303,22 +305,22 @@ class Tools:
         store, reason = self._store(), _text(given.get("reason") or "")
         proposal = Quotation(work.client.cli, _text(given.get("proposal")), reason)
         text = f"proposes: {proposal.words}" + (f"\nbecause: {reason}" if reason else "")
-        ask = conversing.reply(store, _text(given.get("id")), caller, text)
-        sitting = deciding.sitting_here(store)
+        ask = ask_messages.reply(store, _text(given.get("id")), caller, text)
+        sitting = decision_form.sitting_here(store)
         if sitting is None or sitting.ask_id != ask.id or not work.client.shows_forms:
             return f"Recorded as a proposal. {ask.id} is decided by a person.", None
-        made = deciding.form(store, ask, sitting, work.client.cli, proposal)
+        made = decision_form.form(store, ask, sitting, work.client.cli, proposal)
         return (made, None) if isinstance(made, str) else made
 
     def _notify_human(self, work: Work, given: dict[str, Any]) -> Text:
         origin, caller = self._asker(work)
-        telling.tell(self._store(), origin, caller, _text(given.get("message")))
+        notes.tell(self._store(), origin, caller, _text(given.get("message")))
         return "Left in the inbox. Nobody is waited for.", None
 
     def _inbox_status(self, work: Work, given: dict[str, Any]) -> Text:
         store = self._store()
         if ask_id := given.get("id"):
-            ask = asking.get(store, _text(ask_id))
+            ask = create_ask.get(store, _text(ask_id))
             return _said(ask) if not ask.pending else f"{ask.id} is waiting for a person", None
         origin, _ = self._asker(work)
         waits = store.asks.pending_of_session(origin.session)
@@ -371,7 +373,7 @@ def _said(ask: Ask) -> str:
 
 
 def _asked_back(store: Store, ask: Ask) -> str:
-    words = waiting.new_messages(store, ask)
+    words = wait_for_ask.new_messages(store, ask)
     if not words:
         return f"NOT ANSWERED YET: {ask.id} is still waiting. Ask the same again to go on waiting."
     return (

@@ -5,22 +5,22 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from humangate.domain import sittings
-from humangate.domain.asks import settled_word
-from humangate.domain.calls import shown
-from humangate.domain.contexts import context_text
-from humangate.domain.display import SHOWN_CHARACTERS, age, frame, inert_line
-from humangate.domain.outcomes import answer_text
-from humangate.domain.owners import owner_in_words, run_of
-from humangate.domain.principals import TRUST, is_person
-from humangate.domain.sittings import FAILED
+from humangate.domain.sessions import visits
+from humangate.domain.asks.asks import settled_word
+from humangate.domain.permissions.calls import shown
+from humangate.domain.asks.context_text import context_text
+from humangate.domain.text.display import SHOWN_CHARACTERS, age, frame, inert_line
+from humangate.domain.asks.outcomes import answer_text
+from humangate.domain.asks.owners import owner_in_words, run_of
+from humangate.domain.people.principals import TRUST, is_person
+from humangate.domain.sessions.visits import FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from humangate.domain.asks import Ask
-    from humangate.doors.store import Store
+    from humangate.domain.asks.asks import Ask
+    from humangate.ports.store import Store
 
     Paint = Callable[[str, str], str]
 
@@ -94,19 +94,19 @@ def _session(store: Store, ask: Ask, width: int, paint: Paint, most: int | None)
     terms = ask.question.session
     if terms is None:
         return []
-    told = sittings.facts(terms, ask.origin.cwd)
+    told = visits.facts(terms, ask.origin.cwd)
     lines = ["", paint("The session", "bold")]
     lines += [f"  {name}: {inert_line(text, max(20, width - 18))}" for name, text in told]
     if terms.system_prompt:
         lines += ["  The agent is told:", *frame(terms.system_prompt, width, "  │ ", most)]
     # Imported here: most asks are no sessions, and commands that list them load this, too.
-    from humangate.service.presence import orphans
-    from humangate.service.sitting import stays as stays_of
+    from humangate.services.sessions.presence import orphans
+    from humangate.services.sessions.sitting import stays as stays_of
 
     stays = stays_of(store, ask.id)
     lines += ["  Sittings:"] if stays else []
     for one in stays:
-        words = f"{one.number}. {sittings.stay(one, store.now(), orphans(store, one))}"
+        words = f"{one.number}. {visits.stay(one, store.now(), orphans(store, one))}"
         lines += frame(words, width, bar="  ")
     return lines
 

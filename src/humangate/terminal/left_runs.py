@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humangate.domain.owners import run_of
+from humangate.domain.asks.owners import run_of
 
 if TYPE_CHECKING:
-    from humangate.domain.asks import Ask
-    from humangate.domain.runs import Run
-    from humangate.doors.store import Store
+    from humangate.domain.asks.asks import Ask
+    from humangate.domain.runs.runs import Run
+    from humangate.ports.store import Store
 
 
 def how_it_goes_on(store: Store, ask: Ask) -> str:
@@ -27,12 +27,13 @@ def how_it_goes_on(store: Store, ask: Ask) -> str:
 def is_driven(store: Store, run: Run) -> bool:
     """Whether somebody is there for a run, or will be as soon as it can go on."""
     # Imported here, too: only what is answered for a run needs them.
-    from humangate import processes, upkeep
-    from humangate.service.claiming import is_kept
+    from humangate.adapters.system import processes
+    from humangate.app import daemon
+    from humangate.services.runs.claims import is_kept
 
     if run.ended or (run.state == "running" and processes.lives(processes.parse(run.owner))):
         return True
-    if upkeep.is_worked_at(store.path) or is_kept(store, run):
+    if daemon.is_worked_at(store.path) or is_kept(store, run):
         return True
     # Whoever was there may have brought it to its end between the two looks.
     now = store.runs.get(run.id)

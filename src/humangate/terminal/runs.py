@@ -7,17 +7,18 @@ import os
 import shlex
 from typing import TYPE_CHECKING
 
-from humangate import errors, processes
-from humangate.domain.display import frame, inert_line
+from humangate import errors
+from humangate.adapters.system import processes
+from humangate.domain.text.display import frame, inert_line
 from humangate.errors import RefusedError
 from humangate.terminal import task_runs
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from humangate.domain.asks import Ask
-    from humangate.domain.runs import FlowCall, Run, Turn
-    from humangate.doors.store import Store
+    from humangate.domain.asks.asks import Ask
+    from humangate.domain.runs.runs import FlowCall, Run, Turn
+    from humangate.ports.store import Store
     from humangate.terminal.task_runs import End
 
 COLOURS = {
@@ -148,7 +149,7 @@ def driven_elsewhere(store: Store, run: Run) -> str:
 
 def _keeper(store: Store, run: Run) -> int:
     # Imported here: most runs are kept by no process.
-    from humangate.service.claiming import is_kept
+    from humangate.services.runs.claims import is_kept
 
     return processes.parse(run.owner).pid if run.kept and is_kept(store, run) else 0
 

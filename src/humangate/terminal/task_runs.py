@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from humangate.domain.principals import is_person
+from humangate.domain.people.principals import is_person
 
 if TYPE_CHECKING:
-    from humangate.domain.runs import Run
-    from humangate.domain.tasks import Task
-    from humangate.doors.store import Store
+    from humangate.domain.runs.runs import Run
+    from humangate.domain.tasks.tasks import Task
+    from humangate.ports.store import Store
 
 ICONS = {
     "open": "○",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from humangate.domain.display import inert_line
+from humangate.domain.text.display import inert_line
 from humangate.terminal.tasks import brief, pending_asks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from humangate.domain.tasks import Task
-    from humangate.doors.store import Store
+    from humangate.domain.tasks.tasks import Task
+    from humangate.ports.store import Store
 
     _Way = tuple[Task, tuple[bool, ...], int]
 

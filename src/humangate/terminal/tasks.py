@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humangate.domain.contexts import context_text
-from humangate.domain.display import SHOWN_CHARACTERS, cell, frame, inert_line
-from humangate.domain.outcomes import answer_text
-from humangate.domain.task_forms import within_text
-from humangate.service import backlog
+from humangate.domain.asks.context_text import context_text
+from humangate.domain.text.display import SHOWN_CHARACTERS, cell, frame, inert_line
+from humangate.domain.asks.outcomes import answer_text
+from humangate.domain.tasks.task_forms import within_text
+from humangate.services.tasks import backlog
 from humangate.terminal import task_runs
 from humangate.terminal.asks import answer_lines, going_on_lines
 from humangate.terminal.runs import ago, named
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from humangate.domain.asks import Ask
-    from humangate.domain.runs import Run
-    from humangate.domain.tasks import Task
-    from humangate.doors.store import Store
-    from humangate.service.backlog import Exchange
+    from humangate.domain.asks.asks import Ask
+    from humangate.domain.runs.runs import Run
+    from humangate.domain.tasks.tasks import Task
+    from humangate.ports.store import Store
+    from humangate.services.tasks.backlog import Exchange
 
     Paint = Callable[[str, str], str]
 

@@ -6,7 +6,7 @@ assert Gate(store).approve("Deploy to production?")
 """
 
 from humangate.testing.agents import ScriptedAgent
-from humangate.testing.approving import auto_approve
+from humangate.testing.approve_all import auto_approve
 from humangate.testing.clock import FakeClock
 from humangate.testing.person import ScriptedPerson
 from humangate.testing.store import MemoryStore

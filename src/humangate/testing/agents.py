@@ -6,13 +6,13 @@ import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
-from humangate.doors.driver import Ended
+from humangate.ports.agents import Ended
 from humangate.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from humangate.doors.driver import Events, Order
+    from humangate.ports.agents import Events, Order
 
 _sessions = itertools.count(1)
 # Of a boot that is over: whoever takes a run over finds nothing of it to be ended.

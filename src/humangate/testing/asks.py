@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from humangate.domain.owners import run_of, task_of
-from humangate.doors.results import Conflict, Done
+from humangate.domain.asks.owners import run_of, task_of
+from humangate.ports.results import Conflict, Done
 from humangate.errors import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from humangate.domain.answers import Answer
-    from humangate.domain.asks import Ask, Change, Message
-    from humangate.domain.audit import Event
-    from humangate.domain.sittings import Sitting
-    from humangate.doors.results import Result
+    from humangate.domain.asks.answers import Answer
+    from humangate.domain.asks.asks import Ask, Change, Message
+    from humangate.domain.audit.events import Event
+    from humangate.domain.sessions.visits import Sitting
+    from humangate.ports.results import Result
     from humangate.testing.store import MemoryStore
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humangate.domain.audit import Entry, Head
+from humangate.domain.audit.events import Entry, Head
 from humangate.domain.digests import GENESIS, digest, link
 
 if TYPE_CHECKING:
     from _thread import RLock
     from collections.abc import Iterable, Iterator
 
-    from humangate.domain.audit import Event
-    from humangate.domain.trails import Columns, Row
+    from humangate.domain.audit.events import Event
+    from humangate.domain.audit.trails import Columns, Row
     from humangate.testing.store import MemoryStore
 
 

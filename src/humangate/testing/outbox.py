@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from humangate.domain.letters import Delivery, Posted
+from humangate.domain.notifications.messages import Delivery, Posted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from humangate.domain.asks import Notice
+    from humangate.domain.asks.asks import Notice
     from humangate.testing.store import MemoryStore
 
 _CLAIM = timedelta(seconds=60)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humangate.domain.logins import listed_as
-from humangate.domain.principals import Person
+from humangate.domain.people.logins import listed_as
+from humangate.domain.people.principals import Person
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from humangate.domain.audit import Event
-    from humangate.domain.logins import Login, Token
+    from humangate.domain.audit.events import Event
+    from humangate.domain.people.logins import Login, Token
     from humangate.testing.store import MemoryStore
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from humangate.domain.answers import Given
-from humangate.domain.principals import Caller, person
-from humangate.service import answering, conversing
+from humangate.domain.asks.answers import Given
+from humangate.domain.people.principals import Caller, person
+from humangate.services.asks import answer_ask, ask_messages
 
 if TYPE_CHECKING:
-    from humangate.domain.asks import Ask
+    from humangate.domain.asks.asks import Ask
     from humangate.testing.store import MemoryStore
 
 
@@ -53,6 +53,6 @@ class ScriptedPerson:
 
     def _do(self, ask: Ask, line: _Line) -> None:
         if line.asks_back:
-            conversing.ask_back(self._store, ask.id, self.caller, line.value)
+            ask_messages.ask_back(self._store, ask.id, self.caller, line.value)
         else:
-            answering.answer(self._store, ask.id, self.caller, Given(line.value, line.note))
+            answer_ask.answer(self._store, ask.id, self.caller, Given(line.value, line.note))

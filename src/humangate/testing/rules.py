@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from humangate.domain.asks import Notice
-    from humangate.domain.audit import Event
-    from humangate.domain.notes import Note
-    from humangate.domain.rules import Rule
+    from humangate.domain.asks.asks import Notice
+    from humangate.domain.audit.events import Event
+    from humangate.domain.notifications.notes import Note
+    from humangate.domain.permissions.rules import Rule
     from humangate.testing.store import MemoryStore
 
 

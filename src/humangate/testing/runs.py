@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from humangate.domain.journals import Carried, order
+from humangate.domain.runs.journals import Carried, order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from humangate.domain.audit import Event
-    from humangate.domain.runs import FlowCall, Run, RunChange, Turn
+    from humangate.domain.audit.events import Event
+    from humangate.domain.runs.runs import FlowCall, Run, RunChange, Turn
     from humangate.testing.store import MemoryStore
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import datetime
 
-    from humangate.domain.asks import Notice
-    from humangate.domain.audit import Event
+    from humangate.domain.asks.asks import Notice
+    from humangate.domain.audit.events import Event
 
 _LONGEST_WAIT = timedelta(days=400)
 

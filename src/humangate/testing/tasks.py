@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humangate.domain import tasks
-from humangate.domain.runs import DRIVER
+from humangate.domain.tasks import tasks
+from humangate.domain.runs.runs import DRIVER
 from humangate.errors import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from humangate.domain.audit import Event
-    from humangate.domain.runs import Run
-    from humangate.domain.tasks import Task, TaskChange
+    from humangate.domain.audit.events import Event
+    from humangate.domain.runs.runs import Run
+    from humangate.domain.tasks.tasks import Task, TaskChange
     from humangate.testing.store import MemoryStore
 
 _LISTS: dict[str, Callable[[Task], bool]] = {

@@ -11,18 +11,18 @@ from textual.app import App
 from textual.binding import Binding
 from textual.message import Message
 
-from humangate.service.publishing import Publisher
-from humangate.tui.desk import Desk, Word
-from humangate.tui.following import Following, say
-from humangate.tui.listing import ListScreen
+from humangate.services.watcher import Publisher
+from humangate.tui.context import Desk, Word
+from humangate.tui.live_screen import Following, say
+from humangate.tui.list_screen import ListScreen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.binding import BindingType
 
-    from humangate.domain.principals import Caller
-    from humangate.doors.store import Store
+    from humangate.domain.people.principals import Caller
+    from humangate.ports.store import Store
 
 # For how long something has lasted; all else is told by the store.
 _TICK_SECONDS = 5.0

@@ -18,17 +18,17 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from humangate.domain.digests import text_digest, token_digest
-from humangate.domain.logins import Login
+from humangate.domain.people.logins import Login
 from humangate.errors import GateError
-from humangate.service import admitting
-from humangate.web.desk import COOKIE, Desk, Row, Visit
-from humangate.web.entrance import problem_page
-from humangate.web.guards import Guards
-from humangate.web.limits import Limits
+from humangate.services.people import manage_logins
+from humangate.web.context import COOKIE, Desk, Row, Visit
+from humangate.web.people.login import problem_page
+from humangate.web.limits import Guards
+from humangate.web.rate_limits import Limits
 from humangate.web.live import Hub
 from humangate.web.problems import Problem, document, problem_of
 from humangate.web.routes import ROWS
-from humangate.web.schemas import faults
+from humangate.web.api.schemas import faults
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp
 
-    from humangate.doors.store import Store
-    from humangate.web.desk import Site
+    from humangate.ports.store import Store
+    from humangate.web.context import Site
 
 STATIC = os.path.join(os.path.dirname(__file__), "static")
 _MOST_THREADS = 24
@@ -176,7 +176,7 @@ def _secret(request: Request) -> tuple[str, bool]:
 
 def _login(desk: Desk, secret: str, by_header: bool) -> Login | None:
     if not by_header:
-        login = admitting.whose_login(desk.store, secret)
+        login = manage_logins.whose_login(desk.store, secret)
         return login if login and (login.verified or not desk.site.personal) else None
     token = desk.store.people.by_token(token_digest(secret))
     if token is None:

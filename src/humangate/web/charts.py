@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from humangate.domain.display import inert_line
+from humangate.domain.text.display import inert_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

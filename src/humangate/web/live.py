@@ -7,14 +7,14 @@ import json
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from humangate.domain.owners import run_of
-from humangate.service.publishing import Publisher
+from humangate.domain.asks.owners import run_of
+from humangate.services.watcher import Publisher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from humangate.domain.audit import Entry
-    from humangate.doors.store import Store
+    from humangate.domain.audit.events import Entry
+    from humangate.ports.store import Store
 
 # Whoever is that far behind starts anew.
 MOST_BEHIND = 1_000

@@ -10,8 +10,8 @@ import nh3
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
-from humangate.domain.display import inert
-from humangate.web import diffs
+from humangate.domain.text.display import inert
+from humangate.web.asks import diffs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-    from humangate.doors.store import Store
-    from humangate.service.notifying import Sender
-    from humangate.web.desk import Site
+    from humangate.ports.store import Store
+    from humangate.services.notifications.send_notices import Sender
+    from humangate.web.context import Site
     from humangate.web.live import Hub
 
 SAYS_WITHIN_SECONDS = 10.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import threading
 
-from humangate.flows import ask, context, flow, parallel, pause, run, sleep, step
-from humangate.service.journalling import current
+from humangate.api.flows import ask, context, flow, parallel, pause, run, sleep, step
+from humangate.services.runs.run_journal import current
 
 
 def effect(line: str, name: str) -> dict[str, object]:

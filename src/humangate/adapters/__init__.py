@@ -1,0 +1,1 @@
+"""Adapters: what the ports are on this machine."""

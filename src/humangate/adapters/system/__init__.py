@@ -1,0 +1,1 @@
+"""This machine: its clock, processes and environment."""

@@ -1,0 +1,1 @@
+"""Start, stop and enter the web inbox."""

@@ -1,0 +1,1 @@
+"""Open an agent's session in this terminal."""

@@ -1,0 +1,1 @@
+"""Install, check and show the settings."""

@@ -1,0 +1,1 @@
+"""Asks: questions to people, their answers and their forms."""

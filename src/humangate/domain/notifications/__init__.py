@@ -1,0 +1,1 @@
+"""Notifications: routes, messages and notes."""

@@ -1,0 +1,1 @@
+"""People, agents and logins."""

@@ -1,0 +1,1 @@
+"""Runs of flows: calls, turns, signals and roles."""

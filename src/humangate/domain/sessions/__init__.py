@@ -1,0 +1,1 @@
+"""A person in an agent's session."""

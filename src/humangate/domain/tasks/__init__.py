@@ -1,0 +1,1 @@
+"""The backlog and its tasks."""

@@ -1,0 +1,1 @@
+"""Text from agents: made safe to show, without secrets."""

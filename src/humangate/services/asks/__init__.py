@@ -1,0 +1,1 @@
+"""Create, answer and wait for asks."""

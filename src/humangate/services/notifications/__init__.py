@@ -1,0 +1,1 @@
+"""Notes, and notifications that are sent once."""

@@ -1,0 +1,1 @@
+"""People, tokens, groups and logins."""

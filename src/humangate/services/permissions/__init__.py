@@ -1,0 +1,1 @@
+"""Decide whether a tool call may run."""

@@ -1,0 +1,1 @@
+"""Start, drive and stop runs."""

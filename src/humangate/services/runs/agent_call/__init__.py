@@ -1,0 +1,1 @@
+"""One call of an agent in a run."""

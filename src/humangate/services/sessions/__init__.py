@@ -1,0 +1,1 @@
+"""A person opens an agent's session."""

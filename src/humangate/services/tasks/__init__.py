@@ -1,0 +1,1 @@
+"""The backlog: change tasks and work through them."""

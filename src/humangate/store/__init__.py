@@ -1,1 +1,0 @@
-"""Stores: the only room that imports a database library."""
