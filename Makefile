@@ -33,8 +33,8 @@ OR_ALONE = || $(BIN)/python tests/second_try.py .pytest_cache/$@
 unit: setup
 	rm -rf .coverage .coverage.* .pytest_cache
 	$(MAKE) -j2 -Oline counted driven
-	$(BIN)/coverage report --include='src/humangate/domain/*' --fail-under=100
-	$(BIN)/coverage report --include='src/humangate/service/*' --fail-under=95
+	$(BIN)/coverage report --include='src/gatebell/domain/*' --fail-under=100
+	$(BIN)/coverage report --include='src/gatebell/service/*' --fail-under=95
 
 # In one process, line by line counted.
 counted:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from bench import stores
 from bench.figures import Figure
 
-from humangate.domain.tasks import tasks
-from humangate.domain.tasks.tasks import Task
-from humangate.services.tasks import backlog
+from gatebell.domain.tasks import tasks
+from gatebell.domain.tasks.tasks import Task
+from gatebell.services.tasks import backlog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from humangate.adapters.sqlite.store import SqliteStore
+    from gatebell.adapters.sqlite.store import SqliteStore
 
 MANY, FEW = 10_000, 50
 PAGE = 50
@@ -92,7 +92,7 @@ def _timed(work: Callable[[], object]) -> float:
 
 def _command(folder: str, path: str, words: tuple[str, ...]) -> float:
     process = subprocess.Popen(
-        [sys.executable, "-m", "humangate", "task", *words],
+        [sys.executable, "-m", "gatebell", "task", *words],
         env=stores.environment(path),
         cwd=folder,
         stdout=subprocess.DEVNULL,

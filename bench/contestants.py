@@ -40,8 +40,8 @@ class Contestant(NamedTuple):
 
 
 def ours() -> Contestant:
-    program, worker = ("-m", "bench.our_flow"), ("-m", "humangate", "worker")
-    return Contestant("humangate", "", sys.executable, program, worker)
+    program, worker = ("-m", "bench.our_flow"), ("-m", "gatebell", "worker")
+    return Contestant("gatebell", "", sys.executable, program, worker)
 
 
 def rivals() -> list[Contestant]:

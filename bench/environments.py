@@ -27,7 +27,7 @@ class Environment(NamedTuple):
 def environment(name: str, packages: tuple[str, ...]) -> Environment | None:
     """The environment with these packages; None, and a sentence, when they cannot be installed."""
     folder = f"{name}-python{sys.version_info.major}.{sys.version_info.minor}"
-    path = os.path.join(_CACHE, "humangate-bench", folder)
+    path = os.path.join(_CACHE, "gatebell-bench", folder)
     python = os.path.join(path, "bin", "python")
     try:
         if not os.path.exists(python):

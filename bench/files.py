@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import IO
 
-    from humangate.adapters.sqlite.store import SqliteStore
+    from gatebell.adapters.sqlite.store import SqliteStore
 
 ROUNDS = 20
 LIMIT_MILLISECONDS = 50.0
@@ -55,7 +55,7 @@ def measure() -> Iterator[Figure]:
         environ["PATH"] = f"{_BIN}:{environ['PATH']}"
         store = stores.open_store(environ["GATE_STORE"])
         listener = subprocess.Popen(
-            [sys.executable, "-m", "humangate", "listen", "--no-prompt", "--json"],
+            [sys.executable, "-m", "gatebell", "listen", "--no-prompt", "--json"],
             cwd=project, env=environ, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         try:
@@ -74,7 +74,7 @@ def _with_gate(
     store: SqliteStore, lines: IO[str], project: str, environ: dict[str, str]
 ) -> Iterator[Figure]:
     """By the script, which is `gate ask` then."""
-    script = str(files("humangate") / "scripts" / "ask-human.sh")
+    script = str(files("gatebell") / "scripts" / "ask-human.sh")
 
     def ask(number: int) -> _Asked:
         asker = subprocess.Popen(

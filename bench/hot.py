@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from bench import stores
 from bench.figures import Figure
 
-import humangate
-from humangate.domain.permissions.rules import Rule
-from humangate.services.asks.create_ask import Request
+import gatebell
+from gatebell.domain.permissions.rules import Rule
+from gatebell.services.asks.create_ask import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from humangate.adapters.sqlite.store import SqliteStore
+    from gatebell.adapters.sqlite.store import SqliteStore
 
 ROUNDS = 20
 LIMIT = 5.0
@@ -61,7 +61,7 @@ class Command(NamedTuple):
 
 
 def measure() -> Iterator[Figure]:
-    compileall.compile_dir(os.path.dirname(humangate.__file__), quiet=2)
+    compileall.compile_dir(os.path.dirname(gatebell.__file__), quiet=2)
     with stores.folder() as folder, closing(_store(folder, "quiet")) as store:
         commands = _commands(folder, store)
         best = dict.fromkeys(commands, float("inf"))

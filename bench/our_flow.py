@@ -1,4 +1,4 @@
-"""The flow of the benchmark on humangate: `python -m bench.our_flow VERB FOLDER [NUMBER]`."""
+"""The flow of the benchmark on gatebell: `python -m bench.our_flow VERB FOLDER [NUMBER]`."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 from bench.stores import CALLER
 
-from humangate.app import runtime, wiring
-from humangate.domain.asks.answers import Given
-from humangate.services.asks import answer_ask
-from humangate.services.runs import manage_runs
-from humangate.services.runs.manage_runs import Wish
-from humangate.adapters.files import flow_files
+from gatebell.app import runtime, wiring
+from gatebell.domain.asks.answers import Given
+from gatebell.services.asks import answer_ask
+from gatebell.services.runs import manage_runs
+from gatebell.services.runs.manage_runs import Wish
+from gatebell.adapters.files import flow_files
 
 if TYPE_CHECKING:
-    from humangate.domain.runs.runs import Run
-    from humangate.ports.store import Store
+    from gatebell.domain.runs.runs import Run
+    from gatebell.ports.store import Store
 
 _REPEATED = 5
 _SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "waiting.py")

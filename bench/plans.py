@@ -10,7 +10,7 @@ import apsw.ext
 from bench import stores
 from bench.figures import Figure
 
-from humangate.adapters.sqlite import queries
+from gatebell.adapters.sqlite import queries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,7 @@ from bench.figures import Figure
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from humangate.adapters.sqlite.store import SqliteStore
+    from gatebell.adapters.sqlite.store import SqliteStore
 
 SETTLED = 1_000_000
 PENDING = 100_000

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.domain.people.principals import SIGNS, Caller, person
-from humangate.services.asks import answer_ask, create_ask
-from humangate.services.asks.create_ask import Request
-from humangate.adapters.sqlite.store import SqliteStore
-from humangate.app.wiring import SystemClock
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.people.principals import SIGNS, Caller, person
+from gatebell.services.asks import answer_ask, create_ask
+from gatebell.services.asks.create_ask import Request
+from gatebell.adapters.sqlite.store import SqliteStore
+from gatebell.app.wiring import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ GIVEN = Given("eu-central-1")
 @contextmanager
 def folder() -> Iterator[str]:
     """A new folder on the disk that temporary files are kept on."""
-    with TemporaryDirectory(prefix="humangate-bench-") as path:
+    with TemporaryDirectory(prefix="gatebell-bench-") as path:
         yield path
 
 

@@ -2,7 +2,7 @@
 
 import time
 
-from humangate import flow, pause, step
+from gatebell import flow, pause, step
 
 
 def append(word: str, number: int) -> int:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from bench import measured, stores
 from bench.figures import Figure
 
-from humangate.domain.people.principals import Caller, person
-from humangate.services.people import manage_people
-from humangate.app.wiring import open_throwaway_store
+from gatebell.domain.people.principals import Caller, person
+from gatebell.services.people import manage_people
+from gatebell.app.wiring import open_throwaway_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ def _up(path: str) -> Iterator[tuple[int, int]]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "humangate", "up", f"--port={port}"]
+    command = [sys.executable, "-m", "gatebell", "up", f"--port={port}"]
     environ = {
         k: v for k, v in os.environ.items() if not k.startswith(("GATE_", "CLAUDE", "CODEX"))
     }

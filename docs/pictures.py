@@ -17,23 +17,23 @@ from typing import TYPE_CHECKING, Any
 
 from playwright.sync_api import sync_playwright
 
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.domain.permissions.calls import make_call
-from humangate.domain.runs.journals import Carried
-from humangate.domain.people.principals import Caller, person
-from humangate.domain.runs.runs import FlowCall, Run, RunChange, Turn, owner_of, started
-from humangate.services.asks import answer_ask, create_ask
-from humangate.services.people import manage_people
-from humangate.services.notifications import notes
-from humangate.services.asks.create_ask import Request
-from humangate.services.asks.apply_deadlines import sweep
-from humangate.app.wiring import open_throwaway_store
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.permissions.calls import make_call
+from gatebell.domain.runs.journals import Carried
+from gatebell.domain.people.principals import Caller, person
+from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn, owner_of, started
+from gatebell.services.asks import answer_ask, create_ask
+from gatebell.services.people import manage_people
+from gatebell.services.notifications import notes
+from gatebell.services.asks.create_ask import Request
+from gatebell.services.asks.apply_deadlines import sweep
+from gatebell.app.wiring import open_throwaway_store
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-    from humangate.ports.store import Store
+    from gatebell.ports.store import Store
 
 PICTURES = Path(__file__).parent / "pictures"
 CHROMIUM = "/usr/bin/chromium"
@@ -109,7 +109,7 @@ def main() -> None:
         store.close()
         environ = {"PATH": os.environ["PATH"], "HOME": folder, "GATE_STORE": path}
         server = subprocess.Popen(
-            [sys.executable, "-m", "humangate", "up", "--port", "0"],
+            [sys.executable, "-m", "gatebell", "up", "--port", "0"],
             env=environ | {"GATE_TOKEN": token}, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         try:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from humangate.cli.main import COMMANDS, parser_of
-from humangate.domain.notifications.routes import KEYS
-from humangate.app.settings import MODEL_WORDS, MODELS, SETTINGS
-from humangate.web.routes import API
-from humangate.web.api.schemas import ANSWER, REQUEST
+from gatebell.cli.main import COMMANDS, parser_of
+from gatebell.domain.notifications.routes import KEYS
+from gatebell.app.settings import MODEL_WORDS, MODELS, SETTINGS
+from gatebell.web.routes import API
+from gatebell.web.api.schemas import ANSWER, REQUEST
 
 HERE = Path(__file__).parent
 
@@ -84,7 +84,7 @@ def settings_page() -> str:
             "",
             "Written by `make docs`. A variable wins over the settings file, the file over the default;",
             "`gate config` shows what holds and where it comes from. The file is",
-            "`~/.config/humangate/config.toml` (or under `$XDG_CONFIG_HOME`), with lines like",
+            "`~/.config/gatebell/config.toml` (or under `$XDG_CONFIG_HOME`), with lines like",
             "`agent_wait_seconds = 500`.",
             "",
             "| setting | variable | default | meaning |",

@@ -20,11 +20,11 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from humangate import Gate, GateError, InvalidAnswerError
+from gatebell import Gate, GateError, InvalidAnswerError
 
 if TYPE_CHECKING:
-    from humangate import Ask, Human
-    from humangate.service.sitting import Seated
+    from gatebell import Ask, Human
+    from gatebell.service.sitting import Seated
 
 LOOK_EVERY_SECONDS = 1.0
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from humangate.domain.runs import runs
-from humangate.domain.asks.asks import Origin
-from humangate.domain.asks.owners import owner_of
-from humangate.domain.runs.runs import RunChange, Turn
-from humangate.services.asks import create_ask
-from humangate.services.tasks import backlog
-from humangate.services.asks.create_ask import Request
+from gatebell.domain.runs import runs
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.runs.runs import RunChange, Turn
+from gatebell.services.asks import create_ask
+from gatebell.services.tasks import backlog
+from gatebell.services.asks.create_ask import Request
 from tests.conftest import a_person
 
 

@@ -7,7 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from humangate.services.tasks import backlog
+from gatebell.services.tasks import backlog
 from tests.conftest import a_person
 
 AGENT = """#!/bin/sh

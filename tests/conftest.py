@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from humangate.domain.people.principals import SIGNS, Caller, Sighting, person
-from humangate.testing import FakeClock
+from gatebell.domain.people.principals import SIGNS, Caller, Sighting, person
+from gatebell.testing import FakeClock
 
 HERE = Path(__file__).parent
 # While the others run beside them, as `make unit` does it.

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from humangate.adapters.dialogs import discovery
+from gatebell.adapters.dialogs import discovery
 from tests.conftest import eventually
 
 _DEADLINE_SECONDS = 15.0

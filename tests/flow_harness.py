@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from humangate.api import flows
-from humangate.domain.asks.answers import Given
-from humangate.domain.tasks.backlog_settings import BacklogTerms
-from humangate.domain.permissions.calls import Call
-from humangate.domain.runs.roles import Role
-from humangate.ports.workspaces import Place
-from humangate.adapters.agents.python_function import PythonDriver
-from humangate.services.asks import answer_ask
-from humangate.services.runs import manage_runs
-from humangate.services.runs.drive_run import Driver
-from humangate.services.runs.run_journal import Crew, Drive, Overtaken
-from humangate.testing import FakeClock, MemoryStore, ScriptedAgent
-from humangate.app.wiring import open_throwaway_store
+from gatebell.api import flows
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.tasks.backlog_settings import BacklogTerms
+from gatebell.domain.permissions.calls import Call
+from gatebell.domain.runs.roles import Role
+from gatebell.ports.workspaces import Place
+from gatebell.adapters.agents.python_function import PythonDriver
+from gatebell.services.asks import answer_ask
+from gatebell.services.runs import manage_runs
+from gatebell.services.runs.drive_run import Driver
+from gatebell.services.runs.run_journal import Crew, Drive, Overtaken
+from gatebell.testing import FakeClock, MemoryStore, ScriptedAgent
+from gatebell.app.wiring import open_throwaway_store
 from tests.conftest import a_person
 
 if TYPE_CHECKING:
-    from humangate.domain.asks.asks import Ask
-    from humangate.domain.runs.runs import FlowCall, Run, Turn
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.runs.runs import FlowCall, Run, Turn
 
 
 class Crash(Overtaken):
@@ -168,7 +168,7 @@ class Harness:
         return self.agents[role]
 
     def start(self, work: Any, prompt: str = "Add login", **wish: Any) -> Run:
-        self.flow = work if hasattr(work, "humangate_flow") else flows.flow(work)
+        self.flow = work if hasattr(work, "gatebell_flow") else flows.flow(work)
         named = {"in_place": True} | wish
         wanted = manage_runs.Wish("feature", "feature.py", self.source, prompt, self.folder, **named)
         made, _ = manage_runs.start(self.store, self.folders, wanted, a_person("ada"))

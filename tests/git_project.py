@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from humangate.adapters.git.worktrees import GitWorkspace
+from gatebell.adapters.git.worktrees import GitWorkspace
 
 ODD = "two\nlines\t'quoted' \udcff.txt"
 

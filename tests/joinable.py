@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from humangate.app import runtime, project_files, wiring
-from humangate.services.runs import manage_runs
-from humangate.services.runs.manage_runs import Wish
+from gatebell.app import runtime, project_files, wiring
+from gatebell.services.runs import manage_runs
+from gatebell.services.runs.manage_runs import Wish
 from tests.faces.conftest import World
 
 # What it says depends on the turn: the n-th turn gives the n-th signal.
@@ -65,7 +65,7 @@ while True:
     signal.pause()
 """
 FLOW = """
-from humangate import flow, run, pause
+from gatebell import flow, run, pause
 @flow
 def feature(prompt):
     done = run("coder", "Do it.")
@@ -132,7 +132,7 @@ class Screen:
     """A terminal of somebody's with one program in it."""
 
     def __init__(self, shell, *words, program=None, **environ):
-        command = program or [sys.executable, "-m", "humangate", *words]
+        command = program or [sys.executable, "-m", "gatebell", *words]
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
             os.chdir(shell.folder)
@@ -154,7 +154,7 @@ class Screen:
 
     def line(self, *words):
         """A command of gate's, as it is typed into a shell."""
-        self.type(shlex.join([sys.executable, "-m", "humangate", *words]) + "\n")
+        self.type(shlex.join([sys.executable, "-m", "gatebell", *words]) + "\n")
 
     def read(self, seconds):
         if select.select([self.terminal], [], [], seconds)[0]:

@@ -44,7 +44,7 @@ FLOWS = {
     "worker": "return run('writer').status",
 }
 HEAD = (
-    "import os\nfrom humangate.api.flows import flow, log, parallel, pause, run, sleep, step, stuck\n"
+    "import os\nfrom gatebell.api.flows import flow, log, parallel, pause, run, sleep, step, stuck\n"
 )
 
 

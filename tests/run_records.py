@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.domain.runs.journals import Carried
-from humangate.domain.asks.owners import owner_of
-from humangate.domain.runs.runs import FlowCall, Run, RunChange, Turn, started
-from humangate.services.asks import answer_ask, create_ask
-from humangate.services.asks.create_ask import Request
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.runs.journals import Carried
+from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn, started
+from gatebell.services.asks import answer_ask, create_ask
+from gatebell.services.asks.create_ask import Request
 from tests.conftest import a_person
 
 DIFF = """diff --git a/login.py b/login.py

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from humangate.domain.sessions.proposals import PERSON, Said, propose
+from gatebell.domain.sessions.proposals import PERSON, Said, propose
 
 
 def person(*texts: str) -> list[Said]:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from humangate.adapters.system import processes
-from humangate.testing import MemoryStore
+from gatebell.adapters.system import processes
+from gatebell.testing import MemoryStore
 
 
 def dead_process() -> str:

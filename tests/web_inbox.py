@@ -7,15 +7,15 @@ from contextlib import contextmanager
 import pytest
 from starlette.testclient import TestClient
 
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.services.people import manage_logins, manage_people
-from humangate.services.asks import answer_ask, create_ask
-from humangate.services.asks.create_ask import Request
-from humangate.testing import FakeClock
-from humangate.web.app import make_app, make_desk
-from humangate.web.context import COOKIE, local_site
-from humangate.app.wiring import open_throwaway_store
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.services.people import manage_logins, manage_people
+from gatebell.services.asks import answer_ask, create_ask
+from gatebell.services.asks.create_ask import Request
+from gatebell.testing import FakeClock
+from gatebell.web.app import make_app, make_desk
+from gatebell.web.context import COOKIE, local_site
+from gatebell.app.wiring import open_throwaway_store
 from tests.conftest import a_person
 
 PORT = 4283

@@ -28,13 +28,13 @@ from tests.conftest import eventually
 from tests.faces.conftest import World
 from tests.journeys.conftest import Terminal
 
-from humangate.install.claude import guarded
-from humangate.install.scripted_model import ScriptedModel, script, tool_results
+from gatebell.install.claude import guarded
+from gatebell.install.scripted_model import ScriptedModel, script, tool_results
 
 PACKAGES = {"@anthropic-ai/claude-code": "2.1.325", "@openai/codex": "0.166.0"}
 GATED = ("Bash(touch gated*)", "Bash(cat gated*)", "Bash(touch gated:*)")
 """What these tests gate, beside the default patterns; codex understands only the last."""
-PERMISSION_TOOL = ("--permission-prompt-tool", "mcp__humangate__approve")
+PERMISSION_TOOL = ("--permission-prompt-tool", "mcp__gatebell__approve")
 OWN_QUESTIONS = [
     {
         "question": f"Which {word}?",
@@ -61,7 +61,7 @@ def programs():
     """The pinned CLIs, from a cache folder of the tests."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     versions = "-".join(PACKAGES.values())
-    folder = os.path.join(cache, "humangate-tests", f"agents-{versions}")
+    folder = os.path.join(cache, "gatebell-tests", f"agents-{versions}")
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "lock"), "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -404,7 +404,7 @@ class AgentTerminal(Terminal):
         With a prompt on its command line, it may ask the model before it has the tools.
         """
         self._start([self.house.programs.claude, "--debug-file", self.house.folder / "debug"])
-        connected = 'MCP server "humangate": Successfully connected'
+        connected = 'MCP server "gatebell": Successfully connected'
         log = self.house.folder / "debug"
         eventually(lambda: log.exists() and connected in log.read_text(encoding="utf-8"))
         self.type(f"Please. {script(steps)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.conftest import eventually
 
-from humangate.install.scripted_model import text, tool, tools
+from gatebell.install.scripted_model import text, tool, tools
 
 
 def start(house, cli, steps, *words):

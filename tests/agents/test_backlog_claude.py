@@ -9,7 +9,7 @@ import pytest
 from tests.agents.test_flows import Project, report
 from tests.conftest import eventually
 
-from humangate.install.scripted_model import script, text, tool
+from gatebell.install.scripted_model import script, text, tool
 
 QUESTION = "Should I use JWT tokens or session cookies?"
 ANSWER = "Use JWT tokens. We're building a mobile-first API."

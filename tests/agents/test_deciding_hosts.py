@@ -9,8 +9,8 @@ from tests.agents.test_joining_claude import press
 from tests.agents.test_sessions_claude import NO_SCRIPT, Desk
 from tests.conftest import eventually
 
-from humangate.domain.sessions.visits import Terms
-from humangate.install.scripted_model import script, text, tool, tool_results
+from gatebell.domain.sessions.visits import Terms
+from gatebell.install.scripted_model import script, text, tool, tool_results
 
 FORM = "requests your input"
 

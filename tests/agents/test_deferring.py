@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from humangate.install.scripted_model import text, tool, tools
+from gatebell.install.scripted_model import text, tool, tools
 
 
 def touch(number):

@@ -16,13 +16,13 @@ import pytest
 from tests.agents.conftest import OWN_QUESTIONS
 from tests.conftest import eventually
 
-from humangate.adapters.system import processes
-from humangate.domain.runs.roles import Role
-from humangate.ports.agents import Ended, Events, Order, Ruling
-from humangate.adapters.agents import claude
-from humangate.adapters.agents.claude import ClaudeDriver
-from humangate.errors import MissingAgentError, UsageError
-from humangate.install.scripted_model import script, text, tool, tools
+from gatebell.adapters.system import processes
+from gatebell.domain.runs.roles import Role
+from gatebell.ports.agents import Ended, Events, Order, Ruling
+from gatebell.adapters.agents import claude
+from gatebell.adapters.agents.claude import ClaudeDriver
+from gatebell.errors import MissingAgentError, UsageError
+from gatebell.install.scripted_model import script, text, tool, tools
 
 MAKE = "perl -e 'open F, q(>), q(made)'"
 SLOW = "perl -e 'open F, q(>), q(slow); sleep 300'"
@@ -238,9 +238,9 @@ def marked(order):
 
 DRIVE = """
 import json, sys
-from humangate.domain.runs.roles import Role
-from humangate.ports.agents import Events, Order, Ruling
-from humangate.adapters.agents.claude import ClaudeDriver
+from gatebell.domain.runs.roles import Role
+from gatebell.ports.agents import Events, Order, Ruling
+from gatebell.adapters.agents.claude import ClaudeDriver
 words = json.loads(sys.argv[1])
 words[1] = Role(words[1][0], "")
 say = lambda process: print(process, flush=True)
@@ -299,7 +299,7 @@ def test_a_role_has_the_tools_it_names_and_no_leave_to_use_them(desk):
     ended = desk.run(desk.order(steps, schema=schema, tools=named))
     offered = {offer["name"] for offer in desk.house.model.requests[-1]["tools"]}
     assert ended.ok and ended.structured == {"n": 3} and len(desk.asked) == 1
-    assert {"Read", "Bash", "mcp__humangate__signal"} <= offered and "Write" not in offered
+    assert {"Read", "Bash", "mcp__gatebell__signal"} <= offered and "Write" not in offered
 
 
 @pytest.mark.proves("RUN-140")

@@ -13,7 +13,7 @@ import pytest
 from tests.agents.conftest import PERMISSION_TOOL
 from tests.agents.test_shown_hooks import SHOWN
 
-from humangate.install.scripted_model import text, tool
+from gatebell.install.scripted_model import text, tool
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "fail-closed.md"

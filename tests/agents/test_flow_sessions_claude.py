@@ -12,12 +12,12 @@ from tests.agents.test_joining_claude import press
 from tests.agents.test_sessions_claude import NO_SCRIPT, Desk
 from tests.conftest import eventually
 
-from humangate.install.scripted_model import script, text
+from gatebell.install.scripted_model import script, text
 
 __all__ = ["project"]
 
 FLOW = """
-from humangate import Approval, ask_interactive, flow, pause, step
+from gatebell import Approval, ask_interactive, flow, pause, step
 
 @flow
 def feature(prompt):

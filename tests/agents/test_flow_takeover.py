@@ -11,8 +11,8 @@ import pytest
 from tests.agents.test_flows import Project, report
 from tests.conftest import eventually
 
-from humangate.adapters.system import processes
-from humangate.install.scripted_model import script, tool
+from gatebell.adapters.system import processes
+from gatebell.install.scripted_model import script, tool
 
 SLOW = "touch begun; sleep 120; echo slow >>ledger"
 QUICK = "echo quick >>ledger"
@@ -78,7 +78,7 @@ def test_claude_in_a_slow_tool_is_ended_before_its_session_goes_on(house, onlook
     ]
     project.start(
         f"""
-from humangate import flow, run
+from gatebell import flow, run
 
 @flow
 def feature(prompt):

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from tests.conftest import eventually
 
-from humangate.install.scripted_model import script, text, tool
+from gatebell.install.scripted_model import script, text, tool
 
 ROLES = ("architect", "coder", "reviewer", "deployer", "test-runner", "autonomous-agent")
 
@@ -115,7 +115,7 @@ def test_architect_coder_reviewer_and_two_gates(project):
     }  # fmt: skip
     project.start(
         f"""
-from humangate import context, flow, pause, run, stuck
+from gatebell import context, flow, pause, run, stuck
 
 SCRIPTS = {scripts!r}
 
@@ -170,7 +170,7 @@ def test_an_agent_needs_a_person_three_times(project):
     ]
     project.start(
         f"""
-from humangate import flow, run
+from gatebell import flow, run
 
 @flow
 def feature(prompt):
@@ -192,7 +192,7 @@ def feature(prompt):
 
 
 SMALL = """
-from humangate import flow, pause, run, stuck
+from gatebell import flow, pause, run, stuck
 
 SAY = {say!r}
 

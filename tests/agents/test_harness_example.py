@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.agents.test_sessions_claude import NO_SCRIPT, Desk
 
-from humangate.domain.sessions.visits import Terms
+from gatebell.domain.sessions.visits import Terms
 
 HARNESS = Path(__file__).parents[2] / "examples" / "session_harness.py"
 

@@ -10,8 +10,8 @@ import pytest
 from tests.agents.conftest import PACKAGES
 from tests.agents.spellings import PROGRAMS, SPELLINGS
 
-from humangate.hooks.events import Hook, pre_tool_use
-from humangate.install.scripted_model import text, tool, tool_results
+from gatebell.hooks.events import Hook, pre_tool_use
+from gatebell.install.scripted_model import text, tool, tool_results
 
 PAGE = Path(__file__).parents[2] / "docs" / "held.md"
 LINES = [line for lines in SPELLINGS.values() for line in lines]

@@ -13,13 +13,13 @@ import time
 import pytest
 from tests.agents.test_flows import project, report
 
-from humangate.adapters.system import processes
-from humangate.install.scripted_model import script, text, tool
+from gatebell.adapters.system import processes
+from gatebell.install.scripted_model import script, text, tool
 
 __all__ = ["project"]
 
 FLOW = """
-from humangate import flow, run
+from gatebell import flow, run
 
 @flow
 def feature(prompt):
@@ -27,7 +27,7 @@ def feature(prompt):
     return [done.status, done.summary]
 """
 GATE = """
-from humangate import flow, pause, run
+from gatebell import flow, pause, run
 
 @flow
 def feature(prompt):

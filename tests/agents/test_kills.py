@@ -9,7 +9,7 @@ import uuid
 import pytest
 from tests.conftest import eventually
 
-from humangate.install.scripted_model import text, tool
+from gatebell.install.scripted_model import text, tool
 
 TOUCH = [tool("Bash", command="touch gated", description="make a file"), text("done")]
 ASK = [tool("ask_human", question="Which database?"), text("I take {{result}}")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from humangate.install.scripted_model import text, tool
+from gatebell.install.scripted_model import text, tool
 
 
 @pytest.mark.proves("HOOK-30")

@@ -9,8 +9,8 @@ from tests.agents.conftest import OWN_QUESTIONS
 from tests.conftest import eventually
 from tests.faces.test_hook_calls import until_it_waits
 
-from humangate.install import scripted_model
-from humangate.install.scripted_model import text, tool, tools
+from gatebell.install import scripted_model
+from gatebell.install.scripted_model import text, tool, tools
 
 TOUCH = tool("Bash", command="touch gated", description="make a file")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from humangate.install.scripted_model import text, tool, tool_results, tools
+from gatebell.install.scripted_model import text, tool, tool_results, tools
 
 TWO = [("echo one", "one"), ("echo two", "two")]
 

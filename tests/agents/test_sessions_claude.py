@@ -15,16 +15,16 @@ from tests.agents.test_joining_claude import press, trust
 from tests.conftest import a_person, eventually
 from tests.joinable import Screen
 
-from humangate.domain.asks.asks import Origin
-from humangate.domain.sessions.visits import Terms
-from humangate.install.scripted_model import script, text, tool
-from humangate.services.asks import create_ask, wait_for_ask
-from humangate.services.asks.create_ask import Request
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.sessions.visits import Terms
+from gatebell.install.scripted_model import script, text, tool
+from gatebell.services.asks import create_ask, wait_for_ask
+from gatebell.services.asks.create_ask import Request
 
 # What `gate` is, with less patience.
 HASTY = """
 import sys
-from humangate.cli import main, sitting
+from gatebell.cli import main, sitting
 sitting.GRACE_SECONDS = 2
 sys.exit(main.program())
 """

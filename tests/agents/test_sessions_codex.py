@@ -11,8 +11,8 @@ from tests.agents.test_joining_claude import press
 from tests.agents.test_sessions_claude import PLAIN, Desk
 from tests.conftest import eventually
 
-from humangate.domain.sessions.visits import Terms
-from humangate.install.scripted_model import script, text
+from gatebell.domain.sessions.visits import Terms
+from gatebell.install.scripted_model import script, text
 
 NO_SCRIPT = "• there is no script in this prompt"
 

@@ -9,7 +9,7 @@ import pytest
 from tests.agents.test_flows import Project, report
 from tests.conftest import eventually
 
-from humangate.install.scripted_model import script, text
+from gatebell.install.scripted_model import script, text
 
 LOGS = {"claude": ".claude/projects/*/*.jsonl", "codex": ".codex/sessions/*/*/*/*.jsonl"}
 
@@ -28,7 +28,7 @@ def start(project, cli, steps):
     role = f"---\ndescription: a coder\ncli: {cli}\n---\nYou are the coder of this project.\n"
     (project.house.project / ".gate/agents/coder.md").write_text(role, encoding="utf-8")
     project.start(f"""
-from humangate import flow, run
+from gatebell import flow, run
 
 @flow
 def feature(prompt):

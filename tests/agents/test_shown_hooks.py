@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from humangate.install.claude import guarded
-from humangate.install.scripted_model import text, tool
+from gatebell.install.claude import guarded
+from gatebell.install.scripted_model import text, tool
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

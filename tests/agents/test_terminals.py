@@ -6,7 +6,7 @@ import pytest
 from tests.agents.conftest import OWN_QUESTIONS
 from tests.conftest import eventually
 
-from humangate.install.scripted_model import text, tool
+from gatebell.install.scripted_model import text, tool
 
 TOUCH = tool("Bash", command="touch gated", description="make a file")
 DIALOG = "Do you want to proceed?"

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 from tests.conftest import eventually
 
-from humangate.install.scripted_model import text, tool, tool_results
+from gatebell.install.scripted_model import text, tool, tool_results
 
 SHORT = 5
 ASK = "gate ask 'By shell?'"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from humangate.testing import FakeClock, MemoryStore
-from humangate.app.wiring import open_throwaway_store
+from gatebell.testing import FakeClock, MemoryStore
+from gatebell.app.wiring import open_throwaway_store
 
 
 @pytest.fixture(params=["memory", "sqlite"])

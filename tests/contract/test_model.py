@@ -10,20 +10,20 @@ from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.conftest import a_person, an_agent
 
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.errors import GateError
-from humangate.services.asks import (
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.errors import GateError
+from gatebell.services.asks import (
     answer_ask,
     create_ask,
     ask_messages,
     apply_deadlines,
     wait_for_ask,
 )
-from humangate.services import audit
-from humangate.services.asks.create_ask import Request
-from humangate.testing import FakeClock, MemoryStore
-from humangate.app.wiring import open_store, open_throwaway_store
+from gatebell.services import audit
+from gatebell.services.asks.create_ask import Request
+from gatebell.testing import FakeClock, MemoryStore
+from gatebell.app.wiring import open_store, open_throwaway_store
 
 PEOPLE = ["ada", "bob", "cy"]
 KINDS = ["approval", "choice", "text"]

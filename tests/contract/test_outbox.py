@@ -8,11 +8,11 @@ from datetime import timedelta
 import pytest
 from tests.conftest import a_person
 
-from humangate.domain.asks.asks import Notice, Origin
-from humangate.domain.notifications.messages import Delivery, Posted
-from humangate.services.asks import create_ask, apply_deadlines
-from humangate.services.asks.create_ask import Request
-from humangate.app.wiring import open_store, open_throwaway_store
+from gatebell.domain.asks.asks import Notice, Origin
+from gatebell.domain.notifications.messages import Delivery, Posted
+from gatebell.services.asks import create_ask, apply_deadlines
+from gatebell.services.asks.create_ask import Request
+from gatebell.app.wiring import open_store, open_throwaway_store
 
 
 def posted(store):
@@ -217,7 +217,7 @@ def test_news_is_told_after_the_commit_and_never_of_a_throwaway_store(tmp_path, 
         seen.append(len(other.outbox.waiting(99)))
         other.close()
 
-    monkeypatch.setattr("humangate.app.wiring._starter", lambda _: told)
+    monkeypatch.setattr("gatebell.app.wiring._starter", lambda _: told)
     store = open_store(path)
     ask = create_ask.ask(store, Request("Why?"), Origin(), a_person()).ask
     assert seen == [1]

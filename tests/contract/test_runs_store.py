@@ -7,15 +7,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.conftest import a_person
 
-from humangate.domain.asks import asks
-from humangate.domain.runs import journals, runs
-from humangate.domain.asks.answers import Given, answer
-from humangate.domain.asks.asks import Ask, Origin, make_question, question_digest
-from humangate.domain.audit.events import Event
-from humangate.domain.runs.journals import Carried
-from humangate.domain.asks.owners import owner_of
-from humangate.domain.runs.runs import FlowCall, Run, RunChange, Turn
-from humangate.ports.results import Conflict, Done
+from gatebell.domain.asks import asks
+from gatebell.domain.runs import journals, runs
+from gatebell.domain.asks.answers import Given, answer
+from gatebell.domain.asks.asks import Ask, Origin, make_question, question_digest
+from gatebell.domain.audit.events import Event
+from gatebell.domain.runs.journals import Carried
+from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn
+from gatebell.ports.results import Conflict, Done
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)

@@ -12,15 +12,15 @@ import pytest
 from bench import plans
 from tests.conftest import a_person
 
-from humangate.domain.asks import asks
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.domain.sessions.visits import Terms
-from humangate.errors import StoreTroubleError
-from humangate.services.asks import answer_ask, create_ask, wait_for_ask
-from humangate.services.asks.create_ask import Request
-from humangate.adapters.sqlite import bell
-from humangate.app.wiring import open_store, open_throwaway_store
+from gatebell.domain.asks import asks
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.sessions.visits import Terms
+from gatebell.errors import StoreTroubleError
+from gatebell.services.asks import answer_ask, create_ask, wait_for_ask
+from gatebell.services.asks.create_ask import Request
+from gatebell.adapters.sqlite import bell
+from gatebell.app.wiring import open_store, open_throwaway_store
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_a_database_of_somebody_else_is_left_alone(path):
     raw = apsw.Connection(path)
     raw.execute("CREATE TABLE theirs (x)")
     raw.close()
-    with pytest.raises(StoreTroubleError, match="no humangate store"):
+    with pytest.raises(StoreTroubleError, match="no gatebell store"):
         open_store(path)
 
 
@@ -89,7 +89,7 @@ def test_a_store_of_a_newer_version_is_refused(path):
     raw = apsw.Connection(path)
     raw.execute("PRAGMA user_version = 99")
     raw.close()
-    with pytest.raises(StoreTroubleError, match="newer humangate: upgrade"):
+    with pytest.raises(StoreTroubleError, match="newer gatebell: upgrade"):
         open_store(path)
 
 
@@ -129,7 +129,7 @@ def test_a_bell_wakes_its_waiter(path, make):
 def test_a_waiter_finds_out_by_itself_when_nobody_rings(path, monkeypatch):
     asker, person = open_throwaway_store(path), open_store(path)
     ask = opened(asker)
-    monkeypatch.setattr("humangate.adapters.sqlite.connection.ring", lambda _: None)
+    monkeypatch.setattr("gatebell.adapters.sqlite.connection.ring", lambda _: None)
     answer = threading.Timer(0.05, lambda: answer_ask.answer(person, ask.id, a_person(), Given("x")))
     answer.start()
     assert wait_for_ask.wait(asker, ask.id, 30).value == "x"

@@ -7,23 +7,23 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.conftest import a_person
 
-from humangate.domain.asks import asks, deadlines, messages
-from humangate.domain.asks.answers import Given, answer
-from humangate.domain.asks.asks import (
+from gatebell.domain.asks import asks, deadlines, messages
+from gatebell.domain.asks.answers import Given, answer
+from gatebell.domain.asks.asks import (
     Ask,
     Change,
     Origin,
     make_question,
     question_digest,
 )
-from humangate.domain.audit.events import Event, Head, verify
-from humangate.domain.permissions.calls import Call
-from humangate.domain.digests import GENESIS
-from humangate.domain.people.logins import Login, Token
-from humangate.domain.notifications.notes import Note
-from humangate.domain.asks.requirements import Requirement
-from humangate.domain.permissions.rules import Rule, Scope
-from humangate.ports.results import Conflict, Done
+from gatebell.domain.audit.events import Event, Head, verify
+from gatebell.domain.permissions.calls import Call
+from gatebell.domain.digests import GENESIS
+from gatebell.domain.people.logins import Login, Token
+from gatebell.domain.notifications.notes import Note
+from gatebell.domain.asks.requirements import Requirement
+from gatebell.domain.permissions.rules import Rule, Scope
+from gatebell.ports.results import Conflict, Done
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 EVENT = Event("person.added", "ada", "person:root", {})

@@ -6,7 +6,7 @@ import pytest
 from tests.conftest import a_person
 from tests.task_records import add_task
 
-from humangate.services.tasks import backlog
+from gatebell.services.tasks import backlog
 
 
 @pytest.mark.proves("TASK-120")

@@ -8,13 +8,13 @@ import pytest
 from tests.conftest import a_person
 from tests.contract.test_runs_store import an_ask, claimed, settled
 
-from humangate.domain.runs import runs
-from humangate.domain.tasks import tasks
-from humangate.domain.runs.runs import RunChange
-from humangate.domain.tasks.tasks import Task, TaskChange
-from humangate.errors import RefusedError
-from humangate.services.tasks import backlog
-from humangate.services.runs import manage_runs
+from gatebell.domain.runs import runs
+from gatebell.domain.tasks import tasks
+from gatebell.domain.runs.runs import RunChange
+from gatebell.domain.tasks.tasks import Task, TaskChange
+from gatebell.errors import RefusedError
+from gatebell.services.tasks import backlog
+from gatebell.services.runs import manage_runs
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ADA = a_person("ada")

@@ -13,9 +13,9 @@ import operation
 import workers
 from flow_jobs import Striker
 
-from humangate.app import runtime, wiring
-from humangate.services.runs.drive_run import Driver
-from humangate.adapters.git import repositories
+from gatebell.app import runtime, wiring
+from gatebell.services.runs.drive_run import Driver
+from gatebell.adapters.git import repositories
 
 
 def work_off(path: str, project: str, point: tuple[int, str, str], slots: int) -> None:
@@ -37,7 +37,7 @@ operation.JOBS.update(work_off=work_off)
 
 if __name__ == "__main__":
     for late in ("flows", "drivers.command", "engines.local", "workspaces.worktrees"):
-        importlib.import_module(f"humangate.{late}")
+        importlib.import_module(f"gatebell.{late}")
     for late in ("backlog", "working"):
-        importlib.import_module(f"humangate.services.{late}")
+        importlib.import_module(f"gatebell.services.{late}")
     operation.serve(socket.socket(fileno=int(sys.argv[1])))

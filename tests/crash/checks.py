@@ -1,6 +1,6 @@
 """Short checks of the promises that a seeded bug breaks, each run against a copy of the package.
 
-    python checks.py NAME FOLDER    FOLDER holds the package `humangate`
+    python checks.py NAME FOLDER    FOLDER holds the package `gatebell`
 
 A check that does not hold ends with exit code 3; one that cannot even run, with another.
 """
@@ -25,21 +25,21 @@ from points import FULL_DISK, KILL, WRITING_CALLS, sweep, traces_of_secret
 from syncs import count_syncs
 from tracing import Tracer, since_start
 
-import humangate
-from humangate.app import wiring
-from humangate.domain.asks.answers import Given
-from humangate.domain.people.principals import Caller, Sighting
-from humangate.errors import (
+import gatebell
+from gatebell.app import wiring
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.people.principals import Caller, Sighting
+from gatebell.errors import (
     AgentRefusedError,
     AlreadySettledError,
     GateError,
     InvalidAnswerError,
     RefusedError,
 )
-from humangate.services.asks import answer_ask, create_ask, apply_deadlines, wait_for_ask
-from humangate.services.asks.create_ask import Request
-from humangate.adapters.sqlite.connection import Connection
-from humangate.testing import FakeClock
+from gatebell.services.asks import answer_ask, create_ask, apply_deadlines, wait_for_ask
+from gatebell.services.asks.create_ask import Request
+from gatebell.adapters.sqlite.connection import Connection
+from gatebell.testing import FakeClock
 
 GRACE = Caller("person:grace", verified=False, via="cli", agent=None, evidence={})
 AGENT = ADA._replace(agent=Sighting("claude", "s2", "the variable CLAUDECODE is set"))
@@ -292,7 +292,7 @@ CHECKS.update(flow_checks.CHECKS)
 
 
 def main(name: str, folder: str) -> int:
-    assert os.path.dirname(humangate.__path__[0]) == folder, humangate.__path__
+    assert os.path.dirname(gatebell.__path__[0]) == folder, gatebell.__path__
     with tempfile.TemporaryDirectory() as place:
         try:
             CHECKS[name](os.path.join(place, "gate.db"))

@@ -22,12 +22,12 @@ from typing import Any
 import operation
 import workers
 
-from humangate.app import runtime, wiring
-from humangate.domain.runs.runs import RunChange
-from humangate.ports.store import Store
-from humangate.adapters.agents import agent_process
-from humangate.services.runs import claims, run_journal
-from humangate.services.runs.drive_run import Driver
+from gatebell.app import runtime, wiring
+from gatebell.domain.runs.runs import RunChange
+from gatebell.ports.store import Store
+from gatebell.adapters.agents import agent_process
+from gatebell.services.runs import claims, run_journal
+from gatebell.services.runs.drive_run import Driver
 
 _LOOK_EVERY_SECONDS = 0.005
 
@@ -158,5 +158,5 @@ operation.JOBS.update(drive=drive, work=work)
 
 if __name__ == "__main__":
     for late in ("flows", "phases", "drivers.command", "engines.local", "workspaces.worktrees"):
-        importlib.import_module(f"humangate.{late}")
+        importlib.import_module(f"gatebell.{late}")
     operation.serve(socket.socket(fileno=int(sys.argv[1])))

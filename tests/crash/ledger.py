@@ -10,9 +10,9 @@ from typing import Any
 
 from points import faults, picture
 
-from humangate.app import wiring
-from humangate.domain.asks.asks import Ask
-from humangate.ports.store import Store
+from gatebell.app import wiring
+from gatebell.domain.asks.asks import Ask
+from gatebell.ports.store import Store
 
 _SETTLING = ("ask.answered", "ask.cancelled", "ask.timed_out")
 

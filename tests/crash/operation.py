@@ -22,23 +22,23 @@ from typing import Any, NamedTuple
 
 import workers
 
-from humangate.app import wiring
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.domain.runs.journals import Carried
-from humangate.domain.people.principals import Caller
-from humangate.domain.runs.runs import Run
-from humangate.ports.store import Store
-from humangate.services.asks import (
+from gatebell.app import wiring
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.runs.journals import Carried
+from gatebell.domain.people.principals import Caller
+from gatebell.domain.runs.runs import Run
+from gatebell.ports.store import Store
+from gatebell.services.asks import (
     answer_ask,
     create_ask,
     ask_messages,
     apply_deadlines,
     wait_for_ask,
 )
-from humangate.services.people import manage_people
-from humangate.services.asks.create_ask import Request
-from humangate.testing import FakeClock
+from gatebell.services.people import manage_people
+from gatebell.services.asks.create_ask import Request
+from gatebell.testing import FakeClock
 
 ADA = Caller("person:ada", verified=False, via="cli", agent=None, evidence={"uid": 1000})
 ORIGIN = Origin(project="shop", session="claude/s1", sponsor="person:ada", owner="run-1")

@@ -21,17 +21,17 @@ from nursery import Child, Nursery
 from operation import ADA
 from points import faults, picture
 
-from humangate.app import runtime, wiring
-from humangate.adapters.system import processes
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Ask
-from humangate.domain.digests import text_digest
-from humangate.domain.runs.runs import FlowCall, Run
-from humangate.ports.store import Store
-from humangate.errors import AlreadySettledError
-from humangate.services.asks import answer_ask
-from humangate.services.runs import manage_runs
-from humangate.services.runs.manage_runs import Wish
+from gatebell.app import runtime, wiring
+from gatebell.adapters.system import processes
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Ask
+from gatebell.domain.digests import text_digest
+from gatebell.domain.runs.runs import FlowCall, Run
+from gatebell.ports.store import Store
+from gatebell.errors import AlreadySettledError
+from gatebell.services.asks import answer_ask
+from gatebell.services.runs import manage_runs
+from gatebell.services.runs.manage_runs import Wish
 
 STAGE = Path(__file__).parent / "stage"
 KILL, STOP = "SIGKILL", "SIGSTOP"

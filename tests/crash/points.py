@@ -20,9 +20,9 @@ from nursery import Child, Nursery
 from operation import OPERATIONS, SECRET, Scene
 from tracing import Call, Tracer, since_start, until_acknowledged
 
-from humangate.app import wiring
-from humangate.errors import AlreadySettledError, GateError
-from humangate.services.audit import verify
+from gatebell.app import wiring
+from gatebell.errors import AlreadySettledError, GateError
+from gatebell.services.audit import verify
 
 KILL = "signal=KILL"
 FULL_DISK = "error=ENOSPC"

@@ -11,7 +11,7 @@ from typing import Self
 from nursery import Nursery
 from plays import Stage, get_run, until
 
-from humangate.app import wiring
+from gatebell.app import wiring
 
 
 class Sampler:

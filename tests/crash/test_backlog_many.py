@@ -17,13 +17,13 @@ from plays import all_asks, damage
 from telling import tell
 from tests.backlog_project import BacklogProject, asks_first, report
 
-from humangate.app import wiring
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Ask
-from humangate.domain.tasks.tasks import Task
-from humangate.ports.store import Store
-from humangate.services.asks import answer_ask
-from humangate.services.tasks import backlog
+from gatebell.app import wiring
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Ask
+from gatebell.domain.tasks.tasks import Task
+from gatebell.ports.store import Store
+from gatebell.services.asks import answer_ask
+from gatebell.services.tasks import backlog
 
 WORKERS = 3
 TASKS = 10

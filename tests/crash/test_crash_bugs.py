@@ -11,9 +11,9 @@ import pytest
 from checks import CHECKS, run_check
 from tracing import needs_strace
 
-import humangate
+import gatebell
 
-PACKAGE = Path(humangate.__file__).parent
+PACKAGE = Path(gatebell.__file__).parent
 TRIES = 4
 BUGS = sorted((Path(__file__).parent / "bugs").glob("*.patch"))
 
@@ -28,7 +28,7 @@ def named_check(bug: Path) -> str:
 
 
 def patched_copy(bug: Path, folder: Path) -> str:
-    shutil.copytree(PACKAGE, folder / "humangate", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE, folder / "gatebell", ignore=shutil.ignore_patterns("__pycache__"))
     done = subprocess.run(
         ["patch", "-p1", "--batch", "--directory", str(folder), "--input", str(bug)],
         capture_output=True,

@@ -11,7 +11,7 @@ from nursery import Nursery
 from points import faults, picture
 from telling import tell
 
-from humangate.app import wiring
+from gatebell.app import wiring
 
 RACERS = 8
 

@@ -12,11 +12,11 @@ from nursery import Child, Nursery
 from points import faults
 from telling import tell
 
-from humangate.app import wiring
-from humangate.domain.asks.asks import Origin
-from humangate.domain.people.principals import Caller
-from humangate.services.asks import create_ask
-from humangate.services.asks.create_ask import Request
+from gatebell.app import wiring
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.people.principals import Caller
+from gatebell.services.asks import create_ask
+from gatebell.services.asks.create_ask import Request
 
 RIVALS = 20
 

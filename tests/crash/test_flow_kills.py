@@ -17,8 +17,8 @@ from nursery import Child, Nursery
 from plays import Person, Stage, all_asks, damage, is_doubt, violations
 from telling import tell
 
-from humangate.app import wiring
-from humangate.ports.store import Store
+from gatebell.app import wiring
+from gatebell.ports.store import Store
 
 WORKERS = 4
 RUNS_AT_ONCE = 6

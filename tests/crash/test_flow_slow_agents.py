@@ -11,9 +11,9 @@ from operation import ADA
 from plays import Stage, get_run, until
 from slow_tools import is_used_once
 
-from humangate.app import wiring
-from humangate.domain.asks.answers import Given
-from humangate.services.asks import answer_ask
+from gatebell.app import wiring
+from gatebell.domain.asks.answers import Given
+from gatebell.services.asks import answer_ask
 
 
 @pytest.mark.proves("RUN-503", "LAW-5")

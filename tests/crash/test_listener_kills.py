@@ -15,12 +15,12 @@ import pytest
 from tests.conftest import a_person
 from tests.file_agent import set_up
 
-import humangate
-from humangate.domain.asks.answers import Given
-from humangate.services.asks import answer_ask
-from humangate.app.wiring import open_store
+import gatebell
+from gatebell.domain.asks.answers import Given
+from gatebell.services.asks import answer_ask
+from gatebell.app.wiring import open_store
 
-SCRIPT = str(Path(humangate.__file__).parent / "scripts" / "ask-human.sh")
+SCRIPT = str(Path(gatebell.__file__).parent / "scripts" / "ask-human.sh")
 AGENTS = 20
 KILLS = 10
 WAIT_SECONDS = 25
@@ -42,7 +42,7 @@ class Scene:
         self.started = []
 
     def listen(self):
-        words = [sys.executable, "-m", "humangate", "listen", "--no-prompt"]
+        words = [sys.executable, "-m", "gatebell", "listen", "--no-prompt"]
         started = subprocess.Popen(
             words, cwd=self.project, env=self.environ, stdout=subprocess.PIPE, text=True
         )

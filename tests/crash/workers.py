@@ -15,14 +15,14 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from humangate.app import wiring
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Ask, Origin
-from humangate.domain.people.principals import Caller, person
-from humangate.ports.store import Store
-from humangate.errors import AlreadySettledError, GateError
-from humangate.services.asks import answer_ask, create_ask, wait_for_ask
-from humangate.services.asks.create_ask import Request
+from gatebell.app import wiring
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Ask, Origin
+from gatebell.domain.people.principals import Caller, person
+from gatebell.ports.store import Store
+from gatebell.errors import AlreadySettledError, GateError
+from gatebell.services.asks import answer_ask, create_ask, wait_for_ask
+from gatebell.services.asks.create_ask import Request
 
 _PAGE = 20
 

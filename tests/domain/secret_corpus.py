@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from humangate.domain.text.redaction import HIDDEN
+from gatebell.domain.text.redaction import HIDDEN
 
 ALPHABETS = {
     "hex": "0123456789abcdef",

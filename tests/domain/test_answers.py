@@ -7,19 +7,19 @@ from datetime import UTC, datetime
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate.domain.asks.answers import (
+from gatebell.domain.asks.answers import (
     DECISIONS,
     Given,
     answer,
     interpret,
     with_default,
 )
-from humangate.domain.asks.asks import Ask, Origin, iso, make_question, question_digest
-from humangate.domain.asks.documents import token_document
-from humangate.domain.people.logins import Token, door
-from humangate.domain.asks.requirements import Requirement, Vote
-from humangate.domain.sessions.visits import Terms
-from humangate.errors import (
+from gatebell.domain.asks.asks import Ask, Origin, iso, make_question, question_digest
+from gatebell.domain.asks.documents import token_document
+from gatebell.domain.people.logins import Token, door
+from gatebell.domain.asks.requirements import Requirement, Vote
+from gatebell.domain.sessions.visits import Terms
+from gatebell.errors import (
     AgentRefusedError,
     AlreadySettledError,
     InvalidAnswerError,

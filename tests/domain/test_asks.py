@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate.domain.asks import asks, deadlines, messages
-from humangate.domain.asks.asks import (
+from gatebell.domain.asks import asks, deadlines, messages
+from gatebell.domain.asks.asks import (
     Ask,
     Change,
     Origin,
@@ -18,9 +18,9 @@ from humangate.domain.asks.asks import (
     parse_priority,
     question_digest,
 )
-from humangate.domain.asks.requirements import Requirement
-from humangate.domain.sessions.visits import Terms
-from humangate.errors import AlreadySettledError, UsageError
+from gatebell.domain.asks.requirements import Requirement
+from gatebell.domain.sessions.visits import Terms
+from gatebell.errors import AlreadySettledError, UsageError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

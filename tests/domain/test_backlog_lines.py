@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from humangate.domain.tasks import backlog_jsonl
-from humangate.domain.tasks.tasks import Task
-from humangate.errors import UsageError
+from gatebell.domain.tasks import backlog_jsonl
+from gatebell.domain.tasks.tasks import Task
+from gatebell.errors import UsageError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 WHOLE = {

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from humangate.domain.tasks.backlog_settings import (
+from gatebell.domain.tasks.backlog_settings import (
     KEYS,
     BacklogTerms,
     first_file,
     parse_backlog_terms,
 )
-from humangate.domain.asks.templates import VARIABLES
-from humangate.errors import UsageError
+from gatebell.domain.asks.templates import VARIABLES
+from gatebell.errors import UsageError
 
 DOCS = Path(__file__).parents[2] / "docs"
 WHOLE = {

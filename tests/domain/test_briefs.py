@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from humangate.domain.asks.asks import make_question
-from humangate.domain.sessions.session_prompt import brief, first_words, injected, mark
-from humangate.domain.sessions.visits import Terms
+from gatebell.domain.asks.asks import make_question
+from gatebell.domain.sessions.session_prompt import brief, first_words, injected, mark
+from gatebell.domain.sessions.visits import Terms
 
 
 def question(answer="text", prompt="Use PKCE?", **more):

@@ -7,19 +7,19 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.conftest import a_person
 
-from humangate.domain.permissions import rules
-from humangate.domain.asks.answers import Given, answer
-from humangate.domain.asks.asks import (
+from gatebell.domain.permissions import rules
+from gatebell.domain.asks.answers import Given, answer
+from gatebell.domain.asks.asks import (
     Ask,
     Origin,
     make_question,
     question_digest,
     record_digest,
 )
-from humangate.domain.permissions.calls import Call, headline, make_call, shown
-from humangate.domain.asks.outcomes import answer_text
-from humangate.domain.asks.requirements import Requirement
-from humangate.domain.permissions.rules import (
+from gatebell.domain.permissions.calls import Call, headline, make_call, shown
+from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.asks.requirements import Requirement
+from gatebell.domain.permissions.rules import (
     Rule,
     Scope,
     check_pattern,
@@ -27,7 +27,7 @@ from humangate.domain.permissions.rules import (
     forbids,
     in_scope,
 )
-from humangate.errors import InvalidAnswerError, UsageError
+from gatebell.errors import InvalidAnswerError, UsageError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PUSH = make_call(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from humangate.domain.asks.context_text import context_text
+from gatebell.domain.asks.context_text import context_text
 
 
 @pytest.mark.proves("TASK-282")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from humangate.domain.asks.deadlines import (
+from gatebell.domain.asks.deadlines import (
     NO_DEADLINES,
     Deadlines,
     Escalation,
@@ -17,7 +17,7 @@ from humangate.domain.asks.deadlines import (
     remind,
     start,
 )
-from humangate.errors import UsageError
+from gatebell.errors import UsageError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, strategies as st
 
-from humangate.domain import digests
-from humangate.domain.audit.events import Entry, Event, Head, verify
-from humangate.domain.digests import (
+from gatebell.domain import digests
+from gatebell.domain.audit.events import Entry, Event, Head, verify
+from gatebell.domain.digests import (
     GENESIS,
     canonical,
     digest,

@@ -7,7 +7,7 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from humangate.domain.text.display import (
+from gatebell.domain.text.display import (
     _width,
     age,
     cell,
@@ -17,7 +17,7 @@ from humangate.domain.text.display import (
     plain,
     storable,
 )
-from humangate.errors import UsageError
+from gatebell.errors import UsageError
 
 
 def harmless(text):

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given as whatever, strategies as st
 
-from humangate.domain.asks.answers import interpret
-from humangate.domain.asks.asks import Ask, Origin, make_question
-from humangate.domain.text.display import inert
-from humangate.domain.asks.elicitation import NOT_YET, Quotation, elicitation, given
-from humangate.domain.sessions.visits import Terms
+from gatebell.domain.asks.answers import interpret
+from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.text.display import inert
+from gatebell.domain.asks.elicitation import NOT_YET, Quotation, elicitation, given
+from gatebell.domain.sessions.visits import Terms
 
 PROPOSED = Quotation("claude", "APPROVED", "it is small")
 

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 import pytest
 from tests.conftest import an_agent
 
-from humangate.domain.permissions.calls import Call, make_call
-from humangate.domain.asks.activity_summary import explain
-from humangate.domain.notifications.notes import Note, said
-from humangate.domain.text.redaction import HIDDEN, redact
-from humangate.domain.runs.prompts import first
-from humangate.domain.runs.session_log import Step, has_result, open_call
+from gatebell.domain.permissions.calls import Call, make_call
+from gatebell.domain.asks.activity_summary import explain
+from gatebell.domain.notifications.notes import Note, said
+from gatebell.domain.text.redaction import HIDDEN, redact
+from gatebell.domain.runs.prompts import first
+from gatebell.domain.runs.session_log import Step, has_result, open_call
 
 SECRETS = (
     "AKIAABCDEFGHIJKLMNOP", "ghp_" + "a1" * 18, "github_pat_" + "b" * 50, "glpat-" + "x" * 20,

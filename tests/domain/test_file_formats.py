@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given, strategies as st
 
-from humangate.domain.asks import file_questions
-from humangate.domain.asks.asks import Ask, Origin, Question
-from humangate.domain.asks.file_questions import (
+from gatebell.domain.asks import file_questions
+from gatebell.domain.asks.asks import Ask, Origin, Question
+from gatebell.domain.asks.file_questions import (
     answer_file,
     foreign,
     parse_answer_name,
@@ -20,7 +20,7 @@ from humangate.domain.asks.file_questions import (
     shortened,
     told_ask,
 )
-from humangate.errors import UsageError
+from gatebell.errors import UsageError
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 FILE = "q_agent_12345_1767225600_0f8fad5b-d9cb-469f-a165-70867728950e.json"

@@ -6,14 +6,14 @@ import time
 
 import pytest
 
-from humangate.domain.asks.forms import (
+from gatebell.domain.asks.forms import (
     check_form,
     check_schema,
     faults,
     has_hidden,
     hide,
 )
-from humangate.errors import InvalidAnswerError, UsageError
+from gatebell.errors import InvalidAnswerError, UsageError
 
 SECRET = {"writeOnly": True}
 BACK = {"$ref": "#"}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from humangate.domain.asks.deadlines import Escalation, make_escalations
-from humangate.domain.lists import as_items, as_list
-from humangate.errors import UsageError
+from gatebell.domain.asks.deadlines import Escalation, make_escalations
+from gatebell.domain.lists import as_items, as_list
+from gatebell.errors import UsageError
 
 
 @pytest.mark.proves("ORDER-1")

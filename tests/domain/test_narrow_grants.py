@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from humangate.domain.asks.asks import Ask, Origin, make_question, question_digest
-from humangate.domain.permissions.calls import Call, headline
-from humangate.domain.permissions.rules import (
+from gatebell.domain.asks.asks import Ask, Origin, make_question, question_digest
+from gatebell.domain.permissions.calls import Call, headline
+from gatebell.domain.permissions.rules import (
     Rule,
     Scope,
     covers,
@@ -16,7 +16,7 @@ from humangate.domain.permissions.rules import (
     granted,
     leaves,
 )
-from humangate.errors import UsageError
+from gatebell.errors import UsageError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

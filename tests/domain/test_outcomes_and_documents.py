@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from humangate.domain.asks import outcomes
-from humangate.domain.runs import run_xml
-from humangate.domain.asks.answers import Answer
-from humangate.domain.asks.asks import Ask, Message, Origin, make_question
-from humangate.domain.audit.events import Entry, Event
-from humangate.domain.asks.deadlines import start
-from humangate.domain.asks.documents import (
+from gatebell.domain.asks import outcomes
+from gatebell.domain.runs import run_xml
+from gatebell.domain.asks.answers import Answer
+from gatebell.domain.asks.asks import Ask, Message, Origin, make_question
+from gatebell.domain.audit.events import Entry, Event
+from gatebell.domain.asks.deadlines import start
+from gatebell.domain.asks.documents import (
     answer_document,
     ask_document,
     call_document,
@@ -23,9 +23,9 @@ from humangate.domain.asks.documents import (
     sitting_document,
     turn_document,
 )
-from humangate.domain.runs.runs import FlowCall, Run, Turn
-from humangate.domain.sessions.visits import Sitting, Terms
-from humangate.errors import CancelledError, NotAnsweredError, TimedOutError
+from gatebell.domain.runs.runs import FlowCall, Run, Turn
+from gatebell.domain.sessions.visits import Sitting, Terms
+from gatebell.errors import CancelledError, NotAnsweredError, TimedOutError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

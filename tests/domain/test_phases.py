@@ -11,10 +11,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from humangate.domain.phases import diagrams
-from humangate.domain.asks.asks import Ask, Origin, make_question
-from humangate.domain.phases.validation import checked, input_faults
-from humangate.domain.phases.records import (
+from gatebell.domain.phases import diagrams
+from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.phases.validation import checked, input_faults
+from gatebell.domain.phases.records import (
     as_json,
     events,
     events_of,
@@ -22,7 +22,7 @@ from humangate.domain.phases.records import (
     response,
     response_json,
 )
-from humangate.domain.phases.phases import (
+from gatebell.domain.phases.phases import (
     HumanInput,
     Phase,
     Response,
@@ -31,8 +31,8 @@ from humangate.domain.phases.phases import (
     leads,
     route,
 )
-from humangate.domain.runs.runs import FlowCall
-from humangate.errors import UsageError
+from gatebell.domain.runs.runs import FlowCall
+from gatebell.errors import UsageError
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 YES = HumanInput("Go on?", "approval")

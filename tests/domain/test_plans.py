@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.conftest import a_person
 
-from humangate.domain.runs import run_xml
-from humangate.domain.sessions import joined_sessions
-from humangate.domain.asks.asks import Ask, Origin, make_question
-from humangate.domain.runs.changes import Changed, changed
-from humangate.domain.runs.runs import FlowCall, Run, Turn
-from humangate.domain.runs.signals import Signal
-from humangate.domain.sessions.visits import Sitting, Terms
-from humangate.errors import NotFoundError, UsageError
+from gatebell.domain.runs import run_xml
+from gatebell.domain.sessions import joined_sessions
+from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.runs.changes import Changed, changed
+from gatebell.domain.runs.runs import FlowCall, Run, Turn
+from gatebell.domain.runs.signals import Signal
+from gatebell.domain.sessions.visits import Sitting, Terms
+from gatebell.errors import NotFoundError, UsageError
 
 NOW = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
 RUN = Run(42, "feature", "f.py", "", "Add login", "/p", "person:ada", NOW)

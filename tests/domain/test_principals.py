@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from tests.conftest import a_person
 
-from humangate.domain.people.principals import (
+from gatebell.domain.people.principals import (
     GONE,
     OF_ANOTHER_USER,
     SIGNS,
@@ -16,8 +16,8 @@ from humangate.domain.people.principals import (
     find_agent,
     person,
 )
-from humangate.domain.runs.runs import Turn
-from humangate.domain.sessions.joined_sessions import names_of
+from gatebell.domain.runs.runs import Turn
+from gatebell.domain.sessions.joined_sessions import names_of
 
 SHELL = Process(10, "bash", "bash")
 

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import assume, given, strategies as st
 from tests.talks import person, value
 
-from humangate.domain.asks.asks import Question
-from humangate.domain.sessions.session_prompt import brief, injected
-from humangate.domain.sessions.proposals import AGENT, PERSON, Proposal, Said, propose
-from humangate.domain.sessions.visits import Terms
-from humangate.domain.sessions.approval_words import TONGUES
+from gatebell.domain.asks.asks import Question
+from gatebell.domain.sessions.session_prompt import brief, injected
+from gatebell.domain.sessions.proposals import AGENT, PERSON, Proposal, Said, propose
+from gatebell.domain.sessions.visits import Terms
+from gatebell.domain.sessions.approval_words import TONGUES
 
 HERE = Path(__file__).parent
 _ESCAPE = re.compile(r"\\(?:([ntr])|x(..)|u(.{4})|U(.{8}))")

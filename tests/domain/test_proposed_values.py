@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.talks import person, value
 
-from humangate.domain.sessions.proposals import AGENT, PERSON, Proposal, Said, propose
+from gatebell.domain.sessions.proposals import AGENT, PERSON, Proposal, Said, propose
 
 CHOICE = ("staging", "production", "production-eu")
 NOTES = {

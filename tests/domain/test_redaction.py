@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.domain.secret_corpus import read_corpus
 
-from humangate.domain.text import secret_formats
-from humangate.domain.text.redaction import HIDDEN, hide_secrets, redact
+from gatebell.domain.text import secret_formats
+from gatebell.domain.text.redaction import HIDDEN, hide_secrets, redact
 
 CORPUS = read_corpus()
 PLAIN = (Path(__file__).parent / "plain_logs.txt").read_text(encoding="utf-8")

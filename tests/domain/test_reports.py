@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from humangate.domain.tasks import reports
-from humangate.domain.runs.signals import explicit, parse_signal
+from gatebell.domain.tasks import reports
+from gatebell.domain.runs.signals import explicit, parse_signal
 
 
 def read(**given):

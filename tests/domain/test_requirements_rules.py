@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate.domain.asks.requirements import (
+from gatebell.domain.asks.requirements import (
     ANYBODY,
     Requirement,
     Vote,
@@ -14,7 +14,7 @@ from humangate.domain.asks.requirements import (
     parse_requirement,
     why_not,
 )
-from humangate.errors import UsageError
+from gatebell.errors import UsageError
 
 YES, NO = "approved", "rejected"
 

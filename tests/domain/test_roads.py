@@ -8,13 +8,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from humangate.domain.notifications import messages, routes
-from humangate.domain.asks.asks import Ask, Notice, Origin, make_question
-from humangate.domain.notifications.messages import Delivery, compose
-from humangate.domain.notifications.notes import Note
-from humangate.domain.asks.requirements import ANYBODY, Requirement
-from humangate.domain.notifications.routes import Road, parse_road
-from humangate.errors import UsageError
+from gatebell.domain.notifications import messages, routes
+from gatebell.domain.asks.asks import Ask, Notice, Origin, make_question
+from gatebell.domain.notifications.messages import Delivery, compose
+from gatebell.domain.notifications.notes import Note
+from gatebell.domain.asks.requirements import ANYBODY, Requirement
+from gatebell.domain.notifications.routes import Road, parse_road
+from gatebell.errors import UsageError
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -7,9 +7,9 @@ from contextlib import suppress
 import pytest
 from hypothesis import given, strategies as st
 
-from humangate.domain.digests import text_digest
-from humangate.domain.runs.roles import KEYS, Role, is_role_name, parse_role
-from humangate.errors import UsageError
+from gatebell.domain.digests import text_digest
+from gatebell.domain.runs.roles import KEYS, Role, is_role_name, parse_role
+from gatebell.errors import UsageError
 
 WHOLE = """\
 ---

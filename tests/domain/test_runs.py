@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.conftest import a_person
 
-from humangate.domain.runs import journals, runs
-from humangate.domain.asks.asks import Ask, Origin, make_question
-from humangate.domain.runs.journals import Carried
-from humangate.domain.asks.owners import owner_of, run_of
-from humangate.domain.runs.runs import FlowCall, Run, Turn
-from humangate.errors import RefusedError, UsageError
+from gatebell.domain.runs import journals, runs
+from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.runs.journals import Carried
+from gatebell.domain.asks.owners import owner_of, run_of
+from gatebell.domain.runs.runs import FlowCall, Run, Turn
+from gatebell.errors import RefusedError, UsageError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, strategies as st
 
-from humangate.domain.runs import prompts
-from humangate.domain.runs.prompts import Exchange, Said
-from humangate.domain.runs.signals import STATUSES, Signal, json_objects, judge
+from gatebell.domain.runs import prompts
+from gatebell.domain.runs.prompts import Exchange, Said
+from gatebell.domain.runs.signals import STATUSES, Signal, json_objects, judge
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 TURN, MARK = "t-7k2", "[turn t-7k2]"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from humangate.domain.sessions.visits import (
+from gatebell.domain.sessions.visits import (
     ENDS,
     Sitting,
     Terms,

@@ -9,8 +9,8 @@ import unicodedata
 import pytest
 from hypothesis import example, given, strategies as st
 
-from humangate.domain.permissions.calls import Call, headline, shown
-from humangate.domain.text.display import frame, inert
+from gatebell.domain.permissions.calls import Call, headline, shown
+from gatebell.domain.text.display import frame, inert
 
 BLANKS = [
     chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) == "Zs"

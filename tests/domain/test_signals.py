@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from humangate.domain.runs.roles import KEYS
-from humangate.domain.runs.signals import (
+from gatebell.domain.runs.roles import KEYS
+from gatebell.domain.runs.signals import (
     STATUSES,
     Signal,
     as_given,

@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from humangate.domain.asks import deadlines, outcomes
-from humangate.domain.sessions import changes, visits
-from humangate.domain.asks.asks import Ask, Origin, make_question
-from humangate.domain.people.principals import Caller, person
-from humangate.domain.runs.runs import Turn
-from humangate.domain.sessions.visits import Sitting, Terms, make_terms
-from humangate.errors import AlreadySettledError, UsageError
+from gatebell.domain.asks import deadlines, outcomes
+from gatebell.domain.sessions import changes, visits
+from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.people.principals import Caller, person
+from gatebell.domain.runs.runs import Turn
+from gatebell.domain.sessions.visits import Sitting, Terms, make_terms
+from gatebell.errors import AlreadySettledError, UsageError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ADA = Caller(person("ada"), False, "cli", None, {})

@@ -6,15 +6,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from humangate.domain.tasks.task_forms import (
+from gatebell.domain.tasks.task_forms import (
     LINE,
     blank,
     changes,
     form,
     title_and_description,
 )
-from humangate.domain.tasks.tasks import Task
-from humangate.errors import UsageError
+from gatebell.domain.tasks.tasks import Task
+from gatebell.errors import UsageError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TASK = Task(

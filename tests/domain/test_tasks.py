@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.conftest import a_person, an_agent
 
-from humangate.domain.runs import runs
-from humangate.domain.tasks import tasks
-from humangate.domain.asks.asks import iso
-from humangate.domain.asks.documents import task_document
-from humangate.domain.asks.owners import owner_in_words
-from humangate.domain.runs.runs import Run
-from humangate.domain.tasks.tasks import MOVES, STATES, Task
-from humangate.errors import AgentRefusedError, GateError, RefusedError, UsageError
+from gatebell.domain.runs import runs
+from gatebell.domain.tasks import tasks
+from gatebell.domain.asks.asks import iso
+from gatebell.domain.asks.documents import task_document
+from gatebell.domain.asks.owners import owner_in_words
+from gatebell.domain.runs.runs import Run
+from gatebell.domain.tasks.tasks import MOVES, STATES, Task
+from gatebell.errors import AgentRefusedError, GateError, RefusedError, UsageError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from humangate.domain.asks.templates import (
+from gatebell.domain.asks.templates import (
     VARIABLES,
     check_name,
     filled,
     own_variables,
     variables_in,
 )
-from humangate.errors import UsageError
+from gatebell.errors import UsageError
 
 
 @pytest.mark.proves("TASK-45")

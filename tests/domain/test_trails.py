@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from humangate.domain.audit.events import Entry, Event
-from humangate.domain.audit.seals import seal, seal_shortly
-from humangate.domain.audit.trails import Columns, Row, Told, differing
+from gatebell.domain.audit.events import Entry, Event
+from gatebell.domain.audit.seals import seal, seal_shortly
+from gatebell.domain.audit.trails import Columns, Row, Told, differing
 
 COLUMNS = {"asks": Columns(("id",), ("status", "note")), "calls": Columns((), ("state",))}
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import pytest
 from tests.conftest import a_person
 
-from humangate.services.people import manage_people
-from humangate.app.wiring import open_store, open_throwaway_store
+from gatebell.services.people import manage_people
+from gatebell.app.wiring import open_store, open_throwaway_store
 
 
 class Ran(NamedTuple):
@@ -39,7 +39,7 @@ class Shell:
         ):
             words = (*words, "--as", self.name)
         return subprocess.Popen(
-            [sys.executable, "-m", "humangate", *words],
+            [sys.executable, "-m", "gatebell", *words],
             env=self.environ | environ, cwd=self.folder, stdin=stdin, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, encoding="utf-8", errors="surrogateescape",
         )  # fmt: skip
@@ -94,7 +94,7 @@ class World:
 
     def completed(self, tries):
         """What a real bash offers, a line for each `try gate …`."""
-        gate = f'gate() {{ {sys.executable} -m humangate "$@"; }}'
+        gate = f'gate() {{ {sys.executable} -m gatebell "$@"; }}'
         script = self.plain.gate("completion", "bash").out
         words = 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gate; echo "${COMPREPLY[*]}"'
         out = subprocess.run(

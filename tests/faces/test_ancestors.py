@@ -12,8 +12,8 @@ import sys
 
 import pytest
 
-from humangate.app import environment
-from humangate.domain.people.principals import (
+from gatebell.app import environment
+from gatebell.domain.people.principals import (
     GONE,
     OF_ANOTHER_USER,
     UNREADABLE,
@@ -23,7 +23,7 @@ from humangate.domain.people.principals import (
 
 NEST = """
 if [ "$1" -gt 0 ]; then shift_to=$(($1-1)); sh "$0" $shift_to; true
-else "$PYTHON" -m humangate answer "$ASK" yes; echo "code $?"; fi
+else "$PYTHON" -m gatebell answer "$ASK" yes; echo "code $?"; fi
 """
 
 

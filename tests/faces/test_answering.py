@@ -187,7 +187,7 @@ def test_an_agent_is_recognised_by_the_processes_above(world, name):
     agent = world.folder / name
     shutil.copy("/bin/sh", agent)
     script = world.folder / "run.sh"
-    script.write_text(f"{sys.executable} -m humangate answer {ask_id} yes; echo $?\n")
+    script.write_text(f"{sys.executable} -m gatebell answer {ask_id} yes; echo $?\n")
     environ = {"PATH": os.environ["PATH"], "GATE_STORE": world.path, "HOME": str(world.folder)}
     ran = subprocess.run([agent, script], env=environ, capture_output=True, text=True, check=False)
     assert ran.stdout == "7\n" and f"is {name}" in ran.stderr

@@ -377,7 +377,7 @@ def test_a_listener_can_be_required_of_gate_too(project):
 @pytest.mark.proves("S4-67", "FILE-21")
 def test_through_the_real_gate_a_yes_is_a_choice(tmp_path, world):
     project = Project(tmp_path / "with the script")
-    project.tool("gate", f'exec {sys.executable} -m humangate "$@"')
+    project.tool("gate", f'exec {sys.executable} -m gatebell "$@"')
     project.environ = world.plain.environ | project.environ | {"GATE_STORE": world.path}
     asking = project.start("Deploy it?", "yesno")
     words = heard(asking, b"\n").decode().split()

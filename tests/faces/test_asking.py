@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from humangate.cli import screen
+from gatebell.cli import screen
 
 
 def when_asked(world, number=1):
@@ -234,13 +234,13 @@ def test_a_note_never_mixes_with_a_captured_value(world):
 def test_a_lost_folder_a_full_or_a_missing_stdout(world):
     lost = world.folder / "lost"
     lost.mkdir()
-    command = f"cd {lost} && rmdir {lost} && {sys.executable} -m humangate ask Q? --no-wait"
+    command = f"cd {lost} && rmdir {lost} && {sys.executable} -m gatebell ask Q? --no-wait"
     ran = subprocess.run(
         ["sh", "-c", command], env=world.plain.environ, capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stderr
     for redirect, code in ((">/dev/full", 1), (">&-", 2)):
-        command = f"{sys.executable} -m humangate inbox {redirect}"
+        command = f"{sys.executable} -m gatebell inbox {redirect}"
         ran = subprocess.run(
             ["sh", "-c", command],
             env=world.plain.environ,
@@ -271,7 +271,7 @@ def test_an_answer_that_could_not_be_printed_is_not_taken(world):
     world.ada.gate("answer", ask_id, "left")
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, "-m", "humangate", "wait", ask_id]
+    command = [sys.executable, "-m", "gatebell", "wait", ask_id]
     ran = subprocess.run(
         command, env=world.plain.environ, stdout=writer, stderr=subprocess.PIPE, check=False
     )

@@ -11,9 +11,9 @@ import pytest
 from tests.conftest import a_person, eventually
 from tests.file_agent import set_up
 
-from humangate.domain.asks.answers import Given
-from humangate.file_protocol.listener import Listener
-from humangate.services.asks import answer_ask
+from gatebell.domain.asks.answers import Given
+from gatebell.file_protocol.listener import Listener
+from gatebell.services.asks import answer_ask
 
 NOWHERE = {"GATE_STORE": "/dev/null/nowhere"}
 

@@ -51,7 +51,7 @@ class Office:
         shell = self.world.ada
         with log.open("w", encoding="utf-8") as lines:
             process = subprocess.Popen(
-                [sys.executable, "-m", "humangate", "worker", "--slots", "1"],
+                [sys.executable, "-m", "gatebell", "worker", "--slots", "1"],
                 env=shell.environ, cwd=shell.folder, stdin=subprocess.DEVNULL, stderr=lines,
             )  # fmt: skip
         self.workers.append(process)

@@ -15,13 +15,13 @@ from mcp.types.methods import SERVER_RESULTS
 from pydantic import TypeAdapter
 from tests.faces.test_mcp import DISCOVERY, Client
 
-from humangate.adapters.system import processes
-from humangate.app import wiring
-from humangate.domain.asks.answers import Given
-from humangate.domain.sessions.visits import Terms
-from humangate.services.asks import answer_ask, create_ask
-from humangate.services.sessions import sitting
-from humangate.services.asks.create_ask import Request
+from gatebell.adapters.system import processes
+from gatebell.app import wiring
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.sessions.visits import Terms
+from gatebell.services.asks import answer_ask, create_ask
+from gatebell.services.sessions import sitting
+from gatebell.services.asks.create_ask import Request
 
 FORMS = {"elicitation": {"form": {}, "url": {}}}
 NEWEST = DISCOVERY["_meta"] | {"io.modelcontextprotocol/clientCapabilities": FORMS}
@@ -292,7 +292,7 @@ def test_any_other_program_is_shown_no_form(room):
 FORGERY = """
 import json, os, socket, subprocess, sys, threading
 way = sys.argv[1]
-gate = [sys.executable, "-m", "humangate", "mcp"]
+gate = [sys.executable, "-m", "gatebell", "mcp"]
 def play(into, out):
     def send(message):
         os.write(into, (json.dumps({"jsonrpc": "2.0"} | message) + "\\n").encode())
@@ -393,7 +393,7 @@ def test_a_host_that_talks_through_sockets_is_known_as_well(room):
     mine, its = socket.socketpair()
     shell = room.world.plain
     server = subprocess.Popen(
-        [sys.executable, "-m", "humangate", "mcp"], env=shell.environ | room.environ,
+        [sys.executable, "-m", "gatebell", "mcp"], env=shell.environ | room.environ,
         cwd=shell.folder, stdin=its, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     its.close()

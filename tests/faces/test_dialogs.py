@@ -16,13 +16,13 @@ from hypothesis import given, settings as hypothesis_settings, strategies as st
 from tests.conftest import eventually
 from tests.desk import desk, display
 
-from humangate.app import settings, wiring
-from humangate.adapters.dialogs import discovery, texts
-from humangate.adapters.dialogs.dialog_process import Ended
-from humangate.cli.setup import doctor
-from humangate.cli.main import main
-from humangate.ports.dialogs import LATER, NOTHING, TERMINAL, VALUE, Reply, Showing
-from humangate.errors import UsageError
+from gatebell.app import settings, wiring
+from gatebell.adapters.dialogs import discovery, texts
+from gatebell.adapters.dialogs.dialog_process import Ended
+from gatebell.cli.setup import doctor
+from gatebell.cli.main import main
+from gatebell.ports.dialogs import LATER, NOTHING, TERMINAL, VALUE, Reply, Showing
+from gatebell.errors import UsageError
 
 _ = (desk, display)
 HOSTILE = (
@@ -60,7 +60,7 @@ def test_options_that_are_too_long_for_buttons_are_a_list_from_which_one_is_chos
 
 @pytest.mark.proves("FILE-150")
 def test_an_option_that_is_called_like_a_button_of_ours_is_no_button():
-    tk_window = pytest.importorskip("humangate.adapters.dialogs.tk_window")
+    tk_window = pytest.importorskip("gatebell.adapters.dialogs.tk_window")
     window = tk_window.Window.__new__(tk_window.Window)
     for options, is_short in ((("yes", "no"), True), (("Now", "later "), False)):
         window._showing = YES_NO._replace(options=options)
@@ -239,8 +239,8 @@ def test_a_window_goes_with_whoever_asked(desk, tool):
     if not shutil.which("zenity"):
         pytest.skip("zenity is not installed, so its windows were not tried: make system")
     code = (
-        "import os; from humangate.adapters.dialogs import discovery as finding\n"
-        "from humangate.ports.dialogs import Showing\n"
+        "import os; from gatebell.adapters.dialogs import discovery as finding\n"
+        "from gatebell.ports.dialogs import Showing\n"
         f"finding.dialog('{tool}', os.environ).ask(Showing('text', 'x'))"
     )
     process = subprocess.Popen([sys.executable, "-c", code], env=desk.environ)
@@ -457,8 +457,8 @@ def test_what_a_program_cannot_show_as_a_button_is_said_in_its_window():
 def test_a_dialog_in_the_terminal_has_the_terminal_and_can_be_closed(tmp_path):
     home = fakes(tmp_path, dialog='test -t 0 && test -t 1 && read line && printf "$line" >&2')
     code = (
-        "import os, sys, threading; from humangate.adapters.dialogs import discovery as finding\n"
-        "from humangate.ports.dialogs import Showing\n"
+        "import os, sys, threading; from gatebell.adapters.dialogs import discovery as finding\n"
+        "from gatebell.ports.dialogs import Showing\n"
         "made = finding.dialog('dialog', os.environ)\n"
         "if sys.argv[1:]: threading.Timer(0.5, made.close).start()\n"
         "print('said', finding.trouble(finding.DIALOG, os.environ), made.ask(Showing('text', 'x')))"

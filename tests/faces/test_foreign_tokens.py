@@ -8,9 +8,9 @@ import pytest
 from tests.conftest import a_person
 from tests.file_agent import set_up
 
-from humangate.services.people import manage_people
-from humangate.cli.server import up
-from humangate.app.wiring import open_store, open_throwaway_store
+from gatebell.services.people import manage_people
+from gatebell.cli.server import up
+from gatebell.app.wiring import open_store, open_throwaway_store
 
 REFUSED = 7
 
@@ -68,7 +68,7 @@ def test_token_of_the_installed_store_counts(kept_world, home):
     link.symlink_to(kept_world.path)
     mine = {"GATE_TOKEN": kept_world.tokens["ada"], "GATE_STORE": str(link)}
     assert kept_world.claude.gate("install", "claude", "--yes", "--as", "ada", **mine).code == 0
-    record = home / ".local" / "share" / "humangate" / "installed" / "claude-user.json"
+    record = home / ".local" / "share" / "gatebell" / "installed" / "claude-user.json"
     older = record.read_text(encoding="utf-8").replace(kept_world.path, "")
     record.write_text(older, encoding="utf-8")
     assert kept_world.claude.gate("uninstall", "claude", "--as", "ada", **mine).code == 0
@@ -101,7 +101,7 @@ def test_throwaway_inbox_of_an_agent_takes_no_questions(kept_world, monkeypatch)
     monkeypatch.setenv("CLAUDECODE", "1")
     store = open_store(theirs["GATE_STORE"])
     begun = []
-    monkeypatch.setattr("humangate.file_protocol.listener.Beside.begin", begun.append)
+    monkeypatch.setattr("gatebell.file_protocol.listener.Beside.begin", begun.append)
     up._listen(store)()
     store.close()
     assert begun == []

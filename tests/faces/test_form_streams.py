@@ -46,7 +46,7 @@ else:
     os.dup2(writing, 1)
     os.close(writing)
     os.close(reading)
-gate = [sys.executable, "-m", "humangate", "mcp"]
+gate = [sys.executable, "-m", "gatebell", "mcp"]
 os.execv(gate[0], gate)
 """
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from humangate.install.checks import LEFT_OPEN
-from humangate.install.default_gates import SPELLINGS_NOTE
+from gatebell.install.checks import LEFT_OPEN
+from gatebell.install.default_gates import SPELLINGS_NOTE
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
     path for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")] if path.stem != "held"
 ]
-SOURCES = [*(ROOT / "src" / "humangate" / "cli").glob("*.py"),
-           *(ROOT / "src" / "humangate" / "integrations").glob("*.py")]  # fmt: skip
+SOURCES = [*(ROOT / "src" / "gatebell" / "cli").glob("*.py"),
+           *(ROOT / "src" / "gatebell" / "integrations").glob("*.py")]  # fmt: skip
 TOO_MUCH = re.compile(
     r"always\s+ask|in\s+every\s+permission\s+mode|is\s+always\s+held", re.IGNORECASE
 )

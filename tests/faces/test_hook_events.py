@@ -16,9 +16,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 from tests.faces.test_hooks import Session, decision
 
-from humangate.errors import StoreTroubleError
-from humangate.hooks import command, events
-from humangate.hooks.event_parser import GATING, OTHERS
+from gatebell.errors import StoreTroubleError
+from gatebell.hooks import command, events
+from gatebell.hooks.event_parser import GATING, OTHERS
 
 WHOLE = {
     "session_id": "s1",
@@ -146,7 +146,7 @@ def test_unreadable_call_is_denied(reached, event, cli, options):
 def test_unreadable_event_is_blocked(reached, kind, guarded):
     code, out, err = hook_with(UNREADABLE_INPUTS[kind], guarded=guarded)
     assert (code, out, reached) == (2, "", [])
-    assert err.startswith("humangate could not decide, so this is blocked: ")
+    assert err.startswith("gatebell could not decide, so this is blocked: ")
 
 
 @pytest.mark.proves("HOOK-1", "HOOK-2")
@@ -158,7 +158,7 @@ def test_call_without_tool_name_is_denied(world, session, kind, code):
         assert "cannot read" in session.hook(text).out and "deny" in session.hook(text).out
         text = session.event("PermissionRequest", tool=None)
         assert decision(session.hook(text, "--guarded").out)["behavior"] == "deny"
-    command = [sys.executable, "-m", "humangate", "hook", "claude"]
+    command = [sys.executable, "-m", "gatebell", "hook", "claude"]
     given = {"no tool": session.event("PreToolUse", tool=""), "nothing": ""}.get(kind)
     line = command if kind != "closed" else ["/bin/sh", "-c", '"$@" <&-', "sh", *command]
     ran = subprocess.run(
@@ -263,7 +263,7 @@ def test_any_failure_before_use_blocks(monkeypatch, error):
 def test_output_that_cannot_be_written_blocks(world, session):
     event = world.folder / "event.json"
     event.write_text(session.event("PreToolUse", "Write", {"file_path": "/x"}), encoding="utf-8")
-    command = f'"{sys.executable}" -m humangate hook claude <{event} >/dev/full'
+    command = f'"{sys.executable}" -m gatebell hook claude <{event} >/dev/full'
     ran = subprocess.run(["/bin/sh", "-c", command], env=world.plain.environ, check=False)
     assert ran.returncode == 2
 

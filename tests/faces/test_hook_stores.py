@@ -9,7 +9,7 @@ import shutil
 import pytest
 from tests.faces.test_hooks import Session
 
-from humangate.app import wiring
+from gatebell.app import wiring
 
 WRONG_STORES = (
     "missing",
@@ -41,7 +41,7 @@ def name_store(world, kind):
     """What GATE_STORE says, and the file that gate would make of it."""
     here = world.folder / "other"
     here.mkdir()
-    file, default = here / "gate.db", ".local/share/humangate/gate.db"
+    file, default = here / "gate.db", ".local/share/gatebell/gate.db"
     if kind == "empty file":
         file.touch()
     elif kind == "dangling link":

@@ -10,12 +10,12 @@ import time
 
 import pytest
 
-from humangate.app import wiring
-from humangate.domain.permissions.calls import make_call
-from humangate.domain.runs.journals import Carried
-from humangate.domain.runs.runs import Run, RunChange, Turn
-from humangate.domain.runs.session_log import Step
-from humangate.hooks.events import Hook, Watch
+from gatebell.app import wiring
+from gatebell.domain.permissions.calls import make_call
+from gatebell.domain.runs.journals import Carried
+from gatebell.domain.runs.runs import Run, RunChange, Turn
+from gatebell.domain.runs.session_log import Step
+from gatebell.hooks.events import Hook, Watch
 
 
 class Session:
@@ -284,7 +284,7 @@ def test_what_a_dead_agent_wanted_is_not_decided(world, session):
 def _command(*words):
     import sys
 
-    return [sys.executable, "-m", "humangate", *words]
+    return [sys.executable, "-m", "gatebell", *words]
 
 
 @pytest.mark.proves("AGT-16")
@@ -388,7 +388,7 @@ def test_an_unreadable_log_never_stops_an_ask(world, session):
 @pytest.mark.proves("AGT-29")
 def test_a_hook_loads_nothing_heavy(world, session):
     code = (
-        "import sys; from humangate.cli.main import main; main(['hook', 'claude']);"
+        "import sys; from gatebell.cli.main import main; main(['hook', 'claude']);"
         "print(*sys.modules, file=sys.stderr)"
     )
     ran = subprocess.run(

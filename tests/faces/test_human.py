@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.conftest import a_person, eventually
 
-from humangate import (
+from gatebell import (
     AgentRefusedError,
     AlreadySettledError,
     Approval,
@@ -28,11 +28,11 @@ from humangate import (
     Structured,
     UsageError,
 )
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Notice
-from humangate.services.asks import answer_ask, create_ask, apply_deadlines
-from humangate.services.people import manage_people
-from humangate.app.wiring import open_throwaway_store
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Notice
+from gatebell.services.asks import answer_ask, create_ask, apply_deadlines
+from gatebell.services.people import manage_people
+from gatebell.app.wiring import open_throwaway_store
 
 ROOT = Path(__file__).parents[2]
 A_WHILE_SECONDS = 30.0
@@ -265,13 +265,13 @@ def answered(scene):
 
 ASKS_AND_DIES = """
 import os, sys
-from humangate import Gate
+from gatebell import Gate
 print(Gate(sys.argv[1], token=sys.argv[2]).human.request_interactive("Q?", {"capture_transcript": True}), flush=True)
 os._exit(9)
 """
 COMPLETES = """
 import sys
-from humangate import Gate
+from gatebell import Gate
 human = Gate(sys.argv[1], token=sys.argv[2]).human
 (ask,) = human.list_pending(kind="session")
 human.claim(ask.id, "other", "s9")
@@ -279,8 +279,8 @@ human.complete_interactive(ask.id, "completed", sys.argv[3], "what was said", 42
 """
 CLAIMS = """
 import sys
-from humangate import Gate
-from humangate.errors import RefusedError
+from gatebell import Gate
+from gatebell.errors import RefusedError
 try:
     Gate(sys.argv[1], token=sys.argv[2]).human.claim(sys.argv[3])
 except RefusedError as error:
@@ -445,7 +445,7 @@ def test_the_async_twin_awaits_sessions_without_a_thread_for_each(scene):
                 given = {"approved": True, "notes": str(n)}
                 await human.complete_interactive(one, "completed", given, duration_ms=n)
             results = [await wait for wait in waits]
-            threads = [t.name for t in threading.enumerate() if t.name == "humangate-publisher"]
+            threads = [t.name for t in threading.enumerate() if t.name == "gatebell-publisher"]
             await human.cancel("enough")
             cancelled = await asked
             plain = asyncio.create_task(human.ask("Which?", ["A", "B"]))

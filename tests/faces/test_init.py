@@ -40,7 +40,7 @@ def files(project):
 
 
 def record(world):
-    folder = world.folder / "home" / ".local" / "share" / "humangate" / "installed"
+    folder = world.folder / "home" / ".local" / "share" / "gatebell" / "installed"
     return list(folder.glob("init-*")) if folder.exists() else []
 
 

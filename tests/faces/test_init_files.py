@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from humangate.errors import RefusedError, UsageError
-from humangate.file_protocol import setup
-from humangate.file_protocol.folders import Helpers
-from humangate.install import project_start, plans
-from humangate.install.text_blocks import line, markdown
-from humangate.install.project_start import First
-from humangate.install.instructions import FROM_A_SHELL, files_of
-from humangate.install.places import Place
-from humangate.app.project_files import first_files as wanted_in
-from humangate.app.environment import set_up_above
-from humangate.adapters.git import provisions
-from humangate.adapters.git.repositories import find
+from gatebell.errors import RefusedError, UsageError
+from gatebell.file_protocol import setup
+from gatebell.file_protocol.folders import Helpers
+from gatebell.install import project_start, plans
+from gatebell.install.text_blocks import line, markdown
+from gatebell.install.project_start import First
+from gatebell.install.instructions import FROM_A_SHELL, files_of
+from gatebell.install.places import Place
+from gatebell.app.project_files import first_files as wanted_in
+from gatebell.app.environment import set_up_above
+from gatebell.adapters.git import provisions
+from gatebell.adapters.git.repositories import find
 
 NOT_SET_UP = "this project is not set up for questions. In its main folder, run: gate init"
 QUESTION = "q_agent_7_1700000000_0123456789abcdef.json"
@@ -87,7 +87,7 @@ def test_a_project_is_set_up_shown_before_and_taken_back_to_the_byte(world, proj
     before = tree(project)
     shown = init(world, "--dry-run").out
     assert f"mode 0755: {project}/scripts/ask-human.sh\n" in shown
-    assert "\n+.helpers/\n" in shown and "\n+<!-- humangate init -->\n" in shown
+    assert "\n+.helpers/\n" in shown and "\n+<!-- gatebell init -->\n" in shown
     assert f"would be made: {project}/.helpers/questions (mode 0700)\n" in shown
     assert tree(project) == before
     init(world)
@@ -250,9 +250,9 @@ def test_only_our_lines_come_and_go(place, before):
 def test_instructions_of_another_version_are_replaced_where_they_stand(place):
     path = Path(place.project, "AGENTS.md")
     path.write_text("Above.\n")
-    lines_in(place, path, markdown("Old.", "Both.", name="humangate init"))
+    lines_in(place, path, markdown("Old.", "Both.", name="gatebell init"))
     path.write_text(path.read_text().replace("Both.", "Both.\nMine.") + "Below.\n")
-    new = markdown("Both.", "New.", name="humangate init")
+    new = markdown("Both.", "New.", name="gatebell init")
     lines_in(place, path, new)
     assert path.read_text() == f"Above.\n\n{new.text}Mine.\nBelow.\n"
     take_back(place)
@@ -341,12 +341,12 @@ def test_files_that_cannot_take_our_lines_are_left_alone_and_told(world, project
     os.mkfifo(project / "AGENTS.md")
     assert f"{project}/AGENTS.md is no plain file, so it is left alone\n" in init(world).out
     (project / "AGENTS.md").unlink()
-    (project / "AGENTS.md").write_text("<!-- humangate init -->\nOf another version.\n")
-    assert "but no '<!-- /humangate init -->' after it: mend that" in init(world).out
+    (project / "AGENTS.md").write_text("<!-- gatebell init -->\nOf another version.\n")
+    assert "but no '<!-- /gatebell init -->' after it: mend that" in init(world).out
     with (project / "AGENTS.md").open("a") as file:
-        file.write("<!-- /humangate init -->\n")
+        file.write("<!-- /gatebell init -->\n")
     before = (project / "AGENTS.md").read_text()
-    assert "has other lines after <!-- humangate init -->: remove them" in init(world).out
+    assert "has other lines after <!-- gatebell init -->: remove them" in init(world).out
     assert (project / "AGENTS.md").read_text() == before
 
 
@@ -417,7 +417,7 @@ def test_folders_that_are_gone_or_come_again_are_no_trouble(place):
 @pytest.mark.proves("FILE-120")
 def test_a_project_of_an_older_version_gains_what_is_new(world, project):
     init(world)
-    folder = world.folder / "home" / ".local" / "share" / "humangate" / "installed"
+    folder = world.folder / "home" / ".local" / "share" / "gatebell" / "installed"
     (record,) = folder.glob("init-*")
     old = json.loads(record.read_text())
     old["files"] = [one for one in old["files"] if ".gate/" in one["path"]]

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from humangate.cli.setup import doctor
-from humangate.cli.setup.rehearsal import ScriptedPerson
-from humangate.domain.permissions.rules import OUTSIDE
-from humangate.install.checks import check_hosts, installations
-from humangate.install.claude import guarded
-from humangate.install.codex import prefix
-from humangate.install.default_gates import DEFAULT_GATES
-from humangate.install.rehearsal import rehearse
-from humangate.services.permissions import manage_rules
+from gatebell.cli.setup import doctor
+from gatebell.cli.setup.rehearsal import ScriptedPerson
+from gatebell.domain.permissions.rules import OUTSIDE
+from gatebell.install.checks import check_hosts, installations
+from gatebell.install.claude import guarded
+from gatebell.install.codex import prefix
+from gatebell.install.default_gates import DEFAULT_GATES
+from gatebell.install.rehearsal import rehearse
+from gatebell.services.permissions import manage_rules
 
 GATE = str(Path(sys.executable).parent / "gate")
 SETTINGS = """{
@@ -109,7 +109,7 @@ def test_without_a_terminal_it_needs_to_be_told_yes(world, home):
 def test_at_a_terminal_it_asks(world, home, typed, code):
     above, below = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "humangate", "install", "gemini", "--as", "ada"],
+        [sys.executable, "-m", "gatebell", "install", "gemini", "--as", "ada"],
         env=world.ada.environ, cwd=world.ada.folder, stdin=below, stdout=below, stderr=below,
     )  # fmt: skip
     os.close(below)
@@ -267,7 +267,7 @@ def test_a_file_that_is_gone_is_no_trouble(world, home):
         ("claude", ".claude/settings.json", '{"permissions": {"ask": "all"}}'),
         ("claude", ".claude.json", b'{"a": "\xff"}'),
         ("claude", ".claude.json", '{"a": NaN}'),
-        ("claude", ".claude/CLAUDE.md", "<!-- humangate -->\nno end\n"),
+        ("claude", ".claude/CLAUDE.md", "<!-- gatebell -->\nno end\n"),
         ("codex", ".codex/config.toml", "a = \n"),
         ("codex", ".codex/config.toml", "hooks = {}\n"),
         ("gemini", ".gemini/settings.json", "{"),
@@ -309,7 +309,7 @@ def test_modes_and_links_stay_and_the_backup_is_private(world, home):
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
     assert stat.S_IMODE((home / ".claude.json").stat().st_mode) == 0o600
     assert [path.name for path in real.parent.iterdir()] == ["settings.json"]
-    backup = home / ".local" / "share" / "humangate" / "installed"
+    backup = home / ".local" / "share" / "gatebell" / "installed"
     assert stat.S_IMODE(backup.stat().st_mode) == 0o700
     assert stat.S_IMODE((backup / "claude-user.json").stat().st_mode) == 0o600
     uninstall(world, "claude")
@@ -348,8 +348,8 @@ def test_what_the_person_set_is_kept(world, home):
 @pytest.mark.parametrize(
     ("cli", "name", "content"),
     [
-        ("claude", ".claude.json", '{"mcpServers": {"humangate": {"command": "other"}}}'),
-        ("codex", ".codex/config.toml", '[mcp_servers.humangate]\ncommand = "other"\n'),
+        ("claude", ".claude.json", '{"mcpServers": {"gatebell": {"command": "other"}}}'),
+        ("codex", ".codex/config.toml", '[mcp_servers.gatebell]\ncommand = "other"\n'),
     ],
 )
 def test_a_server_of_our_name_is_not_replaced(world, home, cli, name, content):
@@ -370,8 +370,8 @@ def test_what_claude_code_gets(world, home):
     written = settings(home)
     rules = [gate.pattern for gate in DEFAULT_GATES if gate.pattern != OUTSIDE]
     assert written["permissions"]["ask"] == rules
-    assert "mcp__humangate__ask_human" in written["permissions"]["allow"]
-    assert "mcp__humangate__approve" not in written["permissions"]["allow"]
+    assert "mcp__gatebell__ask_human" in written["permissions"]["allow"]
+    assert "mcp__gatebell__approve" not in written["permissions"]["allow"]
     hooks = {event: groups[0] for event, groups in written["hooks"].items()}
     (request,) = hooks["PermissionRequest"]["hooks"]
     assert request["command"] == f"exec {GATE} hook claude --limit 86400"
@@ -383,10 +383,10 @@ def test_what_claude_code_gets(world, home):
         assert hooks[event]["hooks"][0]["command"] == f"exec {GATE} hook claude"
     seconds = float(written["env"]["GATE_AGENT_WAIT_SECONDS"])
     assert seconds * 1000 == 0.9 * float(written["env"]["BASH_MAX_TIMEOUT_MS"])
-    server = json.loads((home / ".claude.json").read_text())["mcpServers"]["humangate"]
+    server = json.loads((home / ".claude.json").read_text())["mcpServers"]["gatebell"]
     assert server == {"command": GATE, "args": ["mcp"], "alwaysLoad": True, "timeout": 86400000}
     told = (home / ".claude" / "CLAUDE.md").read_text()
-    assert told.startswith("<!-- humangate -->\n") and told.endswith("\n<!-- /humangate -->\n")
+    assert told.startswith("<!-- gatebell -->\n") and told.endswith("\n<!-- /gatebell -->\n")
     assert len(told.splitlines()) <= 15
 
 
@@ -395,7 +395,7 @@ def test_settings_are_where_the_cli_looks_for_them(world, home):
     moved = world.folder / "moved"
     for cli, variable, names in (
         ("claude", "CLAUDE_CONFIG_DIR", ("settings.json", ".claude.json", "CLAUDE.md")),
-        ("codex", "CODEX_HOME", ("config.toml", "rules/humangate.rules", "AGENTS.md")),
+        ("codex", "CODEX_HOME", ("config.toml", "rules/gatebell.rules", "AGENTS.md")),
         ("opencode", "XDG_CONFIG_HOME", ("opencode/opencode.json", "opencode/AGENTS.md")),
     ):
         install(world, cli, **{variable: str(moved / cli)})
@@ -416,7 +416,7 @@ def test_settings_are_where_the_cli_looks_for_them(world, home):
     assert tree(home) == {}
     assert {rule.project for rule in manage_rules.gates(world.store)} == {str(project)}
     install(world, "codex", "--project")
-    assert (project / ".codex" / "rules" / "humangate.rules").is_file()
+    assert (project / ".codex" / "rules" / "gatebell.rules").is_file()
 
 
 @pytest.mark.proves("AGT-54", "AGT-42")
@@ -519,7 +519,7 @@ def test_what_codex_gets(world, home):
     ran = install(world, "codex", "--gate", "Bash(make release *)", "--gate", "Write")
     document = tomllib.loads((home / ".codex" / "config.toml").read_text())
     assert document["model"] == "x"
-    server = document["mcp_servers"]["humangate"]
+    server = document["mcp_servers"]["gatebell"]
     assert (server["command"], server["args"], server["required"]) == (GATE, ["mcp"], True)
     assert server["env_vars"][0] == "GATE_STORE"
     (request,) = document["hooks"]["PermissionRequest"][0]["hooks"]
@@ -527,7 +527,7 @@ def test_what_codex_gets(world, home):
     assert request["timeout"] == 86400
     assert set(document["hooks"]) == {"PermissionRequest", "Stop", "UserPromptSubmit", "SessionEnd"}
     assert 'choose "Trust"' in ran.out and "trusted_hash" not in ran.out
-    rules = (home / ".codex" / "rules" / "humangate.rules").read_text()
+    rules = (home / ".codex" / "rules" / "gatebell.rules").read_text()
     assert 'pattern = ["git", "push"], decision = "prompt"' in rules
     assert 'pattern = ["make", "release"], decision = "prompt"' in rules
     (unsaid,) = [line for line in ran.out.splitlines() if "rules cannot say" in line]
@@ -560,7 +560,7 @@ def test_what_codex_writes_between_our_lines_survives(world, home):
     state = '\n[hooks.state."a:stop:0:0"]\ntrusted_hash = "sha256:1"\n'
     text = path.read_text()
     # A comment that stands alone at the end would move behind what codex adds.
-    assert text.endswith("timeout = 3  # humangate: end\n")
+    assert text.endswith("timeout = 3  # gatebell: end\n")
     stop = text.index("\n[[hooks.UserPromptSubmit]]")
     put(path, text[:stop] + state + text[stop:])
     assert "nothing was changed" in install(world, "codex").out
@@ -584,12 +584,12 @@ def test_what_gemini_and_opencode_get(world, home):
     install(world, "gemini")
     install(world, "opencode")
     gemini = json.loads((home / ".gemini" / "settings.json").read_text())
-    assert gemini["mcpServers"]["humangate"] == {
+    assert gemini["mcpServers"]["gatebell"] == {
         "command": GATE, "args": ["mcp"], "trust": True, "timeout": 86400000,
     }  # fmt: skip
     assert "ask_human" in (home / ".gemini" / "GEMINI.md").read_text()
     folder = home / ".config" / "opencode"
-    server = json.loads((folder / "opencode.json").read_text())["mcp"]["humangate"]
+    server = json.loads((folder / "opencode.json").read_text())["mcp"]["gatebell"]
     assert (server["type"], server["command"], server["enabled"]) == ("local", [GATE, "mcp"], True)
     assert "ask_human" in (folder / "AGENTS.md").read_text()
     assert manage_rules.gates(world.store) == []
@@ -601,7 +601,7 @@ def test_two_clis_share_one_file_of_instructions(world):
     path = put(project / "AGENTS.md", "Mine.\n")
     install(world, "codex", "--project")
     install(world, "opencode", "--project")
-    assert path.read_text().count("<!-- humangate -->") == 1
+    assert path.read_text().count("<!-- gatebell -->") == 1
     uninstall(world, "opencode", "--project")
     uninstall(world, "codex", "--project")
     assert path.read_text() == "Mine.\n"
@@ -645,7 +645,7 @@ def test_the_doctor_sees_what_is_wrong_with_claude(world, home):
 @pytest.mark.proves("AGT-55")
 def test_the_doctor_sees_a_program_that_is_gone_or_broken(world, home):
     install(world, "gemini")
-    record = home / ".local" / "share" / "humangate" / "installed" / "gemini-user.json"
+    record = home / ".local" / "share" / "gatebell" / "installed" / "gemini-user.json"
     text = record.read_text()
     put(record, text.replace(GATE, "/nowhere/gate"))
     assert "/nowhere/gate cannot be started" in complaints(world, home)[0]
@@ -720,7 +720,7 @@ def test_a_denial_reaches_the_hosts_and_outlives_every_install(world, home):
     install(world, "claude")
     install(world, "codex")
     assert settings(home)["permissions"]["deny"] == ["Bash(rm -rf *)"]
-    rules = (home / ".codex" / "rules" / "humangate.rules").read_text(encoding="utf-8")
+    rules = (home / ".codex" / "rules" / "gatebell.rules").read_text(encoding="utf-8")
     assert '["rm", "-rf"], decision = "forbidden"' in rules
     for cli in ("claude", "codex"):
         assert world.ada.gate("uninstall", cli, "--as", "ada").code == 0

@@ -10,31 +10,31 @@ import pytest
 from tests.conftest import an_agent, eventually
 from tests.joinable import FLOW, Desk, Screen, pid_in
 
-from humangate.adapters.system import processes
-from humangate.app.runtime import crew
-from humangate.domain.asks.answers import Given
-from humangate.domain.runs.runs import RunChange
-from humangate.errors import (
+from gatebell.adapters.system import processes
+from gatebell.app.runtime import crew
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.runs.runs import RunChange
+from gatebell.errors import (
     AgentRefusedError,
     AlreadySettledError,
     NotFoundError,
     RefusedError,
 )
-from humangate.services.asks import answer_ask, create_ask
-from humangate.services.sessions import joining
-from humangate.services.runs.run_journal import Drive
+from gatebell.services.asks import answer_ask, create_ask
+from gatebell.services.sessions import joining
+from gatebell.services.runs.run_journal import Drive
 
 NEEDS = {"status": "NEEDS_HUMAN", "reason": "two ways", "question": "Which way?"}
 DONE = {"status": "DONE", "summary": "by itself"}
 GATE = """
-from humangate import flow, run, pause
+from gatebell import flow, run, pause
 @flow
 def feature(prompt):
     run("coder", "Do it.")
     return bool(pause("Ship it?"))
 """
 BRANCHES = """
-from humangate import flow, run, parallel
+from gatebell import flow, run, parallel
 @flow
 def feature(prompt):
     both = parallel(lambda: run("coder", "One.").summary, lambda: run("slow", "Two.").summary)
@@ -342,7 +342,7 @@ def test_what_cannot_be_joined_is_said(world, screens):
 @pytest.mark.proves("RUN-359", "RUN-351")
 def test_without_an_agents_session_there_is_nothing_to_open(desk):
     source = """
-from humangate import flow, run, pause
+from gatebell import flow, run, pause
 def work(text):
     return {"status": "NEEDS_HUMAN", "question": "Which?"}
 @flow

@@ -16,10 +16,10 @@ import pytest
 from bench.hot import SLOW_MODULES
 from tests.conftest import a_person
 
-from humangate import errors
-from humangate.cli.main import COMMANDS, main, parser_of
-from humangate.domain.asks.answers import Given
-from humangate.services.asks import answer_ask
+from gatebell import errors
+from gatebell.cli.main import COMMANDS, main, parser_of
+from gatebell.domain.asks.answers import Given
+from gatebell.services.asks import answer_ask
 
 ROOT = Path(__file__).parents[2]
 
@@ -174,7 +174,7 @@ def test_the_doctor_looks_at_everything(world):
 @pytest.mark.proves("WHO-8")
 def test_without_proc_the_doctor_says_so(world, monkeypatch, capsys):
     monkeypatch.setenv("GATE_STORE", world.path)
-    monkeypatch.setattr("humangate.app.environment.sees_processes", lambda: False)
+    monkeypatch.setattr("gatebell.app.environment.sees_processes", lambda: False)
     assert main(["doctor"]) == 1
     assert "variables only" in capsys.readouterr().out
 
@@ -187,7 +187,7 @@ def test_a_store_that_cannot_be_written_is_exit_code_eight(world):
     garbage = world.folder / "garbage.db"
     garbage.write_bytes(b"this is not a database at all, not even a little" * 100)
     ran = world.plain.gate("inbox", GATE_STORE=str(garbage))
-    assert ran.code == 8 and "no humangate store" in ran.err
+    assert ran.code == 8 and "no gatebell store" in ran.err
     assert (
         json.loads(world.plain.gate("inbox", "--json", GATE_STORE=str(garbage)).out)["exit_code"]
         == 8
@@ -206,7 +206,7 @@ def test_settings_come_from_variable_file_or_default(world):
     meant = "claude: heavy opus, medium sonnet, light haiku; codex: heavy (its own)"
     assert world.plain.gate("config", "models").out.startswith(meant)
     assert world.plain.gate("config", "nothing").code == 5
-    folder = Path(world.plain.environ["HOME"]) / ".config" / "humangate"
+    folder = Path(world.plain.environ["HOME"]) / ".config" / "gatebell"
     folder.mkdir(parents=True)
     (folder / "config.toml").write_text("agent_wait_seconds = 7\n")
     assert "7" in world.plain.gate("config").out and world.plain.gate("inbox").code == 0
@@ -228,7 +228,7 @@ def test_settings_come_from_variable_file_or_default(world):
 @pytest.mark.proves("STORE-9", "CLI-16")
 def test_the_default_store_is_private_and_in_the_data_folder(world):
     ran = world.plain.gate("ask", "Q?", "--no-wait", GATE_STORE="")
-    folder = Path(world.plain.environ["HOME"]) / ".local" / "share" / "humangate"
+    folder = Path(world.plain.environ["HOME"]) / ".local" / "share" / "gatebell"
     assert ran.code == 0 and folder.stat().st_mode & 0o777 == 0o700
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
     other = str(world.folder / "xdg")
@@ -339,7 +339,7 @@ def test_a_hot_command_loads_none_of_the_slow_modules(world):
         (["answer", form, "{}", "--as", "ada"], {"jsonschema_rs"}),
     ):  # fmt: skip
         code = (
-            "import sys; from humangate.cli.main import main; code = main(sys.argv[1:]); "
+            "import sys; from gatebell.cli.main import main; code = main(sys.argv[1:]); "
             f"print(' '.join(m for m in {SLOW_MODULES!r} if m in sys.modules), file=sys.stderr); sys.exit(code)"
         )
         environ = world.ada.environ

@@ -10,18 +10,18 @@ from tests.conftest import a_person
 from tests.git_project import git
 from tests.joinable import FLOW, Desk
 
-from humangate.app import runtime, project_files
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.services.asks import answer_ask, create_ask
-from humangate.services.runs import manage_runs
-from humangate.services.asks.create_ask import Request
-from humangate.services.runs.manage_runs import Wish
+from gatebell.app import runtime, project_files
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.services.asks import answer_ask, create_ask
+from gatebell.services.runs import manage_runs
+from gatebell.services.asks.create_ask import Request
+from gatebell.services.runs.manage_runs import Wish
 
 NEEDS = {"status": "NEEDS_HUMAN", "question": "Which \x1b[31mway?", "summary": "half"}
 DONE = {"status": "DONE", "summary": "all of it"}
 TWO = """
-from humangate import flow, parallel, pause
+from gatebell import flow, parallel, pause
 @flow
 def feature(prompt):
     return parallel(lambda: bool(pause("One?")), lambda: bool(pause("Two?")))
@@ -154,9 +154,9 @@ def test_flows_are_listed_and_never_run(world, desk):
     shown = world.plain.gate("flows")
     assert shown.code == 0 and "There are no flows here" in shown.out
     texts = {
-        "feature": 'import humangate\nopen("ran", "w")\n\n@humangate.flow(human=False)\n'
+        "feature": 'import gatebell\nopen("ran", "w")\n\n@gatebell.flow(human=False)\n'
         'def feature(p):\n    """Code \x1b[1mit.\n\n    More."""\n',
-        "two": '"""Both of them."""\nfrom humangate import flow\n@flow\ndef a(p): ...\n@flow\ndef b(p): ...\n',
+        "two": '"""Both of them."""\nfrom gatebell import flow\n@flow\ndef a(p): ...\n@flow\ndef b(p): ...\n',
         "broken": "def (",
         "empty": "",
     }

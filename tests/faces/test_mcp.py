@@ -16,16 +16,16 @@ from mcp.types.methods import SERVER_RESULTS
 from pydantic import TypeAdapter
 from tests.conftest import a_person
 
-from humangate.domain.asks.asks import Origin
-from humangate.domain.runs.journals import Carried
-from humangate.domain.asks.owners import owner_of
-from humangate.domain.runs.runs import FlowCall, Run, RunChange, Turn
-from humangate.mcp.server import Progress
-from humangate.mcp.tools import Tools
-from humangate.services.asks import create_ask
-from humangate.services.runs import manage_runs
-from humangate.services.asks.create_ask import Request
-from humangate.testing import MemoryStore, ScriptedPerson
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.runs.journals import Carried
+from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn
+from gatebell.mcp.server import Progress
+from gatebell.mcp.tools import Tools
+from gatebell.services.asks import create_ask
+from gatebell.services.runs import manage_runs
+from gatebell.services.asks.create_ask import Request
+from gatebell.testing import MemoryStore, ScriptedPerson
 
 DISCOVERY = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
 
@@ -104,7 +104,7 @@ def settled(world, ask_id):
 )
 def test_the_handshake(client, asked, spoken):
     result = client.result(client.ask("initialize", protocolVersion=asked, clientInfo={}))["result"]
-    assert result["protocolVersion"] == spoken and result["serverInfo"]["name"] == "humangate"
+    assert result["protocolVersion"] == spoken and result["serverInfo"]["name"] == "gatebell"
     assert client.result(client.ask("ping"))["result"] == {}
     assert client.result(client.ask("nothing/such"))["error"]["code"] == -32601
 
@@ -502,7 +502,7 @@ def test_sessions_are_told_apart(world):
 def test_the_protocols_own_client_asks_and_hears(world):
     """With the progress that the protocol's client hears of while it waits."""
     server = StdioServerParameters(
-        command=sys.executable, args=["-m", "humangate", "mcp"], env=world.plain.environ,
+        command=sys.executable, args=["-m", "gatebell", "mcp"], env=world.plain.environ,
         cwd=str(world.plain.folder),
     )  # fmt: skip
 

@@ -32,21 +32,21 @@ from bench.hot import SLOW_MODULES
 from standardwebhooks.webhooks import Webhook
 from tests.conftest import a_person, eventually
 
-from humangate.app import notifier_process, settings, wiring
-from humangate.adapters.channels import webhook
-from humangate.adapters.channels.apprise import AppriseChannel
-from humangate.adapters.channels.command import CommandChannel
-from humangate.adapters.channels.desktop import DesktopChannel
-from humangate.adapters.channels.webhook import WebhookChannel
-from humangate.domain.asks.asks import Ask, Origin, make_question
-from humangate.domain.notifications.messages import Delivery, compose
-from humangate.domain.notifications.routes import Road
-from humangate.errors import DeliveryError
-from humangate.services.asks import create_ask
-from humangate.services.notifications import send_notices
-from humangate.services.asks.create_ask import Request
-from humangate.services.notifications.send_notices import Post, Sender
-from humangate.testing import FakeClock
+from gatebell.app import notifier_process, settings, wiring
+from gatebell.adapters.channels import webhook
+from gatebell.adapters.channels.apprise import AppriseChannel
+from gatebell.adapters.channels.command import CommandChannel
+from gatebell.adapters.channels.desktop import DesktopChannel
+from gatebell.adapters.channels.webhook import WebhookChannel
+from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.notifications.messages import Delivery, compose
+from gatebell.domain.notifications.routes import Road
+from gatebell.errors import DeliveryError
+from gatebell.services.asks import create_ask
+from gatebell.services.notifications import send_notices
+from gatebell.services.asks.create_ask import Request
+from gatebell.services.notifications.send_notices import Post, Sender
+from gatebell.testing import FakeClock
 
 # Apprise tries out modules that this Python is about to lose.
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated")
@@ -127,7 +127,7 @@ class Home:
     def __init__(self, world):
         self.world = world
         self.path = str(world.folder / "own" / "gate.db")
-        self.file = Path(world.plain.environ["HOME"]) / ".config" / "humangate" / "config.toml"
+        self.file = Path(world.plain.environ["HOME"]) / ".config" / "gatebell" / "config.toml"
         self.file.parent.mkdir(parents=True)
         environ = world.plain.environ | {"GATE_STORE": self.path}
         self.shell = type(world.plain)(world.plain.folder, environ)
@@ -321,8 +321,8 @@ def test_a_connection_that_comes_too_late_is_cut_off_at_once(server, monkeypatch
 @pytest.mark.parametrize("scheme", ["webhook: http", "json"])
 def test_a_road_that_never_ends_keeps_no_process_from_ending(tmp_path, dripping, scheme):
     code = (
-        "import sys, apprise; from humangate.app import wiring; from humangate.domain.notifications.routes import parse_road; "
-        "from humangate.services.notifications import send_notices as notifying; notifying._SENDS_WITHIN_SECONDS = 3; store = "
+        "import sys, apprise; from gatebell.app import wiring; from gatebell.domain.notifications.routes import parse_road; "
+        "from gatebell.services.notifications import send_notices as notifying; notifying._SENDS_WITHIN_SECONDS = 3; store = "
         "wiring.open_throwaway_store(sys.argv[1]); road = parse_road({'to': sys.argv[2]}, ''); "
         "print(notifying.send_test(store, wiring.post(store), [road])[0].trouble)"
     )
@@ -438,7 +438,7 @@ def test_what_apprise_cannot_send_is_told_without_the_address(server, smtp, monk
     with pytest.raises(DeliveryError):
         AppriseChannel(f"json://{address}/?rto=0.2").send(a_letter())
     monkeypatch.setitem(sys.modules, "apprise", None)
-    with pytest.raises(DeliveryError, match=r"pip install 'humangate\[notify\]'"):
+    with pytest.raises(DeliveryError, match=r"pip install 'gatebell\[notify\]'"):
         AppriseChannel("json://x").send(a_letter())
 
 
@@ -758,9 +758,9 @@ def test_the_shortcut_rings_for_everybody(home, tmp_path):
 def test_hot_commands_load_nothing_of_this_without_roads_and_nothing_slow_with_them(home):
     ours = ["domain.roads", "domain.letters", "senders", "service.notifying"]
     code = (
-        "import sys; from humangate.cli.main import main; code = main(sys.argv[1:]); "
+        "import sys; from gatebell.cli.main import main; code = main(sys.argv[1:]); "
         f"print(' '.join(m for m in {SLOW_MODULES!r} if m in sys.modules), file=sys.stderr); "
-        f"print(*(m for m in {ours!r} if f'humangate.{{m}}' in sys.modules), file=sys.stderr); sys.exit(code)"
+        f"print(*(m for m in {ours!r} if f'gatebell.{{m}}' in sys.modules), file=sys.stderr); sys.exit(code)"
     )
     for environ, expected in (
         ({}, ["", ""]),
@@ -841,7 +841,7 @@ def test_a_real_desktop_shows_the_question_as_it_is(tmp_path):
         if not shutil.which(program):
             pytest.skip(f"{program} is not installed, so no real desktop was told")
     send = (
-        "from humangate.adapters.channels.desktop import DesktopChannel as Desktop\n"
+        "from gatebell.adapters.channels.desktop import DesktopChannel as Desktop\n"
         "from tests.faces.test_notifying import a_letter\n"
         "Desktop().send(a_letter('--kill <b>Deploy</b> & \"42\"?', priority=0))\n"
     )
@@ -852,5 +852,5 @@ def test_a_real_desktop_shows_the_question_as_it_is(tmp_path):
     )
     assert ran.returncode == 0, ran.stderr
     shown = (tmp_path / "dunst.log").read_text(encoding="utf-8")
-    assert "appname: 'humangate'" in shown and "urgency: CRITICAL" in shown
+    assert "appname: 'gatebell'" in shown and "urgency: CRITICAL" in shown
     assert '--kill &lt;b&gt;Deploy&lt;/b&gt; &amp; "42"?' in shown

@@ -16,11 +16,11 @@ from tests.flow_harness import Harness
 from tests.run_project import RunProject
 from tests.web_inbox import Inbox
 
-from humangate import HumanInput, Phase, Workflow
+from gatebell import HumanInput, Phase, Workflow
 
 HERE = Path(__file__).parent
 ARTICLE = '''"""Research, write, publish."""
-from humangate import HumanInput, Phase, Workflow
+from gatebell import HumanInput, Phase, Workflow
 
 article = Workflow("article", {"facts": ""}, phases=[
     Phase("research", agent="quick", prompt="Look around",
@@ -34,7 +34,7 @@ article = Workflow("article", {"facts": ""}, phases=[
 print("loaded")
 '''
 PROGRAM = """import sys
-from humangate import HumanInput, Phase, Workflow, cli_prompt
+from gatebell import HumanInput, Phase, Workflow, cli_prompt
 
 print("the file is loaded")
 greeting = Workflow("greeting", phases=[
@@ -176,8 +176,8 @@ def test_an_answer_in_the_web_inbox_takes_the_workflow_on(tmp_path):
 
 TYPED = """
 from dataclasses import dataclass
-from humangate import HumanInput, Phase, Workflow, cli_prompt
-from humangate.api.phases import HumanInputHandler, PhaseEvent, Reply, Result, State
+from gatebell import HumanInput, Phase, Workflow, cli_prompt
+from gatebell.api.phases import HumanInputHandler, PhaseEvent, Reply, Result, State
 from collections.abc import Sequence
 
 @dataclass
@@ -223,8 +223,8 @@ for event in flow.execute("x", also):
     use(event)
 """
 WRONG = """
-from humangate import Phase, Workflow
-from humangate.api.phases import State
+from gatebell import Phase, Workflow
+from gatebell.api.phases import State
 
 def human(state: State[dict[str, str]], output: object) -> str:
     return "yes"

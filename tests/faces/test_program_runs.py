@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import eventually
 from tests.run_project import RunProject
 
-from humangate.app import daemon
+from gatebell.app import daemon
 
 PATIENCE_SECONDS = 60
 ROUNDS = 6
@@ -20,7 +20,7 @@ QUESTIONS = ("First?", "Second?", "Third?")
 # Notes tell what was done, and in which process. Whoever finds "hold-WHAT" on the stage waits there
 # until that is taken away.
 PROGRAM = """import json, os, sys, time
-from humangate import HumanInput, Phase, Workflow
+from gatebell import HumanInput, Phase, Workflow
 
 stage = {stage!r}
 
@@ -74,7 +74,7 @@ class Programs(RunProject):
     def __init__(self, world):
         super().__init__(world)
         (self.folder / "program.py").write_text(PROGRAM.format(stage=str(self.stage)))
-        flow = f"import os\nfrom humangate.api.flows import flow, pause, step\n\n\n@flow\ndef pids(_):\n    {PIDS}\n"
+        flow = f"import os\nfrom gatebell.api.flows import flow, pause, step\n\n\n@flow\ndef pids(_):\n    {PIDS}\n"
         (self.folder / ".gate" / "flows" / "pids.py").write_text(flow)
         self.commit()
         self.begun = []

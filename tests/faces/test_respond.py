@@ -9,10 +9,10 @@ import pytest
 from tests.asking_tasks import ask_for, let_ask
 from tests.conftest import a_person
 
-from humangate.app import daemon
-from humangate.domain.asks.answers import Given
-from humangate.services.asks import answer_ask
-from humangate.services.tasks import backlog
+from gatebell.app import daemon
+from gatebell.domain.asks.answers import Given
+from gatebell.services.asks import answer_ask
+from gatebell.services.tasks import backlog
 
 JWT = "Should the API use JWT tokens or session cookies?"
 CONTEXT = "JWT is better for stateless APIs, sessions for web apps..."

@@ -18,15 +18,15 @@ from tests.conftest import a_person, eventually
 from tests.faces.conftest import said_in
 from tests.run_project import RunProject, lives
 
-from humangate.app import daemon
-from humangate.cli.runs import runs_screen
-from humangate.cli.runs.run_view import Follower
-from humangate.app.runtime import Papers
-from humangate.domain.asks.asks import Origin
-from humangate.domain.permissions.calls import make_call
-from humangate.domain.runs.runs import RunChange, Turn
-from humangate.services.asks import create_ask
-from humangate.services.asks.create_ask import Request
+from gatebell.app import daemon
+from gatebell.cli.runs import runs_screen
+from gatebell.cli.runs.run_view import Follower
+from gatebell.app.runtime import Papers
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.permissions.calls import make_call
+from gatebell.domain.runs.runs import RunChange, Turn
+from gatebell.services.asks import create_ask
+from gatebell.services.asks.create_ask import Request
 
 
 @pytest.fixture
@@ -201,7 +201,7 @@ def test_stopping_a_run_ends_its_agent_and_withdraws_its_asks(world, project, st
 @pytest.mark.proves("S2-37", "RUN-304")
 def test_a_run_that_nobody_answers_in_time_is_stuck_for_whoever_watches(world, project):
     (project.folder / ".gate" / "flows" / "hasty.py").write_text(
-        "from humangate.api.flows import flow, pause\n\n\n"
+        "from gatebell.api.flows import flow, pause\n\n\n"
         "@flow(human_timeout=0.3)\ndef hasty(prompt):\n    pause('Deploy?')\n"
     )
     code, out, _ = world.ada.gate("run", "hasty")
@@ -473,7 +473,7 @@ def test_listing_and_status_load_none_of_the_slow_modules(world, project, starte
     project.is_in(1, "waiting_human")
     for words in (["list"], ["status", "1"], ["signal", "1", "--status", "DONE", "--as", "ada"]):
         code = (
-            "import sys; from humangate.cli.main import main; code = main(sys.argv[1:]); "
+            "import sys; from gatebell.cli.main import main; code = main(sys.argv[1:]); "
             f"print(' '.join(m for m in {SLOW_MODULES!r} if m in sys.modules), file=sys.stderr); sys.exit(code)"
         )
         ran = subprocess.run(
@@ -565,7 +565,7 @@ def test_without_colours_there_is_no_line_that_changes(world, project, plain):
     ours, theirs = pty.openpty()
     environ = world.ada.environ | {"TERM": "xterm", "NO_COLOR": "1" if plain else ""}
     process = subprocess.Popen(
-        [sys.executable, "-m", "humangate", "run", "simple"],
+        [sys.executable, "-m", "gatebell", "run", "simple"],
         env=environ, cwd=world.ada.folder, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
     )  # fmt: skip
     os.close(theirs)

@@ -19,11 +19,11 @@ from tests.faces.conftest import said_in
 from tests.run_project import HEAD, RunProject
 from tests.run_records import add_run, answer, ask_of, call
 
-from humangate.app import daemon
-from humangate.cli.runs.run_view import Follower
-from humangate.cli.screen import inbox_lines
-from humangate.domain.asks.asks import Ask, Origin, make_question
-from humangate.services.runs import claims
+from gatebell.app import daemon
+from gatebell.cli.runs.run_view import Follower
+from gatebell.cli.screen import inbox_lines
+from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.services.runs import claims
 
 FLOWS = {
     "half": "return step(lambda: 'a' + chr(0xd800) + '\\u00e9', name='s')",
@@ -99,7 +99,7 @@ def test_what_a_flow_prints_is_no_part_of_its_json(world, project):
     ran = world.ada.gate("run", "loud", "--detach", "--json")
     assert json.loads(ran.out)["state"] == "ready" and ran.err == "loaded\n"
     closed = subprocess.run(
-        ["sh", "-c", 'exec "$0" -m humangate run loud --json 2>&-', sys.executable],
+        ["sh", "-c", 'exec "$0" -m gatebell run loud --json 2>&-', sys.executable],
         env=world.ada.environ, cwd=world.ada.folder, capture_output=True, check=False,
     )  # fmt: skip
     assert json.loads(closed.stdout)["state"] == "completed"
@@ -108,7 +108,7 @@ def test_what_a_flow_prints_is_no_part_of_its_json(world, project):
 @pytest.mark.proves("RUN-331", "RUN-320", "LAW-8")
 @pytest.mark.parametrize("in_terminal", [True, False])
 def test_what_a_flow_prints_passes_above_the_line_that_changes(world, project, in_terminal):
-    words = [sys.executable, "-m", "humangate", "run", "loud", "x"]
+    words = [sys.executable, "-m", "gatebell", "run", "loud", "x"]
     if not in_terminal:
         out = world.ada.gate("run", "loud", "x").out
         lines = [line for line in out.splitlines() if line.startswith(("│", "of"))]
@@ -167,7 +167,7 @@ def test_a_path_that_is_no_text_works_or_gets_a_sentence(world, project):
 
     def gate(*words, **environ):
         return subprocess.run(
-            [sys.executable, "-m", "humangate", *words], cwd=there, capture_output=True, text=True,
+            [sys.executable, "-m", "gatebell", *words], cwd=there, capture_output=True, text=True,
             env=world.ada.environ | environ, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
 
@@ -226,7 +226,7 @@ def test_answering_for_a_run_loads_none_of_the_slow_modules(world, project, star
     started("run", "asks")
     ask = project.ask(1)
     code = (
-        "import sys; from humangate.cli.main import main; code = main(sys.argv[1:]); "
+        "import sys; from gatebell.cli.main import main; code = main(sys.argv[1:]); "
         f"print(' '.join(m for m in {SLOW_MODULES!r} if m in sys.modules), file=sys.stderr); sys.exit(code)"
     )
     ran = subprocess.run(

@@ -10,9 +10,9 @@ from tests.conftest import a_person
 from tests.faces.test_sessions_terminal import FLOW, Desk
 from tests.joinable import Screen, pid_in
 
-from humangate.app import wiring
-from humangate.domain.sessions.visits import Terms
-from humangate.services.asks import create_ask
+from gatebell.app import wiring
+from gatebell.domain.sessions.visits import Terms
+from gatebell.services.asks import create_ask
 
 
 @pytest.fixture

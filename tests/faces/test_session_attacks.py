@@ -18,16 +18,16 @@ from tests.faces.test_tui import lone_ask, play, waiting_run
 from tests.run_records import ask_of
 from textual.events import Paste
 
-from humangate import Approval, Gate
-from humangate.cli.sessions.session_timer import Attendant
-from humangate.domain.asks.asks import Origin
-from humangate.domain.sessions.visits import GRACE_SECONDS, Terms
-from humangate.adapters.agents import session_logs
-from humangate.errors import AlreadySettledError, GateError, RefusedError
-from humangate.services.asks import answer_ask, create_ask, wait_for_ask
-from humangate.services.sessions import sitting
-from humangate.services.asks.create_ask import Request
-from humangate.testing import FakeClock, MemoryStore
+from gatebell import Approval, Gate
+from gatebell.cli.sessions.session_timer import Attendant
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.sessions.visits import GRACE_SECONDS, Terms
+from gatebell.adapters.agents import session_logs
+from gatebell.errors import AlreadySettledError, GateError, RefusedError
+from gatebell.services.asks import answer_ask, create_ask, wait_for_ask
+from gatebell.services.sessions import sitting
+from gatebell.services.asks.create_ask import Request
+from gatebell.testing import FakeClock, MemoryStore
 
 NESTED = {"type": "object", "properties": {"port": {"type": "object"}}, "required": ["port"]}
 # A program whose talk tells since when it was asked for.
@@ -222,7 +222,7 @@ def test_a_terminal_that_is_not_ones_own_opens_no_session(desk):
     ask, ada = desk.ask(), desk.world.ada
     main, side = os.openpty()
     opened = subprocess.Popen(
-        [sys.executable, "-m", "humangate", "continue", ask.id, "--as", "ada"],
+        [sys.executable, "-m", "gatebell", "continue", ask.id, "--as", "ada"],
         env=ada.environ | desk.environ, cwd=ada.folder, stdin=side, stdout=side, stderr=side,
         start_new_session=True,
     )  # fmt: skip

@@ -13,12 +13,12 @@ import pytest
 from tests.conftest import a_person
 from tests.joinable import Screen
 
-from humangate import Approval, Gate, Selection
-from humangate.api import human
-from humangate.app import environment
-from humangate.domain.asks.answers import Given
-from humangate.services.asks import answer_ask, create_ask
-from humangate.app.wiring import open_throwaway_store
+from gatebell import Approval, Gate, Selection
+from gatebell.api import human
+from gatebell.app import environment
+from gatebell.domain.asks.answers import Given
+from gatebell.services.asks import answer_ask, create_ask
+from gatebell.app.wiring import open_throwaway_store
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "sessions.md").read_text(encoding="utf-8")
@@ -40,7 +40,7 @@ for line in sys.stdin:
 """
 ASKER = """
 import sys
-from humangate import Gate, Structured
+from gatebell import Gate, Structured
 from typing import NamedTuple
 
 class Verdict(NamedTuple):

@@ -13,13 +13,13 @@ from tests.security.markup import text_of
 from tests.visits import kill_harness, orphan
 from tests.web_inbox import inbox
 
-from humangate.app import runtime
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.domain.sessions.visits import Terms
-from humangate.services.asks import answer_ask, create_ask, ask_messages
-from humangate.services.sessions import sitting
-from humangate.services.asks.create_ask import Request
+from gatebell.app import runtime
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.sessions.visits import Terms
+from gatebell.services.asks import answer_ask, create_ask, ask_messages
+from gatebell.services.sessions import sitting
+from gatebell.services.asks.create_ask import Request
 
 __all__ = ["inbox", "orphan"]
 
@@ -205,7 +205,7 @@ def test_a_form_to_come_of_a_session_is_filled_in_in_the_browser(inbox):
 
 
 FLOW = """
-from humangate import Approval, ask_interactive, flow
+from gatebell import Approval, ask_interactive, flow
 @flow
 def review(prompt):
     came = ask_interactive("Is <it> good?", outcome=Approval(), session_seconds=1800)

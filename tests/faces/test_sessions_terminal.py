@@ -12,13 +12,13 @@ import pytest
 from tests.conftest import a_person, eventually
 from tests.joinable import Desk as RunDesk, Screen, pid_in
 
-from humangate.adapters.system import processes
-from humangate.app import wiring
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.domain.sessions.visits import GRACE_SECONDS, Terms
-from humangate.services.asks import answer_ask, create_ask, wait_for_ask
-from humangate.services.asks.create_ask import Request
+from gatebell.adapters.system import processes
+from gatebell.app import wiring
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.sessions.visits import GRACE_SECONDS, Terms
+from gatebell.services.asks import answer_ask, create_ask, wait_for_ask
+from gatebell.services.asks.create_ask import Request
 
 # Obeys one word a line, and writes down what stood around it.
 TALK = """
@@ -47,25 +47,25 @@ while line := sys.stdin.readline():
 # What `gate` is, with less patience.
 HASTY = """
 import sys
-from humangate.cli.sessions import terminal_handover as foreground, main, sitting
+from gatebell.cli.sessions import terminal_handover as foreground, main, sitting
 sitting.GRACE_SECONDS, foreground._LEAVE_SECONDS = 0.6, 1
 sys.exit(main.program())
 """
 # A program whose talk can be read, and said this at last.
 TALKATIVE = """
 import sys
-from humangate.app import wiring
-from humangate.cli import main
-from humangate.domain.sessions.proposals import Said
-from humangate.ports.agents import Talk
-from humangate.adapters.agents.interactive_programs import CommandHost
+from gatebell.app import wiring
+from gatebell.cli import main
+from gatebell.domain.sessions.proposals import Said
+from gatebell.ports.agents import Talk
+from gatebell.adapters.agents.interactive_programs import CommandHost
 said = [Said("person", "8080, please"), Said("agent", '```json\\n{"port": 8080}\\n```')]
 CommandHost.talk = lambda *_: Talk(said)
 sys.exit(main.program())
 """
 SCHEMA = {"type": "object", "properties": {"port": {"type": "integer"}}, "required": ["port"]}
 FLOW = """
-from humangate import ask_interactive, flow
+from gatebell import ask_interactive, flow
 @flow
 def feature(prompt):
     return ask_interactive("Which way?").outcome

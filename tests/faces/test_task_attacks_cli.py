@@ -7,7 +7,7 @@ import json
 import pytest
 from tests.asking_tasks import let_ask
 
-from humangate.services.tasks import backlog
+from gatebell.services.tasks import backlog
 
 ADA = ("--as", "ada")
 

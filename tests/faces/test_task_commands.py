@@ -16,13 +16,13 @@ from tests.asking_tasks import let_ask
 from tests.conftest import a_person
 from tests.run_records import add_run
 
-from humangate.domain.tasks.tasks import STATES
-from humangate.services.asks import create_ask
-from humangate.services.tasks import backlog
-from humangate.terminal import task_tree
-from humangate.terminal.tasks import COLOURS, ICONS, list_lines
-from humangate.testing import FakeClock
-from humangate.app.wiring import open_store
+from gatebell.domain.tasks.tasks import STATES
+from gatebell.services.asks import create_ask
+from gatebell.services.tasks import backlog
+from gatebell.terminal import task_tree
+from gatebell.terminal.tasks import COLOURS, ICONS, list_lines
+from gatebell.testing import FakeClock
+from gatebell.app.wiring import open_store
 
 ADA = ("--as", "ada")
 JWT = "Should the API use JWT tokens or session cookies?"
@@ -403,7 +403,7 @@ def test_a_task_is_edited_in_the_editor_and_what_does_not_fit_is_kept(tasks):
         assert told in err and f"# {task}" in Path(path).read_text()
         assert os.stat(path).st_mode & 0o777 == 0o600
     assert tasks.get(task).version == 2
-    rival = f"sh -c '{sys.executable} -m humangate task update {task} --title Faster; sed -i s/logout/in/ $0'"
+    rival = f"sh -c '{sys.executable} -m gatebell task update {task} --title Faster; sed -i s/logout/in/ $0'"
     assert "somebody has changed the title" in tasks("edit", task, *ADA, code=7, EDITOR=rival)
     assert tasks.get(task).title == "Faster"
 
@@ -537,8 +537,8 @@ def test_an_agent_leaves_alone_what_waits_for_a_person(tasks):
 @pytest.mark.proves("TASK-91", "CLI-14")
 def test_listing_runs_loads_nothing_of_tasks(tasks):
     code = (
-        "import sys; from humangate.cli.main import main; main(['list']);"
-        "print([m for m in sys.modules if m in ('humangate.services.tasks.backlog', 'humangate.cli.tasks.task_views')])"
+        "import sys; from gatebell.cli.main import main; main(['list']);"
+        "print([m for m in sys.modules if m in ('gatebell.services.tasks.backlog', 'gatebell.cli.tasks.task_views')])"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code], env=tasks.world.ada.environ, capture_output=True, text=True,

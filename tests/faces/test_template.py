@@ -24,7 +24,7 @@ def project(world):
 
 @pytest.fixture
 def users(world):
-    return world.folder / "home" / ".config" / "humangate" / "templates"
+    return world.folder / "home" / ".config" / "gatebell" / "templates"
 
 
 def template(world, *words, code=0, **more):
@@ -115,7 +115,7 @@ def test_a_template_is_written_in_the_editor(world, project, users):
     assert words == ["firstsecond", "second"]
     above, below = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "humangate", "template", "set", "later", "--as", "ada"],
+        [sys.executable, "-m", "gatebell", "template", "set", "later", "--as", "ada"],
         env=world.ada.environ | {"EDITOR": adds}, cwd=project, stdin=below, stdout=below, stderr=below,
     )  # fmt: skip
     os.close(below)

@@ -12,19 +12,19 @@ from tests.run_records import add_run, answer, ask_of, call, turn
 from textual.events import Paste
 from textual.widgets import Input, OptionList
 
-from humangate.cli.main import main
-from humangate.domain.asks.asks import Origin
-from humangate.domain.runs.runs import STATES
-from humangate.domain.sessions.visits import Terms
-from humangate.errors import StoreTroubleError
-from humangate.services.asks import answer_ask, create_ask
-from humangate.services.people import manage_people
-from humangate.services.runs import manage_runs
-from humangate.services.asks.create_ask import Request
-from humangate.adapters.sqlite.bell import ring
-from humangate.tui import answer_screen as answering_screen, run_screen, run_rows
-from humangate.tui.app import GateApp
-from humangate.app.wiring import open_throwaway_store
+from gatebell.cli.main import main
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.runs.runs import STATES
+from gatebell.domain.sessions.visits import Terms
+from gatebell.errors import StoreTroubleError
+from gatebell.services.asks import answer_ask, create_ask
+from gatebell.services.people import manage_people
+from gatebell.services.runs import manage_runs
+from gatebell.services.asks.create_ask import Request
+from gatebell.adapters.sqlite.bell import ring
+from gatebell.tui import answer_screen as answering_screen, run_screen, run_rows
+from gatebell.tui.app import GateApp
+from gatebell.app.wiring import open_throwaway_store
 
 EVIL = "[red]\x1b[31mOdd[/red] \u202eway?"
 
@@ -39,7 +39,7 @@ def store(tmp_path):
 @pytest.fixture(autouse=True)
 def no_tick(monkeypatch):
     """Whatever changes on the screen must be told by the store or the terminal."""
-    monkeypatch.setattr("humangate.tui.app._TICK_SECONDS", 1000.0)
+    monkeypatch.setattr("gatebell.tui.app._TICK_SECONDS", 1000.0)
 
 
 class Play:
@@ -324,7 +324,7 @@ def test_what_needs_more_than_fields_is_handed_to_gate_answer(store, monkeypatch
 
     play(store, act)
     assert [words[1:] for words in handed[:3]] == [
-        ["-P", "-m", "humangate", "answer", ask.id] for ask in asks
+        ["-P", "-m", "gatebell", "answer", ask.id] for ask in asks
     ]
 
 
@@ -537,7 +537,7 @@ def test_it_needs_a_terminal_and_textual_and_says_so(world, monkeypatch, capsys)
     monkeypatch.setenv("GATE_STORE", world.path)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert main(["tui"]) == 2
-    assert "pip install 'humangate[tui]'" in capsys.readouterr().err
+    assert "pip install 'gatebell[tui]'" in capsys.readouterr().err
 
 
 @pytest.mark.proves("RUN-553", "S2-P1")

@@ -10,8 +10,8 @@ from tests.faces.test_tui import Play
 from tests.run_records import add_run
 from tests.web_inbox import inbox
 
-from humangate.cli import main
-from humangate.tui.app import GateApp
+from gatebell.cli import main
+from gatebell.tui.app import GateApp
 
 __all__ = ["inbox"]
 

@@ -18,9 +18,9 @@ from urllib.request import ProxyHandler, build_opener
 import pytest
 from tests.conftest import a_person
 
-from humangate.app import notifier_process, daemon
-from humangate.services.people import manage_logins, manage_people
-from humangate.app.wiring import open_store
+from gatebell.app import notifier_process, daemon
+from gatebell.services.people import manage_logins, manage_people
+from gatebell.app.wiring import open_store
 
 
 class Up:
@@ -33,7 +33,7 @@ class Up:
         self.started = []
 
     def command(self, *words):
-        return [sys.executable, "-m", "humangate", *words]
+        return [sys.executable, "-m", "gatebell", *words]
 
     def gate(self, *words, **environ):
         return subprocess.run(
@@ -223,7 +223,7 @@ def test_behind_a_proxy_a_claimed_login_is_worth_nothing(up):
     port = _listening_port(process.pid)
     for secret, status in ((claimed, 401), (proven, 200)):
         head = (
-            f"GET /api/asks HTTP/1.1\r\nHost: gate.example.org\r\nCookie: humangate={secret}\r\n"
+            f"GET /api/asks HTTP/1.1\r\nHost: gate.example.org\r\nCookie: gatebell={secret}\r\n"
             "Connection: close\r\n\r\n"
         )
         with socket.create_connection(("127.0.0.1", port), 10) as connection:

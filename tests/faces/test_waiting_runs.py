@@ -9,7 +9,7 @@ from tests.conftest import eventually
 from tests.joinable import Desk
 from tests.run_project import RunProject
 
-from humangate.app.wiring import open_store
+from gatebell.app.wiring import open_store
 
 
 @pytest.mark.proves("S2-76")

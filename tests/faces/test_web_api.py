@@ -10,11 +10,11 @@ import pytest
 from tests.conftest import a_person, eventually
 from tests.web_inbox import URL, inbox
 
-from humangate.domain.digests import text_digest
-from humangate.services.people import manage_logins, manage_people
-from humangate.web.context import COOKIE
-from humangate.web.api.openapi import DOCUMENT
-from humangate.web.routes import API
+from gatebell.domain.digests import text_digest
+from gatebell.services.people import manage_logins, manage_people
+from gatebell.web.context import COOKIE
+from gatebell.web.api.openapi import DOCUMENT
+from gatebell.web.routes import API
 
 __all__ = ["inbox"]
 

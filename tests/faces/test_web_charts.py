@@ -6,8 +6,8 @@ import pytest
 from tests.security.markup import PICTURES, WORDS, read, text_of
 from tests.security.payloads import PAYLOADS
 
-from humangate.domain.text.display import inert
-from humangate.web.charts import bars, over_time
+from gatebell.domain.text.display import inert
+from gatebell.web.charts import bars, over_time
 
 
 def elements(html, tag):
@@ -25,13 +25,13 @@ def table(html):
 
 @pytest.mark.proves("WEB-74")
 def test_bars_are_as_long_as_their_numbers():
-    html = bars([("humangate", 10), ("other", 5), ("none", 0), ("odd", -3)], "Waiting now", "asks")
+    html = bars([("gatebell", 10), ("other", 5), ("none", 0), ("odd", -3)], "Waiting now", "asks")
     widths = [float(one["width"]) for one in elements(html, "rect")]
     assert widths == [250.0, 125.0, 0.0, 0.0]
-    assert table(html) == [("humangate", "10"), ("other", "5"), ("none", "0"), ("odd", "-3")]
+    assert table(html) == [("gatebell", "10"), ("other", "5"), ("none", "0"), ("odd", "-3")]
     picture = elements(html, "svg")[0]
     assert picture["role"] == "img" and picture["viewbox"] == "0 0 320 152"
-    assert "<title>Waiting now</title><desc>4 bars; the longest: humangate, 10 asks</desc>" in html
+    assert "<title>Waiting now</title><desc>4 bars; the longest: gatebell, 10 asks</desc>" in html
     assert {float(one["width"]) for one in elements(bars([("a", 0)], "t", "u"), "rect")} == {0.0}
 
 

@@ -11,12 +11,12 @@ import pytest
 from tests.conftest import a_person, eventually
 from tests.web_server import WebServer
 
-from humangate.domain.asks.answers import Given
-from humangate.services.asks import answer_ask
-from humangate.services.people import manage_people
-from humangate.testing import MemoryStore
-from humangate.web import server as serving
-from humangate.web.live import MOST_BEHIND, Hub, Told
+from gatebell.domain.asks.answers import Given
+from gatebell.services.asks import answer_ask
+from gatebell.services.people import manage_people
+from gatebell.testing import MemoryStore
+from gatebell.web import server as serving
+from gatebell.web.live import MOST_BEHIND, Hub, Told
 
 
 @pytest.fixture

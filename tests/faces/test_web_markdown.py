@@ -11,9 +11,9 @@ from markupsafe import Markup
 from tests.security.markup import read, text_of
 from tests.security.payloads import PAYLOADS
 
-from humangate.domain.text.display import inert
-from humangate.web import markdown
-from humangate.web.markdown import render
+from gatebell.domain.text.display import inert
+from gatebell.web import markdown
+from gatebell.web.markdown import render
 
 
 def links(html):
@@ -130,7 +130,7 @@ def test_a_long_text_is_cut_and_says_how_much_is_missing():
 # In a process of its own, because measuring coverage makes it many times slower.
 MEASURE = """
 import json, sys, time
-from humangate.web.markdown import MOST_CHARACTERS, render
+from gatebell.web.markdown import MOST_CHARACTERS, render
 seconds = {}
 for piece in json.loads(sys.argv[1]):
     text = (piece * 50_000)[:MOST_CHARACTERS]

@@ -10,15 +10,15 @@ from tests.security.markup import read, text_of
 from tests.web_inbox import Inbox, in_order, inbox
 from tests.web_server import WebServer
 
-from humangate.app import runtime
-from humangate.api import flows
-from humangate.domain.asks.asks import Origin
-from humangate.domain.permissions.calls import make_call
-from humangate.domain.digests import text_digest
-from humangate.domain.runs.runs import RunChange
-from humangate.services.runs import manage_runs
-from humangate.services.runs.manage_runs import Wish
-from humangate.web.runs import timeline
+from gatebell.app import runtime
+from gatebell.api import flows
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.permissions.calls import make_call
+from gatebell.domain.digests import text_digest
+from gatebell.domain.runs.runs import RunChange
+from gatebell.services.runs import manage_runs
+from gatebell.services.runs.manage_runs import Wish
+from gatebell.web.runs import timeline
 
 __all__ = ["inbox"]
 
@@ -32,7 +32,7 @@ def shown(inbox, path, *scopes):
 
 def post(inbox, path, **fields):
     browser = inbox.browser()
-    proof = text_digest(f"csrf {browser.cookies['humangate']}")
+    proof = text_digest(f"csrf {browser.cookies['gatebell']}")
     return browser.post(path, data={"csrf": proof, **fields})
 
 
@@ -194,7 +194,7 @@ def test_a_run_that_was_forked_shows_the_turns_and_answers_it_took_along(inbox):
     calls = [call(store, "1"), call(store, "2", "pause", "Approve it?", ask_id=gate.id)]
     said = turn(store, "1", signal={"status": "DONE"})
     calls_made = tuple(one(0) for one in calls)
-    from humangate.domain.runs.journals import Carried
+    from gatebell.domain.runs.journals import Carried
 
     new = first._replace(parent=first.id, parent_path="3")
     forked = store.runs.add(new, [], Carried(calls_made, (said(0),)))
@@ -368,8 +368,8 @@ def test_the_page_fits_a_run_that_was_really_driven(tmp_path):
     """Not only records that somebody made up."""
     from tests.flow_harness import Harness, done, needs
 
-    from humangate.web.app import make_app, make_desk
-    from humangate.web.context import local_site
+    from gatebell.web.app import make_app, make_desk
+    from gatebell.web.context import local_site
 
     inbox = Inbox(tmp_path)
     inbox.store.clock = inbox.clock

@@ -9,13 +9,13 @@ from tests.security.markup import read, text_of
 from tests.task_records import add_task, add_tasks, asks, awaiting, taken_up
 from tests.web_inbox import in_order, inbox
 
-from humangate.domain.runs import runs
-from humangate.domain.tasks import tasks
-from humangate.domain.asks.asks import Origin
-from humangate.domain.runs.runs import RunChange
-from humangate.domain.tasks.tasks import TaskChange
-from humangate.services.tasks import backlog
-from humangate.web.tasks import task_views
+from gatebell.domain.runs import runs
+from gatebell.domain.tasks import tasks
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.runs.runs import RunChange
+from gatebell.domain.tasks.tasks import TaskChange
+from gatebell.services.tasks import backlog
+from gatebell.web.tasks import task_views
 
 __all__ = ["inbox"]
 

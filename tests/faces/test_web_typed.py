@@ -6,14 +6,14 @@ import pytest
 from starlette.datastructures import FormData
 from tests.conftest import a_person
 
-from humangate.domain.asks.asks import Origin
-from humangate.domain.permissions.calls import make_call
-from humangate.errors import UsageError
-from humangate.services.asks import create_ask
-from humangate.services.asks.create_ask import Request
-from humangate.testing import MemoryStore
-from humangate.web.asks import answer_fields
-from humangate.web.asks.answer_fields import Typed
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.permissions.calls import make_call
+from gatebell.errors import UsageError
+from gatebell.services.asks import create_ask
+from gatebell.services.asks.create_ask import Request
+from gatebell.testing import MemoryStore
+from gatebell.web.asks import answer_fields
+from gatebell.web.asks.answer_fields import Typed
 
 
 def ask(kind="text", **more):

@@ -33,7 +33,7 @@ class Terminal:
         self.name += "+"
         if words[0] in ("answer", "inbox"):
             words = (*words, "--as", "ada")
-        gate = shlex.join([sys.executable, "-m", "humangate", *words])
+        gate = shlex.join([sys.executable, "-m", "gatebell", *words])
         self.tmux(
             "new-session", "-d", "-x", "110", "-y", "60", f"{gate}; echo exit code $?; exec cat"
         )
@@ -119,7 +119,7 @@ def tab(chromium, web):
         context.on("page", watch)
         contexts.append(context)
         if who:
-            cookie = {"name": "humangate", "value": web.login(who), "url": web.url}
+            cookie = {"name": "gatebell", "value": web.login(who), "url": web.url}
             context.add_cookies([cookie | {"httpOnly": True, "sameSite": "Strict"}])
         page = context.new_page()
         page.goto(web.url + path)

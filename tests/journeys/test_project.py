@@ -24,7 +24,7 @@ def run(*words, **more):
 def test_the_demo_runs_without_a_terminal_also_in_an_agents_shell(tmp_path, around):
     environ = {k: v for k, v in os.environ.items() if not k.startswith("GATE_")}
     environ |= {"HOME": str(tmp_path)} | around
-    ran = run(sys.executable, "-m", "humangate", "demo", env=environ, stdin=subprocess.DEVNULL)
+    ran = run(sys.executable, "-m", "gatebell", "demo", env=environ, stdin=subprocess.DEVNULL)
     assert ran.returncode == 0, ran.stderr
     assert "a scripted person answers" in ran.stdout and ran.stdout.count("went on and wrote") == 3
     assert "0 faults" in ran.stdout
@@ -40,28 +40,28 @@ def test_the_wheel_works_in_a_fresh_environment(tmp_path):
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     for file in ("asks.sql", "audit.sql", "migrations/0001_asks.sql"):
-        assert f"humangate/store/sqlite/{file}" in names
-    assert "humangate/py.typed" in names
+        assert f"gatebell/store/sqlite/{file}" in names
+    assert "gatebell/py.typed" in names
     for file in ("_preamble", "code", "design", "docs", "pm", "review", "test"):
-        assert f"humangate/agents/{file}.md" in names
+        assert f"gatebell/agents/{file}.md" in names
     place = tmp_path / "site"
     installed = run(
         sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", place, wheel
     )
     assert installed.returncode == 0, installed.stderr
     environ = os.environ | {"PYTHONPATH": str(place), "GATE_STORE": str(tmp_path / "gate.db")}
-    program = "import sys, humangate.cli.main as m; print(m.__file__); sys.exit(m.main())"
+    program = "import sys, gatebell.cli.main as m; print(m.__file__); sys.exit(m.main())"
     ran = run(sys.executable, "-c", program, "ask", "Q?", "--no-wait", env=environ, cwd=tmp_path)
     assert ran.returncode == 0 and str(place) in ran.stdout, ran.stderr
 
 
 VIOLATIONS = {
-    "service imports a face": ("services/asks/create_ask.py", "import humangate.cli.main"),
+    "service imports a face": ("services/asks/create_ask.py", "import gatebell.cli.main"),
     "domain reads the clock": ("domain/asks/asks.py", "import time"),
-    "a face imports the store": ("cli/asks/show.py", "import humangate.adapters.sqlite.store"),
+    "a face imports the store": ("cli/asks/show.py", "import gatebell.adapters.sqlite.store"),
     "wiring's neighbour imports a database": ("settings.py", "import apsw"),
     "the core is asynchronous": ("services/asks/wait_for_ask.py", "import asyncio"),
-    "doors import the service": ("ports/store.py", "import humangate.services.asks.create_ask"),
+    "doors import the service": ("ports/store.py", "import gatebell.services.asks.create_ask"),
 }
 
 
@@ -71,7 +71,7 @@ def test_the_import_rules_fail_the_build_when_broken(tmp_path, what):
     file, line = VIOLATIONS[what]
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    path = tmp_path / "src" / "humangate" / file
+    path = tmp_path / "src" / "gatebell" / file
     path.write_text(path.read_text(encoding="utf-8") + f"\n{line}\n", encoding="utf-8")
     program = Path(sys.executable).parent / "lint-imports"
     environ = os.environ | {"PYTHONPATH": str(tmp_path / "src")}

@@ -6,8 +6,8 @@ import pytest
 from tests.asking_tasks import let_ask
 from tests.conftest import a_person
 
-from humangate.services.asks import answer_ask
-from humangate.services.tasks import backlog
+from gatebell.services.asks import answer_ask
+from gatebell.services.tasks import backlog
 
 ADA = ("--as", "ada")
 

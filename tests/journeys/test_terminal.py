@@ -7,10 +7,10 @@ import json
 import pytest
 from tests.conftest import an_agent
 
-from humangate.domain.asks.asks import Origin
-from humangate.domain.permissions.calls import make_call
-from humangate.services.asks import create_ask
-from humangate.services.asks.create_ask import Request
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.permissions.calls import make_call
+from gatebell.services.asks import create_ask
+from gatebell.services.asks.create_ask import Request
 
 
 @pytest.mark.proves("CLI-9", "LAW-3", "ASK-1")

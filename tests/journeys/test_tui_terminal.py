@@ -16,7 +16,7 @@ NEEDS = {"status": "NEEDS_HUMAN", "reason": "two ways", "question": "Which way?"
 
 def open_tui(terminal, *words, columns=80, rows=24):
     terminal.name += "+"
-    gate = shlex.join([sys.executable, "-m", "humangate", *words])
+    gate = shlex.join([sys.executable, "-m", "gatebell", *words])
     shown = f"{gate}; echo exit code $?; exec cat"
     terminal.tmux("new-session", "-d", "-x", str(columns), "-y", str(rows), shown)
 

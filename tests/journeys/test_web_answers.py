@@ -9,10 +9,10 @@ from tests.conftest import a_person, eventually
 from tests.faces.conftest import Shell
 from tests.web_server import FORM, PHONE, WIDE, button, push
 
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Change
-from humangate.ports.results import Done
-from humangate.services.asks import answer_ask
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Change
+from gatebell.ports.results import Done
+from gatebell.services.asks import answer_ask
 
 SIZES = pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 

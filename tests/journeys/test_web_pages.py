@@ -9,15 +9,15 @@ from playwright.sync_api import expect
 from tests.conftest import a_person
 from tests.web_server import FORM, PHONE, WIDE, button, must_suit_everybody, push
 
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.domain.permissions.calls import make_call
-from humangate.domain.sessions.visits import Terms
-from humangate.services.people import manage_logins, manage_people
-from humangate.services.asks import answer_ask, create_ask, ask_messages
-from humangate.services.sessions import sitting
-from humangate.services.notifications import notes
-from humangate.services.asks.create_ask import Request
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.permissions.calls import make_call
+from gatebell.domain.sessions.visits import Terms
+from gatebell.services.people import manage_logins, manage_people
+from gatebell.services.asks import answer_ask, create_ask, ask_messages
+from gatebell.services.sessions import sitting
+from gatebell.services.notifications import notes
+from gatebell.services.asks.create_ask import Request
 
 SIZES = pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 
@@ -31,7 +31,7 @@ def test_the_list_says_who_asks_what_where_how_long_and_what_it_blocks(web, tab,
     scout = Origin("/srv/site", agent="scout")
     notes.tell(web.store, scout, a_person("root"), "the tests are green again")
     page = tab(size=size)
-    expect(page).to_have_title("(4) humangate")
+    expect(page).to_have_title("(4) gatebell")
     shop, site = page.get_by_role("region", name="/projects/shop"), page.locator("section").nth(1)
     expect(shop.get_by_role("link")).to_contain_text("claude")
     for words in ("urgent", "Run this command?", "approval", "blocks claude/s1", "times out in 14"):
@@ -50,7 +50,7 @@ def test_the_list_says_who_asks_what_where_how_long_and_what_it_blocks(web, tab,
 @pytest.mark.proves("WEB-30")
 def test_an_empty_inbox_says_how_an_agent_asks(web, tab):
     page = tab()
-    expect(page).to_have_title("humangate")
+    expect(page).to_have_title("gatebell")
     expect(page.locator("main")).to_contain_text("gate ask")
     expect(page.locator("#live")).to_have_text("live")
     web.ask("And now?")
@@ -80,7 +80,7 @@ def test_the_list_is_live_and_survives_a_restart_of_the_server(web, tab):
     expect(page.locator("#live")).to_have_text("live")
     second = web.ask("Second?", agent="newcomer")
     expect(page.locator(f"#go-{second.id}")).to_be_visible()
-    expect(page).to_have_title("(2) humangate")
+    expect(page).to_have_title("(2) gatebell")
     web.stop()
     expect(page.locator("#live")).to_have_text("reconnecting…")
     answer_ask.answer(web.store, first.id, a_person("bob"), Given("while it was away"))
@@ -298,7 +298,7 @@ def test_whoever_may_only_look_is_offered_nothing_else(web, tab, chromium):
     asked = web.ask("Deploy?", kind="approval")
     secret = manage_logins.enter_by_token(web.store, web.token("cy", ["read"]), {})
     page = tab(who="")
-    page.context.add_cookies([{"name": "humangate", "value": secret, "url": web.url}])
+    page.context.add_cookies([{"name": "gatebell", "value": secret, "url": web.url}])
     page.goto(f"{web.url}/asks/{asked.id}")
     expect(page.locator("main")).to_contain_text("You may look at this, but not answer it.")
     assert page.locator("main button").count() == 0

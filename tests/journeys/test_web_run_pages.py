@@ -8,9 +8,9 @@ from tests.conftest import a_person
 from tests.run_records import add_run, answer, ask_of, call, turn
 from tests.web_server import PHONE, WIDE, button, must_suit_everybody
 
-from humangate.domain.runs.runs import RunChange
-from humangate.services.runs import manage_runs
-from humangate.web.runs import timeline
+from gatebell.domain.runs.runs import RunChange
+from gatebell.services.runs import manage_runs
+from gatebell.web.runs import timeline
 
 
 def a_run(web, **more):

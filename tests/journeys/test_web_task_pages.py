@@ -9,7 +9,7 @@ from tests.run_records import answer
 from tests.task_records import add_task, add_tasks, awaiting
 from tests.web_server import PHONE, WIDE, must_suit_everybody
 
-from humangate.services.tasks import backlog
+from gatebell.services.tasks import backlog
 
 
 @pytest.mark.proves("TASK-127")

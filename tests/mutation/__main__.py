@@ -175,9 +175,9 @@ def judge_imports(mutants: list[Mutant], reach: Reach) -> Iterator[tuple[Mutant,
 def _users(module: str) -> set[str]:
     """The module, and the modules of `domain/` that import it."""
     name = module.rpartition(".")[2]
-    imported = re.compile(rf"from humangate\.domain(\.{name} import|\s+import .*\b{name}\b)")
+    imported = re.compile(rf"from gatebell\.domain(\.{name} import|\s+import .*\b{name}\b)")
     found = {p.stem for p in DOMAIN.glob("*.py") if imported.search(p.read_text(encoding="utf-8"))}
-    return {f"humangate.domain.{user}" for user in found | {name}}
+    return {f"gatebell.domain.{user}" for user in found | {name}}
 
 
 def _show_progress(done: int, what: str) -> None:

@@ -68,7 +68,7 @@ class ReachRecorder:
 
 def _address(code: CodeType) -> str:
     module = code.co_filename.removeprefix(f"{DOMAIN}/").removesuffix(".py")
-    return f"humangate.domain.{module}:{code.co_qualname.partition('.<locals>')[0]}"
+    return f"gatebell.domain.{module}:{code.co_qualname.partition('.<locals>')[0]}"
 
 
 def all_tests(reach: Reach) -> dict[str, float]:
@@ -109,7 +109,7 @@ def _find_code(code: CodeType, name: str | None) -> CodeType | None:
 def clear_caches() -> None:
     """Forget results that the code before the change computed."""
     for name, module in list(sys.modules.items()):
-        if name.startswith("humangate."):
+        if name.startswith("gatebell."):
             for value in list(vars(module).values()):
                 if isinstance(value, functools._lru_cache_wrapper):
                     value.cache_clear()

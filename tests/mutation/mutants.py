@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-DOMAIN = Path(__file__).parents[2] / "src" / "humangate" / "domain"
+DOMAIN = Path(__file__).parents[2] / "src" / "gatebell" / "domain"
 
 _COMPARISONS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -31,7 +31,7 @@ class Mutant(NamedTuple):
 
     @property
     def module(self) -> str:
-        return "humangate.domain" + ("" if self.path.stem == "__init__" else f".{self.path.stem}")
+        return "gatebell.domain" + ("" if self.path.stem == "__init__" else f".{self.path.stem}")
 
     def write(self) -> str:
         """Write the source of the mutant."""

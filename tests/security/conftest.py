@@ -13,14 +13,14 @@ import uvicorn
 from tests.conftest import a_person, eventually
 from tests.security.fingerprint import Fingerprint
 
-from humangate.domain.asks.asks import Origin
-from humangate.domain.digests import text_digest
-from humangate.services.people import manage_logins, manage_people
-from humangate.services.asks import create_ask
-from humangate.services.asks.create_ask import Request
-from humangate.web.app import make_app, make_desk
-from humangate.web.context import COOKIE, local_site
-from humangate.app.wiring import open_throwaway_store
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.digests import text_digest
+from gatebell.services.people import manage_logins, manage_people
+from gatebell.services.asks import create_ask
+from gatebell.services.asks.create_ask import Request
+from gatebell.web.app import make_app, make_desk
+from gatebell.web.context import COOKIE, local_site
+from gatebell.app.wiring import open_throwaway_store
 
 
 class Seen(NamedTuple):

@@ -7,10 +7,10 @@ import random
 import pytest
 from tests.conftest import a_person
 
-from humangate.domain.asks.asks import Origin
-from humangate.services.asks import create_ask, apply_deadlines, wait_for_ask
-from humangate.services.asks.create_ask import Request
-from humangate.testing import MemoryStore
+from gatebell.domain.asks.asks import Origin
+from gatebell.services.asks import create_ask, apply_deadlines, wait_for_ask
+from gatebell.services.asks.create_ask import Request
+from gatebell.testing import MemoryStore
 
 JUMPS = [1, 3600, 86400, 31_536_000]
 

@@ -7,10 +7,10 @@ import random
 import pyte
 import pytest
 
-from humangate.cli.screen import ask_lines, inbox_lines
-from humangate.domain.asks.asks import Ask, Origin, make_question
-from humangate.domain.text.display import _width
-from humangate.testing import MemoryStore
+from gatebell.cli.screen import ask_lines, inbox_lines
+from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.text.display import _width
+from gatebell.testing import MemoryStore
 
 PIECES = [
     "\x1b[2J", "\x1b[H", "\x1b[1;1H", "\x1b]0;title\x07", "\x1b]52;c;aGk=\x07", "\x1b]8;;http://x\x07",
@@ -69,7 +69,7 @@ def an_ask(store, text):
 @pytest.mark.proves("LAW-8")
 def test_five_thousand_payloads_stay_in_their_frame(monkeypatch):
     store = MemoryStore()
-    monkeypatch.setattr("humangate.cli.screen.columns", lambda: WIDTH)
+    monkeypatch.setattr("gatebell.cli.screen.columns", lambda: WIDTH)
     for text in payloads(5000):
         lines = ask_lines(store, an_ask(store, text))
         assert all("\x1b" not in line and "\r" not in line for line in lines)
@@ -83,7 +83,7 @@ def test_five_thousand_payloads_stay_in_their_frame(monkeypatch):
 @pytest.mark.proves("LAW-8")
 def test_a_terminal_shows_exactly_the_lines_it_was_given(monkeypatch):
     store = MemoryStore()
-    monkeypatch.setattr("humangate.cli.screen.columns", lambda: WIDTH)
+    monkeypatch.setattr("gatebell.cli.screen.columns", lambda: WIDTH)
     for text in payloads(250):
         ask = an_ask(store, text)
         lines = inbox_lines([ask], store.now()) + [

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from tests.git_project import begin, branch, files, git, project, trap, workspace, write
 
-from humangate.errors import CheckedOutError, GateError, MergeConflictError, UsageError
-from humangate.adapters.git import (
+from gatebell.errors import CheckedOutError, GateError, MergeConflictError, UsageError
+from gatebell.adapters.git import (
     execution_ban,
     changes as git_changes,
     repositories,
@@ -410,7 +410,7 @@ def test_shadows_are_private_and_removed(project, workspace, monkeypatch, tmp_pa
     use = workspace.make(str(project), 1)
     workspace.snapshot(use, 1, "1")
     assert set(modes) == {0o700}
-    assert list((tmp_path / "share/humangate/git").iterdir()) == []
+    assert list((tmp_path / "share/gatebell/git").iterdir()) == []
     assert (project / ".git/refs/heads").is_dir()
 
 

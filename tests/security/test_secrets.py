@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.conftest import a_person
 
-from humangate import Gate, RefusedError
-from humangate.domain.asks.answers import Given
-from humangate.services.asks import answer_ask, wait_for_ask
-from humangate.app.wiring import open_throwaway_store
+from gatebell import Gate, RefusedError
+from gatebell.domain.asks.answers import Given
+from gatebell.services.asks import answer_ask, wait_for_ask
+from gatebell.app.wiring import open_throwaway_store
 
 CANARY = "correct-horse-battery-staple-9137"
 FORM = {

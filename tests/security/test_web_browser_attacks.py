@@ -10,10 +10,10 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from tests.conftest import eventually
 
-from humangate.services.people import manage_logins
-from humangate.web.app import make_app
-from humangate.web.context import COOKIE
-from humangate.web.routes import ROWS
+from gatebell.services.people import manage_logins
+from gatebell.web.app import make_app
+from gatebell.web.context import COOKIE
+from gatebell.web.routes import ROWS
 
 CHANGING = tuple(row for row in ROWS if row.changes)
 
@@ -319,7 +319,7 @@ def test_no_other_site_can_frame_a_page(real, evil, logged_in):
         inside = [frame for frame in page.frames if frame is not page.main_frame]
         assert len(inside) >= len(paths)
         assert [frame.url for frame in inside if frame.url.startswith(real.url)] == []
-        assert [frame.title() for frame in inside if "humangate" in frame.title()] == []
+        assert [frame.title() for frame in inside if "gatebell" in frame.title()] == []
     framed = {one.path for one in real.seen}
     assert set(paths) <= framed, "the pages were asked for, and then not shown"
 

@@ -13,9 +13,9 @@ from tests.conftest import a_person
 from tests.run_records import add_run, call
 from tests.web_inbox import URL, inbox
 
-from humangate.domain.people.logins import SCOPES
-from humangate.services.tasks import backlog
-from humangate.web.api.openapi import DOCUMENT
+from gatebell.domain.people.logins import SCOPES
+from gatebell.services.tasks import backlog
+from gatebell.web.api.openapi import DOCUMENT
 
 __all__ = ["inbox"]
 
@@ -175,7 +175,7 @@ def test_no_address_and_no_header_breaks_anything(inbox):
             b"9" * 5000,
             b"",
             b"Bearer ",
-            b"humangate=\xff",
+            b"gatebell=\xff",
             b"multipart/form-data",
             b"-1",
         ):

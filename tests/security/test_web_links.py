@@ -18,8 +18,8 @@ from tests.conftest import a_person
 from tests.security.fingerprint import Fingerprint
 from tests.web_inbox import URL, Inbox
 
-from humangate.domain.permissions.calls import Call
-from humangate.services.people import manage_logins
+from gatebell.domain.permissions.calls import Call
+from gatebell.services.people import manage_logins
 
 LINKS = 1000
 UNFURLERS = (
@@ -149,14 +149,14 @@ def test_scanners_answer_nothing_let_nobody_in_and_use_no_link_up(inbox, whole):
         for link in links:
             inbox.desk.limits._buckets.clear()
             first = client.post(f"/link/{link}", data={"next": "/"}, follow_redirects=False)
-            logins.add(client.cookies.get("humangate"))
+            logins.add(client.cookies.get("gatebell"))
             client.cookies.clear()
             assert first.status_code == 303
         for link in links[::5]:
             inbox.desk.limits._buckets.clear()
             assert client.post(f"/link/{link}", follow_redirects=False).status_code == 403
         assert len(logins) == len(links)
-        client.cookies.set("humangate", logins.pop())
+        client.cookies.set("gatebell", logins.pop())
         assert client.get(f"/asks/{asks[0].id}").status_code == 200
     assert all(inbox.get(ask).pending for ask in asks)
 
@@ -228,7 +228,7 @@ def test_no_address_puts_the_focus_on_a_button_that_decides(real, logged_in):
 @pytest.mark.proves("WEB-7", "WEB-16")
 def test_neither_links_nor_logins_nor_tokens_stand_in_what_gate_up_logs(tmp_path):
     environment = {**os.environ, "GATE_STORE": str(tmp_path / "gate.db"), "HOME": str(tmp_path)}
-    command = [sys.executable, "-m", "humangate", "up", "--port", "0"]
+    command = [sys.executable, "-m", "gatebell", "up", "--port", "0"]
     with (tmp_path / "log").open("w") as log:
         server = subprocess.Popen(
             command, env=environment, stdout=subprocess.PIPE, stderr=log, text=True

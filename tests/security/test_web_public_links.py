@@ -12,9 +12,9 @@ import sys
 import pytest
 from tests.conftest import a_person
 
-from humangate.services.people import manage_logins, manage_people
-from humangate.web.context import public_site
-from humangate.app.wiring import open_store
+from gatebell.services.people import manage_logins, manage_people
+from gatebell.web.context import public_site
+from gatebell.app.wiring import open_store
 
 ADDRESSES = [
     ("https://Gate.example.org:443", "https://gate.example.org"),
@@ -41,7 +41,7 @@ class PublicInbox:
         self.url = f"https://localhost:{port}"
         options = [f"--port={port}", f"--public-url={self.url}", f"--tls-cert={cert}"]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "humangate", "up", "--no-worker", *options, f"--tls-key={key}"],
+            [sys.executable, "-m", "gatebell", "up", "--no-worker", *options, f"--tls-key={key}"],
             env=self.environ,
             stdout=subprocess.PIPE,
             text=True,
@@ -50,7 +50,7 @@ class PublicInbox:
 
     def gate(self, *words, **environ):
         return subprocess.run(
-            [sys.executable, "-m", "humangate", *words],
+            [sys.executable, "-m", "gatebell", *words],
             env=self.environ | environ,
             capture_output=True,
             text=True,
@@ -136,7 +136,7 @@ def test_claimed_login_at_a_public_address_does_not_loop(public, page):
     """A cookie of the time when only this machine reached the inbox."""
     secret = manage_logins.make_link(public.store, a_person("root"))
     login = manage_logins.enter_by_link(public.store, secret, {})
-    cookie = {"name": "humangate", "value": login, "url": public.url}
+    cookie = {"name": "gatebell", "value": login, "url": public.url}
     page.context.add_cookies([cookie | {"sameSite": "Strict"}])
     assert page.goto(f"{public.url}/").status == 401
     assert page.get_by_text("already logged in").count() == 0

@@ -11,14 +11,14 @@ from tests.run_records import add_run
 from tests.security.fingerprint import Fingerprint
 from tests.web_inbox import URL, Inbox
 
-from humangate.domain.digests import text_digest, token_digest
-from humangate.domain.people.logins import SCOPES
-from humangate.services.people import manage_logins, manage_people
-from humangate.services.tasks import backlog
-from humangate.adapters.sqlite.store import SqliteStore
-from humangate.web.app import make_app, make_desk
-from humangate.web.context import local_site
-from humangate.web.routes import ROWS
+from gatebell.domain.digests import text_digest, token_digest
+from gatebell.domain.people.logins import SCOPES
+from gatebell.services.people import manage_logins, manage_people
+from gatebell.services.tasks import backlog
+from gatebell.adapters.sqlite.store import SqliteStore
+from gatebell.web.app import make_app, make_desk
+from gatebell.web.context import local_site
+from gatebell.web.routes import ROWS
 
 # Who may (any one of these scopes; none: everybody), and what they get. Where somebody who may
 # only ask gets something else for a question that is not theirs, that stands third.
@@ -136,7 +136,7 @@ def with_token(token, *scopes, **more):
 
 
 def with_cookie(secret, scopes=None, proof=None):
-    headers = {"cookie": f"humangate={secret}", "origin": URL}
+    headers = {"cookie": f"gatebell={secret}", "origin": URL}
     if proof is not None:
         headers["x-csrf-token"] = text_digest(f"csrf {proof}")
     forged = scopes is not None and proof != secret

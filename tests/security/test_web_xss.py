@@ -12,16 +12,16 @@ from tests.security.markup import FIELDS, PICTURES, WORDS
 from tests.security.payloads import PAYLOADS
 from tests.task_records import add_task, awaiting
 
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.domain.permissions.calls import Call
-from humangate.domain.text.display import storable
-from humangate.errors import GateError
-from humangate.services.asks import answer_ask, create_ask, ask_messages
-from humangate.services.tasks import backlog
-from humangate.services.people import manage_people
-from humangate.services.runs import manage_runs
-from humangate.services.notifications import notes
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.permissions.calls import Call
+from gatebell.domain.text.display import storable
+from gatebell.errors import GateError
+from gatebell.services.asks import answer_ask, create_ask, ask_messages
+from gatebell.services.tasks import backlog
+from gatebell.services.people import manage_people
+from gatebell.services.runs import manage_runs
+from gatebell.services.notifications import notes
 
 # So many on one page; the pages are what takes time.
 AT_ONCE = 160

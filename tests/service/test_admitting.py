@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate.app import wiring
-from humangate.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError
-from humangate.services.people import manage_logins, manage_people
-from humangate.testing import MemoryStore
+from gatebell.app import wiring
+from gatebell.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError
+from gatebell.services.people import manage_logins, manage_people
+from gatebell.testing import MemoryStore
 
 
 @pytest.fixture

@@ -8,17 +8,17 @@ import pytest
 from tests.conftest import a_person, an_agent
 from tests.contract.test_runs_store import claimed
 
-from humangate import Gate
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.domain.asks.owners import owner_of_task
-from humangate.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError
-from humangate.services.asks import answer_ask, create_ask
-from humangate.services.tasks import backlog
-from humangate.services.runs import manage_runs
-from humangate.services.asks.create_ask import Request
-from humangate.services.tasks.scheduler import Taking
-from humangate.testing import MemoryStore
+from gatebell import Gate
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.asks.owners import owner_of_task
+from gatebell.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError
+from gatebell.services.asks import answer_ask, create_ask
+from gatebell.services.tasks import backlog
+from gatebell.services.runs import manage_runs
+from gatebell.services.asks.create_ask import Request
+from gatebell.services.tasks.scheduler import Taking
+from gatebell.testing import MemoryStore
 
 ADA = a_person("ada")
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from tests.joinable import desk
 
-from humangate.app.runtime import crew
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.domain.sessions.visits import Terms
-from humangate.errors import RefusedError
-from humangate.services.asks import answer_ask, create_ask
-from humangate.services.sessions import joining, sitting
-from humangate.services.asks.create_ask import Request
+from gatebell.app.runtime import crew
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.sessions.visits import Terms
+from gatebell.errors import RefusedError
+from gatebell.services.asks import answer_ask, create_ask
+from gatebell.services.sessions import joining, sitting
+from gatebell.services.asks.create_ask import Request
 
 __all__ = ["desk"]
 

@@ -11,16 +11,16 @@ import pytest
 from tests.conftest import a_person
 from tests.service.test_file_questions import Project
 
-from humangate.cli.asks import ask_loop
-from humangate.cli.asks.ask_loop import Bringer
-from humangate.ports.dialogs import VALUE, Reply
-from humangate.errors import StoreTroubleError
-from humangate.file_protocol import folders
-from humangate.file_protocol.folders import Helpers
-from humangate.file_protocol.listener import HeldError, Listener
-from humangate.services.asks import answer_ask
-from humangate.testing import FakeClock
-from humangate.testing.store import MemoryStore
+from gatebell.cli.asks import ask_loop
+from gatebell.cli.asks.ask_loop import Bringer
+from gatebell.ports.dialogs import VALUE, Reply
+from gatebell.errors import StoreTroubleError
+from gatebell.file_protocol import folders
+from gatebell.file_protocol.folders import Helpers
+from gatebell.file_protocol.listener import HeldError, Listener
+from gatebell.services.asks import answer_ask
+from gatebell.testing import FakeClock
+from gatebell.testing.store import MemoryStore
 
 
 @pytest.fixture

@@ -11,18 +11,18 @@ from contextlib import contextmanager
 import pytest
 from tests.conftest import a_person
 
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.errors import RefusedError, UsageError
-from humangate.file_protocol import collector
-from humangate.file_protocol.collector import Collector
-from humangate.file_protocol.folders import Helpers, listener_of
-from humangate.file_protocol.listener import HeldError, Listener
-from humangate.services.asks import answer_ask, create_ask
-from humangate.services.asks.create_ask import Request
-from humangate.testing import FakeClock
-from humangate.testing.store import MemoryStore
-from humangate.app.wiring import open_throwaway_store
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.errors import RefusedError, UsageError
+from gatebell.file_protocol import collector
+from gatebell.file_protocol.collector import Collector
+from gatebell.file_protocol.folders import Helpers, listener_of
+from gatebell.file_protocol.listener import HeldError, Listener
+from gatebell.services.asks import answer_ask, create_ask
+from gatebell.services.asks.create_ask import Request
+from gatebell.testing import FakeClock
+from gatebell.testing.store import MemoryStore
+from gatebell.app.wiring import open_throwaway_store
 
 
 class Project:

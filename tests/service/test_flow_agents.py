@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import a_person
 from tests.flow_harness import Crash, done, each_house, house, needs, real_house
 
-from humangate import (
+from gatebell import (
     MissingAgentError,
     StepFailedError,
     UsageError,
@@ -21,18 +21,18 @@ from humangate import (
     run,
     step,
 )
-from humangate.adapters.system import processes
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.domain.digests import text_digest
-from humangate.domain.asks.owners import owner_of
-from humangate.domain.runs.runs import RunChange, Turn
-from humangate.ports.agents import Ended
-from humangate.services.asks import answer_ask, create_ask, ask_messages, wait_for_ask
-from humangate.services.runs import manage_runs
-from humangate.services.runs.agent_call.turns import Agent
-from humangate.services.asks.create_ask import Request
-from humangate.testing import ScriptedAgent, ScriptedPerson
+from gatebell.adapters.system import processes
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.digests import text_digest
+from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.runs.runs import RunChange, Turn
+from gatebell.ports.agents import Ended
+from gatebell.services.asks import answer_ask, create_ask, ask_messages, wait_for_ask
+from gatebell.services.runs import manage_runs
+from gatebell.services.runs.agent_call.turns import Agent
+from gatebell.services.asks.create_ask import Request
+from gatebell.testing import ScriptedAgent, ScriptedPerson
 
 __all__ = ["each_house", "house", "real_house"]
 

@@ -9,16 +9,16 @@ import pytest
 from tests.conftest import a_person
 from tests.flow_harness import Crash, done, each_house, house, needs, real_house
 
-from humangate import MissingAgentError, flow, run
-from humangate.ports.agents import Ended
-from humangate.adapters.agents import session_logs
-from humangate.adapters.agents.python_function import PythonDriver
-from humangate.api.flows import Flow
-from humangate.services.asks import ask_messages
-from humangate.services.permissions import permit_call
-from humangate.services.runs.run_journal import Terms
-from humangate.services.permissions.permit_call import Permission
-from humangate.testing import ScriptedAgent
+from gatebell import MissingAgentError, flow, run
+from gatebell.ports.agents import Ended
+from gatebell.adapters.agents import session_logs
+from gatebell.adapters.agents.python_function import PythonDriver
+from gatebell.api.flows import Flow
+from gatebell.services.asks import ask_messages
+from gatebell.services.permissions import permit_call
+from gatebell.services.runs.run_journal import Terms
+from gatebell.services.permissions.permit_call import Permission
+from gatebell.testing import ScriptedAgent
 
 __all__ = ["each_house", "house", "real_house"]
 

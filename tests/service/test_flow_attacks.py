@@ -10,11 +10,11 @@ import pytest
 from tests.conftest import a_person, an_agent
 from tests.flow_harness import Crash, done, house, needs, real_house
 
-from humangate import AgentRefusedError, RefusedError, UsageError, flow, pause, run, step
-from humangate.adapters.system import processes
-from humangate.domain.runs.roles import Role
-from humangate.services.asks import ask_messages
-from humangate.services.runs import run_journal, manage_runs
+from gatebell import AgentRefusedError, RefusedError, UsageError, flow, pause, run, step
+from gatebell.adapters.system import processes
+from gatebell.domain.runs.roles import Role
+from gatebell.services.asks import ask_messages
+from gatebell.services.runs import run_journal, manage_runs
 
 __all__ = ["house", "real_house"]
 

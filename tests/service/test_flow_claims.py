@@ -14,13 +14,13 @@ import pytest
 from tests.conftest import a_person, eventually
 from tests.flow_harness import Crash, done, each_house, house, needs, real_house
 
-from humangate import StoreTroubleError, flow, parallel, pause, run, sleep, step
-from humangate.adapters.system import processes
-from humangate.domain.runs.runs import RunChange
-from humangate.adapters.engines.local import Worker
-from humangate.services.runs import claims, manage_runs
-from humangate.services.runs.claims import Abandoned, Heart
-from humangate.services.asks.apply_deadlines import sweep
+from gatebell import StoreTroubleError, flow, parallel, pause, run, sleep, step
+from gatebell.adapters.system import processes
+from gatebell.domain.runs.runs import RunChange
+from gatebell.adapters.engines.local import Worker
+from gatebell.services.runs import claims, manage_runs
+from gatebell.services.runs.claims import Abandoned, Heart
+from gatebell.services.asks.apply_deadlines import sweep
 
 __all__ = ["each_house", "house", "real_house"]
 
@@ -289,7 +289,7 @@ def test_ctrl_c_among_branches_begins_nothing_more(house):
     def both(_):
         return parallel(neighbour, lambda: step(lambda: 1, name="one"))
 
-    from humangate.services.runs import parallel_branches
+    from gatebell.services.runs import parallel_branches
 
     house.start(both)
     note = parallel_branches._Parallel._note
@@ -470,7 +470,7 @@ def test_whoever_works_in_a_turn_cannot_pass_its_gate(real_house):
     # That process has a clock of its own.
     house.go(lambda _: bool(pause("Go?", expires_seconds=9e7)))
     told = {**os.environ, "GATE_TURN": "t-abc", "GATE_STORE": house.store.path}
-    words = [sys.executable, "-m", "humangate", "answer", house.ask().id, "yes"]
+    words = [sys.executable, "-m", "gatebell", "answer", house.ask().id, "yes"]
     said = subprocess.run(words, env=told, capture_output=True, text=True, check=False, timeout=60)
     assert said.returncode == 7 and "GATE_TURN" in said.stderr
     assert house.drive().state == "waiting_human"

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from tests.plain_project import home, project, write
 
-from humangate.errors import NotFoundError, RefusedError, UsageError
-from humangate.services.runs.agent_call import signal_files
-from humangate.adapters.files import flow_files, role_files, text_files
+from gatebell.errors import NotFoundError, RefusedError, UsageError
+from gatebell.services.runs.agent_call import signal_files
+from gatebell.adapters.files import flow_files, role_files, text_files
 
 __all__ = ["home", "project"]
 
 COME_ALONG = ("code", "design", "docs", "pm", "review", "test")
 FLOW = """\
 def flow(function):
-    function.humangate_flow = True
+    function.gatebell_flow = True
     return function
 
 """
@@ -38,7 +38,7 @@ def test_a_role_is_looked_for_in_the_project_first(home, project):
     places = [
         project / ".gate/agents",
         project / ".claude/agents",
-        home / "config/humangate/agents",
+        home / "config/gatebell/agents",
         home / "home/.claude/agents",
     ]
     for place in reversed(places):
@@ -125,8 +125,8 @@ def test_every_turn_has_a_signal_file_of_its_own(project):
 @pytest.mark.proves("RUN-233")
 def test_flow_files_are_found_by_path_and_by_name(home, project, monkeypatch):
     ours = write(project / ".gate/flows/feature.py")
-    write(home / "config/humangate/flows/feature.py")
-    users = write(home / "config/humangate/flows/release.py")
+    write(home / "config/gatebell/flows/feature.py")
+    users = write(home / "config/gatebell/flows/release.py")
     write(project / ".gate/flows/_helpers.py")
     write(project / ".gate/flows/notes.txt")
     elsewhere = write(project / "flows/other.py")

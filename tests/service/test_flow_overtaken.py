@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.flow_harness import Crash, Harness
 
-from humangate.api import flows
+from gatebell.api import flows
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import threading
 import pytest
 from tests.flow_harness import Crash, done, needs, real_house
 
-from humangate import (
+from gatebell import (
     BranchFailedError,
     StepFailedError,
     context,

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import a_person, an_agent
 from tests.flow_harness import Crash, done, each_house, house, needs, real_house
 
-from humangate import (
+from gatebell import (
     BranchFailedError,
     GateError,
     NotFoundError,
@@ -30,9 +30,9 @@ from humangate import (
     step,
     stuck,
 )
-from humangate.api import flows  # fmt: skip
-from humangate.services.runs import manage_runs
-from humangate.services.asks.create_ask import only_ask
+from gatebell.api import flows  # fmt: skip
+from gatebell.services.runs import manage_runs
+from gatebell.services.asks.create_ask import only_ask
 
 __all__ = ["each_house", "house", "real_house"]
 

@@ -8,15 +8,15 @@ import pytest
 from tests.conftest import a_person
 from tests.flow_harness import each_house, house, real_house
 
-from humangate import Approval, UsageError, ask, ask_interactive, flow
-from humangate.domain.digests import digest
-from humangate.domain.sessions.visits import Terms
-from humangate.services.asks import create_ask
-from humangate.services.runs import manage_runs
-from humangate.services.sessions import sitting
-from humangate.services.asks.create_ask import Request
-from humangate.services.runs.run_journal import jsoned
-from humangate.api.schemas import Selection, Structured
+from gatebell import Approval, UsageError, ask, ask_interactive, flow
+from gatebell.domain.digests import digest
+from gatebell.domain.sessions.visits import Terms
+from gatebell.services.asks import create_ask
+from gatebell.services.runs import manage_runs
+from gatebell.services.sessions import sitting
+from gatebell.services.asks.create_ask import Request
+from gatebell.services.runs.run_journal import jsoned
+from gatebell.api.schemas import Selection, Structured
 
 __all__ = ["each_house", "house", "real_house"]
 

@@ -6,8 +6,8 @@ import pytest
 from tests.conftest import a_person
 from tests.flow_harness import done, each_house, house, needs, real_house
 
-from humangate import StepFailedError, UsageError, ask, flow, pause, run, stuck
-from humangate.services.asks import create_ask
+from gatebell import StepFailedError, UsageError, ask, flow, pause, run, stuck
+from gatebell.services.asks import create_ask
 
 __all__ = ["each_house", "house", "real_house"]
 

@@ -8,14 +8,14 @@ import threading
 import pytest
 from tests.conftest import a_person
 
-import humangate
-from humangate import AsyncGate, Gate, TimedOutError
-from humangate.errors import StoreTroubleError
-from humangate.services.people import manage_people
-from humangate.services.asks import wait_for_ask
-from humangate.services.watcher import Publisher
-from humangate.testing import MemoryStore, ScriptedPerson
-from humangate.app.wiring import open_throwaway_store
+import gatebell
+from gatebell import AsyncGate, Gate, TimedOutError
+from gatebell.errors import StoreTroubleError
+from gatebell.services.people import manage_people
+from gatebell.services.asks import wait_for_ask
+from gatebell.services.watcher import Publisher
+from gatebell.testing import MemoryStore, ScriptedPerson
+from gatebell.app.wiring import open_throwaway_store
 
 
 @pytest.fixture
@@ -82,9 +82,9 @@ def test_opening_waiting_answering_listing_and_cancelling(store):
     assert gate.answer(first, "1", note="n").note == "n"
     assert gate.wait(first).value == gate.wait(first).value == "1"
     assert gate.cancel(second, "enough").status == "cancelled"
-    with pytest.raises(humangate.CancelledError, match="enough"):
+    with pytest.raises(gatebell.CancelledError, match="enough"):
         _ = gate.wait(second).value
-    with pytest.raises(humangate.AlreadySettledError):
+    with pytest.raises(gatebell.AlreadySettledError):
         gate.answer(first, "2")
 
 
@@ -94,7 +94,7 @@ def test_a_program_that_asks_for_a_secret_gets_it_once(store):
     gate = Gate(store)
     result = gate.ask("Token?", secret=True)
     assert result.value == "hunter2"
-    with pytest.raises(humangate.RefusedError, match="already taken"):
+    with pytest.raises(gatebell.RefusedError, match="already taken"):
         gate.wait(result.id)
 
 
@@ -102,7 +102,7 @@ def test_a_program_that_asks_for_a_secret_gets_it_once(store):
 def test_a_program_answers_as_the_person_whose_token_it_has(tmp_path):
     from tests.conftest import a_person
 
-    from humangate.services.people import manage_people
+    from gatebell.services.people import manage_people
 
     store = open_throwaway_store(str(tmp_path / "gate.db"))
     token = manage_people.add(store, a_person("root"), "ada")
@@ -126,7 +126,7 @@ def test_many_async_waits_need_one_thread(tmp_path):
             cancelled = await gate.open("Never?")
             await gate.cancel(cancelled, "no")
             values = [(await wait).value for wait in waits]
-            watchers = [t for t in threading.enumerate() if t.name == "humangate-publisher"]
+            watchers = [t for t in threading.enumerate() if t.name == "gatebell-publisher"]
             return values, (await extra).value, (await timed).status, len(watchers)
 
     values, extra, timed, watchers = asyncio.run(asyncio.wait_for(scene(), 30))
@@ -161,7 +161,7 @@ def test_no_async_wait_hangs_when_nobody_will_wake_it():
         await gate.close()
         await gate.ask("Why?")
 
-    with pytest.raises(humangate.UsageError, match="closed"):
+    with pytest.raises(gatebell.UsageError, match="closed"):
         asyncio.run(asyncio.wait_for(closed(), 30))
 
 
@@ -208,14 +208,14 @@ def test_a_cancelled_await_takes_no_secret(tmp_path, monkeypatch):
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused_at_once(store, tmp_path, more):
     for where in (store, open_throwaway_store(str(tmp_path / "gate.db"))):
-        with pytest.raises(humangate.UsageError):
+        with pytest.raises(gatebell.UsageError):
             Gate(where).open(**more)
     assert Gate(store).open("Q", priority="urgent") and Gate(store).pending()[0].priority == 0
 
 
 @pytest.mark.proves("PY-4")
 def test_the_public_names_are_pinned():
-    assert sorted(humangate.__all__) == [
+    assert sorted(gatebell.__all__) == [
         "AgentRefusedError", "AlreadySettledError", "Approval", "Ask", "AsyncGate", "BranchFailedError",
         "CancelledError", "Choice", "Form", "Freeform", "Gate", "GateError", "Human", "HumanInput", "InvalidAnswerError",
         "MissingAgentError", "NotAnsweredError", "NotFoundError", "Outcome", "Phase", "RefusedError", "Selection",
@@ -223,11 +223,11 @@ def test_the_public_names_are_pinned():
         "ask", "ask_interactive", "cli_prompt", "context", "flow", "log", "now", "parallel", "pause", "random", "read", "run", "sleep",
         "step", "stuck",
     ]  # fmt: skip
-    for name in humangate.__all__:
-        assert getattr(humangate, name).__name__ == name
-    assert set(humangate.__all__) < set(dir(humangate))
+    for name in gatebell.__all__:
+        assert getattr(gatebell, name).__name__ == name
+    assert set(gatebell.__all__) < set(dir(gatebell))
     with pytest.raises(AttributeError):
-        _ = humangate.nothing
+        _ = gatebell.nothing
 
 
 @pytest.mark.proves("STORE-1", "LAW-1")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate import HumanInput, Phase, StoreTroubleError, Workflow
-from humangate.domain.asks.answers import Given
-from humangate.services.asks import answer_ask
-from humangate.testing import MemoryStore, ScriptedPerson
+from gatebell import HumanInput, Phase, StoreTroubleError, Workflow
+from gatebell.domain.asks.answers import Given
+from gatebell.services.asks import answer_ask
+from gatebell.testing import MemoryStore, ScriptedPerson
 
 which = Workflow("which", phases=[Phase("a", human=HumanInput("Which?", "choice", ["X", "Y"]), terminal=True)])  # fmt: skip
 
@@ -94,7 +94,7 @@ def test_refused_person_is_asked_once(monkeypatch, capsys):
     store = MemoryStore()
     ScriptedPerson(store).will_answer("Which?", "Y")
     store.visitors.insert(0, lambda: store.clock.advance(90) or store.monotonic() < 300)
-    monkeypatch.setattr("humangate.app.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via))
+    monkeypatch.setattr("gatebell.app.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via))
     handler = Handler(store, "X")
     assert which.run("go", handler, store=store).history[0]["value"] == "Y"
     assert "only a person decides" in capsys.readouterr().err and len(handler.times) == 1

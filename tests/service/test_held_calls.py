@@ -6,11 +6,11 @@ import pytest
 from tests.conftest import a_person, an_agent
 from tests.service.test_permitting import held
 
-from humangate.domain.asks.answers import Given
-from humangate.services.asks import answer_ask, wait_for_ask
-from humangate.services.permissions import permit_call
-from humangate.services.permissions.permit_call import Permission
-from humangate.testing import MemoryStore
+from gatebell.domain.asks.answers import Given
+from gatebell.services.asks import answer_ask, wait_for_ask
+from gatebell.services.permissions import permit_call
+from gatebell.services.permissions.permit_call import Permission
+from gatebell.testing import MemoryStore
 
 ADA = a_person(verified=True)
 

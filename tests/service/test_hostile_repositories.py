@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.git_project import git, project, trap, workspace, write
 
-from humangate.ports.workspaces import Place
-from humangate.errors import GateError, UsageError
-from humangate.adapters.git import changes as quick_git, special_files, repositories
+from gatebell.ports.workspaces import Place
+from gatebell.errors import GateError, UsageError
+from gatebell.adapters.git import changes as quick_git, special_files, repositories
 
 __all__ = ["project", "trap", "workspace"]
 

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from humangate.app import wiring
-from humangate.domain.sessions.proposals import AGENT, PERSON, Said
-from humangate.ports.agents import Opening, Talk
-from humangate.adapters.agents.interactive_programs import (
+from gatebell.app import wiring
+from gatebell.domain.sessions.proposals import AGENT, PERSON, Said
+from gatebell.ports.agents import Opening, Talk
+from gatebell.adapters.agents.interactive_programs import (
     ClaudeHost,
     CodexHost,
     CommandHost,
 )
-from humangate.errors import MissingAgentError, UsageError
+from gatebell.errors import MissingAgentError, UsageError
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 SESSION = "5b1c1f2e-0000-4000-8000-000000000001"
@@ -93,7 +93,7 @@ def test_claude_is_opened_with_what_is_set_and_nothing_else(home):
     for word in ("-p", "--print", "--model", "--append-system-prompt-file"):
         assert word not in plain
     servers = json.loads(plain[plain.index("--mcp-config") + 1])["mcpServers"]
-    assert servers["humangate"]["env"] == dict(opening(home).environ)
+    assert servers["gatebell"]["env"] == dict(opening(home).environ)
     more = opening(home, system_file="/p/system.md", model="opus", mcp_config="/m.json")
     words = ClaudeHost().open_session(more)
     for pair in (

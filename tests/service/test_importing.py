@@ -8,10 +8,10 @@ import time
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate.domain.tasks import backlog_jsonl
-from humangate.errors import AgentRefusedError, UsageError
-from humangate.services.tasks import backlog, import_tasks
-from humangate.testing import MemoryStore
+from gatebell.domain.tasks import backlog_jsonl
+from gatebell.errors import AgentRefusedError, UsageError
+from gatebell.services.tasks import backlog, import_tasks
+from gatebell.testing import MemoryStore
 
 ADA = a_person("ada")
 

@@ -11,12 +11,12 @@ import pytest
 from tests.conftest import eventually
 from tests.joinable import desk
 
-from humangate import Phase, Workflow
-from humangate.adapters.system import processes
-from humangate.app.runtime import crew
-from humangate.domain.runs.runs import RunChange
-from humangate.services.sessions import joining, lost_visits
-from humangate.services.runs import manage_runs
+from gatebell import Phase, Workflow
+from gatebell.adapters.system import processes
+from gatebell.app.runtime import crew
+from gatebell.domain.runs.runs import RunChange
+from gatebell.services.sessions import joining, lost_visits
+from gatebell.services.runs import manage_runs
 
 __all__ = ["desk"]
 

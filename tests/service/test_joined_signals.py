@@ -10,17 +10,17 @@ import pytest
 from tests.joinable import desk
 from tests.visits import dead_process, write_log
 
-from humangate.app import runtime, wiring
-from humangate.app.runtime import crew
-from humangate.domain.asks.answers import Given
-from humangate.domain.runs.runs import RunChange
-from humangate.domain.runs.signals import Signal
-from humangate.errors import AlreadySettledError, RefusedError, StoreTroubleError
-from humangate.services.asks import answer_ask, create_ask
-from humangate.services.sessions import joining
-from humangate.services.runs import manage_runs
-from humangate.services.notifications import notes
-from humangate.services.asks.apply_deadlines import sweep
+from gatebell.app import runtime, wiring
+from gatebell.app.runtime import crew
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.runs.runs import RunChange
+from gatebell.domain.runs.signals import Signal
+from gatebell.errors import AlreadySettledError, RefusedError, StoreTroubleError
+from gatebell.services.asks import answer_ask, create_ask
+from gatebell.services.sessions import joining
+from gatebell.services.runs import manage_runs
+from gatebell.services.notifications import notes
+from gatebell.services.asks.apply_deadlines import sweep
 
 __all__ = ["desk"]
 
@@ -28,7 +28,7 @@ NEEDS = {"status": "NEEDS_HUMAN", "question": "Which way?"}
 DONE = {"status": "DONE", "summary": "to the left"}
 AGAIN = {"status": "DONE", "summary": "by itself"}
 GATE = """
-from humangate import flow, run, pause
+from gatebell import flow, run, pause
 @flow
 def feature(prompt):
     run("coder", "Do it.")
@@ -37,13 +37,13 @@ def feature(prompt):
 
 
 SHARED = """
-from humangate import flow, run
+from gatebell import flow, run
 @flow
 def feature(prompt):
     return run("coder", "Do it.", session="shared-1").summary
 """
 HURRIED = """
-from humangate import flow, run
+from gatebell import flow, run
 @flow(human_timeout=600)
 def feature(prompt):
     return run("coder", "Do it.").summary

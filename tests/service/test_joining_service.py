@@ -9,21 +9,21 @@ import pytest
 from tests.conftest import a_person
 from tests.joinable import desk
 
-from humangate.adapters.system import processes
-from humangate.app import wiring
-from humangate.app.runtime import crew
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.domain.runs.journals import Carried
-from humangate.domain.runs.runs import Run, RunChange, Turn
-from humangate.domain.runs.signals import Signal
-from humangate.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError
-from humangate.services.asks import answer_ask, create_ask
-from humangate.services.sessions import joining
-from humangate.services.runs import manage_runs
-from humangate.services.notifications import notes
-from humangate.services.asks.create_ask import Request
-from humangate.testing import MemoryStore
+from gatebell.adapters.system import processes
+from gatebell.app import wiring
+from gatebell.app.runtime import crew
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.runs.journals import Carried
+from gatebell.domain.runs.runs import Run, RunChange, Turn
+from gatebell.domain.runs.signals import Signal
+from gatebell.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError
+from gatebell.services.asks import answer_ask, create_ask
+from gatebell.services.sessions import joining
+from gatebell.services.runs import manage_runs
+from gatebell.services.notifications import notes
+from gatebell.services.asks.create_ask import Request
+from gatebell.testing import MemoryStore
 
 __all__ = ["desk"]
 

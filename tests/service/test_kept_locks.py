@@ -13,27 +13,27 @@ import pytest
 from tests.conftest import a_person
 from tests.flow_harness import real_house
 
-from humangate import StoreTroubleError, pause
-from humangate.adapters.system import processes
-from humangate.app import daemon
-from humangate.domain.runs import runs
-from humangate.domain.runs.runs import RunChange
-from humangate.file_protocol.folders import listener_of
-from humangate.services.runs import claims, manage_runs
-from humangate.services.runs.claims import Abandoned, Keeper
-from humangate.app.wiring import open_store
+from gatebell import StoreTroubleError, pause
+from gatebell.adapters.system import processes
+from gatebell.app import daemon
+from gatebell.domain.runs import runs
+from gatebell.domain.runs.runs import RunChange
+from gatebell.file_protocol.folders import listener_of
+from gatebell.services.runs import claims, manage_runs
+from gatebell.services.runs.claims import Abandoned, Keeper
+from gatebell.app.wiring import open_store
 
 __all__ = ["real_house"]
 
 LOOK = """import sys
-from humangate.services.runs import claims as claiming
-from humangate.app.wiring import open_store
+from gatebell.services.runs import claims as claiming
+from gatebell.app.wiring import open_store
 store = open_store(sys.argv[1])
 print(claiming.is_kept(store, store.runs.get(int(sys.argv[2]))))
 """
 KEEP = """import os, sys
-from humangate.services.runs.claims import Keeper
-from humangate.app.wiring import open_store
+from gatebell.services.runs.claims import Keeper
+from gatebell.app.wiring import open_store
 store = open_store(sys.argv[1])
 keeper = Keeper(store)
 assert keeper.keep(store.runs.get(1))
@@ -242,8 +242,8 @@ def test_kernel_without_file_locks_sees_a_living_keeper(real_house, keeping, mon
 def test_forked_child_holds_no_lock_of_a_worker(tmp_path):
     """A flow's code may leave a child behind, and `gate up` may be killed."""
     code = """import os, sys
-from humangate.app import daemon as upkeep
-from humangate.file_protocol.folders import Helpers
+from gatebell.app import daemon as upkeep
+from gatebell.file_protocol.folders import Helpers
 os.makedirs("project/.helpers", 0o700)
 kept = [upkeep.become("gate.db", "http://127.0.0.1:1"), upkeep.work_at("gate.db"), Helpers("project")]
 assert kept[2].hold()

@@ -12,17 +12,17 @@ import pytest
 from tests.conftest import a_person, eventually
 from tests.flow_harness import each_house, house, real_house
 
-from humangate import HumanInput, Phase, StoreTroubleError, Workflow, pause, sleep
-from humangate.adapters.system import processes
-from humangate.app import daemon
-from humangate.domain.runs import runs
-from humangate.domain.asks.answers import Given
-from humangate.domain.runs.runs import RunChange
-from humangate.adapters.engines.local import Worker
-from humangate.services.asks import answer_ask
-from humangate.services.runs import claims, manage_runs
-from humangate.services.runs.claims import Abandoned, Keeper
-from humangate.app.wiring import open_store
+from gatebell import HumanInput, Phase, StoreTroubleError, Workflow, pause, sleep
+from gatebell.adapters.system import processes
+from gatebell.app import daemon
+from gatebell.domain.runs import runs
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.runs.runs import RunChange
+from gatebell.adapters.engines.local import Worker
+from gatebell.services.asks import answer_ask
+from gatebell.services.runs import claims, manage_runs
+from gatebell.services.runs.claims import Abandoned, Keeper
+from gatebell.app.wiring import open_store
 
 __all__ = ["each_house", "house", "real_house"]
 
@@ -186,7 +186,7 @@ def kept_elsewhere(house, stranger, owner, state="ready"):
 def stranger(real_house):
     """Another living process that stands by run 1 of the store as it is at each line."""
     code = (
-        "import sys; from humangate.app import daemon as upkeep, wiring; store = wiring.open_store(sys.argv[1])\n"
+        "import sys; from gatebell.app import daemon as upkeep, wiring; store = wiring.open_store(sys.argv[1])\n"
         "for _ in sys.stdin:\n"
         "    upkeep.stand_by(store.path, store.runs.get(1)); print('there', flush=True)"
     )
@@ -300,7 +300,7 @@ def test_one_process_keeps_several_runs_apart(real_house):
 def is_stood_by_elsewhere(store, run):
     """As another process sees it."""
     code = (
-        "import sys; from humangate.app import daemon as upkeep, wiring; store = wiring.open_store(sys.argv[1])\n"
+        "import sys; from gatebell.app import daemon as upkeep, wiring; store = wiring.open_store(sys.argv[1])\n"
         "run = store.runs.get(int(sys.argv[2]))._replace(claim=int(sys.argv[3]), owner=sys.argv[4])\n"
         "sys.exit(upkeep.is_stood_by(store.path, run))"
     )

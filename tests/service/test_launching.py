@@ -13,15 +13,15 @@ from tests.conftest import a_person, eventually
 from tests.flow_harness import house, needs
 from tests.service.test_processes import SLEEP, TURN, Watched, order, pid_in, there
 
-from humangate import flow, run
-from humangate.ports.agents import Ruling
-from humangate.ports.workspaces import Place
-from humangate.adapters.agents import agent_process, pipes
-from humangate.adapters.agents.claude import ClaudeDriver
-from humangate.adapters.agents.codex import CodexDriver
-from humangate.adapters.agents.command import CommandDriver
-from humangate.errors import GateError, MissingAgentError
-from humangate.services.sessions import joining
+from gatebell import flow, run
+from gatebell.ports.agents import Ruling
+from gatebell.ports.workspaces import Place
+from gatebell.adapters.agents import agent_process, pipes
+from gatebell.adapters.agents.claude import ClaudeDriver
+from gatebell.adapters.agents.codex import CodexDriver
+from gatebell.adapters.agents.command import CommandDriver
+from gatebell.errors import GateError, MissingAgentError
+from gatebell.services.sessions import joining
 
 __all__ = ["house"]
 

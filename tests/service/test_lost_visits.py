@@ -15,13 +15,13 @@ from tests.containers import Container
 from tests.joinable import desk
 from tests.visits import kill_harness, orphan, write_log
 
-from humangate import AsyncGate, Gate
-from humangate.app import runtime
-from humangate.adapters.system import processes
-from humangate.domain.asks.answers import Given
-from humangate.errors import GateError, RefusedError, StoreTroubleError
-from humangate.services.asks import answer_ask, create_ask, apply_deadlines, wait_for_ask
-from humangate.services.sessions import joining, presence, sitting
+from gatebell import AsyncGate, Gate
+from gatebell.app import runtime
+from gatebell.adapters.system import processes
+from gatebell.domain.asks.answers import Given
+from gatebell.errors import GateError, RefusedError, StoreTroubleError
+from gatebell.services.asks import answer_ask, create_ask, apply_deadlines, wait_for_ask
+from gatebell.services.sessions import joining, presence, sitting
 
 __all__ = ["desk", "orphan"]
 
@@ -30,9 +30,9 @@ NEEDS = {"status": "NEEDS_HUMAN", "question": "Which way?"}
 DONE = {"status": "DONE", "summary": "to the left"}
 VISIT = """
 import sys
-from humangate import Gate
-from humangate.domain.people.principals import Caller, person
-from humangate.services.sessions import sitting
+from gatebell import Gate
+from gatebell.domain.people.principals import Caller, person
+from gatebell.services.sessions import sitting
 store = Gate(sys.argv[1]).store
 who = Caller(person("ada"), False, "cli", None, {})
 print(sitting.sit(store, sys.argv[2], who, "claude", "s1").sitting.process, flush=True)
@@ -40,9 +40,9 @@ input()
 """
 JOIN = """
 import sys
-from humangate import Gate, crewing
-from humangate.domain.people.principals import Caller, person
-from humangate.services.sessions import joining
+from gatebell import Gate, crewing
+from gatebell.domain.people.principals import Caller, person
+from gatebell.services.sessions import joining
 store = Gate(sys.argv[1]).store
 who = Caller(person("ada"), False, "cli", None, {})
 print(joining.join(store, crewing.crew(store), sys.argv[2], who).turn.process, flush=True)

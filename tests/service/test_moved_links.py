@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.domain.permissions.rules import Scope
-from humangate.services.asks import answer_ask
-from humangate.services.permissions import permit_call
-from humangate.services.permissions.permit_call import Held, Permission
-from humangate.testing import MemoryStore, ScriptedPerson
-from humangate.app.wiring import call
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.permissions.rules import Scope
+from gatebell.services.asks import answer_ask
+from gatebell.services.permissions import permit_call
+from gatebell.services.permissions.permit_call import Held, Permission
+from gatebell.testing import MemoryStore, ScriptedPerson
+from gatebell.app.wiring import call
 
 ADA = a_person(verified=True)
 

@@ -9,19 +9,19 @@ from functools import partial
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Notice, Origin
-from humangate.domain.asks.deadlines import Escalation
-from humangate.domain.notifications.routes import Road, parse_road
-from humangate.errors import DeliveryError, StoreTroubleError
-from humangate.services.asks import answer_ask, create_ask, ask_messages, apply_deadlines
-from humangate.services.notifications import send_notices, notes
-from humangate.services import watcher
-from humangate.services.asks.create_ask import Request
-from humangate.services.notifications.send_notices import Post, Sender
-from humangate.services.watcher import Publisher
-from humangate.testing import MemoryStore
-from humangate.app.wiring import open_throwaway_store
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Notice, Origin
+from gatebell.domain.asks.deadlines import Escalation
+from gatebell.domain.notifications.routes import Road, parse_road
+from gatebell.errors import DeliveryError, StoreTroubleError
+from gatebell.services.asks import answer_ask, create_ask, ask_messages, apply_deadlines
+from gatebell.services.notifications import send_notices, notes
+from gatebell.services import watcher
+from gatebell.services.asks.create_ask import Request
+from gatebell.services.notifications.send_notices import Post, Sender
+from gatebell.services.watcher import Publisher
+from gatebell.testing import MemoryStore
+from gatebell.app.wiring import open_throwaway_store
 
 ROAD = Road("desktop", "")
 HOOK = Road("webhook", "https://x")

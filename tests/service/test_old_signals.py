@@ -8,13 +8,13 @@ import pytest
 from tests.joinable import desk
 from tests.visits import dead_process
 
-from humangate.app import runtime
-from humangate.domain.runs.runs import RunChange
-from humangate.errors import GateError, RefusedError
-from humangate.services.asks import create_ask
-from humangate.services.sessions import joining, presence
-from humangate.services.runs import manage_runs
-from humangate.services.runs.agent_call import signal_files
+from gatebell.app import runtime
+from gatebell.domain.runs.runs import RunChange
+from gatebell.errors import GateError, RefusedError
+from gatebell.services.asks import create_ask
+from gatebell.services.sessions import joining, presence
+from gatebell.services.runs import manage_runs
+from gatebell.services.runs.agent_call import signal_files
 
 __all__ = ["desk"]
 

@@ -9,10 +9,10 @@ import pytest
 from tests.conftest import a_person
 from tests.service.test_file_questions import Project
 
-from humangate.file_protocol.folders import Folder
-from humangate.services.asks import create_ask
-from humangate.testing import FakeClock
-from humangate.testing.store import MemoryStore
+from gatebell.file_protocol.folders import Folder
+from gatebell.services.asks import create_ask
+from gatebell.testing import FakeClock
+from gatebell.testing.store import MemoryStore
 
 TIME = "1767225600123456789"
 ASKED = f"q_agent_12_{TIME}_{TIME}_12_12.json"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.domain.permissions.calls import make_call
-from humangate.domain.permissions.rules import Scope
-from humangate.services.asks import answer_ask
-from humangate.services.permissions import permit_call, manage_rules
-from humangate.services.permissions.permit_call import Held
-from humangate.testing import MemoryStore
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.permissions.calls import make_call
+from gatebell.domain.permissions.rules import Scope
+from gatebell.services.asks import answer_ask
+from gatebell.services.permissions import permit_call, manage_rules
+from gatebell.services.permissions.permit_call import Held
+from gatebell.testing import MemoryStore
 
 ADA = a_person(verified=True)
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from humangate.app import runtime
-from humangate.domain.runs.runs import Run
+from gatebell.app import runtime
+from gatebell.domain.runs.runs import Run
 
 MADE = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.domain.permissions.calls import make_call
-from humangate.domain.permissions.rules import Scope
-from humangate.errors import AgentRefusedError, NotFoundError, UsageError
-from humangate.services.asks import answer_ask, ask_messages, wait_for_ask
-from humangate.services.permissions import permit_call, manage_rules
-from humangate.services.notifications import notes
-from humangate.services.permissions.permit_call import Held, Permission
-from humangate.testing import MemoryStore, ScriptedPerson
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.permissions.calls import make_call
+from gatebell.domain.permissions.rules import Scope
+from gatebell.errors import AgentRefusedError, NotFoundError, UsageError
+from gatebell.services.asks import answer_ask, ask_messages, wait_for_ask
+from gatebell.services.permissions import permit_call, manage_rules
+from gatebell.services.notifications import notes
+from gatebell.services.permissions.permit_call import Held, Permission
+from gatebell.testing import MemoryStore, ScriptedPerson
 
 ADA = a_person(verified=True)
 

@@ -12,12 +12,12 @@ import pytest
 from tests.conftest import a_person, an_agent, eventually
 from tests.flow_harness import Crash, done, house
 
-from humangate import HumanInput, Phase, UsageError, Workflow
-from humangate.domain.asks.answers import Given
-from humangate.errors import RefusedError
-from humangate.services.asks import answer_ask
-from humangate.testing import MemoryStore, ScriptedPerson, auto_approve
-from humangate.app.wiring import open_store
+from gatebell import HumanInput, Phase, UsageError, Workflow
+from gatebell.domain.asks.answers import Given
+from gatebell.errors import RefusedError
+from gatebell.services.asks import answer_ask
+from gatebell.testing import MemoryStore, ScriptedPerson, auto_approve
+from gatebell.app.wiring import open_store
 
 __all__ = ["house"]
 
@@ -260,7 +260,7 @@ def test_what_an_agent_chooses_is_asked_again(house):
 def test_a_handler_in_an_agents_process_chooses_nothing(monkeypatch, capsys):
     store = MemoryStore()
     ScriptedPerson(store).will_answer("Publish?", "No")
-    monkeypatch.setattr("humangate.app.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via))
+    monkeypatch.setattr("gatebell.app.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via))
     assert publishing.run("go", Yes(), store=store).history[0]["value"] == "No"
     said = capsys.readouterr().err
     assert "only a person decides a-" in said and "waits in the inbox" in said
@@ -329,7 +329,7 @@ def test_a_workflow_that_only_its_package_can_load_is_not_run(tmp_path, monkeypa
     package.mkdir()
     (package / "words.py").write_text("GO = 'Go?'")
     (package / "flows.py").write_text(
-        "from humangate import HumanInput, Phase, Workflow\nfrom .words import GO\n"
+        "from gatebell import HumanInput, Phase, Workflow\nfrom .words import GO\n"
         "made = Workflow('w', phases=[Phase('a', human=HumanInput(GO, 'approval'), terminal=True)])"
     )
     monkeypatch.syspath_prepend(tmp_path)

@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import a_person, an_agent, eventually
 from tests.flow_harness import Crash, done, each_house, house, needs, real_house
 
-from humangate import (
+from gatebell import (
     Gate,
     HumanInput,
     Phase,
@@ -24,16 +24,16 @@ from humangate import (
     Workflow,
     cli_prompt,
 )
-from humangate.domain.asks.answers import Given
-from humangate.errors import GateError, RefusedError
-from humangate.api.phase_executor import MOST_ROUNDS
-from humangate.api.phases import Reply
-from humangate.services.asks import answer_ask
-from humangate.services.people import manage_people
-from humangate.services.runs import manage_runs
-from humangate.app.project_files import flow_digest
-from humangate.testing import FakeClock, MemoryStore, ScriptedPerson, auto_approve
-from humangate.app.wiring import open_store, open_throwaway_store
+from gatebell.domain.asks.answers import Given
+from gatebell.errors import GateError, RefusedError
+from gatebell.api.phase_executor import MOST_ROUNDS
+from gatebell.api.phases import Reply
+from gatebell.services.asks import answer_ask
+from gatebell.services.people import manage_people
+from gatebell.services.runs import manage_runs
+from gatebell.app.project_files import flow_digest
+from gatebell.testing import FakeClock, MemoryStore, ScriptedPerson, auto_approve
+from gatebell.app.wiring import open_store, open_throwaway_store
 
 __all__ = ["each_house", "house", "real_house"]
 
@@ -494,7 +494,7 @@ def test_a_phase_works_until_it_is_done(house):
 
 @pytest.mark.proves("PHASE-15")
 def test_what_never_ends_is_stopped(house, monkeypatch):
-    monkeypatch.setattr("humangate.api.phase_executor.MOST_ROUNDS", 5)
+    monkeypatch.setattr("gatebell.api.phase_executor.MOST_ROUNDS", 5)
     assert MOST_ROUNDS == 1000
     never = Workflow("never", phases=[Phase("a", agent=lambda _: 1, until=lambda _s, _o: False, terminal=True)])  # fmt: skip
     assert house.go(never).reason == "phase 'a' worked 5 times, and until= was never true"
@@ -724,7 +724,7 @@ def test_an_approval_word_is_an_approval():
 def test_a_handler_in_an_agents_process_approves_nothing(monkeypatch, capsys):
     store = MemoryStore()
     ScriptedPerson(store).will_answer("Go on?", "yes").will_answer("Which?", "X")
-    monkeypatch.setattr("humangate.app.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via))
+    monkeypatch.setattr("gatebell.app.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via))
     result = ask_once.run("go", Script(True, "X"), store=store)
     assert result.history[0]["actor"] == "person:tester"
     assert "only a person decides" in capsys.readouterr().err
@@ -795,7 +795,7 @@ def test_somebody_may_be_faster_than_the_handler(capsys):
 def test_what_an_agent_asks_in_between_is_not_the_handlers_business(house, monkeypatch, capsys):
     house.agent("coder", needs("Which way?", options=["L", "R"]), done())
     ScriptedPerson(house.store).will_answer("Which way?", "L")
-    monkeypatch.setattr("humangate.app.runtime.flow_driver", lambda *_: house.driver)
+    monkeypatch.setattr("gatebell.app.runtime.flow_driver", lambda *_: house.driver)
     flow = Workflow("w", phases=[Phase(agent="coder", human=HumanInput("Fine?", "approval"), terminal=True)])  # fmt: skip
     house.flow = flow
     handler = Script(True)
@@ -1039,7 +1039,7 @@ def test_an_event_is_told_while_the_next_phase_still_works():
 def test_what_somebody_else_drove_is_told_as_well(house, monkeypatch):
     """Its drives happen where nothing tells the observer of them."""
     told = []
-    monkeypatch.setattr("humangate.app.runtime.flow_driver", lambda *_: house.driver)
+    monkeypatch.setattr("gatebell.app.runtime.flow_driver", lambda *_: house.driver)
     house.flow, house.source = ask_once, flow_digest(__file__)
     drive = house.driver.drive
 
@@ -1086,7 +1086,7 @@ def test_executing_tells_when_the_program_itself_breaks(monkeypatch):
         raise RuntimeError("no driver")
 
     store = MemoryStore()
-    monkeypatch.setattr("humangate.api.workflow_runner.Performance._start", breaks)
+    monkeypatch.setattr("gatebell.api.workflow_runner.Performance._start", breaks)
     with pytest.raises(RuntimeError, match="no driver"):
         list(ask_once.execute("go", store=store))
 

@@ -13,13 +13,13 @@ from uuid import uuid4
 import pytest
 from tests.conftest import eventually
 
-from humangate.adapters.system import processes
-from humangate.domain.runs.roles import Role
-from humangate.ports.agents import Ended, Events, Order, Ruling
-from humangate.adapters.agents import agent_process
-from humangate.adapters.agents.command import CommandDriver
-from humangate.errors import GateError, MissingAgentError, UsageError
-from humangate.app.notifier_process import Starter
+from gatebell.adapters.system import processes
+from gatebell.domain.runs.roles import Role
+from gatebell.ports.agents import Ended, Events, Order, Ruling
+from gatebell.adapters.agents import agent_process
+from gatebell.adapters.agents.command import CommandDriver
+from gatebell.errors import GateError, MissingAgentError, UsageError
+from gatebell.app.notifier_process import Starter
 
 SLEEP = "sleep 300"
 # Unlike that of any other test run on this machine.
@@ -126,7 +126,7 @@ def test_a_group_without_its_leader_may_be_anybodys(start, tmp_path):
 def test_whoever_ends_an_agent_is_not_ended_itself(start, tmp_path, belongs):
     code = (
         "import os, sys\n"
-        "from humangate.adapters.system import processes\n"
+        "from gatebell.adapters.system import processes\n"
         "agent = processes.identify(int(sys.argv[1]))\n"
         "print(processes.end(agent, ('GATE_TURN', sys.argv[2])), os.getpid(), flush=True)\n"
     )
@@ -219,8 +219,8 @@ import sys, time
 sys.path.insert(0, {root!r})
 from tests.service.test_processes import Watched, order
 from pathlib import Path
-from humangate.adapters.agents import agent_process as launching
-from humangate.adapters.agents.command import CommandDriver
+from gatebell.adapters.agents import agent_process as launching
+from gatebell.adapters.agents.command import CommandDriver
 folder = Path(sys.argv[1])
 def starting(process):
     (folder / "process").write_text(process)

@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import pytest
 from tests.plain_project import home, project, write
 
-from humangate.app import runtime, settings, project_files, wiring
-from humangate.domain.tasks.backlog_settings import BacklogTerms
-from humangate.domain.runs.signals import json_objects
-from humangate.errors import NotFoundError, RefusedError, UsageError
-from humangate.testing import MemoryStore
-from humangate.adapters.files import role_files, template_files, text_files
+from gatebell.app import runtime, settings, project_files, wiring
+from gatebell.domain.tasks.backlog_settings import BacklogTerms
+from gatebell.domain.runs.signals import json_objects
+from gatebell.errors import NotFoundError, RefusedError, UsageError
+from gatebell.testing import MemoryStore
+from gatebell.adapters.files import role_files, template_files, text_files
 
 __all__ = ["home", "project"]
 
@@ -27,7 +27,7 @@ FIELDS = (
 
 
 def set_up(home, text):
-    return write(home / "config/humangate/config.toml", text)
+    return write(home / "config/gatebell/config.toml", text)
 
 
 def with_role(project, front):
@@ -97,7 +97,7 @@ def test_the_preamble_tells_when_and_how_to_ask(project):
 def test_a_project_or_user_has_a_preamble_of_its_own(home, project):
     write(project / ".claude/agents/_preamble.md", "Not ours.")
     assert role_files.preamble(str(project)).startswith("You work on one task")
-    write(home / "config/humangate/agents/_preamble.md", "The user's.\n")
+    write(home / "config/gatebell/agents/_preamble.md", "The user's.\n")
     assert role_files.preamble(str(project)) == "The user's."
     write(project / ".gate/agents/_preamble.md", "The project's.\n")
     assert role_files.preamble(str(project)) == "The project's."
@@ -197,7 +197,7 @@ def test_a_backlog_file_that_agents_could_write_is_refused(home, project):
 def test_templates_are_found_in_the_project_then_with_the_user_then_in_the_settings(home, project):
     places = [
         (set_up(home, '[templates]\nlater = " From settings. "'), "From settings."),
-        (write(home / "config/humangate/templates/later.md", "From the user.\n"), "From the user."),
+        (write(home / "config/gatebell/templates/later.md", "From the user.\n"), "From the user."),
         (write(project / ".gate/templates/later.md", "From here.\n"), "From here."),
     ]
     while places:
@@ -205,8 +205,8 @@ def test_templates_are_found_in_the_project_then_with_the_user_then_in_the_setti
         assert project_files.template(str(project), "later") == ("later", text, path)
         if places:
             os.unlink(path)
-    write(home / "config/humangate/templates/again.md", "Again.")
-    (home / "config/humangate/templates/bad.md").write_bytes(b"\xff")
+    write(home / "config/gatebell/templates/again.md", "Again.")
+    (home / "config/gatebell/templates/bad.md").write_bytes(b"\xff")
     found = project_files.templates(str(project))
     assert [one.name for one in found.templates] == ["again", "later"]
     assert len(found.troubles) == 1 and "bad.md, line 1: this is not UTF-8" in found.troubles[0]

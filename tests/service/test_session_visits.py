@@ -12,13 +12,13 @@ from tests.conftest import a_person, eventually
 from tests.flow_harness import each_house, house, real_house
 from tests.visits import kill_harness, write_log
 
-from humangate import AsyncGate, Gate, ask_interactive, flow, parallel, pause, step
-from humangate.app import wiring
-from humangate.domain.asks.answers import Given
-from humangate.domain.runs.runs import RunChange
-from humangate.services.asks import answer_ask, create_ask, wait_for_ask
-from humangate.services.runs import manage_runs
-from humangate.services.sessions import sitting, visits
+from gatebell import AsyncGate, Gate, ask_interactive, flow, parallel, pause, step
+from gatebell.app import wiring
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.runs.runs import RunChange
+from gatebell.services.asks import answer_ask, create_ask, wait_for_ask
+from gatebell.services.runs import manage_runs
+from gatebell.services.sessions import sitting, visits
 
 __all__ = ["each_house", "house", "real_house"]
 

@@ -32,10 +32,10 @@ import pytest
 import typing_extensions
 from hypothesis import given, strategies as st
 
-from humangate.domain.asks.forms import check_form, check_schema
-from humangate.domain.asks.outcomes import Approval
-from humangate.errors import InvalidAnswerError, UsageError
-from humangate.api.schemas import (
+from gatebell.domain.asks.forms import check_form, check_schema
+from gatebell.domain.asks.outcomes import Approval
+from gatebell.errors import InvalidAnswerError, UsageError
+from gatebell.api.schemas import (
     Freeform,
     Selection,
     Structured,
@@ -364,7 +364,7 @@ def test_an_approval_that_nobody_was_asked_for_is_no_approval():
 @pytest.mark.proves("SES-21")
 def test_nobody_pays_for_pydantic_who_has_no_model_of_it():
     program = (
-        "import sys; from humangate.api.schemas import schema_of; schema_of(list[int]);"
+        "import sys; from gatebell.api.schemas import schema_of; schema_of(list[int]);"
         "print([n for n in ('pydantic', 'dataclasses') if n in sys.modules])"
     )
     ran = subprocess.run(

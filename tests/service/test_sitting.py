@@ -8,25 +8,25 @@ import sys
 import pytest
 from tests.contract.conftest import store
 
-from humangate.adapters.system import processes
-from humangate.domain.sessions import changes
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.domain.people.principals import Caller, Sighting, person
-from humangate.domain.sessions.visits import Terms
-from humangate.ports.results import Conflict, Done
-from humangate.errors import (
+from gatebell.adapters.system import processes
+from gatebell.domain.sessions import changes
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.people.principals import Caller, Sighting, person
+from gatebell.domain.sessions.visits import Terms
+from gatebell.ports.results import Conflict, Done
+from gatebell.errors import (
     AgentRefusedError,
     AlreadySettledError,
     RefusedError,
     TimedOutError,
     UsageError,
 )
-from humangate.services.asks import answer_ask, create_ask, apply_deadlines, wait_for_ask
-from humangate.services.people import manage_people
-from humangate.services.sessions import sitting
-from humangate.services.asks.create_ask import Request
-from humangate.testing import MemoryStore
+from gatebell.services.asks import answer_ask, create_ask, apply_deadlines, wait_for_ask
+from gatebell.services.people import manage_people
+from gatebell.services.sessions import sitting
+from gatebell.services.asks.create_ask import Request
+from gatebell.testing import MemoryStore
 
 __all__ = ["store"]
 

@@ -12,20 +12,20 @@ from tests.backlog_project import BacklogProject, report
 from tests.conftest import a_person, an_agent
 from tests.task_records import add_task, asks, awaiting, taken_up
 
-from humangate.app import runtime, wiring
-from humangate.domain.runs import runs
-from humangate.domain.tasks import tasks
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.domain.asks.owners import owner_of_task
-from humangate.domain.people.principals import find_agent
-from humangate.errors import AgentRefusedError, RefusedError, UsageError
-from humangate.services.asks import answer_ask, create_ask
-from humangate.services.tasks import backlog
-from humangate.services.runs import manage_runs
-from humangate.services.asks.create_ask import Request
-from humangate.services.asks.apply_deadlines import sweep
-from humangate.adapters.git import provisions
+from gatebell.app import runtime, wiring
+from gatebell.domain.runs import runs
+from gatebell.domain.tasks import tasks
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.asks.owners import owner_of_task
+from gatebell.domain.people.principals import find_agent
+from gatebell.errors import AgentRefusedError, RefusedError, UsageError
+from gatebell.services.asks import answer_ask, create_ask
+from gatebell.services.tasks import backlog
+from gatebell.services.runs import manage_runs
+from gatebell.services.asks.create_ask import Request
+from gatebell.services.asks.apply_deadlines import sweep
+from gatebell.adapters.git import provisions
 
 DONE = report("completed", "It is done")
 ADA = a_person("ada")
@@ -119,7 +119,7 @@ def test_what_a_test_command_starts_is_no_person(desk, monkeypatch):
     told = report("needs_input", "Hm", question="Really?")
     waits = desk.task("Waits", f"case $text in *Human*) {DONE};; esac\n{told}")
     desk.work()
-    gate = f"{shlex.quote(sys.executable)} -m humangate"
+    gate = f"{shlex.quote(sys.executable)} -m gatebell"
     # As an agent could write it into the file that the test command runs.
     command = (
         f"{gate} respond {waits.id} sure >{said} 2>&1; {gate} task close {waits.id} >>{said} 2>&1"

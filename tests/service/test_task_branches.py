@@ -20,7 +20,7 @@ from tests.git_project import (
     write,
 )
 
-from humangate.errors import GateError, MergeConflictError, UsageError
+from gatebell.errors import GateError, MergeConflictError, UsageError
 
 __all__ = ["project", "workspace"]
 

@@ -20,8 +20,8 @@ from tests.git_project import (
     write,
 )
 
-from humangate.errors import GateError, MergeConflictError
-from humangate.adapters.git import commits, repositories
+from gatebell.errors import GateError, MergeConflictError
+from gatebell.adapters.git import commits, repositories
 
 __all__ = ["done", "project", "trap", "workspace"]
 
@@ -48,7 +48,7 @@ def test_everything_that_is_not_ignored_becomes_one_commit(project, workspace):
         "Add login\n\nIt was easy: ü.\n\nGate-Call: 7:3:1"
     )
     assert (
-        git(project, "log", "-1", "--format=%an %ae %cn", made) == "humangate humangate humangate"
+        git(project, "log", "-1", "--format=%an %ae %cn", made) == "gatebell gatebell gatebell"
     )
     assert workspace.commit(place, "Add login", "7:3:1") == made
     assert workspace.commit(place, "Nothing more", "7:4:1") == made
@@ -57,7 +57,7 @@ def test_everything_that_is_not_ignored_becomes_one_commit(project, workspace):
     # As it was when the work began: an agent must not choose whose name a commit bears.
     write(folder, some_txt="some\n")
     some = workspace.commit(place, "Some", "7:29:1")
-    assert git(project, "log", "-1", "--format=%an", some) == "humangate"
+    assert git(project, "log", "-1", "--format=%an", some) == "gatebell"
     later = begin(workspace, project, "tm-def", 2)
     write(later.folder, more_txt="more\n")
     more = workspace.commit(later, "More \0\ud800", "7:30:1")

@@ -9,7 +9,7 @@ import signal
 import pytest
 from tests.git_project import begin, branch, files, git, names_in, project, workspace, write
 
-from humangate.adapters.git import repositories, restoration
+from gatebell.adapters.git import repositories, restoration
 
 __all__ = ["project", "workspace"]
 

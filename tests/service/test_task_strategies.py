@@ -9,12 +9,12 @@ from tests.backlog_project import BacklogProject, report
 from tests.conftest import a_person, an_agent
 from tests.flow_harness import Crash
 
-from humangate.app import runtime, wiring
-from humangate.domain.asks.answers import Given
-from humangate.services.asks import answer_ask
-from humangate.services.tasks import backlog
-from humangate.services.runs.run_journal import place_of
-from humangate.services.asks.apply_deadlines import sweep
+from gatebell.app import runtime, wiring
+from gatebell.domain.asks.answers import Given
+from gatebell.services.asks import answer_ask
+from gatebell.services.tasks import backlog
+from gatebell.services.runs.run_journal import place_of
+from gatebell.services.asks.apply_deadlines import sweep
 
 DONE = report("completed", "It is done")
 WRITES = f"echo own >own.txt\n{DONE}"

@@ -7,11 +7,11 @@ import asyncio
 import pytest
 from tests.flow_harness import each_house, house, real_house
 
-from humangate import Gate, HumanInput, Phase, UsageError, Workflow
-from humangate.api import flows
-from humangate.api.async_gate import AsyncGate
-from humangate.api.schemas import Selection
-from humangate.testing import MemoryStore
+from gatebell import Gate, HumanInput, Phase, UsageError, Workflow
+from gatebell.api import flows
+from gatebell.api.async_gate import AsyncGate
+from gatebell.api.schemas import Selection
+from gatebell.testing import MemoryStore
 
 __all__ = ["each_house", "house", "real_house"]
 

@@ -5,28 +5,28 @@ from __future__ import annotations
 import pytest
 from tests.conftest import a_person, an_agent
 
-from humangate.domain.asks.answers import Given
-from humangate.domain.asks.asks import Origin
-from humangate.domain.permissions.calls import Call
-from humangate.domain.permissions.rules import Scope
-from humangate.errors import (
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.permissions.calls import Call
+from gatebell.domain.permissions.rules import Scope
+from gatebell.errors import (
     AgentRefusedError,
     AlreadySettledError,
     NotFoundError,
     RefusedError,
     UsageError,
 )
-from humangate.services.asks import (
+from gatebell.services.asks import (
     answer_ask,
     create_ask,
     ask_messages,
     apply_deadlines,
     wait_for_ask,
 )
-from humangate.services import audit
-from humangate.services.people import manage_people
-from humangate.services.asks.create_ask import Request
-from humangate.testing import MemoryStore, ScriptedPerson
+from gatebell.services import audit
+from gatebell.services.people import manage_people
+from gatebell.services.asks.create_ask import Request
+from gatebell.testing import MemoryStore, ScriptedPerson
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_whoever_is_alive_enforces_the_deadline(store):
 @pytest.mark.proves("ASK-16", "ASK-17", "ASK-31")
 def test_sweeping_reminds_escalates_and_erases(store):
     reminded = opened(store, remind_every_seconds=10).ask.id
-    from humangate.domain.asks.deadlines import Escalation
+    from gatebell.domain.asks.deadlines import Escalation
 
     opened(store, escalations=(Escalation(15, "bob"),))
     secret = opened(store, secret=True).ask.id
@@ -459,7 +459,7 @@ def test_an_ask_of_another_owner_or_of_a_session_without_a_name_is_its_own(store
 
 @pytest.mark.proves("LAW-6", "LAW-10", "STORE-8")
 def test_texts_that_no_store_can_hold_harm_nobody(store):
-    from humangate.domain.asks.deadlines import Escalation
+    from gatebell.domain.asks.deadlines import Escalation
 
     ask = opened(
         store, kind="form", schema={"title": "\ud800"}, default={"a": "\ud83d"}, context={2: "\ud800", 10: 1},

@@ -7,11 +7,11 @@ import argparse
 import pytest
 from tests.task_records import add_task, asks, taken_up
 
-from humangate.app import runtime
-from humangate.cli.runs import worker
-from humangate.install import records
-from humangate.install.records import Installed
-from humangate.testing import FakeClock, MemoryStore
+from gatebell.app import runtime
+from gatebell.cli.runs import worker
+from gatebell.install import records
+from gatebell.install.records import Installed
+from gatebell.testing import FakeClock, MemoryStore
 
 
 def projects(**wish):

@@ -8,19 +8,19 @@ import pytest
 from tests.conftest import a_person, an_agent
 from tests.flow_harness import Crash, house, needs, real_house
 
-from humangate.domain.asks.answers import Given
-from humangate.domain.runs.roles import Role
-from humangate.errors import (
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.runs.roles import Role
+from gatebell.errors import (
     AgentRefusedError,
     CheckedOutError,
     GateError,
     MergeConflictError,
     MissingAgentError,
 )
-from humangate.services.asks import answer_ask
-from humangate.services.tasks import backlog, task_flow
-from humangate.services.runs.drive_run import Driver
-from humangate.services.asks.apply_deadlines import sweep
+from gatebell.services.asks import answer_ask
+from gatebell.services.tasks import backlog, task_flow
+from gatebell.services.runs.drive_run import Driver
+from gatebell.services.asks.apply_deadlines import sweep
 
 __all__ = ["house", "real_house"]
 

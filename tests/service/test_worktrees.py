@@ -13,14 +13,14 @@ import threading
 import pytest
 from tests.git_project import ODD, files, git, project, state, workspace, write
 
-from humangate.errors import GateError, UsageError
-from humangate.adapters.git import (
+from gatebell.errors import GateError, UsageError
+from gatebell.adapters.git import (
     linked_worktrees,
     worktree_records,
     removal,
     repositories,
 )
-from humangate.adapters.git.worktrees import GitWorkspace
+from gatebell.adapters.git.worktrees import GitWorkspace
 
 __all__ = ["project", "workspace"]
 
@@ -271,7 +271,7 @@ def test_a_git_that_outlives_its_killed_starter_is_waited_for(project, workspace
     wrapper.write_text(f'#!/bin/sh\n{wait}\nexec "{shutil.which("git")}" "$@"\n')
     wrapper.chmod(0o755)
     code = (
-        "import sys; from humangate.adapters.git.worktrees import GitWorkspace\n"
+        "import sys; from gatebell.adapters.git.worktrees import GitWorkspace\n"
         "GitWorkspace(sys.argv[1]).make(sys.argv[2], 1)"
     )
     maker = subprocess.Popen(

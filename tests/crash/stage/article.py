@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from chaos import effect
 
-from humangate import HumanInput, Phase, Workflow
+from gatebell import HumanInput, Phase, Workflow
 
 
 @dataclass

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import threading
 
-from humangate.api.flows import ask, context, flow, parallel, pause, run, sleep, step
-from humangate.services.runs.run_journal import current
+from gatebell.api.flows import ask, context, flow, parallel, pause, run, sleep, step
+from gatebell.services.runs.run_journal import current
 
 
 def effect(line: str, name: str) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chaos import effect
 
-from humangate.api.flows import ask, flow, parallel, run, step
+from gatebell.api.flows import ask, flow, parallel, run, step
 
 
 def side() -> list[object]:

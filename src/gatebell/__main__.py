@@ -1,0 +1,7 @@
+"""`python -m gatebell` is `gate`."""
+
+import sys
+
+from gatebell.cli.main import program
+
+sys.exit(program())

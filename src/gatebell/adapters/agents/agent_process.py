@@ -1,0 +1,297 @@
+"""Starting an agent's program so that it can always be found and ended, with all it starts."""
+
+from __future__ import annotations
+
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from gatebell.adapters.system import processes
+from gatebell.domain.people.principals import SIGNS
+from gatebell.adapters.agents import pipes
+from gatebell.errors import GateError, MissingAgentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from gatebell.ports.agents import Events, Order
+
+MARK = "GATE_TURN"
+# Until it is told to go, there is only this shell; when we die before, it reads the end instead.
+_FRONT = ("/bin/sh", "-c", 'IFS= read -r go && [ "$go" = go ] && exec "$@"', "sh")
+# What other agents, other turns and people's logins leave around us is none of its business.
+_NOT_HANDED_ON = frozenset(
+    [
+        *(variable for sign in SIGNS for variable in sign.variables),
+        *("CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_EXECPATH"),
+        *("CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN", "CLAUDE_PID"),
+        *("CLAUDE_CODE_SESSION_ATTENDED", "CODEX_CI", "CODEX_VERSION"),
+        *("GATE_TOKEN", "GATE_SIGNAL_FILE", "GATE_SESSION", "GATE_FRESH", MARK),
+    ]
+)
+_LEAVE_SECONDS = 5.0
+# More than a model's service takes at once; agents write files that they read into one line.
+_MOST_LINE_BYTES = 32_000_000
+_MOST_WAITING_CHUNKS = 16
+_MOST_COMPLAINTS_BYTES = 4_000
+
+
+def environ(order: Order) -> dict[str, str]:
+    """What stands around an agent: our own variables, and those of the order."""
+    return around(order.environ) | {MARK: order.turn_id}
+
+
+def around(told: Mapping[str, str]) -> dict[str, str]:
+    """Our own variables that an agent may see, and those that it is told."""
+    ours = {name: text for name, text in os.environ.items() if name not in _NOT_HANDED_ON}
+    return ours | dict(told)
+
+
+def program(word: str, order: Order, remedy: str) -> str:
+    """Where a program is; one with a path is the project's, never one that agents put in its place."""
+    if os.sep in word:
+        path = os.path.join(order.project, word)
+        if os.path.isabs(path) and os.access(path, os.X_OK) and os.path.isfile(path):
+            return path
+        raise MissingAgentError(f"there is no program {path}: {remedy}")
+    places = environ(order).get("PATH", os.defpath)
+    if found := shutil.which(word, path=places):
+        return os.path.abspath(found)
+    raise MissingAgentError(f"{word} is not found in {places}: {remedy}")
+
+
+@contextmanager
+def launched(words: list[str], order: Order, events: Events) -> Iterator[Agent]:
+    """An agent's program at work, in a session of its own; it is ended however this is left.
+
+    It begins only after `events.starting` has returned. Must be left on the thread that entered:
+    where there is `setpriv`, the kernel ends the agent together with that thread.
+    """
+    if not os.path.isdir(order.cwd):
+        raise GateError(f"there is no folder {order.cwd} for {order.role.name} to work in")
+    guard = shutil.which("setpriv")
+    tied = [guard, "--pdeathsig", "KILL"] if guard else []
+    process = subprocess.Popen(
+        [*tied, *_FRONT, *words],
+        cwd=order.cwd,
+        env=environ(order),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    agent = Agent(process, order)
+    try:
+        events.starting(str(agent.identity))
+        agent.begin()
+        yield agent
+    finally:
+        agent.close()
+    if agent.stopped_by:
+        raise agent.stopped_by
+
+
+class Agent:
+    """A program that was launched: what it says, what it is told, how long it works."""
+
+    def __init__(self, process: subprocess.Popen[bytes], order: Order) -> None:
+        found = processes.identify(process.pid)
+        # A child keeps its number until its parent has asked how it ended.
+        assert found, "our own child is there"
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        self.identity = found
+        self.stopped_by: BaseException | None = None
+        """What was raised beside the thread that launched it."""
+        self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
+        self._process = process
+        self._order = order
+        self._over = pipes.Over()
+        self._sender = pipes.Sender(self._stdin.fileno(), self._over)
+        # With so much waiting to be heard, its output stays in the pipe and it waits, too.
+        self._heard: queue.Queue[bytes] = queue.Queue(_MOST_WAITING_CHUNKS)
+        self._heard_all = False
+        self._complaints = bytearray()
+        self._passed_limit = False
+        self._passed_line = False
+        self._leave_by: float | None = None
+        self._sent_away = False
+        self._clock = _WorkingTime(order.role.limit_seconds, self._too_long)
+        self._beside = [_thread(self._read), _thread(self._read_complaints), _thread(self._write)]
+        self._watcher = _thread(self._watch)
+
+    def begin(self) -> None:
+        """Let the program run."""
+        self.send(b"go\n")
+        self._clock.start()
+
+    def send(self, text: bytes) -> None:
+        """Have it written to its standard input; to one that has ended, it is nothing."""
+        self._sender.send(text)
+
+    def finish(self) -> None:
+        """Nothing more will be sent."""
+        self._sender.finish()
+
+    def dismiss(self) -> None:
+        """It has said all there was to say: in a moment, what does not end by itself is ended."""
+        self._clock.stop()
+        self.finish()
+        self._leave_by = time.monotonic() + _LEAVE_SECONDS
+
+    def lines(self, most_bytes: int = _MOST_LINE_BYTES) -> Iterator[bytes]:
+        """What it writes to its standard output, until it has ended; too long a line in pieces."""
+        return pipes.lines(iter(self._hear, b""), most_bytes)
+
+    def whole_lines(self) -> Iterator[bytes]:
+        """The same for those who need whole lines: too long a one ends it."""
+        for line in self.lines():
+            if len(line) > _MOST_LINE_BYTES and not self._passed_line:
+                self._passed_line = True
+                self.end()
+            elif not self._passed_line:
+                yield line
+
+    def _hear(self) -> bytes:
+        while not self._heard_all:
+            left = None if self._leave_by is None else self._leave_by - time.monotonic()
+            if left is not None and left <= 0:
+                self._leave_by, self._sent_away = None, True
+                self.end()
+                continue
+            with suppress(queue.Empty):
+                some = self._heard.get(timeout=left)
+                self._heard_all = not some
+                return some
+        return b""
+
+    def pause(self) -> None:
+        """Somebody else is at it: its working time stands still until it goes on as often."""
+        self._clock.pause()
+
+    def go_on(self) -> None:
+        self._clock.go_on()
+
+    def stop(self, error: BaseException) -> None:
+        """End it, and raise this where it was launched: for threads beside that one."""
+        self.stopped_by = self.stopped_by or error
+        self.end()
+
+    def end(self) -> None:
+        processes.end(self.identity, (MARK, self._order.turn_id))
+
+    def trouble(self) -> str:
+        """How it ended, if that was not well; once `lines` are at their end."""
+        if self._passed_limit:
+            limit = self._order.role.limit_seconds
+            return f"It was ended because it worked longer than its limit of {limit:g} seconds."
+        if self._passed_line:
+            most = _MOST_LINE_BYTES // 1_000_000
+            return f"It was ended because it wrote a line of more than {most} MB."
+        code = self._process.returncode
+        if not code or self._sent_away:
+            return ""
+        how = f"with exit code {code}" if code > 0 else f"by {signal.Signals(-code).name}"
+        said = self._complaints.decode(errors="replace").strip()
+        return f"It ended {how}: {said}" if said else f"It ended {how} and said nothing about it."
+
+    def close(self) -> None:
+        self._clock.stop()
+        self.end()
+        if processes.lives(self.identity):
+            raise GateError(
+                f"process {self.identity.pid} of {self._order.role.name} does not end though it "
+                "was killed: look what holds it, and end it before the run goes on"
+            )
+        while self._hear():
+            pass
+        self._watcher.join()
+
+    def _read(self) -> None:
+        with self._stdout as pipe:
+            for some in pipes.read(pipe.fileno(), self._over):
+                self._heard.put(some)
+
+    def _read_complaints(self) -> None:
+        with self._stderr as pipe:
+            for some in pipes.read(pipe.fileno(), self._over):
+                self._complaints += some
+                del self._complaints[:-_MOST_COMPLAINTS_BYTES]
+
+    def _write(self) -> None:
+        with self._stdin:
+            self._sender.work()
+
+    def _watch(self) -> None:
+        # Not yet asked how it ended, its number still stands for it and its group.
+        os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        try:
+            self.end()
+        finally:
+            self._process.wait()
+            self._over.come()
+            self._sender.finish()
+            for thread in self._beside:
+                thread.join()
+            self._over.close()
+            self._heard.put(b"")
+
+    def _too_long(self) -> None:
+        self._passed_limit = True
+        self.end()
+
+
+class _WorkingTime:
+    """Counts the time in which nobody is waited for, and says when it is used up."""
+
+    def __init__(self, limit_seconds: float | None, used_up: Callable[[], None]) -> None:
+        self._left = limit_seconds
+        self._used_up = used_up
+        self._waits = 0
+        self._stopped = False
+        self._changed = threading.Condition()
+
+    def start(self) -> None:
+        if self._left is not None:
+            _thread(self._count)
+
+    def pause(self) -> None:
+        with self._changed:
+            self._waits += 1
+            self._changed.notify()
+
+    def go_on(self) -> None:
+        with self._changed:
+            self._waits -= 1
+            self._changed.notify()
+
+    def stop(self) -> None:
+        with self._changed:
+            self._stopped = True
+            self._changed.notify()
+
+    def _count(self) -> None:
+        assert self._left is not None
+        with self._changed:
+            while self._waits or self._left > 0:
+                began = time.monotonic()
+                counts = not self._waits
+                self._changed.wait(self._left if counts else None)
+                if self._stopped:
+                    return
+                if counts:
+                    self._left -= time.monotonic() - began
+        self._used_up()
+
+
+def _thread(work: Callable[[], None]) -> threading.Thread:
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread

@@ -1,0 +1,71 @@
+"""Any program of the user's own as an agent: it reads its turn and prints what it has to say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from gatebell.ports.agents import Ended
+from gatebell.adapters.agents import agent_process
+from gatebell.errors import UsageError
+
+if TYPE_CHECKING:
+    from gatebell.ports.agents import Events, Order
+
+_MOST_WORDS_BYTES = 1_000_000
+_MOST_LINE_BYTES = 1_000_000
+
+
+class CommandDriver:
+    """Runs a role's command in its folder; the turn's text comes on its standard input.
+
+    GATE_SESSION stays the same over a role's turns, GATE_FRESH is 1 in the first and 0 later.
+    """
+
+    takes_edits = True
+
+    def new_session(self) -> str:
+        return str(uuid4())
+
+    def heard(self, session: str, turn_id: str) -> bool:
+        """There is no log to tell: a turn that was interrupted is sent again."""
+        return False
+
+    def knows(self, session: str) -> bool:
+        """A command keeps its sessions itself."""
+        return True
+
+    def run(self, order: Order, events: Events) -> Ended:
+        name, *words = order.role.command
+        found = agent_process.program(name, order, f"it is the command of the role {order.role.name}")
+        output = bytearray()
+        with agent_process.launched([found, *words], _told(order), events) as agent:
+            agent.send(order.text.encode(errors="replace"))
+            agent.finish()
+            for line in agent.lines(_MOST_LINE_BYTES):
+                output += line
+                del output[:-_MOST_WORDS_BYTES]
+                events.said(line.decode(errors="replace").rstrip("\n"))
+        trouble = agent.trouble()
+        return Ended(not trouble, output.decode(errors="replace").strip(), trouble)
+
+    def join(self, order: Order) -> list[str]:
+        if not order.role.join:
+            raise UsageError(
+                f"nobody can join {order.role.name}: write the words that open its session as "
+                f"`join` into {order.role.source or 'its role'}, or answer with gate answer"
+            )
+        name, *words = order.role.join
+        found = agent_process.program(name, order, f"it is the `join` of the role {order.role.name}")
+        told = [f"{name}={text}" for name, text in _told(order).environ.items()]
+        return ["/usr/bin/env", *told, found, *words]
+
+
+def _told(order: Order) -> Order:
+    # AI_AGENT: whoever asks or answers through gate in its shells is this agent, not a person.
+    told = {
+        "GATE_SESSION": order.session,
+        "GATE_FRESH": "1" if order.fresh else "0",
+        "AI_AGENT": order.session,
+    }
+    return order._replace(environ={**order.environ, **told})

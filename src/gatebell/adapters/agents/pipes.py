@@ -1,0 +1,116 @@
+"""Pipes to and from an agent: whoever is at their other ends can neither hold us up nor fill us."""
+
+from __future__ import annotations
+
+import os
+import queue
+import select
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from gatebell.errors import GateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+CHUNK_BYTES = 65_536
+# As much as a pipe can hold.
+_MOST_LAST_BYTES = 1_048_576
+_MOST_UNSENT_BYTES = 16_000_000
+
+
+class Over:
+    """That an agent is gone, as something that can be waited for together with its pipes."""
+
+    def __init__(self) -> None:
+        self.end, self._other_end = os.pipe()
+
+    def come(self) -> None:
+        os.close(self._other_end)
+
+    def close(self) -> None:
+        os.close(self.end)
+
+
+def read(pipe: int, over: Over) -> Iterator[bytes]:
+    """What comes out of a pipe; once it is over, no more than the pipe may hold.
+
+    What an agent has written is in the pipe by then; whoever escaped from it may go on writing.
+    """
+    os.set_blocking(pipe, False)
+    while not _is_over(pipe, select.POLLIN, over):
+        with suppress(BlockingIOError):
+            if not (some := os.read(pipe, CHUNK_BYTES)):
+                return
+            yield some
+    left = _MOST_LAST_BYTES
+    with suppress(BlockingIOError):
+        while left > 0 and (some := os.read(pipe, CHUNK_BYTES)):
+            left -= len(some)
+            yield some
+
+
+def lines(chunks: Iterable[bytes], most_bytes: int) -> Iterator[bytes]:
+    """The lines of what was read, each with its end; a longer one in pieces longer than that."""
+    line = bytearray()
+    for chunk in chunks:
+        *ends, rest = chunk.split(b"\n")
+        for end in ends:
+            yield bytes(line) + end + b"\n"
+            line.clear()
+        line += rest
+        if len(line) > most_bytes:
+            yield bytes(line)
+            line.clear()
+    if line:
+        yield bytes(line)
+
+
+class Sender:
+    """Writes to a pipe on a thread of its own, as fast as it is read at the other end."""
+
+    def __init__(self, pipe: int, over: Over) -> None:
+        os.set_blocking(pipe, False)
+        self._pipe, self._over = pipe, over
+        self._texts: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._counting = threading.Lock()
+        self._unsent_bytes = 0
+        self._finished = False
+
+    def send(self, text: bytes) -> None:
+        with self._counting:
+            if self._finished:
+                return
+            # What it makes us reply must not pile up here while it reads nothing.
+            if self._unsent_bytes > _MOST_UNSENT_BYTES:
+                raise GateError("the agent does not read what it is told, and was ended")
+            self._unsent_bytes += len(text)
+        self._texts.put(text)
+
+    def finish(self) -> None:
+        """Nothing more will be sent."""
+        with self._counting:
+            self._finished = True
+        self._texts.put(None)
+
+    def work(self) -> None:
+        """Send all there is until it is finished; what cannot be sent any more is nothing."""
+        while (text := self._texts.get()) is not None:
+            with suppress(BrokenPipeError):
+                self._write(memoryview(text))
+            with self._counting:
+                self._unsent_bytes -= len(text)
+
+    def _write(self, text: memoryview) -> None:
+        while text and not _is_over(self._pipe, select.POLLOUT, self._over):
+            with suppress(BlockingIOError):
+                text = text[os.write(self._pipe, text) :]
+
+
+def _is_over(pipe: int, event: int, over: Over) -> bool:
+    """Wait until a pipe is ready, or it is over."""
+    poll = select.poll()
+    poll.register(pipe, event)
+    poll.register(over.end, select.POLLIN)
+    return any(end == over.end for end, _ in poll.poll())

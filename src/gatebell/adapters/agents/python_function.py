@@ -1,0 +1,47 @@
+"""Python functions in the place of an agent's program."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from gatebell.ports.agents import Ended
+from gatebell.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gatebell.ports.agents import Events, Order
+
+
+class PythonDriver:
+    """Calls a function with what would be sent; what it returns is its signal, words or value."""
+
+    takes_edits = True
+
+    def __init__(self, work: Callable[..., Any]) -> None:
+        self._work = work
+
+    def new_session(self) -> str:
+        return ""
+
+    def heard(self, session: str, turn_id: str) -> bool:
+        """It keeps no log: an interrupted function is called again."""
+        return False
+
+    def knows(self, session: str) -> bool:
+        """A function has none that could be gone."""
+        return True
+
+    def run(self, order: Order, events: Events) -> Ended:
+        try:
+            given = self._work(order.text)
+            if not isinstance(given, str):
+                signal = given if isinstance(given, dict) and "status" in given else None
+                given = json.dumps(signal or {"status": "DONE", "value": given}, allow_nan=False)
+        except Exception as error:  # whatever it raises, the flow decides what to do about it
+            return Ended(ok=False, words="", trouble=f"{type(error).__name__}: {error}")
+        return Ended(ok=True, words=given)
+
+    def join(self, order: Order) -> list[str]:
+        raise UsageError("a Python function has no session that a person could join")

@@ -1,0 +1,148 @@
+"""The session logs that agents keep: what was said and done, and which calls have a result.
+
+Only the end of a log is read. One that is missing, foreign or torn has nothing to tell.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from typing import TYPE_CHECKING, Any
+
+from gatebell.domain.runs.session_log import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_MOST_BYTES = 1_000_000
+# What claude itself puts in a person's mouth: output of their commands, news of helpers and other
+# sessions, reminders, and that they pressed Esc. Its own tags have a hyphen.
+_NOT_TYPED = re.compile(r"<[a-z]+(?:-[a-z]+)+[ >]|\[Request interrupted by user")
+
+
+def find(cli: str, session: str, environ: Mapping[str, str], ending: str = ".jsonl") -> str:
+    """Where this session's log is, or nothing."""
+    # The id becomes part of a path, and a word of a command line that must not be an option.
+    if not session[:1].isalnum() or not all(c.isalnum() or c in "-_" for c in session):
+        return ""
+    if cli == "claude":
+        base = environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
+        return _newest(os.path.join(base, "projects"), f"{session}{ending}", 1)
+    if cli == "codex":
+        base = environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
+        return _newest(os.path.join(base, "sessions"), f"-{session}{ending}", 3)
+    return ""
+
+
+def is_kept(cli: str, session: str, environ: Mapping[str, str]) -> bool:
+    """Whether its program can go on with this session: an empty log is as good as none."""
+    # Codex compresses logs that nobody has used for long, and goes on with them all the same.
+    path = find(cli, session, environ) or find(cli, session, environ, ".jsonl.zst")
+    try:
+        return bool(path) and os.stat(path).st_size > 0
+    except OSError:
+        return False
+
+
+def _newest(folder: str, ending: str, depth: int) -> str:
+    """The file with this ending so many folders down, looked for in the newest names first."""
+    try:
+        names = sorted(os.listdir(folder), reverse=True)
+    except OSError:
+        return ""
+    for name in names:
+        path = os.path.join(folder, name)
+        if depth:
+            if found := _newest(path, ending, depth - 1):
+                return found
+        elif name.endswith(ending) and (ending[0] == "-" or name == ending):
+            return path
+    return ""
+
+
+def of_codex(environ: Mapping[str, str], most: int) -> list[str]:
+    """The newest logs of codex: their names begin with when they were begun."""
+    # Imported here: hooks look at logs all the time, and never at all of them.
+    import glob
+
+    base = glob.escape(environ.get("CODEX_HOME") or os.path.expanduser("~/.codex"))
+    found = glob.glob(os.path.join(base, "sessions", "*", "*", "*", "rollout-*.jsonl"))
+    return sorted(found, reverse=True)[:most]
+
+
+def read(cli: str, path: str, most_bytes: int = _MOST_BYTES) -> list[Step]:
+    """The steps at the end of a log, oldest first."""
+    steps = _claude if cli == "claude" else _codex
+    found: list[Step] = []
+    for line in _last_lines(path, most_bytes):
+        try:
+            found += [step for step in steps(json.loads(line)) if _is_sound(step)]
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            continue
+    return found
+
+
+def _is_sound(step: Step) -> bool:
+    """A foreign log may hold anything where a text is expected."""
+    texts = (step.text, step.tool, step.call_id, step.at)
+    return all(isinstance(text, str) for text in texts) and isinstance(step.input, dict | None)
+
+
+def _last_lines(path: str, most_bytes: int) -> list[bytes]:
+    try:
+        # Without blocking: a pipe in the log's place must not hold the asker up.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return []
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return []
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - most_bytes))
+        lines = file.read(most_bytes).split(b"\n")
+    return lines[1:] if size > most_bytes else lines
+
+
+def _claude(record: Any) -> Iterator[Step]:
+    at = record.get("timestamp", "")
+    if any(record.get(sign) for sign in ("isSidechain", "isMeta", "isCompactSummary")):
+        return
+    if record["type"] == "last-prompt":
+        yield Step("prompt", record["lastPrompt"])
+    if record["type"] not in ("user", "assistant"):
+        return
+    content = record["message"]["content"]
+    blocks: Any = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    speaker = "prompt" if record["type"] == "user" else "words"
+    # What its service refused stands there as if the agent had said it.
+    speaker = "trouble" if record.get("isApiErrorMessage") else speaker
+    for block in blocks:
+        if block["type"] == "text" and speaker == "prompt" and _NOT_TYPED.match(block["text"]):
+            continue
+        if block["type"] == "text":
+            yield Step(speaker, block["text"], at=at)
+        elif block["type"] == "tool_use":
+            yield Step("call", "", block["name"], block["input"], block["id"], at)
+        elif block["type"] == "tool_result":
+            yield Step("result", "", call_id=block["tool_use_id"], at=at)
+
+
+def _codex(record: Any) -> Iterator[Step]:
+    item, at = record["payload"], record.get("timestamp", "")
+    if record["type"] != "response_item":
+        return
+    if item["type"] == "message" and item["role"] in ("user", "assistant"):
+        text = "\n".join(part.get("text", "") for part in item["content"])
+        speaker = "prompt" if item["role"] == "user" else "words"
+        # What the host itself puts in stands in tags.
+        if speaker == "words" or not text.startswith("<"):
+            yield Step(speaker, text, at=at)
+    elif item["type"] == "function_call":
+        given = json.loads(item["arguments"])
+        shell = item["name"] == "exec_command"
+        tool_input = {"command": given.get("cmd", "")} if shell else given
+        yield Step("call", "", "Bash" if shell else item["name"], tool_input, item["call_id"], at)
+    elif item["type"] == "function_call_output":
+        yield Step("result", "", call_id=item["call_id"], at=at)

@@ -1,0 +1,64 @@
+"""A command of the user's own; what it should say comes by variables and on stdin."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from gatebell.errors import DeliveryError
+
+if TYPE_CHECKING:
+    from gatebell.domain.notifications.messages import Letter
+
+_LIMIT_SECONDS = 30.0
+# What lets people in is none of its business.
+_KEPT_FROM_IT = ("GATE_TOKEN",)
+
+
+class CommandChannel:
+    def __init__(self, command: str, limit_seconds: float = _LIMIT_SECONDS) -> None:
+        self._command = command
+        self._limit_seconds = limit_seconds
+
+    def send(self, letter: Letter) -> None:
+        environ = {name: text for name, text in os.environ.items() if name not in _KEPT_FROM_IT}
+        told = letter._asdict()
+        del told["document"]
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", self._command],
+            # Not where an agent works: a name in the command must not find a file of its own.
+            cwd=os.path.expanduser("~"),
+            env=environ | _variables(letter),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            process.communicate(json.dumps(told).encode(), timeout=self._limit_seconds)
+        except subprocess.TimeoutExpired:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            raise DeliveryError(
+                f"the command was ended after {self._limit_seconds:g} seconds: let it put "
+                "what takes long into the background"
+            ) from None
+        if process.returncode:
+            raise DeliveryError(f"the command ended with exit code {process.returncode}")
+
+
+def _variables(letter: Letter) -> dict[str, str]:
+    return {
+        "GATE_NOTICE_ID": letter.id,
+        "GATE_KIND": letter.kind,
+        "GATE_TITLE": letter.title,
+        "GATE_BODY": letter.body,
+        "GATE_LINK": letter.link,
+        "GATE_PRIORITY": letter.priority,
+        "GATE_ASK_ID": letter.ask_id,
+    }

@@ -1,0 +1,227 @@
+"""One dialog is one process; how that ends is no answer, only what it says before."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from gatebell.adapters.dialogs import texts
+from gatebell.adapters.dialogs.replies import CLOSED_BY_US, nothing
+from gatebell.domain.text.display import inert_line
+from gatebell.ports.dialogs import VALUE, Reply, Showing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+# Nobody has read a question by then; what they typed was meant for another window.
+_HASTY_SECONDS = 1.0
+# The program closes by itself when the time is over, and then tells what was typed.
+_GRACE_SECONDS = 2.0
+_ENDS_WITHIN_SECONDS = 1.0
+_MOST_OPTIONS = 200
+# What lets people in, and the mark of an agent's turn.
+_KEPT_FROM_IT = ("GATE_TOKEN", "GATE_TURN")
+# A line means that the program is over; an end without one, that we are.
+_WATCH = ("/bin/sh", "-c", 'read -r line || kill "$1"', "sh")
+
+
+class Ended(NamedTuple):
+    """A dialog's process, when it is over."""
+
+    code: int
+    out: str
+
+
+class Tool(NamedTuple):
+    """A program that shows dialogs."""
+
+    name: str
+    program: str
+    command: Callable[[Showing, str], list[str]]
+    """Its words for what is to be shown; the second is a nonce for its reply."""
+    read: Callable[[Showing, Ended, str], Reply]
+    feed: Callable[[Showing, str], str] = lambda _showing, _nonce: ""
+    """A line for its standard input, which stays open as long as we live: it ends with us."""
+    takes_all: bool = False
+    """It can show whatever there is, and guards itself against hasty hands."""
+    at_terminal: bool = False
+    """It is shown in our terminal, and its reply comes where others have errors."""
+
+
+class ProgramDialog:
+    """The door `Dialog`, by one of these programs."""
+
+    def __init__(
+        self,
+        tool: Tool,
+        environ: Mapping[str, str],
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.tool = tool.name
+        self._tool = tool
+        self._environ = {k: v for k, v in environ.items() if k not in _KEPT_FROM_IT}
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._closed = False
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def ask(self, showing: Showing) -> Reply:
+        tool = self._tool
+        if showing.kind == "approval" and not tool.takes_all and not texts.body(showing).whole:
+            return nothing(f"it is too long to be approved in {tool.name}: look at it elsewhere")
+        if len(showing.options) > _MOST_OPTIONS:
+            return nothing(f"{len(showing.options)} options are too many for a window")
+        nonce = secrets.token_hex(16)
+        began = self._monotonic()
+        try:
+            ended, said = self._run(showing, nonce)
+        except (OSError, ValueError) as error:
+            return nothing(f"{tool.name} cannot be started: {error}")
+        if ended is None:
+            return nothing(said)
+        reply = tool.read(showing, ended, nonce)
+        if reply.outcome == VALUE:
+            if self._monotonic() - began < _HASTY_SECONDS and not tool.takes_all:
+                kept = reply.value if showing.kind == "text" else ""
+                return nothing("it came before anybody could have read the question", kept)
+            return reply
+        return reply._replace(why=f"{reply.why}{said}") if reply.why else reply
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            if self._process:
+                self._end(self._process)
+
+    def _run(self, showing: Showing, nonce: str) -> tuple[Ended | None, str]:
+        tool = self._tool
+        line = tool.feed(showing, nonce)
+        their_end, our_end = os.pipe()
+        with _Descriptor(our_end):
+            with _Descriptor(their_end), self._lock:
+                if self._closed:
+                    return None, "it was closed before it was shown"
+                process = self._process = subprocess.Popen(
+                    tool.command(showing, nonce),
+                    # Not where an agent works: nothing may be found there by its name.
+                    cwd=os.path.expanduser("~"),
+                    env=self._environ,
+                    stdin=None if tool.at_terminal else their_end if line else subprocess.DEVNULL,
+                    stdout=None if tool.at_terminal else subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=not tool.at_terminal,
+                )
+                watcher = None if line else _watch(process.pid, their_end)
+            try:
+                return self._wait(process, showing, _Feed(our_end, line))
+            finally:
+                if watcher:
+                    _dismiss(watcher, our_end)
+
+    def _wait(
+        self, process: subprocess.Popen[bytes], showing: Showing, feed: _Feed
+    ) -> tuple[Ended | None, str]:
+        left = showing.left_seconds
+        limit = None if left is None else max(0.0, left) + _GRACE_SECONDS
+        is_late = False
+        feed.start()
+        try:
+            out, err = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            is_late = True
+            self._end(process)
+            out, err = process.communicate()
+        finally:
+            # Whatever happens here: no window stays that nobody listens to.
+            self._end(process)
+            process.wait()
+            feed.join()
+        # Whoever was quick enough has answered all the same.
+        if self._closed and process.returncode < 0:
+            return None, CLOSED_BY_US
+        if is_late:
+            return None, "the time was over"
+        text = (err if self._tool.at_terminal else out).decode("utf-8", "replace")
+        said = "" if self._tool.at_terminal else _last_line(err)
+        return Ended(process.returncode, text), said
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        if process.poll() is not None:
+            return
+        # First gently: it may have something to tell that was typed, or a terminal to tidy up.
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_ENDS_WITHIN_SECONDS)
+        if self._tool.at_terminal:
+            process.kill()
+            return
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _watch(pid: int, their_end: int) -> subprocess.Popen[bytes] | None:
+    """Ends that process when we are killed, which most programs do not notice."""
+    with suppress(OSError):
+        return subprocess.Popen(
+            [*_WATCH, str(pid)],
+            cwd="/",
+            env={},
+            stdin=their_end,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    return None
+
+
+def _dismiss(watcher: subprocess.Popen[bytes], our_end: int) -> None:
+    with suppress(OSError):
+        os.write(our_end, b"\n")
+    watcher.wait()
+
+
+class _Feed(threading.Thread):
+    """Writes on a thread: a program that does not read must not hold us up."""
+
+    def __init__(self, descriptor: int, line: str) -> None:
+        super().__init__(name="dialog-feed", daemon=True)
+        self._descriptor = descriptor
+        self._line = line.encode()
+
+    def run(self) -> None:
+        rest = self._line
+        # A program that has gone reads nothing, and its exit code tells of it.
+        with suppress(OSError):
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+
+
+class _Descriptor:
+    """Closes it at the end."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+
+def _last_line(err: bytes) -> str:
+    lines = err.decode("utf-8", "replace").strip().splitlines()
+    return f" ({inert_line(lines[-1], 200)})" if lines else ""
+
+
+def ended_oddly(ended: Ended) -> Reply:
+    """What a program that ends without our reply leaves behind."""
+    if ended.code < 0:
+        return nothing(f"the window was ended by signal {-ended.code}")
+    return nothing("the window was closed, or could not be shown")

@@ -1,0 +1,80 @@
+"""Dialogs by osascript on a Mac; texts are arguments of a fixed script, so nothing needs quoting."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.adapters.dialogs import replies, texts
+from gatebell.adapters.dialogs.dialog_process import Ended, Tool, ended_oddly
+
+if TYPE_CHECKING:
+    from gatebell.ports.dialogs import Reply, Showing
+
+# argv: nonce, title, text, what was typed before, seconds. No button is the default: Enter does nothing.
+_TYPE = """on run argv
+set {theNonce, theTitle, theText, theTyped, theSeconds} to argv
+activate
+try
+set theReply to display dialog theText with title theTitle default answer theTyped ¬
+buttons {"Open in terminal", "Later", "Answer"} giving up after (theSeconds as integer)
+on error number -128
+return theNonce & " closed"
+end try
+if gave up of theReply then return theNonce & " late " & text returned of theReply
+return theNonce & " " & button returned of theReply & " " & text returned of theReply
+end run"""
+
+# argv: nonce, title, text, then the rows. Nothing is chosen at the beginning.
+_CHOOSE = """on run argv
+set theNonce to item 1 of argv
+activate
+set theChoice to choose from list (items 4 thru -1 of argv) with title (item 2 of argv) ¬
+with prompt (item 3 of argv) OK button name "Answer" cancel button name "Close" ¬
+without multiple selections allowed and empty selection allowed
+if theChoice is false then return theNonce & " closed"
+return theNonce & " chosen " & (item 1 of theChoice)
+end run"""
+
+# "giving up after" 0 never gives up.
+_NEVER = 0
+
+
+def _command(showing: Showing, nonce: str) -> list[str]:
+    words = [nonce, texts.title(showing), texts.body(showing).text]
+    if showing.kind == "choice":
+        rows = [*texts.rows(showing), texts.LATER_LABEL, texts.TERMINAL_LABEL]
+        return ["osascript", "-e", _CHOOSE, "--", *words, *rows]
+    begin = showing.typed if showing.kind == "text" else ""
+    left = _NEVER if showing.left_seconds is None else max(1, int(showing.left_seconds))
+    return ["osascript", "-e", _TYPE, "--", *words, begin, str(left)]
+
+
+def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
+    said, _, rest = ended.out.removesuffix("\n").partition(" ")
+    if ended.code != 0 or said != nonce:
+        return ended_oddly(ended)
+    if showing.kind == "choice":
+        row = rest.removeprefix("chosen ")
+        if row == texts.LATER_LABEL:
+            return replies.later()
+        if row == texts.TERMINAL_LABEL:
+            return replies.in_terminal()
+        return replies.chosen(showing, texts.number(row))
+    for label in (texts.ANSWER, texts.LATER_LABEL, texts.TERMINAL_LABEL, "late"):
+        if rest == label or rest.startswith(f"{label} "):
+            return _pressed(showing, label, rest[len(label) + 1 :])
+    return replies.nothing(replies.CLOSED)
+
+
+def _pressed(showing: Showing, label: str, text: str) -> Reply:
+    if label == texts.ANSWER:
+        return replies.typed(showing, text)
+    kept = text if showing.kind == "text" else ""
+    if label == texts.LATER_LABEL:
+        return replies.later(kept)
+    if label == texts.TERMINAL_LABEL:
+        return replies.in_terminal(kept)
+    return replies.nothing("the time was over", kept)
+
+
+OSASCRIPT = Tool("osascript", "osascript", _command, _read)

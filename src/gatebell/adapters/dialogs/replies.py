@@ -1,0 +1,48 @@
+"""What counts as an answer: something typed or chosen, and nothing else (law 3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.ports.dialogs import LATER, NOTHING, TERMINAL, VALUE, Reply
+
+if TYPE_CHECKING:
+    from gatebell.ports.dialogs import Showing
+
+YES_OR_NO = ("yes", "no")
+CLOSED = "the window was closed"
+CLOSED_BY_US = "it was closed, for there is no need of it any more"
+
+
+def nothing(why: str, typed: str = "") -> Reply:
+    return Reply(NOTHING, why=why, typed=typed)
+
+
+def later(typed: str = "") -> Reply:
+    return Reply(LATER, typed=typed)
+
+
+def in_terminal(typed: str = "") -> Reply:
+    return Reply(TERMINAL, typed=typed)
+
+
+def typed(showing: Showing, text: str) -> Reply:
+    """An answer of these words; an approval is decided by `yes` or `no` alone."""
+    if not text.strip():
+        return nothing("nothing was typed")
+    if showing.kind == "choice":
+        return nothing("it was typed, but not chosen", text)
+    if showing.kind == "approval":
+        word = text.strip().lower()
+        if word not in YES_OR_NO:
+            return nothing("an approval is decided by yes or no", text)
+        return Reply(VALUE, word, digest=showing.digest)
+    return Reply(VALUE, text, digest=showing.digest)
+
+
+def chosen(showing: Showing, number: str) -> Reply:
+    """An answer of the option with this number, counted from 1."""
+    is_number = number.isascii() and number.isdecimal() and len(number) < 8
+    if showing.kind != "choice" or not is_number or not 0 < int(number) <= len(showing.options):
+        return nothing("nothing was chosen")
+    return Reply(VALUE, showing.options[int(number) - 1], digest=showing.digest)

@@ -1,0 +1,53 @@
+"""Dialogs by `dialog`, in the terminal that we run in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.adapters.dialogs import replies, texts
+from gatebell.adapters.dialogs.dialog_process import Ended, Tool, ended_oddly
+
+if TYPE_CHECKING:
+    from gatebell.ports.dialogs import Reply, Showing
+
+_OK, _HELP, _EXTRA = 0, 2, 3
+_NOT_YET = "-"
+
+
+def _command(showing: Showing, nonce: str) -> list[str]:
+    words = [
+        # On the terminal's other screen, so that ours is as before when it has gone.
+        *("dialog", "--keep-tite", "--no-collapse", "--no-nl-expand", "--no-mouse", "--title"),
+        *(texts.title(showing), "--ok-label", texts.ANSWER),
+        # Not as its Cancel: that would not print what was typed.
+        *("--no-cancel", "--extra-button", "--extra-label", texts.LATER_LABEL),
+        *("--help-button", "--help-label", texts.TERMINAL_LABEL),
+    ]
+    text = texts.body(showing).text
+    if showing.kind != "choice":
+        # What begins with - would be an option.
+        typed = f" {showing.typed}" if showing.typed.startswith("-") else showing.typed
+        begin = typed if showing.kind == "text" else ""
+        return [*words, "--inputbox", f"{text}\n\n{texts.hint(showing)}", "0", "0", begin]
+    # The first row is chosen from the start, and is no answer.
+    rows = [_NOT_YET, "not answered yet"]
+    for number, row in enumerate(texts.rows(showing), 1):
+        rows += [str(number), row]
+    return [*words, "--no-tags", "--menu", text, "0", "0", "0", *rows]
+
+
+def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
+    out = ended.out.strip()
+    typed = out if showing.kind == "text" else ""
+    if ended.code == _EXTRA:
+        return replies.later(typed)
+    if ended.code == _HELP:
+        return replies.in_terminal(typed)
+    if ended.code != _OK:
+        return ended_oddly(ended)
+    if showing.kind == "choice":
+        return replies.chosen(showing, out)
+    return replies.typed(showing, out)
+
+
+DIALOG = Tool("dialog", "dialog", _command, _read, at_terminal=True)

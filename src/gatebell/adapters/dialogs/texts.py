@@ -1,0 +1,115 @@
+"""What every dialog says: title, heading, and a question that nothing in it can step out of."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from typing import TYPE_CHECKING, NamedTuple
+
+from gatebell.domain.text.display import frame, inert, inert_line
+
+if TYPE_CHECKING:
+    from gatebell.ports.dialogs import Showing
+
+ANSWER, LATER_LABEL, TERMINAL_LABEL, CLOSE_LABEL = "Answer", "Later", "Open in terminal", "Close"
+_NAME_COLUMNS = 40
+_COLUMNS = 84
+_OPTION_COLUMNS = 84
+_MOST_CHARACTERS = 4_000
+_PROMPT_LINES, _CONTEXT_LINES, _TYPED_LINES = 12, 4, 3
+
+
+class Body(NamedTuple):
+    """A question as text for a program that shows no more than a page."""
+
+    text: str
+    whole: bool
+    """Nothing of it was left out."""
+
+
+def title(showing: Showing) -> str:
+    project = os.path.basename(showing.project.rstrip(os.sep))
+    return f"gate: {name(showing.agent or 'somebody')} in {name(project or 'no project')}"
+
+
+def name(text: str) -> str:
+    return inert_line(text, _NAME_COLUMNS)
+
+
+def heading(showing: Showing) -> str:
+    """Who asks, where, and which of several it is."""
+    position = f"[{inert_line(showing.position, 12)}] " if showing.position else ""
+    where = f" in {inert_line(showing.project, 100)}" if showing.project else ""
+    return f"{position}{name(showing.agent or 'somebody')} asks{where}:"
+
+
+def hint(showing: Showing) -> str:
+    """What to do with a line to type in."""
+    return "Type yes or no:" if showing.kind == "approval" else "Your answer:"
+
+
+def clock(seconds: float) -> str:
+    minutes, rest = divmod(max(0, int(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def body(showing: Showing, draft: bool = False) -> Body:
+    """The question on one page; each line that an agent wrote begins with a bar.
+
+    With `draft`, also what had been typed: for a program that cannot put it into its field.
+    """
+    prompt, whole = _part(showing.prompt, _PROMPT_LINES)
+    parts = [heading(showing), *prompt]
+    if showing.context:
+        context, context_whole = _part(showing.context, _CONTEXT_LINES)
+        parts += ["", "Context:", *context]
+        whole = whole and context_whole
+    if draft and showing.typed and showing.kind == "text":
+        parts += ["", "You had typed:", *_part(showing.typed, _TYPED_LINES)[0]]
+    if showing.left_seconds is not None:
+        parts += ["", f"Nobody waits for the answer after {clock(showing.left_seconds)}."]
+    return Body("\n".join(parts), whole)
+
+
+def _part(text: str, most: int) -> tuple[list[str], bool]:
+    wrapped = [
+        part
+        for line in inert(text[:_MOST_CHARACTERS]).split("\n")
+        for part in textwrap.wrap(line, _COLUMNS - 2, drop_whitespace=False) or [""]
+    ]
+    # Once more by width: some letters take two columns.
+    lines = frame("\n".join(wrapped), _COLUMNS)
+    if len(lines) <= most and len(text) <= _MOST_CHARACTERS:
+        return lines, True
+    kept = lines[: most - 1]
+    return [*kept, f"│ … there is more of it: {TERMINAL_LABEL}"], False
+
+
+def rows(showing: Showing) -> list[str]:
+    """The options, each with its number before it, so that none can pass for an option of ours."""
+    return [
+        f"{number}. {inert_line(one, _OPTION_COLUMNS)}"
+        for number, one in enumerate(showing.options, 1)
+    ]
+
+
+def is_like_ours(option: str) -> bool:
+    """Whether a button with these words would be pressed for one of ours."""
+    ours = (ANSWER, LATER_LABEL, TERMINAL_LABEL, CLOSE_LABEL)
+    return inert_line(option).casefold() in map(str.casefold, ours)
+
+
+def number(row: str) -> str:
+    """The number that stands before an option."""
+    return row.partition(".")[0]
+
+
+def escaped(text: str) -> str:
+    """For programs that take markup."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def doubled(text: str) -> str:
+    r"""For programs that make a line end of `\n`."""
+    return text.replace("\\", "\\\\")

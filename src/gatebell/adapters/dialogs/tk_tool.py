@@ -1,0 +1,56 @@
+"""Dialogs of our own, by tkinter in a process of its own: it may crash, and must not take us along."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from gatebell.adapters.dialogs import replies
+from gatebell.adapters.dialogs.dialog_process import Ended, Tool, ended_oddly
+from gatebell.ports.dialogs import LATER, NOTHING, TERMINAL, VALUE
+
+if TYPE_CHECKING:
+    from gatebell.ports.dialogs import Reply, Showing
+
+# -P: nothing may be imported from the folder this runs in.
+WINDOW = [sys.executable, "-P", "-m", "gatebell.adapters.dialogs.tk_window"]
+
+
+def _command(showing: Showing, nonce: str) -> list[str]:
+    return WINDOW
+
+
+def _feed(showing: Showing, nonce: str) -> str:
+    return json.dumps({"nonce": nonce, **showing._asdict()}) + "\n"
+
+
+def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
+    said = _object(ended.out)
+    typed = said.get("typed")
+    if ended.code != 0 or said.get("nonce") != nonce or not isinstance(typed, str):
+        return ended_oddly(ended)
+    kept = typed if showing.kind == "text" else ""
+    outcome, number = said.get("outcome"), said.get("number")
+    if outcome == VALUE:
+        if showing.kind == "choice":
+            return replies.chosen(showing, str(number))
+        return replies.typed(showing, typed)
+    if outcome == LATER:
+        return replies.later(kept)
+    if outcome == TERMINAL:
+        return replies.in_terminal(kept)
+    if outcome == NOTHING:
+        return replies.nothing(str(said.get("why")), kept)
+    return ended_oddly(ended)
+
+
+def _object(out: str) -> dict[str, Any]:
+    try:
+        said = json.loads(out)
+    except (ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+TKINTER = Tool("tkinter", sys.executable, _command, _read, _feed, takes_all=True)

@@ -1,0 +1,76 @@
+"""Dialogs by yad (GTK), which tells its buttons apart by exit codes of our own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.adapters.dialogs import replies, texts
+from gatebell.adapters.dialogs.dialog_process import Ended, Tool, ended_oddly
+
+if TYPE_CHECKING:
+    from gatebell.ports.dialogs import Reply, Showing
+
+# Even ones: with them it prints what was typed. No code of its own is among them.
+_ANSWER, _LATER, _TERMINAL = 20, 22, 24
+_TIME_IS_UP = 70
+
+
+_CIRCLES = "\n\nPress the circle before an option, then Answer."
+
+
+def _command(showing: Showing, nonce: str) -> list[str]:
+    # The row that it marks from the start is not chosen.
+    more = _CIRCLES if showing.kind == "choice" else ""
+    words = [
+        *("yad", "--no-markup", "--center", "--width=720", "--separator="),
+        f"--title={texts.title(showing)}",
+        f"--text={texts.doubled(texts.body(showing).text)}{more}",
+        f"--button={texts.TERMINAL_LABEL}:{_TERMINAL}",
+        f"--button={texts.LATER_LABEL}:{_LATER}",
+        f"--button={texts.ANSWER}:{_ANSWER}",
+    ]
+    if showing.left_seconds is not None:
+        words.append(f"--timeout={max(1, int(showing.left_seconds))}")
+    if showing.kind == "choice":
+        words += ["--list", "--radiolist", "--no-headers", "--height=480"]
+        words += ["--column=", "--column=", "--print-column=2", "--no-click"]
+        return words + [word for row in texts.rows(showing) for word in ("FALSE", row)]
+    begin = texts.doubled(showing.typed) if showing.kind == "text" else ""
+    # A field of several lines: Enter does not answer. It is printed with escapes.
+    field = f"--field={texts.hint(showing)}:TXT"
+    return [*words, "--form", field, "--", begin]
+
+
+def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
+    out = ended.out.removesuffix("\n")
+    if showing.kind == "choice":
+        if ended.code == _ANSWER:
+            return replies.chosen(showing, texts.number(out))
+        typed = ""
+    else:
+        typed = _plain(out)
+        if ended.code == _ANSWER:
+            return replies.typed(showing, typed)
+        typed = typed if showing.kind == "text" else ""
+    if ended.code == _LATER:
+        return replies.later(typed)
+    if ended.code == _TERMINAL:
+        return replies.in_terminal(typed)
+    if ended.code == _TIME_IS_UP:
+        return replies.nothing("the time was over")
+    return ended_oddly(ended)
+
+
+def _plain(printed: str) -> str:
+    """What was typed, without the escapes that yad prints it with."""
+    out, rest = [], iter(printed)
+    for character in rest:
+        if character != "\\":
+            out.append(character)
+            continue
+        escape = next(rest, "\\")
+        out.append({"n": "\n", "t": "\t", "r": "\r"}.get(escape, escape))
+    return "".join(out)
+
+
+YAD = Tool("yad", "yad", _command, _read)

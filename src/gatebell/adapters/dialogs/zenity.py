@@ -1,0 +1,56 @@
+"""Dialogs by zenity (GTK), whose exit code means nothing: 0 may be a window that was destroyed,
+1 is Cancel, Escape, an extra button and a missing display. What it prints decides.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.adapters.dialogs import replies, texts
+from gatebell.adapters.dialogs.dialog_process import Ended, Tool, ended_oddly
+
+if TYPE_CHECKING:
+    from gatebell.ports.dialogs import Reply, Showing
+
+_OK, _EXTRA_OR_CLOSED, _TIME_IS_UP = 0, 1, 5
+
+
+def _command(showing: Showing, nonce: str) -> list[str]:
+    # Both kinds of window take markup, whatever --no-markup says, and escapes.
+    text = texts.doubled(texts.escaped(texts.body(showing, draft=True).text))
+    words = [
+        "zenity",
+        f"--title={texts.title(showing)}",
+        f"--text={text}",
+        f"--ok-label={texts.ANSWER}",
+        f"--cancel-label={texts.CLOSE_LABEL}",
+        f"--extra-button={texts.LATER_LABEL}",
+        f"--extra-button={texts.TERMINAL_LABEL}",
+    ]
+    if showing.left_seconds is not None:
+        words.append(f"--timeout={max(1, int(showing.left_seconds))}")
+    if showing.kind == "choice":
+        # Without the round buttons a letter and Enter would choose and answer.
+        words += ["--list", "--radiolist", "--hide-header", "--width=720", "--height=480"]
+        words += ["--column=", "--column=", "--print-column=2"]
+        return words + [word for row in texts.rows(showing) for word in ("FALSE", row)]
+    # In a form Enter does not answer; in zenity's --entry it does.
+    return [*words, "--forms", "--width=720", f"--add-entry={texts.hint(showing)}"]
+
+
+def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
+    out = ended.out.removesuffix("\n")
+    if ended.code == _OK and out:
+        if showing.kind == "choice":
+            return replies.chosen(showing, texts.number(out))
+        return replies.typed(showing, out)
+    if ended.code == _EXTRA_OR_CLOSED and out == texts.LATER_LABEL:
+        return replies.later()
+    if ended.code == _EXTRA_OR_CLOSED and out == texts.TERMINAL_LABEL:
+        return replies.in_terminal()
+    if ended.code == _TIME_IS_UP:
+        return replies.nothing("the time was over", out if showing.kind == "text" else "")
+    return ended_oddly(ended)
+
+
+ZENITY = Tool("zenity", "zenity", _command, _read)

@@ -1,0 +1,95 @@
+"""Where roles are found: the project's own files first, then the user's, then those that come along."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from gatebell.domain.runs.roles import Role, is_role_name, parse_role
+from gatebell.errors import GateError, NotFoundError, UsageError
+from gatebell.adapters.files.text_files import names_in, read_text, user_folder
+
+_BUILT_IN = os.path.join(os.path.dirname(os.path.dirname(__file__)), "agents")
+
+
+class Roles(NamedTuple):
+    """All roles that a project can use."""
+
+    roles: list[Role]
+    troubles: list[str]
+    """What is wrong with the files that could not be read."""
+
+
+PREAMBLE = "_preamble"
+"""The file with what is told to every agent that works on a task."""
+
+
+class _Shelf(NamedTuple):
+    folder: str
+    within: str
+    """What a file here may not lead out of; nothing for the user's own folders."""
+    foreign: bool
+    """Its files were made for Claude Code."""
+
+
+def find(project: str, name: str) -> Role:
+    """The role of this name. NotFoundError says which file to write."""
+    if not is_role_name(name):
+        raise UsageError(f"{name!r} is not a role's name: use letters, digits, _ - and .")
+    for shelf in _shelves(project):
+        path = os.path.join(shelf.folder, f"{name}.md")
+        if os.path.lexists(path):
+            return _read(shelf, name)
+    known = sorted({name for shelf in _shelves(project) for name in names_in(shelf.folder, ".md")})
+    wanted = os.path.join(project, ".gate", "agents", f"{name}.md")
+    raise NotFoundError(
+        f"there is no role {name!r}; there are {', '.join(known)}. Write its instructions to {wanted}"
+    )
+
+
+def all(project: str) -> Roles:  # noqa: A001 - it reads as roles.all
+    """Every role, the one that `find` would give for its name."""
+    found: dict[str, Role | None] = {}
+    troubles = []
+    for shelf in _shelves(project):
+        for name in names_in(shelf.folder, ".md"):
+            if name in found or name.casefold() == "readme":
+                continue
+            found[name] = None
+            try:
+                found[name] = _read(shelf, name)
+            except GateError as error:
+                troubles.append(str(error))
+    return Roles([role for _, role in sorted(found.items()) if role], troubles)
+
+
+def preamble(project: str) -> str:
+    """What every agent that works on a task is told before its role's own instructions."""
+    ours = [shelf for shelf in _shelves(project) if not shelf.foreign]
+    paths = [(os.path.join(shelf.folder, f"{PREAMBLE}.md"), shelf.within) for shelf in ours]
+    # The last one always is there.
+    path, within = next((one for one in paths if os.path.lexists(one[0])), paths[-1])
+    return read_text(path, within).strip()
+
+
+def built_in() -> dict[str, str]:
+    """The texts that come along, by their file names: every role's, and the preamble."""
+    return {
+        f"{name}.md": read_text(os.path.join(_BUILT_IN, f"{name}.md"))
+        for name in (PREAMBLE, *names_in(_BUILT_IN, ".md"))
+    }
+
+
+def _read(shelf: _Shelf, name: str) -> Role:
+    path = os.path.join(shelf.folder, f"{name}.md")
+    return parse_role(name, read_text(path, shelf.within), path, foreign=shelf.foreign)
+
+
+def _shelves(project: str) -> list[_Shelf]:
+    return [
+        _Shelf(os.path.join(project, ".gate", "agents"), project, foreign=False),
+        _Shelf(os.path.join(project, ".claude", "agents"), project, foreign=True),
+        _Shelf(user_folder("agents"), "", foreign=False),
+        _Shelf(os.path.expanduser("~/.claude/agents"), "", foreign=True),
+        _Shelf(_BUILT_IN, "", foreign=False),
+    ]

@@ -1,0 +1,172 @@
+"""Branches brought together without any worktree: before work begins, and when it is done."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from gatebell.errors import CheckedOutError, GateError, MergeConflictError, UsageError
+from gatebell.adapters.git import commits, linked_worktrees
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gatebell.adapters.git.worktree_records import Record
+    from gatebell.adapters.git.repositories import Repository
+
+_UNKNOWN_OPTION = 129
+
+
+class Merged(NamedTuple):
+    """What comes of two commits."""
+
+    tree: str
+    files: list[str]
+    """Those that a person must decide about; the tree holds what git made of them."""
+
+
+class Stack(NamedTuple):
+    """Where work begins."""
+
+    commit: str
+    merges: list[str]
+    """The commits that were made for it."""
+    remarks: list[str]
+
+
+class _Part(NamedTuple):
+    name: str
+    commit: str
+
+
+def resolve(repository: Repository, name: str, instead: str = "") -> str:
+    """The commit of a branch, or of whatever else git knows by this name; else the other one."""
+    for ref in filter(None, (f"refs/heads/{name}", name, instead)):
+        words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+        if commit := repository.ask(*words):
+            return commit
+    raise UsageError(
+        f"{repository.root} has no branch or commit {name}, which work should begin from: "
+        "`git branch` lists what there is."
+    )
+
+
+def merge(repository: Repository, ours: str, theirs: str) -> Merged:
+    """Merge two commits into a tree, files in conflict with git's markers."""
+    words = ("merge-tree", "--write-tree", "--name-only", "-z", ours, theirs)
+    code, output = repository.merging().answer(*words)
+    if code == _UNKNOWN_OPTION:
+        raise UsageError("Branches of tasks need git 2.38 or newer: install that.")
+    if code not in (0, 1) or not output:
+        repository.merging().run(*words)
+    # What follows the last zero is advice.
+    tree, *rest = (os.fsdecode(field) for field in output.split(b"\0")[:-1])
+    return Merged(tree, _in_conflict(rest) if code else [])
+
+
+def _in_conflict(fields: list[str]) -> list[str]:
+    """The files that git lists, then those that only its messages name (folders, submodules)."""
+    rest = iter(fields)
+    files = list(iter(lambda: next(rest, ""), ""))
+    for number in rest:
+        paths, kind, _ = list(islice(rest, int(number))), next(rest, ""), next(rest, "")
+        files += paths if kind.startswith("CONFLICT") else []
+    return list(dict.fromkeys(files))
+
+
+def stack(
+    repository: Repository,
+    base: tuple[str, str],
+    onto: Sequence[str],
+    instead: Mapping[str, str],
+    *,
+    markers: bool,
+) -> Stack:
+    """Merge branches on top of a base, given as name and commit, one after the other.
+
+    `instead` has the commits of some that may be gone.
+    """
+    parts = [_Part(*base)]
+    made = Stack(parts[0].commit, [], [])
+    for part in (_Part(name, resolve(repository, name, instead.get(name, ""))) for name in onto):
+        if _holds(repository, made.commit, part.commit):
+            continue
+        made = _added(repository, made, parts, part, markers)
+        parts.append(part)
+    return made
+
+
+def _added(
+    repository: Repository, made: Stack, parts: list[_Part], part: _Part, markers: bool
+) -> Stack:
+    if _holds(repository, part.commit, made.commit):
+        return made._replace(commit=part.commit)
+    merged = merge(repository, made.commit, part.commit)
+    names = (_at_odds(repository, parts, part) if merged.files else "", part.name)
+    if merged.files and not markers:
+        raise MergeConflictError(names, merged.files)
+    commit = commits.write(
+        repository, merged.tree, [made.commit, part.commit], f"Merge {part.name} to begin with"
+    )
+    if merged.files:
+        made.remarks.append(
+            f"{names[0]} and {names[1]} are merged with conflicts, which git has left in the "
+            f"files: {', '.join(merged.files)}."
+        )
+    return Stack(commit, [*made.merges, commit], made.remarks)
+
+
+def _at_odds(repository: Repository, parts: list[_Part], part: _Part) -> str:
+    """Which of those that are merged already does not go with this one."""
+    alone = (one.name for one in parts if merge(repository, one.commit, part.commit).files)
+    return next(alone, " with ".join(one.name for one in parts))
+
+
+def _holds(repository: Repository, commit: str, other: str) -> bool:
+    return not repository.answer("merge-base", "--is-ancestor", other, commit)[0]
+
+
+def is_in(repository: Repository, tip: str, commit: str) -> bool:
+    """Whether a commit has all that another one would bring."""
+    if _holds(repository, commit, tip):
+        return True
+    merged = merge(repository, commit, tip)
+    tree = repository.line("rev-parse", f"{commit}^{{tree}}")
+    return not merged.files and merged.tree == tree
+
+
+def bring(
+    repository: Repository, record: Record, base: str, words: str, key: str, *, squash: bool
+) -> str:
+    """Merge the branch of a worktree into another branch that nobody has checked out."""
+    ref = f"refs/heads/{base}"
+    if not repository.ask("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}"):
+        raise UsageError(f"{record.project} has no branch {base}, which {record.branch} goes to.")
+    if other := repository.ask("symbolic-ref", "--quiet", ref):
+        raise UsageError(f"{base} stands for {other}: name that branch itself.")
+    for old in commits.tips(repository, ref):
+        tip = next(commits.tips(repository, f"refs/heads/{record.branch}"))
+        if done := _brought(repository, record, old, tip, key, squash=squash):
+            return done
+        if where := linked_worktrees.find_holder(repository, base):
+            raise CheckedOutError(base, where)
+        merged = merge(repository, old, tip)
+        if merged.files:
+            raise MergeConflictError((base, record.branch), merged.files)
+        if squash and merged.tree == repository.line("rev-parse", f"{old}^{{tree}}"):
+            return old
+        parents = [old] if squash else [old, tip]
+        new = commits.write(repository, merged.tree, parents, words, key)
+        if commits.advance(repository, ref, new, old):
+            return new
+    raise GateError(f"{base} was changed by somebody else each time: try again.")
+
+
+def _brought(
+    repository: Repository, record: Record, old: str, tip: str, key: str, *, squash: bool
+) -> str:
+    """The commit that has brought it there before, or nothing."""
+    is_there = _holds(repository, old, tip)
+    made = commits.found(repository, key, record.base, old) if squash or is_there else ""
+    return made or (old if is_there else "")

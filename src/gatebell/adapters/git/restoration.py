@@ -1,0 +1,151 @@
+"""A worktree compared with a snapshot of it, and made again from that where its folder is gone."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from gatebell.errors import GateError
+from gatebell.adapters.git import (
+    indexes,
+    linked_worktrees,
+    merges,
+    worktree_records,
+    removal,
+    snapshots,
+)
+from gatebell.adapters.git.git_folders import GitFolders
+from gatebell.adapters.git.shadow import private_folder
+
+if TYPE_CHECKING:
+    from gatebell.adapters.git.worktree_records import Record
+    from gatebell.adapters.git.repositories import Repository
+    from gatebell.adapters.git.snapshots import Start
+
+_MOST_NAMES = 20
+
+
+def kept(repository: Repository, record: Record, path: str) -> str:
+    """The commit of a snapshot, or nothing."""
+    return repository.ask("rev-parse", "--verify", "--quiet", f"{record.refs}{path}^{{commit}}")
+
+
+def clear(record: Record) -> None:
+    """Take away what was left by whoever was killed while making a worktree again."""
+    removal.clear(_beside(record))
+
+
+def _beside(record: Record) -> Record:
+    return record.moved(os.path.dirname(record.root) + ".again")
+
+
+def restore(repository: Repository, record: Record, path: str) -> list[str]:
+    """What a person should know; see the door."""
+    commit = kept(repository, record, path)
+    if os.path.lexists(record.root) or not commit:
+        worktree = record.repository()
+        return _differences(worktree, record, commit, path) if commit else []
+    clear(record)
+    _make_again(repository, record, commit)
+    what = f"{record.root} was gone: it was made again as it was kept for call {path}"
+    return [f"{what}, without what git ignores."]
+
+
+def _differences(worktree: Repository, record: Record, commit: str, path: str) -> list[str]:
+    if snapshots.holds_bytes(worktree, commit):
+        tree = snapshots.tree(worktree.keeping_bytes(), record.kept, record.left_out)
+    else:
+        tree = snapshots.tree(worktree, record.compared, record.left_out)
+    names = worktree.names("diff-tree", "-r", "-z", "--name-only", "--no-renames", commit, tree)
+    if not names:
+        return []
+    more = len(names) - _MOST_NAMES
+    listed = ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return [f"{record.root} is not as it was kept for call {path}; changed since: {listed}."]
+
+
+def _make_again(repository: Repository, record: Record, commit: str) -> None:
+    """Beside its place, then moved there: half of it is never taken for the whole."""
+    start, beside = snapshots.start(repository, commit), _beside(record)
+    git_dir = next(record.git_dirs(), "")
+    content = _content(repository, record, git_dir, start)
+    os.makedirs(os.path.dirname(beside.root), mode=0o700)
+    if git_dir:
+        # With the HEAD and index that it had.
+        os.mkdir(beside.root)
+        with open(os.path.join(beside.root, ".git"), "wb") as file:
+            file.write(b"gitdir: " + os.fsencode(git_dir) + b"\n")
+    else:
+        git_dir = _register(repository, record, start)
+    folders = GitFolders(git_dir, record.common, beside.root)
+    worktree = repository._replace(folders=folders)
+    with tempfile.TemporaryDirectory(dir=private_folder()) as apart:
+        index = {"GIT_INDEX_FILE": os.path.join(apart, "index")}
+        _lay_out(worktree, start, content, index)
+    if not os.path.exists(os.path.join(git_dir, "index")):
+        worktree.run("read-tree", "--reset", "HEAD")
+    os.makedirs(beside.folder, exist_ok=True)
+    snapshots.keep_out(beside.folder)
+    os.makedirs(os.path.dirname(record.root), mode=0o700, exist_ok=True)
+    try:
+        os.rename(beside.root, record.root)
+    except OSError as error:
+        raise GateError(f"{record.root} cannot be put back: {error.strerror}.") from error
+    os.rmdir(os.path.dirname(beside.root))
+
+
+def _lay_out(worktree: Repository, start: Start, content: str, index: dict[str, str]) -> None:
+    """Put files into the folder: those of the snapshot byte for byte, later ones as git does."""
+    holds_bytes = snapshots.holds_bytes(worktree, start.content)
+    keeper = worktree.keeping_bytes() if holds_bytes else worktree
+    keeper.run("read-tree", "--reset", "-u", content, variables=index)
+    differing = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=AM")
+    if holds_bytes:
+        later = worktree.names(*differing, start.content, content)
+        _lay_out_again(worktree, later, index)
+    if indexes.is_sparse(worktree):
+        # Work outside of the part that a sparse checkout lays out.
+        changed = worktree.names(*differing, start.head, content)
+        there = {name for name in changed if os.path.lexists(os.path.join(worktree.root, name))}
+        _lay_out_again(keeper, sorted(set(changed) - there), index)
+
+
+def _lay_out_again(worktree: Repository, names: list[str], index: dict[str, str]) -> None:
+    for name in names:
+        # Git leaves a file alone that is there already.
+        with suppress(FileNotFoundError):
+            os.unlink(os.path.join(worktree.root, name))
+    given = b"".join(os.fsencode(name) + b"\0" for name in names)
+    words = ("checkout-index", "-z", "--ignore-skip-worktree-bits", "--stdin")
+    worktree.run(*words, given=given, variables=index)
+
+
+def _register(repository: Repository, record: Record, start: Start) -> str:
+    """The git folder of a worktree that the repository has forgotten."""
+    git_dir = linked_worktrees.add(repository, _beside(record).root, record.branch, start.head)
+    worktree_records.point(git_dir, record.root)
+    return git_dir
+
+
+def _content(repository: Repository, record: Record, git_dir: str, start: Start) -> str:
+    """The files of a snapshot, together with what was committed after it."""
+    folders = repository.folders._replace(git_dir=git_dir or record.common)
+    where = repository._replace(folders=folders)
+    name = "HEAD" if git_dir else f"refs/heads/{record.branch}"
+    head = where.ask("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}") or start.head
+    if head == start.head:
+        return start.content
+    # A snapshot has files as they were in the folder, commits have them as git stores them.
+    settings = {**repository.settings, "merge.renormalize": "true"}
+    merged = merges.merge(repository._replace(settings=settings), head, start.content)
+    if merged.files:
+        project = shlex.quote(record.project)
+        raise GateError(
+            f"{record.root} is gone, and {record.branch} has moved on since: both have changed "
+            f"{', '.join(merged.files)}. Its files are in the snapshot: "
+            f"`git -C {project} worktree add --detach FOLDER {start.content}`."
+        )
+    return merged.tree

@@ -1,0 +1,80 @@
+"""Pipes and devices that stand where git reads a file: it would wait for them without end."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import deque
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from gatebell.errors import GateError
+from gatebell.adapters.git.git_folders import read_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_READ = (".gitignore", ".gitattributes", ".gitmodules", ".worktreeinclude")
+_IN_GIT = f"{os.sep}.git{os.sep}"
+_MOST_ENTRIES = 200_000
+_MOST_ALTERNATES = 100
+
+
+def find(folder: str, git_dir: str) -> str:
+    """The first of them, of those in the worktree and in its git folder; or nothing."""
+    beside, name = os.path.split(os.path.dirname(git_dir))
+    shared = beside if name == "worktrees" else git_dir
+    tops = (shared, *_alternates(os.path.join(shared, "objects")))
+    in_git = (entry.path for entry in _entries(*tops, links=True) if _blocks(entry))
+    in_folder = (
+        entry.path
+        for entry in _entries(folder)
+        if (entry.name in _READ or _IN_GIT in entry.path) and _blocks(entry)
+    )
+    return next(in_git, "") or next(in_folder, "")
+
+
+def _alternates(objects: str) -> list[str]:
+    """The folders where git looks for objects as well, and those that they name in turn."""
+    found = [objects]
+    for folder in islice(found, _MOST_ALTERNATES):
+        with suppress(GateError):
+            named = os.fsdecode(read_file(os.path.join(folder, "info", "alternates"))).split("\n")
+            found += [os.path.join(folder, name) for name in named if name and name[0] != "#"]
+    # Only what git reads there: such a folder may be any, and have pipes that are in nobody's way.
+    return [os.path.join(one, part) for one in found[1:_MOST_ALTERNATES] for part in _parts(one)]
+
+
+def _parts(objects: str) -> list[str]:
+    with suppress(OSError):
+        return [name for name in os.listdir(objects) if name in ("info", "pack") or len(name) == 2]
+    return []
+
+
+def _entries(*tops: str, links: bool = False) -> Iterator[os.DirEntry[str]]:
+    return islice(_all_entries(tops, links), _MOST_ENTRIES)
+
+
+def _all_entries(tops: Iterable[str], links: bool) -> Iterator[os.DirEntry[str]]:
+    """Those near the top first, so that nothing can be hidden in front of them."""
+    folders, seen = deque(tops), set()
+    while folders:
+        folder = folders.popleft()
+        with suppress(OSError):
+            here = os.stat(folder)
+            if (here.st_dev, here.st_ino) in seen:
+                continue
+            seen.add((here.st_dev, here.st_ino))
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    yield entry
+                    if entry.is_dir(follow_symlinks=links):
+                        folders.append(entry.path)
+
+
+def _blocks(entry: os.DirEntry[str]) -> bool:
+    with suppress(OSError):
+        mode = entry.stat().st_mode
+        return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
+    return False

@@ -1,0 +1,374 @@
+"""A git worktree for each run: made, kept in snapshots, compared, and removed when nothing is lost."""
+
+from __future__ import annotations
+
+import glob
+import os
+import tempfile
+from contextlib import suppress
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
+
+from gatebell.errors import GateError, UsageError
+from gatebell.adapters.git import (
+    commits,
+    linked_worktrees,
+    merges,
+    provisions,
+    worktree_records,
+    removal,
+    restoration,
+    snapshots,
+    users_programs,
+)
+from gatebell.adapters.git.merges import Stack
+from gatebell.adapters.git.worktree_records import Record
+from gatebell.adapters.git.repositories import Repository, find, is_plain
+from gatebell.adapters.git.shadow import private_folder
+from gatebell.adapters.git.snapshots import Start
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gatebell.ports.workspaces import Place
+
+
+class _Wish(NamedTuple):
+    """What the caller of `make` wants, see the door."""
+
+    with_changes: bool
+    snapshot: str
+    branch: str
+    base: str
+    onto: Sequence[str]
+    instead: Mapping[str, str]
+    markers: bool
+
+
+class GitWorkspace:
+    """The door Workspace by `git worktree`. A data folder belongs to one store."""
+
+    def __init__(self, data_folder: str) -> None:
+        self._folder = os.path.realpath(os.path.join(data_folder, "worktrees"))
+
+    def _ready(self, repository: Repository, lock: int) -> Repository:
+        """A repository for commits and merges: locked, with the user's own filters."""
+        return repository._replace(
+            held=lock, users=users_programs.read(os.path.dirname(self._folder))
+        )
+
+    def _record(self, run_id: int) -> str:
+        return os.path.join(self._folder, f"run-{run_id}.json")
+
+    def make(
+        self,
+        project: str,
+        run_id: int,
+        *,
+        with_changes: bool = False,
+        snapshot: str = "",
+        token: str = "",
+        branch: str = "",
+        base: str = "",
+        onto: Sequence[str] = (),
+        instead: Mapping[str, str] | None = None,
+        markers: bool = False,
+    ) -> Place:
+        wish = _Wish(with_changes, snapshot, branch, base, onto, instead or {}, markers)
+        project = os.path.realpath(project)
+        path = self._record(run_id)
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        with worktree_records.alone(path) as lock:
+            known = worktree_records.read(path)
+            record = known if known and known.token == token else None
+            if record and record.project != project:
+                raise UsageError(
+                    f"{path} is about run {run_id} of another project, {record.project}: "
+                    "move it and its folder away."
+                )
+            if record and record.ready:
+                record.repository()
+                return record.place
+            source = self._ready(find(project), lock)
+            if not record:
+                record = self._plan(source, project, run_id, wish)
+                record = record._replace(token=token)
+                if known or os.path.lexists(os.path.dirname(record.root)):
+                    moved = worktree_records.set_aside(path, known)
+                    record.remarks.append(
+                        f"The folder of another run {run_id} was here before: it is {moved} now."
+                    )
+                worktree_records.write(path, record)
+            record = _carry_out(source, record)
+            worktree_records.write(path, record)
+            return record.place
+
+    def _plan(self, source: Repository, project: str, run_id: int, wish: _Wish) -> Record:
+        top = os.path.realpath(source.root)
+        inner = os.path.relpath(project, top)
+        left_out = os.path.normpath(os.path.join(inner, ".agents"))
+        begin, merged = _begin(source, left_out, wish)
+        wanted = wish.branch or f"gate/run-{run_id}"
+        branch = _free_branch(source, wanted)
+        if branch != wanted:
+            merged.remarks.append(f"The branch {wanted} was there before: this is {branch}.")
+        name = "".join(sign if sign.isprintable() else "-" for sign in os.path.basename(top))
+        root = os.path.join(self._folder, f"run-{run_id}", name or "root")
+        return Record(
+            *(
+                project,
+                source.folders.common,
+                root,
+                os.path.normpath(os.path.join(root, inner)),
+                branch,
+            ),
+            *(*begin, merged.remarks),
+            # What the user stands on was there before, and stays whatever becomes of this.
+            began=source.ask("merge-base", begin.base, "HEAD"),
+            merges=merged.merges,
+            settings=source.settings,
+        )
+
+    def set_up(self, project: str, place: Place) -> str:
+        if not place.branch:
+            return ""
+        project = os.path.realpath(project)
+        told = provisions.copy_included(find(project), place.root)
+        return "\n".join(
+            part for part in (told, provisions.run_setup(project, place.folder)) if part
+        )
+
+    def check(self, place: Place, command: str, key: str, limit_seconds: float) -> str:
+        return provisions.check(command, place.folder, key, limit_seconds)
+
+    def snapshot(self, place: Place, run_id: int, path: str) -> str:
+        if not place.branch:
+            return ""
+        record = _known(place)
+        repository = record.repository()
+        tree = snapshots.tree(repository.keeping_bytes(), record.kept, record.left_out)
+        words = f"gate: run {run_id}, call {path}"
+        return snapshots.keep(repository, tree, record.refs + path, record.base, words)
+
+    def diff(self, place: Place) -> str:
+        if not place.branch:
+            return _diff_in_place(place)
+        record = _known(place)
+        repository = record.repository()
+        tree = snapshots.tree(repository, record.compared, record.left_out)
+        return snapshots.diff(repository, record.base, tree)
+
+    def commit(self, place: Place, words: str, key: str) -> str:
+        with worktree_records.alone(worktree_records.path_of(place.root)) as lock:
+            record = _known(place)
+            worktree = self._ready(record.repository(), lock)
+            return commits.commit(worktree, record, words, key)
+
+    def merge(self, place: Place, base: str, words: str, key: str, *, squash: bool = False) -> str:
+        with worktree_records.alone(worktree_records.path_of(place.root)) as lock:
+            record = _known(place)
+            source = self._ready(_source(record), lock)
+            if record.landed and not removal.tip_of(source, record):
+                return record.landed
+            return merges.bring(source, record, base, words, key, squash=squash)
+
+    def let_go(self, place: Place, commit: str) -> bool:
+        path = worktree_records.path_of(place.root)
+        with worktree_records.alone(path) as lock:
+            record = _known(place)
+            source = self._ready(_source(record), lock)
+            worktree, tip = record.repository(), removal.tip_of(source, record)
+            if not tip:
+                return bool(record.landed)
+            held = linked_worktrees.find_holder(source, record.branch, record.root)
+            if held or not merges.is_in(source, tip, commit):
+                return False
+            # Whoever merges again after a crash must find it without its branch.
+            worktree_records.write(path, record._replace(tip=tip, landed=commit))
+            removal.drop_branch(worktree, record, tip)
+            return True
+
+    def kept(self, place: Place, run_id: int, path: str) -> str:
+        if not place.branch:
+            return ""
+        record = _known(place)
+        return restoration.kept(_whole(record), record, path)
+
+    def restore(self, place: Place, run_id: int, path: str) -> list[str]:
+        if not place.branch:
+            return []
+        with worktree_records.alone(worktree_records.path_of(place.root)) as lock:
+            record = _known(place)
+            repository = self._ready(_whole(record), lock)
+            return restoration.restore(repository, record, path)
+
+    def remove(
+        self, place: Place, run_id: int, *, dry_run: bool = False, force: bool = False
+    ) -> str:
+        path = self._record(run_id)
+        if not place.branch or not os.path.isdir(self._folder):
+            return ""
+        with worktree_records.alone(path) as lock:
+            record = worktree_records.read(path)
+            if not record or record.root != place.root:
+                return ""
+            if not os.path.isdir(record.common):
+                return f"{record.common} is gone, the repository of {record.root}: put it back."
+            # From the repository's side: the worktree may be gone already.
+            repository = _whole(record)._replace(held=lock)
+            if (
+                record.ready
+                and not force
+                and (reason := removal.would_be_lost(repository, record))
+            ):
+                return reason
+            return "" if dry_run else self._remove(repository, record, path)
+
+    def _remove(self, repository: Repository, record: Record, path: str) -> str:
+        removal.clear(record)
+        restoration.clear(record)
+        if where := linked_worktrees.find_holder(repository, record.branch):
+            raise GateError(f"{record.branch} is checked out in {where}: switch branches there.")
+        if tip := removal.tip_of(repository, record):
+            repository.refuse_links(f"refs/heads/{record.branch}")
+            repository.run("update-ref", "--no-deref", "-d", f"refs/heads/{record.branch}", tip)
+        refs = repository.run("for-each-ref", "--format=delete %(refname)", record.refs)
+        for line in refs.splitlines():
+            repository.refuse_links(os.fsdecode(line).removeprefix("delete "))
+        # A ref may have been made to stand for another, which is not ours.
+        repository.run("update-ref", "--no-deref", "--stdin", given=refs)
+        # Also what was left by snapshots that were killed. The record is the last to go.
+        for ending in worktree_records.INDEXES:
+            index = os.path.dirname(record.root) + ending
+            for left in glob.glob(glob.escape(index) + ".*"):
+                removal.remove_tree(left)
+            with suppress(FileNotFoundError):
+                os.unlink(index)
+        os.unlink(path)
+        return ""
+
+
+def _source(record: Record) -> Repository:
+    """The repository from the project's side: with the attributes of the user's own files."""
+    found = find(record.project)
+    return found._replace(settings=record.settings) if record.settings else found
+
+
+def _whole(record: Record) -> Repository:
+    """The repository of a worktree, from its own side: the worktree may be gone."""
+    return record.open(record.common, record.common)
+
+
+def _known(place: Place) -> Record:
+    path = worktree_records.path_of(place.root)
+    if record := worktree_records.read(path):
+        return record
+    raise GateError(f"{place.root} is no worktree of a run: {path} is missing.")
+
+
+def _begin(source: Repository, left_out: str, wish: _Wish) -> tuple[Start, Stack]:
+    if wish.snapshot:
+        begin = snapshots.start(source, wish.snapshot)
+        return begin, Stack(begin.base, [], [])
+    if wish.with_changes and (wish.base or wish.onto):
+        raise UsageError("Uncommitted changes belong to what is checked out, and to nothing else.")
+    head = source.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    if not head:
+        raise UsageError(
+            f"{source.root} has no commit yet, which a worktree could start from: commit "
+            "first; `gate run --in-place` works in the project itself."
+        )
+    base = (wish.base, merges.resolve(source, wish.base)) if wish.base else (_at(source), head)
+    merged = merges.stack(source, base, wish.onto, wish.instead, markers=wish.markers)
+    begin = Start(merged.commit, merged.commit, merged.commit)
+    changed = removal.uncommitted(source, left_out)
+    if not changed:
+        return begin, merged
+    if not wish.with_changes:
+        left = f"Changes to {removal.files(len(changed))} are not committed and were left out"
+        # Only `gate run` can be told to take them.
+        merged.remarks.append(f"{left}." if wish.branch else f"{left}; --with-changes takes them.")
+        return begin, merged
+    with tempfile.TemporaryDirectory(dir=private_folder()) as apart:
+        tree = snapshots.tree(source.keeping_bytes(), os.path.join(apart, "index"), left_out)
+    content = snapshots.keep(source, tree, "", head, "gate: changes")
+    return begin._replace(content=content), merged
+
+
+def _at(source: Repository) -> str:
+    return source.line("rev-parse", "--abbrev-ref", "HEAD")
+
+
+def _free_branch(source: Repository, wanted: str) -> str:
+    above = os.path.dirname(wanted)
+    if source.ask("rev-parse", "--verify", "--quiet", f"refs/heads/{above}"):
+        raise UsageError(
+            f"The branch `{above}` is in the way of branches like {wanted}: rename it with "
+            f"`git branch -m {above} NAME`."
+        )
+    # Another store may count its runs in the same repository.
+    names = (wanted + (f"-{number}" if number > 1 else "") for number in count(1))
+    return next(
+        name
+        for name in names
+        if not source.line("for-each-ref", "--count=1", f"refs/heads/{name}", f"refs/{name}/")
+    )
+
+
+def _carry_out(source: Repository, record: Record) -> Record:
+    """Make what was planned, from the beginning: nobody has worked in it yet."""
+    removal.clear(record)
+    os.makedirs(os.path.dirname(record.root), mode=0o700, exist_ok=True)
+    tip = removal.tip_of(source, record)
+    if tip and tip != record.head:
+        raise GateError(f"Somebody else has made the branch {record.branch}: remove or rename it.")
+    linked_worktrees.add(source, record.root, record.branch, record.head)
+    if record.content != record.head:
+        source.refuse_links(record.refs + "start")
+        source.run("update-ref", "--no-deref", record.refs + "start", record.content)
+    repository = record.repository()._replace(held=source.held)
+    snapshots.lay_out(repository, Start(record.head, record.base, record.content))
+    remarks = [*record.remarks, *_not_there(repository)]
+    inner = os.path.relpath(record.folder, record.root)
+    if not is_plain(record.root, inner):
+        raise UsageError(f"{inner} is a symbolic link in the last commit: commit what it is now.")
+    if not os.path.isdir(record.folder):
+        os.makedirs(record.folder)
+        remarks.append(f"{inner} is not in the last commit: it begins as an empty folder.")
+    snapshots.keep_out(record.folder)
+    return record._replace(remarks=remarks, ready=True)
+
+
+def _not_there(repository: Repository) -> list[str]:
+    """What the project has and a worktree of it has not."""
+    remarks = []
+    if modules := removal.submodules(repository):
+        remarks.append(
+            f"Submodules are empty folders ({', '.join(modules)}): "
+            "`git submodule update --init` in .gate/setup fills them."
+        )
+    names = repository.run("ls-files", "-z")
+    values = repository.names("check-attr", "-z", "--stdin", "filter", given=names)[2::3]
+    if filtered := [value for value in values if value not in ("unspecified", "unset", "set")]:
+        remarks.append(
+            f"{removal.files(len(filtered))} stored by a filter "
+            f"({', '.join(sorted(set(filtered)))}) "
+            "are there as the repository keeps them: .gate/setup may fetch them."
+        )
+    return remarks
+
+
+def _diff_in_place(place: Place) -> str:
+    try:
+        repository = find(place.folder)
+    except UsageError:
+        return ""
+    head = repository.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    base = place.base or head or repository.line("hash-object", "-t", "tree", os.devnull)
+    inner = os.path.relpath(os.path.realpath(place.folder), os.path.realpath(repository.root))
+    left_out = os.path.normpath(os.path.join(inner, ".agents"))
+    with tempfile.TemporaryDirectory(dir=private_folder()) as apart:
+        objects = os.path.join(apart, "objects")
+        os.mkdir(objects)
+        tree = snapshots.tree(repository, os.path.join(apart, "index"), left_out, objects)
+        return snapshots.diff(repository, base, tree, objects)

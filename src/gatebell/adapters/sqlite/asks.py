@@ -1,0 +1,408 @@
+"""Asks in SQLite, with the answers, messages, drafts and secrets that belong to them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from gatebell.domain.asks.answers import Answer
+from gatebell.domain.asks.asks import Ask, Change, Message, Origin, Question, iso
+from gatebell.domain.permissions.calls import Call
+from gatebell.domain.asks.deadlines import Deadlines, Escalation
+from gatebell.domain.asks.owners import run_of, task_of
+from gatebell.domain.asks.requirements import ANYBODY, Requirement
+from gatebell.domain.sessions.visits import Sitting, Terms
+from gatebell.ports.results import Conflict, Done, Result
+from gatebell.errors import RefusedError
+from gatebell.adapters.sqlite.queries import (
+    as_json,
+    as_time,
+    from_json,
+    load,
+    names_unreadable,
+    read_time,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from gatebell.domain.audit.events import Event
+    from gatebell.adapters.sqlite.store import SqliteStore
+
+_SQL = load("asks")
+
+
+class SqliteAsks:
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self._db = store.connection
+
+    def open(self, change: Change, key: str = "") -> Result:
+        ask = change.ask
+        try:
+            with self._store.transaction() as at:
+                self._db.write(_SQL["insert_ask"], _to_row(ask))
+                if task := task_of(ask.origin.owner):
+                    self._store.tasks.asked(task, at)
+                if key:
+                    self._db.write(_SQL["insert_ask_key"], (key, ask.id))
+                self._store.record(at, change.events, change.notices)
+        except RefusedError:
+            return Conflict(None)
+        except apsw.ConstraintError as error:
+            found = self._asks("ask_with_key", key) if key else []
+            found = found or self._asks("attachable_ask", ask.origin.session, ask.digest)
+            if not found and ask.deferred:
+                found = self._asks("deferred_ask", ask.origin.session)
+            if not found and not self.get(ask.id):
+                raise self._db.trouble(error) from error
+            return Conflict(found[0] if found else None)
+        return Done()
+
+    def get(self, ask_id: str) -> Ask | None:
+        found = self._asks("get_ask", ask_id)
+        return found[0] if found else None
+
+    def with_key(self, key: str) -> Ask | None:
+        found = self._asks("ask_with_key", key)
+        return found[0] if found else None
+
+    def matching(self, prefix: str, limit: int) -> list[str]:
+        return [found for (found,) in self._db.rows(_SQL["matching_ids"], (prefix, limit))]
+
+    def count(self) -> int:
+        return int(self._db.rows(_SQL["count_asks"])[0][0])
+
+    def pending(self, limit: int, project: str | None = None) -> list[Ask]:
+        if project is None:
+            return self._asks("pending_asks", limit)
+        return self._asks("pending_asks_of_project", project, limit)
+
+    def pending_of_session(self, session: str) -> list[Ask]:
+        return self._asks("pending_asks_of_session", session)
+
+    def pending_of_run(self, run_id: int) -> list[Ask]:
+        return self._asks("pending_asks_of_run", f"run:{run_id}/", f"run:{run_id}0")
+
+    def of_task(self, task_id: str) -> list[Ask]:
+        return self._asks("asks_of_task", task_id)
+
+    def of_run(self, run_id: int) -> list[Ask]:
+        return self._asks("asks_of_run", f"run:{run_id}/", f"run:{run_id}0")
+
+    def settled(self, limit: int, search: str = "") -> list[Ask]:
+        return self._asks("settled_asks", search.lower(), limit)
+
+    def due(self, now: datetime, limit: int) -> list[Ask]:
+        return self._asks("due_asks", iso(now), limit)
+
+    def without_events(self) -> list[str]:
+        return [ask_id for (ask_id,) in self._db.rows(_SQL["asks_without_events"])]
+
+    def change(
+        self,
+        change: Change,
+        expected_version: int,
+        answer: Answer | None = None,
+        secret: Any = None,
+    ) -> Result:
+        ask = change.ask
+        try:
+            with self._store.transaction() as at:
+                self._write_state(ask, expected_version)
+                if answer:
+                    self._db.write(_SQL["insert_answer"], _answer_row(answer))
+                    self._db.write(_SQL["drop_draft"], (ask.id, answer.principal))
+                if secret is not None:
+                    self._db.write(_SQL["keep_secret"], (ask.id, json.dumps(secret), at))
+                if change.message:
+                    self._db.write(_SQL["insert_message"], _message_row(change.message))
+                if change.erase_secret and ask.token_digest:
+                    self._db.write(_SQL["erase_secret"], (ask.id,))
+                if change.grant:
+                    self._store.rules.write(change.grant)
+                if change.sitting:
+                    self._db.write(_SQL["write_sitting"], _sitting_row(change.sitting))
+                if change.turn:
+                    self._store.runs.write_turn(change.turn)
+                for owner in change.wakes:
+                    self._wake(owner, ask.id, at)
+                self._store.record(at, change.events, change.notices)
+        except _OvertakenError:
+            return Conflict(self.get(ask.id))
+        except apsw.ConstraintError as error:
+            if change.sitting and self.holder(change.sitting.cli, change.sitting.session):
+                return Conflict(self.get(ask.id))
+            return self._key_conflict(answer, error)
+        if change.erase_secret and ask.token_digest:
+            self._db.checkpoint()
+        return Done()
+
+    def withdraw(self, change: Change, at: str) -> None:
+        """As part of the transaction that ends a run; whoever was faster has settled the ask."""
+        state = (*_state(change.ask), change.ask.id, change.ask.version - 1)
+        if self._db.write(_SQL["change_ask"], state):
+            self._store.record(at, change.events, change.notices)
+
+    def _wake(self, owner: str, ask_id: str, at: str) -> None:
+        if run := run_of(owner):
+            if self._db.write(_SQL["wake_run"], (run,)):
+                self._store.runs.followed(run, at)
+        elif task := task_of(owner):
+            self._store.tasks.heard(task, at)
+        else:
+            self._db.write(_SQL["wake"], (owner, ask_id, at))
+
+    def _write_state(self, ask: Ask, expected_version: int) -> None:
+        if not self._db.write(_SQL["change_ask"], (*_state(ask), ask.id, expected_version)):
+            raise _OvertakenError
+
+    def keep_answer(self, answer: Answer, events: Sequence[Event]) -> Result:
+        try:
+            with self._store.transaction() as at:
+                self._db.write(_SQL["insert_answer"], _answer_row(answer))
+                self._store.record(at, events)
+        except apsw.ConstraintError as error:
+            return self._key_conflict(answer, error)
+        return Done()
+
+    def _key_conflict(self, answer: Answer | None, error: Exception) -> Conflict:
+        """The one constraint that honest work can hit: a key that is used already."""
+        if answer and self.answer_with_key(answer.ask_id, answer.principal, answer.key):
+            return Conflict(self.get(answer.ask_id))
+        raise self._db.trouble(error) from error
+
+    def answers(self, ask_id: str) -> list[Answer]:
+        return [_to_answer(row) for row in self._db.rows(_SQL["answers_of_ask"], (ask_id,))]
+
+    def answer_with_key(self, ask_id: str, principal: str, key: str) -> Answer | None:
+        rows = self._db.rows(_SQL["answer_with_key"], (ask_id, principal, key))
+        return _to_answer(rows[0]) if rows else None
+
+    def messages(self, ask_id: str) -> list[Message]:
+        rows = self._db.rows(_SQL["messages_of_ask"], (ask_id,))
+        return [_to_message(row) for row in rows]
+
+    def save_draft(
+        self, change: Change, expected_version: int, principal: str, text: str
+    ) -> Result:
+        ask = change.ask
+        try:
+            with self._store.transaction() as at:
+                self._write_state(ask, expected_version)
+                self._db.write(_SQL["save_draft"], (ask.id, principal, text, at))
+                self._store.record(at, change.events)
+        except _OvertakenError:
+            return Conflict(self.get(ask.id))
+        return Done()
+
+    def draft(self, ask_id: str, principal: str) -> str:
+        rows = self._db.rows(_SQL["get_draft"], (ask_id, principal))
+        return str(rows[0][0]) if rows else ""
+
+    def drafting(self, since: datetime) -> list[tuple[str, str]]:
+        rows = self._db.rows(_SQL["drafts_since"], (iso(since),))
+        return [(ask_id, principal) for ask_id, principal in rows]
+
+    def waiting_counts(self) -> list[tuple[str, int]]:
+        return [(project, number) for project, number in self._db.rows(_SQL["waiting_counts"])]
+
+    def secret(self, ask_id: str) -> Any:
+        rows = self._db.rows(_SQL["get_secret"], (ask_id,))
+        return json.loads(rows[0][0]) if rows else None
+
+    def erase_secrets(self, before: datetime) -> int:
+        old = self._db.rows(_SQL["old_secrets"], (iso(before),))
+        if old:
+            with self._store.transaction():
+                for row in old:
+                    self._db.write(_SQL["erase_secret"], row)
+            self._db.checkpoint()
+        return len(old)
+
+    def sittings(self, ask_id: str) -> list[Sitting]:
+        return [_to_sitting(row) for row in self._db.rows(_SQL["sittings_of_ask"], (ask_id,))]
+
+    def sitting(self, sitting_id: str) -> Sitting | None:
+        rows = self._db.rows(_SQL["get_sitting"], (sitting_id,))
+        return _to_sitting(rows[0]) if rows else None
+
+    def open_sittings(self) -> list[Sitting]:
+        return [_to_sitting(row) for row in self._db.rows(_SQL["open_sittings"])]
+
+    def holder(self, cli: str, session: str) -> Sitting | None:
+        rows = self._db.rows(_SQL["open_sitting"], (cli, session))
+        return _to_sitting(rows[0]) if rows else None
+
+    def woken(self) -> list[str]:
+        return [owner for (owner,) in self._db.rows(_SQL["woken"])]
+
+    def _asks(self, query: str, *parameters: Any) -> list[Ask]:
+        return [_to_ask(row) for row in self._db.rows(_SQL[query], parameters)]
+
+
+class _OvertakenError(Exception):
+    """Undoes a transaction whose version is no longer the current one."""
+
+
+def _to_row(ask: Ask) -> tuple[Any, ...]:
+    question, clock = ask.question, ask.deadlines
+    requirement = question.requirement
+    return (
+        ask.id,
+        question.kind,
+        question.prompt,
+        as_json(question.context),
+        json.dumps(question.options) if question.options else None,
+        question.multiple,
+        question.other,
+        as_json(question.schema),
+        as_json(question.default),
+        question.secret,
+        json.dumps(requirement) if requirement.personal else None,
+        *ask.origin[:-1],
+        iso(ask.opened_at),
+        ask.digest,
+        ask.priority,
+        ask.confidence,
+        ask.going_on,
+        ask.token_digest,
+        clock.hard,
+        clock.remind_every_seconds,
+        json.dumps(clock.escalations) if clock.escalations else None,
+        *_state(ask),
+        json.dumps(question.call) if question.call else None,
+        ask.deferred,
+        json.dumps(question.session) if question.session else None,
+        ask.origin.task,
+    )
+
+
+def _state(ask: Ask) -> tuple[Any, ...]:
+    clock = ask.deadlines
+    return (
+        iso(clock.expires_at),
+        clock.moved_seconds,
+        iso(clock.remind_at),
+        clock.escalated,
+        iso(clock.escalate_at),
+        iso(clock.due_at),
+        ask.status,
+        ask.decision,
+        as_json(ask.value),
+        ask.note,
+        iso(ask.settled_at),
+        ask.settled_by,
+        ask.settled_via,
+        iso(ask.delivered_at),
+        ask.delivered_to,
+        ask.asked_back,
+        ask.heard,
+        ask.version,
+    )
+
+
+def _to_question(row: Any) -> Question:
+    return Question(
+        kind=row[2],
+        prompt=row[3],
+        context=from_json(row[4]),
+        options=tuple(json.loads(row[5])) if row[5] else (),
+        multiple=bool(row[6]),
+        other=bool(row[7]),
+        schema=from_json(row[8]),
+        default=from_json(row[9]),
+        secret=bool(row[10]),
+        requirement=_to_requirement(row[11]),
+        call=Call(*json.loads(row[46])) if row[46] else None,
+        session=Terms(*json.loads(row[48])) if row[48] else None,
+    )
+
+
+def _to_deadlines(row: Any) -> Deadlines:
+    return Deadlines(
+        hard=bool(row[25]),
+        remind_every_seconds=row[26],
+        escalations=tuple(Escalation(*one) for one in json.loads(row[27])) if row[27] else (),
+        expires_at=as_time(row[28]),
+        moved_seconds=row[29],
+        remind_at=as_time(row[30]),
+        escalated=row[31],
+        escalate_at=as_time(row[32]),
+    )
+
+
+@names_unreadable("ask", 1)
+def _to_ask(row: Any) -> Ask:
+    return Ask(
+        id=row[1],
+        question=_to_question(row),
+        origin=Origin(*row[12:19])._replace(task=row[49]),
+        opened_at=read_time(row[19]),
+        digest=row[20],
+        priority=row[21],
+        confidence=row[22],
+        going_on=row[23],
+        token_digest=row[24],
+        deadlines=_to_deadlines(row),
+        status=row[34],
+        decision=row[35],
+        value=from_json(row[36]),
+        note=row[37],
+        settled_at=as_time(row[38]),
+        settled_by=row[39],
+        settled_via=row[40],
+        delivered_at=as_time(row[41]),
+        delivered_to=row[42],
+        asked_back=row[43],
+        heard=row[44],
+        version=row[45],
+        deferred=bool(row[47]),
+    )
+
+
+def _sitting_row(sitting: Sitting) -> tuple[Any, ...]:
+    times = ("started_at", "ended_at", "expires_at")
+    return tuple(
+        (sitting._asdict() | {name: iso(getattr(sitting, name)) for name in times}).values()
+    )
+
+
+@names_unreadable("a session of ask", 1)
+def _to_sitting(row: Any) -> Sitting:
+    started, (ended, expires) = read_time(row[7]), map(as_time, (row[9], row[13]))
+    return Sitting(*row)._replace(started_at=started, ended_at=ended, expires_at=expires)
+
+
+def _to_requirement(text: str | None) -> Requirement:
+    if text is None:
+        return ANYBODY
+    n, of, veto, not_author, reject = json.loads(text)
+    return Requirement(n, tuple(of), tuple(veto), not_author, reject)
+
+
+def _answer_row(answer: Answer) -> tuple[Any, ...]:
+    given_at = iso(answer.given_at)
+    return (*answer[:4], as_json(answer.value), *answer[5:7], given_at, *answer[8:])
+
+
+@names_unreadable("an answer to ask", 1)
+def _to_answer(row: Any) -> Answer:
+    _, ask_id, principal, verified, via, value, decision, note, given_at, *rest = row
+    at = read_time(given_at)
+    return Answer(
+        ask_id, principal, bool(verified), via, from_json(value), decision, note, at, *rest
+    )
+
+
+@names_unreadable("a message of ask")
+def _to_message(row: Any) -> Message:
+    of, who, asker, text, at = row
+    return Message(of, who, bool(asker), text, read_time(at))
+
+
+def _message_row(message: Message) -> tuple[Any, ...]:
+    return (*message[:4], iso(message.sent_at))

@@ -1,0 +1,239 @@
+"""One SQLite connection: its settings, its transactions, its patience and its troubles."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from _thread import RLock
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from gatebell.errors import StoreTroubleError
+from gatebell.adapters.sqlite.bell import ring
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gatebell.ports.clock import Clock
+    from gatebell.adapters.sqlite.audit import SqliteAudit
+
+_PATIENCE_SECONDS = 30.0
+# Before this, two connections that wrote and checkpointed at the same instant lost pages.
+_SAFE_SQLITE = (3, 51, 3)
+
+
+class Connection:
+    """A connection that waits its turn and says in plain words what is wrong."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.lock = RLock()
+        self._waiting_since = 0.0
+        self.migrations: list[str] = []
+        try:
+            self.raw = self._open()
+        except apsw.Error as error:
+            raise self.trouble(error) from error
+
+    def _open(self) -> apsw.Connection:
+        # SQLite gives its side files the mode of the main one, so it must be private first.
+        # Only when it is made: closing any descriptor of a file drops this process's locks on it.
+        if not os.path.exists(self.path):
+            with suppress(FileExistsError):
+                flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+                os.close(os.open(self.path, flags, 0o600))
+        raw = apsw.Connection(self.path)
+        raw.set_busy_handler(self._be_patient)
+        # FULL: an answer is acknowledged only once it would survive a power cut.
+        raw.execute(
+            "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;"
+        )
+        return raw
+
+    def _be_patient(self, tries: int) -> bool:
+        """Wait a random moment: SQLite's own handler lets some writers starve."""
+        now = time.monotonic()
+        if tries == 0:
+            self._waiting_since = now
+        time.sleep((1 + os.urandom(1)[0] % 12) / 1000)
+        return now - self._waiting_since < _PATIENCE_SECONDS
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        try:
+            # Another thread's half-done transaction is visible on this connection: wait for it.
+            with self.lock:
+                return self.raw.execute(sql, parameters).fetchall()
+        except apsw.Error as error:
+            raise self.trouble(error) from error
+
+    def write(self, sql: str, parameters: Sequence[Any] = ()) -> int:
+        """Run one statement of an open transaction; says how many rows it changed."""
+        self.raw.execute(sql, parameters)
+        return self.raw.changes()
+
+    def checkpoint(self) -> None:
+        """Empty the log, so that what was erased is gone from it too; later if it is in use."""
+        # What it comes after is committed, so whatever goes wrong here is no failure of that.
+        # Nor is it waited for: the last connection to close empties the log, too.
+        with self.lock, suppress(apsw.Error):
+            self.raw.set_busy_handler(None)
+            self.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        self.raw.set_busy_handler(self._be_patient)
+
+    def prepare(self, migrations: list[str]) -> None:
+        """Bring the file to the newest schema; any number of processes may try at once."""
+        self.migrations = migrations
+        try:
+            version = self._version()
+            if version == 0 and self.raw.execute("SELECT count(*) FROM sqlite_schema").get:
+                version = self._version()
+                if version == 0:
+                    raise apsw.NotADBError
+            if version < len(migrations):
+                self._write_ahead()
+                self._migrate(migrations)
+        except apsw.Error as error:
+            raise self.trouble(error) from error
+        if version > len(migrations):
+            raise StoreTroubleError(
+                f"the store {self.path} was written by a newer gatebell: upgrade this one"
+            )
+
+    def _write_ahead(self) -> None:
+        """Turn to WAL mode. SQLite asks no busy handler here, so our own patience is used."""
+        for tries in itertools.count():
+            try:
+                self.raw.execute("PRAGMA journal_mode = WAL").fetchall()
+                return
+            except apsw.BusyError:
+                if not self._be_patient(tries):
+                    raise
+
+    def _version(self) -> int:
+        version = self.raw.execute("PRAGMA user_version").get
+        assert isinstance(version, int)
+        return version
+
+    def _migrate(self, migrations: list[str]) -> None:
+        with Transaction(self):
+            for path in migrations[self._version() :]:
+                with open(path, encoding="utf-8") as file:
+                    self.raw.execute(file.read())
+            self.raw.execute(f"PRAGMA user_version = {len(migrations)}")
+
+    def problems(self) -> list[str]:
+        """What a thorough look at the file and the library finds."""
+        found = [f"the store is damaged: {row[0]}" for row in self.rows("PRAGMA integrity_check")]
+        found = [problem for problem in found if not problem.endswith(": ok")]
+        if tuple(map(int, apsw.sqlite_lib_version().split("."))) < _SAFE_SQLITE:
+            found.append(f"SQLite {apsw.sqlite_lib_version()} can lose writes: upgrade apsw")
+        if self.rows("PRAGMA journal_mode")[0][0] != "wal":
+            found.append("the store is not in WAL mode: is it on a file system without locks?")
+        return found
+
+    def close(self) -> None:
+        self.raw.close()
+
+    def trouble(self, error: Exception) -> StoreTroubleError:
+        """The sentence for a database error: what is wrong, what is certain, what to do."""
+        if isinstance(error, apsw.FullError):
+            what = "the disk is full: make room, then try again"
+        elif isinstance(error, (apsw.BusyError, apsw.LockedError)):
+            what = f"it was busy for {_PATIENCE_SECONDS:.0f} seconds: try again"
+        elif isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError, apsw.CantOpenError)):
+            what = (
+                "it cannot be written from here. Outside an agent's sandbox it may be; "
+                "or name another one: GATE_STORE=PATH"
+            )
+        elif isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
+            what = "it is damaged, or no gatebell store: put back a copy, or name another: GATE_STORE=PATH"
+        else:
+            what = str(error)
+        return StoreTroubleError(
+            f"the store {self.path} gives trouble: {what}. "
+            "Nothing was confirmed; gate show tells what is recorded."
+        )
+
+
+class Transaction:
+    """Begins at once, commits and syncs at the end, and undoes everything on any error."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        clock: Clock | None = None,
+        bell_path: str = "",
+        committed: Callable[[], None] | None = None,
+        events: SqliteAudit | None = None,
+    ) -> None:
+        self._db = connection
+        self._clock = clock
+        self._events = events
+        self._at = ""
+        self._bell_path = bell_path
+        self._committed = committed
+
+    def __enter__(self) -> str:
+        self._db.lock.acquire()
+        try:
+            if self._events:
+                # Before it begins: what it makes must not go when this is undone.
+                self._events.begin()
+            self._db.raw.execute("BEGIN IMMEDIATE")
+            # Only now: while it waited its turn, others have written later times.
+            if self._clock:
+                self._at = self._clock.now().isoformat(timespec="microseconds")
+            return self._at
+        except BaseException as error:
+            self._undo()
+            if isinstance(error, apsw.Error):
+                raise self._db.trouble(error) from error
+            raise
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        try:
+            if error is None:
+                if self._events:
+                    self._events.finish(self._at)
+                self._db.raw.execute("COMMIT")
+        except apsw.Error as failed:
+            raise self._db.trouble(failed) from failed
+        finally:
+            self._undo()
+        if isinstance(error, apsw.Error) and not isinstance(error, apsw.ConstraintError):
+            raise self._db.trouble(error) from error
+        if error is None and self._bell_path:
+            ring(self._bell_path)
+        if error is None and self._committed:
+            self._committed()
+
+    def _undo(self) -> None:
+        """Whatever was not committed goes."""
+        with suppress(apsw.Error):
+            if self._db.raw.in_transaction:
+                self._db.raw.execute("ROLLBACK")
+        self._db.lock.release()
+
+
+class Snapshot:
+    """While it is open, this connection sees the store as it is now, whatever others write."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    def __enter__(self) -> None:
+        self._db.lock.acquire()
+        try:
+            self._db.raw.execute("BEGIN")
+        except BaseException:
+            self._db.lock.release()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._db.raw.execute("ROLLBACK")
+        finally:
+            self._db.lock.release()

@@ -1,0 +1,74 @@
+"""Links and logins in SQLite."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gatebell.domain.people.logins import Login
+from gatebell.adapters.sqlite.queries import load, names_unreadable, read_time
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gatebell.domain.audit.events import Event
+    from gatebell.adapters.sqlite.store import SqliteStore
+
+_SQL = load("logins")
+
+
+class SqliteLogins:
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self._db = store.connection
+
+    def add_link(self, digest: str, login: Login, events: Sequence[Event]) -> bool:
+        with self._store.transaction() as at:
+            return self._insert(at, digest, "link", login, events)
+
+    def link(self, digest: str) -> Login | None:
+        return self._get(digest, "link")
+
+    def enter(self, digest: str, login: Login, link: str, events: Sequence[Event]) -> bool:
+        with self._store.transaction() as at:
+            if link and not (self.link(link) and self._db.write(_SQL["end_login"], (link,))):
+                return False
+            return self._insert(at, digest, "login", login, events)
+
+    def get(self, digest: str) -> Login | None:
+        return self._get(digest, "login")
+
+    def end(self, digest: str, events: Sequence[Event]) -> None:
+        with self._store.transaction() as at:
+            if self._db.write(_SQL["end_login"], (digest,)):
+                self._store.record(at, events)
+
+    def end_of_token(self, token_id: str) -> None:
+        """Inside the transaction that removes the token."""
+        self._db.write(_SQL["end_logins_of_token"], (token_id,))
+
+    def end_of_person(self, name: str) -> None:
+        """Inside the transaction that removes the person."""
+        self._db.write(_SQL["end_logins_of_person"], (name,))
+
+    def _insert(
+        self, at: str, digest: str, kind: str, login: Login, events: Sequence[Event]
+    ) -> bool:
+        ends = login.expires_at.isoformat(timespec="microseconds")
+        who = (login.person, int(login.verified), " ".join(login.scopes), login.token_id)
+        if not self._db.write(_SQL["add_login"], (digest, kind, *who, ends, login.seal)):
+            return False
+        # In the transaction of an event, which tells that they are gone.
+        self._db.write(_SQL["drop_old_logins"], (at,))
+        self._store.record(at, events)
+        return True
+
+    def _get(self, digest: str, kind: str) -> Login | None:
+        now = self._store.now().isoformat(timespec="microseconds")
+        rows = self._db.rows(_SQL["get_login"], (digest, kind, now))
+        return _login(rows[0]) if rows else None
+
+
+@names_unreadable("a login of")
+def _login(row: Any) -> Login:
+    person, verified, scopes, ends, token_id, seal = row
+    return Login(person, bool(verified), tuple(scopes.split()), read_time(ends), token_id, seal)

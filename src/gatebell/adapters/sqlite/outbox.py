@@ -1,0 +1,116 @@
+"""The outbox in SQLite: notices, and their deliveries."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from gatebell.domain.asks.asks import Notice, iso
+from gatebell.adapters.sqlite.queries import as_time, load, names_unreadable, read_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from gatebell.domain.notifications.messages import Delivery, Posted
+    from gatebell.adapters.sqlite.store import SqliteStore
+
+_SQL = load("outbox")
+_CLAIM = timedelta(seconds=60)
+_KEPT = timedelta(days=7)
+
+
+class SqliteOutbox:
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self._db = store.connection
+
+    def put(self, at: str, notices: Iterable[Notice]) -> None:
+        """Inside the transaction that the notices tell of."""
+        for notice in notices:
+            self._db.write(_SQL["put_notice"], (*notice, at))
+
+    def waiting(self, limit: int) -> list[Notice]:
+        return [Notice(*row) for row in self._db.rows(_SQL["waiting_notices"], (limit,))]
+
+    def posted(self, limit: int) -> list[Posted]:
+        return [_posted(row) for row in self._db.rows(_SQL["posted_notices"], (limit,))]
+
+    def spread(self, deliveries: Mapping[Posted, Sequence[Delivery]]) -> None:
+        with self._store.quiet_transaction() as at:
+            for posted, ways in deliveries.items():
+                row = (posted.seq, *posted.notice, iso(posted.written_at))
+                if self._db.write(_SQL["take_notice"], row):
+                    for delivery in ways:
+                        self._db.write(_SQL["insert_delivery"], _row(delivery))
+            old = datetime.fromisoformat(at) - _KEPT
+            self._db.write(_SQL["delete_old_deliveries"], (iso(old),))
+
+    def claim(self, road: str) -> Delivery | None:
+        with self._store.quiet_transaction() as at:
+            until = iso(datetime.fromisoformat(at) + _CLAIM)
+            rows = self._db.rows(_SQL["claim_delivery"], (road, at, until))
+            return _delivery(rows[0]) if rows else None
+
+    def sent(self, delivery: Delivery) -> None:
+        with self._store.quiet_transaction() as at:
+            self._db.write(_SQL["delivery_sent"], (at, delivery.id))
+
+    def failed(self, delivery: Delivery, trouble: str, again_at: datetime | None) -> None:
+        with self._store.quiet_transaction() as at:
+            given_up = None if again_at else at
+            row = (trouble, iso(again_at), given_up, delivery.id, delivery.attempts)
+            self._db.write(_SQL["delivery_failed"], row)
+
+    def put_off(self, delivery: Delivery, until: datetime) -> None:
+        with self._store.quiet_transaction():
+            row = (iso(until), delivery.id, delivery.attempts)
+            self._db.write(_SQL["put_off_delivery"], row)
+
+    def drop(self, delivery: Delivery) -> None:
+        with self._store.quiet_transaction():
+            self._db.write(_SQL["drop_delivery"], (delivery.id,))
+
+    def troubles(self, limit: int) -> list[Delivery]:
+        return [_delivery(row) for row in self._db.rows(_SQL["deliveries_in_trouble"], (limit,))]
+
+    def next_due(self, road: str) -> datetime | None:
+        return as_time(self._db.rows(_SQL["next_due"], (road,))[0][0])
+
+    def try_again(self) -> int:
+        with self._store.quiet_transaction() as at:
+            return self._db.write(_SQL["try_again"], (at,))
+
+
+def _row(delivery: Delivery) -> tuple[Any, ...]:
+    return tuple(iso(one) if isinstance(one, datetime) else one for one in delivery)
+
+
+@names_unreadable("the notice")
+def _posted(row: Any) -> Posted:
+    # Imported here and below: only senders need it.
+    from gatebell.domain.notifications.messages import Posted
+
+    seq, *notice, at = row
+    return Posted(seq, Notice(*notice), read_time(at))
+
+
+@names_unreadable("the delivery")
+def _delivery(row: Any) -> Delivery:
+    from gatebell.domain.notifications.messages import Delivery
+
+    delivery_id, kind, ask_id, to, road, written_at, due_at, attempts, *times, trouble = row
+    claimed_until, sent_at, given_up_at = map(as_time, times)
+    return Delivery(
+        delivery_id,
+        kind,
+        ask_id,
+        to,
+        road,
+        read_time(written_at),
+        read_time(due_at),
+        attempts,
+        claimed_until,
+        sent_at,
+        given_up_at,
+        trouble,
+    )

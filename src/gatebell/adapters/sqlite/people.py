@@ -1,0 +1,84 @@
+"""People, tokens and groups in SQLite."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gatebell.domain.people.logins import Token, listed_as
+from gatebell.domain.people.principals import Person
+from gatebell.adapters.sqlite.queries import load, names_unreadable, read_time
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gatebell.domain.audit.events import Event
+    from gatebell.adapters.sqlite.store import SqliteStore
+
+_SQL = load("people")
+
+
+class SqlitePeople:
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self._db = store.connection
+
+    def add(self, name: str, events: Sequence[Event]) -> bool:
+        with self._store.transaction() as at:
+            return self._recorded(at, "add_person", (name, at), events)
+
+    def remove(self, name: str, events: Sequence[Event]) -> bool:
+        with self._store.transaction() as at:
+            self._store.logins.end_of_person(name)
+            return self._recorded(at, "remove_person", (name,), events)
+
+    def all(self) -> list[Person]:
+        rows = self._db.rows(_SQL["all_people"])
+        return [_person(row) for row in rows]
+
+    def add_token(self, token: Token, token_digest: str, events: Sequence[Event]) -> bool:
+        with self._store.transaction() as at:
+            row = (token.person, token_digest, at, token.label, " ".join(token.scopes))
+            return self._recorded(at, "add_token", row, events)
+
+    def by_token(self, token_digest: str) -> Token | None:
+        rows = self._db.rows(_SQL["token_of_digest"], (token_digest,))
+        return _token(rows[0]) if rows else None
+
+    def tokens(self) -> list[Token]:
+        return [_token(row) for row in self._db.rows(_SQL["all_tokens"])]
+
+    def remove_token(self, token_id: str, events: Sequence[Event]) -> bool:
+        with self._store.transaction() as at:
+            self._store.logins.end_of_token(token_id)
+            return self._recorded(at, "remove_token", (token_id,), events)
+
+    def set_group(self, name: str, members: Sequence[str], events: Sequence[Event]) -> None:
+        with self._store.transaction() as at:
+            self._db.write(_SQL["empty_group"], (name,))
+            for member in members:
+                self._db.write(_SQL["add_member"], (name, member))
+            self._store.record(at, events)
+
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for name, member in self._db.rows(_SQL["all_members"]):
+            found[name] = (*found.get(name, ()), member)
+        return found
+
+    def _recorded(self, at: str, query: str, row: Any, events: Sequence[Event]) -> bool:
+        if not self._db.write(_SQL[query], row):
+            return False
+        self._store.record(at, events)
+        return True
+
+
+@names_unreadable("the person")
+def _person(row: Any) -> Person:
+    name, at, tokens = row
+    return Person(name, read_time(at), tokens)
+
+
+@names_unreadable("a token of", 1)
+def _token(row: Any) -> Token:
+    digest, person, scopes, label, made_at = row
+    return Token(listed_as(digest), person, tuple(scopes.split()), label, read_time(made_at))

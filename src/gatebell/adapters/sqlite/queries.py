@@ -1,0 +1,70 @@
+"""Named SQL, read from the file beside the module that uses it, and what its columns hold."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import MAXYEAR, MINYEAR, datetime
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from gatebell.errors import StoreTroubleError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_T = TypeVar("_T")
+_HERE = os.path.dirname(__file__)
+
+
+def load(noun: str) -> dict[str, str]:
+    """The statements of `NOUN.sql`, by the name in the comment above each."""
+    with open(os.path.join(_HERE, f"{noun}.sql"), encoding="utf-8") as file:
+        parts = file.read().split("-- name: ")[1:]
+    return {name.strip(): sql for name, _, sql in (part.partition("\n") for part in parts)}
+
+
+def as_json(value: Any) -> str | None:
+    return None if value is None else json.dumps(value)
+
+
+def from_json(text: str | None) -> Any:
+    return None if text is None else json.loads(text)
+
+
+def as_time(text: str | None) -> datetime | None:
+    return read_time(text) if text else None
+
+
+def read_time(text: str) -> datetime:
+    """A time that gate wrote: it has a zone, and room to count some days from it.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    at = datetime.fromisoformat(text)
+    if at.tzinfo is None or not MINYEAR < at.year < MAXYEAR:
+        raise ValueError(f"gate writes no such time: {text!r}")
+    return at
+
+
+def names_unreadable(
+    noun: str, key: int = 0
+) -> Callable[[Callable[[Any], _T]], Callable[[Any], _T]]:
+    """For functions that read a row: where they fail, the error names the row and what to do."""
+
+    def decorate(read: Callable[[Any], _T]) -> Callable[[Any], _T]:
+        @wraps(read)
+        def checked(row: Any) -> _T:
+            try:
+                return read(row)
+            except (ValueError, TypeError) as error:
+                raise StoreTroubleError(
+                    f"{noun} {row[key]} cannot be read ({error}): another program changed the "
+                    "store. Gate left it as it is. `gate audit verify` names the column: restore "
+                    "a backup of the store."
+                ) from error
+
+        return checked
+
+    return decorate

@@ -1,0 +1,63 @@
+"""The rows and the schema of the store as they are now, to be compared with the audit trail."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import apsw
+
+from gatebell.domain.audit.trails import Columns, Row
+from gatebell.adapters.sqlite.columns import TABLES
+from gatebell.adapters.sqlite.queries import load
+from gatebell.adapters.sqlite.trail import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gatebell.adapters.sqlite.connection import Connection
+
+_SQL = load("audit")
+_PAGE = 500
+
+
+def rows_of(connection: Connection, name: str) -> Iterator[Row]:
+    """All rows of a table as they are now, in pages."""
+    table = TABLES[name]
+    width, fixed = len(table.key), len(table.fixed)
+    keys = ", ".join(f'"{column}"' for column in table.key)
+    columns = ", ".join(map(table.sealed_sql, (*table.fixed, *table.changing)))
+    select = f"SELECT {keys}, {table.subject}, {table.counts_sql}, {columns} FROM {name}"  # noqa: S608  only our own names
+    order = f" ORDER BY {keys} LIMIT {_PAGE}"
+    page = connection.rows(select + order)
+    while page:
+        for values in page:
+            subject, counts, *rest = values[width:]
+            row_key = name_of(values[:width])
+            yield Row(name, row_key, str(subject), bool(counts), rest[:fixed], rest[fixed:])
+        after = f" WHERE ({keys}) > ({', '.join('?' * width)})"
+        page = connection.rows(select + after + order, page[-1][:width])
+
+
+def compared() -> dict[str, Columns]:
+    """The tables with compared columns, and those columns."""
+    return {
+        name: Columns(table.fixed, table.changing)
+        for name, table in TABLES.items()
+        if table.is_compared
+    }
+
+
+def schema_faults(connection: Connection) -> list[str]:
+    """What a new store has otherwise: its triggers, indexes and views decide as much as its rows."""
+    with closing(apsw.Connection(":memory:")) as fresh:
+        for path in connection.migrations:
+            with open(path, encoding="utf-8") as file:
+                fresh.execute(file.read())
+        wanted = {(kind, name): sql for kind, name, sql in fresh.execute(_SQL["schema"])}
+    found = {(kind, name): sql for kind, name, sql in connection.rows(_SQL["schema"])}
+    added = [f"the {kind} {name} is no part of a store" for kind, name in found.keys() - wanted]
+    gone = [f"the {kind} {name} is missing" for kind, name in wanted.keys() - found]
+    both = wanted.keys() & found
+    changed = [part for part in both if wanted[part] != found[part]]
+    return sorted([*added, *gone, *(f"the {kind} {name} was changed" for kind, name in changed)])

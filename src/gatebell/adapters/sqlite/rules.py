@@ -1,0 +1,90 @@
+"""Rules about tool calls in SQLite."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gatebell.domain.asks.asks import iso
+from gatebell.domain.permissions.rules import Rule
+from gatebell.adapters.sqlite.queries import as_time, load, names_unreadable, read_time
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gatebell.domain.audit.events import Event
+    from gatebell.adapters.sqlite.store import SqliteStore
+
+_SQL = load("rules")
+
+
+class SqliteRules:
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self._db = store.connection
+
+    def add(self, rules: Sequence[Rule], events: Sequence[Event]) -> None:
+        with self._store.transaction() as at:
+            for rule in rules:
+                self.write(rule)
+            self._store.record(at, events)
+
+    def write(self, rule: Rule) -> None:
+        """Inside a transaction."""
+        row = (
+            rule.id,
+            rule.kind,
+            rule.pattern,
+            rule.identity,
+            rule.project,
+            rule.session,
+            rule.owner,
+            rule.branch,
+            iso(rule.expires_at),
+            rule.uses_left,
+            rule.made_by,
+            iso(rule.made_at),
+            rule.ask_id,
+        )
+        self._db.write(_SQL["insert_rule"], row)
+
+    def in_force(self) -> list[Rule]:
+        now = iso(self._store.now())
+        return [_rule(row) for row in self._db.rows(_SQL["rules_in_force"], (now,))]
+
+    def had_gates(self) -> bool:
+        return bool(self._db.rows(_SQL["any_gate"]))
+
+    def use(self, rule_id: str, events: Sequence[Event]) -> bool:
+        with self._store.transaction() as at:
+            return self._recorded(at, "use_rule", rule_id, events)
+
+    def end(self, rule_id: str, events: Sequence[Event]) -> bool:
+        with self._store.transaction() as at:
+            return self._recorded(at, "end_rule", rule_id, events)
+
+    def _recorded(self, at: str, query: str, rule_id: str, events: Sequence[Event]) -> bool:
+        if not self._db.write(_SQL[query], (rule_id, at)):
+            return False
+        self._store.record(at, events)
+        return True
+
+
+@names_unreadable("the rule")
+def _rule(row: Any) -> Rule:
+    rule_id, kind, pattern, identity, project, session, owner, branch, expires_at, uses, *made = row
+    made_by, made_at, ask_id, _ = made
+    return Rule(
+        rule_id,
+        kind,
+        pattern,
+        made_by,
+        read_time(made_at),
+        identity,
+        project,
+        session,
+        owner,
+        branch,
+        as_time(expires_at),
+        uses,
+        ask_id,
+    )

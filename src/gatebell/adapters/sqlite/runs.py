@@ -1,0 +1,245 @@
+"""Runs in SQLite, with their calls and turns."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from gatebell.domain.asks.asks import iso
+from gatebell.domain.runs.journals import Carried, order
+from gatebell.domain.runs.runs import DRIVER, FlowCall, Run, RunChange, Turn
+from gatebell.adapters.sqlite.queries import (
+    as_json,
+    as_time,
+    from_json,
+    load,
+    names_unreadable,
+    read_time,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from gatebell.domain.audit.events import Event
+    from gatebell.adapters.sqlite.store import SqliteStore
+
+_SQL = load("runs")
+
+
+class SqliteRuns:
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self._db = store.connection
+
+    def add(self, run: Run, events: Sequence[Event], carried: Carried) -> Run:
+        with self._store.transaction() as at:
+            new = self.insert(run, events, at)
+            calls, turns = carried.by(new.id)
+            for call in calls:
+                self._db.write(_SQL["put_call"], _call_row(call))
+            for turn in turns:
+                self._db.write(_SQL["put_turn"], _turn_row(turn))
+        return new
+
+    def insert(self, run: Run, events: Sequence[Event], at: str) -> Run:
+        """As part of a transaction; with its number."""
+        number = self._db.raw.execute(_SQL["insert_run"], _to_row(run)[1:]).get
+        new = run._replace(id=number)
+        self._store.record(at, [event._replace(subject=new.name) for event in events])
+        return new
+
+    def of_task(self, task_id: str) -> list[Run]:
+        return self._runs("runs_of_task", task_id)
+
+    def get(self, run_id: int) -> Run | None:
+        found = self._runs("get_run", run_id)
+        return found[0] if found else None
+
+    def newest(self, limit: int, *, active: bool = False) -> list[Run]:
+        return self._runs("active_runs" if active else "newest_runs", limit)
+
+    def ready(self, limit: int) -> list[int]:
+        rows = self._db.rows(_SQL["ready_runs"], (iso(self._store.now()), limit))
+        return [number for number, *_ in rows]
+
+    def kept(self) -> list[Run]:
+        return self._runs("kept_runs", iso(self._store.now()))
+
+    def next_ready_at(self) -> datetime | None:
+        return as_time(self._db.rows(_SQL["next_ready_at"])[0][0])
+
+    def running(self) -> list[Run]:
+        return self._runs("running_runs")
+
+    def change(self, change: RunChange, expected: Run) -> bool:
+        run = change.run
+        # What nobody waits for wakes nobody: a flow may record thousands of steps a second.
+        quiet = run.state == expected.state and not change.turns
+        begin = self._store.quiet_transaction if quiet else self._store.transaction
+        try:
+            with begin() as at:
+                self._write_run(run, expected)
+                for call in change.calls:
+                    self._db.write(_SQL["put_call"], _call_row(call))
+                for turn in change.turns:
+                    self.write_turn(turn)
+                for withdrawn in change.withdrawn:
+                    self._store.asks.withdraw(withdrawn, at)
+                if run.state == "waiting_human":
+                    self._db.write(_SQL["ready_if_answered"], (run.id,))
+                self._store.record(at, change.events)
+                if run.task and not quiet:
+                    self.followed(run.id, at, change.task_state, change.actor)
+        except _OvertakenError:
+            return False
+        except apsw.ConstraintError as error:
+            if any(self.holder(turn.cli, turn.session) for turn in change.turns):
+                return False
+            raise self._db.trouble(error) from error
+        return True
+
+    def write_turn(self, turn: Turn) -> None:
+        """As part of a transaction."""
+        self._db.write(_SQL["put_turn"], _turn_row(turn))
+
+    def followed(self, run_id: int, at: str, task_state: str = "", actor: str = DRIVER) -> None:
+        """In the transaction that changed the run: its task is where the run is."""
+        if (run := self.get(run_id)) and run.task:
+            self._store.tasks.follow(run, at, task_state, actor)
+
+    def set_priority(self, run_id: int, priority: int) -> None:
+        """As part of a transaction."""
+        self._db.write(_SQL["set_priority"], (priority, run_id))
+
+    def _write_run(self, run: Run, expected: Run) -> None:
+        if run == expected:
+            proof = (run.id, expected.claim, expected.state)
+            written = self._db.write(_SQL["prove_run"], proof)
+        elif run._replace(lease_until=None) == expected._replace(lease_until=None):
+            lease = (iso(run.lease_until), run.id, run.claim)
+            written = self._db.write(_SQL["extend_lease"], lease)
+        else:
+            condition = (run.id, expected.claim, expected.state)
+            written = self._db.write(_SQL["change_run"], (*_state(run), *condition))
+        if not written:
+            raise _OvertakenError
+
+    def extend(self, run: Run, until: datetime) -> bool:
+        with self._store.quiet_transaction():
+            return bool(self._db.write(_SQL["extend_lease"], (iso(until), run.id, run.claim)))
+
+    def calls(self, run_id: int) -> list[FlowCall]:
+        found = [_to_call(row) for row in self._db.rows(_SQL["calls_of_run"], (run_id,))]
+        return sorted(found, key=lambda call: order(call.path))
+
+    def turns(self, run_id: int) -> list[Turn]:
+        return [_to_turn(row) for row in self._db.rows(_SQL["turns_of_run"], (run_id,))]
+
+    def turn(self, turn_id: str) -> Turn | None:
+        rows = self._db.rows(_SQL["get_turn"], (turn_id,))
+        return _to_turn(rows[0]) if rows else None
+
+    def holder(self, cli: str, session: str) -> Turn | None:
+        rows = self._db.rows(_SQL["holder_of_session"], (cli, session))
+        return _to_turn(rows[0]) if rows else None
+
+    def joined(self) -> list[Turn]:
+        return [_to_turn(row) for row in self._db.rows(_SQL["joined_turns"])]
+
+    def offer(self, turn_id: str, signal: Any) -> bool:
+        with self._store.transaction():
+            return bool(self._db.write(_SQL["offer_signal"], (json.dumps(signal), turn_id)))
+
+    def delete(self, run: Run, events: Sequence[Event]) -> bool:
+        with self._store.transaction() as at:
+            found = bool(self._db.write(_SQL["delete_run"], (run.id, run.claim)))
+            if found:
+                self._store.record(at, events)
+            return found
+
+    def _runs(self, query: str, *parameters: Any) -> list[Run]:
+        return [_to_run(row) for row in self._db.rows(_SQL[query], parameters)]
+
+
+class _OvertakenError(Exception):
+    """Undoes a transaction of somebody whose claim is no longer the newest."""
+
+
+def _state(run: Run) -> tuple[Any, ...]:
+    return (
+        run.source_digest,
+        run.folder,
+        run.root,
+        run.branch,
+        run.base,
+        run.state,
+        run.reason,
+        run.error,
+        as_json(run.result),
+        run.agent,
+        run.at_path,
+        iso(run.ready_at),
+        iso(run.waiting_since),
+        iso(run.ended_at),
+        run.claim,
+        run.owner,
+        iso(run.lease_until),
+        run.falls,
+    )
+
+
+def _to_row(run: Run) -> tuple[Any, ...]:
+    digest, *place_and_state, claim, owner, lease, falls = _state(run)
+    head = (run.id, run.flow, run.source, digest, run.prompt, run.project, run.sponsor)
+    parent = (run.parent, run.parent_path)
+    tail = (claim, owner, lease, falls, run.task, run.priority)
+    return (*head, iso(run.created_at), *place_and_state, *parent, *tail)
+
+
+@names_unreadable("run")
+def _to_run(row: Any) -> Run:
+    values = list(row)
+    values[7] = read_time(row[7])
+    values[15] = from_json(row[15])
+    for place in (18, 19, 20, 25):
+        values[place] = as_time(row[place])
+    return Run(*values)
+
+
+def _call_row(call: FlowCall) -> tuple[Any, ...]:
+    return (
+        *call[:5],
+        iso(call.started_at),
+        call.state,
+        as_json(call.value),
+        as_json(call.error),
+        *call[9:16],
+        iso(call.ended_at),
+    )
+
+
+@names_unreadable("a step of run")
+def _to_call(row: Any) -> FlowCall:
+    values = list(row)
+    values[5] = read_time(row[5])
+    values[7:9] = from_json(row[7]), from_json(row[8])
+    values[12:14] = bool(row[12]), bool(row[13])
+    values[16] = as_time(row[16])
+    return FlowCall(*values)
+
+
+def _turn_row(turn: Turn) -> tuple[Any, ...]:
+    *head, started, fork_of, process, by, ask_id, ended, signal, words, _ = turn
+    return (*head, iso(started), fork_of, process, by, ask_id, iso(ended), as_json(signal), words)
+
+
+@names_unreadable("a turn of run", 1)
+def _to_turn(row: Any) -> Turn:
+    values = list(row)
+    values[8] = read_time(row[8])
+    values[13] = as_time(row[13])
+    values[14], values[16] = from_json(row[14]), from_json(row[16])
+    return Turn(*values)

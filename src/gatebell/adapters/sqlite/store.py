@@ -1,0 +1,114 @@
+"""The embedded store: one SQLite file, no service, many processes."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from gatebell.adapters.sqlite.asks import SqliteAsks
+from gatebell.adapters.sqlite.audit import SqliteAudit
+from gatebell.adapters.sqlite.bell import listen
+from gatebell.adapters.sqlite.connection import Connection, Transaction
+from gatebell.adapters.sqlite.logins import SqliteLogins
+from gatebell.adapters.sqlite.notes import SqliteNotes
+from gatebell.adapters.sqlite.outbox import SqliteOutbox
+from gatebell.adapters.sqlite.people import SqlitePeople
+from gatebell.adapters.sqlite.queries import load
+from gatebell.adapters.sqlite.rules import SqliteRules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from datetime import datetime
+
+    from gatebell.domain.asks.asks import Notice
+    from gatebell.domain.audit.events import Event
+    from gatebell.ports.clock import Clock
+    from gatebell.ports.store import Bell
+    from gatebell.adapters.sqlite.runs import SqliteRuns
+    from gatebell.adapters.sqlite.tasks import SqliteTasks
+
+_MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
+_SQL = load("store")
+
+
+class SqliteStore:
+    """Everything in one file; a bell beside it wakes the waiters."""
+
+    def __init__(self, path: str, clock: Clock, told: Callable[[], None] | None = None) -> None:
+        """`told` is called after each commit that put notices into the outbox."""
+        self._clock = clock
+        self._told = told
+        self._has_news = False
+        self.path = path
+        self._bell_path = f"{path}-bell"
+        self.connection = Connection(path)
+        self.connection.prepare(_migrations())
+        self.asks = SqliteAsks(self)
+        self.people = SqlitePeople(self)
+        self.logins = SqliteLogins(self)
+        self.outbox = SqliteOutbox(self)
+        self.audit = SqliteAudit(self.connection)
+        self.rules = SqliteRules(self)
+        self.notes = SqliteNotes(self)
+
+    @cached_property
+    def runs(self) -> SqliteRuns:
+        # Imported here: most commands have nothing to do with runs.
+        from gatebell.adapters.sqlite.runs import SqliteRuns
+
+        return SqliteRuns(self)
+
+    @cached_property
+    def tasks(self) -> SqliteTasks:
+        from gatebell.adapters.sqlite.tasks import SqliteTasks
+
+        return SqliteTasks(self)
+
+    @property
+    def throwaway(self) -> bool:
+        return bool(self.connection.rows(_SQL["get_trait"], ("throwaway",)))
+
+    def mark_throwaway(self) -> None:
+        """For demos and tests; a store in use cannot become one."""
+        with self.transaction():
+            self.connection.write(_SQL["mark_throwaway"])
+
+    def now(self) -> datetime:
+        return self._clock.now()
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic()
+
+    def bell(self) -> Bell:
+        return listen(self._bell_path)
+
+    def transaction(self) -> Transaction:
+        """A transaction that rings the bell once it is committed; entering it gives its time."""
+        return Transaction(self.connection, self._clock, self._bell_path, self._tell, self.audit)
+
+    def quiet_transaction(self) -> Transaction:
+        """One that wakes nobody: what it changes is no state of an ask."""
+        return Transaction(self.connection, self._clock, events=self.audit)
+
+    def _tell(self) -> None:
+        if self._has_news and self._told:
+            self._has_news = False
+            if not self.throwaway:
+                self._told()
+
+    def record(self, at: str, events: Iterable[Event], notices: Sequence[Notice] = ()) -> None:
+        """What belongs to every change of state, in the same transaction (law 9)."""
+        self.audit.append(at, events)
+        self.outbox.put(at, notices)
+        self._has_news = self._has_news or bool(notices)
+
+    def problems(self) -> list[str]:
+        return self.connection.problems()
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+def _migrations() -> list[str]:
+    return [os.path.join(_MIGRATIONS, name) for name in sorted(os.listdir(_MIGRATIONS))]

@@ -1,0 +1,167 @@
+"""Tasks in SQLite, and which of them need which."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from gatebell.domain.tasks import tasks
+from gatebell.domain.asks.asks import iso
+from gatebell.domain.tasks.tasks import Task, TaskChange
+from gatebell.errors import RefusedError
+from gatebell.adapters.sqlite.queries import as_time, load, names_unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gatebell.domain.audit.events import Event
+    from gatebell.domain.runs.runs import Run
+    from gatebell.adapters.sqlite.store import SqliteStore
+
+_SQL = load("tasks")
+_TIMES = ("created_at", "updated_at", "answered_at", "closed_at")
+
+
+class SqliteTasks:
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self._db = store.connection
+
+    def add(self, changes: Sequence[TaskChange]) -> bool:
+        try:
+            with self._store.transaction() as at:
+                for task, events in changes:
+                    self._db.write(_SQL["insert_task"], _to_row(task))
+                    self._write_needs(task)
+                    self._store.record(at, events)
+                for task, _ in changes:
+                    self._db.write(_SQL["count_unmet"], (task.id,))
+        except apsw.ConstraintError as error:
+            if any(self.get(change.task.id) for change in changes):
+                return False
+            raise self._db.trouble(error) from error
+        return True
+
+    def get(self, task_id: str) -> Task | None:
+        found = self._tasks("get_task", task_id)
+        return found[0] if found else None
+
+    def matching(self, prefix: str, limit: int) -> list[str]:
+        return [found for (found,) in self._db.rows(_SQL["matching_tasks"], (prefix, limit))]
+
+    def count(self) -> int:
+        return int(self._db.rows(_SQL["count_tasks"])[0][0])
+
+    def page(self, project: str, which: str, limit: int) -> list[Task]:
+        return self._tasks(f"{which}_tasks", project, limit)
+
+    def next(self, project: str) -> Task | None:
+        found = self._tasks("next_task", project)
+        return found[0] if found else None
+
+    def claimed(self) -> list[Task]:
+        return self._tasks("claimed_tasks")
+
+    def beneath(self, task_id: str) -> list[Task]:
+        return self._tasks("tasks_beneath", task_id)
+
+    def level(self, project: str, parent: str, limit: int, *, closed: bool) -> list[Task]:
+        return self._tasks("level_of_tasks", project, parent, limit, closed)
+
+    def how_many(self, project: str, parent: str | None = None, *, closed: bool) -> int:
+        if parent is None:
+            return int(self._db.rows(_SQL["count_of_project"], (project, closed))[0][0])
+        return int(self._db.rows(_SQL["count_of_level"], (project, parent, closed))[0][0])
+
+    def needing(self, task_id: str) -> list[Task]:
+        return self._tasks("needing", task_id)
+
+    def projects(self) -> list[str]:
+        return [project for (project,) in self._db.rows(_SQL["task_projects"])]
+
+    def change(self, change: TaskChange, expected: Task) -> bool:
+        try:
+            with self._store.transaction() as at:
+                self._write(change, expected)
+                if change.task.run and change.task.priority != expected.priority:
+                    self._store.runs.set_priority(change.task.run, change.task.priority)
+                self._store.record(at, change.events)
+        except _OvertakenError:
+            return False
+        return True
+
+    def take_up(self, task: Task, run: Run, events: Sequence[Event], expected: Task) -> Run | None:
+        try:
+            with self._store.transaction() as at:
+                new = self._store.runs.insert(run, events, at)
+                self._write(TaskChange(task._replace(run=new.id)), expected)
+        except _OvertakenError:
+            return None
+        return new
+
+    def follow(self, run: Run, at: str, wanted: str, actor: str) -> None:
+        """In the transaction that changed the run."""
+        task = self.get(run.task)
+        change = task and tasks.follow(task, run, datetime.fromisoformat(at), wanted, actor)
+        if task and change:
+            self._step(change, task, at)
+
+    def asked(self, task_id: str, at: str) -> None:
+        """In the transaction that opens an ask for it; RefusedError where nobody may ask."""
+        if (task := self.get(task_id)) is None:
+            raise RefusedError(f"there is no task {task_id}")
+        self._step(tasks.ask_by_hand(task, datetime.fromisoformat(at)), task, at)
+
+    def heard(self, task_id: str, at: str) -> None:
+        """In the transaction that settles such an ask."""
+        task = self.get(task_id)
+        change = task and tasks.hear_by_hand(task, datetime.fromisoformat(at))
+        if task and change:
+            self._step(change, task, at)
+
+    def _step(self, change: TaskChange, expected: Task, at: str) -> None:
+        self._write(change, expected)
+        self._store.record(at, change.events)
+
+    def _write(self, change: TaskChange, expected: Task) -> None:
+        task = change.task
+        row = (*_to_row(task)[1:], task.id, expected.version)
+        if not self._db.write(_SQL["change_task"], row):
+            raise _OvertakenError
+        if task.needs != expected.needs:
+            self._write_needs(task)
+        if task.needs != expected.needs or task.state != expected.state:
+            self._db.write(_SQL["count_unmet"], (task.id,))
+
+    def _write_needs(self, task: Task) -> None:
+        self._db.write(_SQL["forget_needs"], (task.id,))
+        for needed in task.needs:
+            self._db.write(_SQL["add_need"], (task.id, needed))
+
+    def _tasks(self, query: str, *parameters: Any) -> list[Task]:
+        return [_to_task(row) for row in self._db.rows(_SQL[query], parameters)]
+
+
+class _OvertakenError(Exception):
+    """Undoes a transaction whose version is no longer the current one."""
+
+
+def _to_row(task: Task) -> tuple[Any, ...]:
+    values = task._asdict()
+    for name in _TIMES:
+        values[name] = iso(values[name])
+    for name in ("needs", "more"):
+        values[name] = json.dumps(values[name])
+    return tuple(values.values())
+
+
+@names_unreadable("task", 1)
+def _to_task(row: Any) -> Task:
+    values = dict(zip(Task._fields, row[1:], strict=True))
+    for name in _TIMES:
+        values[name] = as_time(values[name])
+    needs, more = tuple(json.loads(values["needs"])), json.loads(values["more"])
+    return Task(**{**values, "needs": needs, "more": more})

@@ -1,0 +1,117 @@
+"""Noticing every row that a transaction writes, so that its event can seal them.
+
+By a hook of this connection alone: no verb can forget a row, and what somebody else writes
+into the file is not noticed here, so no event blesses it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from gatebell.domain.audit.seals import seal, seal_shortly
+from gatebell.adapters.sqlite.columns import TABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import apsw
+
+    from gatebell.adapters.sqlite.columns import Table
+    from gatebell.adapters.sqlite.connection import Connection
+
+_COLUMNS = "SELECT name FROM pragma_table_info(?)"
+
+
+class Trail:
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+        self._columns: dict[str, list[str]] = {}
+        self._noticed: list[tuple[str, Any, Any]] = []
+        """The writes of this transaction: table, and values before and after."""
+        connection.raw.preupdate_hook(self._notice)
+
+    def _notice(self, write: apsw.PreUpdate) -> None:
+        # SQLite allows no queries here, so all else is worked out at the end.
+        name = write.table_name
+        if name in TABLES and TABLES[name].is_compared and write.database_name == "main":
+            self._noticed.append((name, write.old, write.new))
+
+    def begin(self) -> None:
+        self._noticed.clear()
+
+    def sealed(self) -> dict[str, dict[str, list[str]]]:
+        """By table and key the rows that were written; of one that is gone nothing."""
+        found: dict[str, dict[str, list[str]]] = {}
+        for (name, key), (is_new, before) in self._written().items():
+            parts = self._sealed(name, key, is_new)
+            if parts and before and not is_new:
+                parts.append(seal_shortly(before))
+            # What came and went in one transaction was never there for others.
+            if parts or not is_new:
+                found.setdefault(name, {})[name_of(key)] = parts
+        return found
+
+    def _written(self) -> dict[tuple[str, tuple[Any, ...]], tuple[bool, Sequence[Any]]]:
+        """The rows that were written: whether each is new, and what of it changed before."""
+        found: dict[tuple[str, tuple[Any, ...]], tuple[bool, Sequence[Any]]] = {}
+        for name, *values in self._noticed:
+            before, after = (self._named(name, row) for row in values)
+            for key, is_new, left in _changes(TABLES[name], before, after):
+                was_new, first = found.get((name, key), (False, left))
+                found[name, key] = (is_new or was_new, first)
+        return found
+
+    def _named(self, name: str, values: Sequence[Any] | None) -> dict[str, Any]:
+        """The values of a row by their columns; none of a row that is not there."""
+        if values is None:
+            return {}
+        if name not in self._columns:
+            self._columns[name] = [column for (column,) in self._db.rows(_COLUMNS, (name,))]
+        # Not strict: a newer version may have added columns at the end since.
+        return dict(zip(self._columns[name], values, strict=False))
+
+    def _sealed(self, name: str, key: tuple[Any, ...], is_new: bool) -> list[str]:
+        # Read, not taken from the hook: it does not say when a failed statement is undone.
+        fixed = len(TABLES[name].fixed) if is_new else 0
+        for values in self._db.raw.execute(_select(name, is_new), key):
+            return [seal(values[:fixed]), seal(values[fixed:])]
+        return []
+
+    def seal_traits(self) -> dict[str, dict[str, list[str]]]:
+        # Imported here: only one event of a store seals them.
+        from gatebell.adapters.sqlite.rows import rows_of
+
+        rows = {row.key: [seal(row.fixed), ""] for row in rows_of(self._db, "traits")}
+        return {"traits": rows} if rows else {}
+
+
+def _changes(
+    table: Table, before: dict[str, Any], after: dict[str, Any]
+) -> Iterator[tuple[tuple[Any, ...], bool, Sequence[Any]]]:
+    """What one write means for the rows of which the trail tells, by their keys."""
+    old, new = (tuple(row[column] for column in table.key if row) for row in (before, after))
+    counted, counts = (bool(row) and table.counts(row) for row in (before, after))
+    if old == new:
+        left = table.changing_of(before)
+        if (counted or counts) and left != table.changing_of(after):
+            yield new, False, left
+        return
+    if counted:
+        yield old, False, ()
+    if counts:
+        yield new, True, ()
+
+
+@cache
+def _select(name: str, is_new: bool) -> str:
+    table = TABLES[name]
+    wanted = (*table.fixed, *table.changing) if is_new else table.changing
+    # Of a row that is gone, nothing is asked but whether it is.
+    columns = ", ".join(map(table.sealed_sql, wanted)) or "1"
+    where = " AND ".join([table.counts_sql, *(f'"{one}" = ?' for one in table.key)])
+    return f"SELECT {columns} FROM {name} WHERE {where}"  # noqa: S608  only our own names
+
+
+def name_of(key: tuple[Any, ...]) -> str:
+    return " ".join(map(str, key))

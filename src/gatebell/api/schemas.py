@@ -1,0 +1,385 @@
+"""What an asker wants to get back: its JSON Schema for people and agents, its Python value for the asker.
+
+Only what JSON Schema can say has a shape, so that whatever fits the form becomes the value.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from collections.abc import Mapping, Sequence
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    NotRequired,
+    Required,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from gatebell.domain.asks.forms import check_form, faults
+from gatebell.domain.lists import as_list
+from gatebell.domain.asks.outcomes import Approval
+from gatebell.errors import InvalidAnswerError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_NOTHING = type(None)
+_SCALARS: tuple[tuple[Any, dict[str, Any]], ...] = (
+    (str, {"type": "string"}),
+    (int, {"type": "integer"}),
+    (float, {"type": "number"}),
+    (bool, {"type": "boolean"}),
+    (None, {"type": "null"}),
+    (_NOTHING, {"type": "null"}),
+    (Any, {}),
+)
+_PLAIN = (str, int, float, bool, _NOTHING)
+_UNIONS = (Union, types.UnionType)
+_ARRAYS = (list, Sequence, tuple, set, frozenset)
+_OBJECTS = (dict, Mapping)
+_PARTS = ("$defs", "properties")
+_BRANCHES = ("anyOf", "allOf", "oneOf", "prefixItems")
+_REST = ("items", "additionalProperties")
+
+
+class Selection(NamedTuple):
+    """One of some options, or several of them; `Other…` lets people write their own."""
+
+    options: Sequence[str]
+    multiple: bool = False
+
+
+class Freeform(NamedTuple):
+    """Text."""
+
+
+class Structured(NamedTuple):
+    """Whatever fits a JSON Schema, dataclass, TypedDict, NamedTuple or pydantic model."""
+
+    schema: Any
+
+
+class Wish(NamedTuple):
+    """What an answer must be, and what becomes of it."""
+
+    answered_as: str
+    options: tuple[str, ...] = ()
+    multiple: bool = False
+    schema: dict[str, Any] | None = None
+    shape: Any = Any
+
+    def granted(self, value: Any) -> Any:
+        """The answer as it was wished for."""
+        return value if self.schema is None else shaped(self.shape, value)
+
+
+def wish(outcome: object) -> Wish:
+    """What `outcome=` means; nothing is free text."""
+    if outcome is None or isinstance(outcome, Freeform):
+        return Wish("text")
+    if isinstance(outcome, Approval) and not outcome.id:
+        return Wish("approval")
+    if isinstance(outcome, Selection):
+        return Wish("choice", as_list(outcome.options, "options"), outcome.multiple)
+    if isinstance(outcome, Structured):
+        return Wish("form", schema=schema_of(outcome.schema), shape=outcome.schema)
+    raise UsageError(
+        "outcome is Approval(), Selection(options), Freeform() or Structured(schema), "
+        f"not {outcome!r}"
+    )
+
+
+def schema_of(shape: Any) -> dict[str, Any]:
+    """The JSON Schema of a shape; a UsageError says what JSON Schema has no word for."""
+    if isinstance(shape, dict):
+        return shape
+    made = _Schemas()
+    try:
+        schema = made.of(shape)
+    except RecursionError:
+        raise UsageError(f"{_name(shape)} leads back to itself: let a class do that") from None
+    return {**schema, "$defs": made.shared} if made.shared else schema
+
+
+def shaped(shape: Any, value: Any) -> Any:
+    """A value as a shape, or an InvalidAnswerError that says why it does not become that."""
+    if isinstance(shape, dict):
+        return value
+    check_form(schema_of(shape), value)
+    try:
+        return _made(shape, value)
+    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
+        # A class of the asker's own may be stricter than its schema.
+        raise InvalidAnswerError(f"the answer becomes no {_name(shape)}: {error}") from error
+
+
+class _Field(NamedTuple):
+    """One named part of a class."""
+
+    shape: Any
+    required: bool
+    default: Any = None
+    about: str = ""
+
+
+class _Schemas:
+    """Makes schemas; classes that lead back to themselves are shared under `$defs`."""
+
+    def __init__(self) -> None:
+        self.shared: dict[str, Any] = {}
+        self._within: list[type] = []
+        self._names: dict[type, str] = {}
+
+    def of(self, shape: Any) -> dict[str, Any]:
+        shape, about = _bare(shape)
+        schema = self._of(shape)
+        return {**schema, "description": about} if about else schema
+
+    def _of(self, shape: Any) -> dict[str, Any]:
+        for scalar, schema in _SCALARS:
+            if shape is scalar:
+                return dict(schema)
+        if _is_model(shape):
+            return self._model(shape)
+        if members := _enum_members(shape):
+            return {"enum": [_plain(one.value, shape) for one in members]}
+        if (fields := _fields(shape)) is not None:
+            return self._class(shape, fields)
+        origin, args = get_origin(shape) or shape, get_args(shape)
+        if origin is Literal:
+            return {"enum": [_plain(one, shape) for one in args]}
+        if origin in _UNIONS:
+            return {"anyOf": [self.of(one) for one in args]}
+        if origin in _ARRAYS:
+            return self._array(shape, origin, args)
+        if origin in _OBJECTS:
+            key, item = args or (str, Any)
+            if key is not str:
+                raise UsageError(f"{_name(shape)}: the keys of a JSON object are texts")
+            return {"type": "object", "additionalProperties": self.of(item)}
+        raise UsageError(
+            f"{_name(shape)} has no JSON Schema: build it of str, int, float, bool, None, list, "
+            "tuple, set, dict, Literal, Enum, unions, dataclasses, TypedDicts, NamedTuples and "
+            "pydantic models"
+        )
+
+    def _array(self, shape: Any, origin: Any, args: tuple[Any, ...]) -> dict[str, Any]:
+        is_generic = bool(args) or isinstance(shape, types.GenericAlias)
+        if origin is tuple and is_generic and args[-1:] != (...,):
+            count = {"minItems": len(args), "maxItems": len(args)}
+            first = {"prefixItems": [self.of(one) for one in args]} if args else {}
+            return {"type": "array", **first, **count}
+        unique = {"uniqueItems": True} if origin in (set, frozenset) else {}
+        return {"type": "array", "items": self.of(args[0] if args else Any), **unique}
+
+    def _class(self, shape: type, fields: dict[str, _Field]) -> dict[str, Any]:
+        if shape in self._within:
+            return {"$ref": f"#/$defs/{self._name(shape)}"}
+        self._within.append(shape)
+        properties = {name: self._field(field) for name, field in fields.items()}
+        self._within.pop()
+        schema = {
+            "type": "object",
+            "properties": properties,
+            "required": [name for name, field in fields.items() if field.required],
+            "additionalProperties": False,
+        }
+        if shape not in self._names:
+            return schema
+        self.shared[self._names[shape]] = schema
+        return {"$ref": f"#/$defs/{self._names[shape]}"}
+
+    def _field(self, field: _Field) -> dict[str, Any]:
+        schema = self.of(field.shape)
+        if field.about:
+            schema["description"] = field.about
+        default = getattr(field.default, "value", field.default)
+        if field.default is not None and isinstance(default, _PLAIN):
+            schema["default"] = default
+        return schema
+
+    def _model(self, shape: Any) -> dict[str, Any]:
+        prefix = f"{self._name(shape)}."
+        try:
+            schema: dict[str, Any] = shape.model_json_schema(
+                ref_template=f"#/$defs/{prefix}{{model}}"
+            )
+        except RuntimeError as error:
+            # The root of pydantic's own errors about a model.
+            raise UsageError(f"{_name(shape)} has no JSON Schema: {error}") from None
+        _close(schema)
+        own = schema.pop("$defs", {})
+        self.shared |= {prefix + name: one for name, one in own.items()}
+        return schema
+
+    def _name(self, shape: type) -> str:
+        """Of a class under `$defs`: no two share one."""
+        if shape not in self._names:
+            name = re.sub(r"\W", "_", shape.__name__, flags=re.ASCII)
+            while name in self._names.values():
+                name += "_"
+            self._names[shape] = name
+        return self._names[shape]
+
+
+def _made(shape: Any, value: Any) -> Any:
+    shape, _ = _bare(shape)
+    if shape is int or shape is float:
+        # To JSON Schema 1.0 is an integer, and 1 is a number.
+        return shape(value)
+    if _is_model(shape):
+        return _model(shape, value)
+    if _enum_members(shape):
+        return shape(value)
+    if (fields := _fields(shape)) is not None:
+        parts = {name: _made(fields[name].shape, part) for name, part in value.items()}
+        return shape(**parts)
+    origin, args = get_origin(shape) or shape, get_args(shape)
+    if origin is Literal:
+        return next(one for one in args if _same(getattr(one, "value", one), value))
+    if origin in _UNIONS:
+        return _made(next(one for one in args if not faults(schema_of(one), value)), value)
+    if origin in _ARRAYS:
+        pairs = zip(_items(args, value), value, strict=True)
+        kind = list if origin is Sequence else origin
+        return kind(_made(part, one) for part, one in pairs)
+    if origin in _OBJECTS:
+        item = args[1] if args else Any
+        return {name: _made(item, one) for name, one in value.items()}
+    return value
+
+
+def _items(args: tuple[Any, ...], value: Sequence[Any]) -> Iterable[Any]:
+    """The shape of each item of an array."""
+    if len(args) > 1 and args[-1] is not ...:
+        return args
+    return [args[0] if args else Any] * len(value)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """JSON tells true from 1, Python does not."""
+    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+
+
+def _bare(shape: Any) -> tuple[Any, str]:
+    """A shape without what is said about it, and that, where it is a text."""
+    about = ""
+    while True:
+        if get_origin(shape) is Annotated:
+            about = next((one for one in shape.__metadata__ if isinstance(one, str)), about)
+            shape = shape.__origin__
+        elif hasattr(shape, "__supertype__"):
+            shape = shape.__supertype__
+        elif type(shape).__name__ == "TypeAliasType":
+            shape = shape.__value__
+        else:
+            return shape, about
+
+
+def _fields(shape: Any) -> dict[str, _Field] | None:
+    """The parts of a dataclass, TypedDict or NamedTuple; None when it is none of them."""
+    if not isinstance(shape, type):
+        return None
+    if hasattr(shape, "__dataclass_fields__"):
+        return _dataclass_fields(shape)
+    if issubclass(shape, dict) and hasattr(shape, "__required_keys__"):
+        return _typed_dict_fields(shape)
+    if issubclass(shape, tuple) and hasattr(shape, "_field_defaults"):
+        defaults = shape._field_defaults
+        hints = _hints(shape)
+        return {
+            name: _Field(hints.get(name, Any), name not in defaults, defaults.get(name))
+            for name in shape._fields  # type: ignore[attr-defined]  # every NamedTuple has them
+        }
+    return None
+
+
+def _dataclass_fields(shape: type) -> dict[str, _Field]:
+    import dataclasses
+
+    hints = _hints(shape)
+    # Among the fields only for its own machinery; whoever makes one must still give it.
+    if any(isinstance(hint, dataclasses.InitVar) for hint in hints.values()):
+        raise UsageError(f"{_name(shape)} has an InitVar, which no form can fill in")
+    found = {}
+    for field in dataclasses.fields(shape):
+        if field.init:
+            known = field.default is not dataclasses.MISSING
+            required = not known and field.default_factory is dataclasses.MISSING
+            default = field.default if known else None
+            about = str(field.metadata.get("description", ""))
+            found[field.name] = _Field(hints[field.name], required, default, about)
+    return found
+
+
+def _typed_dict_fields(shape: Any) -> dict[str, _Field]:
+    found = {}
+    for name, hint in _hints(shape).items():
+        # Python does not see Required and NotRequired in annotations that are texts.
+        said = get_origin(hint)
+        if said is Required or said is NotRequired:
+            found[name] = _Field(get_args(hint)[0], said is Required)
+        else:
+            found[name] = _Field(hint, name in shape.__required_keys__)
+    return found
+
+
+def _hints(shape: type) -> dict[str, Any]:
+    try:
+        return get_type_hints(shape, include_extras=True)
+    except NameError as error:
+        raise UsageError(
+            f"the types of {_name(shape)} cannot be read ({error}): define them where its module "
+            "can see them, at the top"
+        ) from None
+
+
+def _enum_members(shape: Any) -> list[Any]:
+    # Looked up, not imported: a shape that is an Enum has brought it along.
+    enum = sys.modules.get("enum")
+    is_enum = enum and isinstance(shape, type) and issubclass(shape, enum.Enum)
+    return list(shape) if is_enum else []
+
+
+def _plain(value: Any, shape: Any) -> Any:
+    value = getattr(value, "value", value)
+    if not isinstance(value, _PLAIN):
+        raise UsageError(f"{_name(shape)}: JSON has no word for {value!r}")
+    return value
+
+
+def _is_model(shape: Any) -> bool:
+    # Whoever has such a class has imported pydantic; nobody else pays for it.
+    pydantic = sys.modules.get("pydantic")
+    return bool(pydantic and isinstance(shape, type) and issubclass(shape, pydantic.BaseModel))
+
+
+def _close(schema: Any) -> None:
+    """Nothing but what is named, in this object and in all that it is made of."""
+    if not isinstance(schema, dict):
+        return
+    if schema.get("type") == "object" and "properties" in schema:
+        schema.setdefault("additionalProperties", False)
+    parts = [part for word in _PARTS for part in schema.get(word, {}).values()]
+    parts += [part for word in _BRANCHES for part in schema.get(word, [])]
+    for part in (*parts, *(schema.get(word) for word in _REST)):
+        _close(part)
+
+
+def _model(shape: Any, value: Any) -> Any:
+    import json
+
+    # As JSON, where also a strict model takes a list for a set and a text for a time.
+    return shape.model_validate_json(json.dumps(value))
+
+
+def _name(shape: Any) -> str:
+    return shape.__name__ if isinstance(shape, type) else str(shape)

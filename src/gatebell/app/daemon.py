@@ -1,0 +1,283 @@
+"""The one `gate up` of a store: who it is, where it is reached, how it is started and ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from gatebell.errors import GateError, UsageError
+from gatebell.adapters.system.processes import keep_from_children
+from gatebell.app.notifier_process import hold, is_held, up_lock_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gatebell.domain.runs.runs import Run
+
+_STARTS_WITHIN_SECONDS = 20.0
+_ENDS_WITHIN_SECONDS = 15.0
+_LOOK_EVERY_SECONDS = 0.05
+# In hexadecimal: 60 bits, which every file can count to.
+_BYTE_DIGITS = 15
+
+
+class Up(NamedTuple):
+    """A living `gate up`."""
+
+    pid: int
+    url: str
+    personal: bool = False
+    """Others reach it, so everybody signs in with a personal token."""
+
+
+def find(store_path: str) -> Up | None:
+    """The living one; what a dead one left behind does not count."""
+    path = up_lock_path(store_path)
+    if not is_held(path):
+        return None
+    with suppress(OSError, ValueError, TypeError), open(path, encoding="utf-8") as file:
+        return Up(**json.load(file))
+    return None
+
+
+def must_be_alone(store_path: str) -> None:
+    if other := find(store_path):
+        raise UsageError(
+            f"gate up is already running at {other.url} (process {other.pid}): "
+            "gate link opens it, gate down ends it"
+        )
+
+
+def become(store_path: str, url: str, *, personal: bool = False) -> int:
+    """Be the one, for as long as this process lives; returns what must be kept open."""
+    descriptor = hold(up_lock_path(store_path))
+    if descriptor is None:
+        must_be_alone(store_path)
+        raise UsageError("another gate up is just starting or ending: try again in a moment")
+    os.ftruncate(descriptor, 0)
+    os.write(descriptor, json.dumps(Up(os.getpid(), url, personal)._asdict()).encode())
+    return keep_from_children(descriptor)
+
+
+def work_at(store_path: str) -> int:
+    """Be one of those who drive a store's runs, until what this returns is closed."""
+    # Imported here and below: the inbox needs no locks.
+    import fcntl
+
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    descriptor = os.open(f"{store_path}-worker", flags, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    return keep_from_children(descriptor)
+
+
+def leave(code: int, left: Sequence[int]) -> int:
+    """End with this code after driving runs, and name those that were left in the middle.
+
+    A flow's code that does not come back keeps nobody: neither its drive nor its own threads,
+    which Python would wait for.
+    """
+    for number in left:
+        print(
+            f"gate: run {number} was left in the middle, for its code does not come back; whoever "
+            "drives runs next takes it up",
+            file=sys.stderr,
+        )
+    if left or any(not one.daemon for one in threading.enumerate()[1:]):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def is_worked_at(store_path: str) -> bool:
+    """Whether somebody living drives a store's runs as they become ready."""
+    import fcntl
+
+    try:
+        descriptor = os.open(f"{store_path}-worker", os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+class _Standing:
+    """The claims that this process stands by, as locked bytes of one file for each store.
+
+    Where such a lock belongs to the process, it ends when the process closes the file by any
+    descriptor: so each file is opened once, and closed when no claim of its store is left.
+    """
+
+    def __init__(self) -> None:
+        # Reentrant: a signal handler may fork while its thread is in here.
+        self.alone = threading.RLock()
+        self.files: dict[str, int] = {}
+        self.times: dict[tuple[str, int], int] = {}
+        """How often a byte of a file is stood by: two keepers may try the same claim."""
+
+
+_standing = _Standing()
+
+
+def _forget() -> None:
+    """A child has none of its parent's locks."""
+    global _standing
+    _standing = _Standing()
+
+
+def _pause() -> None:
+    """No file may be half opened when a child begins: the child would keep it open, with its locks."""
+    _standing.alone.acquire()
+
+
+def _go_on() -> None:
+    _standing.alone.release()
+
+
+os.register_at_fork(before=_pause, after_in_parent=_go_on, after_in_child=_forget)
+
+
+def stand_by(store_path: str, run: Run) -> None:
+    """Say that this process drives a run by its claim; `step_back` or its end take it back."""
+    from gatebell.adapters.system import byte_locks
+
+    path, byte = _waiting_path(store_path), _byte(run)
+    with _standing.alone:
+        if path not in _standing.files:
+            _standing.files[path] = keep_from_children(byte_locks.open_file(path))
+        byte_locks.lock(_standing.files[path], byte)
+        _standing.times[path, byte] = _standing.times.get((path, byte), 0) + 1
+
+
+def step_back(store_path: str, run: Run) -> None:
+    """Take back once that this process drives a run by its claim."""
+    from gatebell.adapters.system import byte_locks
+
+    path, byte = _waiting_path(store_path), _byte(run)
+    with _standing.alone:
+        times = _standing.times.pop((path, byte), 0)
+        if times > 1:
+            _standing.times[path, byte] = times - 1
+        elif times == 1:
+            byte_locks.unlock(_standing.files[path], byte)
+            if all(other != path for other, _ in _standing.times):
+                os.close(_standing.files.pop(path))
+
+
+def is_stood_by(store_path: str, run: Run) -> bool:
+    """Whether the process that made this claim of a run lives, and drives it once it can go on."""
+    from gatebell.adapters.system import byte_locks
+
+    path, byte = _waiting_path(store_path), _byte(run)
+    with _standing.alone:
+        if (path, byte) in _standing.times:
+            return True
+        descriptor = _standing.files.get(path) or byte_locks.open_file(path)
+        try:
+            return byte_locks.is_locked(descriptor, byte)
+        finally:
+            if path not in _standing.files:
+                os.close(descriptor)
+
+
+def _byte(run: Run) -> int:
+    """One of its own for each claim of each process: no lock speaks for another keeper."""
+    from gatebell.domain.digests import digest
+
+    return int(digest([run.id, run.claim, run.owner])[:_BYTE_DIGITS], 16)
+
+
+def _waiting_path(store_path: str) -> str:
+    # One file, by whichever name the store is reached.
+    return f"{os.path.realpath(store_path)}-waiting"
+
+
+def log_path(store_path: str) -> str:
+    return f"{store_path}-up.log"
+
+
+def start(store_path: str, words: Sequence[str]) -> Up:
+    """Start one in the background, and come back when it can be reached."""
+    must_be_alone(store_path)
+    log = log_path(store_path)
+    kept = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    streams = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        # What it prints holds a link into the inbox, which belongs in no file.
+        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 2, log, kept, 0o600),
+    ]
+    command = [sys.executable, "-P", "-m", "gatebell", "up", *words]
+    environ = {**os.environ, "GATE_STORE": store_path}
+    pid = os.posix_spawn(sys.executable, command, environ, file_actions=streams, setsid=True)
+    until = time.monotonic() + _STARTS_WITHIN_SECONDS
+    while time.monotonic() < until:
+        if (up := find(store_path)) and _answers(up.url):
+            return up
+        if os.waitpid(pid, os.WNOHANG) != (0, 0):
+            with open(log, encoding="utf-8", errors="replace") as file:
+                raise GateError(file.read()[-2000:].strip().removeprefix("gate: "))
+        time.sleep(_LOOK_EVERY_SECONDS)
+    raise GateError(f"gate up did not start within {_STARTS_WITHIN_SECONDS:.0f} s: look at {log}")
+
+
+def _answers(url: str) -> bool:
+    """Whether somebody listens there; behind a proxy only the process itself is looked at."""
+    # Imported here: only whoever starts one looks.
+    import socket
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    if parts.hostname not in ("127.0.0.1", "localhost", "::1"):
+        return True
+    try:
+        socket.create_connection((parts.hostname, parts.port or 443), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+def end(store_path: str) -> Up | None:
+    """End the living one and wait until it is gone; None when there is none."""
+    found = find(store_path)
+    if found is None:
+        return None
+    if not _has_open(found.pid, up_lock_path(store_path)) or find(store_path) != found:
+        raise GateError(
+            f"it is not sure that process {found.pid} is gate up, so it was left alone: "
+            "try again in a moment"
+        )
+    os.kill(found.pid, signal.SIGTERM)
+    until = time.monotonic() + _ENDS_WITHIN_SECONDS
+    while find(store_path) == found:
+        if time.monotonic() > until:
+            raise GateError(f"process {found.pid} does not end; what it does stands in its log")
+        time.sleep(_LOOK_EVERY_SECONDS)
+    return found
+
+
+def _has_open(pid: int, path: str) -> bool:
+    """Whether a process has the file open; where the kernel does not tell, it is believed.
+
+    A number in a file may be that of a dead one, which belongs to somebody else by now.
+    """
+    if not os.path.isdir("/proc/self/fd"):
+        return True
+    with suppress(OSError):
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            # Connections come and go meanwhile.
+            with suppress(FileNotFoundError):
+                if os.path.samefile(f"/proc/{pid}/fd/{name}", path):
+                    return True
+    return False

@@ -1,0 +1,162 @@
+"""What stands around this process: user, terminal, ancestors, agent, project."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from typing import TYPE_CHECKING, Any
+
+from gatebell.domain.people.principals import (
+    GONE,
+    OF_ANOTHER_USER,
+    SIGNS,
+    UNREADABLE,
+    Caller,
+    Process,
+    Sighting,
+    find_agent,
+    person,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HELPERS, QUESTIONS, WAY = ".helpers", "questions", "project"
+"""The folder for questions in files, that of the questions in it, and the file that leads there."""
+_MOST_WALKS = 5
+_MOST_PATH_BYTES = 4097
+_INTERPRETERS = ("node", "bun", "deno", "python", "python3", "bash", "sh")
+
+
+def user_name() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid{os.getuid()}"
+
+
+def sees_processes() -> bool:
+    """Without /proc only the agent's variables can be looked at."""
+    return os.path.exists("/proc/self/stat")
+
+
+def ancestors() -> list[Process]:
+    """The processes above this one, nearest first; empty where there is no /proc.
+
+    One that cannot be read is the last, under a name that says why.
+    """
+    # A parent may end while its children are looked at: then they have another one.
+    for _ in range(_MOST_WALKS):
+        found, ended_at = _walk_up()
+        if not ended_at or (not found and not sees_processes()):
+            return found
+        if (hidden := _hidden(ended_at)) != GONE:
+            break
+    return [*found, Process(ended_at, hidden, hidden)]
+
+
+def _walk_up() -> tuple[list[Process], int]:
+    """The processes above this one, and the first that could not be read, if there was one."""
+    found: list[Process] = []
+    seen = {0}
+    pid = os.getppid()
+    while pid not in seen:
+        seen.add(pid)
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                stat = file.read()
+            with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as file:
+                words = file.read(4096).split("\0")
+        except OSError:
+            return found, pid
+        # The name stands in brackets and may itself hold brackets and blanks.
+        name = stat[stat.index("(") + 1 : stat.rindex(")")]
+        found.append(Process(pid, name, _program(words)))
+        pid = int(stat[stat.rindex(")") + 2 :].split()[1])
+    return found, 0
+
+
+def _hidden(pid: int) -> str:
+    """Why a process cannot be read. With hidepid, those of other users cannot."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return GONE
+    except PermissionError:
+        return OF_ANOTHER_USER
+    return UNREADABLE
+
+
+def _program(words: list[str]) -> str:
+    program = os.path.basename(words[0])
+    if program in _INTERPRETERS and len(words) > 1:
+        return os.path.basename(words[1])
+    return program
+
+
+def terminal() -> str:
+    for descriptor in (0, 1, 2):
+        try:
+            return os.ttyname(descriptor)
+        except OSError:
+            continue
+    return ""
+
+
+def caller(environ: Mapping[str, str], via: str) -> Caller:
+    """Whoever runs this process: the OS user, as claimed."""
+    above = ancestors()
+    agent = find_agent(environ, above)
+    evidence: dict[str, Any] = {
+        "uid": os.getuid(),
+        "terminal": terminal(),
+        "ancestors": [f"{process.pid} {process.name}" for process in above],
+        "variables": [v for sign in SIGNS for v in sign.variables if v in environ],
+    }
+    return Caller(person(user_name()), verified=False, via=via, agent=agent, evidence=evidence)
+
+
+def project(folder: str) -> str:
+    """The nearest folder above that is a project of its own, or the folder itself."""
+    here = folder
+    while here:
+        if any(os.path.exists(os.path.join(here, sign)) for sign in (".git", ".gate")):
+            return here
+        parent = os.path.dirname(here)
+        here = "" if parent == here else parent
+    return folder
+
+
+def set_up_above(folder: str) -> str:
+    """The nearest folder, this one or above it, that is set up for questions; "" where none is.
+
+    A worktree has no folders for questions of its own, but may know the way to its project's.
+    """
+    while not os.path.lexists(helpers := os.path.join(folder, HELPERS)):
+        if (parent := os.path.dirname(folder)) == folder:
+            return ""
+        folder = parent
+    if os.path.lexists(os.path.join(helpers, QUESTIONS)):
+        return folder
+    found = shown_way(folder) or folder
+    return found if os.path.lexists(os.path.join(found, HELPERS)) else ""
+
+
+def shown_way(folder: str) -> str:
+    """The project that a folder's own `.helpers/project` names; "": there is no such file."""
+    path = os.path.join(folder, HELPERS, WAY)
+    try:
+        # Without following or waiting: anything may stand there.
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        return os.fsdecode(os.read(file, _MOST_PATH_BYTES)).partition("\n")[0]
+    except OSError:
+        return ""
+    finally:
+        os.close(file)
+
+
+def asker_name(agent: Sighting | None) -> str:
+    return agent.cli if agent else user_name()

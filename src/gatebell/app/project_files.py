@@ -1,0 +1,158 @@
+"""What people keep for us in files: flows, roles, templates, and how their tasks are worked on."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gatebell.app import settings
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gatebell.domain.tasks.backlog_settings import BacklogTerms
+    from gatebell.domain.runs.roles import Role
+    from gatebell.domain.asks.templates import Template
+    from gatebell.install.project_start import First
+    from gatebell.adapters.files.flow_listing import Listed
+    from gatebell.adapters.files.role_files import Roles
+    from gatebell.adapters.files.template_files import Templates
+
+_HERE = os.path.dirname(__file__)
+_SCRIPT = os.path.join("scripts", "ask-human.sh")
+
+
+def ask_script() -> str:
+    """The script that asks by files, as it comes along."""
+    return os.path.join(_HERE, _SCRIPT)
+
+
+def seen(project: str, source: str) -> dict[str, str]:
+    """The digests of a flow file and of the roles of its project, as they are now."""
+    from gatebell.services.runs import source_check
+    from gatebell.adapters.files import flow_files, role_files
+
+    found = {source_check.role(role.name): role.digest for role in role_files.all(project).roles}
+    return {source_check.FLOW: flow_files.read(source)[1], **found}
+
+
+def find_flow(project: str, named: str) -> tuple[str, str, str]:
+    """The flow that is meant by a name or path: what it is called, its file, and that one's digest."""
+    from gatebell.adapters.files import flow_files
+
+    path = flow_files.find(project, named)
+    source, digest = flow_files.read(path)
+    flow, _ = flow_files.choose(flow_files.load(path, source, digest), flow_files.parted(named)[1])
+    return flow, path, digest
+
+
+def flows(project: str) -> list[Listed]:
+    """The flow files of a project and the user, with what they say of themselves."""
+    from gatebell.adapters.files import flow_listing
+
+    return flow_listing.listed(project)
+
+
+def flow_object(project: str, named: str) -> Any:
+    """The flow that is meant by a name or path, loaded."""
+    from gatebell.adapters.files import flow_files
+
+    path = flow_files.find(project, named)
+    module = flow_files.load(path, *flow_files.read(path))
+    return flow_files.choose(module, flow_files.parted(named)[1])[1]
+
+
+def leans_on_package(path: str) -> bool:
+    """Whether a flow file can be loaded only as a part of its package."""
+    from gatebell.adapters.files import flow_files
+
+    return flow_files.leans_on_package(flow_files.read(path)[0])
+
+
+def flow_digest(path: str) -> str:
+    """Of a flow file, as runs record it."""
+    from gatebell.adapters.files import flow_files
+
+    return flow_files.read(path)[1]
+
+
+def flow_source(project: str, named: str) -> tuple[str, str]:
+    """Path and text of a flow file."""
+    from gatebell.adapters.files import flow_files
+
+    path = flow_files.find(project, named)
+    return path, flow_files.read(path)[0]
+
+
+def roles(project: str) -> Roles:
+    """The roles of a project and the user, and what is wrong with those that cannot be read."""
+    from gatebell.adapters.files import role_files
+
+    found = role_files.all(project)
+    return found._replace(roles=[with_model(role) for role in found.roles])
+
+
+def with_model(role: Role) -> Role:
+    """The role with the model that heavy, medium or light means to its program."""
+    # Models that are set wrongly hold up only the roles that need them.
+    if role.model not in settings.MODEL_WORDS:
+        return role
+    meant = settings.models(os.environ).get(role.cli, {})
+    return role._replace(model=meant.get(role.model, role.model))
+
+
+def backlog_terms(project: str) -> BacklogTerms:
+    """How the tasks of a project are worked on."""
+    from gatebell.adapters.files import backlog_settings
+
+    return backlog_settings.read(project)
+
+
+def template(project: str, name: str) -> Template:
+    """An answer written beforehand: of the project, the user, or the settings file."""
+    from gatebell.adapters.files import template_files
+
+    return template_files.find(project, name)
+
+
+def templates(project: str) -> Templates:
+    """All answers written beforehand, and what is wrong with those that cannot be read."""
+    from gatebell.adapters.files import template_files
+
+    return template_files.all(project)
+
+
+def template_path(project: str, name: str) -> str:
+    """The file for a project's template; without a project, for the user's."""
+    from gatebell.adapters.files import template_files
+
+    return template_files.path_for(project, name)
+
+
+def first_files(project: str) -> First:
+    """What a project starts with: texts to be changed as its people like, and how agents ask by files."""
+    from gatebell.domain.tasks.backlog_settings import first_file
+    from gatebell.install import instructions
+    from gatebell.install.text_blocks import line, patterns
+    from gatebell.install.project_start import First
+    from gatebell.adapters.files import backlog_settings, role_files, text_files
+    from gatebell.adapters.git import repositories
+
+    folder = os.path.join(project, ".gate", "agents")
+    found = {os.path.join(folder, name): text for name, text in role_files.built_in().items()}
+    found[backlog_settings.path_of(project)] = first_file()
+    programs = {os.path.join(project, _SCRIPT): text_files.read_text(ask_script())}
+    lines = dict.fromkeys(instructions.files_of(project), instructions.FROM_A_SHELL)
+    if not repositories.ignores(os.path.join(project, ".helpers", "questions")):
+        lines[os.path.join(project, ".gitignore")] = line(".helpers/")
+    lines[os.path.join(project, ".worktreeinclude")] = patterns(
+        ".helpers/project", ".helpers/.gitignore"
+    )
+    for path in (*found, *programs):
+        text_files.refuse_outside(path, project)
+        text_files.refuse_worktree(path)
+    outside = [path for path in lines if not text_files.is_inside(path, project)]
+    notes = tuple(f"{path} leads out of {project}: it stays as it is" for path in outside)
+    return First(
+        found, programs, {path: lines[path] for path in lines if path not in outside}, notes
+    )

@@ -1,0 +1,258 @@
+"""Settings: an environment variable wins over the settings file, the file over the default."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gatebell.domain.notifications.routes import Road
+
+
+class Setting(NamedTuple):
+    """One thing a user may set."""
+
+    name: str
+    variable: str
+    default: str
+    meaning: str
+
+
+SETTINGS = (
+    Setting(
+        "store",
+        "GATE_STORE",
+        "",
+        "Where the inbox is kept: a file, an existing folder, or sqlite:///PATH. "
+        "By default gatebell/gate.db in your data folder.",
+    ),
+    Setting(
+        "agent_wait_seconds",
+        "GATE_AGENT_WAIT_SECONDS",
+        "100",
+        "How long a wait in an agent's shell lasts before it says NOT ANSWERED YET.",
+    ),
+    Setting(
+        "url",
+        "GATE_URL",
+        "",
+        "Where the web inbox is reached, for links in notifications: https://gate.example.org.",
+    ),
+    Setting(
+        "notify_cmd",
+        "GATE_NOTIFY_CMD",
+        "",
+        "A command that is run when something waits (notifications.md).",
+    ),
+    Setting(
+        "session_cli",
+        "GATE_SESSION_CLI",
+        "claude",
+        "The program in which a session is opened: claude, codex, or command.",
+    ),
+    Setting(
+        "session_command",
+        "GATE_SESSION_COMMAND",
+        "",
+        "The command that `command` opens; {prompt_file} in it, and GATE_PROMPT_FILE, "
+        "name the file with the question.",
+    ),
+    Setting(
+        "dialog",
+        "GATE_DIALOG",
+        "auto",
+        "What shows questions on the desktop: auto, tkinter, zenity, kdialog, yad, osascript, dialog "
+        "(in the terminal), or off (dialogs.md).",
+    ),
+)
+DIALOGS = ("auto", "tkinter", "zenity", "kdialog", "yad", "osascript", "dialog", "off")
+SESSION_CLIS = ("claude", "codex", "command")
+MODEL_WORDS = ("heavy", "medium", "light")
+MODELS = {
+    "claude": dict(zip(MODEL_WORDS, ("opus", "sonnet", "haiku"), strict=True)),
+    "codex": dict.fromkeys(MODEL_WORDS, ""),
+}
+"""What heavy, medium and light mean to each program; empty is that program's own choice."""
+_ROADS, _MODELS, _TEMPLATES = "notify", "models", "templates"
+
+
+class Value(NamedTuple):
+    """A setting's value and where it came from."""
+
+    text: str
+    source: str
+
+
+def data_folder(environ: Mapping[str, str]) -> str:
+    base = environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    return os.path.join(base, "gatebell")
+
+
+def settings_file(environ: Mapping[str, str]) -> str:
+    base = environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return os.path.join(base, "gatebell", "config.toml")
+
+
+def read_settings(environ: Mapping[str, str]) -> dict[str, Value]:
+    """Every setting by its name."""
+    path = settings_file(environ)
+    written = _read_file(path)
+    found = {}
+    for setting in SETTINGS:
+        if value := environ.get(setting.variable):
+            found[setting.name] = Value(value, setting.variable)
+        elif setting.name in written:
+            if setting.name == "store" and not os.path.isabs(str(written["store"])):
+                raise UsageError(f"store in {path} must be an absolute path")
+            found[setting.name] = Value(str(written[setting.name]), path)
+        else:
+            found[setting.name] = Value(setting.default, "default")
+    return found
+
+
+def _read_file(path: str) -> dict[str, Any]:
+    if not os.path.exists(path):
+        return {}
+    # Imported here: most people have no settings file, and it costs a whole interpreter.
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            written = tomllib.load(file)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the settings file {path} cannot be read: {error}") from None
+    known = [*(setting.name for setting in SETTINGS), _ROADS, _MODELS, _TEMPLATES]
+    for name in written:
+        if name not in known:
+            raise UsageError(f"{path} sets {name!r}; there are only {', '.join(known)}")
+    return written
+
+
+def store_path(environ: Mapping[str, str]) -> str:
+    """The database file that the settings name."""
+    named = read_settings(environ)["store"].text.removeprefix("sqlite://")
+    if "://" in named:
+        raise UsageError(f"GATE_STORE={named}: this gatebell keeps its inbox in SQLite only")
+    path = os.path.abspath(os.path.expanduser(named or data_folder(environ)))
+    is_folder = not named or named.endswith(os.sep) or os.path.isdir(path)
+    return os.path.join(path, "gate.db") if is_folder else path
+
+
+def agent_wait_seconds(environ: Mapping[str, str]) -> float:
+    value = read_settings(environ)["agent_wait_seconds"]
+    try:
+        seconds = float(value.text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e9:
+        raise UsageError(f"agent_wait_seconds ({value.source}) is a number of seconds above 0")
+    return seconds
+
+
+def session_cli(environ: Mapping[str, str]) -> str:
+    value = read_settings(environ)["session_cli"]
+    if value.text not in SESSION_CLIS:
+        raise UsageError(f"session_cli ({value.source}) is one of {', '.join(SESSION_CLIS)}")
+    return value.text
+
+
+def dialog(environ: Mapping[str, str]) -> str:
+    value = read_settings(environ)["dialog"]
+    if value.text not in DIALOGS:
+        raise UsageError(f"dialog ({value.source}) is one of {', '.join(DIALOGS)}")
+    return value.text
+
+
+def session_command(environ: Mapping[str, str]) -> list[str]:
+    """The words of the command that opens a session; none when it is not set."""
+    # Imported here: it is for those who open a session only.
+    import shlex
+
+    value = read_settings(environ)["session_command"]
+    try:
+        words = shlex.split(value.text)
+    except ValueError as error:
+        raise UsageError(f"session_command ({value.source}) is no command: {error}") from None
+    # It is opened in folders that others write to.
+    if words and os.sep in words[0] and not os.path.isabs(words[0]):
+        raise UsageError(f"session_command ({value.source}) begins with a name or a whole path")
+    return words
+
+
+def inbox_url(environ: Mapping[str, str]) -> str:
+    """Where the web inbox is reached, without a slash at the end; empty when nobody said."""
+    value = read_settings(environ)["url"]
+    scheme, _, rest = value.text.rstrip("/").partition("://")
+    # Letters go through many hands: nothing that lets anybody in may stand in their links.
+    if value.text and (scheme not in ("http", "https") or not rest or set(rest) & set("@?# \t\n")):
+        raise UsageError(
+            f"url ({value.source}) is https://HOST or http://HOST:PORT, without user@ and without ?"
+        )
+    return value.text.rstrip("/")
+
+
+def roads(environ: Mapping[str, str]) -> tuple[Road, ...]:
+    """The roads that notices take: those of the settings file, and notify_cmd."""
+    path = settings_file(environ)
+    written = _read_file(path)
+    tables = written.get(_ROADS, [])
+    command = environ.get("GATE_NOTIFY_CMD") or str(written.get("notify_cmd", ""))
+    if not tables and not command:
+        return ()
+    # Imported here: most commands of most people never send anything.
+    from gatebell.domain.notifications.routes import Road, parse_road
+
+    if not isinstance(tables, list):
+        raise UsageError(f"{_ROADS} in {path} is a list: write [[notify]] above each road")
+    found: dict[str, Road] = {}
+    for number, table in enumerate(tables, 1):
+        where = f"{_ROADS} number {number} in {path}"
+        road = parse_road(table, where)
+        if road.name in found:
+            raise UsageError(f"{where} is a road that stands there already: one of them is enough")
+        found[road.name] = road
+    if command:
+        road = Road("command", command)
+        found.setdefault(road.name, road)
+    return tuple(found.values())
+
+
+def models(environ: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """What heavy, medium and light mean to each program: as the settings file says, or else MODELS."""
+    path = settings_file(environ)
+    found = {cli: dict(meant) for cli, meant in MODELS.items()}
+    for cli, table in _table(path, _MODELS).items():
+        if cli not in found:
+            raise UsageError(f"{path} sets models.{cli}; there are {', '.join(found)}")
+        if not isinstance(table, dict):
+            raise UsageError(f"models.{cli} in {path} is a table: write [models.{cli}] above it")
+        for word, model in table.items():
+            if word not in found[cli]:
+                raise UsageError(
+                    f"{path} sets models.{cli}.{word}; there are {', '.join(found[cli])}"
+                )
+            if not isinstance(model, str):
+                raise UsageError(f"models.{cli}.{word} in {path} is a model's name, as a text")
+            found[cli][word] = model
+    return found
+
+
+def templates(environ: Mapping[str, str]) -> dict[str, str]:
+    """The answers that the settings file holds ready, by name."""
+    path = settings_file(environ)
+    found = _table(path, _TEMPLATES)
+    for name, text in found.items():
+        if not isinstance(text, str):
+            raise UsageError(f"templates.{name} in {path} is an answer, as a text")
+    return found
+
+
+def _table(path: str, name: str) -> dict[str, Any]:
+    table = _read_file(path).get(name, {})
+    if not isinstance(table, dict):
+        raise UsageError(f"{name} in {path} is a table: write [{name}] above it")
+    return table

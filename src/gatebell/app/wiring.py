@@ -1,0 +1,320 @@
+"""The composition root: the only holder of every key."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from gatebell.app import settings, environment
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.text.display import storable
+from gatebell.domain.people.principals import Sighting, person
+from gatebell.domain.runs.session_log import has_result
+from gatebell.errors import StoreTroubleError, UsageError
+from gatebell.adapters.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from gatebell.domain.permissions.calls import Call
+    from gatebell.domain.people.principals import Caller
+    from gatebell.domain.notifications.routes import Road
+    from gatebell.domain.runs.session_log import Step
+    from gatebell.ports.channels import Channel
+    from gatebell.ports.clock import Clock
+    from gatebell.ports.dialogs import Dialog, Found
+    from gatebell.ports.agents import Host
+    from gatebell.ports.store import Store
+    from gatebell.services.notifications.send_notices import Post
+
+
+_LOG_IS_LATE_SECONDS = 0.5
+_FIND_GATES = "Set GATE_STORE to the store with your gates, or make gates: gate install"
+
+
+class SystemClock:
+    """The machine's own clock."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+def open_store(path: str | None = None, clock: Clock | None = None) -> Store:
+    """The store of the settings, or the one at a path; made when it is not there yet."""
+    path = path or settings.store_path(os.environ)
+    if storable(path) != path:
+        raise UsageError(
+            f"the store {storable(path)} has a name that is no text in UTF-8: GATE_STORE=PATH "
+            "names another"
+        )
+    folder = os.path.dirname(path)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        return SqliteStore(path, clock or SystemClock(), _starter(path))
+    except OSError as error:
+        raise StoreTroubleError(
+            f"the store {path} cannot be opened ({error.strerror}). If an agent's sandbox is "
+            "the reason, allow it that folder, or name a store it may write: GATE_STORE=PATH"
+        ) from None
+
+
+def open_gates() -> Store:
+    """The store of the settings, if it is there and has, or had, a gate or a denial.
+
+    A hook that holds calls by the gates of a store needs this: a new store would hold none.
+
+    Raises:
+        StoreTroubleError: It is missing, empty, or another one.
+    """
+    path = settings.store_path(os.environ)
+    if not os.path.isfile(path) or not os.path.getsize(path):
+        raise StoreTroubleError(f"there is no store at {storable(path)}. {_FIND_GATES}")
+    store = open_store(path)
+    if not store.rules.had_gates():
+        raise StoreTroubleError(f"the store {path} never had a gate. {_FIND_GATES}")
+    return store
+
+
+def _starter(path: str) -> Callable[[], None] | None:
+    """What starts a sender after news; without roads there is nobody to tell."""
+    try:
+        if not settings.roads(os.environ):
+            return None
+    except UsageError:
+        # A road that cannot be read must not keep anybody from asking; gate doctor tells of it.
+        return None
+    # Imported here: most people have no roads.
+    from gatebell.app.notifier_process import Starter
+
+    return Starter(os.path.abspath(path))
+
+
+def post(store: Store) -> Post:
+    """The roads of the settings, and the channels at their beginnings."""
+    # Imported here and below: only senders need them.
+    from gatebell.services.notifications.send_notices import Post
+
+    def open_channel(road: Road) -> Channel:
+        return _channel(road, store)
+
+    return Post(settings.roads(os.environ), open_channel, settings.inbox_url(os.environ))
+
+
+def renewed_post(store: Store, url: str) -> Callable[[], Post | None]:
+    """The post whenever the settings file has changed; what cannot be read changes nothing."""
+    path, seen = (
+        settings.settings_file(os.environ),
+        [_changed_at(settings.settings_file(os.environ))],
+    )
+
+    def renewed() -> Post | None:
+        if (now := _changed_at(path)) == seen[0]:
+            return None
+        seen[0] = now
+        try:
+            made = post(store)
+        except UsageError:
+            return None
+        return made._replace(url=made.url or url)
+
+    return renewed
+
+
+def _changed_at(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _channel(road: Road, store: Store) -> Channel:
+    if road.via == "desktop":
+        from gatebell.adapters.channels.desktop import DesktopChannel
+
+        return DesktopChannel()
+    if road.via == "command":
+        from gatebell.adapters.channels.command import CommandChannel
+
+        return CommandChannel(road.target)
+    if road.via == "webhook":
+        from gatebell.adapters.channels.webhook import WebhookChannel
+
+        return WebhookChannel(road.target, road.secret, store.now)
+    from gatebell.adapters.channels.apprise import AppriseChannel
+
+    return AppriseChannel(road.target)
+
+
+def dialog_tool() -> str:
+    """The program that shows dialogs here, as the settings say; empty: none does, or none may.
+
+    One that is named in the settings is not looked for: what is wrong with it, its reply tells.
+    """
+    # Imported here and below: only whoever shows dialogs needs them.
+    from gatebell.adapters.dialogs import discovery
+
+    named = settings.dialog(os.environ)
+    if named == "off":
+        return ""
+    return discovery.first(os.environ) if named == "auto" else named
+
+
+def dialog(tool: str = "") -> Dialog | None:
+    """A window for one ask, by this program or the one of the settings; None when there is none."""
+    from gatebell.adapters.dialogs import discovery
+
+    chosen = tool or dialog_tool()
+    return discovery.dialog(chosen, os.environ) if chosen else None
+
+
+def dialog_tools() -> list[Found]:
+    """Every program that could show dialogs, best first, and why it cannot here."""
+    from gatebell.adapters.dialogs import discovery
+
+    return discovery.found(os.environ)
+
+
+def open_throwaway_store(path: str, clock: Clock | None = None) -> Store:
+    """A new store for a demo or a test, to which people may be added from anywhere."""
+    store = SqliteStore(path, clock or SystemClock())
+    store.mark_throwaway()
+    return store
+
+
+def caller(store: Store, via: str, token: str = "", name: str = "") -> Caller:
+    """Whoever calls: the OS user as claimed, or a person proven by their token."""
+    plain = _by_its_turn(store, environment.caller(os.environ, via))
+    if not token and (name or not plain.agent):
+        # An agent inherits its person's variables: there a token counts only with a name.
+        token = os.environ.get("GATE_TOKEN", "")
+    if not token:
+        return plain
+    # Imported here: without a token, nobody needs to be looked up.
+    from gatebell.services.people.manage_people import whose
+
+    found = whose(store, token, name)
+    return plain._replace(principal=person(found.person), verified=True, token_id=found.id)
+
+
+def _by_its_turn(store: Store, caller: Caller) -> Caller:
+    """The same, known by every name of the agent whose turn leaves its mark around this process."""
+    mark = storable(os.environ.get("GATE_TURN", ""))
+    turn = store.runs.turn(mark) if mark else None
+    if turn is None or caller.agent is None:
+        return caller
+    # Imported here: most callers work in no turn.
+    from gatebell.domain.sessions.joined_sessions import names_of
+
+    names = names_of(turn, store.runs.turns(turn.run))
+    return caller._replace(agent=caller.agent._replace(names=names))
+
+
+def agent_caller(cli: str, session: str, via: str, because: str) -> Caller:
+    """The agent that a door of its own belongs to, whatever stands around this process."""
+    plain = environment.caller(os.environ, via)
+    return plain._replace(agent=Sighting(cli, storable(session), because))
+
+
+def session_steps(cli: str, log: str) -> list[Step]:
+    """What a session's log tells."""
+    # Imported here and below: only agents' doors look at logs and repositories.
+    from gatebell.adapters.agents import session_logs
+
+    return session_logs.read(cli, log)
+
+
+def call_is_over(origin: Origin, call_id: str) -> bool:
+    """Whether the session's own log has a result for this call."""
+    from gatebell.adapters.agents import session_logs
+
+    cli, _, session = origin.session.partition("/")
+    return has_result(session_logs.read(cli, session_logs.find(cli, session, os.environ)), call_id)
+
+
+def call(tool: str, given: object, cwd: str) -> Call:
+    """A tool call, with what only this machine can tell about it."""
+    from gatebell.domain.permissions.calls import make_call
+    from gatebell.services.permissions.permit_call import find_real_path
+    from gatebell.adapters.git import changes
+
+    made = make_call(tool, given, cwd, changes.branch(cwd))
+    return made._replace(real_path=find_real_path(made))
+
+
+def going_on(origin: Origin, log: str = "") -> str:
+    """What the asking agent was doing, from its session log and the repository."""
+    from gatebell.domain.asks.activity_summary import explain
+    from gatebell.adapters.agents import session_logs
+    from gatebell.adapters.git import changes
+
+    cli, _, session = origin.session.partition("/")
+    steps = session_logs.read(cli, log or session_logs.find(cli, session, os.environ))
+    until = time.monotonic() + _LOG_IS_LATE_SECONDS
+    # The host may call first and write afterwards.
+    while origin.tool_use_id and not any(s.call_id == origin.tool_use_id for s in steps):
+        if time.monotonic() > until:
+            break
+        time.sleep(0.02)
+        steps = session_logs.read(cli, log or session_logs.find(cli, session, os.environ))
+    began = next((step.at for step in steps if step.at), "")
+    return explain(steps, changes.changes(origin.cwd, began))
+
+
+def origin(caller: Caller, asker: str = "", owner: str = "", folder: str | None = None) -> Origin:
+    """Where an ask of this process comes from."""
+    if folder is None:
+        try:
+            folder = os.getcwd()
+        except FileNotFoundError:
+            folder = ""
+    agent = caller.agent
+    return Origin(
+        project=environment.project(folder),
+        cwd=folder,
+        agent=asker or environment.asker_name(agent),
+        session=f"{agent.cli}/{agent.session}" if agent else "",
+        tool_use_id=os.environ.get("CODEX_TOOL_CALL_ID", ""),
+        sponsor=caller.principal,
+        owner=owner,
+    )
+
+
+def in_its_project(origin: Origin) -> Origin:
+    """The same for a question: people look for those of a worktree where its project's are."""
+    if not os.path.isfile(os.path.join(origin.project, ".git")):
+        return origin
+    return origin._replace(project=environment.set_up_above(origin.project) or origin.project)
+
+
+def host(cli: str) -> Host:
+    """The program in which a person and an agent talk."""
+    from gatebell.adapters.agents import interactive_programs
+
+    if cli == "command":
+        if not (words := settings.session_command(os.environ)):
+            raise UsageError(
+                "session_command is not set: name the command that is opened in "
+                f"{settings.settings_file(os.environ)}, or in GATE_SESSION_COMMAND"
+            )
+        return interactive_programs.CommandHost(words)
+    if cli not in settings.SESSION_CLIS:
+        raise UsageError(f"no session can be opened in {cli}: gate answer takes the answer, too")
+    return interactive_programs.CodexHost() if cli == "codex" else interactive_programs.ClaudeHost()
+
+
+def session_papers(store_path: str, ask_id: str) -> str:
+    from gatebell.services.sessions import visits
+
+    return visits.papers(store_path, ask_id)
+
+
+def agent_environ(told: Mapping[str, str]) -> dict[str, str]:
+    """What stands around an agent that a person talks to: no token of theirs, nothing of others."""
+    from gatebell.adapters.agents import agent_process
+
+    return agent_process.around(told)

@@ -1,0 +1,120 @@
+"""Answer an ask.
+
+An approval takes yes or no; a choice one of its options; a text any words; a form JSON.
+Without a value, on a terminal, it shows the whole ask and prompts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gatebell.app import wiring
+from gatebell.cli.identity import add_identity, caller, read_text
+from gatebell.cli.runs.left_runs import tell_if_left
+from gatebell.cli.screen import can_prompt, print_json, recorded
+from gatebell.cli.asks.values import instead, meaning, other
+from gatebell.domain.asks.answers import DECISIONS, Given
+from gatebell.domain.asks.asks import settled_sentence
+from gatebell.domain.asks.documents import ask_document
+from gatebell.domain.permissions.rules import Scope
+from gatebell.errors import AlreadySettledError, InvalidAnswerError, UsageError
+from gatebell.services.asks.answer_ask import answer
+from gatebell.services.asks.create_ask import find
+from gatebell.services.asks.apply_deadlines import fall_due
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.people.principals import Caller
+    from gatebell.ports.store import Store
+
+_NOT_YET = 11
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("id", help="the whole id, or the task or number of the run that waits")
+    add("value", nargs="*", help="yes or no, an option, words, or JSON")
+    add("--note", default="", metavar="TEXT", help="said with the answer, for example a reason")
+    add("--other", metavar="TEXT", help="choose Other… and say this")
+    add("--edit", action="store_true", help="write the answer in $VISUAL or $EDITOR")
+    add("--file", metavar="F", help="read the answer from a file, or - for standard input")
+    add("--with", dest="instead", metavar="INPUT", help="yes to a call, with this command or JSON")
+    add(
+        "--for",
+        dest="reach",
+        metavar="HOW-LONG",
+        help="yes, and not asked again: session, task, branch, hour, or a number of times",
+    )
+    add("--pattern", default="", metavar="P", help="what --for is about, instead of this call only")
+    add("--digest", metavar="D", help="refuse unless the ask still has this digest")
+    add("--key", default="", metavar="K", help="a retry with the same key returns the first result")
+    add_identity(parser)
+    add("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    who = caller(store, args)
+    ask = fall_due(store, find(store, args.id))
+    ways = [bool(args.value) and not args.edit, args.other is not None, args.edit, bool(args.file)]
+    if sum(ways) > 1:
+        raise UsageError("give the answer in one way: a value, --other, --edit or --file")
+    if not any(ways):
+        return _prompt(store, who, ask)
+    given = Given(_value(store, who, ask, args), args.note, args.digest, args.key, _scope(args))
+    _, after = answer(store, ask.id, who, given)
+    if args.json:
+        print_json(ask_document(after))
+    else:
+        print(recorded(after))
+        if given.scope:
+            print("Not asked again: gate grants lists and revokes it.")
+        tell_if_left(store, after)
+    return 0
+
+
+def _scope(args: argparse.Namespace) -> Scope | None:
+    if args.pattern and not args.reach:
+        raise UsageError("--pattern says what --for is about: add --for session, for example")
+    return Scope(args.reach, args.pattern) if args.reach else None
+
+
+def _value(store: Store, who: Caller, ask: Ask, args: argparse.Namespace) -> Any:
+    if args.instead is not None:
+        if DECISIONS.get(" ".join(args.value).lower()) != "approved":
+            raise UsageError("--with goes with a yes: gate answer ID yes --with INPUT")
+        if ask.question.call is None:
+            raise UsageError(f"{ask.id} holds no tool call, so there is no input to change")
+        return instead(ask.question.call, args.instead)
+    if args.other is not None:
+        return other(ask, args.other)
+    if args.edit:
+        # Imported here: only those who write at length need a terminal's tools.
+        from gatebell.cli.asks.editor import in_editor
+
+        value = in_editor(store, who, ask, " ".join(args.value))
+        if value is None:
+            raise InvalidAnswerError("nothing stands below the line, so nothing was recorded")
+        return value
+    if args.file:
+        text = read_text(args.file)
+        words = text.splitlines() if ask.question.answered_as == "choice" else [text.rstrip("\n")]
+    else:
+        words = args.value
+    return meaning(ask, words)
+
+
+def _prompt(store: Store, who: Caller, ask: Ask) -> int:
+    # Imported here: scripts never prompt.
+    from gatebell.cli.asks.prompts import prompt_for
+
+    if not ask.pending:
+        raise AlreadySettledError(settled_sentence(ask))
+    if not can_prompt():
+        raise UsageError(f"say the answer: gate answer {ask.id} VALUE (there is no terminal here)")
+    try:
+        return 0 if prompt_for(store, who, ask) else _NOT_YET
+    except KeyboardInterrupt:
+        return _NOT_YET

@@ -1,0 +1,208 @@
+"""Ask a person and wait for the answer.
+
+The answer goes to stdout: `approved` or `rejected` (and the person's note on a second line),
+the option, the text, or JSON for a form (and a note to stderr). With exit code 11 there is
+no answer yet, and stdout says how to go on. The ask is durable: whatever happens to this
+process, `gate wait ID` gets the same answer.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from gatebell.app import wiring
+from gatebell.cli.asks.output_answer import (
+    add_secret_roads,
+    handing_of,
+    wait_and_hand_over,
+)
+from gatebell.cli.identity import read_text
+from gatebell.cli.screen import print_json
+from gatebell.domain.asks.asks import KINDS
+from gatebell.domain.asks.deadlines import parse_duration, parse_escalation
+from gatebell.domain.asks.documents import ask_document
+from gatebell.domain.asks.forms import has_hidden
+from gatebell.domain.asks.requirements import parse_requirement
+from gatebell.domain.sessions.visits import Terms
+from gatebell.errors import StoreTroubleError, UsageError
+from gatebell.services.asks.create_ask import Request, ask
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("question", help="what to ask; after -- it may begin with a dash")
+    add(
+        "--kind",
+        choices=KINDS[:-1],
+        help="approval, choice, text or form; by default what the other options suggest",
+    )
+    add(
+        "--option",
+        action="append",
+        default=[],
+        metavar="A",
+        help="an option of a choice; the option 'Other…' takes text",
+    )
+    add("--multiple", action="store_true", help="several options may be chosen")
+    add("--schema", metavar="F", help="JSON Schema of a form: a file, - or the JSON itself")
+    add("--context", metavar="F", help="a file (or -) that is shown with the question")
+    add("--timeout", metavar="TIME", help="expire after so long: 300, 90s, 5m, 2h, 1d")
+    add("--default", metavar="V", help="the value when it times out (never for an approval)")
+    add("--priority", default="normal", help="urgent, high, normal, low, backlog or 0 to 4")
+    add("--from", dest="asker", default="", metavar="NAME", help="who asks, as people see it")
+    add("--confidence", type=float, metavar="X", help="how sure the asker is, from 0 to 1")
+    add("--remind-every", metavar="TIME", help="put a reminder into the outbox as often as this")
+    add(
+        "--escalate",
+        action="append",
+        default=[],
+        metavar="AFTER:WHO",
+        help="put a notice for somebody else into the outbox after so long",
+    )
+    add("--require", metavar="WHO", help="2, 2:GROUP, 2:alice,bob or all:alice,bob must agree")
+    add("--veto", action="append", default=[], metavar="NAME", help="this person's no is enough")
+    add("--not-author", action="store_true", help="whoever started the asker may not answer")
+    add(
+        "--secret", action="store_true", help="the answer is secret: kept apart, given once, erased"
+    )
+    add_secret_roads(parser)
+    _add_terms(parser)
+    add("--task", metavar="ID", help="the task that you have claimed and ask for; it waits, too")
+    add("--no-wait", action="store_true", help="print the id and do not wait")
+    add("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def _add_terms(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--session",
+        action="store_true",
+        help="a person works it out with an agent, in its own program: gate continue ID",
+    )
+    add("--model", default="sonnet", help="of a session's agent; sonnet by default")
+    add("--system-prompt", metavar="F", help="a file (or -) that tells a session's agent its part")
+    add("--stay", metavar="TIME", help="how long people may stay in a session: 90s, 30m, 2h")
+
+
+def _owner(task: str | None) -> str:
+    if not task:
+        return ""
+    # Imported here: most asks are for no task.
+    from gatebell.domain.asks.owners import owner_of_task
+    from gatebell.services.tasks.backlog import canonical
+
+    return owner_of_task(canonical(task))
+
+
+def run(args: argparse.Namespace) -> int:
+    request = _request(args)
+    secret = request.secret or has_hidden(request.schema)
+    handing = handing_of(args, "", secret)
+    if args.no_wait and handing.roads:
+        raise UsageError("--to-file and --exec wait for the answer: use them with gate wait later")
+    if args.no_wait and secret and not args.json:
+        raise UsageError(
+            "a secret is given to the holder of a token: --no-wait needs --json for it"
+        )
+    try:
+        store = wiring.open_store()
+        caller = wiring.caller(store, "cli")
+        origin = wiring.in_its_project(wiring.origin(caller, args.asker, _owner(args.task)))
+        if caller.agent:
+            request = request._replace(going_on=wiring.going_on(origin))
+        opened = ask(store, request, origin, caller)
+    except StoreTroubleError as trouble:
+        if args.task or args.no_wait or args.json or handing.roads:
+            raise
+        # Imported here: a store is out of reach in sandboxes only.
+        from gatebell.cli.asks import file_fallback
+
+        file_fallback.ask(request, trouble)
+    ask_id = opened.ask.id
+    if args.no_wait:
+        if args.json:
+            token = {"token": opened.token} if opened.token else {}
+            print_json(ask_document(opened.ask) | token)
+        else:
+            print(ask_id)
+        return 0
+    way = "continue" if args.session else "answer"
+    print(f"Waiting for a person: gate {way} {ask_id}", file=sys.stderr, flush=True)
+    handing = handing._replace(token=opened.token)
+    return wait_and_hand_over(store, caller, ask_id, handing)
+
+
+def _request(args: argparse.Namespace) -> Request:
+    schema = _schema(args.schema)
+    kind = args.kind or ("form" if schema is not None else "choice" if args.option else "text")
+    return Request(
+        prompt=args.question,
+        kind="session" if args.session else kind,
+        options=tuple(args.option),
+        multiple=args.multiple,
+        schema=schema,
+        context=_context(args.context),
+        priority=args.priority,
+        confidence=args.confidence,
+        default=_default(kind, args),
+        secret=args.secret,
+        requirement=_requirement(args),
+        expires_seconds=None if args.timeout is None else parse_duration(args.timeout),
+        remind_every_seconds=(
+            None if args.remind_every is None else parse_duration(args.remind_every)
+        ),
+        escalations=tuple(map(parse_escalation, args.escalate)),
+        session=_terms(kind, args),
+    )
+
+
+def _terms(kind: str, args: argparse.Namespace) -> Terms | None:
+    told = read_text(args.system_prompt) if args.system_prompt else ""
+    stay = None if args.stay is None else parse_duration(args.stay)
+    terms = Terms(kind, told, args.model, session_seconds=stay)
+    if not args.session and terms != Terms(kind):
+        raise UsageError("--model, --system-prompt and --stay are for a --session")
+    return terms if args.session else None
+
+
+def _requirement(args: argparse.Namespace) -> dict[str, Any]:
+    data = parse_requirement(args.require) if args.require else {}
+    if args.veto:
+        data["veto"] = args.veto
+    if args.not_author:
+        data["not_author"] = True
+    return data
+
+
+def _schema(given: str | None) -> Any:
+    if given is None:
+        return None
+    text = given if given.lstrip().startswith("{") else read_text(given)
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"the schema is not JSON: {error}") from None
+
+
+def _context(path: str | None) -> Any:
+    if path is None:
+        return None
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _default(kind: str, args: argparse.Namespace) -> Any:
+    if args.default is None or kind != "form":
+        return [args.default] if args.default and args.multiple else args.default
+    try:
+        return json.loads(args.default)
+    except ValueError as error:
+        raise UsageError(f"the default of a form is JSON: {error}") from None

@@ -1,0 +1,253 @@
+"""Bringing up what waits, one ask after the other, most urgent first: by windows, or in this terminal."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING
+
+from gatebell.app import wiring
+from gatebell.cli.asks.listen import AT_PROMPT
+from gatebell.cli.asks.prompts import prompt_for
+from gatebell.cli.screen import columns
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.permissions.calls import shown
+from gatebell.domain.text.display import frame, inert_line
+from gatebell.ports.dialogs import TERMINAL, VALUE, Reply, Showing
+from gatebell.errors import GateError, StoreTroubleError
+from gatebell.services.asks import answer_ask
+from gatebell.services.asks.apply_deadlines import fall_due
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from gatebell.cli.interrupts import Interrupts
+    from gatebell.cli.asks.listen import Screen
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.people.principals import Caller
+    from gatebell.ports.store import Store
+
+_NOT_AGAIN_WITHIN_SECONDS = 60.0
+_LOOK_EVERY_SECONDS = 0.2
+_REST_SECONDS = 1.0
+_MOST = 200
+_RULE = "=" * 60
+# The one whose windows are drawn where we print.
+_IN_TERMINAL = "dialog"
+
+
+class Bringer:
+    """Asks the person here, until it is interrupted."""
+
+    def __init__(
+        self,
+        store: Store,
+        caller: Caller,
+        projects: Callable[[], Collection[str]],
+        screen: Screen,
+        interrupts: Interrupts,
+        tool: str,
+        *,
+        at_terminal: bool,
+    ) -> None:
+        """`tool` shows windows; without one, and not at a terminal, nobody is asked."""
+        self._store, self._caller, self._projects, self._screen = store, caller, projects, screen
+        self._interrupts, self._tool, self._at_terminal = interrupts, tool, at_terminal
+        self._put_off: dict[str, float] = {}
+        self._row: list[str] = []
+        self._unsaved: dict[str, str] = {}
+        """What people typed while the store gave trouble."""
+        self._trouble = ""
+
+    def work(self) -> None:
+        bell = self._store.bell()
+        try:
+            while True:
+                if self._bring_up_next():
+                    continue
+                with self._interrupts.heard():
+                    bell.wait(_REST_SECONDS)
+        finally:
+            bell.close()
+
+    def _bring_up_next(self) -> bool:
+        """False: nothing waits, or the store gives trouble, which may be over in a moment."""
+        try:
+            ask = self.next()
+            if ask:
+                self.bring_up(ask)
+        except StoreTroubleError as error:
+            if self._trouble != str(error):
+                self._trouble = str(error)
+                self._screen.say(inert_line(self._trouble, 500))
+            return False
+        self._trouble = ""
+        return ask is not None
+
+    def next(self) -> Ask | None:
+        """The most urgent ask that the person has not just put off."""
+        waiting = self._waiting()
+        now = self._store.monotonic()
+        self._put_off = {
+            one: until for one, until in self._put_off.items() if until > now and one in waiting
+        }
+        for ask in waiting.values():
+            if ask.id not in self._put_off:
+                return ask
+        self._row.clear()
+        return None
+
+    def _waiting(self) -> dict[str, Ask]:
+        if not self._tool and not self._at_terminal:
+            return {}
+        asks = [
+            ask
+            for project in self._projects()
+            for ask in self._store.asks.pending(_MOST, project)
+            if not self._tool or _fits_a_window(ask)
+        ]
+        asks.sort(key=lambda ask: (ask.priority, ask.opened_at))
+        return {ask.id: ask for ask in asks}
+
+    def bring_up(self, ask: Ask) -> None:
+        """Ask this one now; whatever comes of it, others have their turn before it comes again."""
+        position = self._position(ask)
+        try:
+            if self._tool:
+                self._in_window(ask, position)
+            else:
+                self._in_terminal(ask, _RULE, _heading(ask, position))
+        finally:
+            self._put_off[ask.id] = self._store.monotonic() + _NOT_AGAIN_WITHIN_SECONDS
+
+    def _in_window(self, ask: Ask, position: str) -> None:
+        if self._tool == _IN_TERMINAL:
+            self._screen.hold(ask.id, *_banner(ask, position))
+        else:
+            self._screen.say(*_banner(ask, position))
+        try:
+            reply = self._shown(ask, position)
+        finally:
+            self._screen.go_on()
+        try:
+            self._heed(ask, reply)
+        except StoreTroubleError:
+            self._unsaved[ask.id] = reply.value or reply.typed
+            self._screen.say(f"Not recorded; {ask.id} comes up again, with what you typed.")
+            raise
+
+    def _position(self, ask: Ask) -> str:
+        """`2/5` when it is the second of five, counted since nothing waited."""
+        if ask.id in self._row:
+            self._row.remove(ask.id)
+        left = [one for one in self._waiting() if one not in self._row]
+        self._row.append(ask.id)
+        number, of = len(self._row), len(self._row) - 1 + len(left)
+        return f"{number}/{of}" if of > 1 else ""
+
+    def _in_terminal(self, ask: Ask, *above: str) -> None:
+        self._screen.hold(ask.id, *above)
+        try:
+            with self._interrupts.heard():
+                prompt_for(self._store, self._caller._replace(via=AT_PROMPT), ask)
+        finally:
+            self._screen.go_on()
+
+    def _heed(self, ask: Ask, reply: Reply) -> None:
+        if reply.typed:
+            answer_ask.save_draft(self._store, ask.id, self._caller, reply.typed)
+        if reply.outcome == VALUE:
+            self._answer(ask, reply)
+        elif reply.outcome == TERMINAL and self._at_terminal:
+            self._in_terminal(ask)
+        elif fall_due(self._store, self._store.asks.get(ask.id) or ask).pending:
+            why = f" ({inert_line(reply.why, 200)})" if reply.why else ""
+            self._screen.say(f"Not answered{why}; {ask.id} is still waiting: gate answer {ask.id}")
+
+    def _shown(self, ask: Ask, position: str) -> Reply:
+        """What the person did with the window; it closes when somebody answers elsewhere."""
+        dialog = wiring.dialog(self._tool)
+        assert dialog, "a tool that was named has its dialog"
+        replies: list[Reply] = []
+        showing = self._showing(ask, position)
+        # On a thread of its own, so that this one can look whether it is still needed.
+        thread = threading.Thread(
+            target=lambda: replies.append(dialog.ask(showing)), name="dialog", daemon=True
+        )
+        thread.start()
+        try:
+            while thread.is_alive():
+                with self._interrupts.heard():
+                    thread.join(_LOOK_EVERY_SECONDS)
+                if not self._is_needed(ask):
+                    dialog.close()
+        finally:
+            dialog.close()
+            thread.join()
+        return replies[0] if replies else Reply("nothing", why="the window failed")
+
+    def _is_needed(self, ask: Ask) -> bool:
+        try:
+            now = self._store.asks.get(ask.id)
+            return now is not None and fall_due(self._store, now).pending
+        except StoreTroubleError:
+            # Nobody knows; what is being typed must not be lost for that.
+            return True
+
+    def _showing(self, ask: Ask, position: str) -> Showing:
+        question, clock = ask.question, ask.deadlines
+        left = None
+        if clock.expires_at and clock.hard:
+            left = (clock.expires_at - self._store.now()).total_seconds()
+        return Showing(
+            question.kind,
+            question.prompt,
+            question.options,
+            _context(ask),
+            ask.going_on,
+            ask.origin.agent,
+            ask.origin.project,
+            position,
+            left,
+            ask.digest,
+            self._unsaved.pop(ask.id, "") or answer_ask.draft(self._store, ask.id, self._caller),
+        )
+
+    def _answer(self, ask: Ask, reply: Reply) -> None:
+        who = self._caller._replace(via="dialog")
+        try:
+            answer_ask.answer(self._store, ask.id, who, Given(reply.value, digest=reply.digest))
+        except StoreTroubleError:
+            raise
+        except GateError as error:
+            self._screen.say(f"Refused, but kept: {inert_line(str(error), 500)}")
+
+
+def _fits_a_window(ask: Ask) -> bool:
+    """Whether a window can show all of it; the rest waits in the inbox."""
+    question = ask.question
+    plain = question.kind in ("text", "choice", "approval") and not ask.token_digest
+    return plain and not question.multiple and not question.other
+
+
+def _context(ask: Ask) -> str:
+    context, call = ask.question.context, ask.question.call
+    parts = [f"The call: {call.tool}\n{shown(call.input)}"] if call else []
+    if context is not None:
+        is_text = isinstance(context, str)
+        parts.append(context if is_text else json.dumps(context, indent=2, ensure_ascii=False))
+    return "\n\n".join(parts)
+
+
+def _heading(ask: Ask, position: str) -> str:
+    mark = f"[{position}] " if position else ""
+    return f"{mark}[{inert_line(ask.origin.agent, 100)}] Question:"
+
+
+def _banner(ask: Ask, position: str) -> list[str]:
+    lines = [_RULE, _heading(ask, position)]
+    lines += frame(ask.question.prompt, columns(), most=2_000)
+    if ask.question.options:
+        options = ", ".join(ask.question.options)
+        lines.append(f"  Options: {inert_line(options, 500)}")
+    return [*lines, _RULE]

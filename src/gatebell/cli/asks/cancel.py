@@ -1,0 +1,38 @@
+"""Withdraw an ask; whoever waits for it is told who did it and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.app import wiring
+from gatebell.cli.identity import add_identity, caller
+from gatebell.cli.screen import print_json
+from gatebell.domain.asks.documents import ask_document
+from gatebell.services.asks.create_ask import cancel, find
+from gatebell.services.sessions.sitting import fail
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", help="the whole id, or the task or number of the run that waits")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="why, for whoever waits")
+    parser.add_argument(
+        "--failed",
+        action="store_true",
+        help="of a session that cannot be had: its asker gets `failed`, not `cancelled`",
+    )
+    add_identity(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    end = fail if args.failed else cancel
+    ask = end(store, find(store, args.id).id, caller(store, args), args.reason)
+    if args.json:
+        print_json(ask_document(ask))
+    else:
+        print(f"{'Closed as failed:' if args.failed else 'Cancelled'} {ask.id}")
+    return 0

@@ -1,0 +1,107 @@
+"""Writing an answer in the person's editor; only what stands below the line counts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.cli.asks.values import meaning
+from gatebell.domain.asks.context_text import context_text
+from gatebell.domain.text.display import inert
+from gatebell.errors import InvalidAnswerError, UsageError
+from gatebell.services.asks import answer_ask
+
+if TYPE_CHECKING:
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.people.principals import Caller
+    from gatebell.ports.store import Store
+
+
+def in_editor(
+    store: Store, caller: Caller, ask: Ask, start: str = "", proposed: str = "", title: str = ""
+) -> Any:
+    """What was written, kept as a draft until it is recorded; None when nothing was.
+
+    What was `proposed` stands there where the person has nothing yet; left so, it is no draft.
+    With the `title` of a task it is a response to that one.
+    """
+    # A line that no agent can foresee, and so none can draw a second time.
+    mark = os.urandom(4).hex()
+    line = f"## Your answer: write below this line {mark}; nothing above it counts"
+    if title:
+        line = f"## Your Response (write below this line) {mark}; nothing above it counts"
+    above = _response_template(ask, title) if title else _template(ask)
+    kept = "" if start else answer_ask.draft(store, ask.id, caller)
+    after = edited(f"{above}\n{line}\n{start or kept or proposed}\n")
+    above, drawn, below = after.text.partition(line)
+    answer = below.strip() if drawn else above.strip()
+    is_draft = answer not in ("", proposed)
+    if is_draft:
+        answer_ask.save_draft(store, ask.id, caller, answer)
+    if after.code:
+        so = "what stood there is a draft now" if is_draft else "nothing was changed"
+        raise UsageError(f"the editor ended with exit code {after.code}; {so}")
+    if kept and not after.is_saved:
+        raise InvalidAnswerError("nothing was saved in the editor; your draft comes up again")
+    if answer and not drawn:
+        raise InvalidAnswerError(
+            "the line above the answer is gone, so it is unclear what counts; "
+            "what you wrote is kept as a draft and comes up again"
+        )
+    if not answer:
+        return None
+    several = ask.question.answered_as == "choice" and ask.question.multiple
+    return meaning(ask, answer.splitlines() if several else [answer])
+
+
+def _response_template(ask: Ask, title: str) -> str:
+    head = [f"# Response to: {title}", "", "## Question", ask.question.prompt]
+    return inert("\n".join([*head, *_around(ask)]).rstrip("\n") + "\n")
+
+
+def _template(ask: Ask) -> str:
+    head = [f"# {ask.id}: {ask.question.kind}", "", ask.question.prompt, ""]
+    return inert("\n".join([*head, *_around(ask)]))
+
+
+def _around(ask: Ask) -> list[str]:
+    question = ask.question
+    parts = [f"- {option}" for option in question.options]
+    schema = None if question.schema is None else json.dumps(question.schema, indent=2)
+    for title, text in (("Context", context_text(question.context)), ("Schema", schema)):
+        if text:
+            parts += ["", f"## {title}", text, ""]
+    return parts
+
+
+class Edited(NamedTuple):
+    """What became of a text in the person's editor."""
+
+    text: str
+    code: int
+    is_saved: bool
+    """Whether the file was written at all, be it as it was."""
+
+
+def edited(text: str) -> Edited:
+    """Have a text edited; UsageError: there is no editor."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor and not sys.stdin.isatty():
+        raise UsageError("--edit needs a terminal, or an editor named in $VISUAL or $EDITOR")
+    editor = editor or "vi"
+    descriptor, path = tempfile.mkstemp(prefix="gate-", suffix=".md")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        before = os.stat(path)
+        ended = subprocess.run(["/bin/sh", "-c", f'{editor} "$1"', "gate", path], check=False)
+        with open(path, encoding="utf-8", errors="replace") as file:
+            now = os.fstat(file.fileno())
+            is_saved = (now.st_ino, now.st_mtime_ns) != (before.st_ino, before.st_mtime_ns)
+            return Edited(file.read(), ended.returncode, is_saved)
+    finally:
+        os.unlink(path)

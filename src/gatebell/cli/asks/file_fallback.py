@@ -1,0 +1,63 @@
+"""Asking by the project's files, where the store is out of reach: in an agent's sandbox."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from gatebell.app import project_files
+from gatebell.domain.asks.asks import parse_priority
+from gatebell.errors import RefusedError, StoreTroubleError
+from gatebell.app.environment import set_up_above
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from gatebell.services.asks.create_ask import Request
+
+_PRIORITIES = {0: "urgent", 1: "high"}
+# Left out, they would change who may answer, what is answered, or what people see.
+_NOT_BY_FILES = (
+    *("secret", "multiple", "schema", "session", "requirement", "context", "default"),
+    *("remind_every_seconds", "escalations"),
+)
+
+
+def ask(request: Request, trouble: StoreTroubleError) -> NoReturn:
+    """Ask as scripts/ask-human.sh does; only what a file's answer may be, never an approval."""
+    _must_be_set_up(trouble)
+    more = [name for name in _NOT_BY_FILES if getattr(request, name)]
+    if request.kind not in ("text", "choice") or more:
+        what = f", without {' and '.join(more).replace('_', ' ')}" if more else ""
+        raise RefusedError(
+            f"by files only texts and choices are asked{what}, no approvals: {trouble}"
+        )
+    words = ["--priority", _PRIORITIES.get(parse_priority(request.priority), "normal")]
+    if request.expires_seconds:
+        words += ["--timeout", str(max(1, round(request.expires_seconds)))]
+    for option in request.options:
+        words += ["--option", option]
+    _become([*words, "--", request.prompt], trouble)
+
+
+def wait(ask_id: str, trouble: StoreTroubleError) -> NoReturn:
+    """Go on waiting for a question that was asked by files."""
+    if ask_id.startswith("a-"):
+        # That one was asked in the store, and may well be waiting there.
+        raise trouble
+    _must_be_set_up(trouble)
+    _become(["--wait", ask_id], trouble)
+
+
+def _must_be_set_up(trouble: StoreTroubleError) -> None:
+    if not set_up_above(os.getcwd()):
+        raise trouble
+
+
+def _become(words: list[str], trouble: StoreTroubleError) -> NoReturn:
+    print(f"gate: {trouble} Asking by the project's files.", file=sys.stderr)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    environ = {**os.environ, "GATE_ASK_FILES": "1"}
+    os.execvpe("bash", ["bash", project_files.ask_script(), *words], environ)  # noqa: S606, S607

@@ -1,0 +1,60 @@
+"""List settled asks, newest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.app import wiring
+from gatebell.cli.screen import coloured, columns, print_json
+from gatebell.cli.asks.values import positive
+from gatebell.domain.asks.asks import settled_word
+from gatebell.domain.text.display import cell, inert_line
+from gatebell.domain.asks.documents import ask_document
+from gatebell.domain.asks.outcomes import answer_text
+from gatebell.services.asks.apply_deadlines import sweep
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gatebell.domain.asks.asks import Ask
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "search", nargs="?", default="", help="only those with this in question, note or id"
+    )
+    parser.add_argument(
+        "--limit", type=positive, default=50, metavar="N", help="how many at most (50)"
+    )
+    parser.add_argument("--json", action="store_true", help="print a JSON list (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    sweep(store)
+    asks = store.asks.settled(args.limit + 1, args.search)
+    more, asks = len(asks) > args.limit, asks[: args.limit]
+    if args.json:
+        print_json([ask_document(ask) for ask in asks])
+    elif not asks:
+        print(
+            "Nothing has been settled yet." if not args.search else "Nothing like that was asked."
+        )
+    else:
+        print("\n".join(map(_line, asks)))
+        if more:
+            print(f"… and more: gate history --limit {args.limit * 4}")
+    return 0
+
+
+def _line(ask: Ask) -> str:
+    how = ask.decision or ("" if ask.status == "answered" else settled_word(ask))
+    if ask.value is not None:
+        how = f"{how} {answer_text(ask, ask.value)}".strip()
+    when = f"{ask.settled_at:%m-%d %H:%M}" if ask.settled_at else ""
+    by = ask.settled_by.partition(":")[2]
+    room = max(20, (columns() - 50) // 2)
+    return (
+        f"{coloured(f'{ask.id:8}', 'cyan')} {when:11}  {cell(ask.question.prompt, room)}  "
+        f"{cell(how, room)}  {coloured(inert_line(by, 20), 'dim')}".rstrip()
+    )

@@ -1,0 +1,108 @@
+"""List what is waiting, most urgent first; with --answer, go through it one by one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from gatebell.app import wiring
+from gatebell.cli.identity import add_identity, caller
+from gatebell.cli.screen import coloured, inbox_lines, print_json, short
+from gatebell.cli.asks.values import positive
+from gatebell.domain.text.display import age, cell, storable
+from gatebell.domain.asks.documents import ask_document
+from gatebell.errors import UsageError
+from gatebell.services.asks.apply_deadlines import sweep
+from gatebell.app.environment import project
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gatebell.ports.store import Store
+
+
+_NOTES_ARE_SHOWN = timedelta(hours=24)
+_MOST_NOTES = 5
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--answer", action="store_true", help="answer them one by one; Enter skips")
+    add(
+        "--project",
+        metavar="DIR",
+        help="only those of the project this folder is in (its git root)",
+    )
+    add("--limit", type=positive, default=50, metavar="N", help="how many at most (50)")
+    add("--ids", action="store_true", help="print ids only")
+    add_identity(parser)
+    add("--json", action="store_true", help="print a JSON list (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    if args.as_name or args.token_file:
+        # Whoever says who they are must be it, also where it makes no difference.
+        caller(store, args)
+    sweep(store)
+    # Asks keep it as text, also where it is none.
+    where = None if args.project is None else storable(project(os.path.abspath(args.project)))
+    asks = store.asks.pending(args.limit + 1, where)
+    more, asks = len(asks) > args.limit, asks[: args.limit]
+    if args.json:
+        print_json([ask_document(ask) for ask in asks])
+    elif args.ids:
+        for ask in asks:
+            print(ask.id)
+    elif args.answer:
+        return _answer_all(store, where, args)
+    elif not asks:
+        print(f"Nothing is waiting{f' in {where}' if where else ' for you'}.")
+        print("An agent or a script asks with: gate ask QUESTION")
+        _print_notes(store)
+    else:
+        for line in inbox_lines(asks, store.now()):
+            print(line)
+        if more:
+            print(f"… and more: gate inbox --limit {args.limit * 4}")
+        one_by_one = coloured("gate inbox --answer", "bold")
+        first = asks[0]
+        inside = f"   With an agent: gate continue {first.id}" if first.question.session else ""
+        print(f"\nAnswer: gate answer {first.id}{inside}   One by one: {one_by_one}")
+        _print_notes(store)
+    return 0
+
+
+def _print_notes(store: Store) -> None:
+    """What agents said lately without waiting for an answer."""
+    since = store.now() - _NOTES_ARE_SHOWN
+    notes = [note for note in store.notes.newest(_MOST_NOTES) if note.sent_at > since]
+    if notes:
+        print("\nLately, from agents that do not wait:")
+    for note in reversed(notes):
+        ago = age((store.now() - note.sent_at).total_seconds())
+        print(f"{ago:>4}  {cell(note.author, 14)} {short(note.text)}")
+
+
+def _answer_all(store: Store, project: str | None, args: argparse.Namespace) -> int:
+    if not sys.stdin.isatty():
+        raise UsageError("gate inbox --answer needs a terminal; in a script: gate answer ID VALUE")
+    # Imported here: listing needs no prompts.
+    from gatebell.cli.asks.prompts import prompt_for
+
+    who = caller(store, args)
+    seen: set[str] = set()
+    try:
+        while left := [a for a in store.asks.pending(args.limit, project) if a.id not in seen]:
+            seen.add(left[0].id)
+            print(f"\n{coloured(f'{len(seen)} of {len(seen) + len(left) - 1}', 'dim')}")
+            prompt_for(store, who, left[0])
+    except KeyboardInterrupt:
+        print("Stopped.")
+        return 0
+    print(
+        f"\nThat was all of them: {len(seen)} looked at." if seen else "Nothing is waiting for you."
+    )
+    return 0

@@ -1,0 +1,206 @@
+"""Waiting in a shell, and handing the answer over: first to stdout, then recorded as taken."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.app import settings
+from gatebell.cli.sessions.orphans import Orphans
+from gatebell.cli.screen import print_json, say
+from gatebell.domain.asks.asks import settled_sentence
+from gatebell.domain.text.display import inert
+from gatebell.domain.asks.documents import ask_document, message_document
+from gatebell.domain.asks.outcomes import answer_text
+from gatebell.errors import GateError, StoreTroubleError, UsageError
+from gatebell.services.asks import wait_for_ask
+from gatebell.services.asks.create_ask import get
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.people.principals import Caller
+    from gatebell.ports.store import Store
+
+REJECTED = 10
+NOT_ANSWERED_YET = 11
+_UNANSWERED = {"timed_out": 3, "cancelled": 4}
+
+
+class Handing(NamedTuple):
+    """How the answer leaves: as text or JSON, and a secret to a file or a command."""
+
+    as_json: bool = False
+    token: str = ""
+    to_file: str = ""
+    command: str = ""
+
+    @property
+    def roads(self) -> list[str]:
+        """The options by which a secret leaves, to be written again."""
+        roads = [("--to-file", self.to_file), ("--exec", self.command)]
+        return [word for flag, value in roads if value for word in (flag, value)]
+
+
+def add_secret_roads(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--to-file",
+        metavar="F",
+        default="",
+        help="write a secret answer to this new file (mode 0600), not to stdout",
+    )
+    add(
+        "--exec",
+        metavar="CMD",
+        default="",
+        dest="command",
+        help="give a secret answer to this shell command on its standard input",
+    )
+
+
+def handing_of(args: argparse.Namespace, token: str, secret: bool) -> Handing:
+    handing = Handing(args.json, token, args.to_file, args.command)
+    if handing.roads and not secret:
+        raise UsageError("--to-file and --exec are for secret answers: add --secret")
+    if args.to_file and os.path.lexists(args.to_file):
+        raise UsageError(f"{args.to_file} is already there, and a secret is written to a new file")
+    return handing
+
+
+def _token_path(ask_id: str) -> str:
+    return f"{settings.store_path(os.environ)}-{ask_id}.token"
+
+
+def _wait_again(ask_id: str, handing: Handing) -> str:
+    """The command that takes this wait up again. A secret's token is kept in a file for it."""
+    words = ["gate", "wait", ask_id]
+    if handing.token:
+        path = _token_path(ask_id)
+        with suppress(FileExistsError):
+            _write_file(path, handing.token)
+        words += ["--token-file", path, *handing.roads]
+    # Imported here: only a wait that ends without an answer needs it.
+    from shlex import join
+
+    return join(words)
+
+
+def wait_and_hand_over(
+    store: Store, caller: Caller, ask_id: str, handing: Handing, seconds: float | None = None
+) -> int:
+    """Wait as long as this shell may, then print what there is; returns the exit code."""
+    if caller.agent:
+        # The host moves a long command to the background and distrusts its late output.
+        patience = settings.agent_wait_seconds(os.environ)
+        seconds = patience if seconds is None else min(seconds, patience)
+    try:
+        ask = wait_for_ask.wait(store, ask_id, seconds, visited=Orphans(store).tell_of_ask)
+    except KeyboardInterrupt:
+        ask = get(store, ask_id)
+    except StoreTroubleError as trouble:
+        if handing.as_json:
+            raise
+        # The question stands: whoever took this for a failure would ask it once more.
+        print(f"gate: {trouble}", file=sys.stderr)
+        print(f"NOT ANSWERED YET: run: {_wait_again(ask_id, handing)}")
+        return NOT_ANSWERED_YET
+    if ask.pending and ask.asked_back > ask.heard:
+        return _pass_on_messages(store, ask, handing)
+    if not wait_for_ask.is_ready(store, ask):
+        _print_pending(ask, handing)
+        return NOT_ANSWERED_YET
+    value = wait_for_ask.reveal(store, ask, handing.token)
+    try:
+        code = _hand_over(ask, value, handing)
+        sys.stdout.flush()
+    except GateError as error:
+        again = _wait_again(ask.id, handing._replace(to_file="", command=""))
+        raise GateError(f"{error}. It was not handed over; get it again: {again}") from None
+    if ask.question.call is None:
+        # Whoever reads the answer about a tool call is not the call that uses it.
+        wait_for_ask.take(store, ask, caller.actor)
+    if handing.token:
+        with suppress(OSError):
+            os.unlink(_token_path(ask.id))
+    return code
+
+
+def _print_pending(ask: Ask, handing: Handing) -> None:
+    if handing.as_json:
+        print_json(ask_document(ask) | {"next": _wait_again(ask.id, handing)})
+    else:
+        print(f"NOT ANSWERED YET: run: {_wait_again(ask.id, handing)}")
+
+
+def _pass_on_messages(store: Store, ask: Ask, handing: Handing) -> int:
+    if handing.as_json:
+        said = [message for message in store.asks.messages(ask.id) if not message.by_asker]
+        messages = [message_document(one) for one in said[ask.heard - ask.asked_back :]]
+        print_json(ask_document(ask) | {"messages": messages, "next": f"gate reply {ask.id} TEXT"})
+    else:
+        say(wait_for_ask.new_messages(store, ask))
+        print(f"reply: gate reply {ask.id} TEXT")
+    if handing.token:
+        print(f"then: {_wait_again(ask.id, handing)}")
+    sys.stdout.flush()
+    wait_for_ask.hear(store, ask)
+    return NOT_ANSWERED_YET
+
+
+def _hand_over(ask: Ask, value: Any, handing: Handing) -> int:
+    road = {}
+    if ask.token_digest and ask.status == "answered" and handing.to_file:
+        _write_file(handing.to_file, answer_text(ask, value))
+        road = {"written_to": handing.to_file}
+    elif ask.token_digest and ask.status == "answered" and handing.command:
+        _run(handing.command, answer_text(ask, value))
+        road = {"given_to": handing.command}
+    if handing.as_json:
+        print_json(ask_document(ask) | {"value": road or value})
+    elif road:
+        print_json(road)
+    else:
+        _print_answer(ask, value)
+    if ask.status in _UNANSWERED:
+        return _UNANSWERED[ask.status]
+    return REJECTED if ask.decision == "rejected" else 0
+
+
+def _print_answer(ask: Ask, value: Any) -> None:
+    if ask.decision:
+        print(ask.decision)
+    elif value is not None:
+        say(answer_text(ask, value))
+    if ask.status != "answered":
+        print(f"gate: {inert(settled_sentence(ask))}", file=sys.stderr)
+    elif ask.note and ask.decision:
+        say(f"note: {ask.note}")
+    elif ask.note:
+        # Not to stdout: what is captured there is the value and nothing else.
+        print(f"note: {inert(ask.note)}", file=sys.stderr)
+
+
+def _write_file(path: str, text: str) -> None:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise GateError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _run(command: str, text: str) -> None:
+    # Imported here: it is slow to load, and only secrets need it.
+    import subprocess
+
+    ended = subprocess.run(["/bin/sh", "-c", command], input=text.encode(), check=False)
+    if ended.returncode:
+        raise GateError(f"the command ended with exit code {ended.returncode}")

@@ -1,0 +1,341 @@
+"""Asking the person at this terminal; whatever they type is kept until it is an answer."""
+
+from __future__ import annotations
+
+import json
+import readline
+import signal
+import sys
+import termios
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from gatebell.cli.asks.editor import in_editor
+from gatebell.cli.runs.left_runs import tell_if_left
+from gatebell.cli.screen import ask_lines, recorded, short
+from gatebell.cli.asks.values import instead, option
+from gatebell.domain.asks.answers import DECISIONS, Given
+from gatebell.domain.asks.asks import means_other, settled_sentence
+from gatebell.domain.text.display import inert
+from gatebell.domain.permissions.rules import Scope
+from gatebell.errors import GateError, InvalidAnswerError, UsageError
+from gatebell.services.asks import answer_ask, create_ask
+from gatebell.terminal.asks import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.permissions.calls import Call
+    from gatebell.domain.people.principals import Caller
+    from gatebell.ports.store import Store
+
+_SAVE_EVERY_SECONDS = 1.0
+
+
+class NotYet(Exception):  # noqa: N818 - leaving is no error
+    """The person left without answering; what they typed is kept as a draft."""
+
+
+def prompt_for(
+    store: Store,
+    caller: Caller,
+    ask: Ask,
+    above: Sequence[str] = (),
+    proposed: Any = None,
+    *,
+    leave: str = "",
+    tell: Callable[[Store, Ask], None] | None = None,
+) -> bool:
+    """Show an ask and prompt until it is answered; False when the person left it for later.
+
+    The lines `above` stand between the ask and the prompt. A form begins with what was `proposed`,
+    unless the person has a draft. Ctrl+C, Ctrl+D and the word `leave`, if there is one, go on as
+    KeyboardInterrupt: the person wants to stop altogether. `tell` says that it is recorded.
+    """
+    print("\n".join([*ask_lines(store, ask), "", *above]))
+    while True:
+        try:
+            given = _prompt(store, caller, ask, proposed, leave)
+            _, after = answer_ask.answer(store, ask.id, caller, given)
+        except NotYet:
+            print(_left(create_ask.get(store, ask.id)))
+            return False
+        except (KeyboardInterrupt, EOFError):
+            kept = " What you typed is kept." if answer_ask.draft(store, ask.id, caller) else ""
+            print(f"\n{_left(create_ask.get(store, ask.id))}{kept}")
+            raise KeyboardInterrupt from None
+        except InvalidAnswerError as error:
+            print(f"Refused, but kept: {inert(str(error))}")
+            if ask.question.answered_as == "choice":
+                # It is kept as a refused answer; as a draft it would only be in the way.
+                answer_ask.save_draft(store, ask.id, caller, "")
+            continue
+        except UsageError as error:
+            print(f"Not understood: {inert(str(error))}")
+            continue
+        except GateError as error:
+            print(f"Refused: {inert(str(error))}")
+            return False
+        (tell or _tell)(store, after)
+        if given.scope:
+            print("Not asked again: gate grants lists and revokes it.")
+        _forget_what_was_typed_ahead()
+        return True
+
+
+def _left(ask: Ask) -> str:
+    """What is said to somebody who leaves it; it may have been settled meanwhile."""
+    if ask.pending:
+        return f"Not answered; {ask.id} is still waiting."
+    return f"Not needed any more: {inert(settled_sentence(ask))}."
+
+
+def _tell(store: Store, ask: Ask) -> None:
+    print(recorded(ask))
+    tell_if_left(store, ask)
+
+
+def _prompt(store: Store, caller: Caller, ask: Ask, proposed: Any, leave: str) -> Given:
+    if ask.question.answered_as == "approval":
+        return _approval(store, caller, ask, leave)
+    if ask.question.secret:
+        return _secret()
+    if ask.question.answered_as == "choice":
+        return Given(_choice(store, caller, ask, leave))
+    if ask.question.answered_as == "form":
+        return Given(_form(store, caller, ask, proposed))
+    return Given(_line(store, caller, ask, "Your answer", leave))
+
+
+def _approval(store: Store, caller: Caller, ask: Ask, leave: str) -> Given:
+    # No draft is filled in here: a decision is typed each time.
+    _forget_what_was_typed_ahead()
+    if ask.question.call:
+        print("Also: edit; or yes for session, task, branch, hour or a number of times.")
+    stops = f"; {leave}: stop" if leave else ""
+    word = input(f"yes or no (Enter: not yet{stops}): ").strip()
+    if not word:
+        raise NotYet
+    if word == leave:
+        raise KeyboardInterrupt
+    if ask.question.call and word.lower() == "edit":
+        return Given(_edited(ask.question.call))
+    yes, _, reach = word.partition(" for ")
+    if ask.question.call and reach and DECISIONS.get(yes.lower()) == "approved":
+        return Given(yes, scope=Scope(reach.strip().removeprefix("this ").removesuffix(" times")))
+    decision = DECISIONS.get(word.lower())
+    if decision is None:
+        return Given(word)
+    label = "Reason (optional): " if decision == "rejected" else "Note (optional): "
+    return Given(word, _typed(store, caller, ask, label))
+
+
+def _edited(call: Call) -> dict[str, Any]:
+    """A yes to what the person makes of the call; Enter on the unchanged line is not yet."""
+    # As JSON, in plain letters, where the command holds something that a terminal would obey.
+    plain = call.command and inert(call.command) == call.command and "\n" not in call.command
+    before = call.command if plain else json.dumps(call.input)
+    typed = _input("Run this instead: ", before)
+    if typed in ("", before):
+        raise NotYet
+    return instead(call, typed)
+
+
+def _forget_what_was_typed_ahead() -> None:
+    """A pasted or hasty line must not answer what is not on the screen yet."""
+    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+    # A paste of several lines stays one answer, until Enter is pressed.
+    readline.parse_and_bind("set enable-bracketed-paste on")
+
+
+def _secret() -> Given:
+    from getpass import getpass
+
+    _forget_what_was_typed_ahead()
+    value = getpass("Secret answer, not shown (Enter: not yet): ")
+    if not value:
+        raise NotYet
+    return Given(value)
+
+
+def _choice(store: Store, caller: Caller, ask: Ask, leave: str) -> Any:
+    question = ask.question
+    hint = "numbers or names, with commas" if question.multiple else "a number or a name"
+    typed = _line(store, caller, ask, f"Your choice, {hint}", leave)
+    several = question.multiple and typed not in question.options
+    words = [word.strip() for word in typed.split(",")] if several else [typed.strip()]
+    chosen = [_option(ask, word) for word in words]
+    if {"other": ""} in chosen:
+        other = {"other": _typed(store, caller, ask, "Other, in your words: ", begin="")}
+        chosen = [other if one == {"other": ""} else one for one in chosen]
+    return chosen if question.multiple else chosen[0]
+
+
+def _option(ask: Ask, word: str) -> Any:
+    options, last = ask.question.options, str(len(ask.question.options) + 1)
+    is_last = word == last and not any(one.isdecimal() for one in options)
+    if ask.question.other and word not in options and (means_other(word) or is_last):
+        return {"other": ""}
+    return option(ask, word)
+
+
+def _form(store: Store, caller: Caller, ask: Ask, proposed: Any) -> Any:
+    """Field by field where the form is flat, otherwise as JSON in the editor."""
+    schema = ask.question.schema or {}
+    fields = schema.get("properties", {})
+    flat = all(isinstance(f, dict) and _is_plain(f) for f in fields.values()) and fields
+    if flat:
+        value: Any = _fields(store, caller, ask, proposed)
+    else:
+        input("Enter opens the form in your editor, Ctrl+C leaves it: ")
+        begin = "" if proposed is None else json.dumps(proposed, indent=2)
+        value = in_editor(store, caller, ask, proposed=begin)
+    if value is None or (_is_all_of(value, proposed) and not _is_meant()):
+        raise NotYet
+    return value
+
+
+def _fields(store: Store, caller: Caller, ask: Ask, proposed: Any) -> dict[str, Any]:
+    schema = ask.question.schema or {}
+    draft = _begun(answer_ask.draft(store, ask.id, caller))
+    value, begin = dict(draft), draft or _offered(proposed)
+    _forget_what_was_typed_ahead()
+    for name, field in schema["properties"].items():
+        typed = _field(name, field, name in schema.get("required", []), begin.get(name, ""))
+        value.pop(name, None)
+        if typed:
+            value[name] = _as_json(typed, field)
+        # What is only offered is nobody's draft.
+        if draft or not value.items() <= begin.items():
+            answer_ask.save_draft(store, ask.id, caller, json.dumps(value))
+    return value
+
+
+def _offered(proposed: Any) -> dict[str, Any]:
+    """What fields can begin with; not what a terminal would obey or not show."""
+    fields = proposed if isinstance(proposed, dict) else {}
+    return {
+        name: value
+        for name, value in fields.items()
+        if not isinstance(value, dict | list)
+        and not (isinstance(value, str) and (inert(value) != value or "\n" in value))
+    }
+
+
+def _is_all_of(value: Any, proposed: Any) -> bool:
+    """Whether nothing in an answer is the person's own."""
+    if isinstance(value, dict) and isinstance(proposed, dict):
+        return value.items() <= proposed.items()
+    return bool(value == proposed)
+
+
+def _is_meant() -> bool:
+    """Enter, or an editor that is left as it was, must not send what somebody else wrote."""
+    _forget_what_was_typed_ahead()
+    word = input("This is what was suggested. Type yes to send it (Enter: not yet): ")
+    return DECISIONS.get(word.strip().lower()) == "approved"
+
+
+def _begun(draft: str) -> dict[str, Any]:
+    """The fields that were filled in last time."""
+    try:
+        begun = json.loads(draft)
+    except ValueError:
+        return {}
+    return begun if isinstance(begun, dict) else {}
+
+
+def _is_plain(field: dict[str, Any]) -> bool:
+    return field.get("type") in ("string", "number", "integer", "boolean") or "enum" in field
+
+
+def _field(name: str, field: dict[str, Any], required: bool, begin: Any) -> str:
+    about = field.get("description") or field.get("title") or ""
+    need = "" if required else ", optional"
+    label = short(f"{name} ({kind_of(field)}{need}) {about}".rstrip()) + ": "
+    if field.get("writeOnly"):
+        from getpass import getpass
+
+        return getpass(label)
+    return _input(label, begin if isinstance(begin, str) else json.dumps(begin))
+
+
+def _as_json(typed: str, field: dict[str, Any]) -> Any:
+    if field.get("type") == "string":
+        return typed
+    if field.get("type") == "boolean" and typed.lower() in ("yes", "y", "no", "n"):
+        return typed.lower() in ("yes", "y")
+    try:
+        return json.loads(typed)
+    except ValueError:
+        return typed
+
+
+def _line(store: Store, caller: Caller, ask: Ask, label: str, leave: str) -> str:
+    """One line; Enter on an empty one means not yet, and drops the draft that was there."""
+    draft = answer_ask.draft(store, ask.id, caller)
+    ways = "Enter sends it; empty: not yet" if draft else "Enter: not yet"
+    stops = f"; {leave}: stop" if leave else ""
+    _forget_what_was_typed_ahead()
+    typed = _typed(store, caller, ask, f"{label} ({ways}{stops}): ")
+    if not typed.strip():
+        raise NotYet
+    if typed.strip() == leave:
+        answer_ask.save_draft(store, ask.id, caller, draft)
+        raise KeyboardInterrupt
+    return typed
+
+
+def _input(label: str, begin: str) -> str:
+    """A line that begins with some text, to be edited."""
+    readline.set_startup_hook(lambda: readline.insert_text(begin))
+    readline.set_auto_history(False)
+    try:
+        return input(label)
+    finally:
+        readline.set_startup_hook(None)
+
+
+def _typed(store: Store, caller: Caller, ask: Ask, label: str, begin: str | None = None) -> str:
+    """One line, begun with the last draft, saved every second and when it is interrupted."""
+    draft = saved = answer_ask.draft(store, ask.id, caller) if begin is None else begin
+    if draft:
+        print("Your draft from last time is filled in.")
+
+    def save(text: str) -> None:
+        nonlocal saved
+        if text != saved:
+            # A store that gives trouble just now must not take the line away from the person.
+            with suppress(GateError):
+                answer_ask.save_draft(store, ask.id, caller, text)
+                saved = text
+
+    leaving = False
+
+    def keep(number: int, _: object) -> None:
+        nonlocal leaving
+        # This runs while readline waits, when its buffer still holds the line; an empty
+        # one means that the terminal is gone, and must not replace what was saved.
+        if text := readline.get_line_buffer().strip():
+            save(text)
+        if number != signal.SIGALRM:
+            leaving = True
+            raise KeyboardInterrupt
+
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
+    before = {number: signal.signal(number, keep) for number in signals}
+    signal.setitimer(signal.ITIMER_REAL, _SAVE_EVERY_SECONDS, _SAVE_EVERY_SECONDS)
+    try:
+        typed = _input(label, draft)
+    except SystemError:
+        # input() lets a second signal in while the first one's interrupt is on its way.
+        if leaving:
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    save(typed)
+    return typed

@@ -1,0 +1,30 @@
+"""Reply to what a person asked back; they see it under your question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.app import wiring
+from gatebell.cli.screen import print_json
+from gatebell.domain.asks.documents import ask_document
+from gatebell.services.asks.create_ask import find
+from gatebell.services.asks.ask_messages import reply
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", help="the whole id, or the task or number of the run that waits")
+    parser.add_argument("text", nargs="+", help="the message")
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    ask = reply(store, find(store, args.id).id, wiring.caller(store, "cli"), " ".join(args.text))
+    if args.json:
+        print_json(ask_document(ask))
+    else:
+        print(f"Replied. Wait for the answer: gate wait {ask.id}")
+    return 0

@@ -1,0 +1,90 @@
+"""Show one ask with everything around it: context, talk, votes, answer and audit trail.
+
+The number of a run stands for the only ask it waits for. A run that waits for nobody is shown with
+its calls, as with --calls; with --call, one of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.app import wiring
+from gatebell.cli.screen import ask_lines, columns, print_json, short
+from gatebell.domain.text.display import frame
+from gatebell.domain.asks.documents import (
+    answer_document,
+    ask_document,
+    entry_document,
+    message_document,
+    sitting_document,
+)
+from gatebell.domain.asks.outcomes import answer_text
+from gatebell.services.asks.create_ask import MOST_DIGITS, look_up
+from gatebell.services.asks.ask_messages import nobody_replies
+from gatebell.services.sessions.sitting import stays
+from gatebell.services.asks.apply_deadlines import fall_due
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.ports.store import Store
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", help="the id or its beginning, a task, or the number of a run")
+    parser.add_argument("--call", metavar="N", help="show this call of a run instead: 3, or 4.1.2")
+    parser.add_argument("--calls", action="store_true", help="show all calls of a run instead")
+    parser.add_argument("--all", action="store_true", help="show long texts whole")
+    parser.add_argument("--audit", action="store_true", help="add the audit trail of this ask")
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    if args.call is not None:
+        # Imported here: an ask is shown without all that is known of runs.
+        from gatebell.cli.runs.call_screen import show_call
+
+        return show_call(store, args)
+    if args.calls or _waits_for_nobody(store, args.id):
+        from gatebell.cli.runs.call_screen import show_calls
+
+        return show_calls(store, args)
+    ask = fall_due(store, look_up(store, args.id))
+    if args.json:
+        print_json(_document(store, ask))
+        return 0
+    print("\n".join(ask_lines(store, ask, whole=args.all)))
+    for answer in store.asks.answers(ask.id):
+        if answer.outcome in ("late", "refused"):
+            said = f"{answer_text(ask, answer.value)}\n{answer.note}".rstrip()
+            print(f"Not counted, from {short(answer.principal)}:")
+            print("\n".join(frame(f"{said}\n({answer.reason})", columns())))
+    if args.audit:
+        print()
+        for entry in store.audit.of_subject(ask.id):
+            print(
+                f"{entry.seq:6}  {entry.at[:19]}  {entry.event.kind:16} {short(entry.event.actor)}"
+            )
+    if ask.pending:
+        back = "" if nobody_replies(ask) else f"   Ask back: gate ask-back {ask.id} TEXT"
+        inside = f"   With an agent: gate continue {ask.id}" if ask.question.session else ""
+        print(f"\nAnswer: gate answer {ask.id}{inside}{back}")
+    return 0
+
+
+def _waits_for_nobody(store: Store, named: str) -> bool:
+    """Whether a run is named that has no ask which could be shown in its place."""
+    is_number = named.isascii() and named.isdecimal() and len(named) <= MOST_DIGITS
+    run = store.runs.get(int(named)) if is_number else None
+    return run is not None and not store.asks.pending_of_run(run.id)
+
+
+def _document(store: Store, ask: Ask) -> dict[str, object]:
+    return ask_document(ask) | {
+        "messages": [message_document(one) for one in store.asks.messages(ask.id)],
+        "answers": [answer_document(one) for one in store.asks.answers(ask.id)],
+        "sittings": [sitting_document(one) for one in stays(store, ask.id)],
+        "audit": [entry_document(one) for one in store.audit.of_subject(ask.id)],
+    }

@@ -1,0 +1,67 @@
+"""Between a command line's words and an answer's value."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from gatebell.domain.text.display import plain
+from gatebell.errors import UsageError
+
+if TYPE_CHECKING:
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.permissions.calls import Call
+
+_MOST = 1_000_000
+
+
+def positive(text: str) -> int:
+    """For argparse: how many."""
+    if text.isdecimal() and len(text) <= len(str(_MOST)) and 1 <= int(text) <= _MOST:
+        return int(text)
+    raise UsageError(f"{text[:40]!r} is not how many: write a number from 1 to {_MOST}")
+
+
+def meaning(ask: Ask, words: list[str]) -> Any:
+    """What the words mean for this kind of ask. Bad JSON stays text: it is refused, and kept."""
+    question = ask.question
+    if question.answered_as == "choice" and question.multiple:
+        return [option(ask, word) for word in words]
+    if question.answered_as == "form":
+        try:
+            return plain(json.loads(" ".join(words)))
+        except (ValueError, RecursionError, UsageError):
+            return " ".join(words)
+    if len(words) > 1:
+        raise UsageError(f"{ask.id} takes one value: put it in quotes")
+    return option(ask, words[0]) if question.answered_as == "choice" else words[0]
+
+
+def other(ask: Ask, text: str) -> Any:
+    """Words of one's own, where they may be given."""
+    given = {"other": text}
+    return [given] if ask.question.multiple else given
+
+
+def option(ask: Ask, word: str) -> str:
+    """A number picks from the options as they are listed, where none is itself a number."""
+    options = ask.question.options
+    if not word.isascii() or not word.isdecimal() or any(one.isdecimal() for one in options):
+        return word
+    # As a text: it may be longer than any number.
+    numbers = {str(number): one for number, one in enumerate(options, 1)}
+    return numbers.get(word, word)
+
+
+def instead(call: Call, written: str) -> dict[str, Any]:
+    """A yes with another input: a command where there is one, otherwise JSON."""
+    if call.command and not written.lstrip().startswith("{"):
+        return {"input": {**call.input, "command": written}}
+    try:
+        whole = plain(json.loads(written))
+    except ValueError as error:
+        raise UsageError(f"the new input is not JSON: {error}") from None
+    if not isinstance(whole, dict) or not set(call.input) <= set(whole):
+        names = ", ".join(call.input)
+        raise UsageError(f"the new input is a JSON object with everything it had: {names}")
+    return {"input": whole}

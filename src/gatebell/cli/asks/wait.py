@@ -1,0 +1,49 @@
+"""Wait for an ask that was opened before, and print its answer like gate ask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.app import wiring
+from gatebell.cli.asks.output_answer import (
+    add_secret_roads,
+    handing_of,
+    wait_and_hand_over,
+)
+from gatebell.cli.identity import read_text
+from gatebell.domain.asks.deadlines import parse_duration
+from gatebell.errors import StoreTroubleError
+from gatebell.services.asks.create_ask import find
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", help="the whole id, or the task or number of the run that waits")
+    parser.add_argument(
+        "--timeout",
+        metavar="TIME",
+        help="stop waiting after so long (the ask stays): 300, 90s, 5m, 2h",
+    )
+    parser.add_argument(
+        "--token-file", metavar="F", help="a file with the ask's token, for a secret answer"
+    )
+    add_secret_roads(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    seconds = None if args.timeout is None else parse_duration(args.timeout)
+    token = read_text(args.token_file).strip() if args.token_file else ""
+    try:
+        store = wiring.open_store()
+    except StoreTroubleError as trouble:
+        # Imported here: a store is out of reach in sandboxes only.
+        from gatebell.cli.asks import file_fallback
+
+        file_fallback.wait(args.id, trouble)
+    caller = wiring.caller(store, "cli")
+    ask = find(store, args.id)
+    handing = handing_of(args, token, secret=bool(ask.token_digest))
+    return wait_and_hand_over(store, caller, ask.id, handing, seconds)

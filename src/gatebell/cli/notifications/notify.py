@@ -1,0 +1,159 @@
+"""The roads by which you hear that something waits, and what could not be sent (docs/notifications.md).
+
+`gate notify` lists them, `gate notify test` tries them, `gate notify send` sends what is due; without
+`gate up`, whoever opens an ask starts that by itself.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gatebell.app import notifier_process, settings, wiring
+from gatebell.cli.screen import print_json, short
+from gatebell.domain.asks.asks import iso
+from gatebell.errors import NotFoundError, UsageError
+from gatebell.services.notifications import send_notices
+from gatebell.terminal.asks import PRIORITY_WORDS
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gatebell.domain.notifications.messages import Delivery
+    from gatebell.domain.notifications.routes import Road
+    from gatebell.ports.store import Store
+
+_MOST_TROUBLES = 50
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "verb",
+        nargs="?",
+        default="list",
+        choices=("list", "test", "send"),
+        help="list | test [WORD] | send",
+    )
+    parser.add_argument("word", nargs="?", default="", help="only roads whose name holds this")
+    parser.add_argument(
+        "--again", action="store_true", help="with send: try what was given up once more"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.again and args.verb != "send":
+        raise UsageError("--again belongs to: gate notify send --again")
+    if args.word and args.verb != "test":
+        raise UsageError("only a test takes a word: gate notify test WORD")
+    store = wiring.open_store()
+    if args.verb == "send":
+        return _send(store, args.again, args.json)
+    if args.verb == "test":
+        return _test(store, args.word, args.json)
+    return _list(store, args.json)
+
+
+def _list(store: Store, as_json: bool) -> int:
+    roads = wiring.post(store).roads
+    troubles = store.outbox.troubles(_MOST_TROUBLES)
+    if as_json:
+        documents = [road_document(road) for road in roads]
+        print_json({"roads": documents, "troubles": list(map(trouble_document, troubles))})
+        return 0
+    for road in roads:
+        print(f"{road.name}{_limits(road)}")
+    if not roads:
+        path = settings.settings_file(os.environ)
+        print(f'Nobody is told. Put roads into {path}: [[notify]] and to = "desktop"')
+    if troubles:
+        print("\nNot sent:")
+    for delivery in troubles:
+        print(f"  {trouble_line(delivery)}")
+    if any(delivery.given_up_at for delivery in troubles):
+        print("\nOnce the road is mended (gate notify test): gate notify send --again")
+    return 0
+
+
+def _limits(road: Road) -> str:
+    limits = []
+    if road.priority < len(PRIORITY_WORDS) - 1:
+        limits.append(f"{PRIORITY_WORDS[road.priority]} and above")
+    if road.quiet:
+        limits.append(f"quiet from {road.quiet.begin:%H:%M} to {road.quiet.end:%H:%M}")
+    return f"  ({'; '.join(limits)})" if limits else ""
+
+
+def road_document(road: Road) -> dict[str, str | None]:
+    quiet = f"{road.quiet.begin:%H:%M}-{road.quiet.end:%H:%M}" if road.quiet else None
+    priority = PRIORITY_WORDS[road.priority]
+    return {"name": road.name, "person": road.person, "priority": priority, "quiet": quiet}
+
+
+def trouble_document(delivery: Delivery) -> dict[str, str | int | None]:
+    return {
+        "id": delivery.id,
+        "kind": delivery.kind,
+        "ask_id": delivery.ask_id,
+        "road": delivery.road,
+        "attempts": delivery.attempts,
+        "trouble": delivery.trouble,
+        "again_at": None if delivery.given_up_at else iso(delivery.due_at),
+        "given_up_at": iso(delivery.given_up_at),
+    }
+
+
+def trouble_line(delivery: Delivery) -> str:
+    what = f"{delivery.kind} {delivery.ask_id}".strip()
+    tries = f"{delivery.attempts} time{'' if delivery.attempts == 1 else 's'}"
+    then = "given up" if delivery.given_up_at else f"again at {delivery.due_at:%H:%M:%S} UTC"
+    return f"{what} by {short(delivery.road)}: {short(delivery.trouble)} (tried {tries}, {then})"
+
+
+def _test(store: Store, word: str, as_json: bool) -> int:
+    post = wiring.post(store)
+    chosen = [road for road in post.roads if word.lower() in road.name.lower()]
+    if not chosen:
+        raise NotFoundError(
+            f"no road has {word!r} in its name: gate notify lists them"
+            if post.roads
+            else "there is no road to test: gate notify says where to put one"
+        )
+    tried = send_notices.send_test(store, post, chosen)
+    if as_json:
+        print_json([one._asdict() for one in tried])
+    else:
+        for road, trouble in tried:
+            print(f"{road}: {short(trouble) if trouble else 'sent'}")
+    return 1 if any(trouble for _, trouble in tried) else 0
+
+
+def _send(store: Store, again: bool, as_json: bool) -> int:
+    retried = store.outbox.try_again() if again else 0
+    post = wiring.post(store)
+    worked = _drain(store, post, notifier_process.lock_path(settings.store_path(os.environ)))
+    if as_json:
+        print_json({"worked": worked, "retried": retried})
+    elif worked:
+        print("Everything that was due is sent, or will be tried again later: gate notify")
+    else:
+        print("Another sender is at work; it sends this, too.")
+    return 0
+
+
+def _drain(store: Store, post: send_notices.Post, lock: str) -> bool:
+    """Send as the only sender of this kind; False when there is one already."""
+    worked = False
+    while True:
+        held = notifier_process.hold(lock)
+        if held is None:
+            return worked
+        try:
+            send_notices.Sender(store, post).drain()
+        finally:
+            notifier_process.release(held)
+        worked = True
+        # Whoever had news a moment ago saw the lock, and relied on this process.
+        later = send_notices.LIVES_FOR_SECONDS
+        if send_notices.due_in(store, post, otherwise=later) >= later:
+            return worked

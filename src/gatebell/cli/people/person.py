@@ -1,0 +1,100 @@
+"""People who answer under a name of their own, their personal tokens and their groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.app import wiring
+from gatebell.cli.identity import add_identity, caller
+from gatebell.cli.screen import print_json, short
+from gatebell.domain.asks.documents import token_document
+from gatebell.domain.people.logins import PERSONAL, SCOPES
+from gatebell.services.people import manage_people
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from gatebell.ports.store import Store
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "verb",
+        choices=("add", "list", "token", "revoke", "remove", "group"),
+        help="add NAME | list | token NAME | revoke TOKEN | remove NAME | group GROUP [NAME ...]",
+    )
+    parser.add_argument(
+        "name", nargs="?", default="", help="of the person or group, or the id of a token"
+    )
+    parser.add_argument("members", nargs="*", help="of a group; none removes the group")
+    parser.add_argument(
+        "--scope",
+        action="append",
+        choices=SCOPES,
+        help="what a new token may do; repeat it (ask, answer and read)",
+    )
+    parser.add_argument("--label", default="", metavar="TEXT", help="what a new token is for")
+    add_identity(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    if args.verb == "list":
+        return _list(store, args.json)
+    # With add and token, `--as` names who does it, and the name stands for whom it is done.
+    who = caller(store, args)
+    if args.verb in ("add", "token"):
+        scopes = args.scope or PERSONAL
+        make = manage_people.add if args.verb == "add" else manage_people.token
+        made = make(store, who, args.name, scopes, args.label)
+        if args.json:
+            print_json({"name": args.name, "token": made})
+        else:
+            print(made)
+            print(f"This is shown once. {_use(args.name, scopes)}")
+    elif args.verb == "revoke":
+        manage_people.revoke(store, who, args.name)
+        _tell(args.json, f"Revoked {args.name}")
+    elif args.verb == "remove":
+        manage_people.remove(store, who, args.name)
+        _tell(args.json, f"Removed {args.name}")
+    else:
+        manage_people.set_group(store, who, args.name, args.members)
+        _tell(
+            args.json, f"{args.name}: {', '.join(args.members) or 'no members, so there is none'}"
+        )
+    return 0
+
+
+def _use(name: str, scopes: Sequence[str]) -> str:
+    if "answer" in scopes:
+        return f"Answer with it: GATE_TOKEN=… gate answer ID --as {name}"
+    return f"Over HTTP it may {' and '.join(scopes)}: Authorization: Bearer …"
+
+
+def _tell(as_json: bool, text: str) -> None:
+    if as_json:
+        print_json({"done": text})
+    else:
+        print(text)
+
+
+def _list(store: Store, as_json: bool) -> int:
+    people, groups = store.people.all(), store.people.groups()
+    if as_json:
+        names = [{"name": one.name, "tokens": one.tokens} for one in people]
+        tokens = [token_document(token) for token in store.people.tokens()]
+        print_json({"people": names, "tokens": tokens, "groups": groups})
+        return 0
+    for one in people:
+        print(f"{one.name:20} {one.tokens} token{'' if one.tokens == 1 else 's'}")
+        for token in store.people.tokens():
+            if token.person == one.name:
+                print(f"  {token.id:18} {', '.join(token.scopes)}  {short(token.label)}".rstrip())
+    for name, members in groups.items():
+        print(f"{short(name):20} group of {short(', '.join(members))}")
+    if not people:
+        print("Nobody yet. At first you answer as the OS user; gate person add NAME adds somebody.")
+    return 0

@@ -1,0 +1,78 @@
+"""Patterns of calls that a person is asked about (gates), or that are denied.
+
+A pattern is Tool or Tool(words), where * stands for anything: Bash(git push *). It matches the text
+of a command, so another spelling of the same act may run unasked (docs/held.md).
+Anybody may add a gate or a denial; only a person takes one away.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gatebell.app import wiring
+from gatebell.cli.identity import add_identity, caller
+from gatebell.cli.screen import print_json, short
+from gatebell.domain.permissions.rules import scope_words
+from gatebell.errors import UsageError
+from gatebell.services.permissions import manage_rules
+from gatebell.app.environment import project
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gatebell.domain.permissions.rules import Rule
+    from gatebell.ports.store import Store
+
+_KINDS = {"add": "ask", "deny": "deny"}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "verb",
+        nargs="?",
+        default="list",
+        choices=("list", "add", "deny", "remove"),
+        help="list | add PATTERN | deny PATTERN | remove PATTERN or ID",
+    )
+    parser.add_argument("what", nargs="?", default="", help="a pattern, or the id of a rule")
+    parser.add_argument(
+        "--project", metavar="DIR", help="only in the project this folder is in; else everywhere"
+    )
+    add_identity(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    if args.verb == "list":
+        return _list(store, args.json)
+    if not args.what:
+        raise UsageError(f"say which: gate gates {args.verb} WHAT")
+    who = caller(store, args)
+    if args.verb == "remove":
+        rule = manage_rules.end_gate(store, who, args.what)
+        print(f"Removed {short(rule.pattern)}. Hosts forget it when you run gate install again.")
+        return 0
+    if args.project is not None and not os.path.isdir(args.project):
+        raise UsageError(f"there is no folder {args.project}")
+    where = "" if args.project is None else project(os.path.abspath(args.project))
+    rule = manage_rules.add(store, who, _KINDS[args.verb], where, args.what)
+    print(f"Recorded as {rule.id}. Hosts learn of it when you run gate install again.")
+    return 0
+
+
+def _list(store: Store, as_json: bool) -> int:
+    rules = sorted(manage_rules.gates(store), key=lambda rule: (rule.project, rule.kind, rule.pattern))
+    if as_json:
+        print_json([{"id": r.id, "kind": r.kind, **_about(r)} for r in rules])
+        return 0
+    for rule in rules:
+        print(f"{rule.id:9} {rule.kind:5} {short(rule.pattern)}  {short(scope_words(rule))}")
+    if not rules:
+        print("Nothing is gated yet: gate install claude, or gate gates add 'Bash(git push *)'")
+    return 0
+
+
+def _about(rule: Rule) -> dict[str, str]:
+    return {"pattern": rule.pattern, "project": rule.project, "made_by": rule.made_by}

@@ -1,0 +1,65 @@
+"""What a person has allowed beyond one call: `gate answer ID yes --for session` makes a grant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.app import wiring
+from gatebell.cli.identity import add_identity, caller
+from gatebell.cli.screen import columns, print_json, short
+from gatebell.domain.asks.asks import iso
+from gatebell.domain.text.display import frame
+from gatebell.domain.permissions.rules import scope_words
+from gatebell.errors import UsageError
+from gatebell.services.permissions import manage_rules
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gatebell.ports.store import Store
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "verb",
+        nargs="?",
+        default="list",
+        choices=("list", "revoke"),
+        help="list | revoke ID",
+    )
+    parser.add_argument("id", nargs="?", default="", help="of the grant")
+    add_identity(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    if args.verb == "list":
+        return _list(store, args.json)
+    if not args.id:
+        raise UsageError("say which grant: gate grants revoke ID (gate grants lists them)")
+    rule = manage_rules.end_grant(store, caller(store, args), args.id)
+    print(f"Revoked: {short(rule.pattern)} is asked about again.")
+    return 0
+
+
+def _list(store: Store, as_json: bool) -> int:
+    grants = manage_rules.grants(store)
+    if as_json:
+        print_json(
+            [
+                rule._asdict() | {"made_at": iso(rule.made_at), "expires_at": iso(rule.expires_at)}
+                for rule in grants
+            ]
+        )
+        return 0
+    for rule in grants:
+        exactly = "exactly " if rule.identity else ""
+        pattern = rule.pattern.replace("\n", " ⏎ ")
+        about = f"{exactly}{pattern}\n{scope_words(rule)}; by {rule.made_by}, {rule.ask_id}"
+        # Nothing is cut: this is what may happen without a question.
+        first, *others = frame(about, columns(), bar=" " * 10)
+        print("\n".join([f"{rule.id:9}{first[9:]}", *others]))
+    if not grants:
+        print("Nothing is granted. A yes can reach further: gate answer ID yes --for session")
+    return 0

@@ -1,0 +1,67 @@
+"""Forget a run that has ended, with its folder and its agents' words; the audit trail stays.
+
+Where work would be lost it refuses. With --force it says what goes, and drops it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from gatebell.app import runtime, wiring
+from gatebell.cli.runs import runs_screen
+from gatebell.cli.runs.diff import stat_lines
+from gatebell.cli.identity import add_identity, caller
+from gatebell.domain.runs.changes import changed
+from gatebell.domain.text.display import inert
+from gatebell.domain.people.principals import must_be_a_person
+from gatebell.domain.runs.runs import must_be_ended
+from gatebell.errors import RefusedError
+from gatebell.services.runs import manage_runs
+from gatebell.services.runs.run_journal import place_of
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gatebell.domain.people.principals import Caller
+    from gatebell.domain.runs.runs import Run
+    from gatebell.ports.workspaces import Workspace
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    # Not by a task: whoever says so may mean the task itself.
+    parser.add_argument("id", type=runs_screen.run_id, help="the number of the run")
+    parser.add_argument("--force", action="store_true", help="drop work that nobody else has")
+    add_identity(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    who = caller(store, args)
+    found = manage_runs.get(store, args.id)
+    must_be_ended(found)
+    if found.branch and (kept := runtime.workspace(store).remove(place_of(found), found.id)):
+        if not args.force:
+            raise RefusedError(
+                f"run {found.id} was not deleted, for its work would be lost: {kept} "
+                f"To drop it: gate delete {found.id} --force"
+            )
+        _drop(runtime.workspace(store), found, who)
+    manage_runs.delete(store, found.id, who)
+    with suppress(FileNotFoundError):
+        os.unlink(runtime.Papers(store.path).path(found))
+    print(f"Deleted run {found.id}")
+    return 0
+
+
+def _drop(workspace: Workspace, run: Run, who: Caller) -> None:
+    must_be_a_person(who, "drops the work of a run")
+    files = changed(workspace.diff(place_of(run))) if os.path.isdir(run.root) else []
+    print(f"This goes, with the branch {inert(run.branch)}: {inert(run.root)}")
+    if files:
+        print("\n".join(stat_lines(files)))
+    sys.stdout.flush()
+    if kept := workspace.remove(place_of(run), run.id, force=True):
+        raise RefusedError(f"run {run.id} was not deleted: {kept}")

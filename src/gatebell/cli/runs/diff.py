@@ -1,0 +1,67 @@
+"""Show what the agents of a run have changed since it began, untracked files too."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from gatebell.app import runtime, wiring
+from gatebell.cli.runs.runs_screen import add_run_id, find
+from gatebell.cli.screen import coloured, columns, print_json
+from gatebell.domain.runs.changes import Changed, changed
+from gatebell.domain.text.display import cell, inert, inert_line
+from gatebell.errors import RefusedError
+from gatebell.services.runs.run_journal import place_of
+from gatebell.terminal.runs import folder_is_gone
+
+if TYPE_CHECKING:
+    import argparse
+
+_COLOURS = {"+": "green", "-": "red", "@": "cyan", "d": "bold"}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_run_id(parser)
+    parser.add_argument("--stat", action="store_true", help="count the lines by file only")
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    made = find(store, args.id)
+    if not made.folder:
+        raise RefusedError(f"run {made.id} has no folder yet")
+    if not os.path.isdir(made.folder):
+        raise folder_is_gone(made)
+    diff = runtime.workspace(store).diff(place_of(made))
+    files = changed(diff)
+    if args.json:
+        listed = [one._asdict() for one in files]
+        print_json({"run": made.id, "files": listed, **({} if args.stat else {"diff": diff})})
+    elif not diff:
+        print(f"Nothing has changed in {inert_line(made.folder)}", file=sys.stderr)
+    elif args.stat:
+        print("\n".join(stat_lines(files)))
+    elif sys.stdout.isatty():
+        for line in inert(diff).splitlines():
+            print(coloured(line, _COLOURS[line[0]]) if line[:1] in _COLOURS else line)
+    else:
+        sys.stdout.write(diff)
+    return 0
+
+
+def stat_lines(files: list[Changed]) -> list[str]:
+    """How many lines have changed, by file."""
+    room = max(20, min(columns() - 20, max(len(one.path) for one in files)))
+    lines = [
+        f"{cell(one.path, room)}  "
+        + (
+            "binary"
+            if one.binary
+            else f"{coloured(f'+{one.added}', 'green')} {coloured(f'-{one.removed}', 'red')}"
+        )
+        for one in files
+    ]
+    added, removed = sum(one.added for one in files), sum(one.removed for one in files)
+    return [*lines, f"{len(files)} changed, +{added} -{removed} lines"]

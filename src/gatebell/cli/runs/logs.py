@@ -1,0 +1,74 @@
+"""Print what the agents of a run said and what its flow logged, in order."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from gatebell.app import wiring
+from gatebell.cli.runs import runs_screen
+from gatebell.cli.runs.run_view import Papers
+from gatebell.cli.screen import coloured, columns, print_json
+from gatebell.domain.text.display import frame, inert, inert_line
+from gatebell.errors import NotFoundError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gatebell.cli.runs.run_view import Said
+
+_LOOK_EVERY_SECONDS = 0.2
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    runs_screen.add_run_id(parser)
+    add = parser.add_argument
+    add("--call", default="", metavar="N", help="of one call only, and the branches in it")
+    add("--follow", action="store_true", help="go on until the run has ended")
+    add("--json", action="store_true", help="print one JSON object a line (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    runs_screen.find(store, args.id)
+    papers = Papers(store, args.id)
+    # Imported here: nobody else is asked about calls.
+    from gatebell.domain.runs.journals import is_beneath
+
+    bell = store.bell()
+    found = not args.call
+    try:
+        while True:
+            ended = runs_screen.find(store, args.id).ended
+            while some := papers.read():
+                for said in some:
+                    if not args.call or is_beneath(said.path, args.call):
+                        found = True
+                        _print(said, args.json)
+            sys.stdout.flush()
+            if ended or not args.follow:
+                break
+            # Agents ring no bell when they speak.
+            bell.wait(_LOOK_EVERY_SECONDS)
+    finally:
+        bell.close()
+    if not found and not any(is_beneath(one.path, args.call) for one in store.runs.calls(args.id)):
+        raise NotFoundError(
+            f"run {args.id} has no call {args.call}: gate show {args.id} --calls lists them"
+        )
+    return 0
+
+
+def _print(said: Said, as_json: bool) -> None:
+    if as_json:
+        print_json(said._asdict())
+        return
+    head = f"{inert_line(said.at, 20)} {inert_line(said.path, 20)} {inert_line(said.who, 40)}"
+    if not sys.stdout.isatty():
+        print(f"{head}  {inert(said.text)}")
+        return
+    # Wrapped by us: no line of the screen begins with an agent's words.
+    first, *more = frame(said.text, columns() - len(head) - 2, bar="")
+    print(f"{coloured(head, 'dim')}  {first}")
+    for part in more:
+        print(f"{'':{len(head)}}  {part}")

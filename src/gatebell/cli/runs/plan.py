@@ -1,0 +1,36 @@
+"""Print a run as XML: its calls in order, its branches, and where people came in."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from gatebell.app import wiring
+from gatebell.cli.runs.runs_screen import add_run_id, find
+from gatebell.cli.screen import print_json
+from gatebell.domain.runs import run_xml
+from gatebell.domain.text.display import inert
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_run_id(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    made = find(store, args.id)
+    calls, turns = store.runs.calls(made.id), store.runs.turns(made.id)
+    asks = store.asks.of_run(made.id)
+    talked_over = [ask for ask in asks if ask.question.kind == "session"]
+    sittings = [one for ask in talked_over for one in store.asks.sittings(ask.id)]
+    document = run_xml.plan(made, calls, turns, asks, sittings)
+    if args.json:
+        print_json(document)
+    else:
+        xml = run_xml.to_xml(document)
+        print(inert(xml) if sys.stdout.isatty() else xml)
+    return 0

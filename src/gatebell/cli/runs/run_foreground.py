@@ -1,0 +1,178 @@
+"""Driving a run from the command line: here, or by a worker; waiting with it for people."""
+
+from __future__ import annotations
+
+import select
+import signal
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from gatebell.app import runtime, daemon
+from gatebell.cli.runs import runs_screen
+from gatebell.cli.runs.flow_output import shown
+from gatebell.cli.runs.run_view import show_line, show_nothing
+from gatebell.cli.screen import can_prompt, print_json
+from gatebell.errors import GateError
+from gatebell.services.asks.apply_deadlines import fall_due
+from gatebell.terminal.runs import driven_elsewhere, nobody_works, pending_asks
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gatebell.cli.runs.run_view import Show
+    from gatebell.domain.runs.runs import Run
+    from gatebell.ports.store import Store
+    from gatebell.services.runs.claims import Keeper
+    from gatebell.services.runs.drive_run import Driver
+
+_LOOK_EVERY_SECONDS = 1.0
+_QUESTION_FIRST_SECONDS = 0.5
+
+
+def go_on(store: Store, run: Run, keeper: Keeper | None, *, as_json: bool, from_now: bool) -> int:
+    """Drive a run here until it ends, or leave that to a worker; returns the exit code."""
+    if keeper is None:
+        return _leave(store, run, as_json)
+    show = show_nothing if as_json else show_line
+    code = follow(store, run.id, keeper, show, from_now=from_now)
+    run = runs_screen.find(store, run.id)
+    if as_json:
+        print_json(runs_screen.document(store, run))
+    elif code != runs_screen.INTERRUPTED:
+        print("\n".join(runs_screen.status_lines(store, run, store.now(), is_worked_at=True)))
+    return code
+
+
+def _leave(store: Store, run: Run, as_json: bool) -> int:
+    if as_json:
+        print_json(runs_screen.document(store, run))
+    elif run.state == "waiting_human":
+        print(f"Run {run.id} waits for a person: gate status {run.id}")
+    elif words := driven_elsewhere(store, run):
+        print(f"{words[0].upper()}{words[1:]}: gate watch {run.id}")
+    elif run.state == "running" or daemon.is_worked_at(store.path):
+        print(f"Run {run.id} goes on in the background: gate watch {run.id}")
+    else:
+        print(f"Run {run.id} is ready.")
+        print(nobody_works(run.id))
+    return 0
+
+
+def follow(
+    store: Store,
+    number: int,
+    keeper: Keeper,
+    show: Show,
+    *,
+    from_now: bool,
+) -> int:
+    """Show a run until it ends, and drive it whenever it can go on and no other process has it."""
+    # Imported here: only whoever drives loads flows.
+    import gc
+
+    # Commands do without it, but this may last for days, and flows are anybody's code.
+    gc.enable()
+    driver = runtime.flow_driver(store)
+    if words := driven_elsewhere(store, runs_screen.find(store, number)):
+        print(f"gate: {words}; this shows it, and drives it once that ends", file=sys.stderr)
+    try:
+        while True:
+            with shown(number, show, from_now=from_now):
+                at_hand = show is show_line
+                session = _drive_until_ended(store, number, keeper, driver, at_hand=at_hand)
+            if not session:
+                break
+            _open_here(session)
+            from_now = True
+    except KeyboardInterrupt:
+        # What is not written now is seen by the end of this process.
+        with suppress(GateError):
+            keeper.let_go()
+        print(f"\n{interrupted(store, number)}", file=sys.stderr)
+        return runs_screen.INTERRUPTED
+    return runs_screen.exit_code(store, runs_screen.find(store, number))
+
+
+def _drive_until_ended(
+    store: Store, number: int, keeper: Keeper, driver: Driver, *, at_hand: bool
+) -> str:
+    """Or until the person at this terminal wants to open a session that waits: its ask."""
+    from gatebell.cli.sessions.orphans import Orphans
+    from gatebell.services.runs.claims import Abandoned
+    from gatebell.services.sessions.lost_visits import close_all_lost
+
+    door = _Door(store) if at_hand and can_prompt() else None
+
+    abandoned, orphans = Abandoned(store, driver.is_driving), Orphans(store)
+    bell = store.bell()
+    try:
+        while not (run := runs_screen.find(store, number)).ended:
+            close_all_lost(store)
+            orphans.tell_of_run(number)
+            if keeper.can_drive(run) or any(one.id == number for one in abandoned.find()):
+                driver.drive(run, keeper=keeper)
+            else:
+                keeper.keep(run)
+                asks = [fall_due(store, ask) for ask in pending_asks(store, run)]
+                sessions = [ask.id for ask in asks if ask.pending and ask.question.session]
+                if door and sessions and door.is_opened(sessions[0]):
+                    return sessions[0]
+                bell.wait(_patience(run, store.now()))
+        return ""
+    finally:
+        bell.close()
+
+
+class _Door:
+    """Tells the person at this terminal of a session that waits, and whether they want it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._seen: dict[str, float] = {}
+        self._told: set[str] = set()
+
+    def is_opened(self, ask_id: str) -> bool:
+        now = self._store.monotonic()
+        # Not before the question itself stands there.
+        if now - self._seen.setdefault(ask_id, now) < _QUESTION_FIRST_SECONDS:
+            return False
+        if ask_id not in self._told:
+            self._told.add(ask_id)
+            print(f"Enter opens the session of {ask_id} here.")
+        waiting, _, _ = select.select([sys.stdin], [], [], 0)
+        return bool(waiting) and bool(sys.stdin.readline())
+
+
+def _open_here(ask_id: str) -> None:
+    # Imported here: most runs open no session.
+    import subprocess
+
+    # Ctrl+C is for whoever has the screen; the program that is started hears it again.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        words = [sys.executable, "-P", "-m", "gatebell", "continue", ask_id]
+        subprocess.run(words, check=False)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _patience(run: Run, now: datetime) -> float:
+    if run.ready_at is None:
+        return _LOOK_EVERY_SECONDS
+    return min(_LOOK_EVERY_SECONDS, max(0.005, (run.ready_at - now).total_seconds()))
+
+
+def interrupted(store: Store, number: int) -> str:
+    """What becomes of a run that somebody stops looking at."""
+    run = runs_screen.find(store, number)
+    if run.ended:
+        return runs_screen.ended_line(run)
+    if run.state == "running":
+        return f"Run {number} goes on without you: gate watch {number}"
+    if words := driven_elsewhere(store, run):
+        return f"Run {number} stays waiting: {words}"
+    waits = f"Run {number} stays waiting. Once it is answered"
+    if daemon.is_worked_at(store.path):
+        return f"{waits} it goes on in the background: gate watch {number}"
+    return f"{waits} it goes on with: gate resume {number} (or gate up)"

@@ -1,0 +1,338 @@
+"""Following a run: what is new since the last look, and how that is shown while it lasts."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.app import runtime, wiring
+from gatebell.cli.runs import runs_screen
+from gatebell.cli.screen import coloured, columns, print_json
+from gatebell.domain.text.display import age, frame, inert_line
+from gatebell.domain.asks.owners import owner_of
+from gatebell.terminal.runs import how_to_answer, pending_asks
+from gatebell.terminal.task_runs import task_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TextIO
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.runs.runs import FlowCall, Run
+    from gatebell.ports.store import Store
+
+    Show = Callable[["News", TextIO], None]
+
+_LOOK_EVERY_SECONDS = 0.2
+_WIDEST = 4_000
+_MOST_BYTES = 1_000_000
+# These show themselves by what people are asked, or by what is said.
+_SILENT = ("setup", "pause", "ask", "log", "now", "random", "read")
+
+
+class Said(NamedTuple):
+    """One line of a run's papers."""
+
+    at: str
+    path: str
+    who: str
+    text: str
+
+
+class Papers:
+    """Reads what the agents of a run said, from wherever it stopped before."""
+
+    def __init__(self, store: Store, run_id: int, *, from_end: bool = False) -> None:
+        self._path = runtime.Papers(store.path).path(runs_screen.find(store, run_id))
+        self._rest = b""
+        self._read_bytes = 0
+        if from_end and os.path.exists(self._path):
+            self._read_bytes = os.path.getsize(self._path)
+
+    def read(self) -> list[Said]:
+        """The next lines, not all at once; whole ones only, for somebody may be writing."""
+        lines: list[bytes] = []
+        with suppress(FileNotFoundError), open(self._path, "rb") as file:
+            file.seek(self._read_bytes)
+            while not lines and (new := file.read(_MOST_BYTES)):
+                self._read_bytes += len(new)
+                *lines, self._rest = (self._rest + new).split(b"\n")
+        return [_said(line.decode("utf-8", "replace")) for line in lines]
+
+
+def _said(line: str) -> Said:
+    at, path, who, text = (*line.split(" ", 3), "", "", "")[:4]
+    return Said(at, path, who, text.removeprefix(" "))
+
+
+class News(NamedTuple):
+    """One thing that happened to a run."""
+
+    what: str
+    """`said`, `call`, `asked`, `settled` or `state`."""
+    told: dict[str, Any]
+    """For machines."""
+    line: str
+    """For people; empty where another line tells it."""
+
+
+class Follower:
+    """Tells what has happened since it looked last."""
+
+    def __init__(self, store: Store, run_id: int, *, from_now: bool) -> None:
+        self._store, self._run_id = store, run_id
+        self._papers = Papers(store, run_id, from_end=from_now)
+        self._calls: dict[str, tuple[str, int]] = {}
+        self._asks: set[str] = set()
+        """Those that are open."""
+        self._asked_before: set[str] = set()
+        self._state = ""
+
+    def look(self) -> list[News]:
+        run = self._store.runs.get(self._run_id)
+        if run is None:
+            return []
+        asks = pending_asks(self._store, run)
+        calls = self._store.runs.calls(run.id)
+        # In the order in which they come about: an answer, what it leads to, the next question.
+        return [
+            *self._settled(asks),
+            *self._worked(self._changed(calls), self._papers.read()),
+            *self._asked(run, asks),
+            *self._new_state(run),
+        ]
+
+    def _changed(self, calls: list[FlowCall]) -> list[FlowCall]:
+        """Calls that are new or have changed, in the order in which that happened."""
+        new = [call for call in calls if self._calls.get(call.path) != (call.state, call.attempt)]
+        self._calls.update({call.path: (call.state, call.attempt) for call in new})
+        return sorted(new, key=lambda call: call.ended_at or call.started_at)
+
+    def _worked(self, calls: list[FlowCall], said: list[Said]) -> list[News]:
+        """What was done and said; what an agent said comes before the end of its call."""
+        news: list[News] = []
+        for call in calls:
+            news += self._settled_unseen(call)
+            if call.over:
+                news += [_news_of_said(one) for one in said if one.path == call.path]
+                said = [one for one in said if one.path != call.path]
+            news.append(_news_of_call(call))
+        return news + [_news_of_said(one) for one in said]
+
+    def _asked(self, run: Run, asks: list[Ask]) -> list[News]:
+        # What was settled since they were looked up is told already.
+        new = [ask for ask in asks if ask.id not in self._asked_before]
+        self._asks.update(ask.id for ask in new)
+        self._asked_before.update(self._asks)
+        return [_news_of_ask(run, ask) for ask in new]
+
+    def _settled(self, asks: list[Ask]) -> list[News]:
+        gone = self._asks - {ask.id for ask in asks}
+        self._asks -= gone
+        settled = [ask for name in sorted(gone) if (ask := self._store.asks.get(name))]
+        return [_news_of_settled(ask) for ask in settled]
+
+    def _settled_unseen(self, call: FlowCall) -> list[News]:
+        """What a call asked and was answered since the last look, or long ago."""
+        if not call.ask_id and not call.asked:
+            return []
+        owner = owner_of(call.run, call.path)
+        asked = [ask for ask in self._store.asks.of_run(call.run) if ask.origin.owner == owner]
+        # A run that was forked took along what another had asked.
+        named = self._store.asks.get(call.ask_id) if call.ask_id and not asked else None
+        news = []
+        for ask in [*asked, named] if named else asked:
+            if not ask.pending and ask.id not in self._asked_before:
+                self._asked_before.add(ask.id)
+                news.append(_news_of_settled(ask))
+        return news
+
+    def _new_state(self, run: Run) -> list[News]:
+        if run.state == self._state:
+            return []
+        self._state = run.state
+        told = {"state": run.state, "reason": run.reason, "agent": run.agent}
+        if task := task_of(self._store, run):
+            told["task_state"] = task.state
+        return [News("state", told, "")]
+
+    def now(self) -> str:
+        """What is going on, for a line that changes."""
+        run, now = self._store.runs.get(self._run_id), self._store.now()
+        if run is None or run.ended:
+            return ""
+        working = [turn for turn in self._store.runs.turns(run.id) if not turn.ended_at]
+        if run.state == "running" and working:
+            since = age((now - min(turn.started_at for turn in working)).total_seconds())
+            who = ", ".join(dict.fromkeys(turn.role for turn in working))
+            return f"{inert_line(who, 40)} works, {since}"
+        if run.state == "waiting_human":
+            since = age((now - (run.waiting_since or now)).total_seconds())
+            return f"waits for a person, {since}"
+        if run.ready_at and run.ready_at > now:
+            return f"sleeps, {age((run.ready_at - now).total_seconds())} to go"
+        return "goes on"
+
+
+def _cut(text: str, used: int) -> str:
+    """Untrusted text as the rest of a line; whole where nobody's screen is at the other end."""
+    return inert_line(text, (columns() if sys.stdout.isatty() else _WIDEST) - used)
+
+
+def _news_of_said(said: Said) -> News:
+    line = f"{inert_line(said.who, 30)}  {said.text}"
+    return News("said", said._asdict(), coloured("│ ", "dim") + _cut(line, 2))
+
+
+def _news_of_call(call: FlowCall) -> News:
+    told = {
+        name: getattr(call, name)
+        for name in ("path", "name", "label", "state", "attempt", "value", "error")
+    }
+    return News("call", told, _call_line(call))
+
+
+def _call_line(call: FlowCall) -> str:
+    what = call.label if call.name == "run" else f"{call.name} {call.label}"
+    if call.state == "failed":
+        words = f"{call.path} {what}: {call.error['kind']}: {call.error['message']}"
+        return runs_screen.mark(call) + _cut(words, 2)
+    if call.name in _SILENT or call.state in ("waiting", "held"):
+        return ""
+    if call.state == "open":
+        return runs_screen.mark(call) + _cut(f"{call.path} {what}", 2)
+    words = f"{call.path} {what}"
+    if call.name == "run" and isinstance(call.value, dict):
+        said = call.value.get("summary") or call.value.get("message") or call.value.get("reason")
+        words += f": {call.value.get('status')}" + (f", {said}" if said else "")
+    return runs_screen.mark(call) + _cut(words, 2)
+
+
+def _news_of_ask(run: Run, ask: Ask) -> News:
+    question = ask.question
+    head = coloured("⏸ ", "yellow") + coloured(_cut(f"{ask.id}  {question.prompt}", 2), "bold")
+    ways = [f"Answer: {how_to_answer(ask)}", "all that waits: gate inbox"]
+    if runs_screen.can_join(ask):
+        ways.insert(1, f"with the agent: gate continue {run.id}")
+    options = [f"  {number}. {_cut(name, 6)}" for number, name in enumerate(question.offered, 1)]
+    told = {"ask": ask.id, "kind": question.kind, "prompt": question.prompt}
+    return News("asked", told, "\n".join([head, *options, *_joined(ways)]))
+
+
+def _joined(ways: list[str]) -> list[str]:
+    """Beside each other where there is room."""
+    line = "  " + "   ".join(ways)
+    return [line] if len(line) <= columns() else [f"  {way}" for way in ways]
+
+
+def _news_of_settled(ask: Ask) -> News:
+    word = ask.decision or ask.status.replace("_", " ")
+    by = f" by {inert_line(ask.settled_by, 40)}" if ask.settled_by else ""
+    good = ask.status == "answered" and ask.decision != "rejected"
+    mark = coloured("✓ ", "green") if good else coloured("✗ ", "red")
+    note = f": {ask.note}" if ask.note else ""
+    told = {
+        "ask": ask.id,
+        "prompt": ask.question.prompt,
+        "status": ask.status,
+        "decision": ask.decision,
+        "by": ask.settled_by,
+    }
+    return News("settled", told, mark + _cut(f"{ask.id} {word}{by}{note}", 2))
+
+
+class LiveView:
+    """Shows a run while something else is done with it, on a thread and a store of its own."""
+
+    def __init__(self, run_id: int, show: Show, out: TextIO, *, from_now: bool) -> None:
+        self._store = wiring.open_store()
+        self._follower = Follower(self._store, run_id, from_now=from_now)
+        self._show, self._out = show, out
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="view", daemon=True)
+        self._changing = show is show_line and _can_redraw()
+        self._shown = ""
+        self._writing = threading.Lock()
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+        self._look()
+        with self._writing:
+            self._put("")
+        self._store.close()
+
+    def pass_by(self, text: str) -> None:
+        """Show what the flow itself prints, above the line that changes."""
+        width = columns() if self._out.isatty() else _WIDEST
+        # A flow may print what an agent said, and goes on when nobody reads it any more.
+        with self._writing, suppress(BrokenPipeError):
+            below = self._shown
+            self._put("")
+            for line in frame(text, width - 2, bar=""):
+                print(coloured("│ ", "dim") + line, file=self._out)
+            self._out.flush()
+            self._put(below)
+
+    def tell(self, line: str) -> None:
+        """Say something of ours on stderr, above the line that changes."""
+        with self._writing:
+            below = self._shown
+            self._put("")
+            print(line, file=sys.stderr, flush=True)
+            self._put(below)
+
+    def _follow(self) -> None:
+        # When nobody reads any more the run goes on all the same.
+        with suppress(BrokenPipeError):
+            while not self._ended.is_set():
+                began = time.monotonic()
+                self._look()
+                # However long a run's record is, looking at it must not slow it down.
+                self._ended.wait(max(_LOOK_EVERY_SECONDS, 5 * (time.monotonic() - began)))
+
+    def _look(self) -> None:
+        news = self._follower.look()
+        with self._writing:
+            if news:
+                self._put("")
+            for one in news:
+                self._show(one, self._out)
+            self._out.flush()
+        now = self._follower.now()
+        with self._writing:
+            self._put(now)
+
+    def _put(self, text: str) -> None:
+        """The line at the bottom, in the place of the one before."""
+        if self._changing and text != self._shown:
+            line = coloured(inert_line(f"… {text}", columns() - 1), "dim") if text else ""
+            self._out.write(f"\r\x1b[2K{line}")
+            self._out.flush()
+            self._shown = text
+
+
+def _can_redraw() -> bool:
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not plain
+
+
+def show_line(news: News, out: TextIO) -> None:
+    if news.line:
+        print(news.line, file=out)
+
+
+def show_json(news: News, out: TextIO) -> None:
+    """One event a line."""
+    print_json({"event": news.what, **news.told}, out)
+
+
+def show_nothing(news: News, out: TextIO) -> None:
+    """For those who want the end only."""

@@ -1,0 +1,215 @@
+"""Runs as the command line prints them: the list, one run's state, its calls."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from gatebell.cli.screen import coloured, columns
+from gatebell.domain.text.display import age, cell, inert_line
+from gatebell.errors import NotFoundError, UsageError
+from gatebell.terminal import task_runs
+from gatebell.terminal.runs import (
+    COLOURS,
+    JOINABLE,
+    agent_of,
+    ago,
+    driver_lines,
+    glyph,
+    how_to_answer,
+    named,
+    pending_asks,
+    reported,
+    state_lines,
+    turn_of,
+    waiting_for,
+)
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.runs.runs import FlowCall, Run, Turn
+    from gatebell.ports.store import Store
+
+_EXIT_CODES = {
+    "completed": 0,
+    "closed": 0,
+    "failed": 12,
+    "stuck": 13,
+    "blocked": 13,
+    "deferred": 13,
+}
+INTERRUPTED = 130
+_STATE_COLUMNS = max(map(len, COLOURS))
+_MOST_DIGITS = 18
+
+
+def add_run_id(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", type=run_or_task, help="the number of the run, or its task: tm-…")
+
+
+def run_or_task(text: str) -> int:
+    """For argparse: the number of a run; a task stands for the one that works on it, or did last."""
+    if not text.strip().lower().startswith("tm-"):
+        return run_id(text)
+    # Imported here: few name a task.
+    from gatebell.app import wiring
+    from gatebell.services.tasks import backlog
+
+    store = wiring.open_store()
+    try:
+        task = backlog.get(store, text)
+        last = store.runs.of_task(task.id)[-1:]
+    finally:
+        store.close()
+    if not last:
+        raise NotFoundError(f"no run has worked on {task.id} yet: gate task show {task.id}")
+    return last[0].id
+
+
+def run_id(text: str) -> int:
+    """For argparse: the number of a run."""
+    if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS:
+        return int(text)
+    raise UsageError(f"{text!r} is no run: runs have numbers, and gate list shows them")
+
+
+def find(store: Store, number: int) -> Run:
+    """As service.running.get does, without loading all that can be done to runs."""
+    run = store.runs.get(number)
+    if run is None:
+        raise NotFoundError(f"there is no run {number}: gate list shows them")
+    return run
+
+
+def exit_code(store: Store, run: Run) -> int:
+    """Of a run that has ended; of one that worked on a task, by what that came to."""
+    end = task_runs.end_of(store, run)
+    return _EXIT_CODES[end.state if end else run.state]
+
+
+def list_lines(store: Store, runs: list[Run]) -> list[str]:
+    """One line a run: ID, FLOW, STATUS, AGENT, WAITING FOR."""
+    numbers = max([2, *(len(str(run.id)) for run in runs)])
+    names = [task_runs.about(store, run) for run in runs]
+    most = max(20, columns() // 3) if any(run.task for run in runs) else 20
+    flows = _wide("FLOW", names, most)
+    agents = _wide("AGENT", [agent_of(run) for run in runs], 14)
+    room = max(8, columns() - numbers - flows - _STATE_COLUMNS - agents - 8)
+
+    def line(number: str, flow: str, state: str, agent: str, what: str) -> str:
+        head = f"{number:>{numbers}}  {cell(flow, flows)}  {state}  {cell(agent, agents)}"
+        return f"{head}  {inert_line(what, room)}".rstrip()
+
+    head = line("ID", "FLOW", f"{'STATUS':{_STATE_COLUMNS}}", "AGENT", "WAITING FOR")
+    lines = [coloured(head, "bold")]
+    for run, name in zip(runs, names, strict=True):
+        end = task_runs.end_of(store, run)
+        word, colour = (end.word, end.colour) if end else (run.state, COLOURS[run.state])
+        what = (end.told if end else waiting_for(store, run)) or "-"
+        state = coloured(f"{word:{_STATE_COLUMNS}}", colour)
+        lines.append(line(str(run.id), name, state, agent_of(run), what))
+    return lines
+
+
+def _wide(head: str, texts: list[str], most: int) -> int:
+    """As wide as the widest, within bounds; letters may take two columns each."""
+    return min(
+        most, max([len(head), *(len(text) * (1 if text.isascii() else 2) for text in texts)])
+    )
+
+
+def status_lines(store: Store, run: Run, now: datetime, is_worked_at: bool) -> list[str]:
+    """One run as it is now, and what to do about it."""
+    end, task = task_runs.end_of(store, run), task_runs.task_of(store, run)
+    word, colour = (end.word, end.colour) if end else (run.state, COLOURS[run.state])
+    lines = [coloured(f"Run {run.id}: {word}", colour)]
+    state = "" if end or not task or task.run != run.id else f" [{task.state}]"
+    lines += named("Task", f"{task.id}: {task.title}{state}", columns()) if task else []
+    if run.state == "waiting_human":
+        return lines + _waiting(store, run, now)
+    return lines + state_lines(store, run, now, columns(), is_worked_at=is_worked_at)
+
+
+def call_lines(calls: Sequence[FlowCall], now: datetime, most: int = 0) -> list[str]:
+    """One line a call: path, what it is, how far it is, how long it took; the last ones only."""
+    shown = calls[-most:]
+    paths = max((len(call.path) for call in shown), default=0)
+    names = _wide("", [_name(call) for call in shown], max(20, columns() - paths - 30))
+    lines = []
+    for call in shown:
+        lasted = age(((call.ended_at or now) - call.started_at).total_seconds())
+        head = f"{mark(call)}{call.path:{paths}}  {cell(_name(call), names)}"
+        lines.append(f"{head}  {cell(_how_far(call), 20)}  {lasted}")
+    return lines
+
+
+def mark(call: FlowCall) -> str:
+    shape, colour = glyph(call)
+    return coloured(f"{shape} ", colour)
+
+
+def _name(call: FlowCall) -> str:
+    return f"{call.name} {call.label}".rstrip()
+
+
+def _how_far(call: FlowCall) -> str:
+    return reported(call) or call.state
+
+
+def _waiting(store: Store, run: Run, now: datetime) -> list[str]:
+    asks = pending_asks(store, run)
+    turn = turn_of(store, run, asks)
+    lines = [f"Agent: {inert_line(agent_of(run), 60)}"]
+    if turn and agent_of(run) != "-":
+        lines.append(f"Session: {inert_line(turn.session, 60) or '-'}")
+    lines += named("Reason", waiting_for(store, run) or run.reason or "-", columns())
+    if run.waiting_since:
+        lines.append(f"Waiting since: {ago((now - run.waiting_since).total_seconds())}")
+    lines += driver_lines(store, run)
+    return [*lines, "", *_how_to_go_on(run, asks, turn)]
+
+
+def _how_to_go_on(run: Run, asks: list[Ask], turn: Turn | None) -> list[str]:
+    lines = []
+    if turn and agent_of(run) != "-" and turn.cli in JOINABLE:
+        lines.append(f"Use 'gate continue {run.id}' to open the {JOINABLE[turn.cli]} session.")
+    return lines + [f"Use '{how_to_answer(ask)}' to answer it." for ask in asks]
+
+
+def can_join(ask: Ask) -> bool:
+    """Whether it can be worked out with the agent in its own session."""
+    return not ask.question.call and ask.origin.session.partition("/")[0] in JOINABLE
+
+
+def ended_line(run: Run) -> str:
+    """How a run ended, on one line."""
+    words = {"completed": "", "stuck": run.reason, "failed": run.reason}.get(run.state, "")
+    told = f": {inert_line(words, max(20, columns() - 24))}" if words else ""
+    return coloured(f"Run {run.id}: {run.state}", COLOURS[run.state]) + told
+
+
+def where_line(run: Run) -> str:
+    branch = f" (branch {inert_line(run.branch, 60)})" if run.branch else ""
+    return f"Folder: {inert_line(run.folder)}{branch}"
+
+
+def document(store: Store, run: Run) -> dict[str, Any]:
+    """A run with what it waits for, as JSON."""
+    # Imported here: people read lines.
+    from gatebell.domain.asks.documents import run_document
+
+    return run_document(run) | {"waiting_for": [ask.id for ask in pending_asks(store, run)]}
+
+
+def project_of(folder: str) -> str:
+    """The project that a folder lies in."""
+    from gatebell.app.environment import project
+
+    path = os.path.abspath(os.path.expanduser(folder))
+    if not os.path.isdir(path):
+        raise UsageError(f"there is no folder {path}")
+    return project(path)

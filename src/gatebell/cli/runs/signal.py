@@ -1,0 +1,40 @@
+"""Give a run the signal it waits for, for scripts: DONE and the like, or CONTINUE or STOP at a gate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.app import wiring
+from gatebell.cli.runs import runs_screen
+from gatebell.cli.identity import add_identity, caller
+from gatebell.cli.runs.left_runs import tell_if_left
+from gatebell.cli.screen import print_json, recorded
+from gatebell.domain.asks.documents import ask_document
+from gatebell.services.runs import manage_runs
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    runs_screen.add_run_id(parser)
+    add = parser.add_argument
+    add(
+        "--status", required=True, metavar="WORD",
+        help="any word for an agent (DONE …); at a gate CONTINUE, APPROVED, APPROVE or YES, "
+        "and STOP, REJECTED, REJECT or NO",
+    )  # fmt: skip
+    add("--message", default="", metavar="TEXT", help="said with it, for example a reason")
+    add_identity(parser)
+    add("--json", action="store_true", help="print the ask as one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    ask = manage_runs.signal(store, args.id, args.status, args.message, caller(store, args))
+    if args.json:
+        print_json(ask_document(ask))
+    else:
+        print(recorded(ask))
+        tell_if_left(store, ask)
+    return 0

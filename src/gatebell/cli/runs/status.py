@@ -1,0 +1,36 @@
+"""Show how far one run is, what it waits for or how it ended, and what to do about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.app import daemon, wiring
+from gatebell.cli.runs import runs_screen
+from gatebell.cli.screen import print_json
+
+if TYPE_CHECKING:
+    import argparse
+
+_MOST_CALLS = 10
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    runs_screen.add_run_id(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    found = runs_screen.find(store, args.id)
+    if args.json:
+        print_json(runs_screen.document(store, found))
+        return 0
+    now, calls = store.now(), store.runs.calls(found.id)
+    is_worked_at = daemon.is_worked_at(store.path)
+    lines = runs_screen.status_lines(store, found, now, is_worked_at)
+    if calls:
+        lines += ["", "Calls", *runs_screen.call_lines(calls, now, _MOST_CALLS)]
+    if len(calls) > _MOST_CALLS:
+        lines.append(f"All {len(calls)} of them: gate show {found.id} --calls")
+    print("\n".join(lines))
+    return 0

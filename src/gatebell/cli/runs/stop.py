@@ -1,0 +1,31 @@
+"""End a run: its agents are ended, its asks are withdrawn; gate resume takes it up again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.app import wiring
+from gatebell.cli.runs import runs_screen
+from gatebell.cli.identity import add_identity, caller
+from gatebell.cli.screen import print_json, short
+from gatebell.services.runs import manage_runs
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    runs_screen.add_run_id(parser)
+    parser.add_argument("--reason", default="", metavar="TEXT", help="why, for the record")
+    add_identity(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    stopped = manage_runs.stop(store, args.id, caller(store, args), args.reason)
+    if args.json:
+        print_json(runs_screen.document(store, stopped))
+    else:
+        print(f"Run {stopped.id} marked as stuck: {short(stopped.reason)}")
+    return 0

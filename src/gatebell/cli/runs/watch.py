@@ -1,0 +1,77 @@
+"""Look on while a run goes on, until it ends; says once where nobody drives it.
+
+It drives nothing itself: gate run, gate resume and workers (gate up, gate worker) do.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from gatebell.adapters.system import processes
+from gatebell.app import daemon, wiring
+from gatebell.cli.runs import run_foreground, runs_screen
+from gatebell.cli.runs.run_view import LiveView, show_json, show_line
+from gatebell.services.runs.claims import is_due, is_kept
+from gatebell.services.asks.apply_deadlines import fall_due
+from gatebell.terminal.runs import nobody_works, pending_asks
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gatebell.domain.runs.runs import Run
+    from gatebell.ports.store import Store
+
+_LOOK_EVERY_SECONDS = 1.0
+# Whoever waits with a run takes it as soon as it can go on.
+_TAKEN_WITHIN_SECONDS = 2.0
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    runs_screen.add_run_id(parser)
+    parser.add_argument(
+        "--json", action="store_true", help="one JSON object an event (docs/json.md)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    runs_screen.find(store, args.id)
+    view = LiveView(args.id, show_json if args.json else show_line, sys.stdout, from_now=True)
+    try:
+        with view:
+            _look_on(store, args.id, view)
+    except KeyboardInterrupt:
+        print(f"\n{run_foreground.interrupted(store, args.id)}", file=sys.stderr)
+        return runs_screen.INTERRUPTED
+    found = runs_screen.find(store, args.id)
+    if not args.json:
+        print("\n".join(runs_screen.status_lines(store, found, store.now(), is_worked_at=True)))
+    return runs_screen.exit_code(store, found)
+
+
+def _look_on(store: Store, number: int, view: LiveView) -> None:
+    bell = store.bell()
+    left_since: float | None = None
+    told = False
+    try:
+        while not (found := runs_screen.find(store, number)).ended:
+            now = store.monotonic()
+            left_since = (left_since or now) if _is_left(store, found) else None
+            if not told and left_since and now - left_since >= _TAKEN_WITHIN_SECONDS:
+                view.tell(nobody_works(number))
+                told = True
+            for ask in pending_asks(store, found):
+                fall_due(store, ask)
+            bell.wait(_LOOK_EVERY_SECONDS)
+    finally:
+        bell.close()
+
+
+def _is_left(store: Store, run: Run) -> bool:
+    """Whether it could go on and nobody is there who takes it."""
+    if daemon.is_worked_at(store.path):
+        return False
+    is_running = run.state == "running"
+    gone = is_running and not processes.lives(processes.parse(run.owner))
+    return gone or (is_due(run, store.now()) and not is_kept(store, run))

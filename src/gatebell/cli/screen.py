@@ -1,0 +1,93 @@
+"""What the command line prints: colours, JSON, the inbox, and an ask as wide as the terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from gatebell.domain.text.display import age, cell, inert, inert_line
+from gatebell.domain.asks.owners import owner_in_words
+from gatebell.terminal import asks as terminal
+from gatebell.terminal.asks import PRIORITY_WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+    from typing import TextIO
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.ports.store import Store
+
+_COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+
+
+def coloured(text: str, colour: str) -> str:
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not sys.stdout.isatty():
+        return text
+    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
+
+
+def can_prompt() -> bool:
+    """Whether somebody sits at this terminal, and can be asked in it."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def columns() -> int:
+    try:
+        return max(40, os.get_terminal_size(1).columns)
+    except OSError:
+        return 100
+
+
+def print_json(document: Any, out: TextIO | None = None) -> None:
+    out = out or sys.stdout
+    # On a terminal every unusual character is escaped, for it may be a command to it.
+    text = json.dumps(document, ensure_ascii=out.isatty())
+    try:
+        print(text, file=out)
+    except UnicodeEncodeError:
+        # Half of a surrogate pair, or a letter that whoever reads has no code for.
+        print(json.dumps(document), file=out)
+
+
+def say(text: str) -> None:
+    """Text for the asker: exact for machines, inert on a terminal."""
+    print(inert(text) if sys.stdout.isatty() else text)
+
+
+def short(text: str) -> str:
+    """Untrusted text as the rest of a line of ours that cannot reach the edge of the screen."""
+    return inert_line(text, max(20, columns() - 40))
+
+
+def inbox_lines(asks: Iterable[Ask], now: datetime) -> list[str]:
+    """One line an ask: who asks, what, for how long, and what it blocks."""
+    return [_inbox_line(ask, now, columns()) for ask in asks]
+
+
+def _inbox_line(ask: Ask, now: datetime, width: int) -> str:
+    waited = age((now - ask.opened_at).total_seconds())
+    urgent = "red" if ask.priority == 0 else "yellow" if ask.priority == 1 else "cyan"
+    mark = f"[{PRIORITY_WORDS[ask.priority]}] " if ask.priority != 2 else ""
+    head = f"{coloured(f'{ask.id:8}', urgent)} {waited:>4}  "
+    prompt = f"{mark}{ask.question.prompt}"
+    if width < 80:
+        return f"{head}{inert_line(prompt, width - 15)}"
+    owner = owner_in_words(ask.origin.owner)
+    blocks = inert_line(owner or os.path.basename(ask.origin.project), 18)
+    names = 14 if width < 120 else 24
+    room = width - 46 - names
+    who = f"{cell(ask.origin.agent, names)} {ask.question.kind:8}  "
+    return f"{head}{who}{cell(prompt, room)}  {coloured(blocks, 'dim')}".rstrip()
+
+
+def ask_lines(store: Store, ask: Ask, whole: bool = False) -> list[str]:
+    """The ask as a person needs to see it before deciding."""
+    return terminal.ask_lines(store, ask, columns(), coloured, whole=whole)
+
+
+def recorded(ask: Ask) -> str:
+    """What to tell somebody whose answer was recorded."""
+    return terminal.recorded(ask, columns())

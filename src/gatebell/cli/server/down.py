@@ -1,0 +1,24 @@
+"""End gate up; asks stay waiting."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gatebell.app import settings, daemon
+from gatebell.errors import NotFoundError
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """No options."""
+
+
+def run(args: argparse.Namespace) -> int:
+    ended = daemon.end(settings.store_path(os.environ))
+    if ended is None:
+        raise NotFoundError("gate up is not running for this store: gate config says which it is")
+    print(f"Ended (it was process {ended.pid}). What waits stays waiting.")
+    return 0

@@ -1,0 +1,41 @@
+"""Make a link into the web inbox that is running; it lets you in once, within 15 minutes."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gatebell.app import settings, daemon, wiring
+from gatebell.cli.identity import add_identity, caller
+from gatebell.cli.screen import print_json
+from gatebell.errors import NotFoundError
+from gatebell.services.people import manage_logins
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--qr", action="store_true", help="show it also as a QR code")
+    add_identity(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    up = daemon.find(settings.store_path(os.environ))
+    if up is None:
+        raise NotFoundError("gate up is not running for this store: gate up --detach starts it")
+    link = manage_logins.link_to(store, up.url, caller(store, args), personal=up.personal)
+    if args.json:
+        print_json({"url": link})
+        return 0
+    print(link)
+    if args.qr:
+        # Imported here: it belongs to the web parts, which need not be installed for the rest.
+        import segno
+
+        segno.make(link).terminal(compact=True)
+        if "//127.0.0.1:" in link:
+            print("A phone does not reach 127.0.0.1: gate up --public-url or --host (docs/web.md)")
+    return 0

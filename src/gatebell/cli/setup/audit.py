@@ -1,0 +1,107 @@
+"""The audit trail: read it, check it, keep its head elsewhere.
+
+`verify` checks the chain of events. Then it compares the rows of the store with what the events
+recorded, and names each table, row and column that was changed by hand. `verify --json` also lists
+the columns that no event tells of, each with its reason.
+
+A head kept where an agent cannot write proves later that no tail was cut off:
+gate audit verify --head HEAD
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from gatebell.app import wiring
+from gatebell.cli.screen import print_json
+from gatebell.cli.asks.values import positive
+from gatebell.domain.audit.events import Head
+from gatebell.domain.text.display import inert_line
+from gatebell.domain.asks.documents import entry_document
+from gatebell.errors import UsageError
+from gatebell.services.audit import Checked, verify
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from gatebell.ports.store import Store
+
+_MOST_DIGITS = 18
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "verb",
+        choices=("log", "verify", "head"),
+        help="show the newest events; check them all (exit code 1 when something was changed); print the head",
+    )
+    parser.add_argument(
+        "--limit", type=positive, default=50, metavar="N", help="how many events log shows (50)"
+    )
+    parser.add_argument(
+        "--head", metavar="HEAD", help="verify against a head that was kept elsewhere"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    if args.verb == "head":
+        head = store.audit.head()
+        print_json(head._asdict()) if args.json else print(head)
+        return 0
+    if args.verb == "log":
+        return _log(store, args)
+    return _verify(store, args)
+
+
+def _log(store: Store, args: argparse.Namespace) -> int:
+    entries = store.audit.newest(args.limit)
+    if args.json:
+        print_json([entry_document(entry) for entry in entries])
+        return 0
+    for entry in entries:
+        event = entry.event
+        how = event.content.get("decision") or event.content.get("reason") or ""
+        print(
+            f"{entry.seq:6}  {entry.at[:19]}  {event.kind:16} {inert_line(event.subject, 24):10} "
+            f"{inert_line(event.actor, 40)}  {inert_line(str(how), 60)}".rstrip()
+        )
+    return 0
+
+
+def _verify(store: Store, args: argparse.Namespace) -> int:
+    def progress(seq: int) -> None:
+        if seq % 10_000 == 0 and sys.stderr.isatty():
+            print(f"\r{seq} events", end="", file=sys.stderr)
+
+    checked = Checked()
+    faults = verify(store, _kept(args.head), progress, checked)
+    if args.json:
+        counts = {"events": checked.events, "rows": checked.rows, "older": checked.older}
+        print_json(counts | {"faults": faults, "not_compared": store.audit.apart()})
+    else:
+        for fault in faults:
+            print(inert_line(fault))
+        for sentence in _sentences(checked, len(faults)):
+            print(sentence)
+    return 1 if faults else 0
+
+
+def _sentences(checked: Checked, faults: int) -> Iterator[str]:
+    result = f"{faults} faults" if faults else "nothing was changed"
+    yield f"{checked.events} events and {checked.rows} rows checked: {result}"
+    if checked.older:
+        tables = ", ".join(f"{table} {number}" for table, number in checked.older.items())
+        yield f"Older than this check, so compared only in part: {tables}"
+
+
+def _kept(text: str | None) -> Head | None:
+    if text is None:
+        return None
+    seq, _, link = text.strip().partition(":")
+    if not seq.isdecimal() or len(seq) > _MOST_DIGITS or len(link) != 64:
+        raise UsageError("--head takes what gate audit head printed")
+    return Head(int(seq), link)

@@ -1,0 +1,59 @@
+"""Show the settings and where each comes from; with a name, only that one's value."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gatebell.cli.screen import print_json
+from gatebell.domain.notifications.routes import Road
+from gatebell.errors import NotFoundError
+from gatebell.app.settings import (
+    MODELS,
+    Value,
+    models,
+    read_settings,
+    roads,
+    settings_file,
+    store_path,
+    templates,
+)
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", help="one setting")
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    values = read_settings(os.environ)
+    values["store"] = values["store"]._replace(text=store_path(os.environ))
+    # Roads hold passwords: they are shown by their names.
+    command = values["notify_cmd"]
+    values["notify_cmd"] = command._replace(
+        text=command.text and Road("command", command.text).name
+    )
+    names = ", ".join(road.name for road in roads(os.environ))
+    values["notify"] = Value(names, settings_file(os.environ) if names else "default")
+    meant = models(os.environ)
+    words = "; ".join(
+        f"{cli}: " + ", ".join(f"{word} {model or '(its own)'}" for word, model in one.items())
+        for cli, one in meant.items()
+    )
+    values["models"] = Value(words, "default" if meant == MODELS else settings_file(os.environ))
+    ready = ", ".join(templates(os.environ))
+    values["templates"] = Value(ready, settings_file(os.environ) if ready else "default")
+    if args.name and args.name not in values:
+        raise NotFoundError(f"there is no setting {args.name!r}; there are {', '.join(values)}")
+    if args.name:
+        print_json(values[args.name]._asdict()) if args.json else print(values[args.name].text)
+    elif args.json:
+        print_json({name: value._asdict() for name, value in values.items()})
+    else:
+        for name, value in values.items():
+            print(f"{name:20} {value.text}  ({value.source})")
+        print(f"\nThe settings file is {settings_file(os.environ)}")
+    return 0

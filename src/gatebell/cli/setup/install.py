@@ -1,0 +1,215 @@
+"""Let an agent CLI ask: write its rules, hooks, MCP server and instructions, after showing them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from gatebell.app import settings, environment, wiring
+from gatebell.cli.identity import add_identity, caller, must_be_known_beyond
+from gatebell.cli.screen import can_prompt, coloured, print_json
+from gatebell.domain.text.display import inert
+from gatebell.domain.people.principals import must_be_a_person
+from gatebell.errors import AgentRefusedError, CancelledError, UsageError
+from gatebell.install import plans
+from gatebell.install.default_gates import Rules, choose
+from gatebell.install.places import Place
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from gatebell.domain.people.principals import Caller
+    from gatebell.install.plans import Change, Plan
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_place(parser)
+    parser.add_argument(
+        "--gate",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="gate this as well, for example 'Bash(make release *)'; may be repeated",
+    )
+    parser.add_argument(
+        "--no-gate",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="do not gate this; may be repeated",
+    )
+    parser.add_argument("--yes", action="store_true", help="write without asking")
+
+
+def add_place(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("cli", choices=plans.HOSTS, help="the agent's command line")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--user", action="store_true", help="for everything you do (this is the default)"
+    )
+    where.add_argument("--project", action="store_true", help="for the project you are in")
+    parser.add_argument("--dry-run", action="store_true", help="show the changes, write nothing")
+    add_identity(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    place = place_of(args)
+    if (args.gate or args.no_gate) and not plans.host(args.cli).HAS_GATES:
+        raise UsageError(f"{args.cli} has no rules that could hold a gate: use claude or codex")
+    if not args.dry_run:
+        check_gatekeeper(args, place)
+        if not args.yes and (args.json or not can_prompt()):
+            raise UsageError("there is no terminal to ask at: look at --dry-run, then add --yes")
+    found = in_force(place)
+    gates = choose(found.gates, args.gate, args.no_gate)
+    theirs = brought_by_others(args.cli, place)
+    brought = tuple(one for one in gates if one not in found.gates or one in theirs)
+    rules = found._replace(gates=gates, brought=brought)
+    program = gate_program()
+    plan = plans.install(args.cli, place, program, rules)
+    if not args.json:
+        show(plan)
+    if not args.dry_run:
+        _ask_and_write(args, place, program, rules, plan)
+    if os.environ.get("GATE_STORE"):
+        said = "GATE_STORE is set here: start the agent with it too, or it asks in another inbox."
+        plan = plan._replace(notes=(*plan.notes, said))
+    if shutil.which("gate") != program:
+        said = f"gate is not on your PATH, but agents call it by that name: put {program} there."
+        plan = plan._replace(notes=(*plan.notes, said))
+    held = rules.gates if plans.host(args.cli).HAS_GATES else ()
+    return report(args, plan, held, "Everything is there already; nothing was changed.")
+
+
+def place_of(args: argparse.Namespace) -> Place:
+    project = environment.project(os.getcwd()) if args.project else ""
+    return Place(project, os.environ)
+
+
+def check_gatekeeper(args: argparse.Namespace, place: Place) -> None:
+    """Whoever could take a gate away could do without it.
+
+    GATE_STORE is the caller's own choice, so an agent's token counts in the store of the gates only.
+    """
+    who = check_person(args, "changes what is gated")
+    past = plans.installed(args.cli, place)
+    if who.agent and past and past.store not in ("", plans.store_of(place)):
+        raise AgentRefusedError(
+            f"gate was installed for {args.cli} with the store {past.store}, so a token of another "
+            "store changes nothing. Set GATE_STORE to that store, or do it in your own terminal"
+        )
+
+
+def check_person(args: argparse.Namespace, deed: str) -> Caller:
+    with closing(wiring.open_store()) as store:
+        who = caller(store, args)
+        must_be_a_person(who, deed)
+        must_be_known_beyond(store, who, deed)
+    return who
+
+
+def gate_program() -> str:
+    """This program, by the path under which others can start it."""
+    beside = os.path.join(os.path.dirname(sys.executable), "gate")
+    for path in (os.path.abspath(sys.argv[0]), beside, shutil.which("gate") or ""):
+        if os.path.basename(path) == "gate" and os.access(path, os.X_OK):
+            return path
+    raise UsageError("the program gate is not installed here: pip install gatebell, then again")
+
+
+def brought_by_others(cli: str, place: Place) -> set[str]:
+    """Gates that came with another CLI's installation, not by hand."""
+    found = [plans.installed(name, place) for name in plans.HOSTS if name != cli]
+    return {pattern for one in found if one for pattern in one.gates}
+
+
+def in_force(place: Place) -> Rules:
+    """The rules that stand in the store; to look at them, no store is made."""
+    if not os.path.exists(settings.store_path(os.environ)):
+        return Rules(())
+    from gatebell.services.permissions import manage_rules
+
+    store = wiring.open_store()
+    found = [rule for rule in manage_rules.gates(store) if rule.project == place.project]
+    store.close()
+    gates = sorted(rule.pattern for rule in found if rule.kind == "ask")
+    return Rules(tuple(gates), tuple(sorted(rule.pattern for rule in found if rule.kind == "deny")))
+
+
+def _ask_and_write(
+    args: argparse.Namespace, place: Place, program: str, rules: Rules, plan: Plan
+) -> None:
+    if not plan.changes_nothing and not args.yes and not _agreed():
+        raise CancelledError("nothing was written")
+    if plans.host(args.cli).HAS_GATES:
+        set_gates(args, place, rules.gates)
+    # Worked out again: while the person read it, the CLI may have written its own settings.
+    plans.carry_out(plans.install(args.cli, place, program, rules))
+
+
+def set_gates(args: argparse.Namespace, place: Place, gates: Sequence[str]) -> None:
+    from gatebell.services.permissions import manage_rules
+
+    store = wiring.open_store()
+    manage_rules.set_gates(store, caller(store, args), place.project, gates)
+    store.close()
+
+
+def _agreed() -> bool:
+    try:
+        return input("Write this? [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
+
+
+def show(plan: Plan) -> None:
+    for change in plan.changes:
+        for line in _diff(change):
+            colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+            shown = inert(line)
+            print(coloured(shown, colour) if colour else shown)
+        if change.mode is not None:
+            print(f"mode {change.mode:04o}: {inert(change.path)}")
+
+
+def _diff(change: Change) -> Iterator[str]:
+    # Imported here: help and errors do not need it.
+    from difflib import unified_diff
+
+    def lines(content: bytes | None) -> list[str]:
+        return (content or b"").decode("utf-8", "replace").splitlines()
+
+    old = "/dev/null" if change.found is None else change.path
+    new = "/dev/null" if change.after is None else change.path
+    return unified_diff(lines(change.found), lines(change.after), old, new, lineterm="")
+
+
+def report(args: argparse.Namespace, plan: Plan, gates: Sequence[str], if_nothing: str) -> int:
+    """Say what was done, or would be."""
+    if args.json:
+        print_json({**told(plan), "gates": list(gates)})
+    else:
+        tell(plan, if_nothing, dry=args.dry_run)
+    return 0
+
+
+def told(plan: Plan) -> dict[str, Any]:
+    changes = [{"path": change.path, "change": change.word} for change in plan.changes]
+    return {"files": changes, "notes": list(plan.notes)}
+
+
+def tell(plan: Plan, if_nothing: str, *, dry: bool) -> None:
+    would = "would be " if dry else ""
+    for change in plan.changes:
+        if change.word != "same":
+            print(f"{would}{change.word}: {change.path}")
+    if plan.changes_nothing and if_nothing:
+        print(if_nothing)
+    for note in plan.notes:
+        print(inert(note))

@@ -1,0 +1,299 @@
+"""Answer a task that waits for you.
+
+Without a text, in a terminal, your editor opens with the question; only what stands below the
+line counts. gate list --awaiting shows what waits; --all goes through it one after the other.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.app import project_files, daemon, wiring
+from gatebell.cli.identity import add_identity, caller, read_text
+from gatebell.cli.runs.left_runs import tell_if_left
+from gatebell.cli.screen import can_prompt, coloured, columns, print_json, recorded
+from gatebell.cli.tasks.tasks_screen import PROJECT, project_of
+from gatebell.cli.asks.values import meaning, other
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import settled_sentence
+from gatebell.domain.asks.context_text import context_text
+from gatebell.domain.text.display import SHOWN_CHARACTERS, frame, inert_line
+from gatebell.domain.asks.documents import ask_document, task_document
+from gatebell.domain.asks.templates import filled, own_variables
+from gatebell.errors import (
+    AlreadySettledError,
+    InvalidAnswerError,
+    RefusedError,
+    UsageError,
+)
+from gatebell.services.asks import create_ask
+from gatebell.services.tasks import backlog
+from gatebell.services.asks.answer_ask import answer, draft, save_draft
+from gatebell.services.asks.apply_deadlines import fall_due, sweep
+from gatebell.terminal.asks import answer_lines, going_on_lines
+from gatebell.terminal.runs import named
+from gatebell.terminal.tasks import pending_asks
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.people.principals import Caller
+    from gatebell.domain.tasks.tasks import Task
+    from gatebell.ports.store import Store
+
+_NOT_YET = 11
+_MOST = 1_000
+_STOP = "q"
+_EMPTY = "Response cannot be empty"
+
+
+class Waiting(NamedTuple):
+    """What is to be answered, and the task that asks it."""
+
+    ask: Ask
+    task: Task | None
+
+    @property
+    def title(self) -> str:
+        return self.task.title if self.task else self.ask.id
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("id", nargs="?", default="", help="a task (tm- may be left out), an ask, or a run's number")
+    add("text", nargs="*", help="the answer: words, yes or no, an option, or JSON")
+    add("-e", "--edit", action="store_true", help="write the answer in $VISUAL or $EDITOR")
+    add("--other", metavar="TEXT", help="choose Other… and say this")
+    add("--file", metavar="F", help="read the answer from a file, or - for standard input")
+    add("--note", default="", metavar="TEXT", help="said with the answer, for example a reason")
+    add("--all", action="store_true", help="go through all that waits; Enter skips, q stops")
+    add("--template", metavar="NAME", help="an answer written beforehand: gate template")
+    add(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a variable of the template; repeat it",
+    )
+    add("--project", metavar="DIR", help=f"with --all: {PROJECT}")
+    add_identity(parser)
+    add("--json", action="store_true", help="print one JSON object (docs/json.md)")
+
+
+def run(args: argparse.Namespace) -> int:
+    given = [bool(args.text), args.other is not None, bool(args.file), bool(args.template)]
+    if sum(given) > 1 or (args.other is not None and args.edit):
+        raise UsageError("give the answer in one way: a text, --other, --file or --template")
+    if args.set and not args.template:
+        raise UsageError("--set fills the variables of a template: add --template NAME")
+    if args.all:
+        if args.id or any(given) or args.json or args.note:
+            raise UsageError("--all asks you for each answer: leave out ids and answers")
+        return _respond_to_all(args)
+    if not args.id:
+        raise UsageError("say which task: gate respond ID, or --all; gate list --awaiting")
+    store = wiring.open_store()
+    who = caller(store, args)
+    waiting = _find(store, args.id)
+    ask = fall_due(store, waiting.ask)
+    if not ask.pending and not any(given):
+        raise AlreadySettledError(_not_awaiting(waiting.task, settled_sentence(ask)))
+    if not any(given) and not args.edit and not can_prompt():
+        raise UsageError(f"say the answer: gate respond {args.id} TEXT (there is no terminal here)")
+    if not any(given) and not args.edit and not _is_plain_text(ask):
+        if args.note:
+            raise UsageError(f"--note goes with an answer: gate respond {args.id} yes --note TEXT")
+        return _prompt(store, who, waiting)
+    if ask.pending and not args.json:
+        print("\n".join(_question_lines(ask)))
+        sys.stdout.flush()
+    value = _value(store, who, waiting, args)
+    return _record(store, who, waiting, Given(value, args.note), as_json=args.json)
+
+
+def _find(store: Store, named_: str) -> Waiting:
+    """What is meant by a task, an ask or the number of a run."""
+    name = named_.strip().lower()
+    is_number = name.isascii() and name.isdecimal() and len(name) <= create_ask.MOST_DIGITS
+    run = store.runs.get(int(name)) if is_number else None
+    if name.startswith("a-") or (run and not run.task):
+        ask = create_ask.find(store, name)
+        return Waiting(ask, store.tasks.get(ask.origin.task) if ask.origin.task else None)
+    task = backlog.get(store, run.task if run else name)
+    if pending_asks(store, task):
+        return Waiting(create_ask.find(store, task.id), task)
+    asked = backlog.history(store, task)
+    if not asked:
+        raise RefusedError(_not_awaiting(task, f"gate task show {task.id}"))
+    return Waiting(create_ask.get(store, asked[-1].ask_id), task)
+
+
+def _not_awaiting(task: Task | None, more: str) -> str:
+    told = f"Task {task.id} is not awaiting input (state: {task.state}): " if task else ""
+    return told + more
+
+
+def _is_plain_text(ask: Ask) -> bool:
+    return ask.question.answered_as == "text" and not ask.question.secret
+
+
+def _question_lines(ask: Ask) -> list[str]:
+    lines = ["", *named("Question", ask.question.prompt, columns())]
+    if context := context_text(ask.question.context):
+        lines += ["", "Context:", *frame(context, columns(), most=SHOWN_CHARACTERS)]
+    # Whoever says yes says it to this, not to what the agent says of it.
+    lines += going_on_lines(ask, columns(), coloured)
+    return [*lines, *answer_lines(ask, columns()), ""]
+
+
+def _value(store: Store, who: Caller, waiting: Waiting, args: argparse.Namespace) -> Any:
+    if args.other is not None:
+        return other(waiting.ask, args.other)
+    words = _words(store, who, waiting, args)
+    if args.edit or words is None:
+        return _edited(store, who, waiting, " ".join(words or []))
+    if not any(word.strip() for word in words):
+        raise InvalidAnswerError(_EMPTY)
+    question = waiting.ask.question
+    several = question.answered_as == "choice" and question.multiple
+    return meaning(waiting.ask, words if several else [" ".join(words)])
+
+
+def _words(
+    store: Store, who: Caller, waiting: Waiting, args: argparse.Namespace
+) -> list[str] | None:
+    """The answer as it was given; None: it is to be written in the editor."""
+    if args.template:
+        text = _from_template(store, who, waiting, args)
+    elif args.file:
+        text = read_text(args.file).rstrip("\n")
+    else:
+        return args.text or None
+    is_choice = waiting.ask.question.answered_as == "choice"
+    return text.splitlines() if is_choice else [text]
+
+
+def _from_template(store: Store, who: Caller, waiting: Waiting, args: argparse.Namespace) -> str:
+    ask, task = waiting
+    project = task.project if task else ask.origin.project
+    values = {
+        "title": waiting.title,
+        "id": task.id if task else ask.id,
+        "question": ask.question.prompt,
+        "context": context_text(ask.question.context),
+        "role": (task.role if task else "") or ask.origin.agent,
+        "person": who.name,
+        "date": f"{store.now():%Y-%m-%d}",
+    }
+    return filled(project_files.template(project, args.template).text, values | own_variables(args.set))
+
+
+def _edited(store: Store, who: Caller, waiting: Waiting, start: str) -> Any:
+    from gatebell.cli.asks.editor import in_editor
+
+    value = in_editor(store, who, waiting.ask, start, title=waiting.title)
+    if value is None:
+        raise InvalidAnswerError(_EMPTY)
+    return value
+
+
+def _record(store: Store, who: Caller, waiting: Waiting, given: Given, *, as_json: bool) -> int:
+    shown = given._replace(digest=waiting.ask.digest)
+    try:
+        _, after = answer(store, waiting.ask.id, who, shown)
+    except AlreadySettledError as error:
+        task = waiting.task and backlog.get(store, waiting.task.id)
+        raise AlreadySettledError(_not_awaiting(task, str(error))) from None
+    if not as_json:
+        _tell(store, after)
+        return 0
+    task = backlog.get(store, waiting.task.id) if waiting.task else None
+    worker = daemon.is_worked_at(store.path)
+    document = {"ask": ask_document(after), "task": task and task_document(task)}
+    print_json(document | {"worker": worker})
+    return 0
+
+
+def _tell(store: Store, ask: Ask) -> None:
+    """That an answer is recorded, and what happens next, as it really is."""
+    task = store.tasks.get(ask.origin.task) if ask.origin.task else None
+    if task is None or ask.pending:
+        print(recorded(ask))
+        tell_if_left(store, ask)
+        return
+    print(coloured(f"✓ Response recorded for task {task.id}", "green"))
+    if pending_asks(store, task):
+        print(f"  Task has another question: gate respond {task.id}")
+    elif not task.run:
+        print("  Whoever has claimed the task goes on with it")
+    elif daemon.is_worked_at(store.path):
+        print("  Task returned to 'open' state and will be picked up by worker")
+    else:
+        print("  Task returned to 'open' state; no worker is running: gate worker goes on with it")
+
+
+def _prompt(store: Store, who: Caller, waiting: Waiting) -> int:
+    from gatebell.cli.asks.prompts import prompt_for
+
+    try:
+        return 0 if prompt_for(store, who, waiting.ask, tell=_tell) else _NOT_YET
+    except KeyboardInterrupt:
+        return _NOT_YET
+
+
+def _respond_to_all(args: argparse.Namespace) -> int:
+    if not can_prompt():
+        raise UsageError("--all needs a terminal; in a script: gate respond ID TEXT")
+    store = wiring.open_store()
+    who = caller(store, args)
+    project = project_of(store, args.project)
+    seen: set[str] = set()
+    answered = 0
+    try:
+        while left := [one for one in _all_waiting(store, project) if one.ask.id not in seen]:
+            seen.add(left[0].ask.id)
+            head = f"{len(seen)} of {len(seen) + len(left) - 1}"
+            title = inert_line(
+                f"{left[0].task and left[0].task.id}  {left[0].title}", columns() - 12
+            )
+            print(f"\n{coloured(head, 'dim')}  {title}")
+            answered += _answer_one(store, who, left[0], edit=args.edit)
+    except KeyboardInterrupt:
+        print("Stopped.")
+    still = len(_all_waiting(store, project))
+    told = f"{answered} answered, {still} still waiting." if seen else "Nothing is waiting"
+    print(f"\n{told}" if seen else f"{told} in {inert_line(project)}.")
+    return 0
+
+
+def _all_waiting(store: Store, project: str) -> list[Waiting]:
+    sweep(store)
+    return [
+        Waiting(ask, task)
+        for task in store.tasks.page(project, "awaiting", _MOST)
+        for ask in pending_asks(store, task)
+    ]
+
+
+def _answer_one(store: Store, who: Caller, waiting: Waiting, *, edit: bool) -> bool:
+    from gatebell.cli.asks.editor import in_editor
+    from gatebell.cli.asks.prompts import prompt_for
+
+    if not edit or not _is_plain_text(waiting.ask):
+        return prompt_for(store, who, waiting.ask, leave=_STOP, tell=_tell)
+    before = draft(store, waiting.ask.id, who)
+    try:
+        value = in_editor(store, who, waiting.ask, title=waiting.title)
+    except InvalidAnswerError as error:
+        print(f"gate: {error}", file=sys.stderr)
+        value = None
+    if value == _STOP:
+        save_draft(store, waiting.ask.id, who, before)
+        raise KeyboardInterrupt
+    if value is None:
+        print(f"Not answered; {waiting.ask.id} is still waiting.")
+        return False
+    _record(store, who, waiting, Given(value), as_json=False)
+    return True

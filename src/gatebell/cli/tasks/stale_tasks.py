@@ -1,0 +1,38 @@
+"""Tasks in progress that nobody works on any more: shown, and opened again."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from gatebell.app import wiring
+from gatebell.cli.screen import print_json
+from gatebell.domain.text.display import inert_line
+from gatebell.services.tasks import backlog
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def look(args: argparse.Namespace) -> int:
+    """Show them, or with `recover` open them again."""
+    store = wiring.open_store()
+    stale = backlog.stale(store, timedelta(minutes=args.minutes))
+    caller = wiring.caller(store, "cli")
+    found = [
+        (backlog.recover(store, task, caller) if args.what == "recover" else task, why)
+        for task, why in stale
+    ]
+    if args.json:
+        print_json([{"id": task.id, "state": task.state, "why": why} for task, why in found])
+        return 0
+    for task, why in found:
+        print(f"{task.id}  {inert_line(task.title, 60)}")
+        print(f"    {inert_line(why)}")
+    if not found:
+        print("No task in progress is stale.")
+    elif args.what == "recover":
+        print("They are open again: gate worker takes them up.")
+    else:
+        print("Open them again with: gate worker recover")
+    return 0

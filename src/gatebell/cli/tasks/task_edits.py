@@ -1,0 +1,185 @@
+"""Writing tasks: gate task create, update, edit and dep."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from gatebell.app import wiring
+from gatebell.cli.identity import caller, read_text
+from gatebell.cli.tasks.tasks_screen import project_of, tell
+from gatebell.domain.asks.deadlines import parse_duration
+from gatebell.domain.text.display import inert_line
+from gatebell.domain.asks.documents import task_document
+from gatebell.domain.tasks.task_forms import blank, changes, form, title_and_description
+from gatebell.errors import GateError, RefusedError, UsageError
+from gatebell.services.tasks import backlog
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gatebell.domain.people.principals import Caller
+    from gatebell.domain.tasks.tasks import Task
+    from gatebell.ports.store import Store
+
+_FIELDS = (
+    *("title", "description", "role", "priority", "size", "type", "parent", "test_command"),
+    *("status", "on_timeout"),
+)
+_READ_ONCE = {"title", "description", "role", "needs", "test_command", "on_timeout"}
+"""What a run looks at when it begins, and not again."""
+
+
+def create_(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    who = caller(store, args)
+    project, fields = project_of(store, args.project), _given(args) | {"needs": args.dep}
+    if args.parent and args.project is None:
+        # Where an agent makes parts of a task, they belong to the project of that one.
+        project = backlog.get(store, args.parent).project
+    if args.title is None:
+        task = _created_in_editor(store, project, who, fields)
+    else:
+        task = backlog.create(store, project, who, fields)
+    tell(task, "Created", as_json=args.json)
+    _warn_of_role(task)
+    return 0
+
+
+def _created_in_editor(store: Store, project: str, who: Caller, fields: dict[str, Any]) -> Task:
+    # Imported here and below: most tasks are written on the command line.
+    from gatebell.cli.asks.editor import edited
+    from gatebell.cli.screen import can_prompt
+
+    if not can_prompt():
+        raise UsageError("say what is to be done: gate task create TITLE (no terminal is here)")
+    text, code, _ = edited(f"{fields.get('description', '')}{blank()}")
+    title, description = title_and_description(text)
+    if not title:
+        raise UsageError("nothing was written, so no task was made")
+    try:
+        _must_have_ended_well(code)
+        return backlog.create(
+            store, project, who, {**fields, "title": title, "description": description}
+        )
+    except GateError as error:
+        raise _kept(store, "new-task", text, error) from None
+
+
+def update_(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    who = caller(store, args)
+    fields = _given(args)
+    if not fields:
+        raise UsageError("say what is to be changed: gate task update --help lists the fields")
+    _tell_updated(backlog.update(store, args.id, who, fields), fields, as_json=args.json)
+    return 0
+
+
+def _tell_updated(task: Task, fields: dict[str, Any], *, as_json: bool) -> None:
+    tell(task, "Updated", as_json=as_json)
+    if task.run and task.worked_on and not as_json and _READ_ONCE & fields.keys():
+        print(f"  Run {task.run} has begun and goes on with what the task said then")
+    if "role" in fields:
+        _warn_of_role(task)
+
+
+def _warn_of_role(task: Task) -> None:
+    """A task of a role that is not there fails only once a worker takes it up: say it at once."""
+    if not task.role:
+        return
+    from gatebell.app import project_files
+
+    known = [role.name for role in project_files.roles(task.project).roles]
+    if task.role not in known:
+        told = f"there is no role {task.role} in {task.project}; there are {', '.join(known)}"
+        print(f"gate: {inert_line(told)} (gate agents)", file=sys.stderr)
+
+
+def edit_(args: argparse.Namespace) -> int:
+    from gatebell.cli.asks.editor import edited
+
+    store = wiring.open_store()
+    who = caller(store, args)
+    task = backlog.get(store, args.id)
+    if not _has_editor():
+        raise UsageError(
+            "gate task edit needs a terminal, or an editor named in $VISUAL or $EDITOR; without "
+            f"one: gate task update {task.id}"
+        )
+    text, code, _ = edited(form(task))
+    if text.strip() == form(task).strip():
+        _must_have_ended_well(code)
+        return _nothing_changed(task, as_json=args.json)
+    try:
+        _must_have_ended_well(code)
+        fields = changes(task, text)
+        _must_be_as_shown(store, task, fields)
+        if not fields:
+            return _nothing_changed(task, as_json=args.json)
+        after = backlog.update(store, task.id, who, fields)
+    except GateError as error:
+        raise _kept(store, task.id, text, error) from None
+    _tell_updated(after, fields, as_json=args.json)
+    return 0
+
+
+def _has_editor() -> bool:
+    return bool(os.environ.get("VISUAL") or os.environ.get("EDITOR")) or sys.stdin.isatty()
+
+
+def _nothing_changed(task: Task, *, as_json: bool) -> int:
+    from gatebell.cli.screen import print_json
+
+    if as_json:
+        print_json(task_document(task))
+    else:
+        print(f"Nothing was changed in {task.id}.")
+    return 0
+
+
+def _must_have_ended_well(code: int) -> None:
+    if code:
+        raise UsageError(f"the editor ended with exit code {code}")
+
+
+def _must_be_as_shown(store: Store, task: Task, fields: dict[str, Any]) -> None:
+    now = backlog.get(store, task.id)
+    for name in fields:
+        if getattr(now, name) != getattr(task, name):
+            raise RefusedError(f"somebody has changed the {name} of {task.id} meanwhile")
+
+
+def _kept(store: Store, name: str, text: str, error: GateError) -> GateError:
+    """The error, and where what somebody wrote is kept (law 6)."""
+    import tempfile
+
+    folder = os.path.dirname(os.path.abspath(store.path))
+    descriptor, path = tempfile.mkstemp(prefix=f"{name}-", suffix=".md", dir=folder)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    return type(error)(f"{error}. Nothing was changed; what you wrote is kept in {path}")
+
+
+def dep_(args: argparse.Namespace) -> int:
+    store = wiring.open_store()
+    change = backlog.free if args.remove else backlog.depend
+    task = change(store, args.id, caller(store, args), args.needed)
+    if args.json:
+        tell(task, "", as_json=True)
+    else:
+        print(f"✓ {task.id} needs {', '.join(task.needs) or 'no other task'}")
+    return 0
+
+
+def _given(args: argparse.Namespace) -> dict[str, Any]:
+    """The fields that were named on the command line."""
+    if args.description is not None and args.file:
+        raise UsageError("give the description or a file with it, not both")
+    fields = {name: value for name in _FIELDS if (value := getattr(args, name, None)) is not None}
+    if args.file:
+        fields["description"] = read_text(args.file).rstrip("\n")
+    if args.answer_within is not None:
+        fields["answer_within_seconds"] = parse_duration(args.answer_within)
+    return fields

@@ -1,0 +1,61 @@
+"""What the commands of tasks share: the project that is meant, and how tasks are printed."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from gatebell.app import environment
+from gatebell.cli.screen import coloured, columns, print_json
+from gatebell.domain.text.display import inert_line, storable
+from gatebell.domain.asks.documents import task_document
+from gatebell.errors import UsageError
+from gatebell.terminal import tasks as terminal
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from gatebell.domain.tasks.tasks import Task
+    from gatebell.ports.store import Store
+
+_WORKTREE = re.compile(r"/worktrees/run-(\d{1,18})/")
+
+
+PROJECT = "of the project this folder is in (the one you are in)"
+
+
+def add_project(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--project", metavar="DIR", help=PROJECT)
+
+
+def project_of(store: Store, folder: str | None, *, may_be_gone: bool = False) -> str:
+    """The project that a folder lies in; in the worktree of a run, that of the run.
+
+    One that was moved or removed may still be looked at.
+    """
+    path = os.path.abspath(os.path.expanduser(folder or os.getcwd()))
+    if not os.path.isdir(path):
+        if may_be_gone and storable(path) in store.tasks.projects():
+            return storable(path)
+        raise UsageError(f"there is no folder {path}")
+    found = _WORKTREE.search(f"{os.path.realpath(path)}/")
+    run = store.runs.get(int(found[1])) if found else None
+    if run and f"{os.path.realpath(path)}/".startswith(f"{run.root}/"):
+        return run.project
+    # Tasks keep it as text, also where it is none.
+    return storable(environment.project(path))
+
+
+def lines(store: Store, tasks: Sequence[Task]) -> list[str]:
+    return terminal.list_lines(store, tasks, store.now(), columns(), coloured)
+
+
+def tell(task: Task, done: str, *, as_json: bool) -> None:
+    """That something was done to a task: `✓ Closed tm-abc: TITLE`."""
+    if as_json:
+        print_json(task_document(task))
+    else:
+        room = max(20, columns() - len(done) - len(task.id) - 5)
+        print(f"✓ {done} {task.id}: {inert_line(task.title, room)}")

@@ -1,0 +1,51 @@
+"""What was going on when an agent asked: put together, bounded, and without secrets."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from gatebell.domain.asks.asks import MAX_GOING_ON_CHARACTERS
+from gatebell.domain.text.redaction import hide_secrets, redact
+from gatebell.domain.runs.prompts import OURS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gatebell.domain.runs.session_log import Step
+
+_MOST_OF_A_PROMPT = 1_500
+_MOST_WORDS = 2_500
+_MOST_OF_A_COMMAND = 300
+_MOST_READ = 50_000
+
+
+def explain(steps: Sequence[Step], changes: str) -> str:
+    """One text, what helps most first, so that the part shown at once is the part needed."""
+    # What a flow says to its agent tells a person nothing: the task is named beside the question.
+    prompts = [s.text for s in steps if s.kind == "prompt" and not s.text.startswith(OURS)]
+    words = [step.text for step in steps if step.kind == "words"][-2:]
+    calls = [step for step in steps if step.kind == "call"][-8:]
+    parts = []
+    if prompts:
+        parts.append(f"It works on:\n{_shorten(prompts[-1], _MOST_OF_A_PROMPT)}")
+    if words:
+        parts.append("It last said:\n" + _shorten("\n\n".join(words), _MOST_WORDS))
+    if calls:
+        done = [
+            f"{one.tool}: {(one.input or {}).get('command') or json.dumps(one.input)}"
+            for one in calls
+        ]
+        parts.append(
+            "It last did:\n" + "\n".join(_shorten(one, _MOST_OF_A_COMMAND) for one in done)
+        )
+    if changes:
+        parts.append(f"Changes:\n{redact(changes[: 2 * MAX_GOING_ON_CHARACTERS])}")
+    return "\n\n".join(parts)[:MAX_GOING_ON_CHARACTERS]
+
+
+def _shorten(text: str, most: int) -> str:
+    # Secrets first: one that was cut in the middle may not be known any more.
+    shown = hide_secrets(text[:_MOST_READ]).strip()
+    left = max(0, len(shown) - most) + len(text[_MOST_READ:])
+    return f"{shown[:most]} … ({left} more characters)" if left else shown

@@ -1,0 +1,324 @@
+"""Answers: what fits a question, who may give it, and which one settles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.domain.asks.asks import (
+    Ask,
+    Change,
+    Notice,
+    Question,
+    iso,
+    make_id,
+    settled_sentence,
+    wakes,
+)
+from gatebell.domain.audit.events import Event
+from gatebell.domain.digests import digest, keyed_digest
+from gatebell.domain.asks.forms import check_form, check_schema, has_hidden, hide
+from gatebell.domain.people.logins import door
+from gatebell.domain.asks.requirements import Vote, count, why_not
+from gatebell.domain.permissions.rules import Rule, Scope, granted, made
+from gatebell.errors import (
+    AgentRefusedError,
+    AlreadySettledError,
+    GateError,
+    InvalidAnswerError,
+    RefusedError,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from gatebell.domain.people.principals import Caller
+
+# The whole vocabulary of an approval. Anything else, however friendly, is not a decision.
+DECISIONS = {
+    "yes": "approved",
+    "y": "approved",
+    "approve": "approved",
+    "approved": "approved",
+    "no": "rejected",
+    "n": "rejected",
+    "reject": "rejected",
+    "rejected": "rejected",
+}
+
+
+class Given(NamedTuple):
+    """An answer as somebody gives it."""
+
+    value: Any
+    note: str = ""
+    digest: str | None = None
+    """Of the question that was shown, from faces that keep a copy of it."""
+    key: str = ""
+    """Idempotency key: the same key brings back the first result."""
+    scope: Scope | None = None
+    """How far a yes to a tool call reaches beyond that call."""
+
+
+class Answer(NamedTuple):
+    """An answer as it is kept, whether it settled, counted or was refused."""
+
+    ask_id: str
+    principal: str
+    verified: bool
+    via: str
+    value: Any
+    decision: str | None
+    note: str
+    given_at: datetime
+    outcome: str
+    """`settled`, `counted`, `refused`, or `late`."""
+    reason: str
+    """Why it was refused."""
+    key: str
+    fingerprint: str
+    """Of value and note, to tell a retry from another answer under the same key; without a
+    key, or of a secret, there is none."""
+
+
+class Verdict(NamedTuple):
+    """What an answer comes to. `change` is None when it was refused."""
+
+    answer: Answer
+    change: Change | None
+    events: tuple[Event, ...]
+    secret: Any = None
+    """The value in clear, for the table of secrets only."""
+    error: GateError | None = None
+
+
+def interpret(question: Question, value: Any) -> tuple[str | None, Any]:
+    """Decision and value of an answer that fits, or an InvalidAnswerError."""
+    kind = question.answered_as
+    if kind == "approval":
+        if question.call and isinstance(value, dict):
+            return "approved", _instead(value)
+        return _decision(value), None
+    if kind == "choice":
+        return None, _choice(question, value)
+    if kind == "form":
+        check_form(question.schema, value)
+        return None, value
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidAnswerError("the answer is text, and not empty")
+    return None, value
+
+
+def _decision(value: Any) -> str:
+    word = {True: "yes", False: "no"}.get(value) if isinstance(value, bool) else value
+    decision = DECISIONS.get(word.strip().lower()) if isinstance(word, str) else None
+    if decision is None:
+        raise InvalidAnswerError(
+            "an approval is decided by yes or no alone; words go into its note, which --note "
+            "gives and a prompt asks for"
+        )
+    return decision
+
+
+def _instead(value: dict[str, Any]) -> dict[str, Any]:
+    """A yes to a tool call with another input than the agent's."""
+    if list(value) != ["input"] or not isinstance(value["input"], dict) or not value["input"]:
+        raise InvalidAnswerError('a yes to another input is {"input": {…}}, with all of it')
+    return value
+
+
+def _choice(question: Question, value: Any) -> Any:
+    if not question.multiple:
+        if isinstance(value, list) and len(value) != 1:
+            raise InvalidAnswerError("choose one option")
+        return _option(question, value[0] if isinstance(value, list) else value)
+    chosen = [_option(question, one) for one in (value if isinstance(value, list) else [value])]
+    if not chosen or any(chosen.count(one) > 1 for one in chosen):
+        raise InvalidAnswerError("choose one or more options, each once")
+    return chosen
+
+
+def _option(question: Question, value: Any) -> Any:
+    if isinstance(value, dict) and list(value) == ["other"] and question.other:
+        if isinstance(value["other"], str) and value["other"].strip():
+            return value
+        raise InvalidAnswerError("Other… needs words of your own")
+    if isinstance(value, str):
+        if value in question.options:
+            return value
+        alike = [option for option in question.options if option.casefold() == value.casefold()]
+        if len(alike) == 1:
+            return alike[0]
+    options = ", ".join(map(repr, question.options))
+    ways = f"{options}, and Other… with words of your own" if question.other else options
+    raise InvalidAnswerError(f"the options are {ways}")
+
+
+def with_default(question: Question, default: Any) -> Question:
+    """The question with a default for the time nobody answers, where one may be."""
+    if question.schema is not None:
+        check_schema(question.schema)
+    if default is None:
+        return question
+    if question.gates:
+        raise UsageError(f"an ask of kind {question.kind} has no default: silence never decides it")
+    if question.secret or has_hidden(question.schema):
+        raise UsageError("a secret has no default: it would be shown with the question")
+    try:
+        _, value = interpret(question, default)
+    except InvalidAnswerError as error:
+        raise UsageError(f"the default does not answer the question: {error}") from None
+    return question._replace(default=value)
+
+
+def answer(
+    ask: Ask,
+    votes: Sequence[Vote],
+    caller: Caller,
+    given: Given,
+    now: datetime,
+    random_bytes: bytes,
+) -> Verdict:
+    """Judge one answer: it settles, it counts towards settling, or it is refused and kept."""
+    principal = caller.actor
+    decision, value, error = None, given.value, _refusal(ask, caller, given)
+    if error is None:
+        try:
+            decision, value = interpret(ask.question, given.value)
+        except InvalidAnswerError as invalid:
+            error = invalid
+    clear, value, fingerprint = _conceal(ask.question, value, given, random_bytes, bool(error))
+    kept = Answer(
+        ask.id,
+        principal,
+        caller.verified,
+        caller.via,
+        value,
+        decision,
+        given.note,
+        now,
+        _outcome(error),
+        str(error) if error else "",
+        given.key,
+        fingerprint,
+    )
+    if error:
+        content = _content(kept, caller) | {"reason": kept.reason}
+        refused = Event("answer.refused", ask.id, principal, content)
+        return Verdict(kept, None, (refused,), error=error)
+    grant = _grant(ask, kept, given.scope, random_bytes) if given.scope else None
+    return _accept(ask, votes, kept, caller, clear, grant)
+
+
+def _grant(ask: Ask, kept: Answer, scope: Scope, random_bytes: bytes) -> Rule:
+    """What a yes allows beyond the call it was given to."""
+    call = ask.question.call
+    if call is None or kept.decision != "approved" or kept.value is not None:
+        raise UsageError("only a plain yes to a tool call can reach further than this ask")
+    if ask.question.requirement.personal:
+        raise UsageError(f"{ask.id} needs {ask.question.requirement}: it is asked each time")
+    rule_id = make_id(6, random_bytes, "g-")
+    return granted(ask, call, scope, kept.principal, kept.given_at)._replace(id=rule_id)
+
+
+def _accept(
+    ask: Ask,
+    votes: Sequence[Vote],
+    kept: Answer,
+    caller: Caller,
+    clear: Any,
+    grant: Rule | None,
+) -> Verdict:
+    outcome: str | None = "settled"
+    if kept.decision:
+        outcome = count(ask.question.requirement, [*votes, Vote(kept.principal, kept.decision)])
+    if outcome is None:
+        event = Event("ask.voted", ask.id, kept.principal, _content(kept, caller))
+        change = Change(ask._replace(version=ask.version + 1), (event,))
+        return Verdict(kept, change, (event,))
+    after = ask._replace(
+        status="answered",
+        decision=outcome if kept.decision else None,
+        value=kept.value,
+        note=kept.note,
+        settled_at=kept.given_at,
+        settled_by=kept.principal,
+        settled_via=kept.via,
+        version=ask.version + 1,
+    )
+    event = Event("ask.answered", ask.id, kept.principal, _content(kept, caller))
+    change = Change(after, (event,), wakes(ask), (Notice("settled", ask.id),))
+    if grant:
+        change = change._replace(grant=grant, events=(event, made(grant, caller)))
+    return Verdict(kept._replace(outcome="settled"), change, change.events, secret=clear)
+
+
+def _refusal(ask: Ask, caller: Caller, given: Given) -> GateError | None:
+    question, origin = ask.question, ask.origin
+    if not ask.pending:
+        kept = "" if ask.token_digest else "; your answer is kept beside it"
+        return AlreadySettledError(settled_sentence(ask) + kept)
+    if given.digest is not None and given.digest != ask.digest:
+        return RefusedError(
+            f"what you answered is not what {ask.id} asks now: look again with gate show {ask.id}"
+        )
+    if caller.agent and not caller.verified:
+        if question.gates or origin.task:
+            return AgentRefusedError(_only_people(ask, caller.agent.because))
+        if caller.agent.may_be(origin.session):
+            return AgentRefusedError(f"{ask.id} was asked by this session: it cannot answer itself")
+    if caller.token_id and origin.session.startswith(door(caller.token_id)):
+        return AgentRefusedError(
+            f"{ask.id} was asked with this very token: whoever asks does not answer themselves"
+        )
+    if reason := why_not(question.requirement, origin.sponsor, origin.session, caller):
+        return RefusedError(reason)
+    return None
+
+
+def _only_people(ask: Ask, because: str) -> str:
+    if ask.question.gates:
+        deed, way = "decides", f"gate answer {ask.id} yes|no --as NAME"
+    else:
+        deed, way = "answers", f"gate answer {ask.id} VALUE --as NAME. It is kept as a proposal"
+    return (
+        f"only a person {deed} {ask.id}, and an agent seems to be at work here ({because}). "
+        f"Answer in your own terminal, or with your personal token: {way}"
+    )
+
+
+def fingerprint(given: Given) -> str:
+    """Tells a retry under the same key from another answer."""
+    return digest([given.value, given.note, *([list(given.scope)] if given.scope else [])])
+
+
+def _conceal(
+    question: Question, value: Any, given: Given, key: bytes, refused: bool
+) -> tuple[Any, Any, str]:
+    """(in clear or None, as everybody may see it, fingerprint)."""
+    if not question.secret and not has_hidden(question.schema):
+        return None, value, fingerprint(given) if given.key else ""
+    if question.secret or refused:
+        hidden: Any = {"secret": keyed_digest(value, key)}
+    else:
+        hidden = hide(question.schema, value, lambda part: {"secret": keyed_digest(part, key)})
+    return value, hidden, ""
+
+
+def _outcome(error: GateError | None) -> str:
+    if error is None:
+        return "counted"
+    return "late" if isinstance(error, AlreadySettledError) else "refused"
+
+
+def _content(kept: Answer, caller: Caller) -> dict[str, Any]:
+    return {
+        "decision": kept.decision,
+        "value": kept.value,
+        "note": kept.note,
+        "via": kept.via,
+        "verified": kept.verified,
+        "at": iso(kept.given_at),
+        "evidence": caller.evidence,
+    }

@@ -1,0 +1,158 @@
+"""When an ask reminds, escalates and expires, and how a draft holds that off."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from gatebell.domain.lists import as_list
+from gatebell.errors import UsageError
+
+DRAFT_HOLDS_SECONDS = 120.0
+DRAFTS_HOLD_AT_MOST_SECONDS = 900.0
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class Escalation(NamedTuple):
+    """After so long without a settling answer, somebody else is told."""
+
+    after_seconds: float
+    who: str
+
+
+def make_escalations(given: Any) -> tuple[Escalation, ...]:
+    """Escalations from pairs of seconds and a name."""
+    return tuple(
+        Escalation(*as_list(one, "an escalation")) for one in as_list(given, "escalations")
+    )
+
+
+class Deadlines(NamedTuple):
+    """The clock of one ask, in absolute store time."""
+
+    expires_at: datetime | None = None
+    hard: bool = False
+    """A host enforces it, so nothing moves it."""
+    moved_seconds: float = 0.0
+    """How far drafts have moved a soft deadline."""
+    remind_every_seconds: float | None = None
+    remind_at: datetime | None = None
+    escalations: tuple[Escalation, ...] = ()
+    escalated: int = 0
+    """How many of the escalations have happened."""
+    escalate_at: datetime | None = None
+
+    @property
+    def due_at(self) -> datetime | None:
+        """When somebody must look at this ask again."""
+        times = [t for t in (self.expires_at, self.remind_at, self.escalate_at) if t]
+        return min(times) if times else None
+
+
+NO_DEADLINES = Deadlines()
+
+
+def start(
+    opened_at: datetime,
+    expires_seconds: float | None = None,
+    hard: bool = False,
+    remind_every_seconds: float | None = None,
+    escalations: tuple[Escalation, ...] = (),
+) -> Deadlines:
+    """The deadlines of an ask that opens now."""
+    steps = tuple(sorted(escalations))
+    for seconds in (expires_seconds, remind_every_seconds, *(s.after_seconds for s in steps)):
+        if seconds is not None and not 0 < seconds < 1e9:
+            raise UsageError("a time limit is a number of seconds above 0 (or 90s, 5m, 2h, 1d)")
+    if remind_every_seconds is not None and remind_every_seconds < 1:
+        raise UsageError("an ask reminds once a second at most")
+    return Deadlines(
+        expires_at=_later(opened_at, expires_seconds),
+        hard=hard,
+        # The store gives fractions back, and a digest tells 40 from 40.0.
+        remind_every_seconds=None if remind_every_seconds is None else float(remind_every_seconds),
+        remind_at=_later(opened_at, remind_every_seconds),
+        escalations=steps,
+        escalate_at=_later(opened_at, steps[0].after_seconds) if steps else None,
+    )
+
+
+def _later(at: datetime, seconds: float | None) -> datetime | None:
+    return None if seconds is None else at + timedelta(seconds=seconds)
+
+
+def remind(deadlines: Deadlines, now: datetime) -> Deadlines:
+    """The reminder due at or before now was given; missed ones are not made up for."""
+    if deadlines.remind_at is None or deadlines.remind_every_seconds is None:
+        return deadlines
+    late = (now - deadlines.remind_at).total_seconds() // deadlines.remind_every_seconds
+    step = timedelta(seconds=deadlines.remind_every_seconds * (late + 1))
+    return deadlines._replace(remind_at=deadlines.remind_at + step)
+
+
+def escalate(deadlines: Deadlines, opened_at: datetime) -> Deadlines:
+    """The next escalation happened."""
+    done = deadlines.escalated + 1
+    left = deadlines.escalations[done:]
+    following = _later(opened_at, left[0].after_seconds) if left else None
+    return deadlines._replace(escalated=done, escalate_at=following)
+
+
+def hold(deadlines: Deadlines, now: datetime) -> Deadlines:
+    """Somebody is typing: a soft deadline moves to at least two minutes from now."""
+    if deadlines.expires_at is None or deadlines.hard:
+        return deadlines
+    wanted = now + timedelta(seconds=DRAFT_HOLDS_SECONDS)
+    missing = (wanted - deadlines.expires_at).total_seconds()
+    moved = min(missing, DRAFTS_HOLD_AT_MOST_SECONDS - deadlines.moved_seconds)
+    if moved <= 0:
+        return deadlines
+    return deadlines._replace(
+        expires_at=deadlines.expires_at + timedelta(seconds=moved),
+        moved_seconds=deadlines.moved_seconds + moved,
+    )
+
+
+def stay(deadlines: Deadlines, now: datetime, seconds: float) -> Deadlines:
+    """Somebody came to work it out: a soft deadline leaves them so long at least."""
+    if deadlines.expires_at is None or deadlines.hard:
+        return deadlines
+    until = max(deadlines.expires_at, now + timedelta(seconds=seconds))
+    return deadlines._replace(expires_at=until)
+
+
+def go_away(deadlines: Deadlines, before: datetime | None, now: datetime) -> Deadlines:
+    """They left again: what was `before` counts, but for a moment in which to answer."""
+    if deadlines.expires_at is None or before is None or deadlines.hard:
+        return deadlines
+    answer_by = now + timedelta(seconds=DRAFT_HOLDS_SECONDS)
+    return deadlines._replace(expires_at=min(deadlines.expires_at, max(before, answer_by)))
+
+
+def parse_duration(text: str) -> float:
+    """`300`, `90s`, `5m`, `2h` or `1d`, in seconds."""
+    number, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS else (text, "s")
+    try:
+        seconds = float(number) * _UNITS[unit]
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < 1e9:
+        raise UsageError(f"{text!r} is not a time limit: write 300, 90s, 5m, 2h or 1d")
+    return seconds
+
+
+def duration_text(seconds: float) -> str:
+    """As `parse_duration` reads it, in the largest unit that fits exactly."""
+    for unit, size in reversed(_UNITS.items()):
+        if seconds % size == 0:
+            return f"{seconds / size:.0f}{unit}"
+    return f"{seconds!r}s"
+
+
+def parse_escalation(text: str) -> Escalation:
+    """`30m:alice`: after half an hour, alice is told."""
+    after, _, who = text.partition(":")
+    if not who:
+        raise UsageError(f"--escalate takes AFTER:WHO, for example 30m:alice, not {text!r}")
+    return Escalation(parse_duration(after), who)

@@ -1,0 +1,123 @@
+"""Asks as JSON: the stable shape that `--json` and every machine reads (docs/json.md)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gatebell.domain.asks.asks import iso
+
+if TYPE_CHECKING:
+    from gatebell.domain.asks.answers import Answer
+    from gatebell.domain.asks.asks import Ask, Message
+    from gatebell.domain.audit.events import Entry
+    from gatebell.domain.people.logins import Token
+    from gatebell.domain.runs.runs import FlowCall, Run, Turn
+    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.domain.tasks.tasks import Task
+
+
+def ask_document(ask: Ask) -> dict[str, Any]:
+    """Everything about an ask but what others did to it."""
+    question, origin, clock = ask.question, ask.origin, ask.deadlines
+    return {
+        "id": ask.id,
+        "kind": question.kind,
+        "prompt": question.prompt,
+        "context": question.context,
+        "going_on": ask.going_on,
+        "options": list(question.offered),
+        "multiple": question.multiple,
+        "schema": question.schema,
+        "default": question.default,
+        "secret": question.secret,
+        "answered_as": question.answered_as,
+        "terms": question.session and question.session._asdict(),
+        "call": question.call and question.call._asdict(),
+        "requirement": question.requirement._asdict(),
+        "priority": ask.priority,
+        "confidence": ask.confidence,
+        "digest": ask.digest,
+        "project": origin.project,
+        "cwd": origin.cwd,
+        "agent": origin.agent,
+        "session": origin.session,
+        "tool_use_id": origin.tool_use_id,
+        "sponsor": origin.sponsor,
+        "owner": origin.owner,
+        "task": origin.task,
+        "opened_at": iso(ask.opened_at),
+        "expires_at": iso(clock.expires_at),
+        "deadline": None if clock.expires_at is None else "hard" if clock.hard else "soft",
+        "status": ask.status,
+        "decision": ask.decision,
+        "value": ask.value,
+        "note": ask.note,
+        "settled_at": iso(ask.settled_at),
+        "settled_by": ask.settled_by,
+        "settled_via": ask.settled_via,
+        "delivered_at": iso(ask.delivered_at),
+        "delivered_to": ask.delivered_to,
+    }
+
+
+def answer_document(answer: Answer) -> dict[str, Any]:
+    document = answer._asdict()
+    del document["fingerprint"], document["key"]
+    return document | {"given_at": iso(answer.given_at)}
+
+
+def message_document(message: Message) -> dict[str, Any]:
+    return message._asdict() | {"sent_at": iso(message.sent_at)}
+
+
+def sitting_document(sitting: Sitting) -> dict[str, Any]:
+    document = sitting._asdict()
+    times = ("started_at", "ended_at", "expires_at")
+    return document | {name: iso(document[name]) for name in times}
+
+
+def entry_document(entry: Entry) -> dict[str, Any]:
+    return {
+        "seq": entry.seq,
+        "at": entry.at,
+        **entry.event._asdict(),
+        **({} if entry.rows is None else {"rows": entry.rows}),
+        "content_digest": entry.content_digest,
+        "hash": entry.hash,
+    }
+
+
+def token_document(token: Token) -> dict[str, Any]:
+    return token._asdict() | {"made_at": iso(token.made_at)}
+
+
+def run_document(run: Run) -> dict[str, Any]:
+    """A run; who drives it, and until when, is nobody's business."""
+    document = run._asdict()
+    for name in ("claim", "owner", "lease_until", "falls"):
+        del document[name]
+    times = ("created_at", "ready_at", "waiting_since", "ended_at")
+    return document | {name: iso(document[name]) for name in times}
+
+
+def call_document(call: FlowCall) -> dict[str, Any]:
+    document = call._asdict()
+    return document | {name: iso(document[name]) for name in ("started_at", "ended_at")}
+
+
+def turn_document(turn: Turn) -> dict[str, Any]:
+    # Imported here: most documents are of asks, and must be made fast.
+    from gatebell.domain.text.redaction import hide_secrets
+
+    document = turn._asdict()
+    document |= {"sent": hide_secrets(turn.sent), "words": hide_secrets(turn.words)}
+    return document | {name: iso(document[name]) for name in ("started_at", "ended_at")}
+
+
+def task_document(task: Task) -> dict[str, Any]:
+    """A task; what an imported backlog said beyond its fields stands in `more`."""
+    document = task._asdict()
+    del document["version"]
+    times = ("created_at", "updated_at", "answered_at", "closed_at")
+    plain = {"needs": list(task.needs), "more": dict(task.more), "ready": task.ready}
+    return document | plain | {name: iso(document[name]) for name in times}

@@ -1,0 +1,46 @@
+"""Which asks are the same question, so that one answer may be given to all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.domain.asks.asks import question_digest
+from gatebell.domain.digests import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gatebell.domain.asks.asks import Ask
+
+
+def likeness(ask: Ask) -> str:
+    """Equal for asks that may be answered together.
+
+    Approvals must be alike in everything that is shown but their ids and times: a yes to
+    one must not carry another along that anybody could tell apart from it.
+    """
+    origin, question = ask.origin, ask.question
+    if ask.token_digest or (question.gates and ask.version > 1):
+        # A secret is for one asker. And since it was asked, somebody spoke, voted or waited.
+        return ask.id
+    if not question.gates:
+        return question_digest(question, origin._replace(project="", owner=""))
+    remark = question.call.remark if question.call else ""
+    shown = [ask.going_on, ask.confidence, ask.priority, ask.deadlines.hard, remark]
+    where = list(origin._replace(tool_use_id=""))
+    return digest([question_digest(question, origin), where, shown])
+
+
+def alike(ask: Ask, others: Iterable[Ask]) -> list[Ask]:
+    """Those of the others that the same answer may be given to."""
+    wanted = likeness(ask)
+    return [other for other in others if other.id != ask.id and likeness(other) == wanted]
+
+
+def groups(asks: Iterable[Ask]) -> list[tuple[str, list[list[Ask]]]]:
+    """By project, and in each by identical question; all in the order they come in."""
+    projects: dict[str, dict[str, list[Ask]]] = {}
+    for ask in asks:
+        project = projects.setdefault(ask.origin.project, {})
+        project.setdefault(likeness(ask), []).append(ask)
+    return [(project, list(found.values())) for project, found in projects.items()]

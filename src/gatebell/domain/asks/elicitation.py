@@ -1,0 +1,188 @@
+"""A question as the flat form that an agent's own program can show, and what comes back of it.
+
+No field begins with a choice. Some programs mark the first option, and Enter takes it: so the
+first one of every list means that nothing was chosen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import OTHER
+from gatebell.domain.text.display import inert_line
+from gatebell.domain.asks.forms import has_hidden
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gatebell.domain.asks.asks import Ask
+
+NOT_YET = "not yet"
+_QUESTION_COLUMNS = 300
+_WORDS_COLUMNS = 200
+_LABEL_COLUMNS = 80
+_MOST_FIELDS = 12
+# So that nothing quoted can end its own quotation.
+_NO_QUOTES = str.maketrans("“”", "''")
+# What hosts show of a field; whatever else a schema says is checked when the answer is given.
+_LIMITS = ("minimum", "maximum", "minLength", "maxLength")
+_OF_FORM = {"$schema", "type", "title", "description", "properties", "required"}
+
+
+class Quotation(NamedTuple):
+    """What an agent suggests. It stands in the form as a quotation, and fills nothing in."""
+
+    speaker: str
+    words: str
+    reason: str = ""
+
+
+class Elicitation(NamedTuple):
+    """A form for a host to show."""
+
+    message: str
+    schema: dict[str, Any]
+    meanings: dict[str, dict[str, Any]]
+    """Of fields with a list: what each label of it stands for."""
+    names: dict[str, str]
+    """What the fields of a form are called in its answer."""
+
+
+def elicitation(ask: Ask, proposal: Quotation, *, skips: bool = True) -> Elicitation | None:
+    """The form for an ask; None where its answer does not fit into one.
+
+    `skips`: the host lets people go past a text that they need not fill in.
+    """
+    message, question = _message(ask, proposal), ask.question
+    if question.answered_as == "approval":
+        decide = {"approve": "approve", "reject": "reject"}
+        fields = {"decision": _listed("Your decision", decide)}
+        if skips:
+            fields["reason"] = _text("Reason")
+        return Elicitation(message, _object(fields, ["decision"]), {"decision": decide}, {})
+    if question.answered_as == "choice":
+        return None if question.other and not skips else _choice(ask, message)
+    if question.answered_as == "text":
+        answer = _text("Your answer") | {"minLength": 1}
+        return Elicitation(message, _object({"text": answer}, ["text"]), {}, {})
+    return _form(question.schema or {}, message, skips=skips)
+
+
+def _message(ask: Ask, proposal: Quotation) -> str:
+    """Three lines: of a longer text, hosts show no more than its beginning."""
+    said = f"{inert_line(proposal.speaker, 40)} proposes: {_quoted(proposal.words)}"
+    if proposal.reason:
+        said += f", because: {_quoted(proposal.reason)}"
+    return (
+        f"{ask.id}: {inert_line(ask.question.prompt, _QUESTION_COLUMNS)}\n{said}\n"
+        "You decide. Leave this form, and nothing is decided."
+    )
+
+
+def _quoted(words: str) -> str:
+    line = inert_line(words, _WORDS_COLUMNS).translate(_NO_QUOTES)
+    return f"“{line}”"
+
+
+def _choice(ask: Ask, message: str) -> Elicitation | None:
+    question = ask.question
+    options: dict[str, Any] = {_label(option): option for option in question.options}
+    if question.multiple or len(options) < len(question.options) or {NOT_YET, OTHER} & {*options}:
+        return None
+    fields = {"choice": _listed("Your choice", options)}
+    if question.other:
+        options[OTHER] = {"other": ""}
+        fields = {"choice": _listed("Your choice", options), "other": _text(OTHER)}
+    return Elicitation(message, _object(fields, ["choice"]), {"choice": options}, {})
+
+
+def _form(schema: Mapping[str, Any], message: str, *, skips: bool) -> Elicitation | None:
+    properties, required = schema.get("properties"), schema.get("required", [])
+    if not isinstance(properties, dict) or not 0 < len(properties) <= _MOST_FIELDS:
+        return None
+    closed = schema.get("additionalProperties", True) in (True, False)
+    known = set(schema) <= {*_OF_FORM, "additionalProperties"}
+    if schema.get("type") != "object" or not (closed and known) or has_hidden(schema):
+        return None
+    fields, meanings, names = {}, {}, {}
+    for number, (name, about) in enumerate(properties.items(), 1):
+        key = f"field{number}"
+        labels = _labels(about)
+        if labels is None or not (labels or skips or name in required):
+            return None
+        title = _label(str(about.get("title") or name))
+        fields[key] = _listed(title, labels) if labels else _plain(title, about)
+        if "description" in about:
+            fields[key]["description"] = _label(str(about["description"]))
+        meanings[key], names[key] = labels, name
+    needed = [key for key, name in names.items() if name in required]
+    return Elicitation(
+        message, _object(fields, needed), {k: v for k, v in meanings.items() if v}, names
+    )
+
+
+def _labels(about: Any) -> dict[str, Any] | None:
+    """The list to choose from; empty where something is typed, None where neither will do."""
+    if not isinstance(about, dict):
+        return None
+    if about.get("type") == "boolean":
+        return {"yes": True, "no": False}
+    if "enum" in about:
+        options = about["enum"]
+        labels = {_label(str(option)): option for option in options}
+        texts = all(isinstance(option, str) for option in options)
+        return labels if texts and len(labels) == len(options) and NOT_YET not in labels else None
+    return {} if about.get("type") in ("string", "number", "integer") else None
+
+
+def _label(text: str) -> str:
+    return inert_line(text, _LABEL_COLUMNS)
+
+
+def _listed(title: str, labels: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "string", "title": title, "enum": [NOT_YET, *labels]}
+
+
+def _text(title: str) -> dict[str, Any]:
+    return {"type": "string", "title": title}
+
+
+def _plain(title: str, about: Mapping[str, Any]) -> dict[str, Any]:
+    limits = {word: about[word] for word in _LIMITS if word in about}
+    return {"type": about["type"], "title": title, **limits}
+
+
+def _object(fields: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
+    return {"type": "object", "properties": dict(fields), "required": list(required)}
+
+
+def given(ask: Ask, shown: Elicitation, content: Any) -> Given | None:
+    """The answer in what a host sent back; None where nothing was decided."""
+    if not isinstance(content, dict):
+        return None
+    if shown.names:
+        return _filled(ask, shown, content)
+    if ask.question.answered_as == "text":
+        text = content.get("text")
+        return Given(text, digest=ask.digest) if isinstance(text, str) and text.strip() else None
+    (field,) = shown.meanings
+    label, words = content.get(field), content.get("reason")
+    value = shown.meanings[field].get(label) if isinstance(label, str) else None
+    if value is None:
+        return None
+    if isinstance(value, dict):
+        value = {"other": content.get("other", "")}
+    return Given(value, words if isinstance(words, str) else "", ask.digest)
+
+
+def _filled(ask: Ask, shown: Elicitation, content: Mapping[str, Any]) -> Given | None:
+    value: dict[str, Any] = {}
+    for key, name in shown.names.items():
+        typed, labels = content.get(key), shown.meanings.get(key)
+        if labels is None:
+            if typed not in (None, ""):
+                value[name] = typed
+        elif isinstance(typed, str) and typed in labels:
+            value[name] = labels[typed]
+    return Given(value, digest=ask.digest) if value else None

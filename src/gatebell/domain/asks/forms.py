@@ -1,0 +1,300 @@
+"""Forms: JSON Schema checked, and the fields marked `writeOnly` hidden."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from gatebell.errors import InvalidAnswerError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_BRANCHES = ("allOf", "anyOf", "oneOf")
+_FOLLOWED = ("$ref", *_BRANCHES, "properties", "additionalProperties", "prefixItems", "items")
+_BY_NAME = ("properties", "patternProperties", "dependentSchemas", "dependencies")
+# Keywords whose schemas apply to the same value, and those whose schemas apply to parts of it.
+_SAME = ("$ref", *_BRANCHES, "not", "if", "then", "else", "dependentSchemas", "dependencies")
+_PARTS = (
+    *("properties", "patternProperties", "additionalProperties", "unevaluatedProperties"),
+    *("items", "prefixItems", "additionalItems", "contains", "unevaluatedItems", "propertyNames"),
+)
+_DEFINITIONS = ("$defs", "definitions")
+_UNKNOWN = {"writeOnly": True}
+_MAX_WEIGHT = 5_000
+_MAX_FAULTS = 100
+
+
+def _no_fetching(uri: str) -> Any:
+    raise UsageError(f"the schema refers to {uri}, and nothing is fetched: use #/$defs instead")
+
+
+def check_schema(schema: Any) -> None:
+    """Refuse a schema that could never validate anything, or would take for ever to."""
+    _validator(schema)
+
+
+def check_form(schema: Any, value: Any) -> None:
+    """Refuse a value that does not fit, naming every place where it does not."""
+    errors = list(islice(_validator(schema).iter_errors(value), 5))
+    if errors:
+        secret = has_hidden(schema)
+        faults = "; ".join(_fault(error, secret) for error in errors)
+        hint = " (is it JSON?)" if isinstance(value, str) else ""
+        raise InvalidAnswerError(f"this does not fit the form{hint}: {faults}")
+
+
+def faults(schema: Any, value: Any) -> list[tuple[str, str]]:
+    """Every place where a value does not fit, as a JSON pointer, and why it does not."""
+    secret = has_hidden(schema)
+    errors = _validator(schema).iter_errors(value)
+    return [(_pointer(error), _reason(error, secret)) for error in islice(errors, _MAX_FAULTS)]
+
+
+def _pointer(error: Any) -> str:
+    """Of what is missing, the place where it should be."""
+    missing = getattr(error.kind, "property", None)
+    path = [*error.instance_path, *([] if missing is None else [missing])]
+    return "".join(f"/{step(part)}" for part in path)
+
+
+def step(part: Any) -> str:
+    """One step of a JSON pointer."""
+    return str(part).replace("~", "~0").replace("/", "~1")
+
+
+def _fault(error: Any, secret: bool) -> str:
+    place = "/".join(map(str, error.instance_path)) or "the form"
+    return f"{place}: {_reason(error, secret)}"
+
+
+def _reason(error: Any, secret: bool) -> str:
+    """Why it does not fit; of a form with secrets the rule only, never the value."""
+    rule = f"does not fit {error.schema_path[-1]!r}" if error.schema_path else "does not fit"
+    return rule if secret else str(error.message)
+
+
+def _validator(schema: Any) -> Any:
+    # Imported here: it costs three bare interpreters, and only forms need it.
+    import jsonschema_rs
+
+    if not isinstance(schema, dict):
+        raise UsageError("a form's schema is a JSON object")
+    try:
+        made = jsonschema_rs.validator_for(schema, retriever=_no_fetching)
+    except (ValueError, jsonschema_rs.ReferencingError) as error:
+        raise UsageError(f"this is not a JSON Schema: {str(error).splitlines()[0]}") from None
+    try:
+        _check_cost(schema)
+    except RecursionError:
+        raise UsageError("the schema is too deep once its references are followed") from None
+    return made
+
+
+def _check_cost(schema: dict[str, Any]) -> None:
+    """Refuse what cannot be shown to take no longer than value and schema are long."""
+    if _leads_astray(schema, schema):
+        raise UsageError("references of a schema begin with #/ and there is no $id in its parts")
+    if _weight(schema, schema, {}) > _MAX_WEIGHT:
+        raise UsageError("the schema is too large once its references are followed")
+    live: dict[int, bool] = {}
+    known: dict[int, Counter[str] | None] = {}
+    for node in _applied(schema, (*_SAME, *_PARTS)):
+        if _is_live(schema, node, live) and _overlap(_handed_on(schema, node, live, known)) > 1:
+            raise UsageError(
+                "the schema leads back to itself for one part of an answer in several ways, "
+                "and checking would take for ever: let anyOf, allOf and the like do so once"
+            )
+
+
+def _leads_astray(root: Any, node: Any) -> bool:
+    """Whether a reference in it means, or may mean, something else than `resolve` finds."""
+    if isinstance(node, list):
+        return any(_leads_astray(root, one) for one in node)
+    if not isinstance(node, dict):
+        return False
+    # Draft 4 calls `id` what is any word in the others.
+    bases = ("$id", "$schema", *(("id",) if "draft-04" in str(root.get("$schema")) else ()))
+    based = () if node is root else (node.get(word, "#") for word in bases)
+    reference = node.get("$ref")
+    return (
+        any(isinstance(node.get(word), str) for word in ("$dynamicRef", "$recursiveRef"))
+        or any(isinstance(one, str) and not one.startswith("#") for one in based)
+        or (isinstance(reference, str) and not re.match(r"#(/|$)", reference))
+        or any(_leads_astray(root, part) for part in node.values())
+    )
+
+
+def _held(root: Any, node: dict[str, Any], word: str) -> list[dict[str, Any]]:
+    """The schemas that stand under a keyword."""
+    part = resolve(root, node[word]) if word == "$ref" and word in node else node.get(word)
+    if word in _BY_NAME and isinstance(part, dict):
+        part = list(part.values())
+    return [one for one in (part if isinstance(part, list) else [part]) if isinstance(one, dict)]
+
+
+def _applied(root: Any, words: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Every schema that may apply to a value or a part of it, by these keywords."""
+    found, waiting = {id(root): root}, [root]
+    while waiting:
+        node = waiting.pop()
+        for one in (one for word in words for one in _held(root, node, word)):
+            if id(one) not in found:
+                found[id(one)] = one
+                waiting.append(one)
+    return list(found.values())
+
+
+def _is_live(root: Any, node: Any, live: dict[int, bool]) -> bool:
+    """Whether there is a circle of references below."""
+    if not isinstance(node, dict):
+        return False
+    if id(node) not in live:
+        live[id(node)] = True  # for whoever comes back here from below
+        held = (one for word in (*_SAME, *_PARTS) for one in _held(root, node, word))
+        live[id(node)] = any(_is_live(root, one, live) for one in held)
+    return live[id(node)]
+
+
+def _handed_on(
+    root: Any, node: Any, live: dict[int, bool], known: dict[int, Counter[str] | None]
+) -> Counter[str]:
+    """How many times each part of a value is handed on towards a circle of references.
+
+    Once is linear. Twice doubles with every level of the value.
+    """
+    if id(node) in known:
+        if (counted := known[id(node)]) is None:
+            raise UsageError("the schema refers to itself and never to a part of the answer")
+        return counted
+    known[id(node)] = None
+    counts = _handed_down(root, node, live)
+    # What was evaluated is known only after looking at everything once more.
+    times = 2 if "unevaluatedProperties" in node or "unevaluatedItems" in node else 1
+    for one in (one for word in _SAME for one in _held(root, node, word)):
+        if _is_live(root, one, live):
+            for part, count in _handed_on(root, one, live, known).items():
+                counts[part] += times * count
+    known[id(node)] = counts
+    return counts
+
+
+def _handed_down(root: Any, node: dict[str, Any], live: dict[int, bool]) -> Counter[str]:
+    """The same for this schema alone: `.name` a property, `*` any property, `[]` any item."""
+
+    def leading(word: str) -> int:
+        return sum(_is_live(root, one, live) for one in _held(root, node, word))
+
+    counts = Counter(
+        {
+            "*": leading("patternProperties") + leading("unevaluatedProperties"),
+            "[]": leading("contains") + leading("unevaluatedItems"),
+        }
+    )
+    # Of these only one applies to each property, and to each item.
+    if leading("additionalProperties"):
+        counts["*"] += 1
+    elif leading("properties"):
+        fields = node["properties"].items()
+        counts.update(f".{name}" for name, one in fields if _is_live(root, one, live))
+    counts["[]"] += any(map(leading, ("items", "prefixItems", "additionalItems")))
+    return counts
+
+
+def _overlap(counts: Counter[str]) -> int:
+    """How many times, at most, one part of a value is handed on."""
+    named = max((count for part, count in counts.items() if part[0] == "."), default=0)
+    return max(named + counts["*"], counts["[]"])
+
+
+def _weight(root: Any, node: Any, known: dict[str, int]) -> int:
+    """How many parts there are when every reference is followed each time it is met."""
+    if isinstance(node, list):
+        return sum(_weight(root, one, known) for one in node)
+    if not isinstance(node, dict):
+        return 0
+    weight = 1
+    for word, part in node.items():
+        if word == "$ref" and isinstance(part, str):
+            if part not in known:
+                known[part] = 1
+                known[part] = _weight(root, resolve(root, part), known)
+            weight += known[part]
+        elif word not in _DEFINITIONS:
+            weight += _weight(root, part, known)
+    return min(weight, 10 * _MAX_WEIGHT)
+
+
+def has_hidden(schema: Any) -> bool:
+    """Whether any field of the form is `writeOnly`."""
+    if isinstance(schema, dict):
+        return schema.get("writeOnly") is True or any(map(has_hidden, schema.values()))
+    return isinstance(schema, list) and any(map(has_hidden, schema))
+
+
+def hide(schema: Any, value: Any, conceal: Callable[[Any], Any]) -> Any:
+    """The value with every `writeOnly` part concealed; all of it where one cannot be found."""
+    seen: set[int] = set()
+    for node in _applied(schema, _FOLLOWED):
+        for word, part in node.items():
+            followed = word in _FOLLOWED and not (word == "items" and isinstance(part, list))
+            if not followed and word not in _DEFINITIONS and _may_hide(schema, part, seen):
+                return conceal(value)
+    if _leads_astray(schema, schema):
+        return conceal(value)
+    return _hide(schema, schema, value, conceal, 0)
+
+
+def _may_hide(root: Any, node: Any, seen: set[int]) -> bool:
+    """Whether anything in it, or that it refers to, is `writeOnly`."""
+    if not isinstance(node, dict | list) or id(node) in seen:
+        return False
+    seen.add(id(node))
+    if isinstance(node, list):
+        return any(_may_hide(root, one, seen) for one in node)
+    if node.get("writeOnly") is True:
+        return True
+    target = resolve(root, node["$ref"]) if "$ref" in node else None
+    return any(_may_hide(root, one, seen) for one in (target, *node.values()))
+
+
+def _hide(root: Any, schema: Any, value: Any, conceal: Callable[[Any], Any], depth: int) -> Any:
+    if not isinstance(schema, dict):
+        return value
+    # A schema that refers to itself for ever, or deeper than anybody reads: hide it all.
+    if schema.get("writeOnly") is True or depth > 50:
+        return conceal(value)
+    if "$ref" in schema:
+        value = _hide(root, resolve(root, schema["$ref"]), value, conceal, depth + 1)
+    for branch in _BRANCHES:
+        for part in schema.get(branch, ()):
+            value = _hide(root, part, value, conceal, depth + 1)
+    if isinstance(value, dict):
+        fields, rest = schema.get("properties", {}), schema.get("additionalProperties")
+        value = {
+            k: _hide(root, fields.get(k, rest), v, conceal, depth + 1) for k, v in value.items()
+        }
+    elif isinstance(value, list):
+        first = schema.get("prefixItems", [])
+        parts = [*first, *[schema.get("items")] * max(0, len(value) - len(first))]
+        value = [_hide(root, p, v, conceal, depth + 1) for p, v in zip(parts, value, strict=False)]
+    return value
+
+
+def resolve(root: Any, reference: Any) -> Any:
+    """What a reference within the schema refers to."""
+    # Imported here: it is slow to load, and asks that are no forms need none of it.
+    from urllib.parse import unquote
+
+    first, *parts = unquote(str(reference)).split("/")
+    target = root if first == "#" else None
+    for part in parts:
+        name = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(target, list) and re.fullmatch(r"\d{1,5}", name, re.ASCII):
+            target = next(islice(target, int(name), None), None)
+        else:
+            target = target.get(name) if isinstance(target, dict) else None
+    # A reference that cannot be followed hides what it describes.
+    return target if isinstance(target, dict) else _UNKNOWN

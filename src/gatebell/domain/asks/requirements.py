@@ -1,0 +1,147 @@
+"""How many people, and which, must agree before an ask is settled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gatebell.domain.people.principals import Caller
+
+
+class Requirement(NamedTuple):
+    """Who may settle an ask. Groups are resolved to names when the ask opens."""
+
+    n: int = 1
+    of: tuple[str, ...] = ()
+    """The people whose approval counts; empty means anybody."""
+    veto: tuple[str, ...] = ()
+    """People whose single rejection settles, however many rejections are needed."""
+    not_author: bool = False
+    """Neither the asking session nor its sponsor may answer."""
+    reject: int = 1
+    """How many rejections settle as rejected."""
+
+    @property
+    def personal(self) -> bool:
+        """It tells people apart, so a claimed name is not enough."""
+        return self != ANYBODY
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.of + self.veto))
+
+    def __str__(self) -> str:
+        if not self.personal:
+            return "anybody"
+        names = ", ".join(self.of)
+        if len(self.of) == 1:
+            text = names
+        elif self.of and self.n == len(self.of):
+            text = f"all of {names}"
+        elif self.of:
+            text = f"{self.n} of {names}"
+        else:
+            text = f"{self.n} {'people' if self.n > 1 else 'person'}"
+        if self.veto:
+            text += f"; veto: {', '.join(self.veto)}"
+        if self.not_author:
+            text += "; not the author"
+        if self.reject > 1:
+            text += f"; {self.reject} rejections reject"
+        return text
+
+
+ANYBODY = Requirement()
+
+
+def make_requirement(
+    data: Mapping[str, Any] | None, groups: Mapping[str, tuple[str, ...]]
+) -> Requirement:
+    """Read a requirement written as data: `{n, of}` or `{all}`, with veto, not_author, reject."""
+    if not data:
+        return ANYBODY
+    unknown = set(data) - {"n", "of", "all", "veto", "not_author", "reject"}
+    if unknown:
+        raise UsageError(f"a requirement has no {min(unknown)!r}; see docs/asks.md")
+    if "all" in data and ("n" in data or "of" in data):
+        raise UsageError("a requirement is either `all` of some people or `n` of some, not both")
+    everybody = _names(data.get("all", ()), groups)
+    some = _names(data.get("of", ()), groups)
+    n = len(everybody) or data.get("n", 1)
+    reject = data.get("reject", 1)
+    for word, number in (("n", n), ("reject", reject)):
+        if type(number) is not int or number < 1:
+            raise UsageError(f"a requirement's {word!r} is a whole number from 1 up")
+    if ("all" in data and not data["all"]) or (set(data) == {"n"} and data["n"] == 1):
+        raise UsageError("a requirement names people, or asks for more than one")
+    people = everybody or some
+    if people and n > len(people):
+        raise UsageError(
+            f"{n} people must agree, but only {', '.join(people)} may: see gate person list"
+        )
+    veto = _names(data.get("veto", ()), groups)
+    return Requirement(n, people, veto, bool(data.get("not_author", False)), reject)
+
+
+def _names(given: Any, groups: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    wanted = [given] if isinstance(given, str) else given
+    if not isinstance(wanted, list | tuple) or not all(isinstance(one, str) for one in wanted):
+        raise UsageError("a requirement names people and groups as a list of texts")
+    return tuple(dict.fromkeys(name for one in wanted for name in groups.get(one, (one,))))
+
+
+def parse_requirement(text: str) -> dict[str, Any]:
+    """The command line's spelling: `2`, `2:GROUP`, `2:alice,bob` or `all:alice,bob`."""
+    count, _, names = text.partition(":")
+    people = [name.strip() for name in names.split(",") if name.strip()]
+    if count == "all" and people:
+        return {"all": people}
+    if count.isdecimal() and int(count) > 0 and people:
+        return {"n": int(count), "of": people}
+    if count.isdecimal() and int(count) > 0 and text == count:
+        return {"n": int(count)}
+    raise UsageError(f"--require takes 2, 2:GROUP, 2:alice,bob or all:alice,bob, not {text!r}")
+
+
+class Vote(NamedTuple):
+    """One person's decision, in the order it was given."""
+
+    principal: str
+    decision: str
+
+
+def count(requirement: Requirement, votes: Iterable[Vote]) -> str | None:
+    """The decision these votes come to, or None while more are needed."""
+    last = {vote.principal: vote.decision for vote in votes}
+    rejected = [who for who, decision in last.items() if decision == "rejected"]
+    approved = [who for who, decision in last.items() if decision == "approved"]
+    if any(who == f"person:{name}" for who in rejected for name in requirement.veto):
+        return "rejected"
+    if len(rejected) >= requirement.reject:
+        return "rejected"
+    if requirement.of:
+        allowed = {f"person:{name}" for name in requirement.of}
+        approved = [who for who in approved if who in allowed]
+    return "approved" if len(approved) >= requirement.n else None
+
+
+def why_not(requirement: Requirement, sponsor: str, session: str, caller: Caller) -> str | None:
+    """Why this caller may not answer, as a sentence; None when they may."""
+    if not requirement.personal:
+        return None
+    if not (caller.is_person and caller.verified):
+        return (
+            f"this ask is for {requirement}, so it needs your personal token: "
+            "answer with --as NAME (made by `gate person add NAME`)"
+        )
+    if requirement.not_author and caller.principal == sponsor:
+        return "you started the agent that asks, and this ask excludes its author"
+    if requirement.not_author and caller.agent and caller.agent.may_be(session):
+        return "this is the session that asks, and this ask excludes its author"
+    if requirement.of and caller.name not in requirement.people:
+        return f"this ask is for {requirement}"
+    return None

@@ -1,0 +1,179 @@
+"""What events tell of the store's rows, and how the rows are compared with it.
+
+Each event seals the rows that its transaction wrote (`domain/audit/seals.py`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.domain.digests import canonical, text_digest
+from gatebell.domain.audit.seals import hint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gatebell.domain.audit.events import Entry
+
+_DIGEST = 64
+_HINT = 4
+_RUN = "run:"
+
+# The events by which older versions told of a row, without its seal.
+_BIRTHS = {
+    "ask.opened": ("asks", "ask_keys", "outbox", "deliveries"),
+    "ask.answered": ("answers", "wakes", "outbox", "deliveries"),
+    "ask.voted": ("answers",),
+    "answer.refused": ("answers",),
+    "ask.asked_back": ("messages", "wakes"),
+    "ask.replied": ("messages", "outbox", "deliveries"),
+    "ask.cancelled": ("wakes", "outbox", "deliveries"),
+    "ask.timed_out": ("wakes", "outbox", "deliveries"),
+    "ask.escalated": ("outbox", "deliveries"),
+    "session.opened": ("sittings",),
+    "person.added": ("people",),
+    "token.made": ("tokens",),
+    "group.set": ("group_members",),
+    "ask.made": ("rules",),
+    "deny.made": ("rules",),
+    "grant.made": ("rules",),
+    "link.made": ("logins",),
+    "login.made": ("logins",),
+    "note.sent": ("notes", "outbox", "deliveries"),
+    "run.started": ("runs", "calls", "turns"),
+    "task.created": ("tasks", "task_needs"),
+    "task.changed": ("task_needs",),
+}
+_DEATHS = {"person.removed": "people", "run.deleted": "runs"}
+# One event may tell of many such rows, or of none.
+_MANY = (
+    "ask_keys",
+    "outbox",
+    "deliveries",
+    "wakes",
+    "group_members",
+    "calls",
+    "turns",
+    "task_needs",
+)
+# No event of an older version told of a trait: it is older than the first event.
+_TRAITS = ("traits", "")
+# Rows that are named by the subject of their events.
+_NAMED = ("asks", "rules", "people", "runs", "tasks")
+
+
+class Columns(NamedTuple):
+    """The compared columns of a table, in the order in which they are sealed."""
+
+    fixed: tuple[str, ...]
+    changing: tuple[str, ...]
+
+
+class Row(NamedTuple):
+    """A row as the store has it now."""
+
+    table: str
+    key: str
+    subject: str
+    """Of the events by which older versions told of it."""
+    counts: bool
+    """Some rows count only from some state on, such as steps of a run that are no longer open."""
+    fixed: Sequence[Any]
+    changing: Sequence[Any]
+
+
+def differing(sealed: str, names: Sequence[str], values: Sequence[Any]) -> list[str]:
+    """The columns whose values are not the sealed ones."""
+    # Columns that are newer than the seal stand behind those that it covers.
+    known = (len(sealed) - _DIGEST) // _HINT
+    if text_digest(canonical(list(values[:known]))) == sealed[:_DIGEST]:
+        return []
+    kept = [sealed[at : at + _HINT] for at in range(_DIGEST, len(sealed), _HINT)]
+    columns = zip(names, values, kept, strict=False)
+    changed = [name for name, value, before in columns if hint(value) != before]
+    return changed or ["that cannot be told"]
+
+
+class Told:
+    """The rows that the events so far tell of."""
+
+    def __init__(self, columns: Mapping[str, Columns]) -> None:
+        self._columns = columns
+        self._rows: dict[tuple[str, str], tuple[str, str]] = {}
+        self._births: Counter[tuple[str, str]] = Counter()
+        self._older_tables: set[str] = set()
+        self.older: Counter[str] = Counter()
+        """By table: rows of which older versions kept no seal, or none of a part of them."""
+        self.compared: Counter[str] = Counter()
+
+    def follow(self, entry: Entry) -> Iterator[str]:
+        """Take in the next event; say what it shows of rows that were changed before it."""
+        if entry.rows is None:
+            if not entry.erased:
+                self._follow_older(entry)
+            return
+        # The first event with seals seals these; from then on no unsealed one is older.
+        del self._births[_TRAITS]
+        for table, rows in entry.rows.items():
+            for key, parts in rows.items():
+                if trouble := self._follow_row(table, key, parts):
+                    yield f"{table} {key}: this row was {trouble} without an event, before event {entry.seq}"
+
+    def _follow_row(self, table: str, key: str, parts: list[str]) -> str:
+        before = self._rows.pop((table, key), None)
+        fixed, changing, *left = parts or ("", "")
+        if parts:
+            self._rows[table, key] = (fixed or (before[0] if before else ""), changing)
+        if before is None:
+            is_new = bool(fixed) or not self._columns[table].fixed
+            return "" if is_new or table in self._older_tables else "added"
+        # With columns that are newer than the seal before it, it cannot be compared.
+        comparable = left and len(before[1]) == len(changing)
+        return "changed" if comparable and not before[1].startswith(left[0]) else ""
+
+    def _follow_older(self, entry: Entry) -> None:
+        kind, subject, *_ = entry.event
+        births = _BIRTHS.get(kind, ())
+        self._older_tables.update(births)
+        self._births[_TRAITS] = 1
+        for table in births:
+            # A notice of a note is about no ask.
+            nothing = kind == "note.sent" and table != "notes"
+            self._births[table, "" if nothing else subject] += 1
+        for table in _NAMED:
+            place = (table, subject.removeprefix(_RUN))
+            if _DEATHS.get(kind) == table:
+                self._rows.pop(place, None)
+            elif place in self._rows or table in births:
+                self._rows[place] = (self._rows.get(place, ("", ""))[0], "")
+
+    def compare(self, row: Row) -> Iterator[str]:
+        """What this row says against the events, as sentences."""
+        where = f"{row.table} {row.key}"
+        told = self._rows.pop((row.table, row.key), None)
+        columns = self._columns[row.table]
+        if told is None or (columns.fixed and not told[0]):
+            if row.counts and not self._is_older(row):
+                yield f"{where}: this row was added without an event"
+        elif not row.counts:
+            yield f"{where}: the column state was changed without an event"
+        if told is None or not row.counts:
+            return
+        self.compared[row.table] += 1
+        for sealed, names, values in zip(told, columns, (row.fixed, row.changing), strict=True):
+            for column in differing(sealed, names, values) if sealed else ():
+                yield f"{where}: the column {column} was changed without an event"
+
+    def _is_older(self, row: Row) -> bool:
+        place = (row.table, row.subject)
+        if not self._births[place]:
+            return False
+        self._births[place] -= row.table not in _MANY
+        self.older[row.table] += 1
+        return True
+
+    def gone(self) -> Iterator[str]:
+        """The rows that were not compared by now, though events tell of them."""
+        for table, key in sorted(self._rows):
+            yield f"{table} {key}: this row was removed without an event"

@@ -1,0 +1,29 @@
+"""Lists that a program hands in: their order must be the same whenever a journal is replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gatebell.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+USE_A_LIST = "use a list, whose order is the same each time"
+
+
+def as_list(given: Any, name: str) -> tuple[Any, ...]:
+    """The items of a list; a UsageError for one text, a set, or what can be read only once."""
+    if isinstance(given, str):
+        raise UsageError(f"expected a list for {name}, got one text: use a list of texts")
+    if isinstance(given, Sequence) and not isinstance(given, bytes | bytearray):
+        return tuple(given)
+    raise UsageError(f"expected a list for {name}, got {type(given).__name__}: {USE_A_LIST}")
+
+
+def as_items(given: Iterable[Any], name: str) -> list[Any]:
+    """What a function gives anew at each replay: it may be read only once, but is not a set."""
+    if isinstance(given, set | frozenset):
+        raise UsageError(f"expected a list for {name}, got {type(given).__name__}: {USE_A_LIST}")
+    return list(given)

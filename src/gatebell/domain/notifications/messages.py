@@ -1,0 +1,175 @@
+"""Letters: what is told to people of an ask, short and inert, and how far its delivery has come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.domain.asks.asks import PRIORITIES, Notice, iso
+from gatebell.domain.text.display import inert_line
+from gatebell.domain.asks.documents import ask_document
+from gatebell.domain.text.redaction import redact
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.notifications.notes import Note
+
+_PROMPT_COLUMNS = 300
+_NAME_COLUMNS = 60
+_PRIORITY_WORDS = tuple(PRIORITIES)
+
+_EVENTS = {
+    "opened": "ask.opened",
+    "reminder": "ask.reminded",
+    "escalated": "ask.escalated",
+    "replied": "ask.replied",
+    "settled": "ask.settled",
+    "note": "note.sent",
+    "test": "gate.tested",
+}
+# Neither the context nor what was going on, no answer, and no tool call, which may hold anything.
+_TOLD = [
+    "id",
+    "kind",
+    "priority",
+    "secret",
+    "opened_at",
+    "expires_at",
+    "deadline",
+    "status",
+    "decision",
+    "settled_at",
+    "settled_by",
+    "settled_via",
+]
+
+
+class Posted(NamedTuple):
+    """A notice as it lies in the outbox."""
+
+    seq: int
+    notice: Notice
+    written_at: datetime
+
+
+class Delivery(NamedTuple):
+    """One notice on one road."""
+
+    id: str
+    """Random, and the same at every attempt: by it a receiver knows a second copy."""
+    kind: str
+    ask_id: str
+    to: str
+    road: str
+    written_at: datetime
+    due_at: datetime
+    attempts: int = 0
+    """Attempts begun. It also tells one claim from the next."""
+    claimed_until: datetime | None = None
+    sent_at: datetime | None = None
+    given_up_at: datetime | None = None
+    trouble: str = ""
+
+
+class Letter(NamedTuple):
+    """What is sent."""
+
+    id: str
+    kind: str
+    title: str
+    body: str
+    link: str
+    """Opens the ask, after a login; it lets nobody in and settles nothing."""
+    priority: str
+    ask_id: str
+    document: dict[str, Any]
+    """The same for programs."""
+
+
+def compose(
+    delivery: Delivery, url: str, ask: Ask | None = None, words: Note | None = None
+) -> Letter:
+    """The letter of a delivery: of an ask, with the reply it tells of, or of a note."""
+    agent = _name(words.author if words and not ask else ask.origin.agent if ask else "")
+    priority = _PRIORITY_WORDS[ask.priority if ask else PRIORITIES["normal"]]
+    link = _link(url, ask)
+    prompt = _line(ask.question.prompt) if ask else ""
+    said = _line(words.text) if words else prompt
+    document = {
+        "type": _EVENTS[delivery.kind],
+        "timestamp": iso(delivery.written_at),
+        "data": _data(delivery, ask, agent, prompt, said, words) | {"link": link},
+    }
+    title = _title(delivery, agent, ask)
+    if priority in ("urgent", "high"):
+        title += f" ({priority})"
+    about = _about(ask) if ask else _project(words.project if words else "")
+    body = "\n".join(line for line in (said, about) if line)
+    return Letter(
+        delivery.id, delivery.kind, title, body, link, priority, delivery.ask_id, document
+    )
+
+
+def compose_test(delivery: Delivery, url: str) -> Letter:
+    """What `gate notify test` sends."""
+    body = "This road works: you will hear here when something waits."
+    document: dict[str, Any] = {
+        "type": _EVENTS["test"],
+        "timestamp": iso(delivery.written_at),
+        "data": {},
+    }
+    link = _link(url, None)
+    return Letter(delivery.id, "test", "Test from gate", body, link, "normal", "", document)
+
+
+def _title(delivery: Delivery, agent: str, ask: Ask | None) -> str:
+    # Each begins with a word of ours: no program may take what an agent wrote for an option.
+    who = agent or "somebody"
+    if delivery.kind == "escalated":
+        return f"Escalated to {_name(delivery.to)}: asked by {who}"
+    if delivery.kind == "settled":
+        return f"Settled: {delivery.ask_id} is {(ask and (ask.decision or ask.status)) or 'over'}"
+    begin = {"opened": "Asked by", "reminder": "Still waiting, asked by", "replied": "Reply from"}
+    return f"{begin.get(delivery.kind, 'Note from')} {who}"
+
+
+def _about(ask: Ask) -> str:
+    parts = (ask.id, ask.question.kind, _project(ask.origin.project))
+    return " · ".join(part for part in parts if part)
+
+
+def _data(
+    delivery: Delivery, ask: Ask | None, agent: str, prompt: str, said: str, words: Note | None
+) -> dict[str, Any]:
+    if ask is None:
+        project = _name(words.project) if words else ""
+        return {"agent": agent, "project": project, "text": said}
+    whole = ask_document(ask)
+    data = {key: whole[key] for key in _TOLD} | {
+        "prompt": prompt,
+        "agent": agent,
+        "project": inert_line(ask.origin.project, _PROMPT_COLUMNS),
+        "priority": _PRIORITY_WORDS[ask.priority],
+        "settled_by": _name(ask.settled_by),
+        "to": _name(delivery.to),
+    }
+    return data | ({"text": said} if words else {})
+
+
+def _link(url: str, ask: Ask | None) -> str:
+    if not url:
+        return ""
+    return f"{url}/asks/{ask.id}" if ask else f"{url}/"
+
+
+def _line(text: str) -> str:
+    return inert_line(redact(text), _PROMPT_COLUMNS)
+
+
+def _name(text: str) -> str:
+    return inert_line(redact(text), _NAME_COLUMNS) if text else ""
+
+
+def _project(path: str) -> str:
+    return _name(path.rstrip("/").rpartition("/")[2])

@@ -1,0 +1,27 @@
+"""Notes: what an agent tells people without waiting for an answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from gatebell.domain.audit.events import Event
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gatebell.domain.people.principals import Caller
+
+MAX_NOTE_CHARACTERS = 8_000
+
+
+class Note(NamedTuple):
+    """One thing an agent said."""
+
+    author: str
+    project: str
+    text: str
+    sent_at: datetime
+
+
+def said(note: Note, caller: Caller) -> Event:
+    return Event("note.sent", note.author, caller.actor, {"text": note.text, "via": caller.via})

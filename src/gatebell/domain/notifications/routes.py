@@ -1,0 +1,231 @@
+"""Roads: the ways by which people hear that something waits, whom each reaches, and when."""
+
+from __future__ import annotations
+
+import re
+from binascii import Error as NotBase64Error, a2b_base64
+from datetime import UTC, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.domain.asks.asks import PRIORITIES, parse_priority
+from gatebell.domain.digests import text_digest
+from gatebell.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import tzinfo
+
+    from gatebell.domain.asks.asks import Ask, Notice
+
+KEYS = {
+    "to": 'where it leads: "desktop", an Apprise address, "command: …" or "webhook: https://…"',
+    "person": "whose road it is; without it, everybody's",
+    "priority": "only asks at least this urgent: urgent, high, normal, low or backlog (all)",
+    "quiet": 'when only urgent asks are sent: "22:00-07:00", in local time',
+    "secret": "what a webhook is signed with: whsec_…",
+}
+MACHINES = ("command", "webhook")
+
+_URGENT = PRIORITIES["urgent"]
+_NORMAL = PRIORITIES["normal"]
+_RETRY_AFTER_SECONDS = (10, 60, 300, 1800, 7200)
+_STALE_AFTER = timedelta(days=1)
+_MOOT_ONCE_SETTLED = ("opened", "reminder", "escalated")
+
+# Only behind these names does the host's place hold a host; elsewhere it holds a token.
+_HAVE_A_HOST = (
+    *("apprise", "form", "gotify", "http", "json", "mailto", "matrix", "mmost", "mqtt"),
+    *("ncloud", "nctalk", "ntfy", "rocket", "xml", "xmpp"),
+)
+
+
+class Quiet(NamedTuple):
+    """Hours of the day at which only what is urgent is sent; they may span midnight."""
+
+    begin: time
+    end: time
+
+
+class Road(NamedTuple):
+    """One way to tell people. Its target may hold a password, so it is shown by its name."""
+
+    via: str
+    """`desktop`, `apprise`, `command` or `webhook`."""
+    target: str
+    person: str = ""
+    """Whose road it is; empty: everybody's."""
+    priority: int = PRIORITIES["backlog"]
+    """Asks less urgent than this do not go here."""
+    quiet: Quiet | None = None
+    secret: str = ""
+    """What a webhook is signed with."""
+
+    @property
+    def name(self) -> str:
+        """What people see and the store keeps: enough to recognise it, nothing to use it."""
+        whose = f" of {self.person}" if self.person else ""
+        if self.via == "desktop":
+            return f"desktop{whose}"
+        return f"{_visible(self)} #{text_digest(self.target)[:6]}{whose}"
+
+    def __repr__(self) -> str:
+        return f"Road({self.name!r})"
+
+
+def _visible(road: Road) -> str:
+    if road.via == "command":
+        words = [word for word in road.target.split() if "=" not in word]
+        program = words[0].rpartition("/")[2] if words else ""
+        return f"command {program}" if re.fullmatch(r"[\w.+-]{1,40}", program) else "command"
+    scheme, _, rest = road.target.partition("://")
+    authority, slash, after = re.split(r"[?#]", rest, maxsplit=1)[0].partition("/")
+    host = authority.rpartition("@")[2].partition(":")[0]
+    hidden = (
+        scheme.removesuffix("s") not in _HAVE_A_HOST
+        # A password with a slash in it: what looks like the host is the person's name.
+        or "@" in after
+        # Without a path it is a topic on a public server, and whoever knows it can read it.
+        or (scheme.startswith("ntfy") and not (slash and after))
+        or not re.fullmatch(r"[A-Za-z0-9.-]{1,80}", host)
+    )
+    kind = "webhook " if road.via == "webhook" else ""
+    return f"{kind}{scheme}://{'' if hidden else host}"
+
+
+def parse_road(table: Any, where: str) -> Road:
+    """A road as the settings tell it; `where` is how to name that place to its author."""
+    if not isinstance(table, dict):
+        raise UsageError(f"{where} is a table: write [[notify]] and below it to = …")
+    for key, value in table.items():
+        if key not in KEYS:
+            raise UsageError(f"{where} sets {key!r}; there are only {', '.join(KEYS)}")
+        if not isinstance(value, str) or not value.strip():
+            raise UsageError(f"{where}: {key} is a text in quotes")
+    via, target = _target(table.get("to", ""), where)
+    secret = table.get("secret", "")
+    if secret and via != "webhook":
+        raise UsageError(f"{where}: secret belongs to a webhook; this is none")
+    if secret and not _is_key(secret):
+        raise UsageError(f"{where}: secret is base64, with or without whsec_ before it")
+    try:
+        priority = parse_priority(table.get("priority", "backlog"))
+    except UsageError:
+        raise UsageError(f"{where}: priority is {', '.join(PRIORITIES)}") from None
+    quiet = _quiet(table["quiet"], where) if "quiet" in table else None
+    return Road(via, target, table.get("person", "").strip(), priority, quiet, secret)
+
+
+def _target(to: str, where: str) -> tuple[str, str]:
+    via, _, rest = to.partition(":")
+    rest = rest.strip()
+    if to.strip() == "desktop":
+        return "desktop", ""
+    if via == "command" and rest:
+        return via, rest
+    if via == "webhook":
+        if not re.match(r"https?://[^\s/?#@]+([/?#]\S*)?$", rest):
+            raise UsageError(f"{where}: a webhook is webhook: https://HOST/PATH, without user@")
+        return via, rest
+    if re.match(r"[a-z][a-z0-9+.-]*://\S", to):
+        return "apprise", to
+    raise UsageError(
+        f'{where}: to is "desktop", an Apprise address such as ntfy://HOST/TOPIC, '
+        '"command: …" or "webhook: https://…"'
+    )
+
+
+def _is_key(secret: str) -> bool:
+    return bool(signing_key(secret))
+
+
+def signing_key(secret: str) -> bytes:
+    """The bytes that a webhook is signed with; none when the secret is not base64."""
+    text = secret.removeprefix("whsec_").rstrip("=")
+    try:
+        return a2b_base64(text + "=" * (-len(text) % 4), strict_mode=True)
+    except (NotBase64Error, ValueError):
+        return b""
+
+
+def _quiet(text: str, where: str) -> Quiet:
+    found = re.fullmatch(r"\s*(\d\d):(\d\d)\s*-\s*(\d\d):(\d\d)\s*", text)
+    try:
+        begin_hour, begin_minute, end_hour, end_minute = map(int, found.groups() if found else ())
+        quiet = Quiet(time(begin_hour, begin_minute), time(end_hour, end_minute))
+    except ValueError:
+        raise UsageError(f'{where}: quiet is "22:00-07:00", from when to when') from None
+    if quiet.begin == quiet.end:
+        raise UsageError(f"{where}: quiet would never begin or never end")
+    return quiet
+
+
+def roads_for(
+    notice: Notice, ask: Ask | None, roads: Sequence[Road], groups: Mapping[str, tuple[str, ...]]
+) -> list[Road]:
+    """The roads that a notice takes."""
+    priority = ask.priority if ask else _NORMAL
+    fitting = [road for road in roads if priority <= road.priority]
+    if notice.kind == "escalated":
+        members = groups.get(notice.to, (notice.to,))
+        theirs = [road for road in fitting if road.person in members]
+        everybodys = [road for road in fitting if not road.person]
+        programs = [road for road in everybodys if road.via in MACHINES]
+        return [*theirs, *programs] if theirs else everybodys
+    requirement = ask.question.requirement if ask else None
+    wanted = requirement.people if requirement and requirement.of else ()
+    fitting = [road for road in fitting if not (road.person and wanted) or road.person in wanted]
+    if notice.kind == "settled":
+        return [road for road in fitting if road.via == "webhook"]
+    return fitting
+
+
+def is_moot(kind: str, ask: Ask | None) -> bool:
+    """Whether nobody needs to hear this any more."""
+    if kind == "note":
+        return False
+    return ask is None or (not ask.pending and kind in _MOOT_ONCE_SETTLED)
+
+
+def is_stale(kind: str, written_at: datetime, now: datetime) -> bool:
+    """Whether it lay in the outbox for so long that it tells nothing: nobody sent anything then.
+
+    What is still waiting is told, however old it is.
+    """
+    return kind != "opened" and now - written_at > _STALE_AFTER
+
+
+def send_at(road: Road, ask: Ask | None, at: datetime, zone: tzinfo | None = None) -> datetime:
+    """When something that is due may be sent; later in quiet hours, but for urgent asks.
+
+    Without a zone the hours are those of this machine.
+    """
+    if road.quiet is None or (ask and ask.priority == _URGENT):
+        return at
+    return _quiet_until(road.quiet, at, zone) or at
+
+
+def _quiet_until(quiet: Quiet, at: datetime, zone: tzinfo | None) -> datetime | None:
+    local = at.astimezone(zone)
+    spans_midnight = quiet.begin > quiet.end
+    now = local.time()
+    late, early = now >= quiet.begin, now < quiet.end
+    if not (late or early if spans_midnight else late and early):
+        return None
+    day = local.date() + timedelta(days=1 if spans_midnight and late else 0)
+    # Without a zone the time is naive, which astimezone takes for this machine's.
+    end = datetime.combine(day, quiet.end, zone)
+    until = end.astimezone(UTC)
+    # Where the clock is set back, the hour comes twice, and this may be its second time.
+    return until if until > at else end.replace(fold=1).astimezone(UTC)
+
+
+def retry_at(attempts: int, now: datetime) -> datetime | None:
+    """When to try again after so many attempts; None: it is given up."""
+    if attempts > len(_RETRY_AFTER_SECONDS):
+        return None
+    return now + timedelta(seconds=_RETRY_AFTER_SECONDS[attempts - 1])
+
+
+def is_exhausted(attempts: int) -> bool:
+    """Whether this attempt is one too many: those before it ended with their sender."""
+    return attempts > len(_RETRY_AFTER_SECONDS) + 1

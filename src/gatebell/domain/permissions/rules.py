@@ -1,0 +1,319 @@
+"""Rules about tool calls: what is asked about, what is denied, and what a person has granted.
+
+A pattern is `Tool` or `Tool(words)`, where `*` stands for anything. A rule that makes things
+stricter is read widely: it holds for every part of a compound command. A grant is read
+narrowly: it covers one plain command, and its `*` never stands for a shell's punctuation. Nor
+does it lead from one field of an input to the next, or from one host of an address to another.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from gatebell.domain.audit.events import Event
+from gatebell.domain.permissions.calls import WRITERS
+from gatebell.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from gatebell.domain.asks.asks import Ask, Origin
+    from gatebell.domain.permissions.calls import Call
+    from gatebell.domain.people.principals import Caller
+
+OUTSIDE = "Edit(outside the project)"
+"""The one gate that no pattern can say: a file of another project is written."""
+
+_PATTERN = r"[A-Za-z_][\w-]*(\(.+\))?"
+_PUNCTUATION = frozenset(";&|<>()$`\\\n\r")
+_AFTER_A_HOST = "/?# \"'"
+_NOT_IN_A_HOST = frozenset(f"{_AFTER_A_HOST}@")
+# The words up to a `*` that is a part of the host of an address.
+_IN_A_HOST = re.compile(rf"://([^{_AFTER_A_HOST}]*)$")
+# Where one command of a line ends and another begins, and what may stand before a program.
+_BETWEEN_COMMANDS = r"&&|\|\||[;&|\n(){}`]"
+# Compiled where they are used: most lines have no variable.
+_ASSIGNMENT = (
+    r"""(?<![\w-])([A-Za-z_]\w{0,40})=(?:"([^"]{0,40})"|'([^']{0,40})'|([^\s;&|()"']{0,40}))"""
+)
+_MAX_STARTS = 100
+_VARIABLE = r"\$(?:\{(\w+)\}|(\w+))"
+_BEFORE_A_PROGRAM = frozenset(
+    [
+        "!",
+        "if",
+        "then",
+        "elif",
+        "else",
+        "while",
+        "until",
+        "do",
+        "time",
+        "env",
+        "sudo",
+        "doas",
+        "nice",
+        "nohup",
+        "timeout",
+        "command",
+        "builtin",
+        "exec",
+        "xargs",
+        "setsid",
+        "stdbuf",
+    ]
+)
+
+
+class Rule(NamedTuple):
+    """One rule that a person made."""
+
+    id: str
+    kind: str
+    """`ask`: a gate. `deny`: never. `grant`: yes, without asking again."""
+    pattern: str
+    made_by: str
+    made_at: datetime
+    identity: str = ""
+    """Of the one call that it is about; without it, the pattern says what it is about."""
+    project: str = ""
+    session: str = ""
+    owner: str = ""
+    branch: str = ""
+    expires_at: datetime | None = None
+    uses_left: int | None = None
+    ask_id: str = ""
+    """The ask whose answer made it."""
+
+    def __str__(self) -> str:
+        return self.pattern
+
+
+class Scope(NamedTuple):
+    """How far a yes reaches beyond the call that was asked about."""
+
+    word: str
+    """`session`, `task`, `branch`, `hour` or a number of times."""
+    pattern: str = ""
+    """Instead of exactly this call."""
+
+
+def check_pattern(pattern: str) -> str:
+    """The pattern, if it is one."""
+    tool = _parts(pattern)[0]
+    for known in ("Bash", "WebFetch", "Read", *WRITERS):
+        if tool.lower() == known.lower() and tool != known:
+            raise UsageError(f"there is no tool {tool}; did you mean {known}?")
+    if not re.fullmatch(_PATTERN, pattern, re.DOTALL):
+        raise UsageError(
+            f"{pattern!r} is no pattern: write Tool or Tool(words), for example Bash(git push *)"
+        )
+    return pattern
+
+
+def forbids(rule: Rule, call: Call) -> bool:
+    """Whether a strict rule holds for this call, or for any part of it."""
+    tool, words = _parts(rule.pattern)
+    if tool != call.tool and not (tool == "Edit" and call.tool in WRITERS):
+        return False
+    subjects = _commands(call.command) if call.command else [call.subject]
+    return words is None or any(_matches(words, subject, strict=True) for subject in subjects)
+
+
+def covers(rule: Rule, call: Call) -> bool:
+    """Whether a grant reaches this call."""
+    if rule.identity:
+        return rule.identity == call.identity
+    tool, words = _parts(rule.pattern)
+    if tool != call.tool or words is None or call.has_more:
+        return False
+    if words == "*" or not call.named:
+        # Alone it says all there is; among other words it stays in its field.
+        never = _PUNCTUATION if words == "*" else _PUNCTUATION | {'"'}
+        return _glob(words, call.subject, never)
+    if tool == "WebFetch" and "://" not in words.partition("*")[0]:
+        # Without it, an address that only mentions the host would be covered.
+        return words == call.subject
+    return _matches(words, call.subject, strict=False)
+
+
+def leaves(call: Call, folders: Iterable[str]) -> bool:
+    """Whether a file is written that is not in all of these folders, given as they really are."""
+    inside = all(call.real_path.startswith(f"{one.rstrip('/')}/") for one in folders)
+    return call.tool in WRITERS and not inside
+
+
+def _parts(pattern: str) -> tuple[str, str | None]:
+    tool, bracket, words = pattern.partition("(")
+    return tool, words.removesuffix(")") if bracket else None
+
+
+def _matches(words: str, subject: str, *, strict: bool) -> bool:
+    if words.endswith(":*"):
+        words = words[:-2] + ("*" if strict else " *")
+    # As the hosts read it: `git push *` is also `git push` alone.
+    if words.endswith(" *") and subject == words[:-2]:
+        return True
+    return _glob(words, subject, frozenset() if strict else _PUNCTUATION)
+
+
+def _glob(words: str, subject: str, never: frozenset[str]) -> bool:
+    """Whether the subject is the words, each `*` any text without certain characters.
+
+    By hand: a regular expression made of such words can take hours over a long command.
+    """
+    first, *others = words.split("*")
+    if not others:
+        return subject == words
+    gaps, at = [], len(first)
+    for part in others[:-1]:
+        found = subject.find(part, at)
+        if found < 0:
+            return False
+        gaps.append(subject[at:found])
+        at = found + len(part)
+    end = len(subject) - len(others[-1])
+    gaps.append(subject[at : max(at, end)])
+    fits = subject.startswith(first) and subject.endswith(others[-1]) and at <= end
+    if not fits or not never:
+        return fits
+    return never.isdisjoint("".join(gaps)) and _keeps_hosts(words, gaps)
+
+
+def _keeps_hosts(words: str, gaps: list[str]) -> bool:
+    """Whether no `*` stands for a part of a host that the words seem to name in full."""
+    at = -1
+    for gap in gaps:
+        at = words.index("*", at + 1)
+        host, after = _IN_A_HOST.search(words[:at]), words[at + 1 :]
+        if host is None:
+            continue
+        if host[1] and (not after or after[0] in _AFTER_A_HOST):
+            if gap and gap[0] not in _AFTER_A_HOST:
+                return False
+        elif (host[1] or after) and not _NOT_IN_A_HOST.isdisjoint(gap):
+            return False
+    return True
+
+
+def _commands(line: str) -> Iterator[str]:
+    """The line, and every command that can be seen in it, in its plainest spelling."""
+    yield line
+    joined = line.replace("\\\n", "")
+    bare = joined.translate({ord(mark): None for mark in "'\"\\"})
+    for text in {joined, bare, _with_values(bare, joined)}:
+        for part in re.split(_BETWEEN_COMMANDS, text):
+            words = part.replace("$", " ").split()
+            for start in _starts(words):
+                yield " ".join([words[start].rpartition("/")[2], *words[start + 1 :]])
+
+
+def _with_values(line: str, quoted: str) -> str:
+    """The line with the values of those variables that it sets itself."""
+    if "$" not in line or "=" not in quoted:
+        return line
+    values = {name: "".join(value) for name, *value in re.findall(_ASSIGNMENT, quoted)}
+    return re.sub(_VARIABLE, lambda found: values.get(found[1] or found[2], found[0]), line)
+
+
+def _starts(words: list[str]) -> Iterator[int]:
+    """Where a program may be named: after an option, the next word may be that option's value."""
+    before = ""
+    starts = 0
+    for at, word in enumerate(words):
+        if not _stands_before(word):
+            yield at
+            starts += 1
+            if not before.startswith("-") or starts == _MAX_STARTS:
+                return
+        before = word
+
+
+def _stands_before(word: str) -> bool:
+    """An assignment, a keyword, a program that starts another, or an option of one."""
+    name, equals, _ = word.partition("=")
+    assigns = bool(equals) and name.isidentifier()
+    return assigns or word in _BEFORE_A_PROGRAM or word[0] in "-0123456789"
+
+
+def in_scope(rule: Rule, origin: Origin, call: Call) -> bool:
+    """Whether a rule is about this asker. A strict one also holds in folders of its project."""
+    inside = rule.kind != "grant" and f"{origin.cwd}/".startswith(f"{rule.project}/")
+    pairs = (
+        (rule.project, rule.project if inside else origin.project),
+        (rule.session, origin.session),
+        (rule.owner, origin.owner),
+        (rule.branch, call.branch),
+    )
+    return all(not wanted or wanted == here for wanted, here in pairs)
+
+
+def granted(ask: Ask, call: Call, scope: Scope, by: str, now: datetime) -> Rule:
+    """The grant that an answer makes. It has no id yet."""
+    if not ask.origin.project:
+        raise UsageError(f"{ask.id} belongs to no project, so the yes is for this call only")
+    pattern = check_pattern(scope.pattern) if scope.pattern else call.pattern
+    identity = "" if scope.pattern else call.identity
+    rule = Rule("", "grant", pattern, by, now, identity, ask.origin.project, ask_id=ask.id)
+    if not covers(rule, call):
+        raise UsageError(
+            f"{pattern} does not cover what {ask.id} asks about: {call.pattern}. A grant names "
+            "one plain command, file or address, with * for any words. That * stays in one field "
+            "of an input and on one host: write https://HOST/*"
+        )
+    return _limited(rule, ask, call, scope.word, now)
+
+
+def _limited(rule: Rule, ask: Ask, call: Call, word: str, now: datetime) -> Rule:
+    if word == "hour":
+        return rule._replace(expires_at=now + timedelta(hours=1))
+    if word.isdecimal() and 1 < int(word) <= 1000:
+        # The call that was asked about is the first of them.
+        return rule._replace(uses_left=int(word) - 1)
+    origin = ask.origin
+    session = "" if origin.session.endswith("/") else origin.session
+    reach = {"session": session, "task": origin.owner, "branch": call.branch}.get(word)
+    if reach is None:
+        raise UsageError("a yes can be for: session, task, branch, hour, or 2 to 1000 times")
+    if not reach:
+        raise UsageError(f"{ask.id} belongs to no {word}, so the yes cannot be for it")
+    if word == "session":
+        return rule._replace(session=reach)
+    return rule._replace(owner=reach) if word == "task" else rule._replace(branch=reach)
+
+
+def made(rule: Rule, caller: Caller) -> Event:
+    content = {
+        "pattern": rule.pattern,
+        "identity": rule.identity,
+        "reach": scope_words(rule),
+        "ask": rule.ask_id,
+        "via": caller.via,
+        "evidence": caller.evidence,
+    }
+    return Event(f"{rule.kind}.made", rule.id, caller.actor, content)
+
+
+def used(rule: Rule, call: Call, asker: str) -> Event:
+    """A grant let a call pass."""
+    content = {"pattern": rule.pattern, "tool": call.tool, "input": call.input}
+    return Event("grant.used", rule.id, asker, content)
+
+
+def ended(rule: Rule, caller: Caller) -> Event:
+    content = {"pattern": rule.pattern, "via": caller.via, "evidence": caller.evidence}
+    return Event(f"{rule.kind}.ended", rule.id, caller.actor, content)
+
+
+def scope_words(rule: Rule) -> str:
+    """How far it reaches, in words."""
+    words = [f"session {rule.session}"] if rule.session else []
+    words += [f"task {rule.owner}"] if rule.owner else []
+    words += [f"branch {rule.branch}"] if rule.branch else []
+    if rule.uses_left is not None:
+        words += ["once more" if rule.uses_left == 1 else f"{rule.uses_left} more times"]
+    words += [f"until {rule.expires_at:%Y-%m-%d %H:%M} UTC"] if rule.expires_at else []
+    words += [f"in {rule.project}" if rule.project else "in every project"]
+    return ", ".join(words)

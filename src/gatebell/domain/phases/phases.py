@@ -1,0 +1,201 @@
+"""Phases: what a workflow is made of, what its functions see, and where it goes next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, get_args
+
+from gatebell.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+_S = TypeVar("_S")
+
+OURS = ("approved", "human_response", "history", "answer_of", "data")
+"""Names that a state of the user's own cannot have."""
+
+
+class HumanInput(NamedTuple):
+    """What a phase asks a person."""
+
+    prompt: str | Callable[[Any], str]
+    """Text, or a function of the state."""
+    type: str
+    """`approval` or `choice`."""
+    options: Sequence[str] | Callable[[Any], Sequence[str]] = ()
+    """Of a choice; `Other…` among them lets people write their own."""
+    more: Mapping[str, Any] = {}
+    """What every ask may carry: context, priority, requirement, expires_seconds …"""
+
+
+class Phase(NamedTuple):
+    """One part of a workflow: an agent works, a person may be asked, then it goes on."""
+
+    name: str = ""
+    """Without one, its agent's."""
+    agent: str | Callable[..., Any] | None = None
+    """A role, or a function of the state (with `for_each`: of the state and one item)."""
+    prompt: str | Callable[..., str] = ""
+    """For a role: text, or a function like the agent's."""
+    returns: Any = None
+    """A JSON Schema or class that the output must fit; without one a role's output is its signal."""
+    update: Callable[[Any, Any], Any] | None = None
+    """Makes the next state of (state, output); pure, for it runs at every replay."""
+    human: HumanInput | Callable[[Any, Any], HumanInput | None] | None = None
+    """What is asked after the agent, or a function of (state, output); None asks nobody."""
+    next: str | dict[str, str] | Callable[[Any, Any], str] | None = None
+    """A phase, a table from answers to phases, or a function of (state, output)."""
+    terminal: bool = False
+    """The workflow ends here."""
+    until: Callable[[Any, Any], bool] | None = None
+    """The agent works again until this is true of (state, output)."""
+    for_each: Callable[[Any], Sequence[Any]] | None = None
+    """Items of the state: the agent works on all of them at once, and the output is a list."""
+    otherwise: str = ""
+    """Where an answer leads that the table does not list."""
+    limit: int | None = None
+    """How many items are worked on at once."""
+    dangerous: bool = False
+    """Of a function: what must not happen twice. Interrupted, a person says whether it happened."""
+
+
+class Response(NamedTuple):
+    """What a person answered to a phase."""
+
+    phase: str
+    id: str
+    """Of the ask."""
+    type: str
+    value: str
+    """`yes` or `no`; or the option, or the person's own words."""
+    approved: bool | None
+    """None for a choice."""
+    reason: str
+    """What they said with it."""
+    is_other: bool
+    actor: str
+    at: datetime
+
+
+class State(Generic[_S]):
+    """The state as a phase's functions see it: each field of yours, and what people answered."""
+
+    def __init__(
+        self, data: _S, history: tuple[Response, ...] = (), response: Response | None = None
+    ) -> None:
+        self.data = data
+        """Your own object."""
+        self.history = history
+        """Every answer so far, in order, each with its phase."""
+        self.human_response = response
+        """What was answered in this phase; None where nobody was asked."""
+        self.approved = response.approved if response else None
+        """Whether this phase was approved; None where no approval was asked for."""
+
+    def answer_of(self, phase: str) -> Response | None:
+        """The last answer to a phase."""
+        return next((one for one in reversed(self.history) if one.phase == phase), None)
+
+    def __getattr__(self, name: str) -> Any:
+        # Looked up like this because a copy that is being made has no data yet.
+        data = vars(self).get("data")
+        if not isinstance(data, dict):
+            return getattr(data, name)
+        if name not in data:
+            raise AttributeError(
+                f"the state has no {name!r}; it has {', '.join(data) or 'nothing'}"
+            )
+        return data[name]
+
+
+class Lead(NamedTuple):
+    """A way from a phase to another."""
+
+    target: str
+    when: str = ""
+    """The answer that leads there."""
+    certain: bool = True
+    """Otherwise a function decides, and this is only what its code names."""
+
+
+def named(phase: str) -> str:
+    """How errors begin."""
+    return f"phase {phase!r}"
+
+
+def accepts(work: Callable[..., Any], number: int) -> bool:
+    """Whether a function can be called with so many things."""
+    # Imported here: the rules of other nouns do without it.
+    import inspect
+
+    try:
+        inspect.signature(work).bind(*range(number))
+    except TypeError:
+        return False
+    except ValueError:
+        # Built-in functions do not always tell what they take.
+        return True
+    return True
+
+
+def leads(phase: Phase, names: Sequence[str]) -> list[Lead]:
+    """Where a phase leads, as far as that stands in its definition."""
+    way = phase.next
+    if isinstance(way, str):
+        return [Lead(way)] if way else []
+    if isinstance(way, dict):
+        rest = [Lead(phase.otherwise, "otherwise")] if phase.otherwise else []
+        return [*(Lead(target, answer) for answer, target in way.items()), *rest]
+    if way is None or not callable(way):
+        return []
+    if targets := declared(way):
+        return [Lead(target) for target in targets]
+    code = getattr(way, "__code__", None)
+    mentioned = set(_texts(code)) if code else set()
+    return [Lead(name, certain=False) for name in names if name in mentioned]
+
+
+def declared(way: Any) -> tuple[str, ...]:
+    """The phases that a function may return, where its annotation lists them."""
+    from typing import get_origin, get_type_hints
+
+    try:
+        told = get_type_hints(way).get("return")
+    except (NameError, TypeError):
+        return ()
+    return get_args(told) if get_origin(told) is Literal else ()
+
+
+def _texts(code: Any) -> Iterator[str]:
+    for one in code.co_consts:
+        if isinstance(one, str):
+            yield one
+        elif hasattr(one, "co_consts"):
+            yield from _texts(one)
+
+
+def route(phase: Phase, state: State[Any], output: Any, names: Sequence[str]) -> str:
+    """The phase after this one."""
+    way = phase.next
+    if isinstance(way, dict):
+        return _listed(phase, way, state.human_response)
+    target = way(state, output) if callable(way) else way
+    if target not in names:
+        raise UsageError(
+            f"{named(phase.name)} leads to {target!r}, and there is no such phase: "
+            f"{', '.join(names)}"
+        )
+    return str(target)
+
+
+def _listed(phase: Phase, table: dict[str, str], response: Response | None) -> str:
+    # Somebody's own words are no option, even if they read like one.
+    listed = response and not response.is_other and table.get(response.value)
+    if target := listed or phase.otherwise:
+        return target
+    what = f"was answered {response.value!r}" if response else "asked nobody"
+    raise UsageError(
+        f"{named(phase.name)} {what}, and its table leads nowhere from there: list it, or give "
+        "otherwise="
+    )

@@ -1,0 +1,149 @@
+"""What a run's journal tells of phases: events in their order, and plain values of all that is in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.domain.asks.asks import iso
+from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.phases.phases import Response
+from gatebell.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.runs.runs import FlowCall
+
+AGENT_COMPLETED = "agent:completed"
+INPUT_REQUESTED = "input:requested"
+INPUT_RECEIVED = "input:received"
+_MARK = "phase "
+_WORK = ("run", "step", "parallel")
+_ASKED = ("pause", "ask")
+
+
+class PhaseEvent(NamedTuple):
+    """One thing that happened in a workflow."""
+
+    name: str
+    phase: str
+    at: datetime
+    data: dict[str, Any]
+    """JSON: `output`; `id`, `prompt`, `type`, `options`; `id`, `value`, `approved`, `actor` …"""
+    path: str = ""
+    """Of the call that it came from."""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """The same whenever the same thing is told again."""
+        return self.name, self.path, self.data.get("id", "")
+
+
+def mark(phase: str) -> str:
+    """The line in a run's record with which a phase begins."""
+    return f"{_MARK}{phase}"
+
+
+def events(calls: Iterable[FlowCall], asks: Mapping[str, Ask]) -> list[PhaseEvent]:
+    """All that has happened so far, from the calls in their order."""
+    found: list[PhaseEvent] = []
+    phase = ""
+    for call in calls:
+        if "." in call.path:
+            continue
+        if call.name == "log" and call.label.startswith(_MARK):
+            phase = call.label.removeprefix(_MARK)
+        elif phase:
+            found += events_of(phase, call, asks.get(call.ask_id))
+    return found
+
+
+def events_of(phase: str, call: FlowCall, ask: Ask | None) -> list[PhaseEvent]:
+    """What one call of a phase tells."""
+    is_done = call.state == "recorded" and call.ended_at
+    if call.name in _WORK and is_done:
+        told = {"output": _output(call)}
+        return [PhaseEvent(AGENT_COMPLETED, phase, is_done, told, call.path)]
+    if call.name not in _ASKED or ask is None:
+        return []
+    question = ask.question
+    asked: dict[str, Any] = {"id": ask.id, "prompt": question.prompt, "type": question.kind}
+    if question.kind == "choice":
+        asked["options"] = list(ask.question.offered)
+    requested = PhaseEvent(INPUT_REQUESTED, phase, ask.opened_at, asked, call.path)
+    if not is_done:
+        return [requested]
+    answer = response(phase, ask)
+    received: dict[str, Any] = {"id": ask.id, "value": answer.value}
+    if answer.approved is not None:
+        received["approved"] = answer.approved
+    received |= {"reason": answer.reason, "actor": answer.actor, "at": iso(answer.at)}
+    return [requested, PhaseEvent(INPUT_RECEIVED, phase, answer.at, received, call.path)]
+
+
+def response(phase: str, ask: Ask) -> Response:
+    """What was answered, of an ask that was."""
+    is_approval = ask.question.kind == "approval"
+    approved = ask.decision == "approved"
+    return Response(
+        phase,
+        ask.id,
+        ask.question.kind,
+        ("yes" if approved else "no") if is_approval else answer_text(ask, ask.value),
+        approved if is_approval else None,
+        ask.note,
+        isinstance(ask.value, dict),
+        ask.settled_by,
+        ask.settled_at or ask.opened_at,
+    )
+
+
+def response_json(answer: Response) -> dict[str, Any]:
+    return answer._asdict() | {"at": iso(answer.at)}
+
+
+def _output(call: FlowCall) -> Any:
+    if call.name == "run":
+        return _reported(call.value)
+    if call.name == "parallel":
+        return [_unmarked(one) for one in call.value]
+    return call.value
+
+
+def _reported(signal: Any) -> Any:
+    """An agent's value, or all of its signal where it gave none."""
+    value = signal.get("value")
+    return signal if value is None else value
+
+
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, dict) and list(value) == ["$signal"]:
+        return _reported(value["$signal"])
+    return value["$plain"] if isinstance(value, dict) and list(value) == ["$plain"] else value
+
+
+def as_json(value: Any) -> Any:
+    """Dataclasses, NamedTuples, models, enums and sets as JSON has them."""
+    # Imported here: a state is looked at by nobody else.
+    import dataclasses
+    import enum
+
+    if isinstance(value, enum.Enum):
+        return as_json(value.value)
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {one.name: as_json(getattr(value, one.name)) for one in dataclasses.fields(value)}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return as_json(value._asdict())
+    if isinstance(value, dict):
+        return {str(name): as_json(one) for name, one in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted(map(as_json, value), key=repr)
+    if isinstance(value, list | tuple):
+        return [as_json(one) for one in value]
+    raise UsageError(f"JSON has no word for {value!r}")

@@ -1,0 +1,288 @@
+"""Roles: agents as users define them, in Markdown files with front matter.
+
+Front matter stands between two `---` lines and is a small part of YAML:
+
+    key: value               the rest of the line, up to ` #`
+    key: "value"  'value'    quoted as in JSON, or with '' for '
+    key: |  or  key: >       indented lines, kept or folded
+    key: [a, "b, c"]         a list on one line
+    key:                     a list, one `- item` a line
+      - item
+
+Lists of tools may also be written with commas, as Claude Code does. Keys that Claude Code knows
+and we do not need are passed over; the file's name is the role's name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+from gatebell.domain.digests import text_digest
+from gatebell.errors import UsageError
+
+KEYS = {
+    "description": "what the role is for, shown where roles are listed",
+    "cli": "the agent's program: claude (the default), codex",
+    "model": "the model, in that program's own words, or heavy, medium or light",
+    "confidence": "how sure it must be of its result, from 0 to 1; below that a person confirms",
+    "tools": "the tools it has at hand, as Claude Code names them; without it, all",
+    "command": 'an agent of your own in place of a known one: ["./agent", "--flag"]',
+    "join": 'what opens its session for a person: ["./agent", "--talk"]',
+    "arguments": "more words for the program's command line",
+    "limit_seconds": "how long one turn may work; waiting for people does not count",
+}
+
+# What Claude Code reads in its own files and gatebell has no use for.
+_CLAUDE_KEYS = frozenset(
+    [
+        *("name", "color", "disallowedTools", "permissionMode", "maxTurns", "skills", "hooks"),
+        *("mcpServers", "memory", "background", "isolation", "effort", "initialPrompt"),
+    ]
+)
+_CLIS = ("claude", "codex")
+_LONGEST_NAME_BYTES = 128
+_FENCE = "---"
+_PLAIN_STRINGS = json.JSONDecoder(strict=False)
+
+
+class Role(NamedTuple):
+    """An agent as the user defines it."""
+
+    name: str
+    instructions: str
+    cli: str = "claude"
+    """How the agent is talked to: `claude`, `codex`, or `command` for a program of the user's."""
+    model: str = ""
+    tools: tuple[str, ...] = ()
+    """The tools at hand; none named: all. To have a tool is no permission to use it unasked."""
+    command: tuple[str, ...] = ()
+    join: tuple[str, ...] = ()
+    """What opens the agent's session for a person, where the command can do that."""
+    arguments: tuple[str, ...] = ()
+    limit_seconds: float | None = None
+    confidence: float | None = None
+    """How sure it must be of its result, from 0 to 1; below that a person confirms."""
+    description: str = ""
+    source: str = ""
+    """The file it was read from."""
+    digest: str = ""
+
+
+class _Entry(NamedTuple):
+    """A key, the rest of its line, and the lines that belong to it."""
+
+    where: str
+    key: str
+    value: str
+    below: list[str]
+
+
+def is_role_name(name: str) -> bool:
+    """Whether a name can be the name of a role's file, and of nothing outside its folder."""
+    return (
+        re.fullmatch(r"\w[\w.-]*", name) is not None and len(name.encode()) <= _LONGEST_NAME_BYTES
+    )
+
+
+def parse_role(name: str, text: str, source: str, *, foreign: bool = False) -> Role:
+    """The role that a file defines; UsageError names the file and the line that is wrong.
+
+    In a foreign file, one made for another program, unknown keys are that program's.
+    """
+    if not is_role_name(name):
+        raise UsageError(f"{name!r} is not a role's name: use letters, digits, _ - and .")
+    if "\0" in text:
+        raise UsageError(f"{source} holds a NUL character: it is not a text")
+    front, instructions = _split(text.removeprefix("\ufeff"), source)
+    found: dict[str, _Entry] = {}
+    for entry in _entries(front, source):
+        if entry.key not in KEYS:
+            if not foreign and entry.key not in _CLAUDE_KEYS:
+                raise UsageError(
+                    f"{entry.where}: there is no {entry.key!r}; there are {', '.join(KEYS)}"
+                )
+        elif entry.key in found:
+            raise UsageError(f"{entry.where}: {entry.key} stands here a second time")
+        else:
+            found[entry.key] = entry
+    texts = {key: _text(found[key]) for key in ("description", "cli", "model") if key in found}
+    lists = {
+        key: _words(found[key]) for key in ("tools", "command", "join", "arguments") if key in found
+    }
+    return Role(
+        name,
+        instructions.strip(),
+        cli=_cli(found, texts.get("cli", ""), lists.get("command", ())),
+        model="" if texts.get("model") == "inherit" else texts.get("model", ""),
+        tools=() if lists.get("tools") == ("*",) else lists.get("tools", ()),
+        command=lists.get("command", ()),
+        join=lists.get("join", ()),
+        arguments=lists.get("arguments", ()),
+        limit_seconds=_seconds(found["limit_seconds"]) if "limit_seconds" in found else None,
+        confidence=_confidence(found["confidence"]) if "confidence" in found else None,
+        description=texts.get("description", ""),
+        source=source,
+        digest=text_digest(text),
+    )
+
+
+def _split(text: str, source: str) -> tuple[list[str], str]:
+    lines = text.replace("\r\n", "\n").split("\n")
+    if lines[0].rstrip() != _FENCE:
+        return [], "\n".join(lines)
+    for number, line in enumerate(lines[1:], 1):
+        if line.rstrip() == _FENCE:
+            return lines[1:number], "\n".join(lines[number + 1 :])
+    raise UsageError(f"{source}, line 1: the front matter has no end: close it with a --- line")
+
+
+def _entries(lines: list[str], source: str) -> list[_Entry]:
+    found: list[_Entry] = []
+    for number, line in enumerate(lines, 2):
+        where = f"{source}, line {number}"
+        if line.startswith("#"):
+            continue
+        if not line.strip() or line[0] in " \t" or re.match(r"-(\s|$)", line):
+            if found:
+                found[-1].below.append(line)
+            elif line.strip():
+                raise UsageError(f"{where}: this belongs to no key; a line is `key: value`")
+        elif pair := re.fullmatch(r"([\w-]+)\s*:(?:\s+(.*))?", line.rstrip()):
+            found.append(_Entry(where, pair[1], (pair[2] or "").strip(), []))
+        else:
+            raise UsageError(f"{where}: a line here is `key: value`; indent what goes on below it")
+    return found
+
+
+def _cli(found: dict[str, _Entry], cli: str, command: tuple[str, ...]) -> str:
+    if command:
+        if cli not in ("", "command"):
+            raise UsageError(f"{found['cli'].where}: a role has a command or a cli, not both")
+        return "command"
+    if cli == "command":
+        raise UsageError(f'{found["cli"].where}: say which: command: ["./agent"]')
+    if "command" in found:
+        raise UsageError(f'{found["command"].where}: command is a list: ["./agent", "--flag"]')
+    if "cli" in found and cli not in _CLIS:
+        raise UsageError(
+            f"{found['cli'].where}: cli is {' or '.join(_CLIS)}; any other program is a command: [...]"
+        )
+    return cli or "claude"
+
+
+def _seconds(entry: _Entry) -> float:
+    text = _text(entry)
+    seconds = float(text) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text) else 0.0
+    if not seconds:
+        raise UsageError(f"{entry.where}: limit_seconds is a number of seconds above 0, like 1800")
+    return seconds
+
+
+def _confidence(entry: _Entry) -> float:
+    text = _text(entry)
+    confidence = float(text) if re.fullmatch(r"\d(\.\d{1,9})?", text) else -1.0
+    if not 0 <= confidence <= 1:
+        raise UsageError(f"{entry.where}: confidence is a number from 0 to 1, like 0.8")
+    return confidence
+
+
+def _text(entry: _Entry) -> str:
+    if re.fullmatch(r"[|>][+-]?(\s+#.*)?", entry.value):
+        return _block(entry)
+    if entry.value[:1] in ('"', "'"):
+        text, rest = _quoted(entry, entry.value)
+        if _uncommented(rest) or _items(entry):
+            raise UsageError(f"{entry.where}: nothing may follow the closing quotation mark")
+        return text
+    if entry.value[:1] in tuple("[|>"):
+        raise UsageError(f"{entry.where}: put the {entry.key} into quotation marks")
+    lines = [entry.value, *_items(entry)]
+    return " ".join(_uncommented(line.strip()) for line in lines).strip()
+
+
+def _block(entry: _Entry) -> str:
+    shown = [line.expandtabs(4) for line in entry.below]
+    depths = [len(line) - len(line.lstrip()) for line in shown if line.strip()]
+    if 0 in depths:
+        raise UsageError(f"{entry.where}: indent the lines of {entry.key}")
+    text = "\n".join(line[min(depths, default=0) :].rstrip() for line in shown).strip("\n")
+    return text if entry.value[0] == "|" else re.sub(r"(?<!\n)\n(?!\n)", " ", text)
+
+
+def _words(entry: _Entry) -> tuple[str, ...]:
+    if entry.value[:1] == "[":
+        return _inline_list(entry)
+    if not _uncommented(entry.value):
+        return _listed(entry)
+    if entry.key != "tools":
+        raise UsageError(f'{entry.where}: {entry.key} is a list: ["one", "two"]')
+    # Commas inside of brackets belong to a tool's pattern: Bash(git log:*, git diff:*).
+    text = _text(entry)
+    if not re.fullmatch(r"(?:[^()]|\([^()]*\))*", text):
+        raise UsageError(f'{entry.where}: write these tools as a list: ["Read", "Bash(ls)"]')
+    return tuple(
+        tool.strip() for tool in re.findall(r"(?:[^,()]|\([^()]*\))+", text) if tool.strip()
+    )
+
+
+def _listed(entry: _Entry) -> tuple[str, ...]:
+    found = []
+    for line in _items(entry):
+        dash, _, rest = line.strip().partition(" ")
+        word = _word(entry, rest.strip())
+        if dash != "-" or not word:
+            raise UsageError(f"{entry.where}: {entry.key} is a list, each line below it `- word`")
+        found.append(word)
+    return tuple(found)
+
+
+def _word(entry: _Entry, text: str) -> str:
+    if text[:1] not in ('"', "'"):
+        return _uncommented(text)
+    word, rest = _quoted(entry, text)
+    if _uncommented(rest):
+        raise UsageError(f"{entry.where}: nothing may follow the closing quotation mark")
+    return word
+
+
+def _inline_list(entry: _Entry) -> tuple[str, ...]:
+    found, rest = [], entry.value[1:].lstrip()
+    while rest[:1] != "]":
+        if rest[:1] in ('"', "'"):
+            word, rest = _quoted(entry, rest)
+        else:
+            plain = re.split(r"[,\[\]{}\"']", rest, maxsplit=1)[0]
+            word, rest = plain.strip(), rest[len(plain) :]
+        rest = rest.lstrip()
+        if not word or rest[:1] not in (",", "]"):
+            raise UsageError(f'{entry.where}: {entry.key} is a list on one line: ["one", "two"]')
+        found.append(word)
+        rest = rest[1:].lstrip() if rest[0] == "," else rest
+    if _uncommented(rest[1:]) or _items(entry):
+        raise UsageError(f"{entry.where}: nothing may follow the closing bracket")
+    return tuple(found)
+
+
+def _quoted(entry: _Entry, text: str) -> tuple[str, str]:
+    """What stands in quotation marks, and what follows them."""
+    if text[0] == "'":
+        if single := re.match(r"'((?:[^']|'')*)'", text):
+            return single[1].replace("''", "'"), text[single.end() :]
+    else:
+        try:
+            word, end = _PLAIN_STRINGS.raw_decode(text)
+            return word, text[end:]
+        except ValueError:
+            pass
+    raise UsageError(f"{entry.where}: the quotation does not end, or holds an unknown \\ sign")
+
+
+def _items(entry: _Entry) -> list[str]:
+    """The lines below a key that say something."""
+    return [line for line in entry.below if _uncommented(line.strip())]
+
+
+def _uncommented(text: str) -> str:
+    return re.sub(r"(^|\s)#.*", "", text).strip()

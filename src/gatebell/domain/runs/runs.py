@@ -1,0 +1,392 @@
+"""Runs of flows: their calls, their turns, and every step of their lives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.domain.audit.events import Event
+from gatebell.domain.digests import text_digest
+from gatebell.domain.text.display import storable
+from gatebell.domain.runs.journals import ASKING, is_beneath
+from gatebell.errors import RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from gatebell.domain.asks.asks import Ask, Change
+    from gatebell.domain.people.principals import Caller
+
+STATES = ("ready", "running", "waiting_human", "completed", "stuck", "failed")
+ENDED = ("completed", "stuck", "failed")
+DRIVER = "gate"
+"""Who drives runs, as the audit trail names it."""
+
+_LONGEST_REASON = 4_000
+
+
+class Run(NamedTuple):
+    """One execution of a flow."""
+
+    id: int
+    flow: str
+    source: str
+    """The file the flow stands in."""
+    source_digest: str
+    prompt: str
+    project: str
+    """Where the flow, its roles and its rules are read from; never a folder that agents edit."""
+    sponsor: str
+    """Who started it."""
+    created_at: datetime
+    folder: str = ""
+    """Where its agents work."""
+    root: str = ""
+    branch: str = ""
+    base: str = ""
+    state: str = "ready"
+    reason: str = ""
+    """What it waits for, or why it ended."""
+    error: str = ""
+    """The traceback of a failed run."""
+    result: Any = None
+    agent: str = ""
+    """The role that works or waits."""
+    at_path: str = ""
+    """The calls at which it stopped, with blanks between, for whoever takes it up again."""
+    ready_at: datetime | None = None
+    """A ready run sleeps until then."""
+    waiting_since: datetime | None = None
+    ended_at: datetime | None = None
+    parent: int | None = None
+    parent_path: str = ""
+    claim: int = 0
+    """Rises with every claim, stop and resumption: whoever holds an older one writes nothing."""
+    owner: str = ""
+    """The process that drives it, or keeps it between two drives."""
+    lease_until: datetime | None = None
+    """Until when the owner drives it; an owner without a lease keeps it while its process lives."""
+    falls: int = 0
+    """How many of its drivers died one after another without getting any further."""
+    task: str = ""
+    """The task that it works on."""
+    priority: int = 2
+    """Of several that are ready, those with the smallest number go on first."""
+
+    @property
+    def name(self) -> str:
+        """As owners of asks and subjects of events are named."""
+        return f"run:{self.id}"
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ENDED
+
+    @property
+    def kept(self) -> bool:
+        """Whether its owner keeps it also while it waits; the owner may be dead by now."""
+        return bool(self.owner) and self.lease_until is None
+
+
+class FlowCall(NamedTuple):
+    """One journaled call of a flow."""
+
+    run: int
+    path: str
+    """`3`, or `4.1.2` for the second call in the first branch of the fourth."""
+    name: str
+    """`run`, `pause`, `ask`, `step`, `read`, `sleep`, `now`, `random`, `log` or `parallel`."""
+    label: str
+    """The role, question or name of the step."""
+    digest: str
+    """Of its arguments."""
+    started_at: datetime
+    state: str = "open"
+    """`open`, `waiting` for a person, `held` by one, `recorded` or `failed`."""
+    value: Any = None
+    error: Any = None
+    """`{kind, message}` of a failed call."""
+    ask_id: str = ""
+    attempt: int = 1
+    """Rises only when a person has it tried again."""
+    asked: int = 0
+    """How many asks it has opened in this attempt."""
+    dangerous: bool = False
+    accepted: bool = False
+    """A person keeps this record although its arguments are others now."""
+    snapshot: str = ""
+    """The folder as it was before this call."""
+    owner: str = ""
+    """The process that began a dangerous step."""
+    ended_at: datetime | None = None
+
+    @property
+    def over(self) -> bool:
+        return self.state in ("recorded", "failed")
+
+    @property
+    def key(self) -> str:
+        """The same whenever this call is tried again, and no other call's."""
+        return f"run-{self.run}/{self.path}/{self.attempt}"
+
+
+class Turn(NamedTuple):
+    """One start of an agent inside a call."""
+
+    id: str
+    run: int
+    path: str
+    number: int
+    role: str
+    cli: str
+    session: str
+    sent: str
+    started_at: datetime
+    fork_of: str = ""
+    process: str = ""
+    """Of the agent, written before it begins."""
+    by: str = ""
+    """The person who joined the session; empty for a turn of the agent alone."""
+    ask_id: str = ""
+    """The ask whose answer was sent."""
+    ended_at: datetime | None = None
+    signal: Any = None
+    words: str = ""
+    offered: Any = None
+    """What the agent signalled while it worked; written by itself."""
+
+
+class RunChange(NamedTuple):
+    """A run after a step, with all that must be written in the same transaction."""
+
+    run: Run
+    calls: tuple[FlowCall, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    events: tuple[Event, ...] = ()
+    withdrawn: tuple[Change, ...] = ()
+    """Asks that nobody needs to answer any more, unless somebody just did."""
+    task_state: str = ""
+    """Where a person who ends the run brings its task; otherwise the task follows the run."""
+
+    @property
+    def actor(self) -> str:
+        """Who makes this step."""
+        return self.events[0].actor if self.events else DRIVER
+
+
+def event(what: str, run: Run, actor: str, **content: Any) -> Event:
+    return Event(what, run.name, actor, content)
+
+
+def started(run: Run, caller: Caller, seen: Mapping[str, str] | None = None) -> Event:
+    """`seen`: the digests of the flow and the roles as whoever started it could see them."""
+    content = {
+        "seen": seen,
+        "flow": run.flow,
+        "source": run.source_digest,
+        "prompt": text_digest(run.prompt),
+        "parent": run.parent,
+        "at_call": run.parent_path,
+        "via": caller.via,
+        "evidence": caller.evidence,
+    }
+    return Event("run.started", run.name, caller.actor, content)
+
+
+def keep(run: Run, owner: str) -> Run:
+    """The run as the process keeps it that started it or follows it."""
+    return run._replace(owner=owner, lease_until=None)
+
+
+def claim(run: Run, owner: str, lease_until: datetime | None) -> RunChange:
+    """The run in the hands of one process. Claims are not audited: they change nothing.
+
+    Without a lease the process also keeps it when it parks.
+    """
+    after = run._replace(
+        state="running", owner=owner, claim=run.claim + 1, lease_until=lease_until, ready_at=None,
+        reason="", falls=run.falls + 1 if run.state == "running" else 0,
+    )  # fmt: skip
+    return RunChange(after)
+
+
+def turn_began(run: Run, turn: Turn, role_digest: str) -> Event:
+    """Which role, as it was defined then, was sent what."""
+    return event(
+        "turn.began", run, DRIVER,
+        call=turn.path, turn=turn.id, role=turn.role, role_digest=role_digest,
+        session=f"{turn.cli}/{turn.session}", sent=text_digest(turn.sent),
+    )  # fmt: skip
+
+
+def record(run: Run, call: FlowCall, value: Any, now: datetime) -> RunChange:
+    """A call's result; it is never computed again (law 5)."""
+    after = call._replace(state="recorded", value=value, ended_at=now)
+    told = event("call.recorded", run, DRIVER, call=call.path, name=call.name)
+    return RunChange(run, (after,), events=(told,))
+
+
+def fail(run: Run, call: FlowCall, error: dict[str, str], now: datetime) -> RunChange:
+    after = call._replace(state="failed", error=error, ended_at=now)
+    told = event("call.failed", run, DRIVER, call=call.path, name=call.name, kind=error["kind"])
+    return RunChange(run, (after,), events=(told,))
+
+
+def park(
+    run: Run,
+    waiting: Sequence[FlowCall],
+    asks: Sequence[Ask],
+    wake_at: datetime | None = None,
+) -> RunChange:
+    """The run waits for people, and perhaps a branch of it for a time as well.
+
+    Nobody has to stay alive for it (law 1).
+    """
+    agents = [call.label for call in waiting if call.name == "run"]
+    after = run._replace(
+        state="waiting_human",
+        reason=_reason("; ".join(ask.question.prompt for ask in asks)),
+        agent=agents[0] if agents else "",
+        at_path=" ".join(call.path for call in waiting),
+        waiting_since=min((ask.opened_at for ask in asks), default=None),
+        ready_at=wake_at,
+        **_between_drives(run),
+    )
+    told = event("run.parked", run, DRIVER, calls=[call.path for call in waiting])
+    return RunChange(after, events=(told,))
+
+
+def sleep(run: Run, until: datetime) -> RunChange:
+    after = run._replace(state="ready", reason="", agent="", ready_at=until, **_between_drives(run))
+    return RunChange(after)
+
+
+def release(run: Run) -> RunChange:
+    """Whoever drove it lets go; anybody may go on."""
+    return RunChange(run._replace(state="ready", ready_at=None, **_RELEASED))
+
+
+def let_go(run: Run) -> RunChange:
+    """The process that kept it between two drives does so no longer."""
+    return RunChange(run._replace(claim=run.claim + 1, **_RELEASED))
+
+
+def complete(run: Run, result: Any, now: datetime) -> RunChange:
+    after = _ended(run, "completed", "", now)._replace(result=result)
+    return RunChange(after, events=(event("run.completed", run, DRIVER),))
+
+
+def give_up(run: Run, reason: str, path: str, now: datetime) -> RunChange:
+    """The flow itself, or a person's silence, ends the run as stuck."""
+    after = _ended(run, "stuck", reason, now)._replace(at_path=path)
+    return RunChange(after, events=(event("run.stuck", run, DRIVER, reason=after.reason),))
+
+
+def break_down(run: Run, reason: str, traceback: str, path: str, now: datetime) -> RunChange:
+    after = _ended(run, "failed", reason, now)._replace(error=storable(traceback), at_path=path)
+    return RunChange(after, events=(event("run.failed", run, DRIVER, reason=after.reason),))
+
+
+def stop(run: Run, caller: Caller, reason: str, now: datetime, task_state: str = "") -> RunChange:
+    """A person ends the run; it can be taken up again at the call where it stopped."""
+    if run.ended:
+        raise RefusedError(f"run {run.id} has ended already ({run.state})")
+    after = _ended(run, "stuck", reason, now)._replace(
+        claim=run.claim + 1, agent=run.agent, at_path=run.at_path
+    )
+    content = {"reason": after.reason, "via": caller.via, "evidence": caller.evidence}
+    told = Event("run.stopped", run.name, caller.actor, content)
+    return RunChange(after, events=(told,), task_state=task_state)
+
+
+def resume(
+    run: Run,
+    calls: Iterable[FlowCall],
+    settled: Iterable[str],
+    caller: Caller,
+    accept: str = "",
+    seen: Mapping[str, str] | None = None,
+) -> RunChange:
+    """Take an ended run up again: only what failed, or was not answered, is tried again.
+
+    `settled` names the asks of this run that ended without an answer.
+    """
+    if run.state == "completed":
+        raise RefusedError(
+            f"run {run.id} is completed; gate resume {run.id} --from N opens a new run there"
+        )
+    if not run.ended:
+        raise RefusedError(f"run {run.id} has not ended: it is {run.state}")
+    unanswered = set(settled)
+    again = []
+    for call in calls:
+        stopped_here = any(is_beneath(path, call.path) for path in run.at_path.split())
+        if call.path == accept:
+            _must_be_acceptable(call)
+            again.append(call._replace(accepted=True))
+        elif (call.state == "failed" and stopped_here) or (
+            call.state == "waiting" and call.ask_id in unanswered
+        ):
+            again.append(_again(call))
+    if accept and not any(call.path == accept for call in again):
+        raise UsageError(f"run {run.id} has no call {accept}: gate show {run.id} lists them")
+    after = run._replace(
+        state="ready", reason="", error="", ended_at=None, ready_at=None, claim=run.claim + 1,
+        waiting_since=None, **_RELEASED,
+    )  # fmt: skip
+    content = {
+        "again": [call.path for call in again if not call.accepted],
+        "accepted": accept,
+        "seen": seen,
+        "via": caller.via,
+        "evidence": caller.evidence,
+    }
+    told = Event("run.resumed", run.name, caller.actor, content)
+    return RunChange(after, tuple(again), events=(told,))
+
+
+def _must_be_acceptable(call: FlowCall) -> None:
+    if call.name in ASKING:
+        raise RefusedError(
+            f"an answer counts for what was asked, and call {call.path} asks something else now: "
+            f"gate resume {call.run} --from {call.path} asks again, in a new run"
+        )
+
+
+def _again(call: FlowCall) -> FlowCall:
+    """To be tried once more, as another attempt."""
+    return call._replace(
+        state="open", error=None, ask_id="", asked=0, attempt=call.attempt + 1, ended_at=None,
+    )  # fmt: skip
+
+
+def heeded(call: FlowCall) -> FlowCall:
+    """Its ask is done with; the next one is another."""
+    return call._replace(state="open", ask_id="", asked=call.asked + 1)
+
+
+def must_be_ended(run: Run) -> None:
+    if not run.ended:
+        raise RefusedError(
+            f"run {run.id} is {run.state}: only a run that has ended can be deleted. "
+            f"gate stop {run.id} ends it"
+        )
+
+
+_RELEASED: dict[str, Any] = {"owner": "", "lease_until": None}
+
+
+def _between_drives(run: Run) -> dict[str, Any]:
+    return {} if run.kept else _RELEASED
+
+
+def _ended(run: Run, state: str, reason: str, now: datetime) -> Run:
+    return run._replace(
+        state=state, reason=_reason(reason), ended_at=now, ready_at=None, agent="", at_path="",
+        **_RELEASED,
+    )  # fmt: skip
+
+
+def _reason(text: str) -> str:
+    text = storable(text)
+    return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"

@@ -1,0 +1,38 @@
+"""Steps of an agent's session, as its log tells them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gatebell.domain.permissions.calls import Call
+
+
+class Step(NamedTuple):
+    """One thing that the log tells."""
+
+    kind: str
+    """`prompt`, `words`, `trouble` (of the agent's service), `call` or `result`."""
+    text: str
+    tool: str = ""
+    input: dict[str, Any] | None = None
+    call_id: str = ""
+    at: str = ""
+
+
+def open_call(steps: Sequence[Step], call: Call) -> str:
+    """The id of the call like this one that has no result yet; nothing if there are several."""
+    done = {step.call_id for step in steps if step.kind == "result"}
+    found = set()
+    for step in steps:
+        if step.kind == "call" and step.tool == call.tool and step.call_id not in done:
+            given = step.input or {}
+            if given == call.input or (call.command and given.get("command") == call.command):
+                found.add(step.call_id)
+    return found.pop() if len(found) == 1 else ""
+
+
+def has_result(steps: Sequence[Step], call_id: str) -> bool:
+    return any(step.kind == "result" and step.call_id == call_id for step in steps)

@@ -1,0 +1,267 @@
+"""Signals: what an agent reports at the end of a turn, and how it is found.
+
+It comes by the tool `signal`, by a file of the turn's own, or as the last JSON object of the
+agent's last words; in that order. Whatever is torn, broken, quoted or part of something bigger
+is no signal, and no signal is an ERROR.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.domain.text.display import plain, storable
+from gatebell.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+NEEDS_HUMAN = "NEEDS_HUMAN"
+STATUSES = (
+    *("DONE", "APPROVED", "CHANGES_REQUESTED", "BLOCKED"),
+    *("NEEDS_REVIEW", NEEDS_HUMAN, "ERROR"),
+)
+"""What we tell agents to use; any other word reaches the flow as it is."""
+
+_OTHER_NAMES = {"NEEDS_INPUT": NEEDS_HUMAN}
+_LONGEST_STATUS = 64
+_MOST_LAST_WORDS = 2_000
+_MOST_OPTIONS = 100
+_MOST_DEPTH = 100
+
+_TOKEN = re.compile(
+    r"""[ \t\r\n]*+(?:
+    (?P<text>"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+")
+    |(?P<mark>[{}\[\],:])
+    |(?P<word>true|false|null|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)
+    )""",
+    re.VERBOSE,
+)
+
+
+def _no_json(constant: str) -> None:
+    raise ValueError(constant)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_json)
+QUOTED_LINE = re.compile(r"^[ \t]*+[>│].*", re.MULTILINE)
+PART_OF_MORE = re.compile(r"\s*+[,\]}]")
+# What may come next, by what is open and what came last.
+_KEY, _KEY_OR_END = ("text",), ("text", "}")
+_VALUE = ("text", "word", "{", "[")
+_AFTER_VALUE = {"{": (",", "}"), "[": (",", "]")}
+
+
+class Signal(NamedTuple):
+    """What an agent reports."""
+
+    status: str
+    """In capitals, blanks as `_`: one of STATUSES or a word of the agent's own."""
+    reason: str = ""
+    summary: str = ""
+    question: str = ""
+    options: tuple[str, ...] = ()
+    """What the agent proposes as answers to its question."""
+    value: Any = None
+    message: str = ""
+    more: Mapping[str, Any] = {}
+    """Everything else that stood in the signal."""
+
+    @property
+    def said(self) -> str:
+        """What others are told of it, in the agent's own words."""
+        return self.summary or self.message or self.reason or self.question
+
+    @property
+    def asked(self) -> str:
+        """What a person is asked when the agent needs one."""
+        return self.question or self.reason or self.message or self.summary
+
+    @property
+    def beside(self) -> str:
+        """All else that the agent says where it asks."""
+        words = (self.summary, self.reason, self.message)
+        return "\n".join(one for one in dict.fromkeys(words) if one and one != self.asked)
+
+    @property
+    def context(self) -> str:
+        """What stands beside its question: the context that the agent gives, then all else."""
+        given = self.more.get("question_context") or self.more.get("questionContext")
+        return "\n\n".join(filter(None, [_text(given), self.beside]))
+
+    @property
+    def confidence(self) -> float | None:
+        """How sure the agent says it is, from 0 to 1."""
+        given = self.more.get("confidence")
+        if isinstance(given, bool) or not isinstance(given, int | float):
+            return None
+        return given if 0 <= given <= 1 else None
+
+
+_TEXTS = ("reason", "summary", "question", "message")
+
+
+def parse_signal(given: Any) -> Signal | None:
+    """The signal that a JSON value is; None: it is none."""
+    if not isinstance(given, dict):
+        return None
+    try:
+        found = plain(given)
+    except UsageError:
+        return None
+    status = _status(found.pop("status", None))
+    if not status:
+        return None
+    texts = {name: _text(found.pop(name, None)) for name in _TEXTS}
+    options, value = _options(found.pop("options", None)), found.pop("value", None)
+    return Signal(status, options=options, value=value, more=found, **texts)
+
+
+def _status(given: Any) -> str:
+    words = given.split() if isinstance(given, str) else []
+    status = "_".join(words).replace("-", "_").upper()
+    if len(status) > _LONGEST_STATUS or not status.isprintable():
+        return ""
+    return _OTHER_NAMES.get(status, status)
+
+
+def _text(given: Any) -> str:
+    if given is None or isinstance(given, str):
+        return given or ""
+    return json.dumps(given, ensure_ascii=False)
+
+
+def _options(given: Any) -> tuple[str, ...]:
+    offered = given if isinstance(given, list) else []
+    labels = [one.get("label") if isinstance(one, dict) else one for one in offered]
+    texts = [_text(label).strip() for label in labels]
+    return tuple(dict.fromkeys(text for text in texts if text))[:_MOST_OPTIONS]
+
+
+def to_json(signal: Signal) -> dict[str, Any]:
+    """As the journal keeps it."""
+    defaults = Signal._field_defaults
+    given = {name: part for name, part in signal._asdict().items() if part != defaults.get(name)}
+    return given | ({"options": list(signal.options)} if signal.options else {})
+
+
+def as_given(signal: Signal) -> dict[str, Any]:
+    """As an agent gives it: one object, with everything else beside the rest."""
+    kept = to_json(signal)
+    return {**kept.pop("more", {}), **kept}
+
+
+def from_json(kept: Mapping[str, Any]) -> Signal:
+    return Signal(**{**kept, "options": tuple(kept.get("options", ()))})
+
+
+def explicit(offered: Mapping[str, Any] | None, file_text: str | None) -> Signal | None:
+    """What an agent gave by the tool or, else, by the file."""
+    return parse_signal(offered) or parse_signal(whole_json(file_text or ""))
+
+
+def judge(
+    offered: Mapping[str, Any] | None,
+    file_text: str | None,
+    ended_ok: bool,
+    words: str,
+    trouble: str,
+) -> Signal:
+    """What a turn has come to.
+
+    What the agent gave by the tool or the file counts even if its program crashed afterwards;
+    its words count only if it ended well, for then they were its last.
+    """
+    if given := explicit(offered, file_text):
+        return given
+    if not ended_ok:
+        return Signal("ERROR", reason=storable(trouble) or "the agent ended badly")
+    return last_signal(words) or _missing(words, file_text or "")
+
+
+def last_signal(words: str) -> Signal | None:
+    """The signal that somebody's last words hold, if any."""
+    found = (parse_signal(one) for one in json_objects(words))
+    return next((signal for signal in found if signal), None)
+
+
+def _missing(words: str, file_text: str) -> Signal:
+    broken = ": its signal file holds no whole JSON object with a status" if file_text else ""
+    return Signal("ERROR", reason=f"the agent gave no signal{broken}{last_words(words)}")
+
+
+def last_words(words: str) -> str:
+    """The end of what an agent said, as the end of a sentence about it."""
+    last = storable(words.strip())
+    cut = f"… {last[-_MOST_LAST_WORDS:]}" if len(last) > _MOST_LAST_WORDS else last
+    return f"; its last words: {cut}" if last else " and said nothing"
+
+
+def json_objects(text: str) -> Iterator[dict[str, Any]]:
+    """The complete JSON objects that stand by themselves in a text, the last one first.
+
+    Not: an object in a quotation (its line begins with > or │), and one that a comma or a closing
+    bracket follows, for that is a part of something bigger which is not whole itself.
+    """
+    text = QUOTED_LINE.sub("", text)
+    for start, end in reversed(list(spans(text))):
+        if not PART_OF_MORE.match(text, end) and (found := whole_json(text[start:end])) is not None:
+            yield found
+
+
+def whole_json(text: str) -> Any:
+    """The JSON value that a text is; None: it is null, or none at all."""
+    try:
+        return _DECODER.decode(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def spans(text: str, openings: str = "{") -> Iterator[tuple[int, int]]:
+    """Where complete objects begin and end, each outside of all others; with `{[` also arrays.
+
+    A brace that an attempt has passed needs none of its own: it would fail at the same place. What
+    the attempt took for the inside of a string is looked at again, and what is a string then
+    was none before; so no place is looked at more than twice, however hostile the text is.
+    """
+    passed: set[int] = set()
+    opening = re.compile(f"[{re.escape(openings)}]")
+    found = opening.search(text)
+    while found:
+        start = found.start()
+        end = -1 if start in passed else _end(text, start, passed)
+        if end > 0:
+            yield start, end
+        found = opening.search(text, max(end, start + 1))
+
+
+def _end(text: str, start: int, passed: set[int]) -> int:
+    """Where the value ends that begins here, or -1; what is opened is noted in `passed`."""
+    opened: list[str] = []
+    at = start
+    wanted: tuple[str, ...] = (text[start],)
+    while token := _TOKEN.match(text, at):
+        kind = token["mark"] or str(token.lastgroup)
+        if kind not in wanted:
+            return -1
+        at = token.end()
+        if kind in ("{", "["):
+            passed.add(at - 1)
+            opened.append(kind)
+            wanted = _KEY_OR_END if kind == "{" else (*_VALUE, "]")
+        elif kind in ("}", "]"):
+            opened.pop()
+            if not opened:
+                return at
+            wanted = _AFTER_VALUE[opened[-1]]
+        elif kind == ":":
+            wanted = _VALUE
+        elif kind == ",":
+            wanted = _KEY if opened[-1] == "{" else _VALUE
+        else:
+            is_key = wanted in (_KEY, _KEY_OR_END)
+            wanted = (":",) if is_key else _AFTER_VALUE[opened[-1]]
+        if len(opened) > _MOST_DEPTH:
+            return -1
+    return -1

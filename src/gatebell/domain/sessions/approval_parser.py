@@ -1,0 +1,299 @@
+"""Verdicts: what one message of a conversation plainly decides, read as narrowly as can be.
+
+An approval is only what consists of nothing but words of approval, in a message without any sign of
+doubt; a word that is not known spoils it. A refusal is found more readily.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, NamedTuple
+
+from gatebell.domain.text.display import inert
+from gatebell.domain.sessions.approval_words import TONGUES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+APPROVED, REJECTED = "approved", "rejected"
+
+_LONGEST = 20_000
+# Stands for what somebody else said: a quotation, code, or our own words.
+BLANK = "\ufffc"
+_UNSPACED = ("zh", "ja")
+
+_FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1.*?$|\Z)", re.MULTILINE | re.DOTALL)
+_FOREIGN = re.compile(r"^[ \t]*[>│|].*|^[$%] .*|^(?: {4}|\t).*\S.*", re.MULTILINE)
+_INLINE = re.compile(r"`[^`\n]*`")
+_BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
+_APOSTROPHES = str.maketrans("’ʼ′‛", "''''")
+_STATEMENT_END = re.compile(r"(?<=[.!?;])(?=\s|$)|(?<=[。！？；؟])")
+_PAUSES = re.compile(r"[,，、،]|\s[-–—]+\s|\s+")
+_FULL_STOPS = " \n.!;。！；"
+_NICE_SIGNS = re.compile("[👍✅🎉🚀👌✔🙏][\ufe0f\U0001f3fb-\U0001f3ff]?")
+_QUESTION = "?？؟\u037e՞¿"
+_STRANGE = re.compile(
+    rf"""[{_QUESTION}"“”„«»「」『』《》‘‹›…🙄🙃😏🤡😂🤣😒🤔😬💀😉]|\.\.|/s\b|[)]{{2}}"""
+)
+_MOCKS = re.compile(r"[a-z][A-Z]")
+_NO = re.compile(
+    r"(?:no|nope|nein|non|não|нет|ні|不|不行|不可以|いいえ|아니요|nee|nie|nej|ne|hayır|لا|नहीं|לא)(?: |$)"
+)
+
+_MARKUP = re.compile(r"~~|</?\w|<!|&#?\w+;")
+_OVERLAID = re.compile("[\u0300-\u036f\u0489\u20d0-\u20ff\u0250-\u02af\u1d00-\u1dbf]")
+_SPELLED = re.compile(r"(?<!\w)[A-Za-z] [A-Za-z] [A-Za-z](?!\w)")
+_LATIN, _OTHER = re.compile("[A-Za-z]{2}"), re.compile("[Ͱ-ԯ]{2}")
+_LONE = re.compile(r"(?<!\w)[Ͱ-ԯ](?!\w)")
+_REMARKS = re.compile("‹U\\+|[\u2400-\u2421]")
+_EAST = {"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "IDEOGRAPHIC"}
+_DIGITS = str.maketrans("013457", "oieast")
+_DIGIT_AS_LETTER = re.compile(r"(?<=[a-z])[013457](?=[a-z])")
+
+
+def _everywhere(field: str) -> str:
+    """What stands in a field of all languages."""
+    found = []
+    for name, tongue in TONGUES.items():
+        words = getattr(tongue, field)
+        spaced = rf"(?<!\w)(?:{words})(?!\w)"
+        found += [words if name in _UNSPACED else spaced] if words else []
+    return "|".join(found)
+
+
+def _units(field: str) -> str:
+    """The same, each with the blank after it that the next one needs."""
+    found = []
+    for name, tongue in TONGUES.items():
+        words = getattr(tongue, field)
+        end = " ?" if name in _UNSPACED else "(?: |$)"
+        found += [f"(?:{words}){end}"] if words else []
+    return "|".join(found)
+
+
+_UNIT = re.compile(
+    "|".join(f"(?P<{kind}>{_units(kind)})" for kind in ("approves", "goes", "beside"))
+)
+LABEL = re.compile(f"(?:{_everywhere('labels')}) ?[:：] ?")
+_REFUSES, _STEMS, _NEGATES, _WAITS, _DOUBTS, _PRAISES = (
+    re.compile(_everywhere(field))
+    for field in ("refuses", "stems", "negates", "waits", "doubts", "praises")
+)
+
+
+class Reading(NamedTuple):
+    """What one message says."""
+
+    value: str | list[str] | None = None
+    quote: str = ""
+    """The words it stands on."""
+    refuses: bool = False
+    clouded: bool = False
+    """It may take back what was said before, or it holds a trick."""
+
+
+def statements(text: str) -> list[str]:
+    """A line end divides nothing: what stands over a line may say whose words it holds."""
+    return [part.strip() for part in _STATEMENT_END.split(text) if part.strip()]
+
+
+def skeleton(text: str) -> str:
+    """Letters and digits alone: by these a text is known again however it is set."""
+    return "".join(filter(str.isalnum, text)).lower()
+
+
+def _own_words(text: str) -> str:
+    """The text with everything blanked that quotes or shows something."""
+    text = unicodedata.normalize("NFC", text.replace("\r\n", "\n")).translate(_APOSTROPHES)
+    for shown in (_FENCED, _FOREIGN, _INLINE):
+        text = shown.sub(BLANK, text)
+    return text
+
+
+def asks(text: str) -> bool:
+    return any(sign in text for sign in _QUESTION)
+
+
+def _deceives(text: str) -> bool:
+    """Whether what is read may differ from what is seen: hidden, overlaid, look-alike letters."""
+    return (
+        _REMARKS.search(inert(text)) is not None
+        or any(sign.search(text) for sign in (_MARKUP, _OVERLAID, _SPELLED))
+        or bool(_LONE.search(text) and _LATIN.search(text) and not _OTHER.search(text))
+        or (not text.isascii() and any(map(_is_masked, re.findall(r"[\w']+|[^\w\s]", text))))
+    )
+
+
+def _is_masked(word: str) -> bool:
+    plain = unicodedata.normalize("NFKC", word)
+    scripts = {unicodedata.name(letter, "?").split()[0] for letter in word if letter.isalpha()}
+    return (plain != word and any(map(str.isalpha, plain))) or len(scripts - _EAST) > 1
+
+
+def _folded(statement: str) -> str:
+    bare = _BOLD.sub(r"\1", _NICE_SIGNS.sub("", statement)).strip(_FULL_STOPS)
+    return _PAUSES.sub(" ", bare).strip().lower()
+
+
+def _kinds(statement: str) -> set[str | None] | None:
+    """The kinds of words that a statement consists of; None: there are others too."""
+    if _MOCKS.search(statement):
+        return None
+    text = re.sub(" +", " ", _folded(statement))
+    label = LABEL.match(text)
+    at = label.end() if label else 0
+    kinds: set[str | None] = set()
+    while at < len(text):
+        unit = _UNIT.match(text, at)
+        if not unit:
+            return None
+        kinds.add(unit.lastgroup)
+        at = unit.end()
+    return kinds
+
+
+def is_courtesy(text: str) -> bool:
+    """Whether a message says nothing but yes, fine, thanks."""
+    return all(_kinds(one) == {"beside"} for one in statements(text))
+
+
+def _is_doubtful(statement: str) -> bool:
+    """Whether anything in it tells that what stands beside it may not be meant."""
+    low = _DIGIT_AS_LETTER.sub(lambda digit: digit[0].translate(_DIGITS), statement.lower())
+    return (
+        any(sign.search(low) for sign in (_STRANGE, _NEGATES, _WAITS, _DOUBTS, _REFUSES))
+        or statement.rstrip().endswith((":", "："))
+        or not any(map(str.isalpha, low))
+    )
+
+
+def _is_content(statement: str) -> bool:
+    """Whether it tells of nothing but having looked and being content."""
+    return _PRAISES.search(statement.lower()) is not None and not _is_doubtful(statement)
+
+
+def _is_refusal(statement: str) -> bool:
+    """Whether a statement refuses: by a word for it, or by not approving."""
+    low = _folded(statement)
+    if _NO.fullmatch(low):
+        return True
+    low = _NO.sub("", low, count=1) if _NO.match(low) and _REFUSES.search(low) else low
+    if _STRANGE.search(low) or _WAITS.search(low) or BLANK in low:
+        return False
+    approves, negates = bool(_STEMS.search(low)), bool(_NEGATES.search(low))
+    return approves == negates if _REFUSES.search(low) else approves and negates
+
+
+def read_approval(text: str, *, by_person: bool, asked: bool, ours: Collection[str]) -> Reading:
+    """Whether a message approves, refuses, or neither.
+
+    `asked`: an agent's question stands before it, so that `let's go` may answer that one. `ours`
+    holds the skeletons of statements that we put in ourselves.
+    """
+    words = _own_words(text)
+    if len(words) > _LONGEST or _deceives(words):
+        return Reading(clouded=True)
+    said = statements(words)
+    kinds = [_kinds(one) for one in said]
+    deciding = [at for at, kind in enumerate(kinds) if kind and kind != {"beside"}]
+    rest = [one for one, kind in zip(said, kinds, strict=True) if kind is None]
+    if not deciding:
+        refusals = [one for one in rest if _is_refusal(one) and skeleton(one) not in ours]
+        if refusals:
+            return Reading(REJECTED, refusals[-1], refuses=True)
+        return Reading(clouded=words.strip() != BLANK and not all(map(_is_content, rest)))
+    last = deciding[-1]
+    is_plain = "approves" in (kinds[last] or ()) or (by_person and not asked)
+    if (
+        not is_plain
+        or None in kinds[last:]
+        or not all(map(_is_content, rest))
+        or _STRANGE.search(words)
+        or skeleton(said[last]) in ours
+    ):
+        return Reading(clouded=True)
+    return Reading(APPROVED, said[last])
+
+
+_PREFIX = re.compile(
+    "|".join(
+        rf"(?:{tongue.chooses})" + (r"[ ,:，：]*" if name in _UNSPACED else r"(?:[,:]? +)")
+        for name, tongue in TONGUES.items()
+        if tongue.chooses
+    )
+)
+_SUFFIX = re.compile(r",? (?:please|thanks|thank you|bitte|danke|merci|por favor|per favore)$")
+_JOIN = re.compile(
+    r" ?[,;+、，] ?(?:(?:and|und|et|y|e|и) )?|"
+    + "|".join(
+        rf" ?(?:{tongue.joins}) ?" if name in _UNSPACED else rf" (?:{tongue.joins}) "
+        for name, tongue in TONGUES.items()
+        if tongue.joins
+    )
+)
+_WRAPPED = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*")
+
+
+def read_choice(text: str, options: Sequence[str], *, multiple: bool) -> Reading:
+    """Which of the options a message names as its decision, and nothing beside it."""
+    bare = _WRAPPED.sub(lambda wrapped: wrapped[1] or wrapped[2], text)
+    words = _own_words(bare).strip()
+    if len(words) > _LONGEST or _deceives(words):
+        return Reading(clouded=True)
+    lines, said = words.split("\n"), statements(words)
+    # An option may hold a full stop or a question mark: the whole is tried before its end.
+    for end in dict.fromkeys((words, lines[-1].strip(), *said[-1:])):
+        before = words[: words.rindex(end)]
+        if chosen := _named(end, options, multiple=multiple):
+            if any(map(_is_doubtful, statements(before))) or _names_other(before, options, chosen):
+                break
+            return Reading(chosen if multiple else chosen[0], end)
+    return Reading(clouded=any(map(_is_doubtful, said)))
+
+
+def _set(text: str) -> str:
+    """As options are compared."""
+    return re.sub(r"\s+", " ", text.translate(_APOSTROPHES)).strip(_FULL_STOPS).casefold()
+
+
+def _names_other(text: str, options: Sequence[str], chosen: Sequence[str]) -> bool:
+    text = _set(text)
+    for option in chosen:
+        text = text.replace(_set(option), BLANK)
+    others = [re.escape(_set(option)) for option in options if option not in chosen]
+    return any(re.search(rf"(?<!\w){other}(?!\w)", text) for other in others)
+
+
+def _named(statement: str, options: Sequence[str], *, multiple: bool) -> list[str]:
+    text = _set(statement)
+    names = {_set(option) for option in options}
+    for shorter in (LABEL, _PREFIX, _SUFFIX):
+        if found := _listed(text, statement, options, multiple=multiple):
+            return found
+        cut = shorter.search(text) if shorter is _SUFFIX else shorter.match(text)
+        if cut and _set(cut[0]).strip(" ,:，：") not in names:
+            text = text[: cut.start()] + text[cut.end() :]
+    return _listed(text, statement, options, multiple=multiple)
+
+
+def _listed(text: str, statement: str, options: Sequence[str], *, multiple: bool) -> list[str]:
+    """The options that a text is a list of, in their own order; longer names before shorter."""
+    found: list[str] = []
+    at = 0
+    while at < len(text):
+        fitting = [option for option in options if _fits(text, at, _set(option))]
+        longest = max((len(_set(option)) for option in fitting), default=0)
+        alike = [option for option in fitting if len(_set(option)) == longest]
+        named = [option for option in alike if len(alike) == 1 or option in statement]
+        if len(named) != 1 or not longest:
+            return []
+        found += named
+        join = _JOIN.match(text, at + longest)
+        at = join.end() if join else at + longest
+    return [option for option in options if option in found] if multiple or len(found) == 1 else []
+
+
+def _fits(text: str, at: int, name: str) -> bool:
+    end = at + len(name)
+    return text.startswith(name, at) and (end == len(text) or bool(_JOIN.match(text, end)))

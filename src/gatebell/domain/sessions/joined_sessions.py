@@ -1,0 +1,147 @@
+"""A person in an agent's session: whose it is, who has it open, and what leaving it comes to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from gatebell.domain.runs import journals
+from gatebell.domain.asks import owners
+from gatebell.domain.sessions import visits
+from gatebell.domain.audit.events import Event
+from gatebell.domain.text.display import inert_line
+from gatebell.domain.runs.runs import RunChange, Turn
+from gatebell.domain.runs.signals import NEEDS_HUMAN, to_json
+from gatebell.errors import NotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.people.principals import Caller
+    from gatebell.domain.runs.runs import FlowCall, Run
+    from gatebell.domain.runs.signals import Signal
+
+VIA = "session"
+"""How an ask is settled by a person in the session of the agent that asked."""
+
+
+class Seat(NamedTuple):
+    """The place that a person takes in a run."""
+
+    last: Turn
+    """The newest turn of the session."""
+    settles: bool
+    """Whether a signal given there settles the ask: it was this agent that asked."""
+
+
+def path_of(ask: Ask) -> str:
+    """The call that waits for an ask."""
+    return ask.origin.owner.partition("/")[2]
+
+
+class Leaving(NamedTuple):
+    """A person's turn in an agent's session, as it is written when they leave."""
+
+    turn: Turn
+    event: Event
+
+
+def seat(ask: Ask, calls: Sequence[FlowCall], turns: Sequence[Turn]) -> Seat:
+    """The session of the agent that asks; at a gate or another question, the last one of the run."""
+    path, asking = path_of(ask), is_agents(ask, calls)
+    mine = [turn for turn in turns if turn.path == path] if asking else turns
+    # A session that was carried over is the other run's.
+    own = [turn for turn in mine if turn.session and not journals.is_carried(turn)]
+    if not own:
+        no_session = any(turn.cli == "python" for turn in mine)
+        why = "a Python function has no session" if no_session else "no agent has worked in it yet"
+        raise NotFoundError(
+            f"there is no session to open in run {run_of(ask)}: {why}. "
+            f"Answer with: gate answer {ask.id}"
+        )
+    return Seat(max(own, key=lambda turn: (turn.started_at, turn.number)), asking)
+
+
+def is_agents(ask: Ask, calls: Sequence[FlowCall]) -> bool:
+    """Whether an agent of the run asks this, so that its signal can be the answer."""
+    return any(
+        call.path == path_of(ask)
+        and call.name == "run"
+        # Asked a moment ago, its call may not know of it yet.
+        and call.ask_id in ("", ask.id)
+        and not call.over
+        and bool(ask.origin.session)
+        and ask.question.kind in ("text", "choice")
+        for call in calls
+    )
+
+
+def told_in(turn: Turn, turns: Sequence[Turn]) -> Turn:
+    """The turn whose text the agent of a joined session heard last: it names the signal file."""
+    told = [
+        one
+        for one in turns
+        if one.sent and (one.cli, one.session, one.role) == (turn.cli, turn.session, turn.role)
+    ]
+    return max(told, key=lambda one: (one.started_at, one.number), default=turn)
+
+
+def names_of(turn: Turn, turns: Sequence[Turn]) -> tuple[str, ...]:
+    """Every CLI/SESSION under which the agent of a turn, or of another in its session, asks."""
+    marks = [turn.id]
+    if turn.session:
+        marks = [one.id for one in turns if (one.cli, one.session) == (turn.cli, turn.session)]
+    named = (f"agent/{turn.session}",) if turn.session else ()
+    return (f"{turn.cli}/{turn.session}", *named, *(f"turn/{mark}" for mark in marks))
+
+
+def run_of(ask: Ask) -> int:
+    """The run that waits for an ask."""
+    number = owners.run_of(ask.origin.owner)
+    if number is None:
+        raise UsageError(f"{ask.id} belongs to no run: answer it with gate answer {ask.id}")
+    return number
+
+
+def join(run: Run, turn: Turn, caller: Caller) -> RunChange:
+    """The session in a person's hands."""
+    content = {
+        "turn": turn.id,
+        "call": turn.path,
+        "session": f"{turn.cli}/{turn.session}",
+        "ask": turn.ask_id,
+        "via": caller.via,
+        "evidence": caller.evidence,
+    }
+    told = Event("session.joined", run.name, caller.actor, content)
+    return RunChange(run, turns=(turn,), events=(told,))
+
+
+def leave(
+    run: Run, turn: Turn, signal: Signal | None, actor: str, now: datetime, reason: str = ""
+) -> Leaving:
+    """The session given back, with the signal of its agent that counts."""
+    kept = to_json(signal) if signal else None
+    closed = turn._replace(ended_at=now, signal=kept)
+    content = {"turn": turn.id, "status": signal.status if signal else "", "reason": reason}
+    return Leaving(closed, Event("session.left", run.name, actor, content))
+
+
+def settles(signal: Signal | None) -> bool:
+    """Whether the wait is over: the agent has reported, and needs nobody any more."""
+    return signal is not None and signal.status != NEEDS_HUMAN
+
+
+def held(holder: Turn, orphans: Sequence[str], ask_id: str, now: datetime) -> str:
+    """Who has a session open, and what to do about it.
+
+    `orphans` name the processes that live in it though its holder's own is gone.
+    """
+    if not holder.by:
+        pid = holder.process.split("/")[1] if holder.process else "?"
+        return (
+            f"{inert_line(holder.role, 80)} is at work in this session now (process {pid}): wait "
+            f"until it needs you, or end it with gate stop {holder.run}"
+        )
+    return visits.held(holder, ask_id, orphans, now)

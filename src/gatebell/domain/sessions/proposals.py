@@ -1,0 +1,207 @@
+"""Proposals: what a conversation suggests as the outcome of a session; a person decides.
+
+Whatever is in doubt proposes nothing. A person's word goes before an agent's, and the newest before
+all others.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.domain.text.json_blocks import (
+    canonical,
+    decision,
+    fits,
+    last_block,
+    shown_in,
+)
+from gatebell.domain.text.display import plain
+from gatebell.domain.sessions.approval_parser import (
+    BLANK,
+    LABEL,
+    Reading,
+    asks,
+    is_courtesy,
+    read_approval,
+    read_choice,
+    skeleton,
+    statements,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+PERSON, AGENT = "person", "agent"
+
+_MOST_MESSAGES = 3
+_LONGEST_QUOTE = 300
+# Shorter texts of ours, like `Approve?`, are ours only when they are all that is said.
+_FEWEST_BYTES = 20
+_LEAVES = re.compile(r"\s*/(?:exit|quit)\s*")
+
+
+class Said(NamedTuple):
+    """One message of a conversation."""
+
+    speaker: str
+    """PERSON or AGENT."""
+    text: str
+
+
+class Proposal(NamedTuple):
+    """An outcome that a conversation suggests."""
+
+    value: Any
+    """`approved` or `rejected`, an option or a list of them, JSON that fits, or text."""
+    speaker: str
+    quote: str
+    """The words it stands on, or their end."""
+
+
+def propose(
+    said: Sequence[Said],
+    answered_as: str,
+    options: Sequence[str] = (),
+    multiple: bool = False,
+    schema: Any = None,
+    injected: Sequence[str] = (),
+) -> Proposal | None:
+    """What the end of a conversation suggests; None: nothing that is beyond doubt.
+
+    `injected` are the texts that we put in: nothing in them is an outcome, whoever repeats it.
+    """
+    bones = [skeleton(text) for text in injected]
+    heard = [_without(one, bones) for one in said if not _LEAVES.fullmatch(one.text)]
+    if answered_as == "form":
+        return _form(heard, schema, injected)
+    if answered_as == "text":
+        return _text(heard)
+    if answered_as == "choice":
+        return _spoken(heard, lambda at: read_choice(heard[at].text, options, multiple=multiple))
+    ours = {skeleton(one) for text in injected for one in (*statements(text), *text.split("\n"))}
+    long = {one for one in ours if _is_long(one)}
+    return _spoken(heard, lambda at: _approval(heard, at, long))
+
+
+def _approval(heard: Sequence[Said], at: int, ours: set[str]) -> Reading:
+    before = heard[at - 1] if at else Said(PERSON, "")
+    return read_approval(
+        heard[at].text,
+        by_person=heard[at].speaker == PERSON,
+        asked=before.speaker == AGENT and asks(before.text),
+        ours=ours,
+    )
+
+
+def _spoken(heard: Sequence[Said], read: Callable[[int], Reading]) -> Proposal | None:
+    """Of the last messages, the newest that decides.
+
+    A person's refusal stands until they say otherwise. Their approval or choice does not outlive
+    anything that they, or in doubt the agent, said later.
+    """
+    newest_first = range(len(heard) - 1, -1, -1)
+    last = newest_first[:_MOST_MESSAGES]
+    persons = [at for at in newest_first if heard[at].speaker == PERSON]
+    own = next(((at, word) for at in persons if (word := read(at)).value is not None), None)
+    refused = own is not None and own[1].refuses
+    if own and refused and own[0] in last:
+        return _proposal(heard[own[0]], own[1])
+    of_agent: Proposal | None = None
+    for at in last:
+        word = read(at)
+        if word.refuses:
+            return _proposal(heard[at], word)
+        if heard[at].speaker == PERSON:
+            break
+        if word.clouded:
+            return None
+        if word.value is not None:
+            of_agent = of_agent or _proposal(heard[at], word)
+    if not persons:
+        return of_agent
+    word = read(persons[0])
+    if word.value is not None and persons[0] in last:
+        agrees = of_agent is None or of_agent.value == word.value
+        return _proposal(heard[persons[0]], word) if agrees else None
+    return None if refused or word.clouded else of_agent
+
+
+def _proposal(said: Said, word: Reading) -> Proposal:
+    return Proposal(word.value, said.speaker, _quote(word.quote))
+
+
+def _quote(text: str) -> str:
+    return text if len(text) <= _LONGEST_QUOTE else f"…{text[1 - _LONGEST_QUOTE :]}"
+
+
+def _is_long(bones: str) -> bool:
+    return len(bones.encode()) >= _FEWEST_BYTES
+
+
+def _without(said: Said, injected: Sequence[str]) -> Said:
+    """The message with every text of ours blanked, of which the skeletons are given."""
+    text, found = said.text, skeleton(said.text)
+    for bones in filter(None, injected):
+        if bones == found:
+            return Said(said.speaker, BLANK)
+        if _is_long(bones) and bones in found:
+            text = _blanked(text, bones)
+            found = skeleton(text)
+    return Said(said.speaker, text)
+
+
+def _blanked(text: str, bones: str) -> str:
+    letters = [
+        (one, at) for at, shown in enumerate(text) if shown.isalnum() for one in shown.lower()
+    ]
+    found = "".join(one for one, _ in letters)
+    kept, start = [], 0
+    for match in re.finditer(re.escape(bones), found):
+        kept.append(text[start : letters[match.start()][1]])
+        start = letters[match.end() - 1][1] + 1
+    return BLANK.join((*kept, text[start:]))
+
+
+def _text(heard: Sequence[Said]) -> Proposal | None:
+    """What is called the decision in the newest message, or else that message; thanks are none."""
+    for said in reversed(heard[-_MOST_MESSAGES:]):
+        whole = said.text.replace(BLANK, " ").strip()
+        if not whole or is_courtesy(whole):
+            continue
+        value = _labelled(whole.replace("**", "").split("\n")) or whole
+        return Proposal(value, said.speaker, _quote(value))
+    return None
+
+
+def _labelled(lines: Sequence[str]) -> str:
+    """What follows the last `Decision:` at the beginning of a line."""
+    for at in range(len(lines) - 1, -1, -1):
+        line = lines[at].strip()
+        if label := LABEL.match(line.lower()):
+            return "\n".join((line[label.end() :], *lines[at + 1 :])).strip()
+    return ""
+
+
+def _form(heard: Sequence[Said], schema: Any, injected: Sequence[str]) -> Proposal | None:
+    """The last JSON value, if it fits the schema.
+
+    If it does not, nothing is proposed: whoever wrote it has replaced what stood before, and an
+    older value would be one that was given up.
+    """
+    for said in reversed(heard[-_MOST_MESSAGES:]):
+        if block := last_block(said.text):
+            value = decision(block.value, schema)
+            if value is None or not fits(schema, value):
+                return None
+            ours = set().union(*map(shown_in, injected))
+            is_ours = {canonical(block.value), canonical(value)} & ours
+            return None if is_ours else Proposal(plain(value), said.speaker, _quote(block.text))
+        if said.speaker == PERSON and _objects_to(said.text):
+            return None
+    return None
+
+
+def _objects_to(text: str) -> bool:
+    word = read_approval(text, by_person=True, asked=False, ours=())
+    return word.clouded or word.refuses

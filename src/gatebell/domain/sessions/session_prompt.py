@@ -1,0 +1,97 @@
+"""What the agent of a session is told: the question, its context, and how it comes to an end."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gatebell.domain.asks.asks import Question
+
+PROMPT_FILE = "prompt.md"
+# More than this in one file, and agents' tools for reading refuse to show it whole.
+_MOST_CONTEXT_CHARACTERS = 100_000
+_DECISION = "When ready to conclude, please state your decision: APPROVED or REJECTED"
+_STRUCTURED = """\
+When you have gathered all necessary information and the human is ready to conclude:
+1. Summarize the decision/findings
+2. Output the final response in this exact JSON format:
+```json
+{"decision": <structured_response_here>}
+```"""
+
+
+class Brief(NamedTuple):
+    """The papers of a session."""
+
+    prompt: str
+    context_file: str = ""
+    """What the context is called in a file of its own, where it is too long for the prompt's."""
+    context: str = ""
+
+
+def mark(ask_id: str) -> str:
+    """By this the first words are known again, in whatever log they stand."""
+    return f"{ask_id}/{PROMPT_FILE}"
+
+
+def first_words(ask_id: str, prompt_file: str) -> str:
+    """What is said to the agent first; the rest is read, for a command line holds only so much."""
+    return (
+        f"Please read {prompt_file} first: it holds a question that we work out together. When we "
+        f"have come to a conclusion, propose it with the tool `decide` (id {ask_id}); I decide."
+    )
+
+
+def brief(question: Question, papers: str) -> Brief:
+    """The question with its context, for files in this folder."""
+    text = _text(question.context)
+    parts = [question.prompt]
+    context_file = ""
+    if question.context is not None:
+        is_words = isinstance(question.context, str)
+        if len(text) > _MOST_CONTEXT_CHARACTERS:
+            context_file = "context.txt" if is_words else "context.json"
+            shown = f"It is long. Read or search what you need of it: {papers}/{context_file}"
+        else:
+            shown = _fenced(text, "" if is_words else "json")
+        parts.append(f"## Context\n{shown}")
+    parts.append(_ending(question))
+    return Brief("\n\n".join(parts), context_file, text if context_file else "")
+
+
+def injected(question: Question, papers: str, first: str) -> tuple[str, ...]:
+    """All that the agent was told by us: whoever repeats it has decided nothing."""
+    made = brief(question, papers)
+    return tuple(text for text in (first, made.prompt, question.prompt, made.context) if text)
+
+
+def _text(context: Any) -> str:
+    if isinstance(context, str):
+        return context
+    return json.dumps(context, indent=2, ensure_ascii=False)
+
+
+def _fenced(text: str, language: str) -> str:
+    """As a block that nothing in the text can end."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _ending(question: Question) -> str:
+    if question.answered_as == "approval":
+        return _DECISION
+    if question.answered_as == "choice":
+        return f"When ready to conclude, please state what was chosen:\n{_listed(question.options)}"
+    if question.answered_as == "form":
+        schema = _fenced(json.dumps(question.schema, indent=2, ensure_ascii=False), "json")
+        return f"{_STRUCTURED}\nwhere <structured_response_here> fits this schema:\n{schema}"
+    return "When ready to conclude, please state the outcome in a few sentences."
+
+
+def _listed(options: Sequence[str]) -> str:
+    return "\n".join(f"- {option}" for option in options)

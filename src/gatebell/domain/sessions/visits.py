@@ -1,0 +1,211 @@
+"""Sittings: on which terms a question is worked out in a session, and people's stays in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from gatebell.domain.text.display import age, inert_line
+from gatebell.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from gatebell.domain.runs.runs import Turn
+
+ANSWERS = {"approval": "approval", "selection": "choice", "freeform": "text", "structured": "form"}
+"""The kind of answer that each kind of outcome is."""
+
+ENDS = {
+    "left": "left",
+    "time": "its time was up",
+    "failed": "it failed",
+    "lost": "their gate continue died",
+    "stopped": "it was settled or stopped meanwhile",
+}
+"""How a sitting can end, in words."""
+
+LOST = "lost"
+"""How a visit ended whose harness was killed."""
+FAILED = "failed"
+"""How an ask is settled whose session could not be had."""
+VIA = "session"
+GRACE_SECONDS = 60.0
+"""What somebody is given to come to an end when the time of a session is up."""
+
+_COMES_OF_IT = {
+    "approval": "approve or reject",
+    "choice": "one of the options",
+    "text": "words",
+    "form": "a form filled in",
+}
+_FOREVER_SECONDS = 1e9
+_MAX_PROCESSES = 5
+_MAX_PROCESS_CHARACTERS = 100
+
+
+class Terms(NamedTuple):
+    """How a session ask is worked out."""
+
+    answer: str = "text"
+    """What comes of it: `approval`, `choice`, `text` or `form`."""
+    system_prompt: str = ""
+    model: str = "sonnet"
+    cwd: str = ""
+    """Where the session is opened, seen from where it was asked; nothing: there."""
+    mcp_config: str = ""
+    """A file that names more tools for the agent, seen from where it was asked."""
+    session_seconds: float | None = None
+    """How long people may stay, all their sittings together."""
+    capture_transcript: bool = False
+    resume_session: str = ""
+    """The conversation that it goes on with, as `Session.session_id` names it."""
+    max_attempts: int = 0
+    """After so many sittings that failed nobody tries again; 0: a person decides that."""
+
+
+class Sitting(NamedTuple):
+    """One person's stay in the session of an ask."""
+
+    id: str
+    """All that the session starts carries it in GATE_TURN."""
+    ask_id: str
+    number: int
+    by: str
+    cli: str
+    session: str
+    """The agent's own conversation; empty until it is known."""
+    process: str
+    """Who opened it, and waits for its end."""
+    started_at: datetime
+    program: str = ""
+    """The agent's program, once it runs."""
+    ended_at: datetime | None = None
+    end: str = ""
+    """`left`; `time`: it was up; `failed`: the program did not do it; `lost`: whoever opened it
+    died; `stopped`: the ask was settled meanwhile."""
+    trouble: str = ""
+    """Why it failed, or why a lost one has no transcript."""
+    transcript: str = ""
+    expires_at: datetime | None = None
+    """When the ask would have expired, had they not come."""
+
+    @property
+    def conversation(self) -> str:
+        return f"{self.cli}/{self.session}"
+
+
+def make_terms(terms: Terms) -> Terms:
+    """Terms that make sense, or a UsageError that says why they do not."""
+    if terms.answer not in ANSWERS.values():
+        kinds = ", ".join(ANSWERS)
+        raise UsageError(f"{terms.answer!r} is no outcome of a session; there are {kinds}")
+    texts = (terms.system_prompt, terms.model, terms.cwd, terms.mcp_config, terms.resume_session)
+    if not all(isinstance(text, str) for text in texts):
+        raise UsageError("system_prompt, model, cwd, mcp_config and resume_session are texts")
+    seconds, attempts = terms.session_seconds, terms.max_attempts
+    if seconds is not None and not (
+        isinstance(seconds, int | float) and 0 < seconds < _FOREVER_SECONDS
+    ):
+        raise UsageError(f"session_seconds is a number of seconds above 0, not {seconds!r}")
+    if type(attempts) is not int or attempts < 0:
+        raise UsageError(f"max_attempts is a whole number, not {attempts!r}")
+    return terms
+
+
+def seconds_used(sittings: Sequence[Sitting], now: datetime) -> float:
+    """How long people have been in the session so far; of one who died in it nobody knows.
+
+    Nobody was in it for less than no time, however the clock was set meanwhile.
+    """
+    known = [one for one in sittings if one.end != LOST]
+    lasted = (((one.ended_at or now) - one.started_at).total_seconds() for one in known)
+    return sum((max(0.0, seconds) for seconds in lasted), 0.0)
+
+
+def untold_since(sittings: Sequence[Sitting]) -> datetime:
+    """Since when what was said stands in no transcript: the last, or who died just before it."""
+    *earlier, last = sittings
+    since = last.started_at
+    for one in reversed(earlier):
+        if one.end != LOST:
+            break
+        since = one.started_at
+    return since
+
+
+def seconds_left(terms: Terms, sittings: Sequence[Sitting], now: datetime) -> float | None:
+    if terms.session_seconds is None:
+        return None
+    return max(0.0, terms.session_seconds - seconds_used(sittings, now))
+
+
+def conversation(terms: Terms, sittings: Sequence[Sitting], cli: str) -> tuple[str, str] | None:
+    """(program, session) that a new sitting goes on with, if there is one."""
+    for one in reversed(sittings):
+        if one.session:
+            return one.cli, one.session
+    if not terms.resume_session:
+        return None
+    named, slash, session = terms.resume_session.partition("/")
+    return (named, session) if slash else (cli, named)
+
+
+def failures(sittings: Sequence[Sitting]) -> int:
+    return sum(one.end == FAILED for one in sittings)
+
+
+def held(holder: Sitting | Turn, ask_id: str, orphans: Sequence[str], now: datetime) -> str:
+    """Who is in a session, and what to do about it.
+
+    `orphans` name the processes that live in it though its holder's own is gone.
+    """
+    since = f"{holder.started_at:%Y-%m-%d %H:%M:%S} UTC"
+    ago = age((now - holder.started_at).total_seconds())
+    if orphans:
+        where = f"its gate continue is gone, but {_living(orphans)}: end that"
+    else:
+        where = f"in process {holder.process.split('/')[1]}: wait until they leave"
+    return (
+        f"{inert_line(holder.by, 80)} has this session open since {since} ({ago} ago), {where}, "
+        f"or answer without it: gate answer {ask_id}"
+    )
+
+
+def left_behind(ask_id: str, orphans: Sequence[str]) -> str:
+    """Why the asker of a session still waits though its visitor is gone, and what to do."""
+    return f"the visitor of {ask_id} is gone, but {_living(orphans)}: end that, or wait for its end"
+
+
+def _living(orphans: Sequence[str]) -> str:
+    shown = [inert_line(one, _MAX_PROCESS_CHARACTERS) for one in orphans[:_MAX_PROCESSES]]
+    more = len(orphans) - len(shown)
+    return f"process {', '.join(shown)}{f' and {more} more' if more else ''} of it lives"
+
+
+def facts(terms: Terms, folder: str) -> list[tuple[str, str]]:
+    """What people should know of a session before they open it, by name."""
+    told = [("Comes of it", _COMES_OF_IT[terms.answer]), ("Model", terms.model)]
+    told += [("Folder", terms.cwd or folder), ("More tools", terms.mcp_config)]
+    told.append(("Goes on with", terms.resume_session))
+    if terms.session_seconds is not None:
+        told.append(("Time", f"{age(terms.session_seconds)}, all sittings together"))
+    told.append(("Transcript", "what is said is kept" if terms.capture_transcript else ""))
+    if terms.max_attempts:
+        told.append(("Attempts", f"given up after {terms.max_attempts} that failed"))
+    return [(name, text) for name, text in told if text]
+
+
+def stay(sitting: Sitting, now: datetime, orphans: Sequence[str] = ()) -> str:
+    """One sitting as a sentence: who, with what, for how long, and how it ended.
+
+    `orphans` name the processes that live in it though its holder's own is gone.
+    """
+    lasted = age(((sitting.ended_at or now) - sitting.started_at).total_seconds())
+    who = f"{inert_line(sitting.by, 80)} with {inert_line(sitting.cli, 40)}"
+    if orphans:
+        return f"{who}, for {lasted}: {ENDS[LOST]}, but {_living(orphans)}: end that"
+    if not sitting.ended_at:
+        return f"{who}, in it now, for {lasted}"
+    why = f": {inert_line(sitting.trouble, 200)}" if sitting.trouble else ""
+    return f"{who}, for {lasted}: {ENDS[sitting.end]}{why}"

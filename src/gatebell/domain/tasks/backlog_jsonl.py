@@ -1,0 +1,198 @@
+"""Backlogs as JSON lines, one task each, with the keys that such files have had elsewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.domain.asks.asks import iso
+from gatebell.domain.text.display import inert_line, plain
+from gatebell.domain.tasks.tasks import STATES, parse_task_priority
+from gatebell.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gatebell.domain.tasks.tasks import Task
+
+_ID = re.compile(r"tm-[a-z0-9]{3,40}")
+_TEXTS = {
+    "title": "title",
+    "description": "description",
+    "role": "role",
+    "size": "size",
+    "type": "type",
+    "summary": "summary",
+    "details": "details",
+    "status": "status",
+    "testCommand": "test_command",
+    "branch": "branch",
+    "onTimeout": "on_timeout",
+}
+"""Keys of a line, and the fields of a task that they fill."""
+_TIMES = ("createdAt", "updatedAt", "closedAt")
+_NUMBERS = {"confidence": "confidence", "answerWithinSeconds": "answer_within_seconds"}
+_KNOWN = {"id", "state", "priority", "dependencies", "parent", *_TIMES, *_NUMBERS, *_TEXTS}
+_ASKED = ("question", "questionContext", "humanResponse", "humanRespondedAt")
+_ORDER = (
+    *("id", "title", "description", "state", "role", "priority", "size", "type", "dependencies"),
+    *("parent", "summary", "details", "status", "confidence", "branch", "sessionId"),
+    *("testCommand", "isSystem", "createdAt", "updatedAt", "closedAt", *_ASKED),
+)
+_ALWAYS = ("description", "role", "size", "type")
+_LONGEST_SECONDS = 1e9
+_UNDONE = ("in_progress", "awaiting_input")
+
+
+class Line(NamedTuple):
+    """One task of a file, checked; not yet a task of ours."""
+
+    where: str
+    """`line 3`, or `task 3` of a JSON array."""
+    id: str
+    """As it stands in the file; empty where there is none that could be kept."""
+    fields: dict[str, Any]
+    """Those of a Task that it fills."""
+    needs: tuple[str, ...]
+    parent: str
+    created_at: datetime | None
+    remark: str
+    """What is not taken over as it stands."""
+
+    @property
+    def title(self) -> str:
+        return str(self.fields["title"])
+
+
+def read(text: str) -> list[Line]:
+    """The tasks of a file: JSON lines, or one JSON array. UsageError names the line."""
+    text = text.removeprefix("\ufeff")
+    if text.lstrip().startswith("["):
+        whole = _json(text, 1)
+        found = [_line(f"task {number}", one) for number, one in enumerate(whole, 1)]
+    else:
+        rows = [(number, row) for number, row in enumerate(text.split("\n"), 1) if row.strip()]
+        found = [_line(f"line {number}", _json(row, number)) for number, row in rows]
+    seen: dict[str, str] = {}
+    for line in found:
+        if line.id and seen.setdefault(line.id, line.where) != line.where:
+            raise UsageError(f"{line.where}: {line.id} stands in {seen[line.id]}, too")
+    return found
+
+
+def _json(text: str, number: int) -> Any:
+    try:
+        return plain(json.loads(text))
+    except json.JSONDecodeError as error:
+        where = number + error.lineno - 1
+        raise UsageError(f"line {where}: this is not JSON: {error.msg}") from None
+    except (ValueError, RecursionError, UsageError) as error:
+        raise UsageError(f"line {number}: this is not JSON that can be kept: {error}") from None
+
+
+def _line(where: str, record: Any) -> Line:
+    try:
+        return _checked(where, record)
+    except UsageError as error:
+        raise UsageError(f"{where}: {error}") from None
+
+
+def _checked(where: str, record: Any) -> Line:
+    if not isinstance(record, dict):
+        raise UsageError("a task is a JSON object")
+    record = {key: value for key, value in record.items() if value is not None}
+    fields: dict[str, Any] = {
+        field: _text(record, key) for key, field in _TEXTS.items() if key in record
+    }
+    if not fields.get("title", "").strip():
+        raise UsageError("it has no title")
+    if "priority" in record:
+        fields["priority"] = parse_task_priority(record["priority"])
+    fields |= {field: _number(record, key) for key, field in _NUMBERS.items()}
+    state, remark = _state(record)
+    times = {key: _time(record, key) for key in _TIMES}
+    closed = times["closedAt"] or times["updatedAt"] or times["createdAt"]
+    name = _text(record, "id").lower()
+    more = {key: value for key, value in record.items() if key not in _KNOWN}
+    return Line(
+        where,
+        name if _ID.fullmatch(name) else "",
+        fields | {"state": state, "updated_at": times["updatedAt"], "more": more}
+        | ({"closed_at": closed} if state == "closed" else {}),
+        _names(record, "dependencies"),
+        _text(record, "parent").lower(),
+        times["createdAt"],
+        remark,
+    )  # fmt: skip
+
+
+def _text(record: Mapping[str, Any], key: str) -> str:
+    value = record.get(key, "")
+    if not isinstance(value, str):
+        raise UsageError(f"{key} is a text, not {inert_line(json.dumps(value), 40)}")
+    return value
+
+
+def _names(record: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    value = record.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise UsageError(f"{key} is a list of ids, not {inert_line(json.dumps(value), 40)}")
+    return tuple(dict.fromkeys(one.lower() for one in value))
+
+
+def _number(record: Mapping[str, Any], key: str) -> float | None:
+    value = record.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float | None):
+        raise UsageError(f"{key} is a number, not {inert_line(json.dumps(value), 40)}")
+    if value is not None and not 0 <= value <= (1 if key == "confidence" else _LONGEST_SECONDS):
+        told = inert_line(str(value), 40)
+        raise UsageError(f"{key} cannot be {told}: confidence is from 0 to 1, a time more than 0")
+    return None if value is None else float(value)
+
+
+def _state(record: Mapping[str, Any]) -> tuple[str, str]:
+    """The state to begin with, and what to say where it is another than in the file."""
+    state = _text(record, "state") or "open"
+    if state not in STATES:
+        raise UsageError(f"{inert_line(state, 40)!r} is no state: {', '.join(STATES)}")
+    if state in _UNDONE:
+        return "open", f"was {state} and is open now: nobody here works on it"
+    return state, ""
+
+
+def _time(record: Mapping[str, Any], key: str) -> datetime | None:
+    text = _text(record, key)
+    if not text:
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise UsageError(f"{key} is a time like 2026-01-31T09:00:00Z, not {text[:40]!r}") from None
+
+
+def written(task: Task, said: Mapping[str, Any]) -> str:
+    """A task as its line; `said` is what its runs know: the session, the last question and answer."""
+    record: dict[str, Any] = {"id": task.id, "title": task.title}
+    record |= {key: getattr(task, field) for key, field in _TEXTS.items() if key != "title"}
+    record |= {
+        "state": task.state,
+        "priority": task.priority,
+        "dependencies": list(task.needs),
+        "parent": task.parent,
+        **{key: getattr(task, field) for key, field in _NUMBERS.items()},
+        "createdAt": iso(task.created_at),
+        "updatedAt": iso(task.updated_at),
+        "closedAt": iso(task.closed_at),
+    }
+    record = {
+        key: value for key, value in record.items() if key in _ALWAYS or value not in ("", None)
+    }
+    # An answer from the file does not belong to what was asked since.
+    left_out = {*record, *(_ASKED if "question" in said else ())}
+    more = {key: value for key, value in task.more.items() if key not in left_out}
+    whole = record | more | dict(said)
+    ordered = [key for key in _ORDER if key in whole] + [key for key in whole if key not in _ORDER]
+    return json.dumps({key: whole[key] for key in ordered}, ensure_ascii=False)

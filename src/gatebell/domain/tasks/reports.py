@@ -1,0 +1,86 @@
+"""What the agent of a task reports, and what the task comes to by it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.domain.text.display import inert_line
+from gatebell.domain.runs.signals import NEEDS_HUMAN, to_json
+
+if TYPE_CHECKING:
+    from gatebell.domain.runs.signals import Signal
+
+_SHOWN = 60
+_STATES = {
+    "COMPLETED": "closed",
+    "DONE": "closed",
+    "FAILED": "failed",
+    "ERROR": "failed",
+    "BLOCKED": "blocked",
+}
+STATUSES = ("completed", "failed", "blocked", "needs_input")
+"""What the agents of tasks are told to report; the words that flows use are taken, too."""
+
+
+class Report(NamedTuple):
+    """A task's result as its run gives it; the task takes it over."""
+
+    state: str
+    """`closed`, `failed`, `blocked` or `deferred`."""
+    summary: str = ""
+    details: str = ""
+    status: str = ""
+    """Why, where it is not closed; or what a person should know."""
+    confidence: float | None = None
+    branch: str = ""
+    commit: str = ""
+
+
+def read(signal: Signal, unanswered: str) -> Report:
+    """The report that a signal is; `unanswered`: what a task becomes that nobody answered."""
+    state = _STATES.get(signal.status, "failed")
+    status = "" if state == "closed" else signal.reason or signal.said
+    if signal.status == NEEDS_HUMAN:
+        state = unanswered
+    elif signal.status not in _STATES:
+        told = inert_line(signal.status, 60)
+        known = ", ".join(STATUSES)
+        status = f"the agent reported {told}; a task knows {known}. It said: {_all(signal)}"
+    return Report(state, signal.said, _details(signal), status, signal.confidence)
+
+
+def doubt(signal: Signal, threshold: float | None) -> str:
+    """Why the agent is not sure enough of its work, as a sentence; nothing where it is.
+
+    Only a number from 0 to 1 is a confidence. All else counts as none, and none as 0.
+    """
+    sure = signal.confidence
+    if threshold is None or (sure or 0.0) >= threshold:
+        return ""
+    if sure is not None:
+        return sure_words(sure)
+    given = signal.more.get("confidence")
+    if given is None:
+        return "Its agent gave no confidence."
+    return f"Its agent gave no readable confidence: {inert_line(json.dumps(given), _SHOWN)}."
+
+
+def sure_words(sure: float) -> str:
+    return f"Its agent is {sure:.0%} sure."
+
+
+def _details(signal: Signal) -> str:
+    details = _words(signal.more.get("details"))
+    issues = signal.more.get("issues")
+    found = issues if isinstance(issues, list) else [issues] if issues else []
+    listed = "\n".join(f"- {_words(one)}" for one in found)
+    return "\n\n".join(part for part in (details, listed and f"Issues:\n{listed}") if part)
+
+
+def _words(given: Any) -> str:
+    return given if isinstance(given, str) else "" if given is None else repr(given)
+
+
+def _all(signal: Signal) -> str:
+    return repr(to_json(signal))[:2_000]

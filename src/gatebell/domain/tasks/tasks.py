@@ -1,0 +1,316 @@
+"""Tasks: the items of a backlog, their seven states, and how they follow the runs that work on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.domain.asks.asks import PRIORITIES, parse_priority
+from gatebell.domain.audit.events import Event
+from gatebell.domain.text.display import inert_line
+from gatebell.domain.people.principals import is_person, must_be_a_person
+from gatebell.errors import AgentRefusedError, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from gatebell.domain.people.principals import Caller
+    from gatebell.domain.runs.runs import Run
+
+MOVES = {
+    "open": ("in_progress", "deferred", "failed", "closed"),
+    "in_progress": ("open", "awaiting_input", "blocked", "deferred", "failed", "closed"),
+    "awaiting_input": ("open", "in_progress", "deferred", "failed", "closed"),
+    "blocked": ("open", "deferred", "closed"),
+    "deferred": ("open", "closed"),
+    "failed": ("open", "deferred", "closed"),
+    "closed": ("open",),
+}
+"""From each state, the states that may follow; there are no others."""
+STATES = tuple(MOVES)
+SIZES = ("small", "medium", "large")
+TYPES = ("task", "bug", "chore")
+TIMEOUTS = ("", "fail", "defer")
+FLOW = "work_task"
+"""The flow that works on tasks."""
+
+_OF_RUNS = {
+    "ready": "open",
+    "running": "in_progress",
+    "waiting_human": "awaiting_input",
+    "stuck": "failed",
+    "failed": "failed",
+}
+_RESULTS = ("closed", "failed", "blocked", "deferred")
+_PRIORITIES = {**PRIORITIES, "critical": 0, "medium": 2}
+_LONGEST_TITLE = 500
+_LONGEST_TEXT = 200_000
+_LONGEST_REASON = 1_000
+_LONGEST_WAIT_SECONDS = 1e9
+_MOST_NEEDS = 200
+_MOST_ON_A_WAY = 12
+
+
+class Task(NamedTuple):
+    """One item of a project's backlog."""
+
+    id: str
+    title: str
+    project: str
+    created_at: datetime
+    updated_at: datetime
+    created_by: str
+    """The person who made it, or who started the agent that did."""
+    description: str = ""
+    role: str = ""
+    """Whose work it is; empty: the project's default."""
+    priority: int = 2
+    """0 is critical, 4 the backlog."""
+    size: str = "medium"
+    type: str = "task"
+    parent: str = ""
+    needs: tuple[str, ...] = ()
+    """The tasks that must be closed before it."""
+    test_command: str = ""
+    test_from: str = ""
+    """The principal that named the test command; an agent's is run only once a person allows it."""
+    state: str = "open"
+    status: str = ""
+    """How far it is, or why it ended, in words."""
+    summary: str = ""
+    details: str = ""
+    confidence: float | None = None
+    """How sure its agent was of the result, from 0 to 1."""
+    run: int = 0
+    """The run that works on it, or did last."""
+    goes_on_from: int = 0
+    """The earlier run whose folder the next one starts with."""
+    claimed_by: str = ""
+    """Whoever works on it without a run."""
+    answered_at: datetime | None = None
+    """A person has answered, and nobody has taken it up since."""
+    branch: str = ""
+    """Where the work stands once it is closed."""
+    closed_at: datetime | None = None
+    answer_within_seconds: float | None = None
+    """How long its questions wait; None: as long as the project says."""
+    on_timeout: str = ""
+    """`fail` or `defer`, when nobody answers in time; empty: what the project says."""
+    unmet: int = 0
+    """How many of those it needs are not closed; kept by the store."""
+    version: int = 1
+    more: Mapping[str, Any] = {}
+    """What an imported backlog said beyond this."""
+
+    @property
+    def ready(self) -> bool:
+        """Nothing stands in the way of working on it."""
+        return self.state == "open" and not self.unmet
+
+    @property
+    def worked_on(self) -> bool:
+        """A run or somebody by hand has it now, or waits with it for a person."""
+        return self.state in ("in_progress", "awaiting_input") or (
+            self.state == "open" and self.run > 0
+        )
+
+
+class TaskChange(NamedTuple):
+    """A task after a step, and what is told of it in the same transaction."""
+
+    task: Task
+    events: tuple[Event, ...] = ()
+
+
+def parse_task_priority(given: str | int) -> int:
+    """`critical`, `high`, `medium`, `low`, `backlog`, P0 … P4, or 0 (most urgent) to 4."""
+    text = str(given).strip().lower()
+    number = text.removeprefix("p") if text[1:].isdecimal() else text
+    try:
+        return parse_priority(_PRIORITIES.get(number, number))
+    except UsageError:
+        raise UsageError(
+            f"{inert_line(text, 40)!r} is no priority: write critical, high, normal, low or "
+            "backlog, or P0 to P4"
+        ) from None
+
+
+def checked(task: Task) -> Task:
+    """The task, if everything in it may stand there."""
+    if not task.title.strip():
+        raise UsageError("a task needs a title: gate task create TITLE")
+    if len(task.title) > _LONGEST_TITLE or "\n" in task.title:
+        raise UsageError(
+            f"a title is one line of at most {_LONGEST_TITLE} characters: the rest is its "
+            "description"
+        )
+    for name in ("description", "test_command", "summary", "details", "status"):
+        if len(getattr(task, name)) > _LONGEST_TEXT:
+            raise UsageError(f"the {name.replace('_', ' ')} is longer than {_LONGEST_TEXT} signs")
+    choices = (("size", SIZES), ("type", TYPES), ("state", STATES), ("on_timeout", TIMEOUTS))
+    for name, known in choices:
+        if (given := getattr(task, name)) not in known:
+            ways = ", ".join(filter(None, known))
+            raise UsageError(f"{inert_line(given, 40)!r} is no {name.replace('_', ' ')}: {ways}")
+    if not 0 <= task.priority <= max(PRIORITIES.values()):
+        raise UsageError(f"{task.priority} is no priority: 0 is critical, 4 the backlog")
+    within = task.answer_within_seconds
+    if within is not None and not 0 < within < _LONGEST_WAIT_SECONDS:
+        raise UsageError(f"an answer cannot be waited for {within:g} seconds: 90s, 5m, 2h, 3d …")
+    if len(task.needs) > _MOST_NEEDS:
+        raise UsageError(f"a task needs at most {_MOST_NEEDS} others")
+    return task
+
+
+def created(task: Task, caller: Caller) -> TaskChange:
+    content = {"title": task.title, "via": caller.via, "evidence": caller.evidence}
+    return TaskChange(checked(task), (Event("task.created", task.id, caller.actor, content),))
+
+
+def changed(task: Task, after: Task, caller: Caller, now: datetime) -> TaskChange:
+    """What a person or agent wrote into a task; never its state."""
+    _must_be_left_to_people(task, caller)
+    if task.test_command != after.test_command and is_person(task.test_from):
+        # It stands between an agent's work and its end: no agent takes it away.
+        must_be_a_person(caller, f"changes the test command of {task.id}, which a person named")
+    names = [name for name in Task._fields if getattr(task, name) != getattr(after, name)]
+    content = {"changed": names, "via": caller.via, "evidence": caller.evidence}
+    told = Event("task.changed", task.id, caller.actor, content)
+    return TaskChange(checked(_next(after, now)), (told,))
+
+
+def move(
+    task: Task, state: str, caller: Caller, now: datetime, reason: str = "", **also: Any
+) -> TaskChange:
+    """A person or agent brings a task into another state by hand."""
+    _must_be_left_to_people(task, caller)
+    _must_be_a_move(task, state)
+    after = _next(task, now)._replace(
+        state=state, status=reason, answered_at=None, closed_at=now if state == "closed" else None,
+        **also,
+    )  # fmt: skip
+    content = {"from": task.state, "reason": reason, "via": caller.via, "evidence": caller.evidence}
+    return TaskChange(checked(after), (Event(f"task.{state}", task.id, caller.actor, content),))
+
+
+def claim(task: Task, caller: Caller, now: datetime) -> TaskChange:
+    """Somebody works on it by hand."""
+    if task.worked_on:
+        raise RefusedError(f"{task.id} is worked on already: {working(task)}")
+    if task.unmet:
+        raise RefusedError(
+            f"{task.id} needs {', '.join(task.needs)} first: gate task show {task.id}"
+        )
+    return move(task, "in_progress", caller, now, claimed_by=caller.actor, run=0)
+
+
+def ask_by_hand(task: Task, now: datetime) -> TaskChange:
+    """Whoever works on it by hand asks a person; what a run works on asks by itself."""
+    if task.state != "in_progress" or task.run:
+        raise RefusedError(
+            f"{task.id} is {task.state}: only who has claimed it asks for it (gate task claim)"
+        )
+    after = _next(task, now)._replace(state="awaiting_input")
+    told = Event("task.awaiting_input", task.id, task.claimed_by, {"from": task.state})
+    return TaskChange(after, (told,))
+
+
+def hear_by_hand(task: Task, now: datetime) -> TaskChange | None:
+    """What was asked by hand is settled: whoever claimed it goes on; None: nobody waits."""
+    if task.state != "awaiting_input" or task.run:
+        return None
+    after = _next(task, now)._replace(state="in_progress")
+    return TaskChange(after, (Event("task.in_progress", task.id, "gate", {"from": task.state}),))
+
+
+def working(task: Task) -> str:
+    """Who has it."""
+    return f"run {task.run}" if task.run else task.claimed_by
+
+
+def take_up(task: Task, now: datetime) -> Task:
+    """The task in the hands of a run that is being made."""
+    return _next(task, now)._replace(claimed_by="", answered_at=None)
+
+
+def follow(
+    task: Task, run: Run, now: datetime, wanted: str = "", actor: str = "gate"
+) -> TaskChange | None:
+    """The task after a step of its run; None: it is as it was, or a person has moved it away.
+
+    `wanted` is where a person, the actor, brings it who ends the run.
+    """
+    if task.run != run.id:
+        return None
+    result = run.result if isinstance(run.result, dict) else {}
+    if run.state == "completed":
+        state = result.get("state")
+        # Nothing is closed by a result that cannot be read.
+        state = state if state in _RESULTS else "failed"
+    else:
+        state = wanted or _OF_RUNS[run.state]
+    # Never refused: a run whose task cannot follow could not be written any more, nor be stopped.
+    if state not in MOVES[task.state]:
+        return None
+    after = _next(task, now)._replace(
+        state=state,
+        status=run.reason if run.ended else "",
+        answered_at=now if (task.state, state) == ("awaiting_input", "open") else None,
+        closed_at=now if state == "closed" else None,
+    )
+    if run.state == "completed":
+        after = _with_result(after, result)
+    content = {"from": task.state, "run": run.id, "reason": after.status[:_LONGEST_REASON]}
+    return TaskChange(after, (Event(f"task.{state}", task.id, actor, content),))
+
+
+def _with_result(task: Task, result: Mapping[str, Any]) -> Task:
+    names = ("summary", "details", "status", "branch")
+    # A task that is longer than it may be could not be reopened; the run keeps all of it.
+    texts: dict[str, Any] = {name: str(result.get(name) or "")[:_LONGEST_TEXT] for name in names}
+    return task._replace(confidence=result.get("confidence"), **texts)
+
+
+def _next(task: Task, now: datetime) -> Task:
+    return task._replace(version=task.version + 1, updated_at=now)
+
+
+def _must_be_a_move(task: Task, state: str) -> None:
+    if state == task.state:
+        raise RefusedError(f"{task.id} is {state} already: gate task show {task.id}")
+    if state not in MOVES[task.state]:
+        way = "reopen" if task.state in _RESULTS else "show"
+        raise RefusedError(
+            f"{task.id} is {task.state}, and cannot become {state}: gate task {way} {task.id}"
+        )
+
+
+def _must_be_left_to_people(task: Task, caller: Caller) -> None:
+    """What waits for a person, or is in a run's hands, an agent leaves as it is."""
+    by_hand = task.state == "in_progress" and not task.run and task.claimed_by == caller.actor
+    if caller.agent and not caller.verified and task.worked_on and not by_hand:
+        waits = "waits for a person" if task.state == "awaiting_input" else "is worked on"
+        raise AgentRefusedError(
+            f"{task.id} {waits}, and an agent seems to be at work here "
+            f"({caller.agent.because}): agents may propose, people decide"
+        )
+
+
+def way_in_words(way: Sequence[str]) -> str:
+    """The tasks on a way; of a long one its beginning and its end."""
+    short = way if len(way) <= _MOST_ON_A_WAY else [*way[: _MOST_ON_A_WAY - 2], "…", *way[-2:]]
+    return " → ".join(short)
+
+
+def circle(task_id: str, needs_of: Callable[[str], tuple[str, ...]]) -> list[str]:
+    """The way from a task over those it needs back to itself; empty: there is none."""
+    ways, seen = [[task_id]], set()
+    while ways:
+        way = ways.pop()
+        for needed in needs_of(way[-1]):
+            if needed == task_id:
+                return [*way, needed]
+            if needed not in seen:
+                seen.add(needed)
+                ways.append([*way, needed])
+    return []

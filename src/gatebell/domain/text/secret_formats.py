@@ -1,0 +1,289 @@
+"""What secrets look like: facts about formats, as data. `redaction` makes patterns of them.
+
+A row of PREFIXED is a name, the beginnings that give a secret away, the characters that follow, and
+how many of them must follow at least. That is about half of what the real ones have, so that a
+secret that was cut in the middle is still known.
+"""
+
+from __future__ import annotations
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+HEX = "0-9a-fA-F"
+ALNUM = "A-Za-z0-9"
+WORD = "A-Za-z0-9_-"
+DOTTED = "A-Za-z0-9_.=-"
+BASE64 = "A-Za-z0-9+/=_-"
+
+PREFIXED: tuple[tuple[str, str, str, int], ...] = (
+    ("1password service account", "ops_eyJ", BASE64, 20),
+    ("adafruit", "aio_", ALNUM, 20),
+    ("adobe client secret", "p8e-", ALNUM, 16),
+    ("age", "AGE-SECRET-KEY-1", "A-Z0-9", 20),
+    ("airbyte, assemblyai and other sk_", "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_", ALNUM, 10),
+    ("alibaba access key", "LTAI", ALNUM, 12),
+    ("anthropic", "sk-ant-", WORD, 12),
+    ("artifactory api key", "AKCp", ALNUM, 30),
+    ("artifactory reference token", "cmVmdGtu", ALNUM, 20),
+    ("atlassian api token", "ATATT3 ATCTT3 ATBB", BASE64, 16),
+    ("aws bedrock", "ABSK bedrock-api-key-", BASE64, 30),
+    ("brevo", "xkeysib- xsmtpsib-", WORD, 20),
+    ("buildkite agent and api", "bkua_ bkat_ bkct_", ALNUM, 16),
+    ("circleci", "CCIPAT_ CCIPRJ_", WORD, 16),
+    ("clojars", "CLOJARS_", ALNUM, 20),
+    ("cloudflare origin ca", "v1.0-", "0-9a-f-", 40),
+    ("contentful management", "CFPAT-", WORD, 20),
+    ("crates.io", "cio", ALNUM, 32),
+    ("databricks", "dapi dkea", HEX, 20),
+    ("defined networking", "dnkey-", WORD, 30),
+    ("digitalocean", "dop_v1_ doo_v1_ dor_v1_ dosec_", HEX, 20),
+    ("discord webhook", "discord.com/api/webhooks/ discordapp.com/api/webhooks/", "A-Za-z0-9_/-", 30),
+    ("docker hub", "dckr_pat_ dckr_oat_", WORD, 12),
+    ("doppler", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", DOTTED, 16),
+    ("duffel", "duffel_live_ duffel_test_", DOTTED, 16),
+    ("dynatrace", "dt0c01. dt0s01. dt0s16.", DOTTED, 20),
+    ("easypost", "EZAK EZTK", ALNUM, 30),
+    ("expo", "exp_", ALNUM, 32),
+    ("facebook", "EAAC EAAM EAAB EAAG", ALNUM, 60),
+    ("fastly, figma", "figd_ figo_ figor_", WORD, 16),
+    ("flutterwave", "FLWSECK_TEST- FLWSECK-", WORD, 10),
+    ("fly.io", "fo1_ fm1a_ fm1r_ fm2_", BASE64, 20),
+    ("frame.io", "fio-u-", DOTTED, 24),
+    ("gate token", "gate_", "0-9a-f", 24),
+    ("github", "ghp_ gho_ ghu_ ghs_ ghr_", ALNUM, 16),
+    ("github fine-grained", "github_pat_", "A-Za-z0-9_", 16),
+    (
+        "gitlab",
+        "glpat- gldt- glft- glsoat- glrt- glrtr- glcbt- glptt- glimt- glagent- gloas- glffct- glwt-",
+        DOTTED,
+        12,
+    ),
+    ("gitlab runner registration", "GR1348941", WORD, 10),
+    ("google api key", "AIza", WORD, 24),
+    ("google oauth access token", "ya29.", DOTTED, 12),
+    ("google oauth refresh token", "1//0", WORD, 24),
+    ("google oauth client secret", "GOCSPX-", WORD, 12),
+    ("grafana", "glc_ glsa_", BASE64, 20),
+    ("groq", "gsk_", ALNUM, 20),
+    ("harness", "pat. sat.", DOTTED, 40),
+    ("hashicorp vault", "hvs. hvb. hvr.", WORD, 16),
+    ("heroku", "HRKU-", WORD, 20),
+    ("hubspot", "pat-na1- pat-eu1- pat-na2-", WORD, 16),
+    ("huggingface", "hf_ api_org_", ALNUM, 16),
+    ("infracost", "ico-", ALNUM, 20),
+    ("intercom", "dG9rOg", BASE64, 20),
+    ("jfrog identity", "eyJ2ZXIiOiIyIiwidHlwIjoiSldUIi", BASE64, 20),
+    ("langsmith", "lsv2_pt_ lsv2_sk_ ls__", WORD, 16),
+    ("launchdarkly", "sdk- api- mob-", "0-9a-f-", 32),
+    ("linear", "lin_api_ lin_oauth_", ALNUM, 16),
+    ("mailgun", "key-", HEX, 24),
+    ("mapbox secret", "sk.eyJ pk.eyJ tk.eyJ", DOTTED, 20),
+    ("microsoft teams webhook", "webhook.office.com/webhookb2/", "A-Za-z0-9/@-", 30),
+    ("neon", "napi_", ALNUM, 24),
+    ("netlify", "nfp_ nfc_ nfo_ nfu_ nfb_", ALNUM, 16),
+    ("new relic", "NRAK- NRII- NRJS- NRBR- NRRA-", WORD, 12),
+    ("ngrok", "ngrok_", ALNUM, 24),
+    ("notion", "ntn_ secret_", ALNUM, 30),
+    ("npm", "npm_", ALNUM, 20),
+    ("nvidia", "nvapi-", WORD, 20),
+    ("octopus deploy", "API-", "A-Z0-9", 22),
+    ("openai", "sk-proj- sk-svcacct- sk-admin- sk-None- sk-or-v1-", WORD, 12),
+    ("openshift", "sha256~", WORD, 24),
+    ("paypal braintree", "access_token$production$ access_token$sandbox$", "a-z0-9$", 16),
+    ("perplexity", "pplx-", ALNUM, 20),
+    ("pinecone", "pcsk_", "A-Za-z0-9_", 20),
+    ("plaid", "access-sandbox- access-development- access-production-", "0-9a-f-", 16),
+    ("planetscale", "pscale_tkn_ pscale_oauth_ pscale_pw_", DOTTED, 16),
+    ("posthog", "phx_ phc_", ALNUM, 20),
+    ("postman", "PMAK- PMAT-", WORD, 20),
+    ("prefect", "pnu_ pnb_", ALNUM, 16),
+    ("pulumi", "pul-", HEX, 24),
+    ("pypi", "pypi-AgE", WORD, 12),
+    ("readme", "rdme_", ALNUM, 30),
+    ("render", "rnd_", ALNUM, 24),
+    ("replicate", "r8_", ALNUM, 24),
+    ("resend", "re_", "A-Za-z0-9_", 28),
+    ("rubygems", "rubygems_", HEX, 20),
+    ("scalingo", "tk-us-", WORD, 24),
+    ("sendgrid", "SG.", DOTTED, 24),
+    ("sentry", "sntrys_ sntryu_ sntrya_", BASE64, 20),
+    ("settlemint", "sm_aat_ sm_pat_ sm_sat_", ALNUM, 10),
+    ("shippo", "shippo_live_ shippo_test_", HEX, 16),
+    ("shopify", "shpat_ shpca_ shppa_ shpss_ shptka_", HEX, 16),
+    ("slack", "xoxe.xox xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", "A-Za-z0-9.%/+=-", 10),
+    ("slack webhook", "hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/", "A-Za-z0-9/", 16),
+    ("sonarqube", "squ_ sqp_ sqa_", ALNUM, 20),
+    ("sourcegraph", "sgp_", "A-Za-z0-9_", 24),
+    ("square", "sq0atp- sq0csp- sq0idp-", WORD, 16),
+    ("stripe webhook, standard webhooks", "whsec_", BASE64, 12),
+    ("supabase", "sbp_ sb_secret_", "A-Za-z0-9_", 16),
+    ("tailscale", "tskey-", WORD, 12),
+    ("together", "tgp_v1_", WORD, 20),
+    ("typeform", "tfp_", DOTTED, 24),
+    ("vercel", "vcp_ vci_ vck_ vca_ vcr_", ALNUM, 20),
+    ("volcengine", "AKLT", BASE64, 30),
+    ("weights and biases", "wandb_v1_", WORD, 16),
+    ("xai", "xai-", ALNUM, 30),
+    ("yandex", "AQVN t1.9eu", BASE64, 24),
+    ("zapier webhook", "hooks.zapier.com/hooks/catch/", "A-Za-z0-9/", 10),
+)  # fmt: skip
+"""Beginnings that nothing else has."""
+
+SHAPES: tuple[tuple[str, str, str], ...] = (
+    ("1password secret key", "A3-", r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{5,11}-){3,5}[A-Z0-9]{5}"),
+    ("amazon mws", "amzn.mws.", r"amzn\.mws\.[0-9a-f-]{20,40}"),
+    ("asana", "/", r"[12]/\d{10,20}(?:/\d{10,20})?:[0-9a-f]{24,32}"),
+    ("aws access key", "AKIA ASIA ABIA ACCA A3T", r"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{12,16}(?![A-Za-z0-9])"),
+    ("azure client secret", "Q~", r"[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{20,40}"),
+    ("base64 of a private key", "LS0tLS1CRUdJTi", r"LS0tLS1CRUdJTi(?:BSU0EgUFJJVkFURS|BQUklWQVRF|BFQyBQUklWQVRF|BPUEVOU1NI|BFTkNSWVBURU|BQR1AgUFJJVkFURS|BEU0EgUFJJVkFURS)[A-Za-z0-9+/=]*"),
+    ("body of an openssh key", "b3BlbnNzaC1rZXktdjE", r"b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/=]*"),
+    ("clickhouse cloud", "4b1d", r"4b1d[A-Za-z0-9]{38}(?![A-Za-z0-9])"),
+    ("discord bot", ".", r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{25,40}"),
+    ("google service account key id", "private_key_id", r"(?<=private_key_id\": \")[0-9a-f]{40}"),
+    ("json web token", "eyJ", r"eyJ[A-Za-z0-9_-]{8,4000}+\.(?:eyJ)?[A-Za-z0-9_-]{4,4000}+(?:\.[A-Za-z0-9_-]{0,4000}+){0,3}"),
+    ("mailchimp", "-us", r"[0-9a-f]{32}-us\d{1,2}(?![0-9a-f])"),
+    ("maxmind", "_mmk", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk"),
+    ("openai", "sk-", r"sk-(?=[A-Za-z_-]{0,80}\d)[A-Za-z0-9_-]{20,400}"),
+    ("password hash", "$", r"(?<!\$)\$(?:1|2[abxy]|5|6|7|y|apr1|argon2(?:id|i|d)|scrypt|pbkdf2-\w{1,10})\$[\w./+=,$-]{16,400}"),
+    ("pypi", "pypi-", r"pypi-[\w-]{40,1000}"),
+    ("sidekiq", "contribsys.com", r"[0-9a-f]{8}:[0-9a-f]{8}(?=@\w{1,20}\.contribsys\.com)"),
+    ("telegram bot", ":AA", r"\d{8,12}:AA[A-Za-z0-9_-]{28,40}"),
+    ("terraform cloud", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{20,90}"),
+    ("twilio", "SK", r"SK[0-9a-f]{32}(?![0-9a-zA-Z])"),
+    ("vault, old", "s.", r"s\.(?=[A-Za-z]{0,23}\d)[A-Za-z0-9]{24}(?![A-Za-z0-9.])"),
+)  # fmt: skip
+"""Forms that take more than a beginning to describe."""
+
+# Names whose values are secrets. A person chose the first, so their values may be any words. A machine
+# made the second. The third name harmless things, too, so their values must look the part.
+CHOSEN = (
+    "password", "passwd", "passphrase", "passcode", "pswd", "passwort", "kennwort", "mnemonic", "requirepass",
+    "masterauth", "seedphrase",
+)  # fmt: skip
+CHOSEN_WORDS = frozenset(("pass", "pwd", "pw", "psw", "psk"))
+NOT_PASS = _words("bypass compass encompass trespass surpass overpass underpass")
+MADE = ("secret", "token", "credential", "creds", "apikey", "bearer", "connectionstring", "authkey")
+KEYS_OF = _words("""
+    api access private auth account signing sign encryption encrypt master shared service storage license
+    licence deploy session app application client consumer webhook hmac jwt function functions subscription
+    integration ingestion write server admin root ssh ssl tls symmetric aes fernet secret unseal recovery preshared
+    """)
+"""What stands before `key` where that is a secret."""
+HARMLESS_TOO = _words(
+    "key auth session sessionid sid sig signature salt seed otp cookie jwt dsn webhook"
+)
+
+ABOUT = _words("""
+    file path dir folder url uri endpoint host name names id ids type kind length len size count limit min max policy
+    expiry expires expiration ttl age regex pattern hint help label placeholder prompt text title message error
+    errors stdin fd env var field column version scope scopes address algorithm alg format prefix suffix index
+    at by from store manager ring usage budget bucket ref arn required reset changed validator form view page
+    hash md5 sha1 sha256 chars alphabet link provider class cls func handler digest module package test tests rules rule check checker detector
+    scanner word words board code codes pair frame press source map agent stream state status mode info set list
+    dict default fingerprint owner user login markup level attrs content description event events endpointurl auth0 cache
+    """)
+"""A name with such a word after it names something about a secret, not the secret."""
+BEFORE_HARMLESS = _words("""
+    max min num n no public pub primary foreign partition sort cache hot unique group idempotency object csrf
+    next page sync continuation is has bucket dict map json yaml lookup index tab by input output completion
+    cached prompt total used reasoning
+    """)
+
+NOT_VALUES = _words("""
+    a an and any are as async await be bool boolean but by bytes bytearray class const default def dict else enum
+    exists expired false field file float for from function get has if in input int integer invalid is it let
+    list literal missing must nil no none not null number object of ok on optional or other please prompt
+    required result return secretstr self set should show str string super that the this to true tuple type
+    typeddict undefined union unknown unset use used value var void when will with yes your yield lambda new
+    nothing needed given empty here env changed found rejected accepted revoked valid authentication
+    authorization auth never always only inherit hidden redacted masked removed token secret key apikey
+    credentials cookie basic bearer base64 utf-8 utf8 oauth oauth2 hex sha256
+    """)
+"""Words that stand where a value could, and are none."""
+
+SCHEMES = _words("""
+    basic bearer token digest apikey api-key oauth negotiate ntlm hawk ssws splunk signature key aws
+    aws4-hmac-sha256 googlelogin sharedkey sharedkeylite genie-key geniekey privatetoken jwt
+    """)
+"""What an Authorization header begins with."""
+
+PLACES: tuple[tuple[str, str], ...] = (
+    ("variable", r"variable\s{1,4}\"[^\"\n]{0,60}(?i:password|secret|token|key)[^\"\n]{0,60}\"\s{0,4}\{[^{}]{0,300}?default\s{0,9}=\s{0,9}\"(?P<v>[^\"\n]{1,300})"),
+    ("code=", r"[?&]code=(?P<v>[\w%./~-]{16,500})"),
+    ("auth", r"\bauth ?= ?\( ?\\{0,4}[\"'][^\"'\n]{0,99}[\"'], ?\\{0,4}[\"'](?P<v>[^\"'\\\n]{1,300})"),
+    ("uth(", r"(?i:basic_?auth)\( ?\\{0,4}[\"'][^\"'\n]{0,99}[\"'], ?\\{0,4}[\"'](?P<v>[^\"'\\\n]{1,300})"),
+    (".login(", r"\.login\( ?\\{0,4}[\"'][^\"'\n]{0,99}[\"'], ?\\{0,4}[\"'](?P<v>[^\"'\\\n]{1,300})"),
+    ("@tcp(", r":(?P<v>[^\s:@/\"']{1,200})@tcp\("),
+    ("AUTH ", r"\bAUTH (?:PLAIN|LOGIN) (?P<v>[A-Za-z0-9+/=]{8,300})"),
+    ("SecureString", r"ConvertTo-SecureString (?:-String )?\\{0,4}[\"'](?P<v>[^\"'\\\n]{1,300})"),
+    ("/bot", r"/bot(?P<v>\d{6,12}:[A-Za-z0-9_-]{30,60})"),
+    (" as ", r"(?<=\s)[`'\"]?(?P<v>(?=[^\s\d]{0,60}\d)[^\s`'\"]{8,200}+)[`'\"]? as (?:the|your|my|a|its) (?:password|passphrase|token|secret|key)\b"),
+    ("gatebell", r"gatebell=(?P<v>[0-9a-f]{24,128})"),
+    ("seal", r"seal[\"']?[=:] ?[\"']?(?P<v>[0-9a-f]{24,128})"),
+    ("://", r"://[^\s/:@\"'<>]{0,99}:(?P<v>[^\s/\"'<>]{1,300})@"),
+    ("://", r"://(?P<v>(?=[A-Za-z_-]{0,80}\d)[A-Za-z0-9_-]{16,300})(?=(?::x-oauth-basic)?@)"),
+    ("/link/", r"/link/(?P<v>[0-9a-f]{16,128})"),
+    ("AKIA", r"AKIA[A-Z0-9]{16}[\s,;:|\"']{1,6}(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])"),
+    ("FALSE", r"(?:TRUE|FALSE)\t/[^\t\n]{0,99}\t(?:TRUE|FALSE)\t\d{1,12}\t[^\t\n]{1,99}\t(?P<v>[^\t\n]+)"),
+    ("TRUE", r"(?:TRUE|FALSE)\t/[^\t\n]{0,99}\t(?:TRUE|FALSE)\t\d{1,12}\t[^\t\n]{1,99}\t(?P<v>[^\t\n]+)"),
+    ("kty", r"\"(?:d|p|q|dp|dq|qi|k)\\{0,4}\"\s{0,4}:\s{0,4}\\{0,4}\"(?P<v>[A-Za-z0-9_-]{20,2000})"),
+    ("password", r"\blogin\s{1,20}\S{1,99}\s{1,20}password\s{1,9}(?P<v>\S{1,300})"),
+    ("asswor", r"(?i:\bpassword)\s{1,9}'(?P<v>[^'\n]{1,300})'"),
+    ("ASSWOR", r"PASSWORD\s{1,9}'(?P<v>[^'\n]{1,300})'"),
+    ("IDENTIFIED", r"IDENTIFIED\s{1,9}(?:WITH\s{1,9}\S{1,60}\s{1,9})?(?:BY|AS)\s{1,9}(?:PASSWORD\s{1,9})?['\"](?P<v>[^'\"\n]{1,300})"),
+    ("identified by", r"identified by\s{1,9}['\"](?P<v>[^'\"\n]{1,300})"),
+    (":", r"(?<![\w./:@-])[\w.*-]{1,99}:(?:\d{4,5}|\*):(?=[\w*-]{0,98}[A-Za-z*])[\w*-]{1,99}:[\w*-]{1,99}:(?P<v>[^\s\"'\\]{1,300})(?=$|[\n\r\"'\\])"),
+    ("PASS ", r"(?m:^)[\w:. \[\]>*-]{0,60}(?<![\w-])PASS (?P<v>(?=\D{0,60}\d)[^\s:]{6,100})(?m:$)"),
+    ("enable secret", r"enable secret \d (?P<v>\S{1,200})"),
+    ("rivate-Lines", r"Private-Hash: (?P<v>[0-9a-f]{16,64})"),
+)  # fmt: skip
+"""Places where a secret stands whatever it looks like: a word of the text, and the place."""
+
+OPTIONS: tuple[tuple[str, str], ...] = (
+    ("curl", r"(?:-u|--user|-U|--proxy-user)(?:=|\s{0,9})[\"']?[^\s:\"']{0,99}:(?P<v>[^\s\"']+)"),
+    ("curl", r"(?:-b|--cookie)(?:=|\s{1,9})[\"']?[^\s\"'=]{1,99}=(?P<v>[^\"'\n]+)"),
+    ("wget", r"--(?:http-|ftp-|proxy-)?password[= ](?P<v>\S+)"),
+    ("http", r"(?:\s-a|--auth)[= ]\s{0,9}[\"']?[^\s:\"']{1,99}:(?P<v>[^\s\"']+)"),
+    ("sshpass", r"\s-p\s{0,9}(?P<v>\"[^\"\n]+|'[^'\n]+|\S+)"),
+    ("mysql", r"\s-p(?P<v>[^\s-]\S*)"),
+    ("mariadb", r"\s-p(?P<v>[^\s-]\S*)"),
+    ("login", r"\s-p\s{1,9}(?P<v>\"[^\"\n]+|'[^'\n]+|[^\s-]\S*)"),
+    (" -u", r"\s-p\s{0,4}(?P<v>(?=[^\s/]{0,60}[A-Za-z])(?=[^\s\d]{0,60}\d)[^\s/=:-][^\s/=:]{5,99})(?=\s|$)"),
+    ("net use", r"/user:\S{1,99}\s{1,9}(?P<v>[^\s/]\S{0,99})"),
+    ("http-basic.", r"http-basic\.\S{1,99}\s{1,9}\S{1,99}\s{1,9}(?P<v>\S{1,300})"),
+    ("sqlplus", r"sqlplus\s{1,4}(?:-\S{1,9}\s{1,4}){0,3}[^\s/]{1,60}/(?P<v>[^\s@]{1,100})"),
+    ("encrypt_string", r"encrypt_string\s{1,4}(?P<v>\"[^\"\n]+|'[^'\n]+)"),
+    ("cqlsh", r"\s-p\s{1,9}(?P<v>[^\s-]\S*)"),
+    ("twine", r"\s-p\s{1,9}(?P<v>[^\s-]\S*)"),
+    ("mongo", r"\s-p\s{1,9}(?P<v>[^\s-]\S*)"),
+    ("redis-cli", r"\s-a\s{1,9}(?P<v>\"[^\"\n]+|'[^'\n]+|\S+)"),
+    ("ldap", r"\s-w\s{1,9}(?P<v>\"[^\"\n]+|'[^'\n]+|\S+)"),
+    ("plink", r"\s-pw\s{1,9}(?P<v>\S+)"),
+    ("pscp", r"\s-pw\s{1,9}(?P<v>\S+)"),
+    ("sqlcmd", r"\s-P\s{0,9}(?P<v>\S+)"),
+    ("smbclient", r"\s-U\s{0,9}[\"']?[^\s%\"']{1,99}%(?P<v>[^\s\"']+)"),
+    ("lftp", r"\s-u\s{0,9}[^\s,]{1,99},(?P<v>\S+)"),
+    ("htpasswd", r"\s-[a-zA-Z]{0,9}b[a-zA-Z]{0,9}\s{1,9}\S{1,200}\s{1,9}\S{1,99}\s{1,9}(?P<v>\S+)"),
+    ("htpasswd", r"\s-[a-zA-Z]{0,9}n[a-zA-Z]{0,9}\s{1,9}\S{1,99}\s{1,9}(?P<v>\S+)"),
+    ("openssl", r"\bpass:(?P<v>[^\s\"']+)"),
+    ("zip", r"\s-P\s{1,9}(?P<v>\S+)"),
+    ("7z", r"\s-p(?P<v>[^\s-]\S*)"),
+    ("rabbitmqctl", r"(?:add_user|change_password)\s{1,9}\S{1,99}\s{1,9}(?P<v>\S+)"),
+    ("kubectl", r"--from-literal[= ][\"']?[\w.-]{1,99}=(?P<v>[^\s\"']+)"),
+    ("gh secret", r"(?:-b|--body)[= ]\s{0,9}(?P<v>\"[^\"\n]+|'[^'\n]+|\S+)"),
+    ("vault login", r"vault login\s{1,9}(?P<v>[^\s=-][^\s=]{5,})"),
+    ("cargo login", r"cargo login\s{1,9}(?P<v>\S{12,})"),
+    ("authtoken", r"authtoken\s{1,9}(?P<v>[^\s-]\S+)"),
+    ("--password-stdin", r"\b(?:echo|printf)\s{1,9}(?:-n\s{1,9})?(?P<v>\"[^\"\n$]+|'[^'\n]+|[^\s$\"'|]+)(?=[\"']?\s{0,9}\|)"),
+    ("chpasswd", r"\becho\s{1,9}[\"']?[\w.-]{1,99}:(?P<v>[^\s\"'|]+)"),
+    ("sudo -S", r"\becho\s{1,9}[\"']?(?P<v>[^\s\"'|$]+)[\"']?\s{0,9}\|"),
+    ("net user", r"net user\s{1,9}\S{1,99}\s{1,9}(?P<v>[^\s/]\S*)"),
+    ("requirepass", r"requirepass\s{1,9}(?P<v>\S+)"),
+    ("masterauth", r"masterauth\s{1,9}(?P<v>\S+)"),
+    ("aws configure", r"aws_(?:secret_access_key|session_token|access_key_id)\s{1,9}(?P<v>\S+)"),
+    ("snmp", r"\s-[AX]\s{1,9}(?P<v>\S+)"),
+)  # fmt: skip
+"""Where the options of well-known programs have a secret: a word of the line, and the place."""

@@ -1,0 +1,157 @@
+"""Every error gatebell raises on purpose, with the exit code the command line gives it.
+
+GateError                     1   something unexpected
+├── UsageError                2   the request itself is malformed
+├── NotAnsweredError         11   nobody has answered yet
+│   ├── TimedOutError         3   the deadline passed first
+│   └── CancelledError        4   the ask was withdrawn
+├── NotFoundError             5   no such ask, person or group
+├── AlreadySettledError       6   another answer settled it first
+├── RefusedError              7   this caller may not do this
+│   ├── InvalidAnswerError    7   the answer does not fit the question
+│   └── AgentRefusedError     7   an agent tried what only a person may do
+├── DeliveryError             1   a notification could not be sent
+├── MissingAgentError         1   an agent's program is not there
+├── StepFailedError           1   a call of a flow failed
+│   └── BranchFailedError     1   a branch of a parallel call failed
+├── MergeConflictError        1   two branches change the same thing in two ways
+├── CheckedOutError           1   a branch cannot be written while somebody has it checked out
+├── UnfinishedError          13   a workflow's run is stuck or failed
+└── StoreTroubleError         8   the store cannot be read or written
+
+An error's text is written for the person who reads it: what is wrong, then what to do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+
+class GateError(Exception):
+    """Something unexpected went wrong; nothing was decided."""
+
+    exit_code = 1
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or self.__class__.__doc__)
+
+
+class UsageError(GateError):
+    """The request does not make sense as it stands; see --help."""
+
+    exit_code = 2
+
+
+class NotAnsweredError(GateError):
+    """Nobody has answered yet."""
+
+    exit_code = 11
+
+
+class TimedOutError(NotAnsweredError):
+    """The deadline passed before anybody answered."""
+
+    exit_code = 3
+
+
+class CancelledError(NotAnsweredError):
+    """The ask was cancelled."""
+
+    exit_code = 4
+
+
+class NotFoundError(GateError):
+    """There is no such thing here; `gate inbox` lists what is waiting."""
+
+    exit_code = 5
+
+
+class AlreadySettledError(GateError):
+    """This ask is already settled."""
+
+    exit_code = 6
+
+
+class RefusedError(GateError):
+    """You may not do this."""
+
+    exit_code = 7
+
+
+class InvalidAnswerError(RefusedError):
+    """The answer does not fit the question."""
+
+
+class AgentRefusedError(RefusedError):
+    """Only a person may do this, and an agent seems to be at work here."""
+
+
+class StepFailedError(GateError):
+    """A call of the flow failed; the flow sees this the first time and whenever it is replayed."""
+
+    def __init__(self, kind: str, message: str, path: str = "") -> None:
+        super().__init__(f"{kind}: {message}" if message else kind)
+        self.kind = kind
+        """The name of the exception that the call raised."""
+        self.message = message
+        self.path = path
+
+
+class BranchFailedError(StepFailedError):
+    """A branch of `parallel` failed; `outcomes` holds what became of every branch."""
+
+    def __init__(self, message: str, path: str, outcomes: list[Any]) -> None:
+        super().__init__("BranchFailedError", message, path)
+        self.outcomes = outcomes
+
+
+class MergeConflictError(GateError):
+    """Two branches change the same thing in two ways, and somebody must decide."""
+
+    def __init__(self, names: tuple[str, str], files: Sequence[str]) -> None:
+        super().__init__(
+            f"{names[0]} and {names[1]} cannot be merged, both have changed {', '.join(files)}: "
+            "settle it on one of the two branches, then try again."
+        )
+        self.names = names
+        self.files = tuple(files)
+        """As git names them, which may be anything."""
+
+
+class CheckedOutError(GateError):
+    """Somebody has this branch checked out, so it is not written."""
+
+    def __init__(self, branch: str, where: str) -> None:
+        super().__init__(
+            f"{branch} is checked out in {where}, so it is not written: switch to another branch "
+            "there (if that folder is gone: `git worktree prune`), or merge there yourself."
+        )
+        self.where = where
+
+
+class UnfinishedError(GateError):
+    """A workflow came to no result: its run is stuck or failed."""
+
+    exit_code = 13
+
+    def __init__(self, message: str, run_id: int) -> None:
+        super().__init__(message)
+        self.run_id = run_id
+
+
+class StoreTroubleError(GateError):
+    """The store cannot be read or written; `gate doctor` says why."""
+
+    exit_code = 8
+
+
+class DeliveryError(GateError):
+    """A notification could not be sent; `gate notify` tells by which road."""
+
+
+class MissingAgentError(GateError):
+    """An agent's program cannot be started: install it, or name another in the role."""

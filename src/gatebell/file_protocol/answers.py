@@ -1,0 +1,115 @@
+"""The files that answers are told in: ours say what the store says, and all others are foreign."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from gatebell.domain.asks import file_questions
+from gatebell.domain.asks.asks import Notice
+from gatebell.domain.text.display import inert_line, storable
+from gatebell.domain.notifications.notes import Note
+from gatebell.domain.asks.outcomes import answer_text
+from gatebell.errors import UsageError
+from gatebell.file_protocol.folders import TEMPORARY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.asks.file_questions import Name
+    from gatebell.ports.store import Store
+    from gatebell.file_protocol.folders import Helpers
+
+SESSIONS = "files/"
+"""How the sessions begin of agents that ask by files."""
+_MOST_NAMED = 20
+
+
+class Happening(NamedTuple):
+    """Something that people who look on are told."""
+
+    what: str
+    """`queued`, `answered`, `timed_out`, `cancelled`; `status`; `refused` (a file), `foreign`
+    (answers); `repaired` (folders), `held` (a project, by another listener) or `trouble`."""
+    who: str
+    words: str
+    ask: Ask | None = None
+
+
+def key_of(project: str, name: Name) -> str:
+    """Under which the ask of a question's file is opened."""
+    return f"file:{project}:{name.id}"
+
+
+def told(name: Name, ask: Ask) -> bytes:
+    """What the asker is told of a settled ask."""
+    text = answer_text(ask, ask.value) if ask.status == "answered" else ""
+    return file_questions.answer_file(name, ask, text)
+
+
+class Answers:
+    """The answers' folder of one project, as it is looked through."""
+
+    def __init__(self, store: Store, helpers: Helpers, tell: Callable[[Happening], None]) -> None:
+        self._store, self._helpers, self._tell = store, helpers, tell
+        self._judged: dict[str, tuple[int, ...]] = {}
+
+    def look(self, until: float) -> bool:
+        """Tell of what nobody here wrote, and leave it alone; False: not all was looked at by then."""
+        folder = self._helpers.answers
+        present = [one for one in folder.names() if not one.startswith(TEMPORARY)]
+        self._judged = {one: self._judged[one] for one in present if one in self._judged}
+        found, is_through = [], True
+        for file in present:
+            if self._store.monotonic() > until:
+                is_through = False
+                break
+            stamp = folder.file_stamp(file)
+            if stamp and self._judged.get(file) != stamp:
+                self._judged[file] = stamp
+                if not self.is_ours(file):
+                    found.append((file, stamp))
+        self._report(found)
+        return is_through
+
+    def is_ours(self, file: str) -> bool:
+        """Whether a file tells what the store says, or that nobody was asked."""
+        name = file_questions.parse_answer_name(file)
+        try:
+            content = self._helpers.answers.read(file)
+            ask_id = file_questions.told_ask(content)
+        except FileNotFoundError:
+            return True
+        except UsageError:
+            return False
+        if name is None:
+            return False
+        if not ask_id:
+            asked = self._store.asks.with_key(key_of(self._helpers.project, name))
+            return asked is None or not asked.pending
+        ask = self._store.asks.get(ask_id)
+        return (
+            ask is not None
+            and not ask.pending
+            and ask.origin.project == self._helpers.project
+            and ask.origin.session == f"{SESSIONS}{name.agent}"
+            and content == told(name, ask)
+        )
+
+    def _report(self, found: list[tuple[str, tuple[int, ...]]]) -> None:
+        """A note and an event for those that were not told of before, by whichever listener."""
+        where, new = self._helpers.answers.path, []
+        for file, stamp in found:
+            event = file_questions.foreign(os.path.join(where, file), stamp)
+            before = [one.event.content for one in self._store.audit.of_subject(event.subject)]
+            if event.content not in before:
+                new.append((file, event))
+        if not new:
+            return
+        names = ", ".join(inert_line(file, 120) for file, _ in new[:_MOST_NAMED])
+        more = f" and {len(new) - _MOST_NAMED} more" if len(new) > _MOST_NAMED else ""
+        words = f"not written by gate, and no answer to anything: {names}{more} in {where}"
+        note = Note("gate", self._helpers.project, storable(words), self._store.now())
+        self._store.notes.add(note, [event for _, event in new], [Notice("note", "")])
+        self._tell(Happening("foreign", "gate", words))

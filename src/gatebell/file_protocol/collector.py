@@ -1,0 +1,376 @@
+"""Collecting what agents ask by files, and writing back what people answered, wherever they did.
+
+The store is the truth: a collector that is killed and started again finds every question's ask by its
+key, and writes what is missing once more. Files never settle anything.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from gatebell.domain.asks import file_questions
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.asks.file_questions import (
+    YES_OR_NO,
+    FileQuestion,
+    parse_name,
+    parse_question,
+)
+from gatebell.domain.people.principals import Sighting
+from gatebell.errors import GateError, StoreTroubleError, UsageError
+from gatebell.file_protocol import folders
+from gatebell.file_protocol.answers import SESSIONS, Answers, Happening, key_of, told
+from gatebell.file_protocol.registry import Registry
+from gatebell.services.asks import create_ask, apply_deadlines, wait_for_ask
+from gatebell.services.permissions import permit_call
+from gatebell.services.asks.create_ask import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.asks.file_questions import Name
+    from gatebell.domain.people.principals import Caller
+    from gatebell.ports.store import Store
+    from gatebell.file_protocol.folders import Helpers
+
+MOST_WAITING = 500
+"""Of one project; what else is asked stays in its files until there is room."""
+_RESCAN_SECONDS = 3.0
+_STILL_BEING_WRITTEN_SECONDS = 1.0
+# The script removes its draft in a process of its own, which a busy machine may keep waiting.
+_STILL_BEING_LINKED_SECONDS = 5.0
+# Then answers are written back before the next files are looked at.
+_AT_ONCE_SECONDS = 0.2
+_MOST_SETTLED = 500
+_KEPT = timedelta(days=1)
+_NOBODY = "nobody"
+_NOT_TOLD = "its old script cannot be told: move scripts/ask-human.sh away, then gate init"
+
+
+class _Known(NamedTuple):
+    """A question file, and the ask that stands for it."""
+
+    question: FileQuestion
+    stamp: tuple[int, ...]
+    ask: Ask
+    state: str = "waiting"
+    """`waiting`, `written` (its answer stands in its file), `taken`, or `over` (nothing is told)."""
+    left_at: float | None = None
+    """When an original script's question was gone while its answer still stood there."""
+
+
+class _Odd(NamedTuple):
+    """A file that is not taken in, as it was when it was looked at."""
+
+    stamp: tuple[int, ...]
+    since: float
+    told: bool
+
+
+class Collector:
+    """The questions and answers of one project."""
+
+    def __init__(
+        self, store: Store, helpers: Helpers, caller: Caller, tell: Callable[[Happening], None]
+    ) -> None:
+        """`caller` is the person in whose name it listens; their asks are the agents'."""
+        self._store, self._helpers, self._caller, self._tell = store, helpers, caller, tell
+        self.registry = Registry(helpers)
+        self._answers = Answers(store, helpers, tell)
+        self._known: dict[str, _Known] = {}
+        self._odd: dict[str, _Odd] = {}
+        self._troubles: dict[str, str] = {}
+        self._stamps: tuple[int, int] = (0, 0)
+        self._scanned_at = float("-inf")
+        self._again = False
+        self._has_caught_up = False
+
+    @property
+    def waiting(self) -> list[FileQuestion]:
+        """What agents wait for now."""
+        return [one.question for one in self._known.values() if one.state == "waiting"]
+
+    def look(self, changed: frozenset[str] | None = None) -> None:
+        """Look at the files if they may have changed; of asks, at those `changed` (None: at all)."""
+        stamps = (self._helpers.questions.stamp(), self._helpers.answers.stamp())
+        now = self._store.monotonic()
+        due = now - self._scanned_at >= _RESCAN_SECONDS
+        # Once more after a change: the next one may bear the same time.
+        has_moved = stamps != self._stamps or self._again
+        self._again = stamps != self._stamps
+        self._stamps = stamps
+        if due or has_moved:
+            self._scanned_at = now if due else self._scanned_at
+            self._scan(due)
+        self._write_back(None if due else changed)
+        if due or has_moved or changed is None or changed:
+            self.registry.write(self.waiting, self._store.now())
+
+    # Questions
+
+    def _scan(self, due: bool) -> None:
+        names = self._helpers.questions.names()
+        if len(names) >= folders.MOST_NAMES:
+            self._complain("names", f"more than {len(names)} files in questions: some are not seen")
+        present = {name for name in names if name.startswith("q_")}
+        self._drop_gone(present)
+        until = self._store.monotonic() + _AT_ONCE_SECONDS
+        room = MOST_WAITING - len(self.waiting)
+        # New ones first: what is odd must not keep them waiting.
+        unknown = sorted(present - self._known.keys(), key=lambda file: (file in self._odd, file))
+        for file in unknown:
+            if not room:
+                self._complain("", f"more than {MOST_WAITING} questions wait: others are left")
+                break
+            if self._store.monotonic() > until:
+                self._again = True
+                break
+            odd = self._odd.get(file)
+            if odd is None or not odd.told or due:
+                room -= self._take_in(file)
+        else:
+            self._catch_up()
+        self._again |= not self._answers.look(until)
+
+    def _take_in(self, file: str) -> bool:
+        """Ask what a file asks; False: it is no question that could be asked."""
+        stamp, odd = self._helpers.questions.file_stamp(file), self._odd.get(file)
+        if not stamp or (odd and odd.told and odd.stamp == stamp):
+            return False
+        name = parse_name(file)
+        try:
+            question = self._read(name, file)
+            left = question.left(self._store.now())
+            if left <= 0 and self._store.asks.with_key(self._key(question.name)) is None:
+                self._turn_away(
+                    file, stamp, "nobody listened before its time was over", "timed_out"
+                )
+                return False
+            ask, is_new = self._asked(question, max(left, 1.0))
+        except FileNotFoundError:
+            return False
+        except UsageError as error:
+            self._wait_for_rest(file, stamp, error)
+            return False
+        except StoreTroubleError:
+            raise
+        except GateError as error:
+            self._turn_away(file, stamp, str(error))
+            return False
+        self._odd.pop(file, None)
+        self._known[file] = _Known(question, stamp, ask)
+        self.registry.asked(question, self._store.now(), is_new=is_new)
+        return True
+
+    def _read(self, name: Name | None, file: str) -> FileQuestion:
+        if name is None:
+            raise UsageError("its name is not that of a question")
+        return parse_question(name, self._helpers.questions.read(file))
+
+    def _asked(self, question: FileQuestion, left: float) -> tuple[Ask, bool]:
+        name = question.name
+        origin = self._origin(question)
+        request, agent, key = _request(question, left), self._agent(name), self._key(name)
+        opened = create_ask.ask(self._store, request, origin, agent, key)
+        if opened.attached and self._is_stale(opened.ask, key):
+            # Its agent is gone, and a terminal's next one may ask with the same words.
+            wait_for_ask.take(self._store, opened.ask, _NOBODY)
+            opened = create_ask.ask(self._store, request, origin, agent, key)
+        if opened.ask.origin.session != origin.session:
+            raise GateError("its id was used by another agent: take a new one")
+        return opened.ask, not opened.attached
+
+    def _is_stale(self, ask: Ask, key: str) -> bool:
+        """Whether it was answered to another question, whose time is over."""
+        expires_at = ask.deadlines.expires_at
+        is_over = not ask.pending and expires_at is not None and expires_at <= self._store.now()
+        return is_over and self._store.asks.with_key(key) is None
+
+    def _wait_for_rest(self, file: str, stamp: tuple[int, ...], why: UsageError) -> None:
+        """It is turned away once it stays as it is: somebody may still be writing it."""
+        now, odd = self._store.monotonic(), self._odd.get(file)
+        is_linked = isinstance(why, folders.SeveralNamesError)
+        patience = _STILL_BEING_LINKED_SECONDS if is_linked else _STILL_BEING_WRITTEN_SECONDS
+        if odd is None or odd.stamp != stamp:
+            self._odd[file] = _Odd(stamp, now, told=False)
+            self._again = True
+        elif now - odd.since < patience:
+            self._again = True
+        else:
+            self._turn_away(file, stamp, str(why))
+
+    def _turn_away(
+        self, file: str, stamp: tuple[int, ...], why: str, status: str = "refused"
+    ) -> None:
+        self._odd[file] = _Odd(stamp, self._store.monotonic(), told=True)
+        name = parse_name(file)
+        is_original = name is not None and name.is_original
+        hint = f"; {_NOT_TOLD}" if is_original and status == "refused" else ""
+        self._tell(Happening(status, file, f"{why}{hint}"))
+        # The original script would print a refusal as an answer: it is left to its own time limit.
+        if name and not is_original:
+            content = file_questions.refusal_file(name, why, self._store.now(), status)
+            self._write_answer(name, content)
+
+    def _key(self, name: Name) -> str:
+        return key_of(self._helpers.project, name)
+
+    def _origin(self, question: FileQuestion) -> Origin:
+        return Origin(
+            project=self._helpers.project,
+            cwd=question.folder or self._helpers.project,
+            agent=question.agent_name,
+            session=f"{SESSIONS}{question.name.agent}",
+            tool_use_id=question.name.file,
+            sponsor=self._caller.principal,
+        )
+
+    def _agent(self, name: Name) -> Caller:
+        cli = SESSIONS.rstrip("/")
+        seen = Sighting(cli, name.agent, f"it asked by the file {name.file}")
+        return self._caller._replace(agent=seen, verified=False, via="file")
+
+    def _drop_gone(self, present: set[str]) -> None:
+        for file in [file for file in self._odd if file not in present]:
+            del self._odd[file]
+        # By their names: of very many files not all are listed.
+        for file, known in list(self._known.items()):
+            if not self._is_same(file, known) and not self._is_leaving(file, known):
+                self._let_go(file, known)
+
+    def _is_leaving(self, file: str, known: _Known) -> bool:
+        """Whether an original script is just cleaning up: its question goes first, then its answer."""
+        name, now = known.question.name, self._store.monotonic()
+        is_read = name.is_original and known.state == "written" and not self._is_there(file)
+        if not is_read or not self._helpers.answers.file_stamp(name.answer):
+            return False
+        left_at = now if known.left_at is None else known.left_at
+        self._known[file] = known._replace(left_at=left_at)
+        self._again = True
+        return now - left_at < _STILL_BEING_WRITTEN_SECONDS
+
+    def _is_there(self, file: str) -> bool:
+        return bool(self._helpers.questions.file_stamp(file))
+
+    def _is_same(self, file: str, known: _Known) -> bool:
+        """Whether a file still asks what it asked."""
+        stamp = self._helpers.questions.file_stamp(file)
+        if stamp == known.stamp:
+            return True
+        try:
+            if self._read(known.question.name, file) != known.question:
+                return False
+        except (OSError, UsageError):
+            return False
+        self._known[file] = known._replace(stamp=stamp)
+        return True
+
+    def _let_go(self, file: str, known: _Known) -> None:
+        """A question that its agent took away is nobody's any more."""
+        del self._known[file]
+        ask = self._store.asks.get(known.ask.id)
+        name = known.question.name
+        if ask is None:
+            return
+        if ask.pending:
+            # The same agent may wait for it by another file, too.
+            if not any(other.ask.id == ask.id for other in self._known.values()):
+                self._withdraw(ask, name)
+        elif known.state == "written" and not self._helpers.answers.file_stamp(name.answer):
+            self._take(ask)
+        elif self._answers.is_ours(name.answer):
+            # Nobody fetches it any more; it is kept in the store.
+            self._helpers.answers.remove(name.answer)
+
+    def _withdraw(self, ask: Ask, name: Name) -> None:
+        permit_call.retire(self._store, ask, self._agent(name), "withdrawn by its agent")
+
+    def _take(self, ask: Ask) -> None:
+        """Its agent has removed the answer, which it does once it has printed it."""
+        wait_for_ask.take(self._store, ask, f"agent:{ask.origin.session}")
+
+    def _catch_up(self) -> None:
+        """Once, when all files are known: what agents did while nobody listened."""
+        if self._has_caught_up:
+            return
+        self._has_caught_up = True
+        known = {one.ask.id for one in self._known.values()}
+        asks = self._store.asks.pending(MOST_WAITING * 2, self._helpers.project)
+        for ask in [*asks, *self._store.asks.settled(_MOST_SETTLED)]:
+            name = parse_name(ask.origin.tool_use_id)
+            is_here = ask.origin.project == self._helpers.project
+            if name is None or ask.id in known or not is_here or not _by_files(ask):
+                continue
+            if ask.pending:
+                # What is there, but was not listed, still waits.
+                if name.file in self._odd or not self._is_there(name.file):
+                    self._withdraw(ask, name)
+            elif not self._helpers.answers.file_stamp(name.answer):
+                self._take(ask)
+
+    # Answers
+
+    def _write_back(self, changed: frozenset[str] | None) -> None:
+        for file, known in list(self._known.items()):
+            is_new = changed is None or known.ask.id in changed or not known.ask.pending
+            if known.state == "waiting" and is_new:
+                ask = self._store.asks.get(known.ask.id) or known.ask
+                if not (ask := apply_deadlines.fall_due(self._store, ask)).pending:
+                    self._answer(file, known, ask)
+            elif known.state == "written":
+                self._look_after(file, known)
+
+    def _answer(self, file: str, known: _Known, ask: Ask) -> None:
+        name = known.question.name
+        if name.is_original and ask.status != "answered":
+            # Its script would print any file as an answer; without one it ends with an error.
+            self._helpers.questions.remove(file)
+            self._known[file] = known._replace(ask=ask, state="over")
+        elif self._write_answer(name, told(name, ask)):
+            self._known[file] = known._replace(ask=ask, state="written")
+            self.registry.answered(name.agent, ask.settled_at or self._store.now())
+
+    def _look_after(self, file: str, known: _Known) -> None:
+        """An answer that stands in its file, until its agent has taken it, or nobody will."""
+        name, ask = known.question.name, known.ask
+        if not self._helpers.answers.file_stamp(name.answer):
+            self._take(ask)
+            self._known[file] = known._replace(state="taken")
+        elif ask.settled_at and self._store.now() - ask.settled_at > _KEPT:
+            self._helpers.questions.remove(file)
+            self._helpers.answers.remove(name.answer)
+
+    def _write_answer(self, name: Name, content: bytes) -> bool:
+        """False: it cannot be written now, which holds up no other."""
+        try:
+            self._helpers.answers.publish(name.answer, content)
+        except OSError as error:
+            why = f"{name.answer} cannot be written: {error.strerror}"
+            self._complain(name.answer, why)
+            return False
+        self._troubles.pop(name.answer, None)
+        return True
+
+    def _complain(self, what: str, why: str) -> None:
+        """Once for each trouble."""
+        if self._troubles.get(what) != why:
+            self._troubles[what] = why
+            self._tell(Happening("trouble", self._helpers.project, why))
+
+
+def _by_files(ask: Ask) -> bool:
+    return ask.origin.session.startswith(SESSIONS)
+
+
+def _request(question: FileQuestion, left: float) -> Request:
+    options = {"yesno": YES_OR_NO, "select": question.options}.get(question.type, ())
+    return Request(
+        question.content,
+        "choice" if options else "text",
+        options,
+        priority=question.priority,
+        expires_seconds=left,
+        hard=True,
+    )

@@ -1,0 +1,320 @@
+"""The folders of the file protocol, held open: nothing in them can lead anywhere else."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+import time
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from gatebell.domain.asks.file_questions import MOST_BYTES
+from gatebell.errors import UsageError
+from gatebell.adapters.system.processes import keep_from_children
+from gatebell.app.environment import HELPERS, QUESTIONS, WAY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+INNER = (QUESTIONS, "answers", "agents", "queue")
+LOCK, PID = ".listener.lock", ".listener.pid"
+_IGNORED = ".gitignore"
+TEMPORARY = ".tmp."
+"""How the names of files begin that are still being written."""
+_OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Without waiting: there may be a pipe in its place by now.
+_OPEN_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+MOST_NAMES = 20_000
+"""Of one folder that are looked at."""
+MODE = 0o700
+_TRIES = 3
+_TRY_EVERY_SECONDS = 0.01
+
+
+class OddFileError(UsageError):
+    """What stands there is no file that anybody should read."""
+
+
+class SeveralNamesError(OddFileError):
+    """The file has another name, too: it may lie elsewhere, or be on its way here."""
+
+    def __init__(self) -> None:
+        super().__init__("it has several names")
+
+
+class Folder:
+    """One folder, by its descriptor: whatever its path leads to by now."""
+
+    def __init__(self, path: str, descriptor: int) -> None:
+        self.path, self.descriptor = path, descriptor
+
+    def names(self) -> list[str]:
+        # Opened anew: a network file system shows what is new after that.
+        descriptor = os.open(".", _OPEN_FOLDER, dir_fd=self.descriptor)
+        try:
+            with os.scandir(descriptor) as entries:
+                return sorted(entry.name for entry in islice(entries, MOST_NAMES))
+        finally:
+            os.close(descriptor)
+
+    def stamp(self) -> int:
+        """Another one whenever something was made, renamed or removed in it."""
+        return os.fstat(self.descriptor).st_mtime_ns
+
+    def file_stamp(self, name: str) -> tuple[int, ...]:
+        """Another one whenever the file was written or replaced; empty: it is gone."""
+        with suppress(OSError):
+            found = os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
+            return found.st_ino, found.st_size, found.st_mtime_ns
+        return ()
+
+    def read(self, name: str) -> bytes:
+        """A plain file of our own, whole; OddFileError: it is none. FileNotFoundError: it is gone."""
+        try:
+            # Looked at first: what is no file is not even opened.
+            _must_be_plain(os.stat(name, dir_fd=self.descriptor, follow_symlinks=False))
+            descriptor = os.open(name, os.O_RDONLY | _OPEN_FILE, dir_fd=self.descriptor)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise OddFileError(f"it cannot be opened: {error.strerror}") from None
+        with os.fdopen(descriptor, "rb") as file:
+            _must_be_plain(os.fstat(descriptor))
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise OddFileError(f"it is longer than {MOST_BYTES} bytes")
+        return content
+
+    def write(self, name: str, content: bytes) -> None:
+        """Whole or not at all, for the user alone."""
+        beside = self._draft(content)
+        try:
+            self._rename(beside, name)
+        except OSError:
+            self.remove(beside)
+            raise
+
+    def publish(self, name: str, content: bytes) -> None:
+        """As `write`; programs that watch for new files see it, which they do not see of a renaming."""
+        beside = self._draft(content)
+        here = self.descriptor
+        try:
+            os.link(beside, name, src_dir_fd=here, dst_dir_fd=here, follow_symlinks=False)
+        except OSError:
+            # There is such a file already, or the file system has no links.
+            self._rename(beside, name)
+        finally:
+            self.remove(beside)
+
+    def _rename(self, old: str, new: str) -> None:
+        os.replace(old, new, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
+
+    def _draft(self, content: bytes) -> str:
+        """The name of a new file with this content, which nobody looks for."""
+        beside = f"{TEMPORARY}{os.getpid()}.{os.urandom(6).hex()}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN_FILE
+        descriptor = os.open(beside, flags, 0o600, dir_fd=self.descriptor)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+        except OSError:
+            self.remove(beside)
+            raise
+        return beside
+
+    def remove(self, name: str) -> None:
+        """Gone, unless it is a folder or may not be removed."""
+        with suppress(OSError):
+            os.unlink(name, dir_fd=self.descriptor)
+
+    def inner(self, name: str) -> Folder:
+        """A folder in this one, that is really in it."""
+        path = os.path.join(self.path, name)
+        return Folder(path, _opened(path, name, self.descriptor))
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+
+
+def _must_be_plain(found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise OddFileError("it is no plain file")
+    if found.st_nlink != 1:
+        raise SeveralNamesError
+    if found.st_uid != os.geteuid():
+        raise OddFileError("it is another user's")
+    if found.st_size > MOST_BYTES:
+        raise OddFileError(f"it is longer than {MOST_BYTES} bytes")
+
+
+class Helpers:
+    """The folders of one project."""
+
+    def __init__(self, project: str) -> None:
+        """UsageError: they are not there, or not ours alone and cannot safely be made so."""
+        self.project = project
+        self.path = os.path.join(project, HELPERS)
+        self.repaired: list[str] = []
+        if not os.path.lexists(self.path):
+            raise UsageError(
+                "Project not initialized for HIL.\nPlease run: gate init (in project directory)"
+            )
+        self._opened: list[Folder] = []
+        self._lock = -1
+        try:
+            self._own = self._kept(Folder(self.path, _opened(self.path, self.path, None)))
+            self.questions, self.answers, self.agents, self.queue = map(self._inner, INNER)
+        except BaseException:
+            self.close()
+            raise
+
+    def _inner(self, name: str) -> Folder:
+        with suppress(FileExistsError):
+            os.mkdir(name, MODE, dir_fd=self._own.descriptor)
+            self.repaired.append(f"{os.path.join(self.path, name)} was missing: made again")
+        return self._kept(self._own.inner(name))
+
+    def _kept(self, folder: Folder) -> Folder:
+        self._opened.append(folder)
+        self.repaired += _repaired(folder)
+        return folder
+
+    def show_the_way(self) -> None:
+        """Write the files that `.worktreeinclude` brings to worktrees."""
+        self._own.write(_IGNORED, b"*\n")
+        self._own.write(WAY, os.fsencode(self.project) + b"\n")
+
+    def hide_the_way(self) -> None:
+        self._own.remove(WAY)
+        self._own.remove(_IGNORED)
+
+    def hold(self) -> bool:
+        """Be the one who listens here, until it is closed; False: another process is."""
+        for _ in range(_TRIES):
+            self._lock = _locked(self._own, fcntl.LOCK_EX, os.O_CREAT)
+            if self._lock >= 0:
+                keep_from_children(self._lock)
+                return True
+            # Whoever only looks is in the way, too, for an instant.
+            time.sleep(_TRY_EVERY_SECONDS)
+        return False
+
+    def holder(self) -> int:
+        """The process that says it listens here; 0: none does."""
+        return _pid(self._own)
+
+    def write_pid(self) -> None:
+        """For those who look for it; who really listens is told by the lock."""
+        self._own.write(PID, f"{os.getpid()}\n".encode())
+
+    def remove_pid(self) -> None:
+        self._own.remove(PID)
+
+    def remove_marks(self) -> None:
+        """What was left by whoever listened here."""
+        self._own.remove(PID)
+        self._own.remove(LOCK)
+
+    def remove_temporary(self) -> None:
+        """What a listener that was killed left half written."""
+        for folder in (self._own, self.answers, self.agents, self.queue):
+            for name in folder.names():
+                if name.startswith(TEMPORARY):
+                    folder.remove(name)
+
+    def is_still_there(self) -> bool:
+        """Whether the paths still lead to the folders and the lock that are held open."""
+        paths = [*(folder.path for folder in self._opened), os.path.join(self.path, LOCK)]
+        try:
+            now = [os.stat(path, follow_symlinks=False) for path in paths]
+        except OSError:
+            return False
+        held = [os.fstat(one) for one in (*(f.descriptor for f in self._opened), self._lock)]
+        return [(one.st_dev, one.st_ino) for one in now] == [
+            (one.st_dev, one.st_ino) for one in held
+        ]
+
+    def close(self) -> None:
+        if self._lock >= 0:
+            os.close(self._lock)
+        for folder in self._opened:
+            folder.close()
+
+
+def listener_of(project: str) -> int | None:
+    """The process that listens in a project now; None: nobody does. Changes nothing there."""
+    path = os.path.join(project, HELPERS)
+    own = Folder(path, _opened(path, path, None))
+    try:
+        lock = _locked(own, fcntl.LOCK_SH, 0)
+        if lock >= 0:
+            os.close(lock)
+            return None
+        return _pid(own)
+    except FileNotFoundError:
+        return None
+    finally:
+        own.close()
+
+
+def _locked(own: Folder, how: int, flags: int) -> int:
+    """The lock of these folders, as long as it is open; -1: another has it."""
+    try:
+        descriptor = os.open(LOCK, os.O_RDWR | flags | _OPEN_FILE, 0o600, dir_fd=own.descriptor)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise UsageError(
+            f"{os.path.join(own.path, LOCK)} is no file of ours ({error.strerror}): remove it"
+        ) from None
+    try:
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return -1
+    return descriptor
+
+
+def _pid(own: Folder) -> int:
+    with suppress(OSError, OddFileError):
+        number = own.read(PID).strip()
+        if number.isdigit() and len(number) < 10:
+            return int(number)
+    return 0
+
+
+def _opened(path: str, name: str, within: int | None) -> int:
+    try:
+        return os.open(name, _OPEN_FOLDER, dir_fd=within)
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            raise
+        raise UsageError(
+            f"{path} is no folder of this project ({error.strerror}): remove it, then gate init"
+        ) from None
+
+
+def flaw(path: str, found: os.stat_result) -> str:
+    """What is wrong with a folder and can safely be mended; UsageError: it is not ours at all."""
+    if not stat.S_ISDIR(found.st_mode):
+        raise UsageError(f"{path} is no folder of this project: remove it, then gate init")
+    if found.st_uid != os.geteuid():
+        raise UsageError(
+            f"{path} belongs to another user, who could put anything there: remove it, "
+            "then gate init"
+        )
+    # What a folder inherits besides (setgid) opens it to nobody.
+    mode = stat.S_IMODE(found.st_mode) & 0o777
+    return "" if mode == MODE else f"mode {mode:04o}"
+
+
+def _repaired(folder: Folder) -> Sequence[str]:
+    """Make a folder the user's own; a sentence when it was not."""
+    wrong = flaw(folder.path, os.fstat(folder.descriptor))
+    if not wrong:
+        return []
+    os.fchmod(folder.descriptor, MODE)
+    return [f"{folder.path} had {wrong} and is for you alone now"]

@@ -1,0 +1,209 @@
+"""One function per event of a host; each says what to tell the host, if anything."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.app import environment, wiring
+from gatebell.domain.permissions.calls import WRITERS
+from gatebell.domain.permissions.rules import OUTSIDE
+from gatebell.domain.runs.session_log import Step, has_result, open_call
+from gatebell.hooks import replies
+from gatebell.services.permissions import permit_call
+from gatebell.services.permissions.permit_call import Held
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gatebell.domain.asks.asks import Origin
+    from gatebell.domain.permissions.calls import Call
+    from gatebell.domain.people.principals import Caller
+    from gatebell.ports.store import Store
+
+CLIS = ("claude", "codex")
+# Claude Code sets it in every session: "0" with -p. Seen with 2.1.325: anywhere else it runs a call
+# that is put off.
+_ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"
+_LOG_IS_LATE_SECONDS = 0.5
+_LOOK_EVERY_SECONDS = 0.02
+
+
+class Hook(NamedTuple):
+    """One event, and what the settings say about the hook."""
+
+    cli: str
+    event: dict[str, Any]
+    limit_seconds: float
+    defer: bool
+
+    def text(self, name: str) -> str:
+        found = self.event.get(name)
+        return found if isinstance(found, str) else ""
+
+    @property
+    def caller(self) -> Caller:
+        because = f"a hook of {self.cli} is running"
+        return wiring.agent_caller(self.cli, self.text("session_id"), "hook", because)
+
+    @property
+    def call(self) -> Call:
+        return wiring.call(self.text("tool_name"), self.event.get("tool_input"), self.text("cwd"))
+
+    def origin(self, caller: Caller, call_id: str = "") -> Origin:
+        where = wiring.origin(caller, folder=self.text("cwd"))
+        return where._replace(tool_use_id=call_id)
+
+    def steps(self) -> list[Step]:
+        return wiring.session_steps(self.cli, self.text("transcript_path"))
+
+
+class Reply(NamedTuple):
+    """What to print, and what to do once it is printed."""
+
+    json: dict[str, Any] | None = None
+    handed_over: Callable[[], object] = lambda: None
+
+
+def _joined(store: Store, turn_id: str) -> bool:
+    """Whether a person has this session open, and so no driver is there."""
+    turn = store.runs.turn(turn_id)
+    return turn is not None and bool(turn.by)
+
+
+def permission_request(hook: Hook) -> Reply:
+    """The host wants to know whether a call may run. Its own dialog may be up at the same time."""
+    store = wiring.open_store()
+    if (turn_id := os.environ.get("GATE_TURN")) and not _joined(store, turn_id):
+        # In a turn of a flow the agent's driver is asked, too, and knows the run that waits.
+        return Reply()
+    held, caller = _held(hook, hook.limit_seconds)
+    decided = permit_call.decide(store, held, caller)
+    if decided.input and decided.edited_by:
+        edited = wiring.call(held.call.tool, decided.input, held.call.cwd)
+        # Seen: Codex takes no edited input, and Claude Code none that meets a rule to ask.
+        if hook.cli == "codex" or permit_call.gated(store, edited, held.origin, held.folders):
+            decided = permit_call.instead(store, decided.edited_by, held, edited)
+    return Reply(replies.permission(decided), lambda: permit_call.hand_over(store, decided, held))
+
+
+def pre_tool_use(hook: Hook) -> Reply:
+    """Before every call of a tool; most are none of our business."""
+    call = hook.call
+    if hook.defer:
+        held, caller = _held(hook, hook.limit_seconds)
+        store = wiring.open_gates()
+        if permit_call.gated(store, call, held.origin, held.folders):
+            if os.environ.get(_ATTENDED) != "0":
+                return Reply(replies.ask_first("this is gated, and only claude -p can put it off"))
+            return Reply(replies.before_use(permit_call.defer(store, held, caller)))
+    if call.tool in WRITERS and not _is_inside(call.real_path, _project(hook)):
+        reason = f"{OUTSIDE}: {call.subject}"
+        if hook.cli == "codex":
+            # Seen with 0.166.0: told to ask, it runs the call.
+            return Reply(replies.deny("PreToolUse", reason))
+        return Reply(replies.ask_first(reason))
+    return Reply()
+
+
+def _project(hook: Hook) -> str:
+    """The folder that may be written without asking: never all of the disk, never all of home."""
+    found = os.environ.get("CLAUDE_PROJECT_DIR") or environment.project(hook.text("cwd"))
+    return "" if found in ("/", os.path.expanduser("~")) else found
+
+
+def turn_ended(hook: Hook) -> Reply:
+    """What this session no longer waits for leaves the inbox."""
+    store, caller = wiring.open_store(), hook.caller
+    pending = store.asks.pending_of_session(f"{hook.cli}/{hook.text('session_id')}")
+    held = [ask for ask in pending if ask.question.call and not ask.deferred]
+    steps = hook.steps() if held else []
+    for ask in held:
+        call_id = ask.origin.tool_use_id
+        if not call_id or has_result(steps, call_id):
+            permit_call.retire(store, ask, caller, "answered in the terminal")
+    return Reply()
+
+
+HANDLERS: dict[str, Callable[[Hook], Reply]] = {
+    "PermissionRequest": permission_request,
+    "PreToolUse": pre_tool_use,
+    "Stop": turn_ended,
+    "UserPromptSubmit": turn_ended,
+    "SessionEnd": turn_ended,
+}
+
+
+def _held(hook: Hook, limit_seconds: float) -> tuple[Held, Caller]:
+    call, caller, log = hook.call, hook.caller, hook.text("transcript_path")
+    origin = hook.origin(caller, hook.text("tool_use_id"))
+    watch = Watch(hook, call)
+    held = Held(
+        call,
+        origin,
+        limit_seconds,
+        going_on=lambda: wiring.going_on(origin, log),
+        elsewhere=watch.look,
+        is_over=lambda earlier: has_result(hook.steps(), earlier),
+        # From now on the wait has its own end; what came before was under the alarm.
+        opened=lambda _: signal.setitimer(signal.ITIMER_REAL, 0),
+        find_id=watch.find_id,
+        project=_project(hook),
+        folders=(os.environ.get("CLAUDE_PROJECT_DIR", ""),),
+    )
+    return held, caller
+
+
+class Watch:
+    """Looks whether the terminal's own dialog was answered, or the agent is gone.
+
+    Of a yes in the dialog only the session log tells, and not before the tool has run. At a no
+    Claude Code ends this process politely.
+    """
+
+    def __init__(self, hook: Hook, call: Call) -> None:
+        self._hook = hook
+        self._call = call
+        self._log = hook.text("transcript_path")
+        self._id = hook.text("tool_use_id")
+        self._parent = os.getppid()
+        self._seen = 0
+        self._ended = False
+        signal.signal(signal.SIGTERM, self._end)
+
+    def _end(self, *_: object) -> None:
+        self._ended = True
+
+    def find_id(self) -> str:
+        """From the log, which the host writes at about the time it starts the hook."""
+        # A helper of the agent keeps a log of its own, so its call is not to be found in this one.
+        if not self._log or self._hook.event.get("agent_id"):
+            return ""
+        until = time.monotonic() + _LOG_IS_LATE_SECONDS
+        while not (found := open_call(self._hook.steps(), self._call)):
+            if time.monotonic() > until:
+                return ""
+            time.sleep(_LOOK_EVERY_SECONDS)
+        self._id = found
+        return found
+
+    def look(self) -> str:
+        if self._ended:
+            return "answered in the terminal"
+        if os.getppid() != self._parent or self._parent == 1:
+            return f"{self._hook.cli} is gone"
+        try:
+            size = os.stat(self._log).st_size
+        except OSError:
+            return ""
+        if size != self._seen and self._id and has_result(self._hook.steps(), self._id):
+            return "answered in the terminal"
+        self._seen = size
+        return ""
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    real = os.path.realpath(folder).rstrip(os.sep) + os.sep
+    return bool(folder) and path.startswith(real)

@@ -1,0 +1,55 @@
+"""What the hosts want to read, word for word. Claude Code and Codex speak the same JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gatebell.services.permissions.permit_call import Permission
+
+
+def permission(decided: Permission) -> dict[str, Any] | None:
+    """A decision about a permission request, or nothing when there is none."""
+    if decided.allow is None:
+        return None
+    if not decided.allow:
+        return deny("PermissionRequest", decided.message)
+    instead = {"updatedInput": decided.input} if decided.input else {}
+    return _request({"behavior": "allow"} | instead)
+
+
+def before_use(decided: Permission | None) -> dict[str, Any]:
+    """An explicit decision, or `defer`: the host ends its turn and comes back later."""
+    if decided is None or decided.allow is None:
+        return _before("defer", "a person decides")
+    if not decided.allow:
+        return _before("deny", decided.message)
+    instead = {"updatedInput": decided.input} if decided.input else {}
+    return _before("allow", "a person said yes", instead)
+
+
+def ask_first(reason: str) -> dict[str, Any]:
+    """The host is to ask, which then comes back as a permission request."""
+    return _before("ask", reason)
+
+
+def deny(event: str, reason: str) -> dict[str, Any]:
+    """A no to a call, whichever event asks about it."""
+    if event == "PermissionRequest":
+        return _request({"behavior": "deny", "message": reason})
+    return _before("deny", reason)
+
+
+def _request(decision: dict[str, Any]) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}
+
+
+def _before(word: str, reason: str, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    said = {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": word,
+        "permissionDecisionReason": reason,
+    }
+    return {"hookSpecificOutput": {**said, **(more or {})}}

@@ -1,0 +1,228 @@
+"""Whether what was installed still stands, still runs, and is not overruled by other settings."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+from gatebell.app import environment
+from gatebell.errors import GateError
+from gatebell.install import text_blocks, json_entries, settings_files, plans, records
+from gatebell.install.places import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gatebell.install.records import Installed, Written
+
+_LIMIT = re.compile(r"--limit (\d+)")
+_MANAGED = "/etc/claude-code/managed-settings.json"
+_START_SECONDS = 20
+
+# Seen with claude 2.1.325 and codex 0.166.0; no settings of ours can close these.
+LEFT_OPEN = {
+    "claude": (
+        "a PreToolUse hook whose whole shell is killed lets the tool run",
+        "the rules match spellings: `npm --tag next publish` runs unasked (docs/held.md)",
+        "the rules do not see what a script does, or a shell that reads from a pipe",
+        "in -p a write outside the project is refused without a question",
+        "up to 2.1.197 it asks no hook in -p: what is gated is denied there",
+    ),
+    "codex": (
+        "while a question waits in the inbox, Codex shows no dialog of its own",
+        "the rules match first words: `git -C . push` runs unasked (docs/held.md)",
+        "the rules do not see what a script does, or `bash -c`",
+        "codex exec rejects what is gated without a question",
+        "hooks that you have not trusted are skipped: then Codex asks in its own dialog",
+    ),
+}
+
+
+def check_hosts(environ: Mapping[str, str], cwd: str) -> Iterator[tuple[bool | None, str]]:
+    """Each thing that was looked at: whether it is well, and a sentence about it.
+
+    None stands for what the host leaves open and nobody can mend here.
+    """
+    for installed in installations(environ, cwd):
+        if isinstance(installed, str):
+            yield False, installed
+            continue
+        for ok, what in _examine(installed, environ):
+            yield ok, f"{installed.cli}: {what}"
+
+
+def installations(environ: Mapping[str, str], cwd: str) -> Iterator[Installed | str]:
+    """What is installed for this user and in this project, or why that cannot be told."""
+    for cli in plans.HOSTS:
+        for project in ("", environment.project(cwd)):
+            try:
+                found = records.read(plans.record_path(cli, Place(project, environ)))
+            except GateError as error:
+                yield str(error)
+                continue
+            if found:
+                yield found
+
+
+def _examine(installed: Installed, environ: Mapping[str, str]) -> Iterator[tuple[bool | None, str]]:
+    yield _program(installed)
+    for written in installed.files:
+        yield _still_there(installed.cli, written)
+    if installed.cli == "claude":
+        yield from _claude(installed, environ)
+    if installed.cli == "codex":
+        yield from _codex(installed, environ)
+    for sentence in LEFT_OPEN.get(installed.cli, ()):
+        yield None, f"left open by the host: {sentence}"
+
+
+def _program(installed: Installed) -> tuple[bool, str]:
+    again = f"gate install {installed.cli} sets it right"
+    try:
+        ran = subprocess.run(
+            [installed.gate, "--version"], capture_output=True, timeout=_START_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return False, f"{installed.gate} cannot be started ({error}): {again}"
+    if ran.returncode:
+        return False, f"{installed.gate} ends with exit code {ran.returncode}: {again}"
+    return True, f"{installed.gate} runs"
+
+
+def _still_there(cli: str, written: Written) -> tuple[bool, str]:
+    again = f"gate install {cli} puts it back"
+    try:
+        text = settings_files.text_of(settings_files.read(written.path), written.path)
+        if written.block:
+            whole = text_blocks.is_whole(text, written.path, written.block)
+            return whole, f"{written.path} {'is whole' if whole else f'lacks our lines: {again}'}"
+        gone = json_entries.missing(text, written.path, written.entries)
+    except GateError as error:
+        return False, str(error)
+    if not gone:
+        return True, f"{written.path} is whole"
+    return False, f"{written.path} lacks {len(gone)} of our entries ({_name(gone[0])}, …): {again}"
+
+
+def _name(entry: json_entries.Entry) -> str:
+    end = f" {entry.value}" if isinstance(entry.value, str) and entry.kind == "item" else ""
+    return ".".join(entry.path) + end
+
+
+def _claude(installed: Installed, environ: Mapping[str, str]) -> Iterator[tuple[bool, str]]:
+    own = installed.files[0].path
+    user = os.path.join(plans.host("claude").root(Place("", environ)), "settings.json")
+    local = os.path.join(installed.project, ".claude", "settings.local.json")
+    others = (_MANAGED, user, *((local,) if installed.project else ()))
+    for path in dict.fromkeys((own, *others)):
+        try:
+            document = json_entries.parse(settings_files.text_of(settings_files.read(path), path), path)
+        except GateError as error:
+            yield False, str(error)
+            continue
+        if path == own:
+            yield from _limits(path, document)
+            yield from _guards(path, document)
+        yield from _overruled(path, document)
+
+
+def _overruled(path: str, document: dict[str, Any]) -> Iterator[tuple[bool, str]]:
+    for key in ("disableAllHooks", "allowManagedHooksOnly"):
+        if document.get(key):
+            yield False, f"{path} sets {key}: no question leaves Claude Code's own dialog"
+    permissions = document.get("permissions")
+    mode = permissions.get("defaultMode") if isinstance(permissions, dict) else None
+    if mode == "dontAsk":
+        yield False, f"{path} sets the mode dontAsk: what is gated is denied without a question"
+    if mode == "bypassPermissions":
+        yield True, f"{path} sets the mode bypassPermissions: only what is gated is asked about"
+
+
+def _limits(path: str, document: dict[str, Any]) -> Iterator[tuple[bool, str]]:
+    """A hook that thinks it has longer than its host gives it cannot deny in time."""
+    for event, _, hook in hooks_of(document):
+        limit = _LIMIT.search(hook.get("command", ""))
+        seconds = hook.get("timeout")
+        if limit and int(limit[1]) != seconds:
+            yield False, f"{path}: the {event} hook has {seconds} s, but --limit says {limit[1]}"
+
+
+def _guards(path: str, document: dict[str, Any]) -> Iterator[tuple[bool, str]]:
+    """The shell around a PreToolUse hook must read what this version prints, and block else."""
+    before, _, after = plans.host("claude").guarded("\0").partition("\0")
+    for event, _, hook in hooks_of(document):
+        command = str(hook.get("command"))
+        whole = command.startswith(before) and command.endswith(after)
+        if event == "PreToolUse" and not whole:
+            again = "gate install claude writes it anew"
+            yield False, f"{path}: the {event} hook lacks the guard of this version: {again}"
+
+
+def hooks_of(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Our hooks: the event, where it stands among that event's hooks, and the hook itself."""
+    events = document.get("hooks")
+    for event, groups in events.items() if isinstance(events, dict) else ():
+        for number, group in enumerate(groups if isinstance(groups, list) else ()):
+            listed = group.get("hooks") if isinstance(group, dict) else None
+            for position, hook in enumerate(listed if isinstance(listed, list) else ()):
+                if isinstance(hook, dict) and re.search(
+                    r"gate'? hook (claude|codex)", str(hook.get("command"))
+                ):
+                    yield event, f"{number}:{position}", hook
+
+
+def _codex(installed: Installed, environ: Mapping[str, str]) -> Iterator[tuple[bool, str]]:
+    own = installed.files[0].path
+    user = _codex_settings(environ)
+    try:
+        document, trusting = _toml(own), _toml(user)
+    except GateError as error:
+        yield False, str(error)
+        return
+    yield from _limits(own, document)
+    trusted = trusted_hooks(installed, environ)
+    unknown = [event for event, _, _ in hooks_of(document) if event not in trusted]
+    if unknown:
+        names = ", ".join(unknown)
+        yield False, f'Codex skips the hooks {names} until you start it and choose "Trust"'
+    else:
+        yield True, "its hooks are trusted"
+    if document.get("features", {}).get("hooks") is False:
+        yield False, f"{own} turns hooks off: questions stay in Codex's own dialog"
+    if trusting.get("approval_policy") == "never":
+        yield False, f'{user} sets approval_policy = "never": what is gated is rejected unasked'
+
+
+def trusted_hooks(installed: Installed, environ: Mapping[str, str]) -> dict[str, str]:
+    """The hash under which the person trusts each of our hooks in codex, by its event."""
+    own = installed.files[0].path
+    found = {}
+    for key, state in _toml(_codex_settings(environ)).get("hooks", {}).get("state", {}).items():
+        for event, where, _ in hooks_of(_toml(own)):
+            file, _, rest = key.partition(f":{snake(event)}:")
+            if rest == where and os.path.realpath(file) == own and "trusted_hash" in state:
+                found[event] = str(state["trusted_hash"])
+    return found
+
+
+def snake(event: str) -> str:
+    """An event's name as codex writes it where it notes its trust."""
+    return re.sub(r"(?<!^)([A-Z])", r"_\1", event).lower()
+
+
+def _codex_settings(environ: Mapping[str, str]) -> str:
+    root = plans.host("codex").root(Place("", environ))
+    return os.path.realpath(os.path.join(root, "config.toml"))
+
+
+def _toml(path: str) -> dict[str, Any]:
+    text = settings_files.text_of(settings_files.read(path), path)
+    # Imported here: only codex's settings are TOML.
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:
+        raise GateError(f"{path} is not TOML: {error}") from None

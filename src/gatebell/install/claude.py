@@ -1,0 +1,134 @@
+"""Claude Code: rules that make it ask, hooks that carry the question, the MCP server, its limits."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from gatebell.domain.permissions.rules import OUTSIDE
+from gatebell.install.json_entries import Entry
+from gatebell.install.default_gates import SPELLINGS_NOTE
+from gatebell.install.instructions import INSTRUCTIONS
+from gatebell.install.places import Target, Wanted
+
+if TYPE_CHECKING:
+    from gatebell.install.default_gates import Rules
+    from gatebell.install.places import Place
+
+NAME = "claude"
+HAS_GATES = True
+
+_DAY_SECONDS = 86_400
+_GUARD_SECONDS = 60
+_RETIRE_SECONDS = 30
+_TOOLS = ("ask_human", "notify_human", "inbox_status", "signal", "decide")
+_WRITERS = "Edit|Write|MultiEdit|NotebookEdit"
+_ENVIRONMENT = {
+    # Beyond its limit a shell command goes to the background, and its output loses its authority.
+    "BASH_DEFAULT_TIMEOUT_MS": "600000",
+    "BASH_MAX_TIMEOUT_MS": "600000",
+    "GATE_AGENT_WAIT_SECONDS": "540",
+    # The same for a tool call, after two minutes; 0 is never.
+    "CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS": "0",
+    "MCP_TOOL_TIMEOUT": f"{_DAY_SECONDS}000",
+}
+
+_VALUE = r'(""|0|\{\})'
+# For sed: makes of one line with one JSON object `{}`, and of anything else anything else. Each
+# step puts valid JSON in the place of valid JSON, so that nothing invalid becomes valid.
+_REDUCE = (
+    "$!d",
+    "1!d",
+    "/[^ -~]/d",
+    r's,\\["\\/bfnrt],_,g',
+    r"s/\\u[0-9a-fA-F]{4}/_/g",
+    r's/"[^"\\]*"/""/g',
+    r"s/-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/0/g",
+    "s/true|false|null/0/g",
+    "s/ //g",
+    ":a",
+    rf"s/\[({_VALUE}(,{_VALUE})*)?\]/0/g",
+    rf's/\{{"":{_VALUE}(,"":{_VALUE})*\}}/{{}}/g',
+    "ta",
+    "p",
+)
+
+
+def root(place: Place) -> str:
+    return place.folder("CLAUDE_CONFIG_DIR", ".claude")
+
+
+def wanted(place: Place, gate: str, rules: Rules) -> Wanted:
+    server = Entry(
+        ("mcpServers", "gatebell"),
+        {
+            "command": gate,
+            "args": ["mcp"],
+            "alwaysLoad": True,
+            "timeout": _DAY_SECONDS * 1000,
+        },
+        "own",
+    )
+    if place.project:
+        settings = os.path.join(place.project, ".claude", "settings.json")
+        servers = os.path.join(place.project, ".mcp.json")
+        memory = os.path.join(place.project, "CLAUDE.md")
+        # Until then it leaves our allow rules out, and asks about its questions [seen].
+        notes = ["Claude Code will ask once whether you trust this project and its MCP server."]
+    else:
+        settings = os.path.join(root(place), "settings.json")
+        moved = place.environ.get("CLAUDE_CONFIG_DIR")
+        servers = os.path.join(root(place) if moved else place.home, ".claude.json")
+        memory = os.path.join(root(place), "CLAUDE.md")
+        notes = []
+    targets = (
+        Target(settings, tuple(_settings(gate, rules))),
+        Target(servers, (server,)),
+        Target(memory, block=INSTRUCTIONS),
+    )
+    if rules.gates:
+        notes.append(SPELLINGS_NOTE)
+    notes.append("Sessions that run now know all of it once they are started again.")
+    return Wanted(targets, tuple(notes))
+
+
+def _settings(gate: str, rules: Rules) -> list[Entry]:
+    gate = shlex.quote(gate)
+    # exec: the hook's parent is then the host itself, whose end it notices.
+    hook = f"exec {gate} hook claude"
+    entries = [Entry(("permissions", "ask"), rule) for rule in rules.gates if rule != OUTSIDE]
+    entries += [Entry(("permissions", "deny"), rule) for rule in rules.denials]
+    entries += [Entry(("permissions", "allow"), f"mcp__gatebell__{tool}") for tool in _TOOLS]
+    entries.append(_hook("PermissionRequest", f"{hook} --limit {_DAY_SECONDS}", _DAY_SECONDS, "*"))
+    if OUTSIDE in rules.gates:
+        check = guarded(f"{gate} hook claude")
+        entries.append(_hook("PreToolUse", check, _GUARD_SECONDS, _WRITERS))
+    entries += [
+        _hook(event, hook, _RETIRE_SECONDS) for event in ("Stop", "UserPromptSubmit", "SessionEnd")
+    ]
+    entries += [Entry(("env", name), value, "default") for name, value in _ENVIRONMENT.items()]
+    return entries
+
+
+def _hook(event: str, command: str, seconds: int, matcher: str = "") -> Entry:
+    group: dict[str, Any] = {"matcher": matcher} if matcher else {}
+    group["hooks"] = [{"type": "command", "command": command, "timeout": seconds}]
+    return Entry(("hooks", event), group)
+
+
+def guarded(hook: str) -> str:
+    """A PreToolUse hook as a line of shell that blocks the tool unless all went well.
+
+    Claude Code lets the tool run when such a hook is missing, dies, is late, or prints anything
+    but one JSON object; only exit code 2 stops it. So nothing passes here but one line with one
+    object and the tab that ends it; and where there is a `timeout`, nothing is late.
+    """
+    run = f'${{t:+"$t" {_GUARD_SECONDS * 8 // 10}}} {hook} --guarded --limit {_GUARD_SECONDS}'
+    check = "LC_ALL=C sed -nE" + "".join(f" -e '{step}'" for step in _REDUCE)
+    return (
+        f't=$(command -v timeout); e=$(printf "\\t"); o=$({run}) && b=${{o%"$e"}} && '
+        f'[ "$o" = "$b$e" ] && c=$(printf "%s\\n" "$b" | {check}) && [ "$c" = "{{}}" ] && '
+        'printf "%s\\n" "$b" || { echo \'gatebell could not check this, so it is blocked: '
+        "gate doctor says why' >&2; exit 2; }"
+    )

@@ -1,0 +1,142 @@
+"""Codex: rules that make it ask, hooks that carry the question, the MCP server."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from gatebell.domain.permissions.rules import OUTSIDE
+from gatebell.errors import UsageError
+from gatebell.install.text_blocks import commented
+from gatebell.install.default_gates import SPELLINGS_NOTE
+from gatebell.install.instructions import INSTRUCTIONS
+from gatebell.install.places import Target, Wanted
+
+if TYPE_CHECKING:
+    from gatebell.install.default_gates import Rules
+    from gatebell.install.places import Place
+
+NAME = "codex"
+HAS_GATES = True
+
+_DAY_SECONDS = 86_400
+# Codex itself cuts a SessionEnd hook down to this [seen with 0.166.0].
+_SESSION_END_SECONDS = 3
+_RETIRE_SECONDS = 30
+_PREFIX = re.compile(r"Bash\(([^*]+?)(?::\*| \*)?\)")
+# A prefix is made of whole words, so each way of writing it stands for itself.
+_SPELLED_OUT = {
+    "Bash(rm -*)": ["rm", ["-r", "-R", "-rf", "-fr", "-Rf", "-fR", "--recursive"]],
+}
+
+
+def root(place: Place) -> str:
+    return place.folder("CODEX_HOME", ".codex")
+
+
+def wanted(place: Place, gate: str, rules: Rules) -> Wanted:
+    folder = os.path.join(place.project, ".codex") if place.project else root(place)
+    memory = os.path.join(place.project or folder, "AGENTS.md")
+    prefixes = {pattern: prefix(pattern) for pattern in rules.gates}
+    denied = {pattern: prefix(pattern) for pattern in rules.denials}
+    targets = [
+        Target(os.path.join(folder, "config.toml"), block=_settings(gate)),
+        Target(memory, block=INSTRUCTIONS),
+    ]
+    lines = [_rule(found, "prompt") for found in prefixes.values() if found]
+    lines += [_rule(found, "forbidden") for found in denied.values() if found]
+    if lines:
+        path = os.path.join(folder, "rules", "gatebell.rules")
+        targets.insert(1, Target(path, block=commented(*lines)))
+    return Wanted(tuple(targets), tuple(_notes(place, prefixes | denied)))
+
+
+def prefix(pattern: str) -> list[Any] | None:
+    """The words with which a gated command begins, if that says it; codex knows no other rules."""
+    if pattern in _SPELLED_OUT:
+        return _SPELLED_OUT[pattern]
+    found = _PREFIX.fullmatch(pattern)
+    try:
+        return list(shlex.split(found[1])) if found else None
+    except ValueError:
+        return None
+
+
+def _notes(place: Place, prefixes: dict[str, Any]) -> list[str]:
+    notes = []
+    if unsaid := [pattern for pattern, found in prefixes.items() if not found]:
+        notes.append(f"Codex's rules cannot say, so it may not ask about: {', '.join(unsaid)}")
+    if prefixes:
+        notes.append(SPELLINGS_NOTE)
+    if OUTSIDE in unsaid:
+        notes.append(
+            "Codex's own sandbox holds writes outside the project, unless you turned it off."
+        )
+    if place.project:
+        notes.append("Codex reads a project's .codex folder only once you trust the project.")
+    notes.append('Codex will ask you once to trust these hooks: choose "Trust".')
+    return notes
+
+
+def check(text: str, path: str) -> None:
+    """Settings that are not TOML are left alone, and so is a server of our name."""
+    # Imported here: only codex's settings are TOML.
+    import tomllib
+
+    try:
+        document = tomllib.loads(text)
+    except ValueError as error:
+        raise UsageError(
+            f"{path} is not TOML, so it is left alone: {error}. Mend it, then try again"
+        ) from None
+    if "gatebell" in document.get("mcp_servers", {}):
+        raise UsageError(
+            f"{path} has an MCP server gatebell already, and gate did not write it: "
+            "remove it, then install again"
+        )
+
+
+def _settings(gate: str) -> Any:
+    # exec: the hook's parent is then the host itself, whose end it notices.
+    hook = f"exec {shlex.quote(gate)} hook codex"
+    lines = [
+        "[mcp_servers.gatebell]",
+        f"command = {json.dumps(gate)}",
+        'args = ["mcp"]',
+        # Codex hands its servers next to nothing of its environment [seen with 0.166.0].
+        'env_vars = ["GATE_STORE", "XDG_DATA_HOME", "XDG_CONFIG_HOME"]',
+        "required = true",
+        f"tool_timeout_sec = {_DAY_SECONDS}",
+        'default_tools_approval_mode = "approve"',
+        *_hook("PermissionRequest", f"{hook} --limit {_DAY_SECONDS}"),
+        'statusMessage = "waiting for a person: gate inbox"',
+        f"timeout = {_DAY_SECONDS}",
+    ]
+    for event, seconds in (
+        ("Stop", _RETIRE_SECONDS),
+        ("UserPromptSubmit", _RETIRE_SECONDS),
+        ("SessionEnd", _SESSION_END_SECONDS),
+    ):
+        lines += [*_hook(event, hook), f"timeout = {seconds}"]
+    return commented(*lines)
+
+
+def _hook(event: str, command: str) -> list[str]:
+    return [
+        "",
+        f"[[hooks.{event}]]",
+        f"[[hooks.{event}.hooks]]",
+        'type = "command"',
+        f"command = {json.dumps(command, ensure_ascii=False)}",
+    ]
+
+
+def _rule(words: list[Any], decision: str) -> str:
+    why = {"prompt": "a person decides", "forbidden": "a person has ruled this out"}[decision]
+    return (
+        f'prefix_rule(pattern = {json.dumps(words)}, decision = "{decision}", '
+        f'justification = "{why} (gatebell)")'
+    )

@@ -1,0 +1,90 @@
+"""What is gated unless a person says otherwise, in the words of the hosts' own rules.
+
+A rule matches spellings of an act, never all of them: docs/held.md has what was seen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from gatebell.domain.permissions.rules import OUTSIDE, check_pattern
+from gatebell.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Gate(NamedTuple):
+    """One pattern, and what it is about."""
+
+    about: str
+    pattern: str
+
+
+class Rules(NamedTuple):
+    """What the person wants the host to hold."""
+
+    gates: tuple[str, ...]
+    denials: tuple[str, ...] = ()
+    brought: tuple[str, ...] = ()
+    """Gates that did not stand before."""
+
+
+SPELLINGS_NOTE = (
+    "The gates match the usual spellings; others run unasked, such as `npm --tag next publish` or "
+    "a script. docs/held.md lists both."
+)
+
+# Tried with the matcher of claude 2.1.325. `git push:*` also catches `cd x && git push`,
+# `env A=b git push`, `/usr/bin/git push`, `xargs git push`, `$(git push)`; not `git -C . push`,
+# so that has a rule of its own. (`git * push*` would also catch `git commit -m "push it"`.)
+# `rm -rf:*` misses `rm -fr` and `rm -r -f`; `rm -*` catches them all, and `rm -f FILE` as well;
+# `rm DIR -r` needs `rm * -*`. A shell in between hides its command: `*sh -*c*push*` sees into
+# `bash -c`, `sh -c` and `bash -lc`; nothing sees into `echo "git push" | sh` or a script.
+DEFAULT_GATES = (
+    Gate("push", "Bash(git push:*)"),
+    Gate("push", "Bash(git -* push*)"),
+    Gate("publish", "Bash(npm publish:*)"),
+    Gate("publish", "Bash(pnpm publish:*)"),
+    Gate("publish", "Bash(yarn publish:*)"),
+    Gate("publish", "Bash(twine upload:*)"),
+    Gate("publish", "Bash(uv publish:*)"),
+    Gate("publish", "Bash(cargo publish:*)"),
+    Gate("publish", "Bash(docker push:*)"),
+    Gate("publish", "Bash(gh release create:*)"),
+    Gate("deploy", "Bash(terraform apply:*)"),
+    Gate("deploy", "Bash(terraform destroy:*)"),
+    Gate("deploy", "Bash(kubectl apply:*)"),
+    Gate("deploy", "Bash(kubectl delete:*)"),
+    Gate("deploy", "Bash(kubectl -* apply*)"),
+    Gate("deploy", "Bash(kubectl -* delete*)"),
+    Gate("deploy", "Bash(helm install:*)"),
+    Gate("deploy", "Bash(helm upgrade:*)"),
+    Gate("deploy", "Bash(helm uninstall:*)"),
+    Gate("deploy", "Bash(fly deploy:*)"),
+    Gate("deploy", "Bash(vercel deploy:*)"),
+    Gate("deploy", "Bash(vercel --prod:*)"),
+    Gate("deploy", "Bash(wrangler deploy:*)"),
+    Gate("deploy", "Bash(gcloud * deploy*)"),
+    Gate("deploy", "Bash(aws *deploy*)"),
+    Gate("recursive delete", "Bash(rm -*)"),
+    Gate("recursive delete", "Bash(rm * -*)"),
+    Gate("recursive delete", "Bash(find * -delete*)"),
+    Gate("a shell in between", "Bash(*sh -*c*push*)"),
+    Gate("a shell in between", "Bash(*sh -*c*rm -*)"),
+    Gate("a shell in between", "Bash(eval:*)"),
+    Gate("writes outside the project", OUTSIDE),
+)
+
+
+def choose(base: Sequence[str], more: Sequence[str], fewer: Sequence[str]) -> tuple[str, ...]:
+    """The gates that a person wants: those in force, or the usual ones, with their changes."""
+    usual = [gate.pattern for gate in DEFAULT_GATES]
+    known = [one for one in usual if one in base] + [one for one in base if one not in usual]
+    # Gates of a person's own are no reason to leave the usual ones out.
+    chosen = known if set(known) & set(usual) else [*usual, *known]
+    for pattern in fewer:
+        if pattern not in chosen:
+            raise UsageError(f"{pattern!r} is not gated, so --no-gate has nothing to take away")
+    kept = [pattern for pattern in chosen if pattern not in fewer]
+    return tuple(dict.fromkeys([*kept, *map(check_pattern, more)]))

@@ -1,0 +1,217 @@
+"""What installing or uninstalling would change, worked out whole before anything is written."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.app import settings
+from gatebell.errors import NotFoundError, UsageError
+from gatebell.install import text_blocks, json_entries, settings_files, records
+from gatebell.install.records import Installed, Written
+
+if TYPE_CHECKING:
+    from gatebell.install.default_gates import Rules
+    from gatebell.install.places import Place, Target
+
+HOSTS = ("claude", "codex", "gemini", "opencode")
+
+
+class Change(NamedTuple):
+    """One file, as it was found and as it shall be; None is no file."""
+
+    path: str
+    found: bytes | None
+    after: bytes | None
+    folders: tuple[str, ...] = ()
+    """Folders to remove when they are empty, once the file is gone."""
+    mode: int | None = None
+    """The mode that the file shall have; None leaves it as it is, or as is usual."""
+
+    @property
+    def word(self) -> str:
+        if self.found == self.after and self.mode is None:
+            return "same"
+        if self.after is None:
+            return "removed"
+        return "made" if self.found is None else "changed"
+
+
+class Plan(NamedTuple):
+    """All the changes, and the record that shall stand afterwards."""
+
+    changes: tuple[Change, ...]
+    notes: tuple[str, ...]
+    project: str
+    record_path: str
+    record: Installed | None
+
+    @property
+    def changes_nothing(self) -> bool:
+        return all(change.word == "same" for change in self.changes)
+
+
+def host(cli: str) -> Any:
+    # Only the one that is used is loaded.
+    return import_module(f"gatebell.install.{cli}")
+
+
+def record_path(cli: str, place: Place) -> str:
+    usual = place._replace(environ={"HOME": place.home})
+    root = host(cli).root(place)
+    moved_to = "" if root == host(cli).root(usual) else root
+    return records.path_of(place.environ, cli, place.project, moved_to)
+
+
+def installed(cli: str, place: Place) -> Installed | None:
+    return records.read(record_path(cli, place))
+
+
+def store_of(place: Place) -> str:
+    """The store of whoever installs, under its one real name."""
+    return os.path.realpath(settings.store_path(place.environ))
+
+
+def install(cli: str, place: Place, gate: str, rules: Rules) -> Plan:
+    """What it takes to have everything of ours there, once."""
+    path, past = record_path(cli, place), installed(cli, place)
+    wanted = host(cli).wanted(place, gate, rules)
+    changes, written, notes = [], [], list(wanted.notes)
+    for target in wanted.targets:
+        # A link stays a link: what it points to is written.
+        real = target._replace(path=os.path.realpath(target.path))
+        change, left, kept = put(cli, real, past.file(real.path) if past else None)
+        changes.append(change)
+        written.append(left)
+        notes += kept
+    for old in past.files if past else ():
+        if old.path not in [change.path for change in changes]:
+            change, said = take_back(old)
+            changes.append(change)
+            notes += said
+    if place.project:
+        notes.append(f"These files name {gate}: whoever shares them needs it there, too.")
+    brought = set(past.gates if past else ()) | set(rules.brought)
+    gates = tuple(pattern for pattern in rules.gates if pattern in brought)
+    held = (*rules.gates, *rules.denials)
+    record = Installed(cli, place.project, gate, gates, held, tuple(written), store=store_of(place))
+    return Plan(tuple(changes), tuple(notes), place.project, path, record)
+
+
+def uninstall(cli: str, place: Place) -> Plan:
+    """What it takes to have things as they were, whatever else has changed since."""
+    path, past = record_path(cli, place), installed(cli, place)
+    if past is None:
+        where = f"in {place.project}" if place.project else "for this user"
+        other = "--user" if place.project else "--project"
+        raise NotFoundError(f"gate is not installed for {cli} {where}; did you mean {other}?")
+    changes, notes = [], []
+    for written in past.files:
+        change, said = take_back(written)
+        changes.append(change)
+        notes += said
+    return Plan(tuple(changes), tuple(notes), place.project, path, None)
+
+
+def carry_out(plan: Plan) -> None:
+    """Write what was planned. The record comes first: a crash after it loses nothing."""
+    if plan.record:
+        records.write(plan.record_path, plan.record)
+    for change in plan.changes:
+        if change.word == "same":
+            continue
+        if change.after is None:
+            settings_files.remove(change.path, change.folders)
+        else:
+            # A CLI may keep its keys in a file that we made.
+            settings_files.write(change.path, change.after, private=not plan.project, mode=change.mode)
+    if plan.record is None:
+        settings_files.remove(plan.record_path, (os.path.dirname(plan.record_path),))
+
+
+def put(cli: str, target: Target, past: Written | None) -> tuple[Change, Written, list[str]]:
+    """What it takes to have our part in one file, the record of it, and what is to be told."""
+    found = settings_files.read(target.path)
+    text = settings_files.text_of(found, target.path)
+    kept: list[str] = []
+    ours: tuple[json_entries.Entry, ...] = ()
+    if target.block:
+        _check(cli, _without(past, text, target), target.path)
+        after = text_blocks.put(text, target.path, target.block, past.block if past else None)
+        _check_result(after, target.path)
+    else:
+        edited = json_entries.put(text, target.path, target.entries, past.entries if past else ())
+        after, ours = edited.text, edited.ours
+        kept = [f"{target.path} sets {'.'.join(e.path)} itself: left so" for e in edited.kept]
+    content = after.encode()
+    written = Written(
+        target.path,
+        _before(found, past),
+        records.digest(content),
+        past.folders if past else settings_files.missing_folders(target.path),
+        ours,
+        target.block,
+    )
+    return Change(target.path, found, content), written, kept
+
+
+def _before(found: bytes | None, past: Written | None) -> bytes | None:
+    """The file without us: as it first was, with what others have changed in it since."""
+    if past is None or found is None:
+        return found
+    return past.before if records.digest(found) == past.left else _stripped(found, past)
+
+
+def _without(past: Written | None, text: str, target: Target) -> str:
+    block = past.block if past and past.block else target.block
+    assert block is not None
+    return text_blocks.cut(text, target.path, block)
+
+
+def take_back(written: Written) -> tuple[Change, list[str]]:
+    """What it takes to have our part out of one file, and what is to be told."""
+    path, found = written.path, settings_files.read(written.path)
+    if found is None:
+        return Change(path, None, None), [f"{path} is gone already"]
+    if records.digest(found) == written.left:
+        return Change(path, found, written.before, written.folders), []
+    if found == written.before:
+        return Change(path, found, found), []
+    after = _stripped(found, written)
+    _check_result(settings_files.text_of(after, path), path)
+    said = [f"{path} was changed since, so only what gate wrote is taken out"]
+    return Change(path, found, after, written.folders), said
+
+
+def _stripped(found: bytes, written: Written) -> bytes | None:
+    text = settings_files.text_of(found, written.path)
+    if written.block:
+        after = text_blocks.cut(text, written.path, written.block)
+        if text.startswith(after) and written.before and not written.before.endswith(b"\n"):
+            # Their last line had no end, and got it from us.
+            after = after.removesuffix("\n").removesuffix("\r")
+    else:
+        before = settings_files.text_of(written.before, written.path)
+        after = json_entries.cut(text, written.path, written.entries, before)
+    nothing = written.before is None and after.strip() in ("", "{}")
+    return None if nothing else after.encode()
+
+
+def _check(cli: str, text: str, path: str) -> None:
+    if path.endswith(".toml"):
+        host(cli).check(text, path)
+
+
+def _check_result(text: str, path: str) -> None:
+    if not path.endswith(".toml"):
+        return
+    # Imported here: only codex's settings are TOML.
+    import tomllib
+
+    try:
+        tomllib.loads(text)
+    except ValueError as error:
+        raise UsageError(
+            f"{path} would no longer be TOML ({error}), so it is left alone: mend it by hand"
+        ) from None

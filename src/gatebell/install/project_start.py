@@ -1,0 +1,138 @@
+"""What a project starts with: written where nothing stands, removed where nobody has changed it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from gatebell.errors import NotFoundError, UsageError
+from gatebell.install import text_blocks, settings_files, plans, records
+from gatebell.install.places import Target
+from gatebell.install.plans import Change, Plan
+from gatebell.install.records import Installed, Written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gatebell.install.text_blocks import Block
+    from gatebell.install.places import Place
+
+_WHO = "init"
+_EXECUTABLE = 0o755
+_T = TypeVar("_T")
+
+
+class First(NamedTuple):
+    """What a project starts with, by path."""
+
+    texts: Mapping[str, str]
+    """To be changed by its people: written once."""
+    programs: Mapping[str, str]
+    """Brought up to date where nobody has changed them."""
+    blocks: Mapping[str, Block]
+    """Lines of ours in files of theirs."""
+    notes: tuple[str, ...] = ()
+
+
+class _Step(NamedTuple):
+    change: Change
+    written: Written | None
+    """What is to be recorded; None: nothing of it is ours."""
+    note: str = ""
+
+
+def put(place: Place, wanted: First, folders: Sequence[str] = ()) -> Plan:
+    """What it takes to have everything there; what others wrote stays as it is.
+
+    `folders`: those that are made besides, to be recorded.
+    """
+    path, past = _record(place)
+    known = {one.path: one for one in past.files} if past else {}
+    steps = [
+        *(_text(real, text, known) for real, text in _real(wanted.texts)),
+        *(_program(real, text, known) for real, text in _real(wanted.programs)),
+        *(_lines(real, block, known) for real, block in _real(wanted.blocks)),
+    ]
+    known |= {step.written.path: step.written for step in steps if step.written}
+    made = tuple(dict.fromkeys([*(past.folders if past else ()), *folders]))
+    record = Installed(_WHO, place.project, "", (), (), tuple(known.values()), made)
+    notes = (*wanted.notes, *(step.note for step in steps if step.note))
+    return Plan(tuple(step.change for step in steps), notes, place.project, path, record)
+
+
+def _real(named: Mapping[str, _T]) -> list[tuple[str, _T]]:
+    """A link stays a link: what it points to is written."""
+    return [(os.path.realpath(path), given) for path, given in named.items()]
+
+
+def _text(path: str, text: str, known: Mapping[str, Written]) -> _Step:
+    found, content = settings_files.read(path), text.encode()
+    if found is None:
+        return _Step(Change(path, None, content), _whole(path, content, known))
+    note = "" if found == content else f"{path} is there already: it stays as it is"
+    return _Step(Change(path, found, found), None, note)
+
+
+def _program(path: str, text: str, known: Mapping[str, Written]) -> _Step:
+    found, content, past = settings_files.read(path), text.encode(), known.get(path)
+    if found is None:
+        return _Step(Change(path, None, content, mode=_EXECUTABLE), _whole(path, content, known))
+    if found != content and (past is None or records.digest(found) != past.left):
+        note = f"{path} is not gate's own: it stays; move it away, then gate init, to have that one"
+        return _Step(Change(path, found, found), None, note)
+    mode = None if os.access(path, os.X_OK) else _EXECUTABLE
+    return _Step(Change(path, found, content, mode=mode), past and _whole(path, content, known))
+
+
+def _whole(path: str, content: bytes, known: Mapping[str, Written]) -> Written:
+    past = known.get(path)
+    folders = past.folders if past else settings_files.missing_folders(path)
+    return Written(path, None, records.digest(content), folders)
+
+
+def _lines(path: str, block: Block, known: Mapping[str, Written]) -> _Step:
+    past = known.get(path)
+    try:
+        found = settings_files.read(path)
+        text = settings_files.text_of(found, path)
+        is_there = text_blocks.is_there(text, path, block)
+        if past is None and is_there and not text_blocks.is_whole(text, path, block):
+            note = f"{path} has other lines after {block.begin}: remove them, then gate init again"
+            return _Step(Change(path, found, found), None, note)
+        change, written, _ = plans.put(_WHO, Target(path, block=block), past)
+    except UsageError as error:
+        # The rest of the project is set up all the same.
+        return _Step(Change(path, None, None), None, str(error))
+    return _Step(change, written if past or change.word != "same" else None)
+
+
+def take_back(place: Place) -> Plan:
+    """What it takes to remove what was written and nobody has changed."""
+    path, past = _record(place)
+    if past is None:
+        raise NotFoundError(f"gate init has written nothing in {place.project}")
+    changes, notes = [], []
+    for written in past.files:
+        change, said = plans.take_back(written) if written.block else _take_back_whole(written)
+        changes.append(change)
+        notes += said
+    return Plan(tuple(changes), tuple(notes), place.project, path, None)
+
+
+def _take_back_whole(written: Written) -> tuple[Change, list[str]]:
+    found = settings_files.read(written.path)
+    if found is not None and records.digest(found) != written.left:
+        said = f"{written.path} was changed since: it stays as it is"
+        return Change(written.path, found, found), [said]
+    return Change(written.path, found, None, written.folders), []
+
+
+def folders(place: Place) -> tuple[str, ...]:
+    """Those that were made for themselves."""
+    past = _record(place)[1]
+    return past.folders if past else ()
+
+
+def _record(place: Place) -> tuple[str, Installed | None]:
+    path = records.path_of(place.environ, _WHO, place.project, "")
+    return path, records.read(path)

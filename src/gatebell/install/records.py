@@ -1,0 +1,132 @@
+"""What was installed, and what stood there before, so that it can all be put back."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.app import settings
+from gatebell.errors import UsageError
+from gatebell.install import settings_files
+from gatebell.install.text_blocks import Block
+from gatebell.install.json_entries import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Written(NamedTuple):
+    """One file that we changed."""
+
+    path: str
+    before: bytes | None
+    """Its content without us; None when it was not there."""
+    left: str
+    """The digest of what we left there."""
+    folders: tuple[str, ...]
+    """The folders we made for it, the innermost first."""
+    entries: tuple[Entry, ...] = ()
+    block: Block | None = None
+
+
+class Installed(NamedTuple):
+    """Everything that is installed for one CLI, for a person or for one project."""
+
+    cli: str
+    project: str
+    gate: str
+    gates: tuple[str, ...]
+    """Those that installing brought; gates of the person's own outlive it."""
+    held: tuple[str, ...]
+    """Everything that the host was told to ask about or to deny."""
+    files: tuple[Written, ...]
+    folders: tuple[str, ...] = ()
+    """Those that were made for themselves, not for a file."""
+    store: str = ""
+    """The inbox whose people may change it; empty in the records of older versions."""
+
+    def file(self, path: str) -> Written | None:
+        return next((one for one in self.files if one.path == path), None)
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def folder(environ: Mapping[str, str]) -> str:
+    return os.path.join(settings.data_folder(environ), "installed")
+
+
+def path_of(environ: Mapping[str, str], cli: str, project: str, moved_to: str) -> str:
+    """The record of one installation; a CLI whose own folder was moved has one for each."""
+    name = f"{cli}-{'project' if project else 'user'}"
+    if place := project or moved_to:
+        name += f"-{digest(os.fsencode(place))[:12]}"
+    return os.path.join(folder(environ), f"{name}.json")
+
+
+def projects_of(environ: Mapping[str, str], cli: str) -> list[str]:
+    """Every project that something was installed in; damaged records tell of none."""
+    where, found = folder(environ), []
+    with suppress(FileNotFoundError):
+        for name in sorted(os.listdir(where)):
+            if name.startswith(f"{cli}-project-") and name.endswith(".json"):
+                with suppress(UsageError):
+                    if record := read(os.path.join(where, name)):
+                        found.append(record.project)
+    return found
+
+
+def read(path: str) -> Installed | None:
+    content = settings_files.read(path)
+    if content is None:
+        return None
+    try:
+        return _installed(json.loads(content))
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"{path}, the record of what gate installed, is damaged: {error}"
+        ) from None
+
+
+def write(path: str, installed: Installed) -> None:
+    content = json.dumps(_document(installed), ensure_ascii=True).encode()
+    settings_files.write(path, content, private=True)
+
+
+def _document(installed: Installed) -> dict[str, Any]:
+    return installed._asdict() | {"files": [_file_document(one) for one in installed.files]}
+
+
+def _file_document(written: Written) -> dict[str, Any]:
+    before = written.before
+    return written._asdict() | {
+        "before": None if before is None else base64.b64encode(before).decode(),
+        "entries": [entry._asdict() for entry in written.entries],
+        "block": written.block._asdict() if written.block else None,
+    }
+
+
+def _installed(document: dict[str, Any]) -> Installed:
+    listed = tuple(_written(one) for one in document["files"])
+    lists = {name: tuple(document.get(name, ())) for name in ("gates", "held", "folders")}
+    return Installed(**document | lists | {"files": listed})
+
+
+def _written(document: dict[str, Any]) -> Written:
+    before, block = document["before"], document["block"]
+    return Written(
+        **document
+        | {
+            "before": None if before is None else base64.b64decode(before),
+            "folders": tuple(document["folders"]),
+            "entries": tuple(
+                Entry(tuple(one["path"]), one["value"], one["kind"]) for one in document["entries"]
+            ),
+            "block": block and Block(block["begin"], block["end"], tuple(block["lines"])),
+        }
+    )

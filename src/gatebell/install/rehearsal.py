@@ -1,0 +1,230 @@
+"""The gate tried for real: the host's own program, a scripted model, a throwaway inbox."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from contextlib import suppress
+from threading import Thread, Timer
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from gatebell.errors import GateError
+from gatebell.install import json_entries, settings_files
+from gatebell.install.checks import hooks_of, snake, trusted_hooks
+from gatebell.install.scripted_model import ScriptedModel, script, text, tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from gatebell.install.records import Installed
+
+_LONGEST_SECONDS = 60
+_FILE = "gatebell-rehearsal"
+_CLAUDE_ALONE = {
+    "ANTHROPIC_API_KEY": "none-is-needed-by-a-scripted-model",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_MAX_RETRIES": "0",
+    "DISABLE_AUTOUPDATER": "1",
+}
+
+
+class Person(Protocol):
+    """Somebody who answers in the throwaway inbox."""
+
+    def answer(self, yes: bool, while_: Callable[[], bool]) -> bool:
+        """Answer the next question; False when it ended before there was one."""
+
+
+class Stage(NamedTuple):
+    """A folder with everything that one rehearsal needs."""
+
+    folder: str
+    program: str
+    model: str
+    environ: dict[str, str]
+
+    def path(self, *parts: str) -> str:
+        return os.path.join(self.folder, *parts)
+
+
+def rehearse(
+    installed: Installed, environ: Mapping[str, str], hire: Callable[[str], Person]
+) -> Iterator[tuple[bool, str]]:
+    """Let the host call a gated tool twice: a no must block it, a yes must let it pass.
+
+    `hire` gives a person who answers in the inbox at a path.
+    """
+    cli = installed.cli
+    if cli not in _PLAYS:
+        yield True, f"{cli}: has no gate to rehearse"
+        return
+    program = shutil.which(cli, path=environ.get("PATH"))
+    if program is None:
+        yield False, f"{cli}: is not on the PATH, so the gate could not be tried"
+        return
+    for yes in (False, True):
+        asked, ran = _perform(installed, environ, program, hire, yes)
+        word, did = "yes" if yes else "no", "ran" if ran else "did not run"
+        if asked:
+            yield ran == yes, f"{cli}: tried for real, a {word} was given and the tool {did}"
+        else:
+            yield False, f"{cli}: tried for real, nobody was asked and the tool {did}"
+
+
+def _perform(
+    installed: Installed,
+    environ: Mapping[str, str],
+    program: str,
+    hire: Callable[[str], Person],
+    yes: bool,
+) -> tuple[bool, bool]:
+    """Whether somebody was asked, and whether the tool ran."""
+    with tempfile.TemporaryDirectory(prefix="gate-rehearsal-") as folder, ScriptedModel() as model:
+        stage = Stage(folder, program, model.url, _surroundings(environ, folder))
+        for name in ("home", "work", "tmp", "inbox"):
+            os.mkdir(stage.path(name), mode=0o700)
+        person = hire(stage.environ["GATE_STORE"])
+        play = Thread(target=_play, args=(installed, environ, stage), daemon=True)
+        play.start()
+        asked = person.answer(yes, play.is_alive)
+        play.join(_LONGEST_SECONDS)
+        return asked, os.path.exists(stage.path("work", _FILE))
+
+
+def _play(installed: Installed, environ: Mapping[str, str], stage: Stage) -> None:
+    # A host that cannot be started or breaks off has asked nobody, and that is what is told.
+    with suppress(OSError, ValueError, subprocess.SubprocessError, GateError):
+        _PLAYS[installed.cli](installed, environ, stage)
+
+
+def _surroundings(environ: Mapping[str, str], folder: str) -> dict[str, str]:
+    """Nothing of the person's but what a program needs to start."""
+    kept = {name: environ[name] for name in ("PATH", "LANG", "LC_ALL", "USER") if name in environ}
+    return kept | {
+        "HOME": os.path.join(folder, "home"),
+        # Codex makes no helpers in a home below the folder for temporary files [seen].
+        "TMPDIR": os.path.join(folder, "tmp"),
+        "TERM": "dumb",
+        "GATE_STORE": os.path.join(folder, "inbox", "gate.db"),
+    }
+
+
+def _claude(installed: Installed, _: Mapping[str, str], stage: Stage) -> None:
+    path = installed.files[0].path
+    document = json_entries.parse(settings_files.text_of(settings_files.read(path), path), path)
+    settings_files.write(
+        stage.path("home", ".claude", "settings.json"), json.dumps(_only_ours(document)).encode()
+    )
+    prompt = script([tool("Bash", command=f"touch {_FILE}", description="rehearse"), text("done")])
+    subprocess.run(
+        [stage.program, "-p", prompt],
+        env=stage.environ | _CLAUDE_ALONE | {"ANTHROPIC_BASE_URL": stage.model},
+        cwd=stage.path("work"),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_LONGEST_SECONDS,
+        check=False,
+    )
+
+
+def _only_ours(document: dict[str, Any]) -> dict[str, Any]:
+    """The person's own hooks stay out of it: who knows what they do."""
+    permissions = document.get("permissions", {})
+    asked = [*permissions.get("ask", []), f"Bash(touch {_FILE})"]
+    hooks: dict[str, list[Any]] = {}
+    for event, _, hook in hooks_of(document):
+        hooks.setdefault(event, []).append({"matcher": "*", "hooks": [hook]})
+    # With everything allowed, nothing but the rule can be what held the tool.
+    return {
+        "permissions": permissions | {"ask": asked, "allow": ["Bash"]},
+        "hooks": hooks,
+        "disableAllHooks": bool(document.get("disableAllHooks")),
+    }
+
+
+def _codex(installed: Installed, environ: Mapping[str, str], stage: Stage) -> None:
+    block = installed.files[0].block
+    home = stage.path("home", ".codex")
+    path = os.path.join(home, "config.toml")
+    settings = _CODEX_ALONE.format(url=stage.model) + (block.text if block else "")
+    # The person's own trust in these very hooks, and no other, holds for the copy as well.
+    for event, digest in trusted_hooks(installed, environ).items():
+        settings += f'\n[hooks.state."{path}:{snake(event)}:0:0"]\ntrusted_hash = "{digest}"\n'
+    settings_files.write(path, settings.encode())
+    rule = f'prefix_rule(pattern = ["touch", "{_FILE}"], decision = "prompt")\n'
+    settings_files.write(os.path.join(home, "rules", "gatebell.rules"), rule.encode())
+    server = subprocess.Popen(
+        [stage.program, "app-server"],
+        env=stage.environ | {"SCRIPTED_KEY": "none"},
+        cwd=stage.path("work"),
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    enough = Timer(_LONGEST_SECONDS, server.kill)
+    enough.start()
+    try:
+        _converse(server, stage)
+    finally:
+        enough.cancel()
+        server.kill()
+        server.communicate()
+
+
+def _converse(server: subprocess.Popen[str], stage: Stage) -> None:
+    """One turn with codex's app server, whose own dialog would be declined."""
+    said, heard = server.stdin, server.stdout
+    assert said is not None
+    assert heard is not None
+
+    def send(message: dict[str, Any]) -> None:
+        said.write(json.dumps(message) + "\n")
+        said.flush()
+
+    client = {"clientInfo": {"name": "gatebell", "version": "1"}}
+    send({"id": 1, "method": "initialize", "params": client})
+    for line in heard:
+        message = json.loads(line)
+        method, number = message.get("method"), message.get("id")
+        if method and number is not None:
+            send({"id": number, "result": {"decision": "decline"}})
+        elif number == 1:
+            send({"method": "initialized"})
+            start = {"cwd": stage.path("work"), "approvalPolicy": "on-request"}
+            send({"id": 2, "method": "thread/start", "params": start})
+        elif number == 2:
+            words = script([tool("exec_command", cmd=f"touch {_FILE}"), text("done")])
+            thread = message.get("result", {}).get("thread", {}).get("id")
+            turn = {"threadId": thread, "input": [{"type": "text", "text": words}]}
+            send({"id": 3, "method": "turn/start", "params": turn})
+        elif method == "turn/completed" or (number == 3 and "error" in message):
+            return
+
+
+_PLAYS = {"claude": _claude, "codex": _codex}
+
+_CODEX_ALONE = """\
+model = "scripted"
+model_provider = "scripted"
+check_for_update_on_startup = false
+sandbox_mode = "danger-full-access"
+
+[features]
+apps = false
+plugins = false
+daemon_auto_start = false
+
+[model_providers.scripted]
+name = "scripted"
+base_url = "{url}/v1"
+wire_api = "responses"
+env_key = "SCRIPTED_KEY"
+request_max_retries = 0
+stream_max_retries = 0
+supports_websockets = false
+
+"""

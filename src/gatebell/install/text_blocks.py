@@ -1,0 +1,134 @@
+"""Our lines in somebody's text file, between two marks; every other line stays as it was."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gatebell.errors import UsageError
+
+
+class Block(NamedTuple):
+    """Lines of ours. The first is the begin mark, the last ends with the end mark."""
+
+    begin: str
+    end: str
+    lines: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines) + "\n"
+
+    @property
+    def gap(self) -> str:
+        """What keeps it apart from the text before it."""
+        return "" if self.begin == self.end else "\n"
+
+
+def markdown(*lines: str, name: str = "gatebell") -> Block:
+    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    return Block(begin, end, (begin, *lines, end))
+
+
+def line(text: str) -> Block:
+    """One line that is a mark itself."""
+    return Block(text, text, (text,))
+
+
+def patterns(*lines: str) -> Block:
+    """For files in the way of `.gitignore`, where a comment has a line of its own."""
+    begin, end = "# gatebell", "# /gatebell"
+    return Block(begin, end, (begin, *lines, end))
+
+
+def commented(*lines: str) -> Block:
+    """For files whose comments begin with `#`.
+
+    The end mark shares a line with our last one: codex moves a comment that stands alone at
+    the end of its settings behind whatever it adds itself [seen with 0.166.0].
+    """
+    begin, end = "# gatebell: begin", "# gatebell: end"
+    return Block(begin, end, (begin, *lines[:-1], f"{lines[-1]}  {end}"))
+
+
+def put(text: str, file: str, block: Block, old: Block | None) -> str:
+    """The text with the block: where it stood, or at the end."""
+    found = _find(text, file, block)
+    if found is None:
+        ended = "" if text.endswith("\n") else "\n"
+        return text + _as_in(text, (ended + block.gap if text else "") + block.text)
+    if old in (None, block) and is_whole(text, file, block):
+        return text
+    lines = text.splitlines(keepends=True)
+    strangers = _strangers(lines[found], old or block)
+    return "".join(
+        [*lines[: found.start], _as_in(text, block.text), *strangers, *lines[found.stop :]]
+    )
+
+
+def cut(text: str, file: str, block: Block) -> str:
+    """The text without our lines; whatever somebody wrote between them stays."""
+    found = _find(text, file, block)
+    if found is None:
+        return text
+    lines = text.splitlines(keepends=True)
+    head = lines[: found.start]
+    if block.gap and head and not head[-1].strip():
+        head.pop()
+    return "".join([*head, *_strangers(lines[found], block), *lines[found.stop :]])
+
+
+def is_there(text: str, file: str, block: Block) -> bool:
+    """Whether the block's marks stand there, with whatever lines."""
+    return _find(text, file, block) is not None
+
+
+def is_whole(text: str, file: str, block: Block) -> bool:
+    found = _find(text, file, block)
+    if found is None:
+        return False
+    ours = iter(_plain(text.splitlines(keepends=True)[found]))
+    return all(line in ours for line in block.lines)
+
+
+def _as_in(text: str, ours: str) -> str:
+    """Our lines, ended as the lines of the text are."""
+    return ours.replace("\n", "\r\n") if text.count("\r\n") * 2 > text.count("\n") else ours
+
+
+def _find(text: str, file: str, block: Block) -> slice | None:
+    lines = [line.rstrip() for line in text.splitlines()]
+    if block.begin not in lines:
+        return None
+    start = lines.index(block.begin)
+    for stop in range(start, len(lines)):
+        if lines[stop].endswith(block.end):
+            return slice(start, stop + 1)
+    raise UsageError(
+        f"{file} has the line {block.begin!r} but no {block.end!r} after it: mend that"
+    )
+
+
+def _plain(lines: list[str]) -> list[str]:
+    return [line.rstrip("\r\n") for line in lines]
+
+
+def _strangers(lines: list[str], block: Block) -> list[str]:
+    """The lines between the marks that are not ours, in their order."""
+    # Imported here: only a block that somebody wrote into needs it.
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher(None, list(block.lines), _plain(lines), autojunk=False)
+    strangers: list[str] = []
+    for kind, _, _, start, stop in matcher.get_opcodes():
+        if kind != "equal":
+            strangers += _standing_alone(lines[start:stop], block)
+    return strangers
+
+
+def _standing_alone(lines: list[str], block: Block) -> list[str]:
+    """What still makes sense without our lines: in settings, a table from its heading on."""
+    lines = [line for line in lines if not line.rstrip().endswith((block.begin, block.end))]
+    if not block.begin.startswith("#"):
+        return lines
+    headings = [number for number, line in enumerate(lines) if line.lstrip().startswith("[")]
+    return lines[headings[0] :] if headings else []

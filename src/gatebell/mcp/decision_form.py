@@ -1,0 +1,110 @@
+"""Deciding in the host's own form: the person's act, in the session that they opened.
+
+An agent proposes. Its host shows the question to the person who sits in the session, and what
+they enter there is their answer. Whatever is odd about it decides nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.app import wiring
+from gatebell.domain.asks.asks import settled_sentence
+from gatebell.domain.asks.elicitation import elicitation, given
+from gatebell.domain.sessions.visits import VIA
+from gatebell.errors import GateError
+from gatebell.install import claude_hooks
+from gatebell.mcp import host
+from gatebell.services.asks import answer_ask
+from gatebell.services.asks.create_ask import get
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.asks.elicitation import Elicitation, Quotation
+    from gatebell.domain.people.principals import Caller
+    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.ports.store import Store
+
+_NOT_DECIDED = (
+    "Not decided: {id} still waits for the person. This is neither a yes nor a no; go on talking, "
+    "or let them leave the session and decide there."
+)
+SIGNALLED = (
+    "Recorded: {status}. A person is in this session: tell them, and propose with decide({id})."
+)
+_AFTERWARDS = "Recorded as a proposal. The person decides {id} when they have left this session."
+_ACCEPTED = "accept"
+_ASK_PEOPLE = ("claude", "codex")
+"""The programs that show a form to the person. Any other one could fill it in by itself."""
+
+
+class Form(NamedTuple):
+    """What the host is to show, and what is done with its reply."""
+
+    params: dict[str, Any]
+    decided: Callable[[Any], str]
+
+
+def sitting_here(store: Store) -> Sitting | None:
+    """The sitting whose session this server was started in, by the mark that all of it carries."""
+    mark = os.environ.get("GATE_TURN", "")
+    return store.asks.sitting(mark) if mark else None
+
+
+def form(store: Store, ask: Ask, sitting: Sitting, client: str, proposal: Quotation) -> Form | str:
+    """The form for the ask of a sitting, or why there is none."""
+    # In codex, Enter does not leave a text that is empty.
+    shown = elicitation(ask, proposal, skips=sitting.cli != "codex")
+    if shown is None or not _is_persons_own(store, sitting):
+        return _AFTERWARDS.format(id=ask.id)
+    params = {"mode": "form", "message": shown.message, "requestedSchema": shown.schema}
+
+    def decided(reply: Any) -> str:
+        return _decided(store, ask.id, sitting, client, shown, reply)
+
+    return Form(params, decided)
+
+
+def _is_persons_own(store: Store, sitting: Sitting) -> bool:
+    """Whether a form that is shown now reaches the person who sits there, and nobody else."""
+    now = store.asks.sitting(sitting.id)
+    if now is None or now.cli not in _ASK_PEOPLE:
+        return False
+    if now.ended_at or not now.program or not host.is_program(now.program):
+        return False
+    folder = os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
+    return now.cli != "claude" or not claude_hooks.answering_forms(os.environ, folder)
+
+
+def _decided(
+    store: Store, ask_id: str, sitting: Sitting, client: str, shown: Elicitation, reply: Any
+) -> str:
+    ask = get(store, ask_id)
+    if not ask.pending:
+        return f"Not decided here: {settled_sentence(ask)}"
+    accepted = isinstance(reply, dict) and reply.get("action") == _ACCEPTED
+    answer = given(ask, shown, reply.get("content")) if accepted else None
+    if answer is None or not _is_persons_own(store, sitting):
+        return _NOT_DECIDED.format(id=ask.id)
+    try:
+        _, ask = answer_ask.answer(store, ask.id, _person(ask, sitting, client), answer)
+    except GateError as error:
+        return f"{_NOT_DECIDED.format(id=ask.id)}\n{error}"
+    if ask.pending:
+        return f"Recorded. {ask.id} is not settled yet: it needs {ask.question.requirement}"
+    return f"The person has decided. {settled_sentence(ask)}"
+
+
+def _person(ask: Ask, sitting: Sitting, client: str) -> Caller:
+    """Whoever sits in the session. Where people are told apart, they showed who they are to sit."""
+    around = wiring.agent_caller(sitting.cli, sitting.session, VIA, "")
+    evidence = around.evidence | {
+        "host": client,
+        "sitting": sitting.id,
+        "program": sitting.program,
+    }
+    personal = ask.question.requirement.personal
+    return around._replace(principal=sitting.by, verified=personal, agent=None, evidence=evidence)

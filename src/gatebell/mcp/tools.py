@@ -1,0 +1,382 @@
+"""The tools: each turns an agent's call into a verb, and what comes of it into plain text."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.app import wiring
+from gatebell.domain.asks.asks import Origin, settled_sentence
+from gatebell.domain.text.display import storable
+from gatebell.domain.asks.elicitation import Quotation
+from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.runs.signals import parse_signal
+from gatebell.errors import NotAnsweredError, UsageError
+from gatebell.mcp import decision_form
+from gatebell.mcp.schemas import PROPERTIES
+from gatebell.services.asks import create_ask, ask_messages, wait_for_ask
+from gatebell.services.permissions import permit_call
+from gatebell.services.notifications import notes
+from gatebell.services.asks.create_ask import Request
+from gatebell.services.permissions.permit_call import Held
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.people.principals import Caller
+    from gatebell.ports.store import Store
+    from gatebell.mcp.decision_form import Form
+    from gatebell.mcp.server import Progress
+
+_PROGRESS_EVERY_SECONDS = 20.0
+# How clients name the reason when a call ran out of time, and not the person out of patience.
+_OUT_OF_TIME = ("timed out", "timeout")
+
+Text = tuple[str, "Callable[[], object] | None"]
+
+
+class Client(NamedTuple):
+    """The agent at the other end, as far as it is known."""
+
+    cli: str = "mcp"
+    session: str = ""
+    shows_forms: bool = False
+    """It can ask the person at it something in our place."""
+
+
+class Work(NamedTuple):
+    """One call in progress."""
+
+    client: Client
+    meta: dict[str, Any]
+    progress: Progress
+    asks: list[str]
+    """What it has asked, so that it can be withdrawn when the call is cancelled."""
+    cancelled: list[str]
+    """Why, if it was."""
+    withdraw_always: bool
+    """Nobody needs the answer when the agent is gone."""
+
+
+class Tools:
+    """The tools of one client."""
+
+    def __init__(self, limit_seconds: float) -> None:
+        self._limit = limit_seconds
+        self._client = Client(session=os.urandom(8).hex())
+        self._working: dict[Any, Work] = {}
+        self._lock = threading.Lock()
+        self._open_store: Store | None = None
+
+    def meet(self, info: Any, capabilities: Any) -> None:
+        """The client said who it is and what it can do."""
+        name = info.get("name") if isinstance(info, dict) else None
+        if isinstance(name, str) and name:
+            self._client = self._client._replace(cli=_cli(name))
+        self._client = self._client._replace(shows_forms=_shows_forms(capabilities))
+
+    def _store(self) -> Store:
+        with self._lock:
+            if self._open_store is None:
+                self._open_store = wiring.open_store()
+            return self._open_store
+
+    def begin(
+        self, request: str | int, name: str, meta: dict[str, Any], progress: Progress
+    ) -> Work | None:
+        """Take note of a call before it is worked on; None while its id is in use."""
+        work = Work(_identified(self._client, meta), meta, progress, [], [], name == "approve")
+        with self._lock:
+            if request in self._working:
+                return None
+            self._working[request] = work
+        return work
+
+    def call(self, work: Work, name: str, given: dict[str, Any]) -> Text | Form:
+        """What came of it, or a form that the host must show first."""
+        tools: dict[str, Callable[[Work, dict[str, Any]], Text | Form]] = {
+            "ask_human": self._ask_human,
+            "approve": self._approve,
+            "signal": self._signal,
+            "decide": self._decide,
+            "notify_human": self._notify_human,
+            "inbox_status": self._inbox_status,
+        }
+        takes = PROPERTIES[name]
+        if unknown := sorted(set(given) - takes):
+            raise UsageError(f"{name} takes no {unknown[0]}; it takes {', '.join(sorted(takes))}")
+        return tools[name](work, given)
+
+    def finished(self, request: str | int, work: Work) -> bool:
+        """Whether the client still waits for the result of this call."""
+        with self._lock:
+            waits = self._working.get(request) is work
+            if waits:
+                del self._working[request]
+            return waits
+
+    def cancel(self, request: Any, reason: str) -> None:
+        """The client gave a call up. Its asks are withdrawn, unless it only ran out of time."""
+        with self._lock:
+            work = self._working.pop(request, None)
+        out_of_time = any(word in reason.lower() for word in _OUT_OF_TIME)
+        if work and (work.withdraw_always or not out_of_time):
+            work.cancelled.append(f"the agent gave the call up{f': {reason}' if reason else ''}")
+            self._withdraw(work)
+
+    def abandon(self) -> None:
+        """The client is gone. Its questions stay; what it wanted to do is not decided any more."""
+        with self._lock:
+            left = [work for work in self._working.values() if work.withdraw_always]
+            self._working.clear()
+        for work in left:
+            work.cancelled.append(f"{work.client.cli} is gone")
+            self._withdraw(work)
+
+    def _opened(self, work: Work, ask_id: str) -> None:
+        """Whoever cancels first looks for asks afterwards, and whoever asks first for a cancel."""
+        work.asks.append(ask_id)
+        if work.cancelled:
+            self._withdraw(work)
+
+    def _withdraw(self, work: Work) -> None:
+        store, (_, caller) = self._store(), self._asker(work)
+        for ask_id in work.asks:
+            ask = create_ask.get(store, ask_id)
+            if ask.pending:
+                permit_call.retire(store, ask, caller, work.cancelled[0])
+
+    def _asker(self, work: Work) -> tuple[Origin, Caller]:
+        because = f"a tool of {work.client.cli} was called"
+        caller = wiring.agent_caller(work.client.cli, work.client.session, "mcp", because)
+        call_id = work.meta.get("claudecode/toolUseId") or work.meta.get("callId") or ""
+        folder = os.environ.get("CLAUDE_PROJECT_DIR")
+        origin = wiring.origin(caller, folder=folder)
+        return origin._replace(tool_use_id=str(call_id)), caller
+
+    def _ask_human(self, work: Work, given: dict[str, Any]) -> Text:
+        origin, caller = self._asker(work)
+        store = self._store()
+        if reply_to := given.get("reply_to"):
+            return self._reply(work, _text(reply_to), _text(given.get("reply", "")))
+        several = given.get("questions")
+        if several is not None and (not isinstance(several, list) or not several):
+            raise UsageError("questions is a list of at least one question")
+        going_on = wiring.going_on(origin)
+        requests = [
+            self._request(one, given.get("urgency", "normal"), going_on)
+            for one in (several or [given])
+        ]
+        where = wiring.in_its_project(origin)
+        asks = [create_ask.ask(store, request, where, caller).ask for request in requests]
+        for ask in asks:
+            self._opened(work, ask.id)
+        return self._wait(work, asks, caller)
+
+    def _reply(self, work: Work, ask_id: str, text: str) -> Text:
+        origin, caller = self._asker(work)
+        ask = create_ask.get(self._store(), ask_id)
+        if ask.origin.session != origin.session:
+            raise UsageError(f"{ask.id} was asked by another session: it is not yours to reply to")
+        ask = ask_messages.reply(self._store(), ask.id, caller, text)
+        if ask.question.call:
+            return "Your reply was passed on. Now make the same call again: it waits.", None
+        self._opened(work, ask.id)
+        return self._wait(work, [ask], caller)
+
+    def _request(self, given: Any, urgency: Any, going_on: str) -> Request:
+        if not isinstance(given, dict) or not isinstance(given.get("question"), str):
+            raise UsageError("a question is a text: ask_human(question=…)")
+        options, schema = given.get("options") or [], given.get("schema")
+        if not isinstance(options, list):
+            raise UsageError("options is a list of texts")
+        kind = given.get("kind") or ("form" if schema else "choice" if options else "text")
+        return Request(
+            prompt=given["question"],
+            kind=kind,
+            options=tuple(options),
+            multiple=bool(given.get("multiple")),
+            schema=schema,
+            context=given.get("context"),
+            going_on=going_on,
+            priority=urgency,
+            expires_seconds=self._limit,
+            hard=True,
+        )
+
+    def _wait(self, work: Work, asks: list[Ask], caller: Caller) -> Text:
+        """Wait for all of them; the text tells them apart when there are several."""
+        store = self._store()
+        tell = self._heartbeat(work)
+
+        def look() -> bool:
+            tell()
+            return False
+
+        asks = [wait_for_ask.wait_watching(store, ask.id, self._limit, look) for ask in asks]
+        if open_ones := [ask for ask in asks if ask.pending]:
+            return _asked_back(store, open_ones[0]), lambda: wait_for_ask.hear(store, open_ones[0])
+        for ask in asks:
+            if ask.status != "answered" and ask.value is None:
+                raise NotAnsweredError(_said(ask))
+        texts = [_said(ask) for ask in asks]
+        if len(asks) > 1:
+            texts = [
+                f"{ask.question.prompt}\n{text}" for ask, text in zip(asks, texts, strict=True)
+            ]
+
+        def handed_over() -> None:
+            for ask in asks:
+                wait_for_ask.take(store, ask, caller.actor)
+
+        return "\n\n".join(texts), handed_over
+
+    def _heartbeat(self, work: Work) -> Callable[[], None]:
+        """Tells the host from time to time, while it is called, that the call is alive."""
+        store = self._store()
+        began = told = store.monotonic()
+
+        def tell() -> None:
+            nonlocal told
+            now = store.monotonic()
+            if now - told >= _PROGRESS_EVERY_SECONDS:
+                told = now
+                waits = ", ".join(work.asks)
+                work.progress.tell(now - began, f"waiting for a person: gate answer {waits}")
+
+        return tell
+
+    def _approve(self, work: Work, given: dict[str, Any]) -> Text:
+        """In the shape of the host's permission prompts; whatever goes wrong is a denial."""
+        origin, caller = self._asker(work)
+        call = wiring.call(_text(given.get("tool_name")), given.get("input"), origin.cwd)
+        call_id = given.get("tool_use_id")
+        if isinstance(call_id, str) and call_id:
+            origin = origin._replace(tool_use_id=call_id)
+        store = self._store()
+        tell = self._heartbeat(work)
+
+        def elsewhere() -> str:
+            tell()
+            return ""
+
+        held = Held(
+            call,
+            origin,
+            self._limit,
+            going_on=lambda: wiring.going_on(origin),
+            elsewhere=elsewhere,
+            is_over=lambda earlier: wiring.call_is_over(origin, earlier),
+            opened=lambda ask_id: self._opened(work, ask_id),
+        )
+        decided = permit_call.decide(store, held, caller)
+        if decided.allow:
+            reply = {"behavior": "allow", "updatedInput": decided.input or given.get("input")}
+        else:
+            message = decided.message or "Nobody decided this, so it does not happen."
+            reply = {"behavior": "deny", "message": message}
+        return json.dumps(reply), lambda: permit_call.hand_over(store, decided, held)
+
+    def _signal(self, work: Work, given: dict[str, Any]) -> Text:
+        origin, caller = self._asker(work)
+        status = _text(given.get("status"))
+        signal = parse_signal(given)
+        if signal is None:
+            raise UsageError("a signal has a status: a word, for example DONE or NEEDS_HUMAN")
+        if sitting := decision_form.sitting_here(self._store()):
+            notes.signal(self._store(), origin, caller, status, signal.said)
+            return decision_form.SIGNALLED.format(status=status, id=sitting.ask_id), None
+        if turn_id := os.environ.get("GATE_TURN", ""):
+            said = notes.offer(self._store(), turn_id, signal)
+            notes.signal(self._store(), origin, caller, status, signal.said)
+            return said, None
+        notes.signal(self._store(), origin, caller, status, signal.said)
+        if signal.question:
+            options = list(signal.options) if len(signal.options) > 1 else []
+            asked = {"question": signal.question, "options": options}
+            return self._ask_human(work, asked | {"context": signal.context or None})
+        return f"Recorded: {status}", None
+
+    def _decide(self, work: Work, given: dict[str, Any]) -> Text | Form:
+        _, caller = self._asker(work)
+        store, reason = self._store(), _text(given.get("reason") or "")
+        proposal = Quotation(work.client.cli, _text(given.get("proposal")), reason)
+        text = f"proposes: {proposal.words}" + (f"\nbecause: {reason}" if reason else "")
+        ask = ask_messages.reply(store, _text(given.get("id")), caller, text)
+        sitting = decision_form.sitting_here(store)
+        if sitting is None or sitting.ask_id != ask.id or not work.client.shows_forms:
+            return f"Recorded as a proposal. {ask.id} is decided by a person.", None
+        made = decision_form.form(store, ask, sitting, work.client.cli, proposal)
+        return (made, None) if isinstance(made, str) else made
+
+    def _notify_human(self, work: Work, given: dict[str, Any]) -> Text:
+        origin, caller = self._asker(work)
+        notes.tell(self._store(), origin, caller, _text(given.get("message")))
+        return "Left in the inbox. Nobody is waited for.", None
+
+    def _inbox_status(self, work: Work, given: dict[str, Any]) -> Text:
+        store = self._store()
+        if ask_id := given.get("id"):
+            ask = create_ask.get(store, _text(ask_id))
+            return _said(ask) if not ask.pending else f"{ask.id} is waiting for a person", None
+        origin, _ = self._asker(work)
+        waits = store.asks.pending_of_session(origin.session)
+        lines = [f"{ask.id}: {ask.question.prompt}" for ask in waits]
+        return "\n".join(lines) or "This session waits for nothing.", None
+
+
+def _cli(name: str) -> str:
+    """What the rest of the house calls this client."""
+    for cli in ("claude", "codex", "gemini", "opencode"):
+        if cli in name.lower():
+            return cli
+    return storable(name)[:40]
+
+
+def _identified(client: Client, meta: dict[str, Any]) -> Client:
+    """The session from what the host says in the call or in our environment."""
+    if "io.modelcontextprotocol/clientCapabilities" in meta:
+        told = meta["io.modelcontextprotocol/clientCapabilities"]
+        client = client._replace(shows_forms=_shows_forms(told))
+    if isinstance(thread := meta.get("threadId"), str) and thread:
+        return client._replace(cli="codex", session=thread)
+    if session := os.environ.get("CLAUDE_CODE_SESSION_ID"):
+        return client._replace(cli="claude", session=session)
+    info = meta.get("io.modelcontextprotocol/clientInfo")
+    if isinstance(info, dict) and isinstance(info.get("name"), str):
+        return client._replace(cli=_cli(info["name"]))
+    return client
+
+
+def _shows_forms(capabilities: Any) -> bool:
+    told = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
+    # Before there was another kind, an empty object meant forms.
+    return isinstance(told, dict) and (not told or "form" in told)
+
+
+def _text(given: Any) -> str:
+    if not isinstance(given, str):
+        raise UsageError(f"{given!r} should be a text")
+    return given
+
+
+def _said(ask: Ask) -> str:
+    """The answer as an agent reads it."""
+    if ask.status != "answered" and ask.value is None:
+        return f"NOT ANSWERED: {settled_sentence(ask)}"
+    text = ask.decision or answer_text(ask, ask.value)
+    default = " (the default, for nobody answered)" if ask.status == "timed_out" else ""
+    return f"{text}{default}" + (f"\nnote: {ask.note}" if ask.note else "")
+
+
+def _asked_back(store: Store, ask: Ask) -> str:
+    words = wait_for_ask.new_messages(store, ask)
+    if not words:
+        return f"NOT ANSWERED YET: {ask.id} is still waiting. Ask the same again to go on waiting."
+    return (
+        f"NOT ANSWERED YET. A person asks you about {ask.id} first:\n{words}\n"
+        f'Reply with ask_human(reply_to="{ask.id}", reply=…): that call waits for the answer.'
+    )

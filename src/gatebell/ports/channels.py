@@ -1,0 +1,19 @@
+"""The door to people who are not looking: one verb."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from gatebell.domain.notifications.messages import Letter
+
+
+class Channel(Protocol):
+    """Takes a letter to whoever is at the end of one road."""
+
+    def send(self, letter: Letter) -> None:
+        """Return once it is delivered, in less than a minute.
+
+        Otherwise a DeliveryError, whose sentence holds no password and no address.
+        """
+        ...

@@ -1,0 +1,21 @@
+"""What a conditional write comes to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from gatebell.domain.asks.asks import Ask
+
+
+class Done(NamedTuple):
+    """The write happened and is synced."""
+
+
+class Conflict(NamedTuple):
+    """Somebody was faster; nothing was written."""
+
+    current: Ask | None
+
+
+Result = Done | Conflict

@@ -1,0 +1,130 @@
+"""Answering: one conditional write that counts and settles (law 2)."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gatebell.domain.asks import answers
+from gatebell.domain.asks.asks import held
+from gatebell.domain.text.display import plain, storable
+from gatebell.domain.asks.duplicates import alike
+from gatebell.domain.people.principals import person
+from gatebell.domain.asks.requirements import Vote
+from gatebell.ports.results import Conflict, Done
+from gatebell.errors import AlreadySettledError, GateError, RefusedError
+from gatebell.services.asks.create_ask import get
+from gatebell.services.asks.apply_deadlines import apply_deadlines, fall_due
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gatebell.domain.asks.answers import Answer, Given
+    from gatebell.domain.asks.asks import Ask, Change
+    from gatebell.domain.people.principals import Caller
+    from gatebell.domain.sessions.joined_sessions import Leaving
+    from gatebell.ports.store import Store
+
+
+def answer(
+    store: Store, ask_id: str, caller: Caller, given: Given, leaving: Leaving | None = None
+) -> tuple[Answer, Ask]:
+    """Give an answer. It is recorded when this returns; a refusal is kept, then raised.
+
+    `leaving` ends a person's turn in a run in the same transaction, unless it is refused.
+    """
+    given = given._replace(value=plain(given.value), note=storable(given.note))
+    # A turn that ends here is not looked at once more.
+    look = apply_deadlines if leaving else fall_due
+    while True:
+        ask = look(store, get(store, ask_id))
+        if first := _retried(store, ask, caller, given):
+            return first, ask
+        random_bytes = os.urandom(32)
+        verdict = answers.answer(ask, _votes(store, ask), caller, given, store.now(), random_bytes)
+        if verdict.change is None:
+            result = store.asks.keep_answer(verdict.answer, verdict.events)
+        else:
+            change = _with_leaving(verdict.change, leaving)
+            result = store.asks.change(change, ask.version, verdict.answer, verdict.secret)
+        if isinstance(result, Conflict):
+            continue
+        if verdict.error:
+            raise verdict.error
+        return verdict.answer, verdict.change.ask if verdict.change else ask
+
+
+def _with_leaving(change: Change, leaving: Leaving | None) -> Change:
+    if leaving is None:
+        return change
+    return change._replace(turn=leaving.turn, events=(*change.events, leaving.event))
+
+
+def _votes(store: Store, ask: Ask) -> Sequence[Vote]:
+    requirement = ask.question.requirement
+    if requirement.n == 1 and requirement.reject == 1:
+        return ()
+    # From the chain, where a forged vote shows, not from the table of answers. Whoever was
+    # removed since does not vote any more.
+    here = {person(one.name) for one in store.people.all()}
+    return [
+        Vote(entry.event.actor, entry.event.content["decision"])
+        for entry in store.audit.of_subject(ask.id)
+        if entry.event.kind == "ask.voted" and entry.event.actor in here
+    ]
+
+
+def _retried(store: Store, ask: Ask, caller: Caller, given: Given) -> Answer | None:
+    """The first result of an answer that was given before under the same key."""
+    if not given.key:
+        return None
+    principal = caller.actor
+    first = store.asks.answer_with_key(ask.id, principal, given.key)
+    if first is None:
+        return None
+    if first.fingerprint and first.fingerprint != answers.fingerprint(given):
+        raise RefusedError(f"the key {given.key!r} was used for another answer: take a new one")
+    if first.outcome == "late":
+        raise AlreadySettledError(first.reason)
+    if first.outcome == "refused":
+        raise RefusedError(first.reason)
+    return first
+
+
+def answer_alike(
+    store: Store, shown: Sequence[tuple[str, str]], caller: Caller, given: Given
+) -> list[tuple[Ask, GateError | None]]:
+    """Give one answer to several asks, each (id, digest), that are the same question.
+
+    Each is answered by itself: what one of them refuses, the others do not.
+    """
+    asks = [get(store, ask_id) for ask_id, _ in shown]
+    strangers = {ask.id for ask in asks} - {asks[0].id, *(a.id for a in alike(asks[0], asks))}
+    if strangers:
+        names = ", ".join(sorted(strangers))
+        raise RefusedError(f"not the same question as {asks[0].id}, so answer by itself: {names}")
+    results: list[tuple[Ask, GateError | None]] = []
+    for ask, (_, digest_shown) in zip(asks, shown, strict=True):
+        try:
+            after = answer(store, ask.id, caller, given._replace(digest=digest_shown))[1]
+            results.append((after, None))
+        except GateError as error:
+            results.append((get(store, ask.id), error))
+    return results
+
+
+def save_draft(store: Store, ask_id: str, caller: Caller, text: str) -> None:
+    """Keep a half-written answer; a soft deadline waits for it."""
+    while True:
+        ask = get(store, ask_id)
+        principal = caller.actor
+        change = held(ask, principal, store.now())
+        # Of a secret nothing is kept but that somebody is typing it.
+        kept = "" if ask.token_digest else storable(text)
+        result = store.asks.save_draft(change, ask.version, principal, kept)
+        if isinstance(result, Done):
+            return
+
+
+def draft(store: Store, ask_id: str, caller: Caller) -> str:
+    return store.asks.draft(ask_id, caller.actor)

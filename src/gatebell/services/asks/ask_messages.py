@@ -1,0 +1,58 @@
+"""Talk around an ask: people ask back, the asker replies, and nothing is settled by it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.domain.asks import messages
+from gatebell.domain.text.display import storable
+from gatebell.domain.asks.owners import run_of
+from gatebell.ports.results import Done
+from gatebell.errors import UsageError
+from gatebell.services.asks.create_ask import get
+from gatebell.services.asks.apply_deadlines import fall_due
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from gatebell.domain.asks.asks import Ask, Change
+    from gatebell.domain.people.principals import Caller
+    from gatebell.ports.store import Store
+
+
+def ask_back(store: Store, ask_id: str, caller: Caller, text: str) -> Ask:
+    """Send the asker a message; the ask stays pending. UsageError where nobody would reply."""
+    ask = get(store, ask_id)
+    if ask.pending and nobody_replies(ask):
+        number = run_of(ask.origin.owner)
+        raise UsageError(
+            f"{ask.id} is asked by the code of run {number}, which cannot reply: say it to the "
+            f"last agent (gate continue {number}), or with your answer (gate answer {ask.id} …, "
+            "--note TEXT)"
+        )
+    return _say(store, ask_id, caller, text, messages.ask_back)
+
+
+def nobody_replies(ask: Ask) -> bool:
+    """Whether a flow's own code asks: a gate, a question of its own, a step in doubt."""
+    return run_of(ask.origin.owner) is not None and not ask.origin.session
+
+
+def reply(store: Store, ask_id: str, caller: Caller, text: str) -> Ask:
+    """The asker's reply, shown to people under the question."""
+    return _say(store, ask_id, caller, text, messages.reply)
+
+
+def _say(
+    store: Store,
+    ask_id: str,
+    caller: Caller,
+    text: str,
+    say: Callable[[Ask, Caller, str, datetime], Change],
+) -> Ask:
+    while True:
+        ask = fall_due(store, get(store, ask_id))
+        change = say(ask, caller, storable(text), store.now())
+        if isinstance(store.asks.change(change, ask.version), Done):
+            return change.ask

@@ -1,0 +1,330 @@
+"""Opening an ask, or finding the one this session has already opened."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.domain.asks import deadlines
+from gatebell.domain.asks.answers import with_default
+from gatebell.domain.asks.asks import (
+    MAX_GOING_ON_CHARACTERS,
+    Ask,
+    Origin,
+    cancel as cancelled,
+    id_length,
+    make_id,
+    make_question,
+    opened,
+    parse_priority,
+    question_digest,
+)
+from gatebell.domain.permissions.calls import Call
+from gatebell.domain.asks.deadlines import Escalation
+from gatebell.domain.digests import token_digest
+from gatebell.domain.text.display import inert_line, plain, storable
+from gatebell.domain.asks.forms import has_hidden
+from gatebell.domain.asks.owners import task_of
+from gatebell.domain.people.principals import must_be_a_person
+from gatebell.domain.asks.requirements import ANYBODY, make_requirement
+from gatebell.domain.sessions.visits import Terms
+from gatebell.ports.results import Done
+from gatebell.errors import NotFoundError, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from gatebell.domain.asks.asks import Change, Question
+    from gatebell.domain.people.principals import Caller
+    from gatebell.domain.asks.requirements import Requirement
+    from gatebell.ports.store import Store
+
+MOST_DIGITS = 18
+"""Of the number of a run, as somebody may type it."""
+_ASK, _TASK = "a-", "tm-"
+
+
+class Request(NamedTuple):
+    """What an asker wants to know, before it is checked."""
+
+    prompt: str
+    kind: str = "text"
+    options: tuple[str, ...] = ()
+    multiple: bool = False
+    schema: dict[str, Any] | None = None
+    context: Any = None
+    going_on: str = ""
+    priority: int | str = 2
+    confidence: float | None = None
+    default: Any = None
+    secret: bool = False
+    requirement: Mapping[str, Any] | None = None
+    expires_seconds: float | None = None
+    hard: bool = False
+    remind_every_seconds: float | None = None
+    escalations: tuple[Escalation, ...] = ()
+    call: Call | None = None
+    deferred: bool = False
+    session: Terms | None = None
+
+
+class Opened(NamedTuple):
+    """The ask, and the token that its secret answer is given out for, if it has one."""
+
+    ask: Ask
+    token: str
+    attached: bool
+    """The same session had already asked this, and its answer was not taken yet."""
+
+
+def ask(store: Store, request: Request, origin: Origin, caller: Caller, key: str = "") -> Opened:
+    """Open an ask; a repeated request of the same agent session attaches to its first one.
+
+    So does a retry under the same key, even when the first one has been settled and taken.
+    """
+    _must_be_words(request)
+    question = _question(request, _requirement(store, request, caller))
+    token = os.urandom(32).hex() if question.secret or has_hidden(question.schema) else ""
+    new = _new(request, question, _known(origin), store.now(), token)
+    while True:
+        if task_of(new.origin.owner) and (same := _asked_by_hand(store, new, caller)):
+            return Opened(same, "", attached=True)
+        new = new._replace(id=make_id(id_length(store.asks.count()), os.urandom(16)))
+        result = store.asks.open(opened(new, caller.actor), key)
+        if isinstance(result, Done):
+            return Opened(new, token, attached=False)
+        if result.current and result.current.digest != new.digest and not new.deferred:
+            raise RefusedError(
+                f"the key was used for another ask, {result.current.id}: take a new one"
+            )
+        if result.current:
+            return Opened(result.current, "", attached=True)
+
+
+def _question(request: Request, requirement: Requirement) -> Question:
+    """What is shown and answered, checked."""
+    question = with_default(
+        make_question(
+            request.kind,
+            storable(request.prompt),
+            context=plain(request.context),
+            options=tuple(map(storable, request.options)),
+            multiple=request.multiple,
+            schema=plain(request.schema),
+            secret=request.secret,
+            requirement=requirement,
+            call=request.call and Call(*map(plain, request.call)),
+            session=request.session and Terms(*map(plain, request.session)),
+        ),
+        plain(request.default),
+    )
+    if request.default is not None and request.expires_seconds is None:
+        raise UsageError("a default takes effect when an ask times out: give it a timeout")
+    if request.confidence is not None and not 0 <= request.confidence <= 1:
+        raise UsageError("confidence is a number from 0 to 1")
+    return question
+
+
+def _known(origin: Origin) -> Origin:
+    """Where it comes from, with the task that its owner names."""
+    kept = Origin(*map(storable, origin))
+    return kept._replace(task=task_of(kept.owner) or kept.task)
+
+
+def _new(request: Request, question: Question, origin: Origin, now: datetime, token: str) -> Ask:
+    """The ask, without an id yet."""
+    return Ask(
+        id="",
+        question=question,
+        origin=origin,
+        opened_at=now,
+        digest=question_digest(question, origin),
+        priority=parse_priority(request.priority),
+        # The store gives fractions back, and a digest tells 1 from 1.0.
+        confidence=None if request.confidence is None else float(request.confidence),
+        deferred=request.deferred,
+        going_on=_without_secrets(request.going_on),
+        token_digest=token_digest(token) if token else "",
+        deadlines=deadlines.start(
+            now,
+            request.expires_seconds,
+            request.hard,
+            request.remind_every_seconds,
+            tuple(Escalation(after, storable(who)) for after, who in request.escalations),
+        ),
+    )
+
+
+def _without_secrets(going_on: str) -> str:
+    """What was going on, as all faces may show it, from wherever it came."""
+    if not going_on:
+        return ""
+    # Imported here: most asks do not need it, and asking is fast.
+    from gatebell.domain.text.redaction import hide_secrets
+
+    most = MAX_GOING_ON_CHARACTERS
+    return hide_secrets(storable(going_on)[: 2 * most])[:most]
+
+
+def _asked_by_hand(store: Store, new: Ask, caller: Caller) -> Ask | None:
+    """What whoever claimed a task has asked with these words; RefusedError: they may not ask now."""
+    # Imported here: asking is what everybody does, and tasks are for some.
+    from gatebell.domain.tasks.tasks import ask_by_hand
+
+    task = store.tasks.get(new.origin.task)
+    if task is None:
+        raise NotFoundError(f"there is no task {new.origin.task}: gate task list shows them")
+    waiting = [ask for ask in store.asks.of_task(task.id) if ask.pending]
+    if waiting and waiting[0].digest == new.digest:
+        return waiting[0]
+    if waiting:
+        raise RefusedError(f"{task.id} waits for an answer already: {waiting[0].id}")
+    ask_by_hand(task, new.opened_at)
+    if task.claimed_by != caller.actor:
+        must_be_a_person(caller, f"asks for {task.id}, which {task.claimed_by} has claimed")
+    return None
+
+
+def _must_be_words(request: Request) -> None:
+    """A program may hand in anything; say so here, not deep inside."""
+    texts = (request.prompt, request.kind, request.going_on, *request.options)
+    if not all(isinstance(text, str) for text in texts):
+        raise UsageError("question, kind and options are texts")
+    times = (request.expires_seconds, request.remind_every_seconds, request.confidence)
+    if not all(time is None or type(time) in (int, float) for time in times):
+        raise UsageError("times and confidence are numbers")
+
+
+def _requirement(store: Store, request: Request, caller: Caller) -> Requirement:
+    if not request.requirement:
+        return ANYBODY
+    requirement = make_requirement(request.requirement, store.people.groups())
+    if requirement.not_author and caller.name not in {one.name for one in store.people.all()}:
+        raise RefusedError(
+            f"this ask excludes its author, but nobody is called {caller.name}: "
+            f"gate person add {caller.name}, so that their own answers can be told apart"
+        )
+    if requirement.personal:
+        known = {person.name for person in store.people.all() if person.tokens}
+        unknown = [name for name in requirement.people if name not in known]
+        needed = max(requirement.n, 1)
+        if unknown or len(known) < needed:
+            who = ", ".join(unknown) or f"{needed} people"
+            raise RefusedError(
+                f"this ask tells people apart, so {who} must have a personal token first: "
+                "gate person add NAME"
+            )
+    return requirement
+
+
+def cancel(store: Store, ask_id: str, caller: Caller, reason: str) -> Ask:
+    """Withdraw a pending ask; what a task asks, only a person does, or who claimed the task."""
+    task_id = get(store, ask_id).origin.task
+    task = store.tasks.get(task_id) if task_id else None
+    if task and task.worked_on and task.claimed_by != caller.actor:
+        must_be_a_person(caller, f"withdraws what {task.id} asks")
+    return withdraw(store, ask_id, caller, reason)
+
+
+def withdraw(store: Store, ask_id: str, caller: Caller, reason: str) -> Ask:
+    """The same, for whoever asked."""
+    while True:
+        change = cancelled(get(store, ask_id), caller, storable(reason), store.now())
+        if isinstance(store.asks.change(change, change.ask.version - 1), Done):
+            return change.ask
+
+
+def withdrawals(store: Store, run_id: int, caller: Caller, reason: str) -> tuple[Change, ...]:
+    """What is to be written when a run ends: nobody needs to answer what it asked."""
+    now = store.now()
+    return tuple(cancelled(ask, caller, reason, now) for ask in store.asks.pending_of_run(run_id))
+
+
+def get(store: Store, ask_id: str) -> Ask:
+    """The ask of exactly this id."""
+    wanted = ask_id.lower()
+    if found := store.asks.get(wanted):
+        return found
+    if (ids := _beginning(store, wanted)) and wanted:
+        raise NotFoundError(f"{ask_id} is not a whole id: write {' or '.join(ids)}")
+    raise NotFoundError(f"there is no ask {ask_id}: gate inbox lists what is waiting")
+
+
+def find(store: Store, named: str) -> Ask:
+    """The ask of exactly this id, or the only pending one of a task, or of the run of this number."""
+    if named.lower().startswith(_TASK):
+        return _ask_of_task(store, named.lower())
+    # Whole ids come first: most commands have nothing to do with tasks.
+    bare = "" if named.lower().startswith(_ASK) else _TASK + named.lower()
+    if bare and store.tasks.get(bare) and _is_neither(store, named):
+        return _ask_of_task(store, bare)
+    run_id = _run_number(store, named)
+    return get(store, named) if run_id is None else only_ask(store, run_id)
+
+
+def only_ask(store: Store, run_id: int) -> Ask:
+    """The one ask that a run waits for."""
+    if store.runs.get(run_id) is None:
+        raise NotFoundError(f"there is no run {run_id}: gate list shows them")
+    asks = store.asks.pending_of_run(run_id)
+    if not asks:
+        raise NotFoundError(f"run {run_id} waits for nobody: gate status {run_id}")
+    return _only(asks, f"run {run_id}")
+
+
+def _ask_of_task(store: Store, task_id: str) -> Ask:
+    """The one ask that a task waits for."""
+    task = store.tasks.get(task_id)
+    if task is None:
+        raise NotFoundError(f"there is no task {task_id}: gate task list shows them")
+    asks = [ask for ask in store.asks.of_task(task_id) if ask.pending]
+    if not asks:
+        raise NotFoundError(
+            f"{task_id} waits for nobody (state: {task.state}): gate task show {task_id}"
+        )
+    return _only(asks, task_id)
+
+
+def _only(asks: list[Ask], who: str) -> Ask:
+    if len(asks) > 1:
+        names = ", ".join(f"{ask.id} ({inert_line(ask.question.prompt, 40)})" for ask in asks)
+        raise UsageError(f"{who} waits for several answers: name one of {names}")
+    return asks[0]
+
+
+def _run_number(store: Store, named: str) -> int | None:
+    """The run that is meant; a number that is no run's may still begin an ask's id."""
+    if not named.isdecimal() or not named.isascii() or len(named) > MOST_DIGITS:
+        return None
+    number = int(named)
+    return None if store.runs.get(number) is None and _beginning(store, named) else number
+
+
+def look_up(store: Store, abbreviation: str) -> Ask:
+    """The ask whose id begins like this, or the only pending one of a task or run; to read only."""
+    if (name := abbreviation.lower()).startswith(_TASK):
+        tasks = store.tasks.matching(name, 6)
+        if name not in tasks and len(tasks) > 1:
+            raise UsageError(f"{name!r} may be {', '.join(tasks[:5])} …: write one of them")
+        return _ask_of_task(store, tasks[0] if len(tasks) == 1 else name)
+    is_bare = not name.startswith(_ASK) and store.tasks.matching(_TASK + name, 1)
+    if is_bare and _is_neither(store, name):
+        return look_up(store, _TASK + name)
+    if (run_id := _run_number(store, abbreviation)) is not None:
+        return only_ask(store, run_id)
+    ids = _beginning(store, abbreviation.lower())
+    if abbreviation.lower() not in ids and len(ids) > 1:
+        raise UsageError(f"{abbreviation!r} may be {', '.join(ids)} …: write one of them")
+    return get(store, ids[0] if len(ids) == 1 else abbreviation)
+
+
+def _is_neither(store: Store, named: str) -> bool:
+    """Whether it is no run's number, and no ask's id begins so: then a task may be meant."""
+    is_number = named.isascii() and named.isdecimal() and len(named) <= MOST_DIGITS
+    is_run = is_number and store.runs.get(int(named)) is not None
+    return bool(named) and not is_run and not _beginning(store, named.lower())
+
+
+def _beginning(store: Store, wanted: str) -> list[str]:
+    return store.asks.matching(wanted if wanted.startswith("a-") else f"a-{wanted}", 5)

@@ -1,0 +1,144 @@
+"""Waiting for an answer, and taking it. A wait is a row; the waiter is a convenience (law 1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gatebell.domain.asks import asks
+from gatebell.domain.digests import token_digest
+from gatebell.domain.asks.outcomes import outcome as outcome_of, sum_up
+from gatebell.ports.results import Done
+from gatebell.errors import RefusedError
+from gatebell.services.sessions import visits
+from gatebell.services.asks.create_ask import get
+from gatebell.services.sessions.lost_visits import is_visited
+from gatebell.services.asks.apply_deadlines import fall_due
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.asks.outcomes import Outcome
+    from gatebell.ports.store import Store
+    from gatebell.services.sessions.visits import Hosts
+
+_A_DAY_SECONDS = 86400.0
+_LOOK_AROUND_SECONDS = 1.0
+
+
+def wait(
+    store: Store,
+    ask_id: str,
+    seconds: float | None = None,
+    hears: bool = True,
+    visited: Callable[[Ask], None] | None = None,
+) -> Ask:
+    """The ask once it is settled, or (where the asker hears) somebody asked back.
+
+    A settled session is waited for until its visit has ended. After so many seconds, the ask
+    as it is then; `is_ready` says whether it can be handed over. `visited` is called about every
+    second while a visit in its session is open.
+    """
+    until = None if seconds is None else store.monotonic() + seconds
+    # One look before the bell is hung up: most of what is waited for is there already.
+    ask = fall_due(store, get(store, ask_id))
+    if _is_over(store, ask, hears) or (seconds is not None and seconds <= 0):
+        return ask
+    bell = store.bell()
+    try:
+        while True:
+            ask = fall_due(store, get(store, ask_id))
+            left = _A_DAY_SECONDS if until is None else until - store.monotonic()
+            if _is_over(store, ask, hears) or left <= 0:
+                return ask
+            if not ask.pending or is_visited(store, ask):
+                # Nobody rings when the harness of a visit is killed.
+                left = min(left, _LOOK_AROUND_SECONDS)
+                if visited:
+                    visited(ask)
+            if due_at := ask.deadlines.due_at:
+                left = min(left, max(0.0, (due_at - store.now()).total_seconds()))
+            bell.wait(left)
+    finally:
+        bell.close()
+
+
+def wait_watching(
+    store: Store, ask_id: str, seconds: float | None, look: Callable[[], bool]
+) -> Ask:
+    """Like `wait`, but looks around every second, and ends when `look` says so."""
+    until = None if seconds is None else store.monotonic() + seconds
+    while True:
+        left = _A_DAY_SECONDS if until is None else until - store.monotonic()
+        ask = wait(store, ask_id, min(left, _LOOK_AROUND_SECONDS))
+        if _is_over(store, ask, hears=True) or left <= 0 or look():
+            return ask
+
+
+def _is_over(store: Store, ask: Ask, hears: bool) -> bool:
+    if ask.pending:
+        return hears and ask.asked_back > ask.heard
+    return not visits.is_open(store, ask)
+
+
+def is_ready(store: Store, ask: Ask) -> bool:
+    """Whether the asker may have it: it is settled, and nobody is in its session any more."""
+    return _is_over(store, ask, hears=False)
+
+
+def reveal(store: Store, ask: Ask, token: str) -> Any:
+    """The value of an answer; a secret one only for the holder of the ask's token."""
+    if not ask.token_digest or ask.status != "answered":
+        return ask.value
+    if ask.delivered_at:
+        raise RefusedError(f"{ask.id}: secret, already taken")
+    if not token or token_digest(token) != ask.token_digest:
+        raise RefusedError(
+            f"{ask.id} has a secret answer, given only to the holder of its token: "
+            f"gate wait {ask.id} --token-file F"
+        )
+    value = store.asks.secret(ask.id)
+    if value is None:
+        raise RefusedError(f"{ask.id}: the secret was erased, for nobody took it in 24 hours")
+    return value
+
+
+def take(store: Store, ask: Ask, to: str) -> bool:
+    """Record that the answer was handed over. Call it after, never before."""
+    if not is_ready(store, ask):
+        return False
+    while change := asks.take(ask, to, store.now()):
+        if isinstance(store.asks.change(change, ask.version), Done):
+            return True
+        ask = get(store, ask.id)
+    return False
+
+
+def new_messages(store: Store, ask: Ask) -> str:
+    """What people have sent to the asker and it has not been handed yet."""
+    said = [message.text for message in store.asks.messages(ask.id) if not message.by_asker]
+    return "\n".join(said[ask.heard - ask.asked_back :])
+
+
+def hear(store: Store, ask: Ask) -> None:
+    """Record that the asker was handed the messages counted in this reading of the ask."""
+    messages = ask.asked_back
+    while change := asks.hear(ask, messages):
+        if isinstance(store.asks.change(change, ask.version), Done):
+            return
+        ask = get(store, ask.id)
+
+
+def outcome(store: Store, ask: Ask, value: Any, hosts: Hosts | None = None) -> Outcome:
+    """What an ask has come to, as its asker gets it.
+
+    A session is pending for its asker until its visit has ended. `hosts` have the logs of what
+    was said where a harness was killed.
+    """
+    if ask.question.kind != "session":
+        return outcome_of(ask, value)
+    if not is_ready(store, ask):
+        return outcome_of(asks.unsettled(ask), None, sum_up(ask, store.asks.sittings(ask.id)))
+    if hosts is None:
+        return outcome_of(ask, value, sum_up(ask, store.asks.sittings(ask.id)))
+    return outcome_of(ask, value, visits.summary(store, ask, hosts))

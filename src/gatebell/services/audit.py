@@ -1,0 +1,138 @@
+"""Checking that the record proves what it says."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gatebell.domain.audit import events
+from gatebell.domain.asks.asks import iso, question_digest, record_digest
+from gatebell.domain.audit.trails import Told
+from gatebell.errors import GateError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.audit.events import Entry, Head
+    from gatebell.ports.store import Store
+
+# The events that an ask is compared with, and the status that each of them brings about.
+_COMPARED = {
+    "ask.opened": "",
+    "ask.answered": "answered",
+    "ask.cancelled": "cancelled",
+    "ask.timed_out": "timed_out",
+    "ask.taken": "",
+}
+
+
+class Checked:
+    """How much was checked."""
+
+    def __init__(self) -> None:
+        self.events = 0
+        self.rows = 0
+        self.older: dict[str, int] = {}
+        """By table: rows of which older versions kept no seal, so not all of them was compared."""
+
+
+def verify(
+    store: Store,
+    kept: Head | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+    checked: Checked | None = None,
+) -> list[str]:
+    """A sentence for every fault: in the chain, and between the chain and the store's rows."""
+    checked = checked or Checked()
+    told = Told(store.audit.compared())
+    contradictions: list[str] = []
+
+    def watched() -> Iterator[Entry]:
+        for entry in store.audit.entries():
+            for look in (partial(_contradictions, store), told.follow):
+                try:
+                    contradictions.extend(look(entry))
+                except Exception as error:
+                    # Whatever a forger left there must not hide the faults that come after it.
+                    contradictions.append(
+                        f"event {entry.seq}: cannot be compared: {_reason(error)}"
+                    )
+            checked.events = entry.seq
+            progress(entry.seq)
+            yield entry
+
+    # Whatever others write meanwhile would look like a change that has no event.
+    with store.audit.snapshot():
+        faults = [*events.verify(watched(), kept), *contradictions]
+        faults += map(
+            "{} is in a state that no event brought about".format, store.asks.without_events()
+        )
+        faults += _compared(store, told)
+        faults += store.audit.schema_faults()
+    checked.rows = told.compared.total()
+    checked.older = dict(+told.older)
+    return faults
+
+
+def _compared(store: Store, told: Told) -> Iterator[str]:
+    """What the rows say against the events, table by table."""
+    for table in store.audit.compared():
+        try:
+            for row in store.audit.rows(table):
+                yield from told.compare(row)
+        except Exception as error:
+            yield f"{table}: cannot be compared: {_reason(error)}"
+    if store.audit.compared():
+        yield from told.gone()
+
+
+def _contradictions(store: Store, entry: Entry) -> Iterator[str]:
+    """What the ask itself says against this event of its life."""
+    kind, ask_id, actor, content = entry.event
+    if kind not in _COMPARED:
+        if entry.erased:
+            yield f"event {entry.seq} ({kind}): its content is gone, so its rows cannot be compared"
+        return
+    ask = store.asks.get(ask_id)
+    if ask is None:
+        yield f"{ask_id} has events, but is gone"
+    elif entry.erased:
+        yield f"event {entry.seq} ({kind}): its content is gone, so {ask_id} cannot be compared"
+    elif kind == "ask.opened":
+        shown = question_digest(ask.question, ask.origin)
+        if not shown == ask.digest == content["digest"] or not _is_record(ask, content["record"]):
+            yield f"{ask_id} was changed after it was opened"
+    elif kind == "ask.taken":
+        if (iso(ask.delivered_at), ask.delivered_to) != (content["at"], actor):
+            yield f"{ask_id} was taken otherwise than event {entry.seq} says"
+    else:
+        yield from _settled_otherwise(ask, entry)
+
+
+def _is_record(ask: Ask, recorded: str) -> bool:
+    if record_digest(ask) == recorded:
+        return True
+    # Older versions digested 40 where the asker had written 40, and the store gives 40.0 back.
+    confidence, every = (
+        int(number) if number is not None and float(number).is_integer() else number
+        for number in (ask.confidence, ask.deadlines.remind_every_seconds)
+    )
+    clock = ask.deadlines._replace(remind_every_seconds=every)
+    return record_digest(ask._replace(confidence=confidence, deadlines=clock)) == recorded
+
+
+def _settled_otherwise(ask: Ask, entry: Entry) -> Iterator[str]:
+    event, found = entry.event, ask.settled_by or "gate"
+    if (_COMPARED[event.kind], event.actor) != (ask.status, found):
+        yield f"{ask.id} is {ask.status} by {found}, but event {entry.seq} says otherwise"
+        return
+    recorded = [event.content.get(word) for word in ("decision", "value", "note", "via", "at")]
+    here = [ask.decision, ask.value, ask.note or None, ask.settled_via, iso(ask.settled_at)]
+    if [part or None for part in recorded] != [part or None for part in here]:
+        yield f"{ask.id} holds another answer than event {entry.seq}"
+
+
+def _reason(error: Exception) -> str:
+    """Errors of our own are sentences; of others the kind is shown, too."""
+    return str(error) if isinstance(error, GateError) else repr(error)

@@ -1,0 +1,244 @@
+"""Sending: notices become deliveries, and each goes out once; after a crash once more."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from typing import TYPE_CHECKING, NamedTuple
+
+from gatebell.domain.notifications import routes
+from gatebell.domain.notifications.messages import Delivery, compose, compose_test
+from gatebell.domain.notifications.notes import Note
+from gatebell.errors import DeliveryError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import tzinfo
+
+    from gatebell.domain.notifications.messages import Letter, Posted
+    from gatebell.domain.notifications.routes import Road
+    from gatebell.ports.channels import Channel
+    from gatebell.ports.store import Store
+
+LIVES_FOR_SECONDS = 900.0
+_AT_ONCE = 100
+_NOTES_LOOKED_THROUGH = 500
+# A bell comes back by itself much earlier; a fake one lets time fly.
+_FOREVER = 86400.0
+_LOOK_AROUND_SECONDS = 1.0
+_ENDS_WITHIN_SECONDS = 3.0
+# Shorter than a claim, longer than the limits that channels have of their own.
+_SENDS_WITHIN_SECONDS = 40.0
+
+_log = logging.getLogger(__name__)
+
+
+class Post(NamedTuple):
+    """All that a sender must know beside the store."""
+
+    roads: tuple[Road, ...]
+    open_channel: Callable[[Road], Channel]
+    url: str = ""
+    """Where the web inbox is reached; letters link there."""
+    zone: tzinfo | None = None
+    """Of the quiet hours; none: this machine's."""
+
+
+class Tried(NamedTuple):
+    """What came of a test letter."""
+
+    road: str
+    trouble: str
+
+
+def spread(store: Store, post: Post) -> None:
+    """Make deliveries of all notices in the outbox; without roads they stay for when there is one."""
+    while post.roads and (posted := store.outbox.posted(_AT_ONCE)):
+        groups = store.people.groups()
+        store.outbox.spread({one: _deliveries(store, post, one, groups) for one in posted})
+
+
+def _deliveries(
+    store: Store, post: Post, posted: Posted, groups: dict[str, tuple[str, ...]]
+) -> list[Delivery]:
+    now = store.now()
+    notice = posted.notice
+    ask = store.asks.get(notice.ask_id)
+    if routes.is_moot(notice.kind, ask) or routes.is_stale(notice.kind, posted.written_at, now):
+        return []
+    found = []
+    for road in routes.roads_for(notice, ask, post.roads, groups):
+        due_at = routes.send_at(road, ask, now, post.zone)
+        # Reminders of a whole night are not made up for in the morning.
+        if due_at == now or notice.kind != "reminder":
+            made = (os.urandom(16).hex(), *notice, road.name, posted.written_at, due_at)
+            found.append(Delivery(*made))
+    return found
+
+
+def send_next(store: Store, post: Post, road: Road) -> bool:
+    """Send what is due first on a road; False when there is nothing, or the road gives trouble."""
+    delivery = store.outbox.claim(road.name)
+    if delivery is None:
+        return False
+    ask = store.asks.get(delivery.ask_id)
+    now = store.now()
+    may_go_at = routes.send_at(road, ask, now, post.zone)
+    missed = delivery.kind == "reminder" and may_go_at > now
+    if missed or routes.is_moot(delivery.kind, ask):
+        store.outbox.drop(delivery)
+        return True
+    if may_go_at > now:
+        store.outbox.put_off(delivery, may_go_at)
+        return True
+    if routes.is_exhausted(delivery.attempts):
+        store.outbox.failed(delivery, "every sender ended before it was sent", None)
+        return True
+    trouble = _try(post, road, compose(delivery, post.url, ask, _words(store, delivery)))
+    if not trouble:
+        store.outbox.sent(delivery)
+        return True
+    again_at = routes.retry_at(delivery.attempts, store.now())
+    if again_at:
+        again_at = routes.send_at(road, ask, again_at, post.zone)
+    store.outbox.failed(delivery, trouble, again_at)
+    return False
+
+
+def _words(store: Store, delivery: Delivery) -> Note | None:
+    """The note or reply that a delivery tells of. It was written at the same time."""
+    if delivery.kind == "note":
+        notes = store.notes.newest(_NOTES_LOOKED_THROUGH)
+        return next((note for note in notes if note.sent_at == delivery.written_at), None)
+    if delivery.kind == "replied":
+        replies = [one for one in store.asks.messages(delivery.ask_id) if one.by_asker]
+        said = [one for one in replies if one.sent_at <= delivery.written_at]
+        return Note(said[-1].author, "", said[-1].text, said[-1].sent_at) if said else None
+    return None
+
+
+def _try(post: Post, road: Road, letter: Letter) -> str:
+    """Send a letter; what went wrong, or nothing. What takes too long is left to itself."""
+    troubles: list[str] = []
+    thread = threading.Thread(
+        target=lambda: troubles.append(_send(post, road, letter)), daemon=True
+    )
+    thread.start()
+    thread.join(_SENDS_WITHIN_SECONDS)
+    return troubles[0] if troubles else f"it took longer than {_SENDS_WITHIN_SECONDS:g} seconds"
+
+
+def _send(post: Post, road: Road, letter: Letter) -> str:
+    try:
+        post.open_channel(road).send(letter)
+    except DeliveryError as error:
+        return str(error)
+    except Exception as error:
+        # A channel is other people's code; its words may hold the address, so only their kind is told.
+        return f"something unexpected went wrong ({type(error).__name__})"
+    return ""
+
+
+def send_test(store: Store, post: Post, chosen: Sequence[Road]) -> list[Tried]:
+    """Send one letter over each road, whatever the hour."""
+    tried = []
+    for road in chosen:
+        now = store.now()
+        delivery = Delivery(os.urandom(16).hex(), "test", "", "", road.name, now, now)
+        tried.append(Tried(road.name, _try(post, road, compose_test(delivery, post.url))))
+    return tried
+
+
+def due_in(store: Store, post: Post, otherwise: float) -> float:
+    """In how many seconds something can be sent; `otherwise` when nothing waits."""
+    if post.roads and store.outbox.posted(1):
+        return 0.0
+    times = [at for road in post.roads if (at := store.outbox.next_due(road.name))]
+    return max(0.0, (min(times) - store.now()).total_seconds()) if times else otherwise
+
+
+class Sender:
+    """Sends whatever falls due, each road in a thread of its own while there is something."""
+
+    def __init__(
+        self, store: Store, post: Post, renewed: Callable[[], Post | None] = lambda: None
+    ) -> None:
+        """`renewed` gives the post anew when its settings have changed."""
+        self._store = store
+        self._post = post
+        self._renewed = renewed
+        # Daemons: whatever a road does, the process can end.
+        self._crew: dict[str, threading.Thread] = {}
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._trouble = ""
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._run, name="gatebell-sender", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Gives what is being sent a moment; the store keeps the rest.
+
+        What takes longer goes out once more when its claim has ended, as after a crash.
+        """
+        self._stopped.set()
+        until = self._store.monotonic() + _ENDS_WITHIN_SECONDS
+        for thread in (self._thread, *list(self._crew.values())):
+            if thread:
+                thread.join(max(0.0, until - self._store.monotonic()))
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                self.drain(_FOREVER)
+            except Exception as error:
+                # This thread has the lock that keeps others from sending, so it must go on.
+                self._complain(error)
+            self._stopped.wait(_LOOK_AROUND_SECONDS)
+
+    def _complain(self, error: Exception) -> None:
+        """Say what went wrong; what goes wrong again and again is said once."""
+        trouble = repr(error)
+        if trouble != self._trouble:
+            self._trouble = trouble
+            _log.warning("sending goes on after trouble", exc_info=error)
+
+    def drain(self, lives_for_seconds: float = LIVES_FOR_SECONDS) -> None:
+        """Send until stopped, or until nothing will be due for so long."""
+        bell = self._store.bell()
+        try:
+            while not self._stopped.is_set():
+                self._post = self._renewed() or self._post
+                spread(self._store, self._post)
+                self._send_due()
+                # Before the look at what is due: a road that comes back meanwhile is seen there.
+                busy = any(thread.is_alive() for thread in self._crew.values())
+                left = due_in(self._store, self._post, otherwise=lives_for_seconds)
+                if left >= lives_for_seconds < _FOREVER and not busy:
+                    return
+                # What is due and not being sent is another sender's.
+                pause = max(left, _LOOK_AROUND_SECONDS)
+                bell.wait(_LOOK_AROUND_SECONDS if busy else pause)
+        finally:
+            bell.close()
+
+    def _send_due(self) -> None:
+        now = self._store.now()
+        for road in self._post.roads:
+            due_at = self._store.outbox.next_due(road.name)
+            if due_at and due_at <= now and not self._is_busy(road):
+                thread = threading.Thread(target=self._send_all, args=(road,), daemon=True)
+                thread.start()
+                self._crew[road.name] = thread
+
+    def _is_busy(self, road: Road) -> bool:
+        return road.name in self._crew and self._crew[road.name].is_alive()
+
+    def _send_all(self, road: Road) -> None:
+        try:
+            while not self._stopped.is_set() and send_next(self._store, self._post, road):
+                pass
+        except Exception as error:
+            self._complain(error)

@@ -1,0 +1,108 @@
+"""People, their personal tokens and their groups."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from gatebell.domain.audit.events import Event
+from gatebell.domain.digests import token_digest
+from gatebell.domain.text.display import storable
+from gatebell.domain.people.logins import PERSONAL, Token, check_scopes, listed_as
+from gatebell.domain.people.principals import must_be_a_person
+from gatebell.errors import NotFoundError, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gatebell.domain.people.principals import Caller
+    from gatebell.ports.store import Store
+
+
+def add(
+    store: Store,
+    caller: Caller,
+    name: str,
+    scopes: Sequence[str] = PERSONAL,
+    label: str = "",
+) -> str:
+    """Add somebody and return their first token, which is shown this once."""
+    _only_people(store, caller)
+    if not name or not all(c.isalnum() or c in "._-@" for c in name) or len(name) > 64:
+        raise UsageError(f"{name!r} is no name: letters, digits and . _ - @, at most 64 of them")
+    check_scopes(scopes)
+    if name in store.people.groups():
+        raise UsageError(f"{name} is the name of a group")
+    if not store.people.add(name, [_event("person.added", name, caller)]):
+        raise UsageError(f"there is already somebody called {name}: gate person token {name}")
+    return token(store, caller, name, scopes, label)
+
+
+def token(
+    store: Store,
+    caller: Caller,
+    name: str,
+    scopes: Sequence[str] = PERSONAL,
+    label: str = "",
+) -> str:
+    """Make one more token for somebody, which may do no more than its scopes say."""
+    _only_people(store, caller)
+    made = "gate_" + os.urandom(32).hex()
+    digest = token_digest(made)
+    new = Token(listed_as(digest), name, check_scopes(scopes), storable(label)[:100])
+    event = _event("token.made", name, caller, id=new.id, scopes=list(new.scopes))
+    if not store.people.add_token(new, digest, [event]):
+        raise NotFoundError(f"there is nobody called {name}: gate person list")
+    return made
+
+
+def revoke(store: Store, caller: Caller, token_id: str) -> None:
+    """Make a token worthless, with every login that was made with it."""
+    _only_people(store, caller)
+    if not store.people.remove_token(token_id, [_event("token.revoked", token_id, caller)]):
+        raise NotFoundError(f"there is no token {token_id}: gate person list")
+
+
+def remove(store: Store, caller: Caller, name: str) -> None:
+    """Remove somebody with all their tokens; what they answered stays answered."""
+    _only_people(store, caller)
+    if not store.people.remove(name, [_event("person.removed", name, caller)]):
+        raise NotFoundError(f"there is nobody called {name}: gate person list")
+
+
+def set_group(store: Store, caller: Caller, name: str, members: Sequence[str]) -> None:
+    """Make, change or (without members) remove a group. Open asks keep the names they had."""
+    _only_people(store, caller)
+    known = {person.name for person in store.people.all()}
+    if name in known or name == "all" or not name:
+        raise UsageError(f"{name!r} cannot be the name of a group")
+    for member in members:
+        if member not in known:
+            raise NotFoundError(f"there is nobody called {member}: gate person add {member}")
+    content = {"members": list(members), "via": caller.via, "evidence": caller.evidence}
+    store.people.set_group(name, members, [Event("group.set", name, caller.actor, content)])
+
+
+def whose(store: Store, secret: str, name: str = "") -> Token:
+    """A token by which a person acts; it must be of the named one, if a name is given."""
+    found = store.people.by_token(token_digest(secret.strip()))
+    if found and "answer" not in found.scopes:
+        raise RefusedError(f"this token may only {' and '.join(found.scopes)}, not answer")
+    if found is None or (name and found.person != name):
+        raise RefusedError(
+            f"this is not a token of {name}"
+            if name
+            else "this store does not know the token that was presented"
+        )
+    return found
+
+
+def _event(kind: str, subject: str, caller: Caller, **more: Any) -> Event:
+    content = {"via": caller.via, "evidence": caller.evidence, **more}
+    return Event(kind, subject, caller.actor, content)
+
+
+def _only_people(store: Store, caller: Caller) -> None:
+    """Whoever could add people could approve in their names."""
+    if not store.throwaway:
+        must_be_a_person(caller, "manages people and tokens")

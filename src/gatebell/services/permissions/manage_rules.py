@@ -1,0 +1,98 @@
+"""Rules about tool calls, made and ended by people."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gatebell.domain.permissions import rules
+from gatebell.domain.asks.asks import make_id
+from gatebell.domain.text.display import storable
+from gatebell.domain.people.principals import must_be_a_person
+from gatebell.domain.permissions.rules import Rule, check_pattern
+from gatebell.errors import NotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gatebell.domain.people.principals import Caller
+    from gatebell.ports.store import Store
+
+
+def set_gates(store: Store, caller: Caller, project: str, patterns: Sequence[str]) -> None:
+    """Make these the gates of a project, or of every project, and no others."""
+    _only_people(store, caller)
+    wanted = {check_pattern(storable(pattern)) for pattern in patterns}
+    there = {
+        rule.pattern: rule for rule in gates(store) if (rule.kind, rule.project) == ("ask", project)
+    }
+    for pattern in there.keys() - wanted:
+        _end(store, caller, there[pattern])
+    _add(store, caller, "ask", project, sorted(wanted - there.keys()))
+
+
+def add(store: Store, caller: Caller, kind: str, project: str, pattern: str) -> Rule:
+    """One more gate, or one more thing that is never allowed. An agent may do this, too."""
+    pattern = check_pattern(storable(pattern))
+    there = [rule for rule in gates(store) if (rule.kind, rule.project) == (kind, project)]
+    if pattern in {rule.pattern for rule in there}:
+        raise UsageError(f"{pattern} stands there already")
+    (made,) = _add(store, caller, kind, project, [pattern])
+    return made
+
+
+def _add(
+    store: Store, caller: Caller, kind: str, project: str, patterns: Sequence[str]
+) -> list[Rule]:
+    now = store.now()
+    made = [
+        Rule(_new_id(), kind, pattern, caller.actor, now, project=project) for pattern in patterns
+    ]
+    if made:
+        store.rules.add(made, [rules.made(rule, caller) for rule in made])
+    return made
+
+
+def _new_id() -> str:
+    return make_id(6, os.urandom(16), "r-")
+
+
+def gates(store: Store) -> list[Rule]:
+    """Everything that makes things stricter."""
+    return [rule for rule in store.rules.in_force() if rule.kind != "grant"]
+
+
+def grants(store: Store) -> list[Rule]:
+    return [rule for rule in store.rules.in_force() if rule.kind == "grant"]
+
+
+def end_grant(store: Store, caller: Caller, rule_id: str) -> Rule:
+    """Anybody may make things stricter."""
+    for rule in grants(store):
+        if rule.id == rule_id:
+            _end(store, caller, rule)
+            return rule
+    raise NotFoundError(f"there is no grant {rule_id}: gate grants lists them")
+
+
+def end_gate(store: Store, caller: Caller, named: str) -> Rule:
+    """End a gate or a denial, by its id or its pattern."""
+    _only_people(store, caller)
+    found = [rule for rule in gates(store) if named in (rule.id, rule.pattern)]
+    if not found:
+        raise NotFoundError(f"nothing called {named} is gated or denied: gate gates lists it all")
+    if len(found) > 1:
+        ids = ", ".join(rule.id for rule in found)
+        raise UsageError(f"{named} stands there more than once: name one of {ids}")
+    _end(store, caller, found[0])
+    return found[0]
+
+
+def _end(store: Store, caller: Caller, rule: Rule) -> None:
+    store.rules.end(rule.id, [rules.ended(rule, caller)])
+
+
+def _only_people(store: Store, caller: Caller) -> None:
+    """Whoever could take a gate away could do without it."""
+    if not store.throwaway:
+        must_be_a_person(caller, "changes what is gated")

@@ -1,0 +1,174 @@
+"""How an agent is told everything: where a call begins, and again where its session is gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.domain.runs import journals, prompts
+from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.runs.prompts import Exchange
+from gatebell.services.runs.agent_call import signal_files
+from gatebell.services.runs.agent_call.turns import SessionGoneError
+from gatebell.services.runs.run_journal import folder_of, place_of, said_before
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.runs.runs import Turn
+    from gatebell.services.runs.agent_call.turns import Agent
+
+
+def is_asked_back(turn: Turn) -> bool:
+    """Whether it carries what a person asks, not what they answer."""
+    return "?" in turn.ask_id
+
+
+def begin(agent: Agent, stopped: Turn | None) -> Turn:
+    """The first turn of this call, or of the same session after it was stopped."""
+    ask_id = stopped.ask_id if stopped and not is_asked_back(stopped) else ""
+    if stopped and stopped.process and stopped.session:
+        return send(agent, _interrupted(agent, stopped), ask_id=ask_id)
+    drive, run, call = agent.drive, agent.drive.run, agent.call
+    folder_of(agent.branch, call.path)
+    snapshot = call.snapshot or drive.crew.workspace.snapshot(place_of(run), run.id, call.path)
+    drive.put(call._replace(snapshot=snapshot))
+    session, fork_of, spoke_at = _session(agent)
+    text = _told(agent, spoke_at, _exchanges(agent, _unheard(agent)))
+    try:
+        return agent.send(text, session=session, fork_of=fork_of, ask_id=ask_id)
+    except SessionGoneError as gone:
+        return _afresh(agent, gone.turn, None, ask_id)
+
+
+def send(
+    agent: Agent, text: Callable[[str], str], *, ask_id: str = "", instead_of: Turn | None = None
+) -> Turn:
+    """Go on in the call's session; where that is gone, all is told again in a fresh one."""
+    try:
+        return agent.send(text, ask_id=ask_id, instead_of=instead_of)
+    except SessionGoneError as gone:
+        return _afresh(agent, gone.turn, text, ask_id)
+
+
+def send_again(agent: Agent, unheard: Turn) -> Turn:
+    """What a turn that was interrupted before its agent heard of it was to say."""
+    began = any(turn.process and turn.id != unheard.id for turn in agent.turns())
+    try:
+        return agent.send_again(unheard)
+    except SessionGoneError as gone:
+        text: Callable[[str], str] | None = None
+        if unheard.ask_id and not is_asked_back(unheard):
+            # The answer that it carried stands in the history by now.
+            text = _interrupted(agent, unheard)
+        elif began:
+            text = lambda new: unheard.sent.replace(unheard.id, new)  # noqa: E731 - of one type
+        return _afresh(agent, gone.turn, text, unheard.ask_id)
+
+
+def interrupted(agent: Agent, turn: Turn) -> Turn:
+    """A turn that its agent heard, and whose end nobody knows, goes on."""
+    closed = turn._replace(ended_at=agent.drive.store.now())
+    return send(agent, _interrupted(agent, turn), ask_id=turn.ask_id, instead_of=closed)
+
+
+def _interrupted(agent: Agent, turn: Turn) -> Callable[[str], str]:
+    return lambda new: prompts.interrupted(new, turn.id, agent.signal_file(new))
+
+
+def _afresh(
+    agent: Agent, lost: Turn | None, text: Callable[[str], str] | None, ask_id: str
+) -> Turn:
+    """A fresh session that is told the whole history, then what the lost one was to be told."""
+    turns, unsent = _turns_of_role(agent), lost is not None and not lost.ended_at
+    if lost and unsent:
+        turns = [turn for turn in turns if turn.id != lost.id]
+        lost = lost._replace(process="", ended_at=agent.drive.store.now())
+    whole = _told(agent, "", _exchanges(agent, turns), again=True)
+    return agent.send(
+        (lambda new: f"{whole(new)}\n{text(new)}") if text else whole,
+        session=agent.driver.new_session(),
+        ask_id=ask_id,
+        instead_of=lost,
+    )
+
+
+def _told(
+    agent: Agent, spoke_at: str, exchanges: list[Exchange], *, again: bool = False
+) -> Callable[[str], str]:
+    """The text that opens the call for a role that spoke last at this call of the run, or never."""
+    drive, run = agent.drive, agent.drive.run
+    since = said_before(drive, agent.path, spoke_at)
+    whole = prompts.context_file(said_before(drive, agent.path, ""))
+    signal_files.write_context(run.folder, whole)
+    return lambda new: prompts.first(
+        new,
+        role=agent.role.name,
+        instructions="" if spoke_at else agent.role.instructions,
+        run_prompt="" if spoke_at else run.prompt,
+        since=since,
+        prompt=agent.wanted.prompt,
+        signal_file=agent.signal_file(new),
+        context_path=signal_files.CONTEXT,
+        schema=agent.wanted.schema,
+        statuses=drive.terms.statuses,
+        exchanges=exchanges,
+        again=again,
+    )
+
+
+def _session(agent: Agent) -> tuple[str, str, str]:
+    """The session to speak in, the one it is forked from, and where this role last spoke in it."""
+    if not agent.wanted.is_ours:
+        return agent.wanted.session, "", "0"
+    if agent.wanted.session == "role":
+        mine = [
+            turn
+            for turn in agent.drive.all_turns()
+            if turn.role == agent.role.name and turn.cli == agent.role.cli and turn.session and turn.process
+            # A branch has sessions of its own: two of them at once would share one.
+            and turn.path.rpartition(".")[0] == agent.path.rpartition(".")[0]
+        ]  # fmt: skip
+        if mine:
+            last = max(mine, key=_place)
+            if journals.is_carried(last):
+                return agent.driver.new_session(), last.session, last.path
+            return last.session, "", last.path
+    return agent.driver.new_session(), "", ""
+
+
+def _place(turn: Turn) -> tuple[tuple[int, ...], int]:
+    return journals.order(turn.path), turn.number
+
+
+def _turns_of_role(agent: Agent) -> list[Turn]:
+    """All in this run that the agent of this call may know of."""
+    mine = [
+        turn
+        for turn in agent.drive.all_turns()
+        if turn.role == agent.role.name
+        and (turn.path == agent.path or journals.is_before(turn.path, agent.path))
+    ]
+    return sorted(mine, key=_place)
+
+
+def _unheard(agent: Agent) -> list[Turn]:
+    """Turns of this call whose answer no agent was ever sent: its program was not there."""
+    turns = agent.turns()
+    heard = {turn.ask_id for turn in turns if turn.process or turn.by}
+    return [turn for turn in turns if turn.ask_id not in heard]
+
+
+def _exchanges(agent: Agent, turns: Iterable[Turn]) -> list[Exchange]:
+    ids = dict.fromkeys(turn.ask_id for turn in turns if turn.ask_id and not is_asked_back(turn))
+    asks = (agent.drive.store.asks.get(ask_id) for ask_id in ids)
+    return [exchange(ask) for ask in asks if ask and ask.status == "answered"]
+
+
+def exchange(ask: Ask) -> Exchange:
+    """What a settled ask of an agent was about, and what was answered."""
+    said = "\n".join(filter(None, [answer_text(ask, ask.value), ask.note]))
+    when = ask.settled_at or ask.opened_at
+    return Exchange(
+        ask.question.prompt, str(ask.question.context or ""), said, ask.settled_by, when
+    )

@@ -1,0 +1,164 @@
+"""The people whom the agent of a call needs: what they are asked, and what they say to it."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from gatebell.domain.runs import runs, prompts, signals
+from gatebell.domain.asks.asks import OTHER, make_id
+from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.runs.runs import Turn
+from gatebell.domain.runs.signals import NEEDS_HUMAN
+from gatebell.errors import AlreadySettledError
+from gatebell.services.asks import create_ask, ask_messages, wait_for_ask
+from gatebell.services.runs.agent_call import first_prompt
+from gatebell.services.permissions import permit_call
+from gatebell.services.asks.create_ask import Request
+from gatebell.services.runs.flow_calls import answer_to, open_ask
+from gatebell.services.runs.run_journal import jsoned, place_of
+
+if TYPE_CHECKING:
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.runs.signals import Signal
+    from gatebell.services.runs.agent_call.turns import Agent
+
+JOINED, SIGNALLED = "session", "signal"
+"""How an ask is settled when a person worked it out in the session, or signals for the agent."""
+
+
+class People:
+    """Those who are asked in one call of one agent."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent, self._drive = agent, agent.drive
+
+    def refusal(self, signal: Signal, turn: Turn) -> str:
+        """Why nobody is asked although the agent needs somebody, or nothing."""
+        terms = self._drive.terms
+        if terms.asks_by_question and not signal.question.strip():
+            words = signals.last_words(turn.words or signal.said)
+            return f"needs_input came without a question{words}"
+        # In all of the run: an agent whose work did not pass its test begins another call.
+        turns = self._drive.all_turns()
+        times = len({one.ask_id for one in turns if not first_prompt.is_asked_back(one)} - {""})
+        if terms.most_asks is not None and times >= terms.most_asks:
+            return f"it has asked {times} times and may not again; now it asked: {signal.asked}"
+        return ""
+
+    def ask(self, signal: Signal, turn: Turn) -> None:
+        """The agent needs a person; the flow does not notice."""
+        self._keep()
+        prompt = signal.asked or f"{self._agent.role.name} needs a person and did not say why"
+        kind = "choice" if len(signal.options) > 1 else "text"
+        options = (*signal.options, OTHER) if kind == "choice" else ()
+        session = f"{turn.cli}/{turn.session}"
+        request = Request(
+            prompt,
+            kind,
+            options=options,
+            context=signal.context or None,
+            confidence=signal.confidence,
+            going_on=self._drive.crew.going_on(self._agent.origin(turn)),
+        )
+        open_ask(self._agent.branch, self._agent.call, request, session)
+
+    def _keep(self) -> None:
+        """Partial work survives the wait (law 7)."""
+        run = self._drive.run
+        if run.branch:
+            self._drive.crew.workspace.snapshot(place_of(run), run.id, f"{self._agent.path}-ask")
+
+    def _restored(self) -> list[str]:
+        """Have the folder back as it was kept; what is told of it."""
+        run, workspace = self._drive.run, self._drive.crew.workspace
+        if not run.branch:
+            return []
+        was_gone = not os.path.isdir(run.folder)
+        told = workspace.restore(place_of(run), run.id, f"{self._agent.path}-ask")
+        # What is ignored was not kept.
+        trouble = workspace.set_up(run.project, place_of(run)) if was_gone else ""
+        return [*told, *([trouble] if trouble else [])]
+
+    def heed(self) -> Turn | None:
+        """What people said to the open ask, taken into the session; parks until they do.
+
+        None: nobody did in time, and the flow wants to be told.
+        """
+        drive, agent = self._drive, self._agent
+        drive.look_again()
+        ask = create_ask.get(drive.store, agent.call.ask_id)
+        asked_back = ask.pending and ask.asked_back > ask.heard
+        if asked_back and (turn := self._pass_on(ask)):
+            return turn
+        ask = answer_to(agent.branch, agent.call, Request(""))
+        if ask.status != "answered":
+            return None
+        changed = self._restored()
+        if ask.settled_via == SIGNALLED:
+            return self._signalled(ask)
+        if ask.settled_via == JOINED:
+            # The session may have ended after the first look; its turn was written with the answer.
+            drive.look_again()
+            drive.put(runs.heeded(agent.call))
+            wait_for_ask.take(drive.store, ask, owner_of(drive.run.id, agent.path))
+            mine = [turn for turn in agent.turns() if turn.ask_id == ask.id and turn.signal]
+            return mine[-1]
+        exchange = first_prompt.exchange(ask)
+        return first_prompt.send(
+            agent,
+            lambda new: prompts.answered(new, exchange, agent.signal_file(new), changed),
+            ask_id=ask.id,
+        )
+
+    def _signalled(self, ask: Ask) -> Turn:
+        """A person signalled in the agent's place: a turn of theirs, over as soon as it is known."""
+        drive, agent, words = self._drive, self._agent, answer_text(ask, ask.value)
+        given = signals.Signal(ask.note, summary="" if words == ask.note else words)
+        turn = Turn(
+            make_id(12, os.urandom(16), "t-"), drive.run.id, agent.path,
+            drive.next_turn_number(agent.path), agent.role.name, agent.role.cli,
+            agent.last_session(), "", drive.store.now(), by=ask.settled_by, ask_id=ask.id,
+            ended_at=drive.store.now(), signal=jsoned(signals.to_json(given)),
+        )  # fmt: skip
+        drive.put(runs.heeded(agent.call), turn)
+        wait_for_ask.take(drive.store, ask, owner_of(turn.run, turn.path))
+        return turn
+
+    def _pass_on(self, ask: Ask) -> Turn | None:
+        """A person asks back: their words go to the agent, its words to them; nothing is settled."""
+        drive, agent = self._drive, self._agent
+        mark = f"{ask.id}?{ask.asked_back}"
+        turn = next((one for one in agent.turns() if one.ask_id == mark and one.signal), None)
+        if turn is None:
+            self._restored()
+            who, words = self._asked_back(ask)
+            turn = first_prompt.send(
+                agent,
+                lambda new: prompts.asked_back(new, words, who, agent.signal_file(new)),
+                ask_id=mark,
+            )
+        signal = signals.from_json(turn.signal)
+        if signal.status not in ("ERROR", NEEDS_HUMAN):
+            permit_call.retire(drive.store, ask, agent.caller(turn), "the agent went on by itself")
+            drive.put(runs.heeded(agent.call))
+            return turn
+        # Whoever asked may have answered meanwhile.
+        with suppress(AlreadySettledError):
+            words = signal.message or turn.words or "(no words)"
+            ask_messages.reply(drive.store, ask.id, agent.caller(turn), words)
+        wait_for_ask.hear(drive.store, ask)
+        self._keep()
+        drive.put(agent.call._replace(state="waiting"))
+        return None
+
+    def _asked_back(self, ask: Ask) -> tuple[str, str]:
+        """Who asks back, and their words; of several, each under their own name."""
+        said = [one for one in self._drive.store.asks.messages(ask.id) if not one.by_asker]
+        new = said[ask.heard : ask.asked_back]
+        authors = list(dict.fromkeys(message.author for message in new))
+        if len(authors) == 1:
+            return authors[0], "\n".join(message.text for message in new)
+        return ", ".join(authors), "\n".join(f"{m.author}: {m.text}" for m in new)

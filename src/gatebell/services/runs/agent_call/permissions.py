@@ -1,0 +1,56 @@
+"""What an agent of a run asks permission for: decided by rules or people, withdrawn with its turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gatebell.domain.asks.owners import owner_of
+from gatebell.ports.agents import Ruling
+from gatebell.services.permissions import permit_call
+from gatebell.services.runs.run_journal import Closing
+from gatebell.services.permissions.permit_call import Held
+
+if TYPE_CHECKING:
+    from gatebell.domain.runs.runs import Turn
+    from gatebell.services.runs.agent_call.turns import Agent
+    from gatebell.services.runs.run_journal import Drive
+
+# Whoever asks permission waits alive, and that has an end even where asks have none.
+_LONGEST_SECONDS = 365 * 86_400.0
+
+
+def permit(agent: Agent, turn: Turn, tool: str, given: dict[str, Any], call_id: str) -> Ruling:
+    """Whether a tool call may run; waits for a person where no rule decides."""
+    drive = agent.drive
+    origin = agent.origin(turn)._replace(tool_use_id=call_id)
+    held = Held(
+        call=drive.crew.tool_call(tool, given, drive.run.folder),
+        origin=origin,
+        limit_seconds=drive.terms.human_seconds or _LONGEST_SECONDS,
+        going_on=lambda: drive.crew.going_on(origin),
+        elsewhere=lambda: _over(drive, turn.id),
+    )
+    permission = permit_call.decide(drive.store, held, agent.caller(turn))
+    if permission.edited_by and not agent.driver.takes_edits:
+        edited = drive.crew.tool_call(tool, permission.input, drive.run.folder)
+        permission = permit_call.instead(drive.store, permission.edited_by, held, edited)
+    permit_call.hand_over(drive.store, permission, held)
+    message = permission.message or ("" if permission.allow else "Nobody allowed this")
+    return Ruling(bool(permission.allow), message, permission.input)
+
+
+def _over(drive: Drive, turn_id: str) -> str:
+    """Why nobody needs to decide any more. What this process leaves open, another takes up."""
+    if drive.closing.is_set():
+        raise Closing
+    return "" if turn_id in drive.agents else "the agent's turn is over"
+
+
+def withdraw(agent: Agent, turn: Turn) -> None:
+    """What the agent wanted to do in its turn and did not wait for."""
+    store, mine = agent.drive.store, owner_of(turn.run, turn.path)
+    for ask in store.asks.pending_of_run(turn.run):
+        # What is asked later is another's: this drive may have been overtaken meanwhile.
+        late = turn.ended_at and ask.opened_at > turn.ended_at
+        if ask.origin.owner == mine and ask.id != agent.call.ask_id and not late:
+            permit_call.retire(store, ask, agent.drive.crew.caller, "the agent's turn is over")

@@ -1,0 +1,193 @@
+"""A flow's call of an agent: its turns, what is sent in them, and what comes back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.adapters.system import processes
+from gatebell.domain.runs import prompts, signals
+from gatebell.domain.asks.forms import check_schema, faults
+from gatebell.domain.runs.roles import Role
+from gatebell.domain.runs.signals import NEEDS_HUMAN
+from gatebell.errors import StepFailedError, StoreTroubleError
+from gatebell.services.asks import create_ask, wait_for_ask
+from gatebell.services.sessions import joining, presence
+from gatebell.services.runs.agent_call import first_prompt
+from gatebell.services.runs import source_check
+from gatebell.services.runs.agent_call.turns import LOOK_AGAIN, Agent
+from gatebell.services.asks.create_ask import Request
+from gatebell.services.runs.flow_calls import decided_by_person
+from gatebell.services.runs.run_journal import jsoned, result_of
+from gatebell.services.runs.agent_call.human_questions import People
+
+if TYPE_CHECKING:
+    from gatebell.domain.runs.runs import FlowCall, Turn
+    from gatebell.domain.runs.signals import Signal
+    from gatebell.services.runs.agent_call.turns import Wanted
+    from gatebell.services.runs.run_journal import Branch
+
+_GONE = "It is gone: go on"
+_STOP = "Stop the run"
+
+
+def instruct(branch: Branch, wanted: Wanted) -> Signal:
+    """Have an agent work, with as many people in between as it takes."""
+    if wanted.schema is not None:
+        check_schema(wanted.schema)
+    arguments = [wanted.prompt, wanted.session, wanted.human, wanted.schema]
+    call = branch.begin("run", wanted.role, jsoned(arguments))
+    if call.over:
+        return signals.from_json(result_of(call))
+    try:
+        return _Instruction(branch, call, wanted).work()
+    except (StepFailedError, StoreTroubleError):
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+        branch.drive.fail(branch.drive.calls.get(call.path, call), kind, str(error))
+        raise StepFailedError(kind, str(error), call.path) from error
+
+
+class _Instruction:
+    """One call of one agent, from wherever it was left."""
+
+    def __init__(self, branch: Branch, call: FlowCall, wanted: Wanted) -> None:
+        self._branch, self._drive, self._wanted = branch, branch.drive, wanted
+        crew = branch.drive.crew
+        role = (
+            Role(wanted.role, "", cli="python")
+            if wanted.work
+            else crew.role(branch.drive.run, wanted.role)
+        )
+        if not wanted.work:
+            source_check.must_be_seen(branch, source_check.role(role.name), role.digest, call.path)
+        driver = crew.driver(role, wanted.work)
+        self._agent = Agent(branch, call, role, driver, wanted)
+        self._people = People(self._agent)
+
+    def work(self) -> Signal:
+        before = self._agent.turns()
+        turn = self._counted(before[-1]) if before else None
+        if turn and not turn.ended_at:
+            turn = self._recover(turn)
+            if turn and first_prompt.is_asked_back(turn):
+                self._drive.put(self._agent.call._replace(state="waiting"))
+        if self._agent.call.state == "held":
+            self._drive.put(
+                self._agent.call._replace(state="waiting" if self._agent.call.ask_id else "open")
+            )
+        while True:
+            if self._agent.call.state == "waiting":
+                asked = self._people.heed()
+                if asked is None:
+                    return self._unanswered()
+                turn = asked
+            elif turn is None or turn.signal is None:
+                turn = first_prompt.begin(self._agent, turn)
+            signal = signals.from_json(turn.signal)
+            self._hand_over(turn)
+            if signal.status == NEEDS_HUMAN and self._wanted.human and self._drive.terms.human:
+                if why := self._people.refusal(signal, turn):
+                    return self._done(signals.Signal("ERROR", reason=why))
+                self._people.ask(signal, turn)
+            elif wrong := self._faults(signal):
+                if self._tried() >= self._wanted.tries:
+                    reason = f"its value did not fit {self._tried()} times: {'; '.join(wrong)}"
+                    return self._done(signals.Signal("ERROR", reason=reason))
+                turn = self._correct(wrong)
+            else:
+                return self._done(signal)
+
+    def _counted(self, turn: Turn) -> Turn:
+        """Without the signal of a joined session that came too late to answer its question."""
+        ask = self._drive.store.asks.get(turn.ask_id) if turn.by and turn.signal else None
+        counts = ask is None or ask.status == "answered" or ask.pending
+        return turn if counts else turn._replace(signal=None)
+
+    def _unanswered(self) -> Signal:
+        """Nobody came in time, and the flow wants to know."""
+        needed = next(turn.signal for turn in reversed(self._agent.turns()) if turn.signal)
+        return self._done(signals.from_json(needed)._replace(reason="nobody answered in time"))
+
+    def _correct(self, wrong: list[str]) -> Turn:
+        return first_prompt.send(
+            self._agent, lambda new: prompts.try_again(new, wrong, self._agent.signal_file(new))
+        )
+
+    def _done(self, signal: Signal) -> Signal:
+        self._drive.record(self._agent.call, jsoned(signals.to_json(signal)))
+        return signal
+
+    def _hand_over(self, turn: Turn) -> None:
+        """The answer that a turn carried has been heard, once its agent has come to an end."""
+        if turn.ask_id and not turn.by and not first_prompt.is_asked_back(turn):
+            ask = create_ask.get(self._drive.store, turn.ask_id)
+            wait_for_ask.take(self._drive.store, ask, f"agent:{turn.cli}/{turn.session}")
+
+    # After a crash
+
+    def _recover(self, turn: Turn) -> Turn | None:
+        """A turn without an end: prove its process gone, then go on in its session (law 5)."""
+        drive = self._drive
+        if turn.by:
+            return self._recover_joined(turn)
+        if turn.process and not processes.end(
+            processes.parse(turn.process), ("GATE_TURN", turn.id)
+        ):
+            self._ask_whether_gone(turn)
+        drive.look_again()
+        turn = drive.turns[turn.id]
+        explicit = signals.explicit(turn.offered, self._agent.signal_text(turn.id))
+        if explicit:
+            closed = turn._replace(
+                ended_at=drive.store.now(), signal=jsoned(signals.to_json(explicit))
+            )
+            drive.put(self._agent.call, closed)
+            return closed
+        heard = bool(turn.process) and self._agent.driver.heard(turn.session, turn.id)
+        if not heard:
+            return first_prompt.send_again(self._agent, turn)
+        return first_prompt.interrupted(self._agent, turn)
+
+    def _recover_joined(self, turn: Turn) -> Turn | None:
+        # They may have left since this drive looked.
+        self._drive.look_again()
+        left = bool(self._drive.turns[turn.id].ended_at)
+        if not left and not presence.holds(self._drive.store, turn):
+            joining.take_back(self._drive.store, turn)
+            self._drive.look_again()
+        elif not left and not self._is_unanswered():
+            call = self._drive.put(self._agent.call._replace(state="held"))
+            self._branch.park(call, self._drive.store.now() + LOOK_AGAIN)
+        return next((t for t in reversed(self._agent.turns()) if t.signal), None)
+
+    def _is_unanswered(self) -> bool:
+        """Whether this call waits for a person as it did before one joined its session."""
+        ask = self._drive.store.asks.get(self._agent.call.ask_id)
+        return ask is not None and ask.pending
+
+    def _ask_whether_gone(self, turn: Turn) -> None:
+        call = self._agent.call
+        request = Request(
+            f"Is the agent of run {call.run}, call {call.path} ({turn.role}) gone? Its process "
+            f"{turn.process} could not be ended from here, and two must not work in one session.",
+            "choice",
+            options=(_GONE, _STOP),
+            priority=1,
+        )
+        if decided_by_person(self._branch, call, request) != _GONE:
+            self._branch.halt(f"the agent of turn {turn.id} may still be at work", call)
+
+    # Structured results
+
+    def _faults(self, signal: Signal) -> list[str]:
+        if self._wanted.schema is None or signal.status in ("ERROR", "BLOCKED", NEEDS_HUMAN):
+            return []
+        return [
+            f"{where or 'the value'}: {why}"
+            for where, why in faults(self._wanted.schema, signal.value)
+        ]
+
+    def _tried(self) -> int:
+        done = [signals.from_json(turn.signal) for turn in self._agent.turns() if turn.signal]
+        return sum(bool(self._faults(signal)) for signal in done)

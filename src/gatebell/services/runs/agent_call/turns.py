@@ -1,0 +1,269 @@
+"""An agent at work in a call: one turn after the other, from what is sent to how it ended."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.domain.runs import runs, signals
+from gatebell.domain.asks.asks import Origin, make_id
+from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.people.principals import Sighting
+from gatebell.domain.runs.runs import FlowCall, Turn
+from gatebell.ports.agents import Ended, Events, Order, Ruling
+from gatebell.errors import MissingAgentError
+from gatebell.services.sessions import joining, presence
+from gatebell.services.runs.agent_call import permissions, signal_files
+from gatebell.services.runs.run_journal import Closing, Overtaken, folder_of, jsoned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gatebell.domain.people.principals import Caller
+    from gatebell.domain.runs.roles import Role
+    from gatebell.ports.agents import Driver
+    from gatebell.services.runs.run_journal import Branch
+
+_MOST_WORDS = 100_000
+LOOK_AGAIN = timedelta(seconds=3)
+"""How soon a call looks whether a person has left its session."""
+
+
+class Wanted(NamedTuple):
+    """What the flow's code asks of an agent."""
+
+    role: str
+    prompt: str = ""
+    session: str = "role"
+    """`role`: the one this role has in this run; `new`; or the id of one."""
+    human: bool = True
+    """Whether NEEDS_HUMAN asks a person; otherwise the flow gets it."""
+    schema: dict[str, Any] | None = None
+    tries: int = 3
+    """How often the agent may try to give a value that fits the schema."""
+    work: Callable[..., Any] | None = None
+    """A Python function in the place of an agent's program."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Its session is begun by this run, not named by the flow."""
+        return self.session in ("role", "new")
+
+
+class SessionGoneError(Exception):
+    """The agent's program knows nothing of its session any more; nothing was sent."""
+
+    def __init__(self, turn: Turn | None) -> None:
+        super().__init__("the agent's session is gone")
+        self.turn = turn
+        """What was opened in it and has not ended."""
+
+
+class Agent:
+    """The agent of one call, whoever drives the run now."""
+
+    def __init__(
+        self, branch: Branch, call: FlowCall, role: Role, driver: Driver, wanted: Wanted
+    ) -> None:
+        self.branch, self.drive, self.role, self.driver = branch, branch.drive, role, driver
+        self.path, self.wanted = call.path, wanted
+        self._new_call = call
+
+    @property
+    def call(self) -> FlowCall:
+        return self.drive.calls.get(self.path, self._new_call)
+
+    def turns(self) -> list[Turn]:
+        mine = [turn for turn in self.drive.all_turns() if turn.path == self.path]
+        return sorted(mine, key=lambda turn: turn.number)
+
+    def last_session(self) -> str:
+        return next((turn.session for turn in reversed(self.turns()) if turn.session), "")
+
+    def signal_file(self, turn_id: str) -> str:
+        return signal_files.file_of(self.role.name, turn_id)
+
+    def signal_text(self, turn_id: str) -> str | None:
+        return signal_files.text(self.drive.run.folder, self.role.name, turn_id)
+
+    def send(
+        self,
+        text: Callable[[str], str],
+        *,
+        session: str | None = None,
+        fork_of: str = "",
+        ask_id: str = "",
+        instead_of: Turn | None = None,
+    ) -> Turn:
+        """Open a turn, run it to its end, and close it. SessionGoneError: nothing was sent."""
+        turn_id = make_id(12, os.urandom(16), "t-")
+        turn = Turn(
+            id=turn_id,
+            run=self.drive.run.id,
+            path=self.path,
+            number=self.drive.next_turn_number(self.path),
+            role=self.role.name,
+            cli=self.role.cli,
+            session=self.last_session() if session is None else session,
+            sent=text(turn_id),
+            started_at=self.drive.store.now(),
+            fork_of=fork_of,
+            ask_id=ask_id,
+        )
+        return self._run(turn, instead_of)
+
+    def _run(self, turn: Turn, instead_of: Turn | None) -> Turn:
+        if self._is_gone(turn, instead_of):
+            raise SessionGoneError(instead_of)
+        self._open(turn, instead_of)
+        with self.drive.lock:
+            self.drive.agents[turn.id] = turn
+        try:
+            ended = self.driver.run(self._order(turn), self._events(turn.id))
+        except MissingAgentError:
+            # It could not be started: the session is free for whoever tries again, and nothing
+            # was said in it.
+            over = self.drive.turns[turn.id]._replace(process="", ended_at=self.drive.store.now())
+            self.drive.put(self.call, over)
+            raise
+        except Exception:
+            over = self.drive.turns[turn.id]._replace(ended_at=self.drive.store.now())
+            self.drive.put(self.call, over)
+            raise
+        finally:
+            with self.drive.lock:
+                del self.drive.agents[turn.id]
+        if self.drive.closing.is_set():
+            self.branch.raise_always(Closing())
+        if ended.gone and self.wanted.is_ours:
+            raise SessionGoneError(self.drive.turns[turn.id])
+        return self._close(turn.id, ended)
+
+    def _is_gone(self, turn: Turn, instead_of: Turn | None) -> bool:
+        """Whether this turn goes on from a session of ours that its program has lost."""
+        if not self.wanted.is_ours or self.driver.knows(turn.session):
+            return False
+        if self._is_fresh(turn, instead_of):
+            return bool(turn.fork_of) and not self.driver.knows(turn.fork_of)
+        return True
+
+    def _is_fresh(self, turn: Turn, instead_of: Turn | None = None) -> bool:
+        """Whether nothing was sent in its session before, in any turn but those it stands for."""
+        unsent = {turn.id, instead_of.id if instead_of and not instead_of.process else ""}
+        sent_before = bool(turn.session) and any(
+            one.session == turn.session and one.process and one.id not in unsent
+            for one in self.drive.all_turns()
+        )
+        return not sent_before and self.wanted.is_ours
+
+    def _open(self, turn: Turn, instead_of: Turn | None) -> None:
+        folder_of(self.branch, self.path)
+        turns = [one for one in (instead_of, turn) if one]
+        self._must_be_free(turns)
+        call = self.call
+        # That an answer is on its way, and that it is heeded, is one write.
+        answers = call.state == "waiting" and turn.ask_id == call.ask_id
+        call = runs.heeded(call) if answers else call._replace(state="open")
+        try:
+            self.drive.begin_turn(call, turns, self.role)
+        except Overtaken:
+            # Perhaps not the run, but its agent's session: a person was faster.
+            self._must_be_free(turns)
+            self.drive.begin_turn(call, turns, self.role)
+
+    def _must_be_free(self, turns: list[Turn]) -> None:
+        """A session has one holder; while a person has it open, this call waits."""
+        store, (*_, last) = self.drive.store, turns
+        if presence.sits_in(store, last.cli, last.session) is None:
+            holder = store.runs.holder(last.cli, last.session)
+            if holder is None or holder.id in [turn.id for turn in turns]:
+                return
+            if holder.by and not presence.holds(store, holder):
+                joining.take_back(store, holder)
+                self.drive.look_again()
+                return
+        call = self.drive.put(self.call._replace(state="held"))
+        self.branch.park(call, self.drive.store.now() + LOOK_AGAIN)
+
+    def _order(self, turn: Turn) -> Order:
+        return Order(
+            turn_id=turn.id,
+            role=self.role,
+            session=turn.session,
+            fresh=self._is_fresh(turn),
+            fork_of=turn.fork_of,
+            text=turn.sent,
+            cwd=self.drive.run.folder,
+            environ=signal_files.environ(turn.run, turn.id, self.drive.run.folder, self.role.name),
+            schema=self.wanted.schema,
+            project=self.drive.run.project,
+        )
+
+    def _events(self, turn_id: str) -> Events:
+        drive, path, role = self.drive, self.path, self.role.name
+
+        def starting(process: str) -> None:
+            if drive.closing.is_set():
+                self.branch.raise_always(Closing())
+            drive.put(self.call, drive.turns[turn_id]._replace(process=process))
+
+        def met(session: str) -> None:
+            drive.put(self.call, drive.turns[turn_id]._replace(session=session))
+
+        def said(text: str) -> None:
+            drive.crew.said(drive.run, path, role, text)
+
+        def permit(tool: str, given: dict[str, Any], call_id: str) -> Ruling:
+            return permissions.permit(self, drive.turns[turn_id], tool, given, call_id)
+
+        return Events(starting, met, permit, said)
+
+    def _close(self, turn_id: str, ended: Ended) -> Turn:
+        drive = self.drive
+        kept = drive.store.runs.turn(turn_id)
+        signal = signals.judge(
+            kept.offered if kept else None,
+            self.signal_text(turn_id),
+            ended.ok,
+            ended.words,
+            ended.trouble,
+        )
+        if ended.structured is not None and signal.value is None:
+            signal = signal._replace(value=ended.structured)
+        turn = drive.turns[turn_id]._replace(
+            ended_at=drive.store.now(),
+            signal=jsoned(signals.to_json(signal)),
+            words=ended.words[-_MOST_WORDS:],
+        )
+        drive.put(self.call, turn)
+        permissions.withdraw(self, turn)
+        return turn
+
+    def send_again(self, unheard: Turn) -> Turn:
+        """Under another name: whoever opened that turn may wake up and end all that bears its name."""
+        now, turn_id = self.drive.store.now(), make_id(12, os.urandom(16), "t-")
+        turn = unheard._replace(
+            id=turn_id,
+            number=self.drive.next_turn_number(self.path),
+            sent=unheard.sent.replace(unheard.id, turn_id),
+            process="",
+            started_at=now,
+        )
+        return self._run(turn, unheard._replace(process="", ended_at=now))
+
+    def caller(self, turn: Turn) -> Caller:
+        seen = Sighting(turn.cli, turn.session, f"it is the agent of run {turn.run}")
+        return self.drive.crew.caller._replace(agent=seen, verified=False)
+
+    def origin(self, turn: Turn) -> Origin:
+        run = self.drive.run
+        return Origin(
+            project=run.project,
+            cwd=run.folder,
+            agent=self.role.name,
+            session=f"{turn.cli}/{turn.session}",
+            sponsor=run.sponsor,
+            owner=owner_of(run.id, self.path),
+            task=run.task,
+        )

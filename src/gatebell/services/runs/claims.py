@@ -1,0 +1,210 @@
+"""Who drives a run: claims, leases, and taking over from the dead."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from gatebell.adapters.system import processes
+from gatebell.app import daemon
+from gatebell.domain.runs import runs
+from gatebell.domain.runs.runs import RunChange
+from gatebell.errors import GateError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from gatebell.domain.runs.runs import Run
+    from gatebell.ports.store import Store
+
+LEASE = timedelta(seconds=30)
+_BEAT_SECONDS = LEASE.total_seconds() / 3
+# A machine that slept wakes with every lease run out, and everybody alive: they get so long,
+# in which every living owner's heart beats once.
+_GRACE_SECONDS = _BEAT_SECONDS * 1.5
+
+
+def claim(store: Store, run: Run, keeper: Keeper | None = None) -> Run | None:
+    """Take a run into this process's hands; None when it is not to be had.
+
+    With a keeper this process keeps it from then on, also between two drives.
+    """
+    if run.ended or not _is_free(store, run, keeper):
+        return None
+    if keeper:
+        return keeper.claim(run)
+    change = runs.claim(run, str(processes.me()), store.now() + LEASE)
+    return change.run if store.runs.change(change, run) else None
+
+
+def is_due(run: Run, now: datetime) -> bool:
+    """Whether it can go on at once."""
+    if run.state == "ready":
+        return run.ready_at is None or run.ready_at <= now
+    return run.state == "waiting_human" and run.ready_at is not None and run.ready_at <= now
+
+
+def _is_free(store: Store, run: Run, keeper: Keeper | None) -> bool:
+    if run.kept:
+        return bool(keeper and keeper.has(run)) or not is_kept(store, run)
+    late = run.lease_until is None or run.lease_until <= store.now()
+    return run.state != "running" or late or not processes.lives(processes.parse(run.owner))
+
+
+def is_kept(store: Store, run: Run) -> bool:
+    """Whether a living process keeps a run for itself, so that no other may drive it."""
+    if not run.kept:
+        return False
+    # No other process sees a store in memory.
+    if not store.path:
+        return True
+    # A process that could not write that it let go says so by the lock. The lock alone tells of
+    # processes in other containers.
+    if processes.lives(processes.parse(run.owner)) and daemon.is_stood_by(store.path, run):
+        return True
+    # Its keeper may have claimed it anew since it was read.
+    now = store.runs.get(run.id)
+    return bool(now and now.claim != run.claim and is_kept(store, now))
+
+
+class Keeper:
+    """Keeps runs for a program or a command that drives them while its process lives."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._mine: dict[int, Run] = {}
+        """Each run with the claim by which this keeper has it."""
+        self._lock = threading.Lock()
+
+    def has(self, run: Run) -> bool:
+        mine = self._mine.get(run.id)
+        # A child of this process has a copy of what its parent keeps.
+        return bool(
+            mine and run.kept and run.claim == mine.claim and run.owner == str(processes.me())
+        )
+
+    def can_drive(self, run: Run) -> bool:
+        """Whether it can go on at once, and no other process has it."""
+        return is_due(run, self._store.now()) and _is_free(self._store, run, self)
+
+    def claim(self, run: Run) -> Run | None:
+        return self.write(runs.claim(run, str(processes.me()), None), run)
+
+    def keep(self, run: Run) -> Run | None:
+        """Keep a run that waits and that no other process has; None where one is faster."""
+        if run.ended or run.state == "running" or not _is_free(self._store, run, self):
+            return None
+        if self.has(run):
+            return run
+        # Its number rises: a claim that was judged by the run as it was must fail.
+        return self.write(RunChange(run._replace(claim=run.claim + 1)), run)
+
+    def write(self, change: RunChange, run: Run) -> Run | None:
+        """Write a step by which this process keeps the run; None where another is faster."""
+        kept = runs.keep(change.run, str(processes.me()))
+        # Before it is written: nobody may see the claim without its lock.
+        self._stand_by(kept)
+        stale: Run | None = kept
+        try:
+            if self._store.runs.change(change._replace(run=kept), run):
+                stale, self._mine[run.id] = self._mine.get(run.id), kept
+                return kept
+        finally:
+            # What was kept before is kept still, where this step of it was not written.
+            self._step_back(stale)
+        return None
+
+    def let_go(self) -> None:
+        """Whoever comes next may drive what this process kept."""
+        # A program may be stopped from another thread just as it comes to its end.
+        with self._lock:
+            for run_id in list(self._mine):
+                try:
+                    self._let_go(run_id)
+                finally:
+                    self._step_back(self._mine.pop(run_id))
+
+    def _let_go(self, run_id: int) -> None:
+        while (run := self._store.runs.get(run_id)) and self.has(run) and run.state != "running":
+            if self._store.runs.change(runs.let_go(run), run):
+                return
+
+    def _stand_by(self, run: Run) -> None:
+        if self._store.path:
+            daemon.stand_by(self._store.path, run)
+
+    def _step_back(self, run: Run | None) -> None:
+        if run and self._store.path:
+            daemon.step_back(self._store.path, run)
+
+
+class Abandoned:
+    """Finds runs whose owners are dead, or have been silent for too long."""
+
+    def __init__(self, store: Store, drives: Callable[[int], bool]) -> None:
+        """`drives` says whether this process is at work on a run."""
+        self._store, self._drives = store, drives
+        self._late: dict[tuple[int, int], float] = {}
+        """When a living owner's lease was first seen to have run out."""
+
+    def find(self) -> list[Run]:
+        found, late = [], {}
+        now, monotonic = self._store.now(), self._store.monotonic()
+        for run in self._store.runs.running():
+            if self._drives(run.id) or is_kept(self._store, run):
+                continue
+            if not processes.lives(processes.parse(run.owner)) or run.kept:
+                found.append(run)
+            elif run.lease_until is None or run.lease_until <= now:
+                claimed = (run.id, run.claim)
+                late[claimed] = self._late.get(claimed, monotonic)
+                if monotonic - late[claimed] >= _GRACE_SECONDS:
+                    found.append(run)
+        self._late = late
+        return found
+
+    def find_ready(self) -> list[Run]:
+        """Runs that could go on at once, and whose keepers are gone."""
+        return [run for run in self._store.runs.kept() if not is_kept(self._store, run)]
+
+
+class Heart:
+    """Keeps the claims of this process while their drives are busy with long calls."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._held: dict[int, Run] = {}
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def hold(self, run: Run) -> None:
+        with self._lock:
+            self._held[run.id] = run
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._beat, name="heart", daemon=True)
+                self._thread.start()
+
+    def let_go(self, run: Run) -> None:
+        with self._lock:
+            self._held.pop(run.id, None)
+
+    def _beat(self) -> None:
+        while not self._stopped.wait(_BEAT_SECONDS):
+            with self._lock:
+                held = list(self._held.values())
+            for run in held:
+                # A claim that is lost shows at the drive's next write, and so does trouble.
+                with suppress(GateError):
+                    self._store.runs.extend(run, self._store.now() + LEASE)
+
+    def stop(self) -> None:
+        self._stopped.set()
+        # Where somebody takes hold of a run just now, its thread is first started.
+        with self._lock:
+            thread = self._thread
+        if thread:
+            thread.join()

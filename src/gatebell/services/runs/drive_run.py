@@ -1,0 +1,177 @@
+"""The drive: claim a run, replay what is recorded, go on, then park or finish."""
+
+from __future__ import annotations
+
+import contextvars
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from gatebell.adapters.system import processes
+from gatebell.domain.runs import runs
+from gatebell.domain.runs.runs import RunChange
+from gatebell.errors import StepFailedError
+from gatebell.services.runs import claims
+from gatebell.services.asks.create_ask import withdrawals
+from gatebell.services.runs.parallel_branches import Stuck
+from gatebell.services.runs.claims import Heart
+from gatebell.services.runs.run_journal import (
+    Branch,
+    Closing,
+    Drive,
+    Halted,
+    Overtaken,
+    Parked,
+    Terms,
+    Unwritable,
+    current,
+    waiting_asks,
+)
+from gatebell.services.runs.journal_values import plain
+from gatebell.services.runs.workspace_setup import ask_after_falls, settle_in
+from gatebell.services.runs.source_check import FLOW, must_be_seen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gatebell.domain.runs.runs import Run
+    from gatebell.ports.store import Store
+    from gatebell.services.runs.claims import Keeper
+    from gatebell.services.runs.run_journal import Crew
+
+
+class Driver:
+    """Drives runs in this process, one on each thread that calls `drive`."""
+
+    def __init__(self, store: Store, crew: Crew) -> None:
+        self._store, self._crew, self._heart = store, crew, Heart(store)
+        self._drives: dict[int, Drive] = {}
+        self._closing = False
+
+    def drive(
+        self,
+        run: Run,
+        begun: Callable[[], object] = lambda: None,
+        keeper: Keeper | None = None,
+    ) -> Run:
+        """Drive a run until it parks or ends; returns it as it is then.
+
+        `begun` is called once it is ours, and not where somebody else was faster. With a keeper
+        it stays ours when it parks.
+        """
+        claimed = claims.claim(self._store, run, keeper)
+        if claimed is None:
+            return self._store.runs.get(run.id) or run
+        begun()
+        drive = Drive(self._store, self._crew, claimed, Terms())
+        self._drives[run.id] = drive
+        if not claimed.kept:
+            self._heart.hold(claimed)
+        try:
+            if self._closing:
+                drive.closing.set()
+            end_agents(drive)
+            contextvars.copy_context().run(self._flow, drive)
+        except Overtaken:
+            pass
+        except Unwritable as unwritable:
+            raise unwritable.trouble from None
+        finally:
+            # Threads that the flow's code left behind may begin nothing any more.
+            drive.lost = True
+            self._heart.let_go(claimed)
+            del self._drives[run.id]
+        return self._store.runs.get(run.id) or drive.run
+
+    def is_driving(self, run_id: int) -> bool:
+        return run_id in self._drives
+
+    def _flow(self, drive: Drive) -> None:
+        branch = Branch(drive)
+        current.set(branch)
+        try:
+            ask_after_falls(branch)
+            work = self._load(branch)
+            settle_in(branch)
+            result = work(drive.run.prompt)
+            branch.come_out()
+            self._finish(drive, result)
+        except Parked as parked:
+            self._park(drive, parked)
+        except Halted as halted:
+            change = runs.give_up(drive.run, halted.reason, halted.path, self._store.now())
+            self._end(drive, change)
+        except Closing:
+            drive.write(runs.release(drive.run))
+        except KeyboardInterrupt:
+            # Other branches may be at work: what becomes of their agents now is nobody's result.
+            drive.closing.set()
+            reason = f"interrupted; go on with: gate resume {drive.run.id}"
+            at = " ".join(turn.path for turn in drive.all_turns() if not turn.ended_at)
+            self._end(drive, runs.give_up(drive.run, reason, at, self._store.now()))
+            end_agents(drive)
+            raise
+        except (Overtaken, Unwritable):
+            raise
+        except BaseException as error:  # a flow may raise anything, and has ended then
+            self._break_down(drive, error)
+
+    def _finish(self, drive: Drive, result: Any) -> None:
+        now = self._store.now()
+        if isinstance(result, Stuck):
+            self._end(drive, runs.give_up(drive.run, result.reason, "", now))
+        else:
+            self._end(drive, runs.complete(drive.run, plain(result), now))
+
+    def _load(self, branch: Branch) -> Callable[[str], Any]:
+        drive = branch.drive
+        work, drive.terms, source_digest = self._crew.load(drive.run)
+        if source_digest != drive.run.source_digest:
+            must_be_seen(branch, FLOW, source_digest, "")
+            told = runs.event(
+                "run.source_changed", drive.run, runs.DRIVER,
+                before=drive.run.source_digest, now=source_digest,
+            )  # fmt: skip
+            changed = drive.run._replace(source_digest=source_digest)
+            drive.write(RunChange(changed, events=(told,)))
+        return work
+
+    def _park(self, drive: Drive, parked: Parked) -> None:
+        asks = waiting_asks(drive, parked.waiting)
+        if not parked.waiting and parked.wake_at:
+            drive.write(runs.sleep(drive.run, parked.wake_at))
+        else:
+            drive.write(runs.park(drive.run, parked.waiting, asks, parked.wake_at))
+
+    def _break_down(self, drive: Drive, error: BaseException) -> None:
+        failed: list[str] = []
+        cause: BaseException | None = error
+        while cause:
+            if isinstance(cause, StepFailedError):
+                failed += cause.path.split()
+            cause = cause.__cause__ or cause.__context__
+        told = "".join(traceback.format_exception(error))
+        reason = f"{type(error).__name__}: {error}"
+        at = " ".join(dict.fromkeys(failed))
+        self._end(drive, runs.break_down(drive.run, reason, told, at, self._store.now()))
+
+    def _end(self, drive: Drive, change: RunChange) -> None:
+        reason, caller = f"run {drive.run.id} has ended", self._crew.caller
+        withdrawn = withdrawals(self._store, drive.run.id, caller, reason)
+        drive.write(change._replace(withdrawn=withdrawn))
+
+    def close(self) -> None:
+        """End what works for this process; the runs go on elsewhere, or when it comes back."""
+        self._closing = True
+        for drive in list(self._drives.values()):
+            drive.closing.set()
+            for turn in list(drive.agents.values()):
+                if process := drive.turns[turn.id].process:
+                    processes.end(processes.parse(process), ("GATE_TURN", turn.id))
+        self._heart.stop()
+
+
+def end_agents(drive: Drive) -> None:
+    """Whoever worked for this run before is gone; what it left at work must go, too."""
+    for turn in drive.all_turns():
+        if turn.process and not turn.ended_at and not turn.by:
+            processes.end(processes.parse(turn.process), ("GATE_TURN", turn.id))

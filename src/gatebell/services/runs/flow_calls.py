@@ -1,0 +1,356 @@
+"""The calls of a flow that need no agent: steps, gates, questions, and what code must not read itself."""
+
+from __future__ import annotations
+
+import os
+import stat
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from gatebell.adapters.system import processes
+from gatebell.domain.runs import journals, runs
+from gatebell.domain.asks.asks import Origin, settled_sentence
+from gatebell.domain.digests import canonical
+from gatebell.domain.asks.forms import has_hidden
+from gatebell.domain.asks.outcomes import Visits, outcome as outcome_of
+from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.people.principals import is_person
+from gatebell.errors import GateError, StepFailedError, UsageError
+from gatebell.services.asks import create_ask, apply_deadlines, wait_for_ask
+from gatebell.services.permissions import permit_call
+from gatebell.services.sessions import visits
+from gatebell.services.asks.create_ask import Request
+from gatebell.services.runs.run_journal import (
+    Overtaken,
+    Parked,
+    folder_of,
+    jsoned,
+    place_of,
+    result_of,
+    said_before,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.asks.outcomes import Outcome
+    from gatebell.domain.runs.runs import FlowCall
+    from gatebell.services.runs.run_journal import Branch
+
+_MOST_READ_CHARACTERS = 4_000_000
+# Leaving wakes the run. This is for a harness that was killed.
+_LOOK_AGAIN = timedelta(seconds=5)
+_HAPPENED = "It happened"
+_RUN_IT = "It did not happen: run it"
+_STOP = "Stop the run"
+
+
+def step(
+    branch: Branch, work: Callable[[], Any], label: str, arguments: Any, *, dangerous: bool = False
+) -> Any:
+    """Do something in the world and record what came of it.
+
+    A plain step that was interrupted runs again; a dangerous one becomes a question (law 5).
+    """
+    call = branch.begin("step", label, jsoned([arguments, dangerous]))
+    if call.over:
+        return result_of(call)
+    if dangerous:
+        if call.owner:
+            ended, call = _settle_doubt(branch, call, arguments)
+            if ended:
+                return call.value
+        call = branch.drive.put(
+            call._replace(state="open", dangerous=True, owner=str(processes.me()), ask_id="")
+        )
+    branch.step = call
+    try:
+        done = work()
+    except Exception as error:
+        raise _failed(branch, call._replace(owner=""), error, str(error)) from error
+    finally:
+        branch.step = None
+    try:
+        value = jsoned(done)
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"it ran, but what it returned is no JSON: {error}"
+        raise _failed(branch, call, error, message) from error
+    return branch.drive.record(call, value)
+
+
+def _failed(branch: Branch, call: FlowCall, error: Exception, message: str) -> StepFailedError:
+    kind = type(error).__name__
+    branch.drive.fail(call, kind, message)
+    return StepFailedError(kind, message, call.path)
+
+
+def _settle_doubt(branch: Branch, call: FlowCall, arguments: Any) -> tuple[bool, FlowCall]:
+    """A dangerous step began and nobody knows whether it ended: a person says.
+
+    Whether it is over, and its record; otherwise it is to be run.
+    """
+    begun_by = processes.parse(call.owner)
+    lives = processes.lives(begun_by)
+    ask = answer_to(
+        branch,
+        call,
+        Request(
+            f"Did {journals.described('step', call.label)} happen? It was begun and interrupted.",
+            "form",
+            going_on=f"Its arguments: {canonical(jsoned(arguments))}\n"
+            + (f"The process that began it ({begun_by}) may still be at work." if lives else ""),
+            schema={
+                "type": "object",
+                "properties": {
+                    "what": {"enum": [_HAPPENED, _RUN_IT, _STOP], "title": "What happened"},
+                    "result": {
+                        "type": "string",
+                        "title": "If it happened: its result, as JSON or plain text",
+                    },
+                },
+                "required": ["what"],
+                "additionalProperties": False,
+            },
+            priority=1,
+        ),
+    )
+    call = branch.drive.calls[call.path]
+    if not is_person(ask.settled_by):
+        # What only a person can know, no agent may answer.
+        return _settle_doubt(branch, ask_anew(branch, call), arguments)
+    what = ask.value["what"]
+    if what == _STOP:
+        ask_anew(branch, call)
+        branch.halt(
+            f"{journals.described('step', call.label)} was in doubt: {ask.note or _STOP}", call
+        )
+    if what == _HAPPENED:
+        branch.drive.record(call, _typed(ask.value.get("result")))
+        return True, branch.drive.calls[call.path]
+    return False, call._replace(asked=call.asked + 1)
+
+
+def ask_anew(branch: Branch, call: FlowCall) -> FlowCall:
+    """What was answered is done with: whoever comes to this call again asks again."""
+    return branch.drive.put(runs.heeded(call))
+
+
+def decided_by_person(branch: Branch, call: FlowCall, request: Request) -> Any:
+    """The answer to what only a person can know: an agent's answer is asked about again."""
+    while True:
+        ask = answer_to(branch, call, request)
+        call = ask_anew(branch, branch.drive.calls[call.path])
+        if ask.status != "answered":
+            branch.halt(settled_sentence(ask), call)
+        if is_person(ask.settled_by):
+            return ask.value
+
+
+def _typed(text: str | None) -> Any:
+    import json
+
+    try:
+        return json.loads(text or "null")
+    except ValueError:
+        return text
+
+
+def pause(branch: Branch, message: str, more: dict[str, Any]) -> Outcome:
+    """A gate: true when, and only when, a person approves."""
+    call = branch.begin("pause", message, jsoned([message, more]))
+    request = Request(message, "approval", **more)
+    if call.state == "open" and not request.going_on:
+        request = request._replace(going_on=_look_at(branch, call))
+    return _asked(branch, call, request)
+
+
+def _look_at(branch: Branch, call: FlowCall) -> str:
+    """What a person should look at before they let a run go on."""
+    run = branch.drive.run
+    said = [f"{one.who}:\n{one.what}" for one in said_before(branch.drive, call.path, "")]
+    try:
+        changes = branch.drive.crew.workspace.diff(place_of(run)) if run.branch else ""
+    except GateError as error:
+        changes = f"They cannot be shown: {error}"
+    parts = [
+        f"Workspace: {run.folder}" + (f" (branch {run.branch})" if run.branch else ""),
+        *(["Said so far:", *said] if said else []),
+        *([f"Changes since the run began:\n{changes}"] if changes else []),
+    ]
+    return "\n\n".join(parts)
+
+
+def ask(branch: Branch, request: Request) -> Outcome:
+    """A question to a person, of any kind."""
+    if request.secret or has_hidden(request.schema):
+        raise UsageError("a secret cannot stand in a journal: ask for it in a step, with gate.ask")
+    answer = request.session.answer if request.session else request.kind
+    name = "pause" if answer == "approval" else "ask"
+    arguments = request._asdict()
+    if request.session is None:
+        # A journal that was begun before there were sessions still fits.
+        del arguments["session"]
+    call = branch.begin(name, request.prompt, jsoned(arguments))
+    return _asked(branch, call, request)
+
+
+def _asked(branch: Branch, call: FlowCall, request: Request) -> Outcome:
+    if call.state == "failed":
+        result_of(call)
+    drive = branch.drive
+    if call.state == "recorded":
+        settled = create_ask.get(drive.store, call.ask_id)
+    else:
+        settled = answer_to(branch, call, request)
+        call = drive.calls[call.path]
+        kept: dict[str, Any] = {"ask": settled.id, "status": settled.status}
+        if settled.question.kind == "session":
+            found = visits.summary(drive.store, settled, drive.crew.host)
+            kept["visits"] = found._asdict()
+        drive.record(call, kept)
+        call = drive.calls[call.path]
+    # Also of a recorded one: somebody may have died just before.
+    wait_for_ask.take(drive.store, settled, owner_of(call.run, call.path))
+    if "visits" in call.value:
+        # What the flow saw is never computed again (law 5).
+        return outcome_of(settled, settled.value, Visits(**call.value["visits"]))
+    return wait_for_ask.outcome(drive.store, settled, settled.value)
+
+
+def answer_to(branch: Branch, call: FlowCall, request: Request) -> Ask:
+    """The settled ask of a call; parks until there is one."""
+    drive = branch.drive
+    if call.state not in ("waiting", "held"):
+        call = open_ask(branch, call, request)
+    ask = apply_deadlines.fall_due(drive.store, create_ask.get(drive.store, call.ask_id))
+    if ask.question.kind == "session" and not ask.pending:
+        _await_leaving(branch, call, ask)
+    elif ask.pending or call.state == "held":
+        branch.park(call)
+    return _heeded(branch, call, ask)
+
+
+def _await_leaving(branch: Branch, call: FlowCall, ask: Ask) -> None:
+    """Park while a person is in the session: its transcript and its duration are not known yet."""
+    drive = branch.drive
+    if not visits.is_open(drive.store, ask):
+        return
+    # Not `waiting`: its ask is settled, so the run would be ready at once.
+    call = drive.put(call._replace(state="held"))
+    branch.raise_always(Parked((call,), drive.store.now() + _LOOK_AGAIN))
+
+
+def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = "") -> FlowCall:
+    """Ask, once for each call and time it asks: after a crash the same ask is found again."""
+    drive, run = branch.drive, branch.drive.run
+    if request.expires_seconds is None:
+        request = request._replace(expires_seconds=drive.terms.human_seconds)
+    if request.remind_every_seconds is None:
+        request = request._replace(remind_every_seconds=drive.terms.remind_seconds)
+    origin = Origin(
+        project=run.project,
+        cwd=run.folder,
+        agent=call.label if call.name == "run" else run.flow,
+        session=session,
+        sponsor=run.sponsor,
+        owner=owner_of(run.id, call.path),
+        task=run.task,
+    )
+    author = drive.crew.caller._replace(principal=run.sponsor)
+    while True:
+        key = f"{call.key}/{call.asked}"
+        opened = create_ask.ask(drive.store, request, origin, author, key).ask
+        if opened.status != "cancelled":
+            break
+        # Withdrawn with the run, before this call knew of it; now somebody has taken the run up.
+        call = call._replace(asked=call.asked + 1)
+    try:
+        return drive.put(call._replace(state="waiting", ask_id=opened.id))
+    except Overtaken:
+        if (now := drive.store.runs.get(run.id)) and now.ended:
+            permit_call.retire(drive.store, opened, drive.crew.caller, f"run {run.id} has ended")
+        raise
+
+
+def _heeded(branch: Branch, call: FlowCall, ask: Ask) -> Ask:  # noqa: RET503 - halt never returns
+    """An ask that was answered; what a timeout does is the flow's own word."""
+    # What became of a session is its flow's to look at.
+    if ask.status == "answered" or ask.question.kind == "session":
+        return ask
+    if ask.status == "timed_out":
+        terms = branch.drive.terms
+        if terms.on_timeout == "return" or ask.value is not None:
+            return ask
+        if terms.on_timeout == "fail":
+            branch.drive.fail(call, "TimedOutError", settled_sentence(ask))
+            result_of(branch.drive.calls[call.path])
+    branch.halt(settled_sentence(ask), call)
+
+
+def read(branch: Branch, path: str) -> str:
+    """The text of a file in the run's folder, as it was when it was read first."""
+    call = branch.begin("read", path, path)
+    if call.over:
+        return str(result_of(call))
+    folder = folder_of(branch, call.path)
+    wanted = os.path.realpath(os.path.join(folder, path))
+    try:
+        text = _text(folder, wanted)
+    except (OSError, ValueError, UsageError) as error:
+        raise _failed(branch, call, error, str(error)) from error
+    return str(branch.drive.record(call, text))
+
+
+def _text(folder: str, wanted: str) -> str:
+    # Not waited for: an agent may have put a pipe there.
+    descriptor = os.open(wanted, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, encoding="utf-8") as file:
+        # What was opened counts, where the system tells: the name may be a link by now.
+        opened = f"/proc/self/fd/{descriptor}"
+        found = os.path.realpath(opened) if os.path.exists(opened) else wanted
+        if os.path.commonpath([folder, found]) != folder:
+            raise UsageError(f"{wanted} lies outside of the run's folder")
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise UsageError(f"{wanted} is no file")
+        text = file.read(_MOST_READ_CHARACTERS + 1)
+    if len(text) > _MOST_READ_CHARACTERS:
+        raise UsageError(f"{wanted} is longer than {_MOST_READ_CHARACTERS} characters")
+    return text
+
+
+def sleep(branch: Branch, seconds: float) -> None:
+    """Go on after so long; the run needs no process meanwhile."""
+    call = branch.begin("sleep", f"{seconds:g} s", seconds)
+    if call.over:
+        return
+    drive = branch.drive
+    if call.value is None:
+        until = drive.store.now() + timedelta(seconds=seconds)
+        call = drive.put(call._replace(value=until.isoformat()))
+    until = datetime.fromisoformat(call.value)
+    if drive.store.now() < until:
+        branch.park(call, until)
+    drive.record(call, call.value)
+
+
+def now(branch: Branch) -> datetime:
+    call = branch.begin("now", "", None)
+    at = result_of(call) if call.over else branch.drive.store.now().isoformat()
+    return datetime.fromisoformat(at if call.over else branch.drive.record(call, at))
+
+
+def random(branch: Branch) -> float:
+    call = branch.begin("random", "", None)
+    if call.over:
+        return float(result_of(call))
+    number = int.from_bytes(os.urandom(7)) >> 3
+    return float(branch.drive.record(call, number / (1 << 53)))
+
+
+def log(branch: Branch, text: str) -> None:
+    """A line for people, written once."""
+    call = branch.begin("log", text[:200], text)
+    if not call.over:
+        branch.drive.record(call, text)
+        branch.drive.crew.said(branch.drive.run, call.path, "log", text)

@@ -1,0 +1,77 @@
+"""What a flow's code hands on, as JSON in the journal: signals and answers come back as they were.
+
+Only what stood there as a signal or an answer becomes one again: a value from outside that looks
+like one of our marks is wrapped, and nothing inside a signal is looked at.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gatebell.domain.runs import signals
+from gatebell.domain.asks.outcomes import (
+    Approval,
+    Outcome,
+    Session,
+    Visits,
+    outcome as outcome_of,
+)
+from gatebell.domain.runs.signals import Signal
+from gatebell.services.asks import wait_for_ask
+from gatebell.services.runs.run_journal import jsoned
+
+if TYPE_CHECKING:
+    from gatebell.ports.store import Store
+
+_SIGNAL, _ASK, _SESSION, _PLAIN = "$signal", "$ask", "$session", "$plain"
+
+
+def pack(value: Any) -> Any:
+    """As the journal keeps it."""
+    return jsoned(_pack(value))
+
+
+def _pack(value: Any) -> Any:
+    if isinstance(value, Signal):
+        return {_SIGNAL: signals.to_json(value)}
+    if isinstance(value, Session):
+        return {_SESSION: {"ask": value.id, "visits": value.visits._asdict()}}
+    if isinstance(value, Outcome):
+        return {_ASK: value.id}
+    if isinstance(value, dict):
+        inner = {name: _pack(one) for name, one in value.items()}
+        return {_PLAIN: inner} if any(str(name).startswith("$") for name in inner) else inner
+    if isinstance(value, list | tuple):
+        return [_pack(one) for one in value]
+    return value
+
+
+def unpack(store: Store, value: Any) -> Any:
+    """As the flow's code gets it, the first time and every time."""
+    if isinstance(value, list):
+        return [unpack(store, one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if list(value) == [_SIGNAL]:
+        return signals.from_json(value[_SIGNAL])
+    if list(value) == [_ASK] and (ask := store.asks.get(value[_ASK])):
+        return wait_for_ask.outcome(store, ask, ask.value)
+    if list(value) == [_SESSION] and (ask := store.asks.get(value[_SESSION]["ask"])):
+        return outcome_of(ask, ask.value, Visits(**value[_SESSION]["visits"]))
+    inner = value[_PLAIN] if list(value) == [_PLAIN] else value
+    return {name: unpack(store, one) for name, one in inner.items()}
+
+
+def plain(value: Any) -> Any:
+    """The result of a flow, for people and programs that read it."""
+    if isinstance(value, Signal):
+        return jsoned(signals.to_json(value))
+    if isinstance(value, Approval):
+        return bool(value)
+    if isinstance(value, Outcome):
+        return jsoned(value.value)
+    if isinstance(value, dict):
+        return {name: plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    return jsoned(value)

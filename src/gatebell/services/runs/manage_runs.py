@@ -1,0 +1,282 @@
+"""What people do with runs: start, stop, take up again, fork, signal, delete."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from gatebell.adapters.system import processes
+from gatebell.domain.runs import journals, runs, signals
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.text.display import storable
+from gatebell.domain.runs.journals import Carried
+from gatebell.domain.people.principals import must_be_a_person
+from gatebell.domain.runs.runs import FlowCall, Run, RunChange
+from gatebell.errors import GateError, NotFoundError, RefusedError, UsageError
+from gatebell.services.asks import answer_ask
+from gatebell.services.permissions import permit_call
+from gatebell.services.asks.create_ask import only_ask, withdrawals
+from gatebell.services.runs.run_journal import place_of
+from gatebell.services.runs.workspace_setup import moved_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.people.principals import Caller
+    from gatebell.ports.store import Store
+    from gatebell.ports.workspaces import Place, Workspace
+    from gatebell.services.runs.claims import Keeper
+
+_BEING_MADE = "its folder is being made; if this stays, that was interrupted: start it anew"
+NOT_STARTED = "not started yet: gate resume starts it"
+_YES = ("CONTINUE", "APPROVED", "APPROVE", "YES")
+_NO = ("STOP", "REJECTED", "REJECT", "NO")
+
+
+class Wish(NamedTuple):
+    """What somebody wants to run."""
+
+    flow: str
+    source: str
+    source_digest: str
+    prompt: str
+    project: str
+    in_place: bool = False
+    with_changes: bool = False
+    begin: bool = True
+    """Otherwise it is made and waits for `gate resume`."""
+    seen: Mapping[str, str] | None = None
+    """The digests of the flow and its roles, where agents could edit them."""
+
+
+def start(
+    store: Store,
+    workspace: Workspace,
+    wish: Wish,
+    caller: Caller,
+    keeper: Keeper | None = None,
+) -> tuple[Run, Place]:
+    """A new run, ready to be driven; and where its agents will work.
+
+    With a keeper only this process drives it, while the process lives.
+    """
+    for path in (wish.project, wish.source):
+        if storable(path) != path:
+            raise UsageError(
+                f"{storable(path)} is no text in UTF-8, so it could not be found again: rename it"
+            )
+    new = Run(
+        id=0,
+        flow=storable(wish.flow),
+        source=wish.source,
+        source_digest=wish.source_digest,
+        prompt=storable(wish.prompt),
+        project=wish.project,
+        sponsor=caller.principal,
+        created_at=store.now(),
+        state="stuck",
+        reason=_BEING_MADE,
+    )
+    run = store.runs.add(new, [runs.started(new, caller, wish.seen)], Carried())
+    try:
+        place = (
+            in_place(wish.project)
+            if wish.in_place
+            else workspace.make(
+                wish.project, run.id, with_changes=wish.with_changes, token=_token(run)
+            )
+        )
+    except GateError:
+        # Nothing has happened yet, and there is nothing to take up.
+        delete(store, run.id, caller)
+        raise
+    return _open(store, run, place, begin=wish.begin, keeper=keeper), place
+
+
+def in_place(project: str) -> Place:
+    from gatebell.ports.workspaces import Place
+
+    real = os.path.realpath(project)
+    return Place(real, real)
+
+
+def _open(store: Store, run: Run, place: Place, *, begin: bool, keeper: Keeper | None) -> Run:
+    after = moved_in(run, place)._replace(
+        state="ready" if begin else "stuck", reason="" if begin else NOT_STARTED
+    )
+    written = _written(store, RunChange(after), run, keeper if begin else None)
+    if written is None:
+        raise RefusedError(f"run {run.id} was changed by somebody else while it was made")
+    return written
+
+
+def _written(store: Store, change: RunChange, run: Run, keeper: Keeper | None) -> Run | None:
+    if keeper:
+        return keeper.write(change, run)
+    return change.run if store.runs.change(change, run) else None
+
+
+def get(store: Store, run_id: int) -> Run:
+    run = store.runs.get(run_id)
+    if run is None:
+        raise NotFoundError(f"there is no run {run_id}: gate list shows them")
+    return run
+
+
+def stop(store: Store, run_id: int, caller: Caller, reason: str, task_state: str = "") -> Run:
+    """End a run: its agents, its asks, and whoever drives it."""
+    while True:
+        run = get(store, run_id)
+        if run.task:
+            must_be_a_person(caller, f"ends the run that works on {run.task}")
+        change = runs.stop(run, caller, storable(reason) or "stopped", store.now(), task_state)
+        why = f"run {run_id} was stopped: {change.run.reason}"
+        withdrawn = withdrawals(store, run_id, caller, why)
+        if store.runs.change(change._replace(withdrawn=withdrawn), run):
+            break
+    for turn in store.runs.turns(run_id):
+        if not turn.ended_at and turn.process and not turn.by:
+            processes.end(processes.parse(turn.process), ("GATE_TURN", turn.id))
+    # What its agents asked while it was being stopped.
+    for ask in store.asks.pending_of_run(run_id):
+        permit_call.retire(store, ask, caller, why)
+    return change.run
+
+
+def resume(
+    store: Store,
+    run_id: int,
+    caller: Caller,
+    accept: str = "",
+    seen: Mapping[str, str] | None = None,
+    keeper: Keeper | None = None,
+) -> Run:
+    """Take up an ended run where it stopped; what waits or runs already is left alone.
+
+    With a keeper only this process drives it, while the process lives.
+    """
+    must_be_a_person(caller, "takes up a run")
+    while True:
+        run = get(store, run_id)
+        if not run.ended and not accept:
+            return run
+        if run.task:
+            _must_be_its_tasks(store, run)
+        elif not run.folder:
+            raise RefusedError(
+                f"run {run_id} never got a folder to work in: start it anew with gate run, and "
+                f"gate delete {run_id} removes it"
+            )
+        calls = store.runs.calls(run_id)
+        asks = (store.asks.get(call.ask_id) for call in calls if call.state == "waiting")
+        unanswered = [ask.id for ask in asks if ask and ask.status in ("timed_out", "cancelled")]
+        change = runs.resume(run, calls, unanswered, caller, accept, seen)
+        if written := _written(store, change, run, keeper):
+            return written
+
+
+def _must_be_its_tasks(store: Store, run: Run) -> None:
+    """One run works on a task at a time."""
+    task = store.tasks.get(run.task)
+    if task and task.run != run.id:
+        raise RefusedError(
+            f"run {run.id} worked on {task.id}, which was reopened since: gate task show {task.id}"
+        )
+    if task and task.state in ("closed", "deferred"):
+        raise RefusedError(f"{task.id} is {task.state}: gate task reopen {task.id}")
+
+
+def fork(
+    store: Store,
+    workspace: Workspace,
+    run_id: int,
+    path: str,
+    caller: Caller,
+    seen: Mapping[str, str] | None = None,
+    keeper: Keeper | None = None,
+) -> tuple[Run, Place]:
+    """A new run that shares the records before a call, and the folder as it was then."""
+    must_be_a_person(caller, "opens a run from another")
+    run, calls = get(store, run_id), store.runs.calls(run_id)
+    if run.task:
+        raise RefusedError(
+            f"run {run_id} works on {run.task}, and one run does at a time: gate task reopen "
+            f"{run.task} works on it again, once it has ended"
+        )
+    shared = journals.shared(calls, path)
+    carried = journals.carried(shared, store.runs.turns(run_id))
+    new = Run(
+        id=0,
+        flow=run.flow,
+        source=run.source,
+        source_digest=run.source_digest,
+        prompt=run.prompt,
+        project=run.project,
+        sponsor=caller.principal,
+        created_at=store.now(),
+        state="stuck",
+        reason=_BEING_MADE,
+        parent=run.id,
+        parent_path=path,
+    )
+    made = store.runs.add(new, [runs.started(new, caller, seen)], carried)
+    try:
+        place = _place_again(workspace, run, calls, path, made)
+    except GateError:
+        # Nothing has happened yet, and there is nothing to take up.
+        delete(store, made.id, caller)
+        raise
+    return _open(store, made, place, begin=True, keeper=keeper), place
+
+
+def _place_again(
+    workspace: Workspace, run: Run, calls: list[FlowCall], path: str, made: Run
+) -> Place:
+    if not run.branch:
+        return place_of(run)
+    snapshot = _snapshot(workspace, run, calls, path)
+    return workspace.make(run.project, made.id, snapshot=snapshot, token=_token(made))
+
+
+def _token(run: Run) -> str:
+    """Tells it from the run that had its number in a store that is gone."""
+    return run.created_at.isoformat()
+
+
+def _snapshot(workspace: Workspace, run: Run, calls: list[FlowCall], path: str) -> str:
+    """The folder as it was before a call: snapshots are taken before agents work."""
+    later = [call for call in calls if journals.order(call.path) >= journals.order(path)]
+    taken = next((call.snapshot for call in later if call.snapshot), "")
+    return taken or workspace.snapshot(place_of(run), run.id, f"{path}-fork")
+
+
+def signal(store: Store, run_id: int, status: str, message: str, caller: Caller) -> Ask:
+    """Give a run the signal it waits for, without anybody's session."""
+    must_be_a_person(caller, "signals for a run")
+    ask = only_ask(store, run_id)
+    given = signals.parse_signal({"status": status, "summary": message})
+    if given is None:
+        raise UsageError("a status is a word: DONE, APPROVED, CONTINUE, STOP …")
+    caller = caller._replace(via="signal")
+    if ask.question.gates:
+        if given.status not in (*_YES, *_NO):
+            yes, no = ", ".join(_YES), ", ".join(_NO)
+            raise UsageError(f"{ask.id} is a gate: its status is {yes} to go on, or {no}")
+        value = "yes" if given.status in _YES else "no"
+        return answer_ask.answer(store, ask.id, caller, Given(value, message))[1]
+    if ask.question.kind not in ("text", "choice"):
+        raise UsageError(f"{ask.id} is a {ask.question.kind}: gate answer {ask.id}")
+    said = message or given.status
+    answer = Given({"other": said} if ask.question.kind == "choice" else said, given.status)
+    return answer_ask.answer(store, ask.id, caller, answer)[1]
+
+
+def delete(store: Store, run_id: int, caller: Caller) -> Run:
+    """Forget an ended run; the audit trail keeps what it tells of it."""
+    run = get(store, run_id)
+    runs.must_be_ended(run)
+    told = runs.event("run.deleted", run, caller.actor, via=caller.via, evidence=caller.evidence)
+    if not store.runs.delete(run, [told]):
+        raise RefusedError(f"run {run_id} was taken up by somebody else just now")
+    return run

@@ -1,0 +1,215 @@
+"""`parallel`: branches of one flow at once, each with calls of its own."""
+
+from __future__ import annotations
+
+import contextvars
+import queue
+import threading
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.errors import StepFailedError
+from gatebell.services.permissions import permit_call
+from gatebell.services.asks import wait_for_ask
+from gatebell.services.runs.run_journal import (
+    Branch,
+    Halted,
+    Parked,
+    current,
+    result_of,
+)
+from gatebell.services.runs.journal_values import pack, unpack
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from gatebell.domain.runs.runs import FlowCall
+    from gatebell.services.runs.run_journal import Drive
+
+_LOOK_EVERY_SECONDS = 0.5
+
+
+class _End(NamedTuple):
+    """How a branch's thread ended."""
+
+    number: int
+    value: Any = None
+    error: BaseException | None = None
+
+
+class Stuck(NamedTuple):
+    """What a flow returns when it cannot go on."""
+
+    reason: str
+
+
+def parallel(
+    branch: Branch,
+    works: Sequence[Callable[[], Any]],
+    limit: int | None,
+    *,
+    settle: bool,
+) -> list[Any]:
+    """The results of all branches, in their order."""
+    call = branch.begin("parallel", f"{len(works)} branches", [len(works), settle])
+    if call.over:
+        return _unpacked(branch, call)
+    call = branch.drive.put(call)
+    return _Parallel(branch, call, works, limit or len(works), settle=settle).run()
+
+
+def _unpacked(branch: Branch, call: FlowCall) -> list[Any]:
+    """What the call gives the flow, the first time and every time."""
+    values = unpack(branch.drive.store, call.value)
+    return list(result_of(call._replace(value=values)))
+
+
+class _Parallel:
+    def __init__(
+        self,
+        branch: Branch,
+        call: FlowCall,
+        works: Sequence[Callable[[], Any]],
+        limit: int,
+        *,
+        settle: bool,
+    ) -> None:
+        self._branch, self._call, self._works = branch, call, works
+        self._drive: Drive = branch.drive
+        self._limit, self._settle = limit, settle
+        self._news: queue.Queue[_End | None] = queue.Queue()
+        self._stop = threading.Event()
+        self._waiting = list(range(len(works)))
+        self._active: set[int] = set()
+        self._parked: dict[int, Parked] = {}
+        self._outcomes: dict[int, _End] = {}
+        self._ended: BaseException | None = None
+
+    def run(self) -> list[Any]:
+        watch: threading.Thread | None = None
+        watched = threading.Event()
+        try:
+            while True:
+                self._start()
+                if not self._active:
+                    break
+                if self._parked and watch is None:
+                    watch = threading.Thread(target=self._watch, args=(watched,), daemon=True)
+                    watch.start()
+                news = self._news.get()
+                if news is not None:
+                    self._note(news)
+                self._wake()
+        finally:
+            # Not waited for: it ends when the bell rings next.
+            watched.set()
+        return self._come_out()
+
+    def _start(self) -> None:
+        while self._waiting and len(self._active) < self._limit and not self._stop.is_set():
+            index = self._waiting.pop(0)
+            self._active.add(index)
+            context = contextvars.copy_context()
+            threading.Thread(target=context.run, args=(self._work, index), daemon=True).start()
+
+    def _work(self, index: int) -> None:
+        prefix = f"{self._call.path}.{index + 1}."
+        inner = Branch(self._drive, prefix, [*self._branch.stops, self._stop])
+        current.set(inner)
+        try:
+            value = self._works[index]()
+            if isinstance(value, Stuck):
+                end = _End(index, error=Halted(value.reason, f"{prefix}{inner.count}"))
+            else:
+                end = _End(index, pack(value), inner.over)
+        except BaseException as error:  # the coordinator decides what it means
+            end = _End(index, error=error)
+        self._news.put(end)
+
+    def _note(self, end: _End) -> None:
+        self._active.discard(end.number)
+        if isinstance(end.error, Parked):
+            self._parked[end.number] = end.error
+        elif end.error is None or isinstance(end.error, Exception):
+            self._outcomes[end.number] = end
+            if end.error and not self._settle:
+                self._stop.set()
+        else:
+            self._ended = self._ended or end.error
+            self._stop.set()
+
+    def _watch(self, done: threading.Event) -> None:
+        """Rings when somebody may have answered a parked branch while others work."""
+        bell = self._drive.store.bell()
+        try:
+            while not done.is_set():
+                bell.wait(_LOOK_EVERY_SECONDS)
+                self._news.put(None)
+        finally:
+            bell.close()
+
+    def _wake(self) -> None:
+        """Branches whose person or time has come go on, inside this same drive."""
+        if self._stop.is_set():
+            return
+        store, now = self._drive.store, self._drive.store.now()
+        for index, parked in list(self._parked.items()):
+            asks = [store.asks.get(call.ask_id) for call in parked.waiting]
+            answered = any(
+                ask
+                and (
+                    wait_for_ask.is_ready(store, ask)
+                    or (ask.pending and ask.asked_back > ask.heard and ask.origin.session)
+                )
+                for ask in asks
+            )
+            if answered or (parked.wake_at and parked.wake_at <= now):
+                del self._parked[index]
+                self._waiting.append(index)
+
+    def _come_out(self) -> list[Any]:
+        failed = [end for end in self._outcomes.values() if end.error]
+        # A branch that was halted because its ask was withdrawn does not hide why.
+        withdrawn = failed and not self._settle and isinstance(self._ended, Halted)
+        if self._ended and not withdrawn:
+            self._branch.raise_always(self._ended)
+        if failed and not self._settle:
+            self._withdraw()
+        elif self._parked or self._waiting:
+            waits = [parked for _, parked in sorted(self._parked.items(), key=lambda one: one[0])]
+            times = [parked.wake_at for parked in waits if parked.wake_at]
+            calls = tuple(call for parked in waits for call in parked.waiting)
+            wake_at: datetime | None = min(times, default=None)
+            self._branch.raise_always(Parked(calls, wake_at))
+        outcomes = [_outcome(self._outcomes.get(index)) for index in range(len(self._works))]
+        if failed and not self._settle:
+            first = min(failed, key=lambda end: end.number)
+            message = f"branch {first.number + 1}: {outcomes[first.number]['error']['message']}"
+            inner = [e.error.path for e in failed if isinstance(e.error, StepFailedError)]
+            paths = " ".join([self._call.path, *inner])
+            call = self._call._replace(value=outcomes)
+            self._drive.fail(call, "BranchFailedError", message, paths)
+        else:
+            values = outcomes if self._settle else [one["value"] for one in outcomes]
+            self._drive.record(self._call, values)
+        return _unpacked(self._branch, self._drive.calls[self._call.path])
+
+    def _withdraw(self) -> None:
+        """What the others still ask, nobody needs to answer any more."""
+        store, caller = self._drive.store, self._drive.crew.caller
+        for parked in self._parked.values():
+            for call in parked.waiting:
+                ask = store.asks.get(call.ask_id)
+                if ask and ask.pending:
+                    permit_call.retire(store, ask, caller, "a neighbouring branch failed")
+
+
+def _outcome(end: _End | None) -> dict[str, Any]:
+    if end is None:
+        return {"status": "stopped", "value": None, "error": None}
+    if end.error is None:
+        return {"status": "done", "value": end.value, "error": None}
+    error = end.error
+    kind = error.kind if isinstance(error, StepFailedError) else type(error).__name__
+    message = error.message if isinstance(error, StepFailedError) else str(error)
+    return {"status": "failed", "value": None, "error": {"kind": kind, "message": message}}

@@ -1,0 +1,322 @@
+"""The journal of one drive: what was recorded, and every fenced write that adds to it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from gatebell.domain.runs import journals, runs, prompts, signals
+from gatebell.domain.digests import digest
+from gatebell.domain.text.display import storable
+from gatebell.domain.lists import USE_A_LIST
+from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn
+from gatebell.domain.runs.prompts import Said
+from gatebell.ports.workspaces import Place, Workspace
+from gatebell.errors import (
+    BranchFailedError,
+    StepFailedError,
+    StoreTroubleError,
+    UsageError,
+)
+from gatebell.services.runs.claims import LEASE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from gatebell.domain.asks.asks import Ask, Origin
+    from gatebell.domain.tasks.backlog_settings import BacklogTerms
+    from gatebell.domain.permissions.calls import Call
+    from gatebell.domain.people.principals import Caller
+    from gatebell.domain.runs.roles import Role
+    from gatebell.ports.agents import Driver, Host
+    from gatebell.ports.store import Store
+
+
+_MOST_SWALLOWED = 100
+_PAUSE_SECONDS = 1.0
+
+
+class Terms(NamedTuple):
+    """What a flow says about its waits for people."""
+
+    on_timeout: str = "stuck"
+    """`stuck`, `fail`, or `return`."""
+    human_seconds: float | None = 86_400.0
+    """How long its asks wait; None: until somebody answers."""
+    human: bool = True
+    """Whether NEEDS_HUMAN asks a person unless a call says otherwise."""
+    remind_seconds: float | None = None
+    """How often people are reminded of an ask that says nothing of it."""
+    most_asks: int | None = None
+    """How often the agents of one run may need people."""
+    statuses: Sequence[str] = signals.STATUSES
+    """What its agents are told to report."""
+    asks_by_question: bool = False
+    """NEEDS_HUMAN without a question of its own is an error."""
+
+
+class Crew(NamedTuple):
+    """What a drive needs from outside."""
+
+    load: Callable[[Run], tuple[Callable[[str], Any], Terms, str]]
+    """The flow of a run: its function, its terms, and the digest of its source."""
+    role: Callable[[Run, str], Role]
+    driver: Callable[[Role, Callable[..., Any] | None], Driver]
+    """How to talk to a role; with a function, that takes the place of an agent's program."""
+    workspace: Workspace
+    tool_call: Callable[[str, Any, str], Call]
+    """Tool, input and folder as a call that can be approved."""
+    going_on: Callable[[Origin], str]
+    caller: Caller
+    """Opens the asks of runs."""
+    backlog: Callable[[str], BacklogTerms]
+    """How the tasks of a project are worked on."""
+    said: Callable[[Run, str, str, str], None]
+    """Run, path, role and what its agent says, for people who look on."""
+    host: Callable[[str], Host]
+    """The program of this name in which people and agents talk, with its logs."""
+
+
+def place_of(run: Run) -> Place:
+    return Place(run.folder, run.root, run.branch, run.base)
+
+
+class Parked(BaseException):
+    """The flow cannot go on here before a person or a time comes; every later call raises it again."""
+
+    def __init__(self, waiting: tuple[FlowCall, ...] = (), wake_at: datetime | None = None) -> None:
+        super().__init__("this flow waits for a person")
+        self.waiting = waiting
+        self.wake_at = wake_at
+
+
+class Halted(BaseException):
+    """The run is stuck at a call: its record does not fit, or nobody answered."""
+
+    def __init__(self, reason: str, path: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.path = path
+
+
+class Overtaken(BaseException):
+    """Somebody else holds the run now; nothing more may be done here."""
+
+
+class Unwritable(BaseException):
+    """The store cannot be written, so nothing may be done that would have to be recorded."""
+
+    def __init__(self, trouble: StoreTroubleError) -> None:
+        super().__init__(str(trouble))
+        self.trouble = trouble
+
+
+class Closing(BaseException):
+    """This process ends; the run goes on in another."""
+
+
+class Drive:
+    """One drive of one run. Branches on several threads share it."""
+
+    def __init__(self, store: Store, crew: Crew, run: Run, terms: Terms) -> None:
+        self.store = store
+        self.crew = crew
+        self.run = run
+        self.terms = terms
+        self.closing = threading.Event()
+        self.lost = False
+        """The last write was refused, or the run has ended: nothing may be begun any more."""
+        self.lock = threading.RLock()
+        self.agents: dict[str, Turn] = {}
+        """Turns whose agents work for this drive now."""
+        self.calls = {call.path: call for call in store.runs.calls(run.id)}
+        self.turns = {turn.id: turn for turn in store.runs.turns(run.id)}
+
+    def write(self, change: RunChange) -> None:
+        """Write a step, if the run is still ours; proves and extends the claim."""
+        with self.lock:
+            after = change.run
+            if after.state == "running":
+                # Whoever writes down a call has got further than those who died before.
+                falls = 0 if change.calls else after.falls
+                lease = None if after.kept else self.store.now() + LEASE
+                after = after._replace(lease_until=lease, falls=falls)
+            self.lost = not self.store.runs.change(change._replace(run=after), self.run)
+            if self.lost:
+                raise Overtaken
+            self.run = after
+            self.calls.update({call.path: call for call in change.calls})
+            self.turns.update({turn.id: turn for turn in change.turns})
+
+    def put(self, call: FlowCall, *turns: Turn) -> FlowCall:
+        """Write a call as it stands, with turns of it."""
+        with self.lock:
+            self.write(RunChange(self.run, (call,), turns))
+        return call
+
+    def begin_turn(self, call: FlowCall, turns: list[Turn], role: Role) -> None:
+        """Write that an agent is about to be started, with the role and the words it is sent."""
+        with self.lock:
+            run = self.run._replace(agent=role.name)
+            told = runs.turn_began(run, turns[-1], role.digest)
+            self.write(RunChange(run, (call,), tuple(turns), (told,)))
+
+    def record(self, call: FlowCall, value: Any) -> Any:
+        with self.lock:
+            self.write(runs.record(self.run, call, value, self.store.now()))
+        return value
+
+    def fail(self, call: FlowCall, kind: str, message: str, paths: str = "") -> None:
+        """`paths`: the calls beneath it that failed, to be tried again with it."""
+        error = {"kind": kind, "message": message, "paths": paths}
+        with self.lock:
+            self.write(runs.fail(self.run, call, error, self.store.now()))
+
+    def look_again(self) -> None:
+        """People write turns, too: those who joined a session since the drive began."""
+        with self.lock:
+            self.turns.update({turn.id: turn for turn in self.store.runs.turns(self.run.id)})
+
+    def all_turns(self) -> list[Turn]:
+        """As they are now: other branches add to them."""
+        with self.lock:
+            return list(self.turns.values())
+
+    def next_turn_number(self, path: str) -> int:
+        return sum(turn.path == path for turn in self.all_turns()) + 1
+
+
+class Branch:
+    """A line of calls: the flow itself, or one branch of a `parallel` call."""
+
+    def __init__(
+        self, drive: Drive, prefix: str = "", stops: Sequence[threading.Event] = ()
+    ) -> None:
+        self.drive = drive
+        self.prefix = prefix
+        self.stops = stops
+        """One of them is set when a branch beside this one, or beside one around it, has failed."""
+        self.count = 0
+        self.thread = threading.get_ident()
+        self.over: BaseException | None = None
+        self.swallowed = 0
+        """How often the flow's code went on as if it had not been ended."""
+        self.step: FlowCall | None = None
+        """The step that runs now; it may make no calls of its own."""
+
+    def begin(self, name: str, label: str, arguments: Any) -> FlowCall:
+        """The record of the next call, or a new one that is not written yet."""
+        if threading.get_ident() != self.thread:
+            raise UsageError(f"{name}() was called on a thread of its own: use parallel()")
+        if self.over:
+            self._insist(self.over)
+        if self.step:
+            raise UsageError(f"{name}() was called inside step {self.step.path}: call it outside")
+        if self.drive.closing.is_set():
+            self.raise_always(Closing())
+        if any(stop.is_set() for stop in self.stops):
+            self.raise_always(Parked())
+        if self.drive.lost:
+            self.raise_always(Overtaken())
+        self.count += 1
+        path, label = f"{self.prefix}{self.count}", storable(label)
+        wanted = digest(arguments)
+        found = self.drive.calls.get(path)
+        if found is None:
+            now = self.drive.store.now()
+            return FlowCall(self.drive.run.id, path, name, label, wanted, now)
+        if why := journals.misfit(found, name, label, wanted):
+            self.raise_always(Halted(why, path))
+        return found
+
+    def _insist(self, end: BaseException) -> NoReturn:
+        """End the flow once more. Code that catches everything in a loop must not burn the machine."""
+        self.swallowed += 1
+        if self.swallowed > _MOST_SWALLOWED:
+            threading.Event().wait(_PAUSE_SECONDS)
+        raise end
+
+    def raise_always(self, end: BaseException) -> NoReturn:
+        """From now on every call in this branch raises this: no `finally` may start work."""
+        self.over = end
+        raise end
+
+    def come_out(self) -> None:
+        """The code has ended; if it swallowed what ended it before, that still counts."""
+        if self.over:
+            raise self.over
+
+    def park(self, call: FlowCall, wake_at: datetime | None = None) -> NoReturn:
+        self.raise_always(Parked((call,) if wake_at is None else (), wake_at))
+
+    def halt(self, reason: str, call: FlowCall) -> NoReturn:
+        self.halt_at(reason, call.path)
+
+    def halt_at(self, reason: str, path: str) -> NoReturn:
+        self.raise_always(Halted(reason, path))
+
+
+def folder_of(branch: Branch, path: str) -> str:
+    """Where the agents of a run work; halts when that is gone, or leads elsewhere since."""
+    run = branch.drive.run
+    if os.path.realpath(run.folder) != run.folder or not os.path.isdir(run.folder):
+        branch.halt_at(
+            f"The folder of this run is gone, or a link now: {run.folder}. Put it back, then: "
+            f"gate resume {run.id}",
+            path,
+        )
+    return run.folder
+
+
+current: ContextVar[Branch] = ContextVar("current")
+"""The branch that the calls of a flow's code belong to, on each thread of its own."""
+
+
+def result_of(call: FlowCall) -> Any:
+    """What a call that is over gives the flow, the first time and every time."""
+    if call.state != "failed":
+        return call.value
+    if call.name == "parallel":
+        raise BranchFailedError(call.error["message"], call.error["paths"], call.value)
+    raise StepFailedError(call.error["kind"], call.error["message"], call.path)
+
+
+def jsoned(value: Any) -> Any:
+    """A value as JSON gives it back, so that live and replayed code see the same."""
+    import json
+
+    return json.loads(json.dumps(value, allow_nan=False, default=_refuse))
+
+
+def _refuse(value: Any) -> NoReturn:
+    kind = type(value).__name__
+    if isinstance(value, set | frozenset):
+        raise TypeError(f"expected a list, got {kind}: {USE_A_LIST}")
+    raise TypeError(f"{kind} is not JSON")
+
+
+def waiting_asks(drive: Drive, calls: tuple[FlowCall, ...]) -> list[Ask]:
+    found = (drive.store.asks.get(call.ask_id) for call in calls)
+    return [ask for ask in found if ask]
+
+
+def said_before(drive: Drive, path: str, since: str) -> list[Said]:
+    """What agents and people said in the calls before this one and after another."""
+    told = []
+    for call in sorted(drive.calls.values(), key=lambda call: journals.order(call.path)):
+        if call.state != "recorded" or not journals.is_before(call.path, path):
+            continue
+        if since and journals.order(call.path) <= journals.order(since):
+            continue
+        if call.name == "run":
+            words = prompts.told(signals.from_json(call.value))
+            told.append(Said(call.path, call.label, words))
+        elif call.name in ("pause", "ask") and (ask := drive.store.asks.get(call.ask_id)):
+            answer = "" if ask.value is None else answer_text(ask, ask.value)
+            lines = [ask.question.prompt, ask.decision or answer or ask.status, ask.note]
+            told.append(Said(call.path, ask.settled_by or "gate", "\n".join(filter(None, lines))))
+    return told

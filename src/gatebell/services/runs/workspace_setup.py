@@ -1,0 +1,75 @@
+"""Making the folder of a run ready before its flow begins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.domain.runs.runs import FlowCall, Run
+from gatebell.services.asks.create_ask import Request
+from gatebell.services.runs.flow_calls import decided_by_person
+from gatebell.services.runs.run_journal import place_of
+from gatebell.services.tasks.task_branch import move_in
+
+if TYPE_CHECKING:
+    from gatebell.ports.workspaces import Place
+    from gatebell.services.runs.run_journal import Branch
+
+_PATH = "0"
+_FALLS = "00"
+_MOST_FALLS = 10
+_AGAIN = "Try again"
+_WITHOUT = "Go on without it"
+_STOP = "Stop the run"
+
+
+def ask_after_falls(branch: Branch) -> None:
+    """A run at which one driver after another dies must not take all of them with it."""
+    drive, run = branch.drive, branch.drive.run
+    call = drive.calls.get(_FALLS) or FlowCall(run.id, _FALLS, "driver", "", "", drive.store.now())
+    if run.falls < _MOST_FALLS and call.state != "waiting":
+        return
+    request = Request(
+        f"{_MOST_FALLS} processes that drove this run died one after another at the same place. "
+        "Does its code end the process? Look at it, then say what now.",
+        "choice",
+        options=(_AGAIN, _STOP),
+    )
+    if decided_by_person(branch, call, request) == _STOP:
+        branch.halt("its drivers died one after another", call)
+
+
+def settle_in(branch: Branch) -> None:
+    """Copy and prepare what the agents need, once; where that fails, a person is asked."""
+    move_in(branch)
+    drive, run = branch.drive, branch.drive.run
+    if not run.branch:
+        return
+    call = drive.calls.get(_PATH) or FlowCall(run.id, _PATH, "setup", "", "", drive.store.now())
+    if call.over:
+        return
+    trouble = ""
+    while call.state == "waiting" or (trouble := _trouble(branch)):
+        request = Request(
+            "The folder of this run could not be set up. What now?",
+            "choice",
+            options=(_AGAIN, _WITHOUT, _STOP),
+            # Not as its context: asked again after a crash, the trouble may read otherwise.
+            going_on=trouble,
+        )
+        what = decided_by_person(branch, call, request)
+        call = drive.calls[_PATH]
+        if what == _STOP:
+            branch.halt("the folder of this run could not be set up", call)
+        if what == _WITHOUT:
+            break
+    drive.record(call, None)
+
+
+def _trouble(branch: Branch) -> str:
+    run = branch.drive.run
+    return branch.drive.crew.workspace.set_up(run.project, place_of(run))
+
+
+def moved_in(run: Run, place: Place) -> Run:
+    """The run with the folder that its agents work in."""
+    return run._replace(folder=place.folder, root=place.root, branch=place.branch, base=place.base)

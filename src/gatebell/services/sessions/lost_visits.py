@@ -1,0 +1,87 @@
+"""Visits whose holders died. No process tells of their end, so each command that looks closes them.
+
+Until then the deadline of the ask leaves the visitor hours of time, and its asker waits for both.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.domain.sessions import changes
+from gatebell.domain.asks.owners import run_of
+from gatebell.domain.sessions.visits import LOST
+from gatebell.services.sessions import presence
+
+if TYPE_CHECKING:
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.runs.runs import Turn
+    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.ports.store import Store
+
+
+def is_visited(store: Store, ask: Ask) -> bool:
+    """Whether a visit in the session of an ask is open, and may be lost at any moment."""
+    return bool(open_visits(store, ask))
+
+
+def open_visits(store: Store, ask: Ask) -> list[Sitting | Turn]:
+    """The visits in the session of an ask that are not closed, whether or not they are lost."""
+    return [*_sittings(store, ask), *_turns(store, ask)]
+
+
+def open_visits_of_run(store: Store, run_id: int) -> list[Sitting | Turn]:
+    """The visits in the sessions of a run that are not closed, whether or not they are lost."""
+    found = [(one, store.asks.get(one.ask_id)) for one in store.asks.open_sittings()]
+    sittings = [one for one, ask in found if ask and run_of(ask.origin.owner) == run_id]
+    return [*sittings, *(turn for turn in store.runs.joined() if turn.run == run_id)]
+
+
+def close_lost(store: Store, ask: Ask) -> Ask:
+    """The ask after its lost visit was closed, if there is one."""
+    # Read after the ask: if the holder leaves meanwhile, the version of the ask does not fit.
+    sittings, turns = _sittings(store, ask), _turns(store, ask)
+    for sitting in sittings:
+        _close_if_lost(store, ask, sitting)
+    take_back_lost(store, turns)
+    return (store.asks.get(ask.id) or ask) if sittings or turns else ask
+
+
+def close_all_lost(store: Store) -> None:
+    """Close the lost visits of all asks."""
+    for sitting in store.asks.open_sittings():
+        if ask := store.asks.get(sitting.ask_id):
+            close_lost(store, ask)
+    take_back_lost(store, store.runs.joined())
+
+
+def _close_if_lost(store: Store, ask: Ask, sitting: Sitting) -> None:
+    """Close a visit in the session of an ask; what was said stays in the agent's log."""
+    if presence.holds(store, sitting):
+        return
+    lost = sitting._replace(ended_at=store.now(), end=LOST)
+    # After a conflict the next look closes it.
+    store.asks.change(changes.rise(ask, lost, "gate", given_up=False), ask.version)
+    presence.leave(store, sitting.id)
+
+
+def take_back_lost(store: Store, turns: list[Turn]) -> None:
+    """Take back the sessions of runs whose visitors died."""
+    lost = [turn for turn in turns if not presence.holds(store, turn)]
+    if lost:
+        # Imported here: commands that list asks run this, and seldom need it.
+        from gatebell.services.sessions import joining
+
+        for turn in lost:
+            joining.take_back(store, turn)
+
+
+def _sittings(store: Store, ask: Ask) -> list[Sitting]:
+    if ask.question.kind != "session":
+        return []
+    return [one for one in store.asks.open_sittings() if one.ask_id == ask.id]
+
+
+def _turns(store: Store, ask: Ask) -> list[Turn]:
+    if run_of(ask.origin.owner) is None:
+        return []
+    return [turn for turn in store.runs.joined() if turn.ask_id == ask.id]

@@ -1,0 +1,121 @@
+"""People's visits in the session of an ask: whether one is open, and what they came to.
+
+The asker gets nothing before the last visit has ended. After that nothing about them changes.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gatebell.domain.asks.outcomes import Visits, sum_up
+from gatebell.domain.sessions.visits import LOST, untold_since
+from gatebell.ports.results import Done
+from gatebell.errors import GateError
+from gatebell.services.sessions import presence
+from gatebell.services.asks.create_ask import get
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.ports.agents import Host, Talk
+    from gatebell.ports.store import Store
+
+    Hosts = Callable[[str], Host]
+    """The program of this name, with its logs."""
+
+_MOST_TRANSCRIPT_CHARACTERS = 1_000_000
+_NOTHING_SAID = "its log held no words when the result was handed over"
+
+
+def is_open(store: Store, ask: Ask) -> bool:
+    """Whether a person is in the session of an ask now."""
+    if ask.question.kind != "session":
+        return False
+    return any(
+        not one.ended_at and presence.holds(store, one) for one in store.asks.sittings(ask.id)
+    )
+
+
+def summary(store: Store, ask: Ask, hosts: Hosts) -> Visits:
+    """What the visits of a settled ask came to; a killed harness is made up for here."""
+    _close_lost(store, ask, hosts)
+    return sum_up(ask, store.asks.sittings(ask.id))
+
+
+def _close_lost(store: Store, ask: Ask, hosts: Hosts) -> None:
+    """Keep what the agent's own log tells of a visit whose harness was killed, once.
+
+    What the asker got must not change, also where the agent writes its log later (law 5).
+    """
+    # Imported here: only a session ask needs it, and most that are waited for are not.
+    from gatebell.domain.sessions import changes
+    from gatebell.services.sessions.lost_visits import close_lost
+
+    while True:
+        ask = close_lost(store, get(store, ask.id))
+        found = store.asks.sittings(ask.id)
+        if not found or not _is_untold(ask, found[-1]):
+            return
+        session, words = read_log(store, ask, found, hosts)
+        trouble = "" if words else _NOTHING_SAID
+        told = found[-1]._replace(session=session, transcript=words, trouble=trouble)
+        if isinstance(store.asks.change(changes.at_work(ask, told), ask.version), Done):
+            return
+
+
+def _is_untold(ask: Ask, last: Sitting) -> bool:
+    """Whether the log of a lost visit was not read yet."""
+    return last.end == LOST and not (last.transcript or last.trouble) and _is_captured(ask)
+
+
+def _is_captured(ask: Ask) -> bool:
+    return bool(ask.question.session and ask.question.session.capture_transcript)
+
+
+def read_log(store: Store, ask: Ask, sittings: Sequence[Sitting], hosts: Hosts) -> tuple[str, str]:
+    """The conversation of the last visit, and what was said since the last transcript."""
+    last = sittings[-1]
+    if not _is_captured(ask):
+        return last.session, ""
+    try:
+        host = hosts(last.cli)
+    except GateError:
+        # The visit was in a harness of somebody's own, whose log we do not know.
+        return last.session, ""
+    from gatebell.domain.sessions import session_prompt
+
+    session = last.session or host.found_session(session_prompt.mark(ask.id), last.started_at)
+    return session, transcript(talk(store, host, session, ask.id, untold_since(sittings)))
+
+
+def papers(store_path: str, ask_id: str) -> str:
+    """Where the files of a session ask are kept: beside the store, for the user alone."""
+    return os.path.join(f"{os.path.abspath(store_path)}-sessions", ask_id)
+
+
+def first_words(store: Store, ask_id: str) -> str:
+    """What the agent of a session is told first."""
+    from gatebell.domain.sessions import session_prompt
+
+    return session_prompt.first_words(ask_id, os.path.join(papers(store.path, ask_id), session_prompt.PROMPT_FILE))
+
+
+def talk(store: Store, host: Host, session: str, ask_id: str, since: datetime) -> Talk | None:
+    """What was said by the two; the first words are ours, though the log has them as the person's."""
+    found, ours = host.talk(session, since), first_words(store, ask_id)
+    return found and found._replace(said=[one for one in found.said if one.text != ours])
+
+
+def transcript(found: Talk | None) -> str:
+    """A talk as text, without what looks like a secret."""
+    if found is None:
+        return ""
+    from gatebell.domain.text.display import storable
+    from gatebell.domain.text.redaction import redact
+
+    lines = [f"{one.speaker}: {one.text}" for one in found.said]
+    return storable(redact("\n\n".join(lines))[-_MOST_TRANSCRIPT_CHARACTERS:])

@@ -1,0 +1,331 @@
+"""What people and agents do with tasks: make, look, change, claim, close, reopen, put off."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.domain.runs import runs
+from gatebell.domain.tasks import tasks
+from gatebell.domain.asks.asks import id_length, make_id
+from gatebell.domain.text.display import inert_line, plain, storable
+from gatebell.domain.lists import as_list
+from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.asks.owners import run_of
+from gatebell.domain.people.principals import must_be_a_person
+from gatebell.domain.runs.runs import Run
+from gatebell.domain.runs.prompts import quoted
+from gatebell.domain.tasks.tasks import Task, TaskChange
+from gatebell.errors import NotFoundError, RefusedError, UsageError
+from gatebell.services.permissions import permit_call
+from gatebell.services.runs import manage_runs
+from gatebell.services.runs.claims import Abandoned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime, timedelta
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.people.principals import Caller
+    from gatebell.ports.store import Store
+
+KIND = "tm-"
+_WRITABLE = (
+    *("title", "description", "role", "priority", "size", "type", "parent", "needs"),
+    *("test_command", "status", "answer_within_seconds", "on_timeout"),
+)
+"""The fields of a task that people and agents write; the others follow from what happens to it."""
+SOURCE = "builtin:work_task"
+"""Where a run that works on a task has its flow from."""
+
+
+class Exchange(NamedTuple):
+    """One question that a task asked, and what became of it."""
+
+    ask_id: str
+    run: int
+    """0: whoever claimed the task by hand asked."""
+    asked_at: datetime
+    question: str
+    context: Any
+    status: str
+    answer: str
+    note: str
+    who: str
+    answered_at: datetime | None
+
+
+def create(store: Store, project: str, caller: Caller, fields: dict[str, Any]) -> Task:
+    """A new task of a project. `fields` are those of a Task that people write."""
+    now = store.now()
+    new = Task("", "", project, now, now, caller.principal)
+    new = _written(store, new, fields, caller)
+    while True:
+        named = new._replace(id=make_id(id_length(store.tasks.count()), os.urandom(16), KIND))
+        if store.tasks.add([tasks.created(named, caller)]):
+            return get(store, named.id)
+
+
+def update(store: Store, task_id: str, caller: Caller, fields: dict[str, Any]) -> Task:
+    """Write into a task; its state is moved by the other verbs."""
+    return _rewritten(store, task_id, caller, lambda _: fields)
+
+
+def _rewritten(
+    store: Store, task_id: str, caller: Caller, fields_of: Callable[[Task], dict[str, Any]]
+) -> Task:
+    def change(task: Task) -> TaskChange:
+        after = _written(store, task, fields_of(task), caller)
+        if task.role != after.role and not _writer(store, task, "role").startswith("agent:"):
+            # It says when a person confirms the work: no agent takes that away.
+            must_be_a_person(caller, f"changes the role of {task.id}, which is a person's")
+        return tasks.changed(task, after, caller, store.now())
+
+    return _changed(store, task_id, change)
+
+
+def depend(store: Store, task_id: str, caller: Caller, needed: Sequence[str]) -> Task:
+    """The task waits for others until they are closed."""
+    more = tuple(get(store, one).id for one in needed)
+    # Of the task as it is when it is written: somebody else may add to it, too.
+    return _rewritten(store, task_id, caller, lambda task: {"needs": (*task.needs, *more)})
+
+
+def free(store: Store, task_id: str, caller: Caller, needed: Sequence[str]) -> Task:
+    """The task does not wait for these any more."""
+    less = {canonical(one) for one in needed}
+
+    def left(task: Task) -> dict[str, Any]:
+        if foreign := less - set(task.needs):
+            raise NotFoundError(f"{task.id} does not need {', '.join(sorted(foreign))}")
+        return {"needs": tuple(one for one in task.needs if one not in less)}
+
+    return _rewritten(store, task_id, caller, left)
+
+
+def _written(store: Store, task: Task, fields: dict[str, Any], caller: Caller) -> Task:
+    if foreign := sorted(fields.keys() - set(_WRITABLE)):
+        raise UsageError(
+            f"{', '.join(foreign)} cannot be written into a task: only {', '.join(_WRITABLE)}"
+        )
+    given: dict[str, Any] = {
+        name: storable(text) if isinstance(text, str) else text for name, text in fields.items()
+    }
+    if "priority" in given:
+        given["priority"] = tasks.parse_task_priority(given["priority"])
+    if "needs" in given:
+        given["needs"] = tuple(
+            dict.fromkeys(get(store, one).id for one in as_list(given["needs"], "needs"))
+        )
+    if given.get("parent"):
+        given["parent"] = get(store, given["parent"]).id
+    if given.get("test_command", task.test_command) != task.test_command:
+        given["test_from"] = caller.actor
+    after = task._replace(**given)
+    _must_be_no_circle(store, after)
+    return after
+
+
+def _must_be_no_circle(store: Store, task: Task) -> None:
+    def needs_of(name: str) -> tuple[str, ...]:
+        other = task if name == task.id else store.tasks.get(name)
+        return other.needs if other else ()
+
+    def parent_of(name: str) -> tuple[str, ...]:
+        other = task if name == task.id else store.tasks.get(name)
+        return (other.parent,) if other and other.parent else ()
+
+    for of, word in ((needs_of, "wait for"), (parent_of, "be part of")):
+        if task.id and (way := tasks.circle(task.id, of)):
+            raise RefusedError(f"{task.id} would {word} itself: {tasks.way_in_words(way)}")
+
+
+def claim(store: Store, task_id: str, caller: Caller) -> Task:
+    """Work on a task by hand; no worker takes it up then."""
+    return _changed(store, task_id, lambda task: tasks.claim(task, caller, store.now()))
+
+
+def release(store: Store, task_id: str, caller: Caller) -> Task:
+    """Whoever worked on it by hand does not any more."""
+
+    def change(task: Task) -> TaskChange:
+        if task.run or task.state != "in_progress":
+            raise RefusedError(f"{task.id} is not claimed by hand: it is {task.state}")
+        return tasks.move(task, "open", caller, store.now(), claimed_by="")
+
+    return _changed(store, task_id, change)
+
+
+def close(store: Store, task_id: str, caller: Caller, reason: str = "") -> Task:
+    """Done, or not needed; a run that works on it is ended."""
+    return _ended(store, task_id, caller, "closed", reason)
+
+
+def defer(store: Store, task_id: str, caller: Caller, reason: str = "") -> Task:
+    """Put off until it is reopened; a run that works on it is ended."""
+    return _ended(store, task_id, caller, "deferred", reason)
+
+
+def _ended(store: Store, task_id: str, caller: Caller, state: str, reason: str) -> Task:
+    while True:
+        task = get(store, task_id)
+        run = store.runs.get(task.run) if task.run else None
+        if run and not run.ended and task.worked_on:
+            why = storable(reason) or f"{task.id} is {state}"
+            manage_runs.stop(store, run.id, caller, why, state)
+            return get(store, task.id)
+        # Only as it was looked at: a worker may take it up just now, and that run must be ended.
+        change = tasks.move(task, state, caller, store.now(), storable(reason))
+        if store.tasks.change(change, task):
+            break
+    after = get(store, task.id)
+    for ask in pending(store, after):
+        permit_call.retire(store, ask, caller, f"{after.id} is {state}")
+    return after
+
+
+def reopen(store: Store, task_id: str, caller: Caller, *, fresh: bool = False) -> Task:
+    """Work on it again: from where the last run left the folder, or fresh from its dependencies."""
+
+    def change(task: Task) -> TaskChange:
+        if task.state in ("open", "in_progress", "awaiting_input"):
+            raise RefusedError(f"{task.id} is {task.state}: there is nothing to reopen")
+        again = 0 if fresh else task.run or task.goes_on_from
+        # What came of it so far is kept by its runs.
+        return tasks.move(
+            task, "open", caller, store.now(), claimed_by="", run=0, goes_on_from=again,
+            summary="", details="", confidence=None,
+        )  # fmt: skip
+
+    return _changed(store, task_id, change)
+
+
+def take_up(store: Store, project: str, digest: str) -> Run | None:
+    """A new run for the first task of a project that is ready; None when there is none."""
+    while task := store.tasks.next(project):
+        now = store.now()
+        run = Run(
+            id=0,
+            flow=tasks.FLOW,
+            source=SOURCE,
+            source_digest=digest,
+            prompt=prompt_of(store, task),
+            project=task.project,
+            sponsor=task.created_by,
+            created_at=now,
+            task=task.id,
+            priority=task.priority,
+        )
+        content = {"flow": run.flow, "task": task.id, "source": digest}
+        told = runs.event("run.started", run, runs.DRIVER, **content)
+        if made := store.tasks.take_up(tasks.take_up(task, now), run, [told], task):
+            return made
+    return None
+
+
+def prompt_of(store: Store, task: Task) -> str:
+    """What the run is about, in the task's own words; an agent's are quoted as such."""
+    words = f"{task.title}\n\n{task.description}".rstrip()
+    if agent := _agent_who_wrote(store, task):
+        return f"# Task: {task.id}, in the words of {inert_line(agent)}\n\n{quoted(words)}"
+    return f"# Task: {words}"
+
+
+def _agent_who_wrote(store: Store, task: Task) -> str:
+    """Whose words a task's title or description are, where they are no person's."""
+    for name in (name for name in ("title", "description") if getattr(task, name)):
+        if (wrote := _writer(store, task, name)).startswith("agent:"):
+            return wrote
+    return ""
+
+
+def _writer(store: Store, task: Task, name: str) -> str:
+    """Who wrote this field of a task last."""
+    wrote = [
+        entry.event.actor
+        for entry in store.audit.of_subject(task.id)
+        if entry.event.kind == "task.created" or name in entry.event.content.get("changed", ())
+    ]
+    return wrote[-1] if wrote else ""
+
+
+def canonical(named: str) -> str:
+    """The id that is meant by `tm-abc`, `TM-ABC` or `abc`."""
+    name = named.strip().lower()
+    return name if name.startswith(KIND) else KIND + name
+
+
+def get(store: Store, named: str) -> Task:
+    """The task of exactly this id."""
+    task_id = canonical(named)
+    if found := store.tasks.get(task_id):
+        return found
+    if ids := store.tasks.matching(task_id, 5) if task_id != KIND else []:
+        raise NotFoundError(f"{named} is not a whole id: write {' or '.join(ids)}")
+    raise NotFoundError(f"there is no task {storable(named)}: gate task list shows them")
+
+
+def look_up(store: Store, named: str) -> Task:
+    """The task whose id begins like this; for reading only."""
+    ids = store.tasks.matching(canonical(named), 6)
+    if canonical(named) not in ids and len(ids) > 1:
+        raise UsageError(f"{named!r} may be {', '.join(ids[:5])} …: write one of them")
+    return get(store, ids[0] if len(ids) == 1 else named)
+
+
+def history(store: Store, task: Task) -> list[Exchange]:
+    """Every question that the task has asked, oldest first, with its answer."""
+    return [_exchange(ask) for ask in store.asks.of_task(task.id)]
+
+
+def pending(store: Store, task: Task) -> list[Ask]:
+    """What the task waits for now."""
+    return [ask for ask in store.asks.of_task(task.id) if ask.pending]
+
+
+def _exchange(ask: Ask) -> Exchange:
+    answer = ask.decision or ("" if ask.value is None else answer_text(ask, ask.value))
+    question = ask.question
+    return Exchange(
+        ask.id, run_of(ask.origin.owner) or 0, ask.opened_at, question.prompt, plain(question.context), ask.status, answer,
+        ask.note, ask.settled_by, ask.settled_at,
+    )  # fmt: skip
+
+
+def waiting_for(store: Store, task: Task) -> list[Task]:
+    """The tasks that hold it up."""
+    found = (store.tasks.get(one) for one in task.needs)
+    return [one for one in found if one and one.state != "closed"]
+
+
+def _changed(store: Store, task_id: str, change: Callable[[Task], TaskChange]) -> Task:
+    while True:
+        task = get(store, task_id)
+        if store.tasks.change(change(task), task):
+            return get(store, task.id)
+
+
+def stale(store: Store, after: timedelta) -> list[tuple[Task, str]]:
+    """Tasks in progress that nobody works on any more, and how that is known.
+
+    What waits for a person is in nobody's hands, and never stale.
+    """
+    found = []
+    now, left = store.now(), {run.id for run in Abandoned(store, lambda _: False).find()}
+    for task in store.tasks.claimed():
+        if task.run in left:
+            found.append((task, f"the process that drove run {task.run} is gone"))
+        elif not task.run and now - task.updated_at >= after:
+            hours = (now - task.updated_at).total_seconds() / 3600
+            found.append((task, f"{task.claimed_by} claimed it {hours:.1f} hours ago"))
+    return found
+
+
+def recover(store: Store, task: Task, caller: Caller) -> Task:
+    """Open a stale task again; a run that was left goes on where it stopped."""
+    if not task.run:
+        return release(store, task.id, caller)
+    run = store.runs.get(task.run)
+    if run and run.state == "running":
+        store.runs.change(runs.release(run), run)
+    return get(store, task.id)

@@ -1,0 +1,101 @@
+"""The folder of a task's run: a branch that starts with the work of the tasks it needs."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from gatebell.domain.runs.runs import FlowCall, RunChange
+from gatebell.errors import GateError, MergeConflictError
+from gatebell.services.asks.create_ask import Request
+from gatebell.services.runs.flow_calls import decided_by_person
+from gatebell.services.runs.run_journal import place_of
+
+if TYPE_CHECKING:
+    from gatebell.domain.runs.runs import Run
+    from gatebell.domain.tasks.tasks import Task
+    from gatebell.ports.workspaces import Place
+    from gatebell.services.runs.run_journal import Branch, Drive
+
+PATH = "000"
+_AGAIN = "Try again: the branches fit now"
+_MARKERS = "Leave it to the agent: the files hold both, with conflict markers"
+_STOP = "Stop: the task fails"
+
+
+def move_in(branch: Branch) -> None:
+    """Make the folder, once; where what the task needs does not fit together, a person is asked."""
+    drive, run = branch.drive, branch.drive.run
+    if run.folder or not (task := drive.store.tasks.get(run.task)):
+        return
+    call = drive.calls.get(PATH) or FlowCall(run.id, PATH, "branch", "", "", drive.store.now())
+    markers, conflict = False, ""
+    while call.state == "waiting" or (conflict := _conflict(branch, call, task, markers)):
+        request = Request(
+            f"What {task.id} needs cannot be merged into one branch. What now?",
+            "choice",
+            options=(_AGAIN, _MARKERS, _STOP),
+            # Not as its context: asked again after a crash, the trouble may read otherwise.
+            going_on=conflict,
+        )
+        what = decided_by_person(branch, call, request)
+        call = drive.calls[PATH]
+        if what == _STOP:
+            branch.halt("what it needs could not be merged", call)
+        markers = what == _MARKERS
+
+
+def _conflict(branch: Branch, call: FlowCall, task: Task, markers: bool) -> str:
+    """What does not fit together; or nothing, and the run has moved in."""
+    drive = branch.drive
+    try:
+        place = _made(drive, task, markers)
+    except MergeConflictError as conflict:
+        return str(conflict)
+    except GateError as error:
+        branch.halt(f"no folder could be made for {task.id}: {error}", call)
+    after = drive.run._replace(
+        folder=place.folder, root=place.root, branch=place.branch, base=place.base
+    )
+    recorded = call._replace(state="recorded", value=place.remarks, ended_at=drive.store.now())
+    drive.write(RunChange(after, (recorded,)))
+    return ""
+
+
+def _made(drive: Drive, task: Task, markers: bool) -> Place:
+    run, workspace = drive.run, drive.crew.workspace
+    named: dict[str, Any] = {"token": run.created_at.isoformat(), "branch": f"task/{task.id}"}
+    before = drive.store.runs.get(task.goes_on_from) if task.goes_on_from else None
+    if before and (kept := _kept(drive, before)):
+        return workspace.make(run.project, run.id, snapshot=kept, **named)
+    needed = (drive.store.tasks.get(one) for one in task.needs)
+    commits = ((one.branch, _commit(drive, one)) for one in needed if one)
+    # Branches are deleted once they are merged; what was committed is found without them.
+    onto = {branch or commit: commit for branch, commit in commits if branch or commit}
+    base = drive.crew.backlog(run.project).base
+    return workspace.make(
+        run.project, run.id, base=base, onto=[*onto], instead=onto, markers=markers, **named
+    )
+
+
+def _commit(drive: Drive, task: Task) -> str:
+    """What the last run of a task has committed, as far as that is known."""
+    run = drive.store.runs.get(task.run)
+    result = run.result if run and isinstance(run.result, dict) else {}
+    return str(result.get("commit") or "")
+
+
+def _kept(drive: Drive, before: Run) -> str:
+    """The work of an earlier run of the task, as it stands in its folder; or nothing."""
+    workspace, place = drive.crew.workspace, place_of(before)
+    if not before.branch:
+        return ""
+    if os.path.isdir(before.folder):
+        return workspace.snapshot(place, before.id, "reopened")
+    # Partial work outlives its folder (law 7): the last snapshot of it that is left.
+    paths = [call.path for call in reversed(drive.store.runs.calls(before.id))]
+    names = (name for path in paths for name in (f"{path}-ask", path))
+    with suppress(GateError):
+        return next(filter(None, (workspace.kept(place, before.id, one) for one in names)), "")
+    return ""

@@ -1,0 +1,317 @@
+"""The built-in flow `work_task`: an agent works, tests run, a person confirms, the work is kept.
+
+Questions, sessions, waiting and recovery are those of every flow. Nothing is committed before all of
+that is done, and nothing is rolled back.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.domain.tasks import reports
+from gatebell.domain.runs import prompts
+from gatebell.domain.asks.asks import iso
+from gatebell.domain.text.display import inert_line
+from gatebell.domain.tasks.reports import Report
+from gatebell.errors import (
+    CheckedOutError,
+    GateError,
+    MergeConflictError,
+    StepFailedError,
+)
+from gatebell.services.tasks import backlog, task_branch
+from gatebell.services.runs import flow_calls
+from gatebell.services.runs.agent_call import run_agent
+from gatebell.services.runs.agent_call.turns import Wanted
+from gatebell.services.asks.create_ask import Request
+from gatebell.services.runs.run_journal import Terms, current, place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gatebell.domain.tasks.backlog_settings import BacklogTerms
+    from gatebell.domain.asks.outcomes import Outcome
+    from gatebell.domain.tasks.tasks import Task
+    from gatebell.services.runs.run_journal import Branch
+
+_TEST_SECONDS = 3600.0
+_MOST_WORDS = 4_000
+_SHOWN = "shown"
+_MARK = "mark"
+_AGAIN = "Try again"
+_LEAVE = "Leave it on its branch"
+_NOT_ACCEPTED = "A person did not accept it before."
+_TIMED_OUT = {"fail": "failed", "defer": "deferred"}
+
+
+class _Plan(NamedTuple):
+    """What holds for one run, read once when it begins."""
+
+    task: str
+    title: str
+    role: str
+    words: str
+    """What the agent is told beside the task itself."""
+    test: str
+    test_is_agents: bool
+    own_test: str
+    """The project's, for where a person does not want the one that an agent named."""
+    test_tries: int
+    strategy: str
+    base: str
+    sure: float | None
+    """Below this, and where its confidence cannot be read, a person confirms what the agent did."""
+    unanswered: str
+    """The state of a task that nobody answered in time."""
+
+
+def terms(given: BacklogTerms, task: Task) -> Terms:
+    """What the flow says about its waits for people."""
+    return Terms(
+        on_timeout="return",
+        human_seconds=task.answer_within_seconds or given.answer_within_seconds,
+        remind_seconds=given.remind_every_seconds,
+        most_asks=given.most_asks,
+        statuses=reports.STATUSES,
+        asks_by_question=True,
+    )
+
+
+def work_task(_prompt: str) -> dict[str, Any]:
+    """Work on the task of this run until it is closed, or cannot be."""
+    try:
+        return _Work(current.get()).done()._asdict()
+    except StepFailedError as error:
+        return Report("failed", status=error.message)._asdict()
+
+
+class _Work:
+    """One run of one task, from wherever it was left."""
+
+    def __init__(self, branch: Branch) -> None:
+        self._branch, self._drive = branch, branch.drive
+        self._place, self._workspace = place_of(branch.drive.run), branch.drive.crew.workspace
+        self._plan = _Plan(**self._step("plan", lambda: self._planned()._asdict()))
+        self._allowed: Outcome | None = None
+        self._mark = ""
+
+    def _step(self, name: str, work: Callable[[], Any], arguments: Any = None) -> Any:
+        return flow_calls.step(self._branch, work, name, arguments)
+
+    @property
+    def _key(self) -> str:
+        """Of the step that runs now: the same whenever it is tried again."""
+        assert self._branch.step
+        return self._branch.step.key
+
+    def _planned(self) -> _Plan:
+        run, store = self._drive.run, self._drive.store
+        task, given = backlog.get(store, run.task), self._drive.crew.backlog(run.project)
+        role = self._drive.crew.role(run, task.role or given.role)
+        parts = [part(self._branch, task) for part in (_remarks, _needed, _history)]
+        return _Plan(
+            task.id,
+            task.title,
+            role.name,
+            "\n\n".join(filter(None, ["Work on the task above.", *parts])),
+            task.test_command or given.test,
+            bool(task.test_command) and task.test_from.startswith("agent:"),
+            given.test,
+            given.test_tries,
+            given.strategy,
+            given.base,
+            role.confidence,
+            _TIMED_OUT[task.on_timeout or given.on_timeout],
+        )
+
+    def done(self) -> Report:
+        """What the task has come to."""
+        words, failures, earlier = self._plan.words, 0, ""
+        while True:
+            signal = run_agent.instruct(self._branch, Wanted(self._plan.role, words))
+            report = reports.read(signal, self._plan.unanswered)
+            if report.state != "closed":
+                return report
+            test = self._test()
+            if test is None:
+                status = "nobody said whether its test may be run"
+                return report._replace(state=self._plan.unanswered, status=status)
+            if trouble := self._tested(test):
+                failures += 1
+                if failures >= self._plan.test_tries:
+                    status = f"its test failed {failures} times. {trouble}"
+                    return report._replace(state="failed", status=status)
+                words = f"Your work does not pass its test. Mend it.\n{prompts.quoted(trouble)}"
+                continue
+            # Who said no wants to see what comes of it, however sure the agent is now.
+            doubt = reports.doubt(signal, self._plan.sure) or earlier
+            accepted = self._committed(report, doubt)
+            if isinstance(accepted, str):
+                return self._kept(report, accepted)
+            if accepted.status == "timed_out":
+                return report._replace(state=self._plan.unanswered, status="nobody confirmed it")
+            earlier = _NOT_ACCEPTED
+            reason = prompts.quoted(accepted.note or "no reason was given")
+            words = f"A person looked at your work and did not accept it:\n{reason}"
+
+    def _test(self) -> str | None:
+        """The command to test with; None: nobody said in time whether an agent's may be run."""
+        plan = self._plan
+        if not plan.test_is_agents:
+            return plan.test
+        if self._allowed is None:
+            named = f"An agent named the test command of {plan.task}. May it be run?"
+            self._allowed = flow_calls.pause(self._branch, named, {"context": plan.test})
+        if self._allowed:
+            return plan.test
+        # Silence is no leave to close it untested (law 3).
+        return None if self._allowed.status == "timed_out" else plan.own_test
+
+    def _tested(self, test: str) -> str:
+        """What is wrong with the work, by its test command; or nothing."""
+        check = self._workspace.check
+        if not test:
+            return ""
+        return str(
+            self._step("test", lambda: check(self._place, test, self._key, _TEST_SECONDS), test)
+        )
+
+    def _committed(self, report: Report, doubt: str) -> str | Outcome:
+        """The commit of the work; or what a person says who was asked and did not accept it."""
+        plan, words = self._plan, self._message(report)
+        if plan.strategy == "review":
+            # These words are part of what was asked: runs that wait replay them (law 5).
+            doubt = "" if report.confidence is None else reports.sure_words(report.confidence)
+        elif not doubt or self._was_let_pass():
+            self._draw_mark()
+            return str(self._step("commit", lambda: self._commit(words), words))
+        question = f"Is the work on {plan.task} right: {plan.title}? {doubt}".rstrip()
+        changed: list[str] = []
+        while True:
+            self._step("show", self._show)
+            said = {"summary": report.summary, "details": report.details}
+            since = {"changed since it was shown": changed} if changed else {}
+            decided = flow_calls.pause(self._branch, question, {"context": said | since})
+            if not decided:
+                return decided
+            self._draw_mark()
+            # What was approved is what was shown (law 4): whoever commits looks, in the same step.
+            commit, changed = self._step("commit", lambda: self._commit_shown(words), words)
+            if commit:
+                return str(commit)
+
+    def _was_let_pass(self) -> bool:
+        """Whether an older version recorded that this work needs no review (law 5)."""
+        recorded = self._drive.calls.get(f"{self._branch.prefix}{self._branch.count + 1}")
+        return recorded is not None and recorded.label == _MARK
+
+    def _message(self, report: Report) -> str:
+        return f"{self._plan.title}\n\n{report.summary}\n\nTask: {self._plan.task}"
+
+    def _show(self) -> str:
+        return self._workspace.snapshot(self._place, self._drive.run.id, _SHOWN)
+
+    def _draw_mark(self) -> None:
+        """What the agent, which is gone by now, cannot know: no commit of its own passes for ours."""
+        self._mark = self._step(_MARK, lambda: os.urandom(8).hex())
+
+    def _commit(self, words: str) -> str:
+        return self._workspace.commit(self._place, words, f"{self._key}/{self._mark}")
+
+    def _commit_shown(self, words: str) -> tuple[str, list[str]]:
+        """The commit; or nothing, and what is not as it was shown."""
+        run = self._drive.run
+        changed = self._workspace.restore(self._place, run.id, _SHOWN)
+        return "" if changed else self._commit(words), changed
+
+    def _kept(self, report: Report, commit: str) -> Report:
+        """Bring what was committed where the project wants it."""
+        report = report._replace(branch=self._place.branch, commit=commit)
+        return report if self._plan.strategy == "branch" else self._merged(report)
+
+    def _merged(self, report: Report) -> Report:
+        plan, branch, words = self._plan, self._place.branch, self._message(report)
+        while True:
+            done = self._step("merge", lambda: self._merge(words), plan.base)
+            if commit := done["commit"]:
+                # Others start from the base branch, where this commit stands for all of it.
+                told = "" if done.get("gone") or plan.strategy == "direct" else branch
+                gone = f", so its branch {branch} is removed" if done.get("gone") else ""
+                status = f"on {plan.base} as {commit[:12]}{gone}"
+                return report._replace(branch=told, commit=commit, status=status)
+            if not done["conflict"] or not self._tries_again(done["why"]):
+                return report._replace(status=f"left on {branch}: {done['why']}")
+
+    def _merge(self, words: str) -> dict[str, Any]:
+        base, squash = self._plan.base, self._plan.strategy == "direct"
+        # The same at every try: whatever was merged is found again by it.
+        key = f"run-{self._drive.run.id}/merge/{self._mark}"
+        made, conflict, why, gone = "", False, "", False
+        try:
+            if base:
+                made = self._workspace.merge(self._place, base, words, key, squash=squash)
+                gone = self._let_go(made)
+            else:
+                why = "no branch was checked out to merge into"
+        except CheckedOutError as error:
+            why = str(error)
+        except MergeConflictError as error:
+            conflict, why = True, str(error)
+        return {"commit": made, "conflict": conflict, "why": why, "gone": gone}
+
+    def _let_go(self, commit: str) -> bool:
+        """Whether the branch is gone, of which nothing is missing in a commit."""
+        # The work is where it belongs: a branch that stays is no failure.
+        with suppress(GateError):
+            return self._workspace.let_go(self._place, commit)
+        return False
+
+    def _tries_again(self, why: str) -> bool:
+        asked = f"{self._plan.task} does not fit {self._plan.base} any more. What now?"
+        request = Request(asked, "choice", options=(_AGAIN, _LEAVE), context=why)
+        answer = flow_calls.ask(self._branch, request)
+        return answer.status == "answered" and answer.value == _AGAIN
+
+
+def _remarks(branch: Branch, _: Task) -> str:
+    """What is to be known about the folder that was made."""
+    call = branch.drive.calls.get(task_branch.PATH)
+    if not call or not call.value:
+        return ""
+    # They name files, and agents may name these as they like.
+    return "\n".join(["About your folder:", *map(prompts.quoted, call.value)])
+
+
+def _needed(branch: Branch, task: Task) -> str:
+    """What the tasks before it have done."""
+    needed = [branch.drive.store.tasks.get(one) for one in task.needs]
+    told = [
+        f"{one.id}:\n{prompts.quoted(one.title)}\n{prompts.quoted(one.summary)}"
+        for one in needed
+        if one
+    ]
+    return "\n".join(["What this task builds on is in your folder:", *told]) if told else ""
+
+
+def _history(branch: Branch, task: Task) -> str:
+    """What became of earlier attempts, and all that was asked and answered in them."""
+    store, run = branch.drive.store, branch.drive.run
+    lines = []
+    for before in store.runs.of_task(task.id):
+        if before.id < run.id:
+            result = before.result if isinstance(before.result, dict) else {}
+            why = result.get("status") or result.get("summary") or before.reason
+            state = result.get("state", before.state)
+            said = prompts.quoted(str(why)[:_MOST_WORDS])
+            lines.append(f"Run {before.id} ended as {state}:\n{said}")
+    for one in backlog.history(store, task):
+        if one.run < run.id and one.status == "answered":
+            asked = prompts.quoted(one.question[:_MOST_WORDS])
+            said = prompts.quoted("\n".join(filter(None, [one.answer, one.note])))
+            who = f"{inert_line(one.who)}, {iso(one.answered_at)}"
+            lines.append(f"Asked then:\n{asked}\nAnswered by {who}:\n{said}")
+    if not lines:
+        return ""
+    return "\n".join(["This task was worked on before; nothing of this is new:", *lines])

@@ -1,0 +1,81 @@
+"""One watcher per process that tells which asks and runs have changed."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from gatebell.errors import StoreTroubleError
+from gatebell.services.asks.apply_deadlines import sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gatebell.domain.runs.runs import Run
+    from gatebell.ports.store import Store
+
+# A bell comes back by itself much earlier; a fake one lets time fly.
+_A_DAY_SECONDS = 86400.0
+_TRY_AGAIN_AFTER_SECONDS = 1.0
+
+
+class Publisher:
+    """A thread that hands on the names of changed asks and runs, and lets due asks fall due."""
+
+    def __init__(
+        self,
+        store: Store,
+        publish: Callable[[frozenset[str]], object],
+        fail: Callable[[BaseException], object],
+    ) -> None:
+        self._store = store
+        self._publish = publish
+        self._fail = fail
+        self._stopped = threading.Event()
+        # Before the thread starts: what happens from now on is not missed.
+        self._seen = store.audit.head().seq
+        self._looked_at = store.now()
+        self._running: dict[int, Run] = {}
+        self._thread = threading.Thread(target=self._run, name="gatebell-publisher", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            while not self._stopped.is_set():
+                # A store that gives trouble for a while is looked at again.
+                with suppress(StoreTroubleError):
+                    self._watch()
+                self._stopped.wait(_TRY_AGAIN_AFTER_SECONDS)
+        except BaseException as error:
+            # Whoever waits must hear of it: nobody will wake them any more.
+            self._fail(error)
+
+    def _watch(self) -> None:
+        bell = self._store.bell()
+        try:
+            while not self._stopped.is_set():
+                sweep(self._store)
+                now = self._store.now()
+                seen, changed = self._store.audit.changed_since(self._seen)
+                # Drafts are no events, but people see that somebody is answering.
+                changed |= {ask_id for ask_id, _ in self._store.asks.drafting(self._looked_at)}
+                # Nor are turns of agents, but whoever writes one extends the claim of its run.
+                running = {run.id: run for run in self._store.runs.running()}
+                changed |= _differing(self._running, running)
+                if changed:
+                    self._publish(changed)
+                # Only now: what was not told is looked at again after trouble.
+                self._seen, self._looked_at, self._running = seen, now, running
+                bell.wait(_A_DAY_SECONDS)
+        finally:
+            bell.close()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+
+def _differing(before: dict[int, Run], after: dict[int, Run]) -> set[str]:
+    both = {**before, **after}
+    return {run.name for run in both.values() if before.get(run.id) != after.get(run.id)}

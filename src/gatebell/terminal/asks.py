@@ -1,0 +1,224 @@
+"""An ask as lines of a terminal, and what is said once it is answered."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from gatebell.domain.sessions import visits
+from gatebell.domain.asks.asks import settled_word
+from gatebell.domain.permissions.calls import shown
+from gatebell.domain.asks.context_text import context_text
+from gatebell.domain.text.display import SHOWN_CHARACTERS, age, frame, inert_line
+from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.asks.owners import owner_in_words, run_of
+from gatebell.domain.people.principals import TRUST, is_person
+from gatebell.domain.sessions.visits import FAILED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.ports.store import Store
+
+    Paint = Callable[[str, str], str]
+
+PRIORITY_WORDS = ("urgent", "high", "normal", "low", "backlog")
+
+
+def ask_lines(
+    store: Store, ask: Ask, width: int, paint: Paint, *, whole: bool = False
+) -> list[str]:
+    """The ask as a person needs to see it before deciding."""
+    question, now = ask.question, store.now()
+    most = None if whole else SHOWN_CHARACTERS
+    waited = age((now - ask.opened_at).total_seconds())
+    head = f"{ask.id}  {question.kind}, asked {waited} ago by {inert_line(ask.origin.agent, 40)}"
+    if ask.priority != 2:
+        head += f", {PRIORITY_WORDS[ask.priority]}"
+    if ask.confidence is not None:
+        head += f", the asker is {ask.confidence:.0%} sure"
+    lines = [paint(head, "bold"), *_where(ask, width, paint), "", *frame(question.prompt, width)]
+    lines += answer_lines(ask, width) + _call(ask, width, paint)
+    lines += _session(store, ask, width, paint, most)
+    if question.context is not None:
+        text = context_text(question.context)
+        lines += ["", paint("Context", "bold"), *frame(text, width, most=most)]
+    lines += _going_on(ask, width, paint, most)
+    lines += _talk(store, ask, width, paint)
+    lines += _terms(store, ask, now, width, paint)
+    if not whole and any("more characters on" in line for line in lines):
+        lines.append(f"All of it: gate show {ask.id} --all")
+    return lines
+
+
+def going_on_lines(ask: Ask, width: int, paint: Paint) -> list[str]:
+    """What an agent said and changed before it asked, and where all of it can be seen."""
+    lines = _going_on(ask, width, paint, SHOWN_CHARACTERS)
+    if len(ask.going_on) > SHOWN_CHARACTERS:
+        run = run_of(ask.origin.owner)
+        diff = f"   What has changed: gate diff {run}" if run else ""
+        lines.append(f"All of it: gate show {ask.id} --all{diff}")
+    return lines
+
+
+def _going_on(ask: Ask, width: int, paint: Paint, most: int | None) -> list[str]:
+    if not ask.going_on:
+        return []
+    return ["", paint("What was going on", "bold"), *frame(ask.going_on, width, most=most)]
+
+
+def _where(ask: Ask, width: int, paint: Paint) -> list[str]:
+    origin = ask.origin
+    owner = owner_in_words(origin.owner)
+    parts = [("in", origin.cwd), ("session", origin.session), ("for", owner)]
+    told = [f"{word} {inert_line(what, 200)}" for word, what in parts if what]
+    if told and len(together := "  ".join(told)) <= width:
+        told = [together]
+    return [paint(inert_line(one, width), "dim") for one in told]
+
+
+def _call(ask: Ask, width: int, paint: Paint) -> list[str]:
+    """The whole of what a host would do; never cut, for it is what a yes allows."""
+    call = ask.question.call
+    if call is None:
+        return []
+    head = paint(f"The call: {inert_line(call.tool, 60)}", "bold")
+    remark = ["It says", *frame(call.remark, width)] if call.remark else []
+    return ["", head, *frame(shown(call.input), width), *remark]
+
+
+def _session(store: Store, ask: Ask, width: int, paint: Paint, most: int | None) -> list[str]:
+    """What somebody lets themselves in for who opens it, and who has been there."""
+    terms = ask.question.session
+    if terms is None:
+        return []
+    told = visits.facts(terms, ask.origin.cwd)
+    lines = ["", paint("The session", "bold")]
+    lines += [f"  {name}: {inert_line(text, max(20, width - 18))}" for name, text in told]
+    if terms.system_prompt:
+        lines += ["  The agent is told:", *frame(terms.system_prompt, width, "  │ ", most)]
+    # Imported here: most asks are no sessions, and commands that list them load this, too.
+    from gatebell.services.sessions.presence import orphans
+    from gatebell.services.sessions.sitting import stays as stays_of
+
+    stays = stays_of(store, ask.id)
+    lines += ["  Sittings:"] if stays else []
+    for one in stays:
+        words = f"{one.number}. {visits.stay(one, store.now(), orphans(store, one))}"
+        lines += frame(words, width, bar="  ")
+    return lines
+
+
+def answer_lines(ask: Ask, width: int) -> list[str]:
+    """What fits as an answer: the options, or the fields of a form."""
+    return _options(ask, width) + _fields(ask, width)
+
+
+def _options(ask: Ask, width: int) -> list[str]:
+    question = ask.question
+    if not question.offered:
+        return []
+    several = "one or more of" if question.multiple else "one of"
+    lines = ["", f"Choose {several}:"]
+    for number, name in enumerate(question.offered, 1):
+        lines += frame(f"{number}. {name}", width, bar="  │ ")
+    return lines
+
+
+def _fields(ask: Ask, width: int) -> list[str]:
+    """What a form wants to know, or its whole schema where that is not a flat list."""
+    schema = ask.question.schema
+    if schema is None:
+        return []
+    fields = schema.get("properties")
+    if not isinstance(fields, dict):
+        return ["", "The answer is JSON that fits:", *frame(json.dumps(schema), width)]
+    lines = ["", "The answer is JSON with:"]
+    for name, field in fields.items():
+        about = field if isinstance(field, dict) else {}
+        need = "" if name in schema.get("required", ()) else ", optional"
+        told = f"{name}: {kind_of(about)}{need}. {about.get('description') or about.get('title') or ''}"
+        lines.append(f"  {inert_line(told, width - 2)}")
+    return lines
+
+
+def kind_of(field: Mapping[str, Any]) -> str:
+    """What a field takes, as it is typed."""
+    if "enum" in field:
+        return " or ".join(map(str, field["enum"]))
+    kind = field.get("type") or "anything"
+    return "yes or no" if kind == "boolean" else str(kind)
+
+
+def _talk(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
+    lines: list[str] = []
+    for message in store.asks.messages(ask.id):
+        did = "the asker replied" if message.by_asker else "asked back"
+        author = paint(f"{inert_line(message.author, 60)}: {did}", "bold")
+        lines += ["", author, *frame(message.text, width)]
+    return lines
+
+
+def _terms(store: Store, ask: Ask, now: datetime, width: int, paint: Paint) -> list[str]:
+    question, clock, lines = ask.question, ask.deadlines, [""]
+    if question.requirement.personal:
+        lines += frame(f"Decided by {question.requirement}", width, bar="")
+        votes = {v.principal: v for v in store.asks.answers(ask.id) if v.decision}
+        lines += [
+            f"  {who}: {v.decision} {inert_line(v.note)}".rstrip() for who, v in votes.items()
+        ]
+    if ask.pending and clock.expires_at:
+        left = age((clock.expires_at - now).total_seconds())
+        firm = "; the asker's host enforces it" if clock.hard else ""
+        lines.append(f"Times out in {left}{firm}")
+        if question.default is not None:
+            then = f"then the answer is: {answer_text(ask, question.default)}"
+            lines += frame(then, width, bar="  │ ")
+    if question.secret:
+        lines.append("The answer is secret: given once, to the asker only")
+    if question.gates:
+        # Imported here: most asks are no gates, and commands that list them load this, too.
+        from textwrap import wrap
+
+        lines += [paint(line, "dim") for line in wrap(f"Trust: {TRUST}", width)]
+    return (
+        lines + _settlement(store, ask, width, paint) if len(lines) > 1 or not ask.pending else []
+    )
+
+
+def _settlement(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
+    if ask.pending:
+        return []
+    by = f" by {inert_line(ask.settled_by, max(20, width - 40))}" if ask.settled_by else ""
+    settling = [one for one in store.asks.answers(ask.id) if one.outcome == "settled"]
+    if settling and is_person(ask.settled_by) and not settling[0].verified:
+        by += " (claimed)"
+    at = f"{ask.settled_at:%Y-%m-%d %H:%M:%S} UTC" if ask.settled_at else ""
+    word = settled_word(ask)
+    colour = {"approved": "green", "rejected": "red", "answered": "green"}.get(word, "yellow")
+    via = f" via {ask.settled_via}" if by else ""
+    if word == FAILED:
+        by, via = f", given up{by}" if by else "", ""
+    lines = [paint(f"{word.capitalize()}{by}{via} at {at}", colour)]
+    if ask.value is not None:
+        if ask.question.call:
+            lines.append(paint("Edited: this runs instead", "yellow"))
+        lines += frame(answer_text(ask, ask.value), width)
+    if ask.note:
+        lines += ["Note", *frame(ask.note, width)]
+    return lines
+
+
+def recorded(ask: Ask, width: int) -> str:
+    """What to tell somebody whose answer was recorded."""
+    if ask.pending:
+        return f"Recorded. {ask.id} is not settled yet: it needs {ask.question.requirement}"
+    chosen = (
+        f": {inert_line(answer_text(ask, ask.value), max(20, width - 40))}"
+        if ask.question.answered_as == "choice"
+        else ""
+    )
+    edited = " as edited" if ask.question.call and ask.value else ""
+    return f"Recorded: {ask.id} is {ask.decision or 'answered'}{edited}{chosen}"

@@ -1,0 +1,40 @@
+"""Runs that were answered and that nobody is there to drive on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.domain.asks.owners import run_of
+
+if TYPE_CHECKING:
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.runs.runs import Run
+    from gatebell.ports.store import Store
+
+
+def how_it_goes_on(store: Store, ask: Ask) -> str:
+    """How the run goes on for which an ask was answered; nothing where it does by itself."""
+    number = run_of(ask.origin.owner)
+    run = None if number is None or ask.pending else store.runs.get(number)
+    if run is None or is_driven(store, run):
+        return ""
+    # Imported here: most asks are of no run.
+    from gatebell.terminal.runs import nobody_works
+
+    return nobody_works(run.id)
+
+
+def is_driven(store: Store, run: Run) -> bool:
+    """Whether somebody is there for a run, or will be as soon as it can go on."""
+    # Imported here, too: only what is answered for a run needs them.
+    from gatebell.adapters.system import processes
+    from gatebell.app import daemon
+    from gatebell.services.runs.claims import is_kept
+
+    if run.ended or (run.state == "running" and processes.lives(processes.parse(run.owner))):
+        return True
+    if daemon.is_worked_at(store.path) or is_kept(store, run):
+        return True
+    # Whoever was there may have brought it to its end between the two looks.
+    now = store.runs.get(run.id)
+    return now is None or now.ended

@@ -1,0 +1,247 @@
+"""Runs as lines of a terminal: how far one is, what it waits for, and what to do about it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from typing import TYPE_CHECKING
+
+from gatebell import errors
+from gatebell.adapters.system import processes
+from gatebell.domain.text.display import frame, inert_line
+from gatebell.errors import RefusedError
+from gatebell.terminal import task_runs
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.runs.runs import FlowCall, Run, Turn
+    from gatebell.ports.store import Store
+    from gatebell.terminal.task_runs import End
+
+COLOURS = {
+    "waiting_human": "yellow",
+    "completed": "green",
+    "stuck": "yellow",
+    "failed": "red",
+    "running": "cyan",
+    "ready": "cyan",
+}
+# Agent programs whose sessions a person can always open.
+JOINABLE = {"claude": "Claude", "codex": "Codex"}
+_MOST_TRACEBACK_LINES = 12
+_LONGEST_OPTION = 30
+
+
+def pending_asks(store: Store, run: Run) -> list[Ask]:
+    """What a run waits for. A running one may, too: for permission, or in one of its branches."""
+    return [] if run.ended else store.asks.pending_of_run(run.id)
+
+
+def agent_of(run: Run) -> str:
+    return run.agent if run.state in ("running", "waiting_human") and run.agent else "-"
+
+
+def waiting_for(store: Store, run: Run) -> str:
+    """What a run waits for, in the words that people are asked with."""
+    return "; ".join(ask.question.prompt for ask in pending_asks(store, run))
+
+
+def state_lines(
+    store: Store, run: Run, now: datetime, width: int, *, is_worked_at: bool
+) -> list[str]:
+    """What is to be said of a run that does not wait for a person."""
+    if run.state == "running":
+        return _running(store, run, now, width, is_worked_at=is_worked_at)
+    if run.state == "ready":
+        return _ready(store, run, now, is_worked_at=is_worked_at)
+    end = task_runs.end_of(store, run)
+    if end and (run.state == "completed" or end.state != "failed"):
+        return _task_end(run, end, width)
+    if run.state == "completed":
+        return _result(run, width)
+    lines = []
+    ours = _our_words(run.reason) if run.state == "failed" else ""
+    if run.reason:
+        lines += named("Reason", ours or run.reason, width)
+    if run.error and not ours:
+        last = run.error.rstrip().splitlines()[-_MOST_TRACEBACK_LINES:]
+        lines += frame("\n".join(last), width)
+    way_on = _way_on(store, run)
+    return [*lines, "", way_on] if way_on else lines
+
+
+def _our_words(reason: str) -> str:
+    """What an error of ours says: a sentence to go by, which no traceback makes clearer."""
+    kind, _, words = reason.removeprefix("StepFailedError: ").partition(": ")
+    made = getattr(errors, kind, None)
+    is_ours = isinstance(made, type) and issubclass(made, errors.GateError)
+    return words if is_ours and made is not errors.BranchFailedError else ""
+
+
+def _way_on(store: Store, run: Run) -> str:
+    """How a run that is stuck or failed goes on; nothing where its reason tells that itself."""
+    if f"gate resume {run.id}" in run.reason:
+        return ""
+    if not run.folder:
+        return f"Use 'gate delete {run.id}' to remove it."
+    asked = _last_asked(store, run) if _gave_itself_up(store, run) else ""
+    if not asked:
+        return f"Use 'gate resume {run.id}' to take it up where it stopped."
+    return (
+        f"Use 'gate resume {run.id} --from {asked}' to go on from call {asked} in a new run; "
+        f"'gate resume {run.id}' would end like this again."
+    )
+
+
+def _gave_itself_up(store: Store, run: Run) -> bool:
+    """Whether its code returned `stuck(…)`; otherwise it was stopped, or halted at a call."""
+    if run.state != "stuck" or run.at_path:
+        return False
+    ends = [entry.event.kind for entry in store.audit.of_subject(run.name)]
+    return [kind for kind in ends if kind in ("run.stuck", "run.stopped")][-1:] == ["run.stuck"]
+
+
+def _last_asked(store: Store, run: Run) -> str:
+    """The call at which a person could decide otherwise; where nobody was asked, the last one."""
+    calls = [call for call in store.runs.calls(run.id) if int(call.path.partition(".")[0])]
+    asked = [call for call in calls if call.name in ("pause", "ask")] or calls
+    return asked[-1].path.partition(".")[0] if asked else ""
+
+
+def named(name: str, text: str, width: int) -> list[str]:
+    """Untrusted text behind a name of ours; its further lines cannot pass for ours."""
+    first, *more = frame(text, width - len(name) - 2, bar="")
+    return [f"{name}: {first}", *(f"{'':{len(name)}}  {line}" for line in more)]
+
+
+def _running(store: Store, run: Run, now: datetime, width: int, *, is_worked_at: bool) -> list[str]:
+    if not is_worked_at and not processes.lives(processes.parse(run.owner)):
+        gone = f"Use 'gate resume {run.id}' to take it up where it stopped."
+        return ["Whoever drove it is gone.", "", gone]
+    lines = [f"Agent: {inert_line(agent_of(run), 60)}"]
+    working = [turn for turn in store.runs.turns(run.id) if not turn.ended_at]
+    for turn in working:
+        since = ago((now - turn.started_at).total_seconds())
+        lines.append(f"Session: {inert_line(turn.session, 60) or '-'}")
+        lines.append(f"Working since: {since} (call {turn.path})")
+    lines += driver_lines(store, run)
+    asks = pending_asks(store, run)
+    if asks:
+        lines += named("Waiting for", waiting_for(store, run), width)
+        lines += ["", *(f"Use '{how_to_answer(ask)}' to answer it." for ask in asks)]
+    return lines
+
+
+def driver_lines(store: Store, run: Run) -> list[str]:
+    """Which process keeps a run for itself, if one does."""
+    pid = _keeper(store, run)
+    return [f"Driven by: process {pid} here"] if pid else []
+
+
+def driven_elsewhere(store: Store, run: Run) -> str:
+    """That another process keeps a run for itself; nothing where none does."""
+    pid = _keeper(store, run)
+    return f"run {run.id} is driven by process {pid} here" if pid not in (0, os.getpid()) else ""
+
+
+def _keeper(store: Store, run: Run) -> int:
+    # Imported here: most runs are kept by no process.
+    from gatebell.services.runs.claims import is_kept
+
+    return processes.parse(run.owner).pid if run.kept and is_kept(store, run) else 0
+
+
+def _ready(store: Store, run: Run, now: datetime, *, is_worked_at: bool) -> list[str]:
+    if run.ready_at and run.ready_at > now:
+        lines = [f"Sleeps until: {run.ready_at:%Y-%m-%d %H:%M:%S} UTC"]
+    else:
+        lines = ["It can go on at once."]
+    if driver := driver_lines(store, run):
+        return [*lines, *driver]
+    return lines if is_worked_at else [*lines, "", nobody_works(run.id)]
+
+
+def nobody_works(number: int) -> str:
+    return (
+        f"Nobody drives runs now. Use 'gate resume {number}' to drive it here, or 'gate up' or "
+        "'gate worker' to drive all that are ready."
+    )
+
+
+def _result(run: Run, width: int) -> list[str]:
+    if run.result is None:
+        return ["Result: -"]
+    text = run.result if isinstance(run.result, str) else json.dumps(run.result, ensure_ascii=False)
+    return named("Result", text, width)
+
+
+def _task_end(run: Run, end: End, width: int) -> list[str]:
+    """What a task came to; nobody who looks at one needs the JSON that its run handed on."""
+    result = run.result if isinstance(run.result, dict) else {}
+    told = ("Ended by", end.by), ("Reason", end.why), ("Summary", str(result.get("summary") or ""))
+    lines = [line for name, text in told if text for line in named(name, text, width)]
+    again = "" if end.state == "closed" else f", 'gate task reopen {run.task}' to try it again"
+    return [*lines, "", f"Use 'gate task show {run.task}' to see all of it{again}."]
+
+
+def turn_of(store: Store, run: Run, asks: list[Ask]) -> Turn | None:
+    """The turn in which an agent said what the run waits for."""
+    paths = {ask.origin.owner.partition("/")[2] for ask in asks} or set(run.at_path.split())
+    found = [turn for turn in store.runs.turns(run.id) if turn.path in paths and not turn.by]
+    return found[-1] if found else None
+
+
+def how_to_answer(ask: Ask) -> str:
+    """The command that answers an ask, with a hint of what it takes."""
+    if ask.question.session:
+        return f"gate continue {ask.id}"
+    takes = {"approval": "yes|no", "choice": _an_option(ask), "text": "TEXT"}
+    return f"gate answer {ask.id} {takes.get(ask.question.kind, '')}".rstrip()
+
+
+def _an_option(ask: Ask) -> str:
+    """How one of the options is written in a shell; a long or strange one by its number."""
+    first = next(iter(ask.question.options), "OPTION")
+    is_plain = first == inert_line(first, _LONGEST_OPTION)
+    return shlex.quote(first) if is_plain else "1"
+
+
+def folder_is_gone(run: Run) -> RefusedError:
+    return RefusedError(
+        f"the folder of run {run.id} was removed, as gate clean does once a run is completed and "
+        f"nothing is lost ({run.root}): its work is where its branch was merged"
+    )
+
+
+def glyph(call: FlowCall) -> tuple[str, str]:
+    """How far a call is, as one character and its colour."""
+    if call.state == "failed" or reported(call) == "ERROR":
+        return "✗", "red"
+    if call.state in ("waiting", "held"):
+        return "⏸", "yellow"
+    return ("▸", "cyan") if call.state == "open" else ("✓", "green")
+
+
+def reported(call: FlowCall) -> str:
+    """The status that an agent gave at the end of its call."""
+    is_signal = call.name == "run" and call.state == "recorded" and isinstance(call.value, dict)
+    return str(call.value.get("status")) if is_signal else ""
+
+
+def lasting(seconds: float) -> str:
+    """`10 minutes`; nothing for less than a second."""
+    seconds = max(0, int(seconds))
+    for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1)):
+        if seconds >= size:
+            number = seconds // size
+            return f"{number} {unit}{'s' if number > 1 else ''}"
+    return ""
+
+
+def ago(seconds: float) -> str:
+    """`10 minutes ago`."""
+    words = lasting(seconds)
+    return f"{words} ago" if words else "just now"

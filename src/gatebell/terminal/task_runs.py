@@ -1,0 +1,89 @@
+"""Runs that work on tasks, as people know them: by the task, and by what the task came to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.domain.people.principals import is_person
+
+if TYPE_CHECKING:
+    from gatebell.domain.runs.runs import Run
+    from gatebell.domain.tasks.tasks import Task
+    from gatebell.ports.store import Store
+
+ICONS = {
+    "open": "○",
+    "in_progress": "▸",
+    "awaiting_input": "❓",
+    "blocked": "⊘",
+    "deferred": "◌",
+    "failed": "✗",
+    "closed": "✓",
+}
+COLOURS = {
+    "open": "cyan",
+    "in_progress": "cyan",
+    "awaiting_input": "yellow",
+    "blocked": "yellow",
+    "deferred": "dim",
+    "failed": "red",
+    "closed": "green",
+}
+_ENDS = ("closed", "failed", "blocked", "deferred")
+
+
+class End(NamedTuple):
+    """What a task came to by one of its runs."""
+
+    state: str
+    why: str = ""
+    by: str = ""
+    """The person who ended the run; empty: it came to its end."""
+
+    @property
+    def word(self) -> str:
+        """`✗ failed`."""
+        return f"{ICONS[self.state]} {self.state}"
+
+    @property
+    def colour(self) -> str:
+        return COLOURS[self.state]
+
+    @property
+    def told(self) -> str:
+        """`by person:ada: not needed`; nothing of what was simply done."""
+        by = f"by {self.by}" if self.by else ""
+        return ": ".join(filter(None, [by, self.why]))
+
+
+def task_of(store: Store, run: Run) -> Task | None:
+    """The task that a run works on."""
+    return store.tasks.get(run.task) if run.task else None
+
+
+def about(store: Store, run: Run) -> str:
+    """`tm-abc: its title`; of other runs, the name of the flow."""
+    task = task_of(store, run)
+    return f"{task.id}: {task.title}" if task else run.flow
+
+
+def end_of(store: Store, run: Run) -> End | None:
+    """What the task came to; None: the run goes on, or works on none, or its task went elsewhere."""
+    if not run.task or not run.ended:
+        return None
+    if run.state == "completed":
+        return _reported(run.result if isinstance(run.result, dict) else {})
+    # A person who closes or puts off a task ends its run as stuck: only the task's trail tells.
+    for entry in reversed(store.audit.of_subject(run.task)):
+        kind, _, state = entry.event.kind.partition(".")
+        if entry.event.content.get("run") == run.id and kind == "task" and state in _ENDS:
+            person = entry.event.actor if is_person(entry.event.actor) else ""
+            return End(state, run.reason, person)
+    return None
+
+
+def _reported(result: dict[str, Any]) -> End:
+    state = result.get("state")
+    if state not in _ENDS or state == "closed":
+        return End("closed", str(result.get("status") or ""))
+    return End(state, str(result.get("status") or result.get("summary") or ""))

@@ -1,0 +1,84 @@
+"""Tasks as a tree of their parents, drawn with lines; what is closed is left out where all beneath it is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from gatebell.domain.text.display import inert_line
+from gatebell.terminal.tasks import brief, pending_asks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gatebell.domain.tasks.tasks import Task
+    from gatebell.ports.store import Store
+
+    _Way = tuple[Task, tuple[bool, ...], int]
+
+_MOST_STEMS = 10
+
+
+class Branch(NamedTuple):
+    """A task at its place in the tree."""
+
+    task: Task
+    above: tuple[bool, ...]
+    """From near the root down to this one: whether each is the last beneath its parent."""
+    depth: int
+    has_parts: bool
+
+
+def branches(tasks: Sequence[Task], root: str = "", *, closed: bool = False) -> list[Branch]:
+    """The tasks from the roots down, or from one task; closed ones only where something beneath is not."""
+    beneath: dict[str, list[Task]] = defaultdict(list)
+    there = {task.id: task for task in tasks}
+    for task in tasks:
+        beneath[task.parent if task.parent in there else ""].append(task)
+    shown = there.keys() if closed else _shown(tasks, there)
+    found: list[Branch] = []
+    seen: set[str] = set()
+    # Whoever is part of themselves is under no root: they come last.
+    begin = [there[root]] if root else [*beneath[""], *tasks]
+    for first in begin:
+        ways: list[_Way] = [(first, (), 0)] if first.id in shown or root else []
+        while ways:
+            task, above, depth = ways.pop()
+            if task.id in seen:
+                continue
+            seen.add(task.id)
+            parts = [one for one in beneath[task.id] if one.id in shown]
+            found.append(Branch(task, above, depth, bool(parts)))
+            # What lies very deep keeps only its nearest lines.
+            kept = above[-_MOST_STEMS + 1 :]
+            ways += [(one, (*kept, one is parts[-1]), depth + 1) for one in reversed(parts)]
+    return found
+
+
+def _shown(tasks: Sequence[Task], there: dict[str, Task]) -> set[str]:
+    """What is not closed, and all that it is part of."""
+    shown: set[str] = set()
+    for task in tasks:
+        one: Task | None = None if task.state == "closed" else task
+        while one and one.id not in shown:
+            shown.add(one.id)
+            one = there.get(one.parent)
+    return shown
+
+
+def tree_lines(store: Store, found: Sequence[Branch], width: int) -> list[str]:
+    """ID [STATE] ICON TITLE, with the question beneath each that waits for a person."""
+    lines = []
+    for branch in found:
+        stems = branch.above[-max(1, width // 8) :]
+        under = "".join("    " if last else "│   " for last in stems[:-1])
+        twig = ("└── " if stems[-1] else "├── ") if stems else ""
+        lines.append(f"{under}{twig}{brief(branch.task, width - len(under) - len(twig))}")
+        side = under + (("    " if stems[-1] else "│   ") if stems else "")
+        asks = pending_asks(store, branch.task) if branch.task.state == "awaiting_input" else []
+        for number, ask in enumerate(asks, 1):
+            is_last = number == len(asks) and not branch.has_parts
+            corner = "└── " if is_last else "├── "
+            room = max(20, width - len(side) - 14)
+            lines.append(f"{side}{corner}Question: {inert_line(ask.question.prompt, room)}")
+    return lines

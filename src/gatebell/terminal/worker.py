@@ -1,0 +1,33 @@
+"""What a worker says of a task when it takes it up and when it lets it go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.domain.text.display import inert_line
+from gatebell.terminal.tasks import ICONS
+
+if TYPE_CHECKING:
+    from gatebell.domain.tasks.tasks import Task
+    from gatebell.ports.store import Store
+
+_LONGEST = 300
+
+
+def worked_lines(store: Store, task: Task, is_over: bool) -> list[str]:
+    """`is_over`: its run was driven as far as it went."""
+    if not is_over:
+        return [f"🤖 Worker processing task {task.id}: {inert_line(task.title)}"]
+    icon = ICONS[task.state]
+    if task.state == "awaiting_input":
+        asks = store.asks.pending_of_run(task.run)
+        questions = [f"   Question: {inert_line(one.question.prompt, _LONGEST)}" for one in asks]
+        answer = f"   Answer: gate respond {task.id}"
+        return [f"{icon} Task {task.id} needs human input", *questions, answer]
+    if task.state in ("open", "in_progress"):
+        return [f"{icon} Task {task.id} is {task.state}: whoever works next goes on with it"]
+    why = task.status if task.state != "closed" else task.summary
+    lines = [f"{icon} Task {task.id} {task.state}: {inert_line(why, _LONGEST)}"]
+    if task.state == "closed":
+        return [*lines, *([f"   {inert_line(task.status, _LONGEST)}"] if task.status else [])]
+    return [*lines, f"   Once more: gate task reopen {task.id}"]

@@ -1,0 +1,14 @@
+"""For your own tests: a store in memory, a clock you turn, a person and an agent who follow scripts.
+
+store = MemoryStore()
+ScriptedPerson(store).will_answer("Deploy", "yes")
+assert Gate(store).approve("Deploy to production?")
+"""
+
+from gatebell.testing.agents import ScriptedAgent
+from gatebell.testing.approve_all import auto_approve
+from gatebell.testing.clock import FakeClock
+from gatebell.testing.person import ScriptedPerson
+from gatebell.testing.store import MemoryStore
+
+__all__ = ["FakeClock", "MemoryStore", "ScriptedAgent", "ScriptedPerson", "auto_approve"]

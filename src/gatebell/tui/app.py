@@ -1,0 +1,108 @@
+"""The terminal UI as a whole: it follows the store, and leaves without losing what was typed."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App
+from textual.binding import Binding
+from textual.message import Message
+
+from gatebell.services.watcher import Publisher
+from gatebell.tui.context import Desk, Word
+from gatebell.tui.live_screen import Following, say
+from gatebell.tui.list_screen import ListScreen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.binding import BindingType
+
+    from gatebell.domain.people.principals import Caller
+    from gatebell.ports.store import Store
+
+# For how long something has lasted; all else is told by the store.
+_TICK_SECONDS = 5.0
+
+
+class Changed(Message):
+    """Something in the store may be other than it is shown."""
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, Changed)
+
+
+class GateApp(App[None]):
+    """`gate tui`."""
+
+    ENABLE_COMMAND_PALETTE = False
+    # Ctrl+Q is Textual's own way out, and would forget what was typed just now.
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c,ctrl+q", "leave", "Quit", priority=True)
+    ]
+    CSS = """
+    DataTable, #state, #calls, #ask, #answer, .box, #picking {
+        border: round $primary; background: $background; padding: 0 1;
+    }
+    DataTable { padding: 0; }
+    DataTable:focus { border: round $accent; }
+    #runs { height: 1fr; }
+    #asks { max-height: 40%; }
+    #nothing { padding: 1 2; height: auto; }
+    #state { height: auto; max-height: 60%; }
+    #calls, #ask { height: 1fr; }
+    #state, #calls, #ask { scrollbar-size-vertical: 1; }
+    #told, #listed, #asked { width: auto; min-width: 100%; }
+    #answer { height: auto; max-height: 50%; }
+    #answer TextArea { height: 6; }
+    #answer OptionList, #answer SelectionList { height: auto; max-height: 10; }
+    #answer Input { margin-bottom: 0; }
+    #foot { height: auto; dock: bottom; padding: 0 1; }
+    #trouble, .trouble { color: $error; }
+    #trouble, #said { height: auto; max-height: 4; }
+    #keys { height: auto; color: $text-muted; }
+    StopScreen, ContinueScreen, PickScreen { align: center middle; }
+    .box, #picking { width: 80%; max-width: 78; height: auto; padding: 1 2; }
+    """
+
+    def __init__(self, store: Store, who: Caller, identity: Sequence[str] = ()) -> None:
+        self.desk = Desk(store, who, tuple(identity), dict(os.environ), Word())
+        super().__init__()
+
+    def on_mount(self) -> None:
+        self.push_screen(ListScreen(self.desk))
+        self.publisher = Publisher(
+            self.desk.store,
+            lambda _: self.post_message(Changed()),
+            lambda error: self.call_from_thread(say, self, self.desk, str(error), trouble=True),
+        )
+        self.set_interval(_TICK_SECONDS, self.on_changed)
+
+    def on_changed(self) -> None:
+        for screen in self.screen_stack:
+            if isinstance(screen, Following) and screen.is_mounted:
+                screen.look_again()
+
+    def action_leave(self) -> None:
+        # In the queue of whatever is typed into: what was typed before belongs to it.
+        (self.focused or self).call_later(self._leave)
+
+    def _leave(self) -> None:
+        for screen in self.screen_stack:
+            if isinstance(screen, Following):
+                screen.keep()
+        self.exit()
+
+
+def run(store: Store, who: Caller, identity: Sequence[str]) -> int:
+    """Show it until the person leaves; returns the exit code."""
+    # Commands do without it, but this may stay open for days.
+    gc.enable()
+    app = GateApp(store, who, identity)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: app.call_later(app.action_leave))
+    app.run()
+    return app.return_code or 0

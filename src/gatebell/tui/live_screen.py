@@ -1,0 +1,118 @@
+"""A screen that shows what the store holds, again whenever that changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+from textual.containers import Vertical
+from textual.screen import Screen
+from textual.widgets import Static
+
+from gatebell.domain.text.display import inert
+from gatebell.errors import GateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from textual.app import App, ComposeResult
+    from textual.widget import Widget
+
+    from gatebell.tui.context import Desk
+
+_COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+# A border and a blank on each side, and the scroll bar.
+_EDGES = 5
+_SAID_SECONDS = 15.0
+
+
+def paint(text: str, colour: str) -> str:
+    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
+
+
+def painted(lines: Iterable[str]) -> Text:
+    """Lines of inert text in which only what we painted ourselves can be a colour."""
+    return Text.from_ansi("\n".join(lines))
+
+
+def say(app: App[Any], desk: Desk, text: str, *, trouble: bool = False) -> None:
+    """Tell somebody what came of what they did, on whatever screen they are then.
+
+    Good news fade; why something was not done stays until something else is said.
+    """
+    desk.word.text, desk.word.trouble = inert(text), trouble
+
+    def show() -> None:
+        for screen in app.screen_stack:
+            if isinstance(screen, Following) and screen.is_mounted:
+                screen.show_word()
+
+    def fade() -> None:
+        if desk.word.text == inert(text):
+            desk.word.text = ""
+            show()
+
+    show()
+    if not trouble:
+        app.set_timer(_SAID_SECONDS, fade)
+
+
+class Following(Screen[None]):
+    """Shows what the store holds; where that cannot be read it says so and looks again."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self.desk = desk
+
+    def body(self) -> Iterable[Widget]:
+        """What stands above the keys."""
+        raise NotImplementedError
+
+    def look(self) -> None:
+        """Show what the store holds now."""
+        raise NotImplementedError
+
+    def keep(self) -> None:
+        """Keep what was typed and not sent."""
+
+    def compose(self) -> ComposeResult:
+        yield from self.body()
+        with Vertical(id="foot"):
+            yield Static(id="trouble")
+            yield Static(id="said")
+            yield Static(id="keys")
+
+    def on_screen_resume(self) -> None:
+        self.look_again()
+
+    def on_resize(self) -> None:
+        self.look_again()
+
+    def look_again(self) -> None:
+        try:
+            self.look()
+        except GateError as error:
+            self.show_trouble(str(error))
+        else:
+            self.show_trouble("")
+        self.show_word()
+
+    def show_word(self) -> None:
+        said, word = self.query_one("#said", Static), self.desk.word
+        said.update(Text(word.text))
+        said.set_class(word.trouble, "trouble")
+        said.display = bool(word.text)
+
+    def show_trouble(self, sentence: str) -> None:
+        line = self.query_one("#trouble", Static)
+        line.update(Text(inert(sentence)))
+        line.display = bool(sentence)
+
+    def show_keys(self, keys: Sequence[tuple[str, str]]) -> None:
+        words = "  ".join(f"[{key}] {does}" for key, does in keys)
+        self.query_one("#keys", Static).update(Text(words))
+
+    @property
+    def room(self) -> int:
+        """How many columns a line has inside a box."""
+        return max(20, self.size.width - _EDGES)

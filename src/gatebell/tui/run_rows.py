@@ -1,0 +1,155 @@
+"""Runs as the TUI tells of them: rows of the list, and the lines of one run and its calls."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from textwrap import wrap
+from typing import TYPE_CHECKING, NamedTuple
+
+from gatebell.domain.sessions import joined_sessions
+from gatebell.domain.text.display import age, inert_line
+from gatebell.domain.asks.owners import run_of
+from gatebell.errors import GateError
+from gatebell.terminal import runs as terminal, task_runs
+from gatebell.tui.live_screen import paint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.runs.runs import FlowCall, Run
+    from gatebell.ports.store import Store
+    from gatebell.terminal.task_runs import End
+
+STATES = {
+    "ready": "○ ready",
+    "running": "● running",
+    "waiting_human": "⏸ waiting",
+    "completed": "✓ completed",
+    "stuck": "■ stuck",
+    "failed": "✗ failed",
+}
+_MOST_RUNS = 200
+_MOST_ASKS = 100
+_MOST_WAITING = 2_000
+_MOST_CALLS = 500
+
+
+class Listed(NamedTuple):
+    """A run of the list, and what it waits for."""
+
+    run: Run
+    about: str
+    """Its task, or its flow."""
+    word: str
+    colour: str
+    waiting_for: str
+    """Or why it ended as it did."""
+
+
+def list_runs(store: Store) -> list[Listed]:
+    """Active runs, then ended ones, the newest first."""
+    active = store.runs.newest(_MOST_RUNS, active=True)
+    ended = [run for run in store.runs.newest(_MOST_RUNS) if run.ended]
+    shown = [*active, *ended][:_MOST_RUNS]
+    return [_listed(store, run) for run in shown]
+
+
+def _listed(store: Store, run: Run) -> Listed:
+    end = task_runs.end_of(store, run)
+    what = (end.told if end else terminal.waiting_for(store, run)) or "-"
+    return Listed(run, task_runs.about(store, run), *_standing(run, end), what)
+
+
+def _standing(run: Run, end: End | None) -> tuple[str, str]:
+    """How far a run is, in a word and its colour."""
+    return (end.word, end.colour) if end else (STATES[run.state], terminal.COLOURS[run.state])
+
+
+def list_asks(store: Store) -> list[Ask]:
+    """What waits and belongs to no run, however many asks of runs are more urgent."""
+    waits = store.asks.pending(_MOST_WAITING)
+    return [ask for ask in waits if run_of(ask.origin.owner) is None][:_MOST_ASKS]
+
+
+class Session(NamedTuple):
+    """A session that a person could open."""
+
+    program: str
+    """`Claude`; empty: any other."""
+    agent: str
+
+
+def session_of(store: Store, ask: Ask) -> Session:
+    """The session in which an ask can be worked out; an error tells why there is none."""
+    if ask.question.kind == "session":
+        return Session("", ask.origin.agent)
+    run = joined_sessions.run_of(ask)
+    last = joined_sessions.seat(ask, store.runs.calls(run), store.runs.turns(run)).last
+    return Session(terminal.JOINABLE.get(last.cli, ""), last.role)
+
+
+def find_session(store: Store, asks: Iterable[Ask]) -> Session | None:
+    """The first that could be opened about one of these."""
+    for ask in asks:
+        with suppress(GateError):
+            return session_of(store, ask)
+    return None
+
+
+def run_lines(store: Store, run: Run, now: datetime, width: int, *, driven: bool) -> list[str]:
+    """How far a run is, and what it waits for or came to."""
+    if run.state != "waiting_human":
+        word, colour = _standing(run, task_runs.end_of(store, run))
+        state = paint(word.title(), colour)
+        told = terminal.state_lines(store, run, now, width, is_worked_at=driven)
+        whole = [part for line in told for part in wrap(line, width) or [""]]
+        return [f"Status: {state}", *whole, *_where(run, width)]
+    lines = [f"Status: {paint('⏸ Waiting for human', 'yellow')}"]
+    lines.append(f"Agent: {inert_line(terminal.agent_of(run), 60)}")
+    lines += terminal.named("Reason", terminal.waiting_for(store, run) or run.reason or "-", width)
+    if run.waiting_since:
+        waited = terminal.lasting((now - run.waiting_since).total_seconds())
+        lines.append(f"Waiting: {waited or 'since just now'}")
+    lines += terminal.driver_lines(store, run)
+    return [*lines, *_where(run, width)]
+
+
+def _where(run: Run, width: int) -> list[str]:
+    return terminal.named("Folder", run.folder, width) if run.folder else []
+
+
+def call_lines(calls: list[FlowCall], now: datetime, width: int) -> list[str]:
+    """One line a call: `#1 architect ✓ 2m 15s`; the newest ones where there are very many."""
+    shown = [call for call in calls if call.path != "0" or not call.over][-_MOST_CALLS:]
+    return [_call_line(call, now, width) for call in shown]
+
+
+def _call_line(call: FlowCall, now: datetime, width: int) -> str:
+    what = call.label if call.name == "run" else f"{call.name} {call.label}".rstrip()
+    seconds = ((call.ended_at or now) - call.started_at).total_seconds()
+    shape, colour = terminal.glyph(call)
+    mark = paint(shape, colour)
+    if call.over:
+        said = terminal.reported(call) or call.state
+        told = "" if said in ("DONE", "recorded") else f"{inert_line(said, 30)} "
+        end = f"{mark} {told}{lasted(seconds)}"
+    else:
+        word = {"open": "at work", "held": "held by a person"}.get(call.state, call.state)
+        end = f"{mark} {word} ({age(seconds)})"
+    return f"#{call.path} {inert_line(what, max(8, width - 50))} {end}"
+
+
+def lasted(seconds: float) -> str:
+    """`2m 15s`, `3h 5m`, `8s`."""
+    seconds = max(0, int(seconds))
+    for unit, size, part, smaller in (
+        ("d", 86400, "h", 3600),
+        ("h", 3600, "m", 60),
+        ("m", 60, "s", 1),
+    ):
+        if seconds >= size:
+            rest = seconds % size // smaller
+            return f"{seconds // size}{unit}" + (f" {rest}{part}" if rest else "")
+    return f"{seconds}s"

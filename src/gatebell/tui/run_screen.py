@@ -1,0 +1,247 @@
+"""One run: how far it is, its calls, and what a person can do with it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.text import Text
+from textual import work
+from textual.containers import ScrollableContainer, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from gatebell.app import daemon
+from gatebell.domain.text.display import inert_line
+from gatebell.domain.asks.owners import run_of
+from gatebell.errors import GateError
+from gatebell.services.asks import create_ask
+from gatebell.services.runs import manage_runs
+from gatebell.terminal import editors
+from gatebell.terminal.runs import folder_is_gone, named, pending_asks
+from gatebell.terminal.task_runs import about
+from gatebell.tui import run_rows
+from gatebell.tui.answer_screen import AnswerScreen
+from gatebell.tui.context import hand_over
+from gatebell.tui.live_screen import Following, painted, say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from textual.app import App, ComposeResult
+    from textual.binding import BindingType
+    from textual.widget import Widget
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.runs.runs import Run
+    from gatebell.tui.context import Desk
+    from gatebell.tui.run_rows import Session
+
+_BOX_COLUMNS = 72
+_MOST_REASON_LINES = 6
+
+
+class RunScreen(Following):
+    """One run, live."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("c", "continue", "Continue"),
+        ("s", "stop", "Stop"),
+        ("o", "open_editor", "Open editor"),
+        ("a", "answer", "Answer"),
+        ("escape", "app.pop_screen", "Back"),
+        ("q", "app.leave", "Quit"),
+    ]
+
+    def __init__(self, desk: Desk, number: int) -> None:
+        super().__init__(desk)
+        self._number = number
+        self._state = ScrollableContainer(Static(id="told", markup=False), id="state")
+        self._calls = ScrollableContainer(Static(id="listed", markup=False), id="calls")
+        self._calls.border_title = "Calls"
+
+    def body(self) -> Iterable[Widget]:
+        return [self._state, self._calls]
+
+    def look(self) -> None:
+        store = self.desk.store
+        run, now = manage_runs.get(store, self._number), store.now()
+        driven = daemon.is_worked_at(store.path)
+        lines = run_rows.run_lines(store, run, now, self.room, driven=driven)
+        # As a Text: what is a str would be read as markup.
+        self._state.border_title = Text(f"Run {run.id}: {inert_line(about(store, run), 60)}")
+        self.query_one("#told", Static).update(painted(lines))
+        calls = run_rows.call_lines(store.runs.calls(run.id), now, self.room)
+        self._calls.display = bool(calls)
+        self.query_one("#listed", Static).update(painted(calls))
+        self.show_keys(_keys(self.desk, run))
+
+    def action_continue(self) -> None:
+        continue_run(self.app, self.desk, self._number)
+
+    def action_answer(self) -> None:
+        answer_run(self.app, self.desk, self._number)
+
+    def action_open_editor(self) -> None:
+        try:
+            run, editor = manage_runs.get(self.desk.store, self._number), editors.find()
+            if not os.path.isdir(run.folder):
+                raise folder_is_gone(run)
+        except GateError as error:
+            say(self.app, self.desk, str(error), trouble=True)
+            return
+        hand_over(self.app, self.desk, editors.command(editor, run.folder), run.folder)
+        self.look_again()
+
+    def action_stop(self) -> None:
+        self.app.push_screen(StopScreen(self.desk, self._number), self._stop_because)
+
+    def _stop_because(self, reason: str | None) -> None:
+        if reason:
+            self._stop(reason)
+
+    @work(thread=True)
+    def _stop(self, reason: str) -> None:
+        """On a thread: its agents may take a while to end."""
+        try:
+            stopped = manage_runs.stop(self.desk.store, self._number, self.desk.who, reason)
+        except GateError as error:
+            self.app.call_from_thread(say, self.app, self.desk, str(error), trouble=True)
+        else:
+            told = f"Run {stopped.id} marked as stuck: {inert_line(stopped.reason, 200)}"
+            self.app.call_from_thread(say, self.app, self.desk, told)
+
+
+def _keys(desk: Desk, run: Run) -> list[tuple[str, str]]:
+    """Those that do something to this run as it is now."""
+    asks = pending_asks(desk.store, run)
+    session = run_rows.find_session(desk.store, asks)
+    keys = [("c", f"Continue (open {session.program or 'session'})")] if session else []
+    if not run.ended:
+        keys.append(("s", "Stop"))
+    keys.append(("o", "Open editor"))
+    if asks:
+        keys.append(("a", "Answer"))
+    return [*keys, ("Esc", "Back")]
+
+
+def answer_run(app: App[Any], desk: Desk, number: int) -> None:
+    _with_ask(app, desk, number, lambda ask: answer_ask(app, desk, ask.id))
+
+
+def answer_ask(app: App[Any], desk: Desk, ask_id: str) -> None:
+    try:
+        app.push_screen(AnswerScreen(desk, ask_id))
+    except GateError as error:
+        say(app, desk, str(error), trouble=True)
+
+
+def continue_run(app: App[Any], desk: Desk, number: int) -> None:
+    _with_ask(app, desk, number, lambda ask: continue_ask(app, desk, ask.id))
+
+
+def continue_ask(app: App[Any], desk: Desk, ask_id: str) -> None:
+    """Open the session in which an ask can be worked out, where there is one."""
+    try:
+        ask = create_ask.get(desk.store, ask_id)
+        session = run_rows.session_of(desk.store, ask)
+    except GateError as error:
+        say(app, desk, str(error), trouble=True)
+    else:
+        app.push_screen(ContinueScreen(desk, ask, session))
+
+
+def _with_ask(app: App[Any], desk: Desk, number: int, then: Callable[[Ask], object]) -> None:
+    """Go on with what a run waits for; of several, with the one that the person picks."""
+    try:
+        asks = pending_asks(desk.store, manage_runs.get(desk.store, number))
+    except GateError as error:
+        say(app, desk, str(error), trouble=True)
+        return
+    if not asks:
+        say(app, desk, f"Run {number} waits for nobody.")
+    elif len(asks) == 1:
+        then(asks[0])
+    else:
+
+        def picked(index: int | None) -> None:
+            if index is not None:
+                then(asks[index])
+
+        app.push_screen(PickScreen(number, asks), picked)
+
+
+class PickScreen(ModalScreen[int]):
+    """Which of the asks of one run is meant."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss", "Back")]
+
+    def __init__(self, number: int, asks: Sequence[Ask]) -> None:
+        super().__init__()
+        self._number, self._asks = number, asks
+
+    def compose(self) -> ComposeResult:
+        lines = [Text(f"{ask.id}  {inert_line(ask.question.prompt, 60)}") for ask in self._asks]
+        listed = OptionList(*(Option(line) for line in lines), id="picking")
+        listed.border_title = f"Run {self._number} waits for several answers"
+        yield listed
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option_index)
+
+
+class StopScreen(ModalScreen[str]):
+    """Why a run is to be stopped; without a reason it is not."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss", "Back")]
+
+    def __init__(self, desk: Desk, number: int) -> None:
+        super().__init__()
+        self.desk = desk
+        self._number = number
+
+    def compose(self) -> ComposeResult:
+        about = "Its agents are ended and its asks withdrawn; gate resume takes it up again."
+        with Vertical(classes="box") as box:
+            box.border_title = f"Stop Run {self._number}"
+            yield Static(about, markup=False)
+            yield Input(placeholder="Why? Enter stops it, Esc leaves it as it is", compact=True)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        if event.value.strip():
+            self.dismiss(event.value.strip())
+        else:
+            say(self.app, self.desk, "A run is stopped for a reason: type it, or leave with Esc.")
+
+
+class ContinueScreen(ModalScreen[None]):
+    """Says what is going to happen to this terminal, then lets it happen."""
+
+    def __init__(self, desk: Desk, ask: Ask, session: Session) -> None:
+        super().__init__()
+        self._desk, self._ask, self._session = desk, ask, session
+
+    def compose(self) -> ComposeResult:
+        number = run_of(self._ask.origin.owner)
+        program = self._session.program or "the agent's"
+        width = min(_BOX_COLUMNS, self.app.size.width - 10)
+        with Vertical(classes="box") as box:
+            box.border_title = f"Continue Run {number}" if number else f"Continue {self._ask.id}"
+            lines = [
+                f"Opening {program} session...",
+                "",
+                f"Agent: {inert_line(self._session.agent, 60)}",
+                *named("Reason", self._ask.question.prompt, width)[:_MOST_REASON_LINES],
+                "",
+                "The session takes this terminal over.",
+                "Leave it as you always do, and you are back here.",
+            ]
+            yield Static(painted(lines), markup=False)
+
+    def on_mount(self) -> None:
+        self.call_after_refresh(self._open)
+
+    def _open(self) -> None:
+        hand_over(self.app, self._desk, self._desk.gate("continue", self._ask.id))
+        self.dismiss()

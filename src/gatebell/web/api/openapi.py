@@ -1,0 +1,100 @@
+"""The API's document (OpenAPI 3.1), made of the route table."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from gatebell import __version__
+from gatebell.web.routes import API
+from gatebell.web.api.schemas import TEXT, WORDS, thing
+
+_PROBLEM = thing({"type": TEXT, "title": TEXT, "status": {"type": "integer"}, "detail": TEXT})
+_REFUSALS = {
+    400: "It does not fit the schema, or makes no sense",
+    401: "No login, or a token that is not known",
+    403: "This login or token may not do this, or another site sent it",
+    404: "There is none, or none that you may see",
+    409: "Somebody else settled it first (your answer is kept), or the run is in no state for this",
+    413: "Too much at once",
+    415: "It is not JSON",
+    422: "The answer does not fit the question",
+    429: "Too many requests",
+    503: "The store gives trouble",
+}
+
+
+def _document() -> dict[str, Any]:
+    paths: dict[str, Any] = {}
+    for row in API:
+        paths.setdefault(row.path, {})[row.method.lower()] = _operation(row)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "gatebell",
+            "version": __version__,
+            "description": "Ask people and wait for their answers; answer what waits. "
+            "Tokens are made by `gate person token NAME --scope …`.",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "paths": paths,
+        "components": {
+            "schemas": {"Problem": _PROBLEM},
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "login": {"type": "apiKey", "in": "cookie", "name": "gatebell"},
+            },
+        },
+    }
+
+
+def _operation(row: Any) -> dict[str, Any]:
+    status, gives = row.gives
+    operation: dict[str, Any] = {
+        "operationId": row.act.__name__,
+        "summary": row.about,
+        "description": f"Needs the scope {' or '.join(row.needs)}."
+        if row.needs
+        else "For everybody.",
+        "parameters": _parameters(row),
+        "responses": {str(status): _response(row, gives)}
+        | {str(code): _refusal(about) for code, about in _REFUSALS.items()},
+        "security": [{"token": []}, {"login": []}] if row.needs else [],
+    }
+    if row.path == "/api/asks" and row.changes:
+        operation["responses"]["200"] = _response(row, gives)
+    if row.body is not None:
+        content = {"application/json": {"schema": row.body}}
+        operation["requestBody"] = {"required": True, "content": content}
+    return operation
+
+
+def _parameters(row: Any) -> list[dict[str, Any]]:
+    path = [
+        {"name": name, "in": "path", "required": True, "schema": WORDS}
+        for name in re.findall(r"\{(\w+)\}", row.path)
+    ]
+    query = [
+        {"name": name, "in": "query", "schema": schema, "description": about}
+        for name, schema, about in row.query
+    ]
+    keyed = row.path in ("/api/asks", "/api/answers", "/api/asks/{id}/answers") and row.changes
+    about = "A retry with the same key brings back the first result"
+    key = {"name": "Idempotency-Key", "in": "header", "schema": TEXT | {"maxLength": 200}}
+    return [*path, *query, *([key | {"description": about}] if keyed else [])]
+
+
+def _response(row: Any, gives: dict[str, Any] | None) -> dict[str, Any]:
+    if row.path.endswith("/stream"):
+        return {"description": row.about, "content": {"text/event-stream": {"schema": TEXT}}}
+    if gives is None:
+        return {"description": row.about}
+    return {"description": row.about, "content": {"application/json": {"schema": gives}}}
+
+
+def _refusal(about: str) -> dict[str, Any]:
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {"description": about, "content": {"application/problem+json": {"schema": schema}}}
+
+
+DOCUMENT = _document()

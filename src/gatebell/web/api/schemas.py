@@ -1,0 +1,204 @@
+"""The shapes that the API takes and gives; its document and its checks are made of them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from gatebell.domain.asks.asks import KINDS
+from gatebell.domain.digests import canonical
+from gatebell.domain.people.logins import SCOPES
+from gatebell.domain.runs.runs import STATES
+from gatebell.domain.tasks.tasks import STATES as TASK_STATES
+
+TEXT: dict[str, Any] = {"type": "string"}
+WORDS: dict[str, Any] = {"type": "string", "minLength": 1}
+ANYTHING: dict[str, Any] = {}
+SECONDS: dict[str, Any] = {"type": ["number", "null"], "exclusiveMinimum": 0, "maximum": 1e9}
+
+
+def thing(required: dict[str, Any], **optional: Any) -> dict[str, Any]:
+    """An object with these fields and no others."""
+    return {
+        "type": "object",
+        "properties": required | optional,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def many(one: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "array", "items": one, **more}
+
+
+_NAMES = {"anyOf": [WORDS, many(WORDS)]}
+_REQUIREMENT = thing(
+    {},
+    n={"type": "integer"},
+    of=_NAMES,
+    all=_NAMES,
+    veto=_NAMES,
+    not_author={"type": "boolean"},
+    reject={"type": "integer"},
+)
+REQUEST = thing(
+    {"prompt": {"type": "string", "minLength": 1, "maxLength": 200_000, "pattern": r"\S"}},
+    kind={"enum": [kind for kind in KINDS if kind != "session"]},
+    options=many(WORDS, maxItems=1000),
+    multiple={"type": "boolean"},
+    schema={"type": ["object", "null"]},
+    context=ANYTHING,
+    going_on={"type": "string", "maxLength": 256_000},
+    priority={"enum": ["urgent", "high", "normal", "low", "backlog", 0, 1, 2, 3, 4]},
+    confidence={"type": ["number", "null"], "minimum": 0, "maximum": 1},
+    default=ANYTHING,
+    secret={"type": "boolean"},
+    requirement=_REQUIREMENT | {"type": ["object", "null"]},
+    expires_seconds=SECONDS,
+    hard={"type": "boolean"},
+    remind_every_seconds=SECONDS | {"minimum": 60},
+    escalations=many(thing({"after_seconds": {"type": "number"}, "who": WORDS}), maxItems=20),
+    agent={"type": "string", "maxLength": 200},
+    session={"type": "string", "maxLength": 200, "pattern": "^[^/]*$"},
+    project={"type": "string", "maxLength": 4000},
+    cwd={"type": "string", "maxLength": 4000},
+)
+ANSWER = thing(
+    {"value": ANYTHING},
+    note={"type": "string", "maxLength": 200_000},
+    digest=TEXT,
+    **{"for": WORDS, "pattern": TEXT},
+)
+ALIKE = thing(
+    {
+        "asks": many(thing({"id": WORDS, "digest": WORDS}), minItems=1, maxItems=500),
+        "value": ANYTHING,
+    },
+    note={"type": "string", "maxLength": 200_000},
+)
+WORDS_ABOUT = thing({"text": {"type": "string", "pattern": r"\S", "maxLength": 200_000}})
+DRAFT = thing({"text": {"type": "string", "maxLength": 200_000}})
+REASON = thing({}, reason={"type": "string", "maxLength": 10_000})
+TAKING = thing({}, token=TEXT)
+PERSON = thing(
+    {"name": {"type": "string", "pattern": r"^[A-Za-z0-9._@-]{1,64}$"}},
+    scopes=many({"enum": list(SCOPES)}, minItems=1, uniqueItems=True),
+    label={"type": "string", "maxLength": 100},
+)
+TOKEN = thing(
+    {},
+    scopes=many({"enum": list(SCOPES)}, minItems=1, uniqueItems=True),
+    label={"type": "string", "maxLength": 100},
+)
+
+_TIME = {"type": ["string", "null"], "format": "date-time"}
+ASK_GIVEN: dict[str, Any] = {
+    "type": "object",
+    "required": ["id", "kind", "prompt", "status", "digest"],
+    "properties": {
+        "id": TEXT,
+        "kind": {"enum": list(KINDS)},
+        "prompt": TEXT,
+        "status": {"enum": ["pending", "answered", "timed_out", "cancelled"]},
+        "decision": {"enum": ["approved", "rejected", None]},
+        "value": ANYTHING,
+        "digest": TEXT,
+        "opened_at": _TIME,
+        "expires_at": _TIME,
+        "settled_at": _TIME,
+    },
+}
+ASKS_GIVEN = many(ASK_GIVEN)
+OPENED_GIVEN = thing({"ask": ASK_GIVEN, "token": TEXT, "attached": {"type": "boolean"}})
+ANSWERS_GIVEN = many({"type": "object", "required": ["ask_id", "outcome"]})
+ALIKE_GIVEN = many(
+    {"type": "object", "required": ["id", "status"], "properties": {"id": TEXT, "status": TEXT}}
+)
+EVENTS_GIVEN = many(
+    {
+        "type": "object",
+        "required": ["seq", "at", "kind", "subject", "actor"],
+        "properties": {"seq": {"type": "integer"}},
+    }
+)
+MESSAGES_GIVEN = many({"type": "object", "required": ["author", "text", "sent_at"]})
+DRAFT_GIVEN = thing({"text": TEXT})
+PEOPLE_GIVEN: dict[str, Any] = {"type": "object", "required": ["people", "tokens", "groups"]}
+TOKEN_GIVEN = thing({"name": TEXT, "token": TEXT})
+COUNTS_GIVEN = many(thing({"project": TEXT, "waiting": {"type": "integer"}}))
+RUN_GIVEN: dict[str, Any] = {
+    "type": "object",
+    "required": ["id", "flow", "prompt", "state", "waiting_for"],
+    "properties": {
+        "id": {"type": "integer"},
+        "flow": TEXT,
+        "prompt": TEXT,
+        "state": {"enum": list(STATES)},
+        "reason": TEXT,
+        "result": ANYTHING,
+        "waiting_for": many(TEXT),
+        "created_at": _TIME,
+        "waiting_since": _TIME,
+        "ended_at": _TIME,
+    },
+}
+RUNS_GIVEN = many(RUN_GIVEN)
+_CALL_GIVEN = {"type": "object", "required": ["path", "name", "label", "state", "value"]}
+_TURN_GIVEN = {"type": "object", "required": ["id", "path", "number", "role", "signal"]}
+JOURNAL_GIVEN: dict[str, Any] = RUN_GIVEN | {
+    "required": [*RUN_GIVEN["required"], "calls", "turns"],
+    "properties": RUN_GIVEN["properties"]
+    | {"calls": many(_CALL_GIVEN), "turns": many(_TURN_GIVEN)},
+}
+TASK_GIVEN: dict[str, Any] = {
+    "type": "object",
+    "required": ["id", "title", "project", "state", "priority", "needs", "ready", "questions"],
+    "properties": {
+        "id": TEXT,
+        "title": TEXT,
+        "project": TEXT,
+        "description": TEXT,
+        "state": {"enum": list(TASK_STATES)},
+        "priority": {"type": "integer"},
+        "needs": many(TEXT),
+        "parent": TEXT,
+        "run": {"type": "integer"},
+        "ready": {"type": "boolean"},
+        "questions": many({"type": "object", "required": ["ask", "question", "asked_at"]}),
+        "created_at": _TIME,
+        "updated_at": _TIME,
+        "answered_at": _TIME,
+        "closed_at": _TIME,
+    },
+}
+TASKS_GIVEN = many(TASK_GIVEN)
+_EXCHANGE_GIVEN = {"type": "object", "required": ["ask_id", "question", "answer", "who", "answers"]}
+_AROUND = {
+    "history": many(_EXCHANGE_GIVEN),
+    "runs": many({"type": "integer"}),
+    "waits_for": many(TEXT),
+    "needed_by": many(TEXT),
+    "parts": many(TEXT),
+}
+WHOLE_TASK_GIVEN: dict[str, Any] = TASK_GIVEN | {
+    "required": [*TASK_GIVEN["required"], *_AROUND],
+    "properties": TASK_GIVEN["properties"] | _AROUND,
+}
+
+
+def faults(schema: dict[str, Any], body: Any) -> str:
+    """Where a body does not fit, in words; empty when it fits."""
+    errors = list(_validator(canonical(schema)).iter_errors(body))[:5]
+    return "; ".join(
+        f"{'/'.join(map(str, one.instance_path)) or 'the body'}: {one.message[:200]}"
+        for one in errors
+    )
+
+
+@cache
+def _validator(schema: str) -> Any:
+    import json
+
+    import jsonschema_rs
+
+    return jsonschema_rs.validator_for(json.loads(schema))

@@ -1,0 +1,222 @@
+"""The inbox as an ASGI application: each row of the route table, behind its login and limits."""
+
+from __future__ import annotations
+
+import hmac
+import inspect
+import json
+import logging
+import os
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from anyio import to_thread
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from gatebell.domain.digests import text_digest, token_digest
+from gatebell.domain.people.logins import Login
+from gatebell.errors import GateError
+from gatebell.services.people import manage_logins
+from gatebell.web.context import COOKIE, Desk, Row, Visit
+from gatebell.web.people.login import problem_page
+from gatebell.web.limits import Guards
+from gatebell.web.rate_limits import Limits
+from gatebell.web.live import Hub
+from gatebell.web.problems import Problem, document, problem_of
+from gatebell.web.routes import ROWS
+from gatebell.web.api.schemas import faults
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import ASGIApp
+
+    from gatebell.ports.store import Store
+    from gatebell.web.context import Site
+
+STATIC = os.path.join(os.path.dirname(__file__), "static")
+_MOST_THREADS = 24
+_log = logging.getLogger("gatebell.web")
+
+
+def make_desk(store: Store, site: Site) -> Desk:
+    return Desk(store, site, Hub(store), Limits(store.monotonic))
+
+
+def make_app(desk: Desk) -> ASGIApp:
+    """The whole inbox for one store."""
+
+    @asynccontextmanager
+    async def life(_: Starlette) -> AsyncIterator[None]:
+        to_thread.current_default_thread_limiter().total_tokens = _MOST_THREADS
+        desk.hub.start()
+        try:
+            yield
+        finally:
+            desk.hub.close()
+            await run_in_threadpool(desk.hub.stop)
+
+    async def unknown(request: Request, error: Exception) -> Response:
+        """No such path or method."""
+        assert isinstance(error, HTTPException)
+        problem = Problem(error.status_code, str(error.detail), error.headers)
+        if request.url.path.startswith("/api/"):
+            return document(problem)
+        return problem_page(problem, "/")
+
+    routes = [_route(desk, row) for row in ROWS]
+    app = Starlette(
+        routes=[*routes, Mount("/static", StaticFiles(directory=STATIC))],
+        lifespan=life,
+        exception_handlers={HTTPException: unknown, Problem: _told},
+    )
+    return Guards(app, desk.site)
+
+
+async def _told(_: Request, error: Exception) -> Response:
+    return document(problem_of(error))
+
+
+def _route(desk: Desk, row: Row) -> Route:
+    async def endpoint(request: Request) -> Response:
+        try:
+            visit = await _admit(desk, row, request)
+            if inspect.iscoroutinefunction(row.act):
+                return await _answered(row.act(visit))
+            return await run_in_threadpool(row.act, visit)
+        except (GateError, Problem) as error:
+            return _refused(desk, row, problem_of(error), request)
+        except HTTPException as error:
+            # A form that cannot be taken apart.
+            return _refused(desk, row, Problem(error.status_code, error.detail), request)
+        except Exception:
+            _log.exception("%s %s failed", row.method, row.path)
+            failure = Problem(500, "this went wrong here, not at your end; gate up has logged it")
+            return _refused(desk, row, failure, request)
+
+    return Route(row.path, endpoint, methods=[row.method])
+
+
+async def _answered(act: Any) -> Response:
+    response: Response = await act
+    return response
+
+
+def _refused(desk: Desk, row: Row, problem: Problem, request: Request) -> Response:
+    if row.api:
+        return document(problem)
+    has_cookie = COOKIE in request.cookies
+    personal = desk.site.personal
+    return problem_page(problem, request.url.path, personal=personal, has_cookie=has_cookie)
+
+
+async def _admit(desk: Desk, row: Row, request: Request) -> Visit:
+    """Who it is, whether they may, and what they brought; in this order."""
+    secret, by_header = _secret(request)
+    login = await run_in_threadpool(_login, desk, secret, by_header) if secret else None
+    address = request.client.host if request.client else ""
+    whose = token_digest(secret)[:16] if login else address
+    desk.limits.count(_kind(row), whose)
+    csrf = text_digest(f"csrf {secret}") if login and not by_header else ""
+    if row.needs:
+        if login is None:
+            way = "gate link --as NAME" if desk.site.personal else "gate link"
+            why = "this store does not know that token" if by_header else f"log in first: {way}"
+            raise Problem(401, why, {"www-authenticate": "Bearer"})
+        if not set(row.needs) & set(login.scopes):
+            needed = " or ".join(row.needs)
+            raise Problem(403, f"this needs the scope {needed}; yours: {', '.join(login.scopes)}")
+    visit = Visit(
+        desk,
+        login,
+        csrf,
+        request.path_params,
+        request.query_params,
+        request.headers,
+        address=address,
+        secret=secret if login else "",
+    )
+    _check_query(row, visit)
+    if not row.changes:
+        return visit
+    if not by_header and "origin" not in request.headers:
+        raise Problem(403, "this must come from a page of the inbox itself: nothing was done")
+    return await _read(row, request, visit)
+
+
+def _check_query(row: Row, visit: Visit) -> None:
+    for name, schema, about in row.query:
+        given: Any = visit.query.get(name)
+        if schema.get("type") == "integer" and given and given.isascii() and given.isdecimal():
+            given = int(given) if len(given) < 17 else given
+        if given is not None and faults(schema, given):
+            words = f" ({' or '.join(schema['enum'])})" if "enum" in schema else ""
+            raise Problem(400, f"{name}: {about}{words}; not {given!r}")
+
+
+def _kind(row: Row) -> str:
+    if not row.changes:
+        return "read"
+    return "ask" if row.needs == ("ask",) else "change"
+
+
+def _secret(request: Request) -> tuple[str, bool]:
+    """The token of the header, or the login of the cookie."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme:
+        return (token.strip() if scheme.lower() == "bearer" else "?"), True
+    return request.cookies.get(COOKIE, ""), False
+
+
+def _login(desk: Desk, secret: str, by_header: bool) -> Login | None:
+    if not by_header:
+        login = manage_logins.whose_login(desk.store, secret)
+        return login if login and (login.verified or not desk.site.personal) else None
+    token = desk.store.people.by_token(token_digest(secret))
+    if token is None:
+        return None
+    return Login(token.person, True, token.scopes, desk.store.now(), token.id)
+
+
+async def _read(row: Row, request: Request, visit: Visit) -> Visit:
+    """The body: JSON for the API, a form for a page, with the proof that our page sent it."""
+    seal = visit.headers.get("x-seal", "")
+    if row.api:
+        given = visit.headers.get("x-csrf-token", "")
+        visit = visit._replace(body=_checked(row, await request.body(), visit.headers))
+    else:
+        form = await request.form(max_files=0, max_fields=10_000)
+        given = str(form.get("csrf", "")) or visit.headers.get("x-csrf-token", "")
+        seal = str(form.get("seal", "")) or seal
+        visit = visit._replace(form=form)
+    if visit.csrf and not hmac.compare_digest(given.encode(), visit.csrf.encode()):
+        raise Problem(403, "this page is older than your login: reload it and send it again")
+    if visit.csrf and visit.who.seal and token_digest(seal) != visit.who.seal:
+        # A cookie goes to every port of its host, and so may come from anywhere.
+        raise Problem(403, "this login was made by another page: log out, and come in again")
+    return visit
+
+
+def _checked(row: Row, raw: bytes, headers: Any) -> Any:
+    if row.body is None:
+        return None
+    if not raw and not row.body["required"]:
+        return {}
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Problem(415, "send JSON: content-type application/json")
+    try:
+        body = json.loads(raw)
+        found = faults(row.body, body)
+    except (ValueError, RecursionError):
+        # Also what no text can hold: half of a surrogate pair.
+        raise Problem(400, "this is not JSON") from None
+    if found:
+        raise Problem(400, f"this does not fit: {found}")
+    return body

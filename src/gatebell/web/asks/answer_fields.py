@@ -1,0 +1,189 @@
+"""The fields of an answer: as a browser posts them, as a draft keeps them, as an answer is given."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import means_other
+from gatebell.domain.text.display import inert, plain
+from gatebell.domain.permissions.rules import Scope
+from gatebell.errors import UsageError
+from gatebell.web.asks import forms
+
+if TYPE_CHECKING:
+    from starlette.datastructures import FormData
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.permissions.calls import Call
+
+OTHER = "other"
+
+
+class Typed(NamedTuple):
+    """What stands in the fields."""
+
+    note: str = ""
+    text: str = ""
+    chosen: tuple[str, ...] = ()
+    """Numbers of options, and `other`."""
+    other: str = ""
+    value: Any = None
+    """Of a form."""
+    edited: str = ""
+    reach: str = ""
+    times: str = ""
+    pattern: str = ""
+    also: tuple[str, ...] = ()
+    """`id:digest` of asks that get the same answer."""
+
+
+def field(form: FormData, name: str) -> str:
+    """One field, with line ends as everybody else writes them."""
+    found = form.get(name, "")
+    return found.replace("\r\n", "\n") if isinstance(found, str) else ""
+
+
+def number(given: str, usual: int, most: int) -> int:
+    """A number of an address, within bounds; the usual one for whatever is none."""
+    return (
+        min(most, int(given)) if given.isdecimal() and 0 < len(given) < 7 and int(given) else usual
+    )
+
+
+def several(form: FormData, name: str) -> tuple[str, ...]:
+    return tuple(one for one in form.getlist(name) if isinstance(one, str))
+
+
+def typed(ask: Ask, form: FormData) -> Typed:
+    """What a browser sent."""
+    schema = ask.question.schema
+    return Typed(
+        note=field(form, "note"),
+        text=field(form, "text"),
+        chosen=several(form, "chosen"),
+        other=field(form, "other"),
+        value=forms.read(schema, form) if schema is not None else None,
+        edited=field(form, "edited"),
+        reach=field(form, "for"),
+        times=field(form, "times"),
+        pattern=field(form, "pattern"),
+        also=several(form, "also"),
+    )
+
+
+def given(ask: Ask, form: FormData) -> Given:
+    """The answer that was sent, bound to what was shown."""
+    what, word = typed(ask, form), field(form, "value")
+    digest, key = field(form, "digest"), field(form, "key")
+    if ask.question.answered_as == "approval":
+        if word == "edited" and ask.question.call:
+            return Given(_instead(ask.question.call, what.edited), what.note, digest, key)
+        scope = _scope(what) if word == "yes" else None
+        return Given(word, what.note, digest, key, scope)
+    if ask.question.answered_as == "choice":
+        return Given(_choice(ask, what), what.note, digest, key)
+    if ask.question.answered_as == "form":
+        return Given(what.value, what.note, digest, key)
+    return Given(what.text, what.note, digest, key)
+
+
+def _scope(what: Typed) -> Scope | None:
+    if not what.reach:
+        if what.pattern.strip():
+            raise UsageError("say for how long the pattern holds, or leave it empty")
+        return None
+    word = what.times.strip() if what.reach == "times" else what.reach
+    return Scope(word, what.pattern.strip())
+
+
+def edit_begin(call: Call) -> str:
+    """What stands in the field for another input; JSON where a command would not show as it is."""
+    return call.command if _shows(call) else json.dumps(call.input, indent=2)
+
+
+def _shows(call: Call) -> bool:
+    return bool(call.command) and inert(call.command) == call.command
+
+
+def _instead(call: Call, written: str) -> dict[str, Any]:
+    if written == edit_begin(call):
+        raise UsageError("you changed nothing: use Approve, or change it first")
+    if _shows(call):
+        return {"input": {**call.input, "command": written}}
+    try:
+        whole = plain(json.loads(written))
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the changed input is not JSON: {error}") from None
+    if not isinstance(whole, dict) or not set(call.input) <= set(whole):
+        names = ", ".join(call.input)
+        raise UsageError(f"the changed input is a JSON object with everything it had: {names}")
+    return {"input": whole}
+
+
+def _choice(ask: Ask, what: Typed) -> Any:
+    if what.other.strip() and what.chosen and OTHER not in what.chosen:
+        raise UsageError("you wrote words of your own: choose Other…, or take them away")
+    chosen = [_option(ask, number, what.other) for number in what.chosen]
+    if ask.question.multiple:
+        return chosen
+    return chosen[0] if len(chosen) == 1 else chosen
+
+
+def _option(ask: Ask, number: str, other: str) -> Any:
+    if number == OTHER:
+        return {"other": other}
+    options = dict(
+        zip(map(str, range(len(ask.question.options))), ask.question.options, strict=True)
+    )
+    return options.get(number, number)
+
+
+def draft(ask: Ask, what: Typed) -> str:
+    """What is kept of a half-written answer: the same text that a terminal keeps."""
+    kind = ask.question.answered_as
+    if kind == "approval":
+        return what.note
+    if kind == "choice":
+        names = [_option(ask, number, "") for number in what.chosen if number != OTHER]
+        return ", ".join([*names, *([what.other] if OTHER in what.chosen and what.other else [])])
+    if kind == "form":
+        return json.dumps(what.value, ensure_ascii=False)
+    return what.text
+
+
+def from_draft(ask: Ask, kept: str) -> Typed:
+    """The fields as they were left, here or in a terminal."""
+    kind = ask.question.answered_as
+    if kind == "approval":
+        return Typed(note=kept)
+    if kind == "choice":
+        return _chosen(ask, kept) if kept.strip() else Typed()
+    if kind == "form":
+        try:
+            return Typed(value=json.loads(kept)) if kept else Typed()
+        except (ValueError, RecursionError):
+            return Typed()
+    return Typed(text=kept)
+
+
+def _chosen(ask: Ask, kept: str) -> Typed:
+    question = ask.question
+    whole = not question.multiple or kept in question.options
+    words = [kept.strip()] if whole else [word.strip() for word in kept.split(",")]
+    numbers = [_number(question.options, word) for word in words]
+    unknown = [word for word, number in zip(words, numbers, strict=True) if not number]
+    own = ", ".join(unknown) if question.other else ""
+    chosen = [number for number in numbers if number] + ([OTHER] if own else [])
+    bare = means_other(own) or own == str(len(question.options) + 1)
+    return Typed(chosen=tuple(chosen), other="" if bare else own)
+
+
+def _number(options: tuple[str, ...], word: str) -> str:
+    """Which option a word names, by its text or its number; empty for none."""
+    if word in options:
+        return str(options.index(word))
+    numbered = not any(option.isdecimal() for option in options)
+    places = {str(number): str(number - 1) for number in range(1, len(options) + 1)}
+    return places.get(word, "") if numbered else ""

@@ -1,0 +1,314 @@
+"""What the pages show of asks, as plain data for the templates."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from itertools import islice
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markupsafe import Markup
+
+from gatebell.domain.sessions import visits
+from gatebell.domain.asks.asks import PRIORITIES, settled_word
+from gatebell.domain.permissions.calls import shown
+from gatebell.domain.asks.context_text import context_text, is_plain
+from gatebell.domain.text.display import SHOWN_CHARACTERS, inert
+from gatebell.domain.asks.duplicates import alike, groups
+from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.asks.owners import run_of
+from gatebell.domain.people.principals import TRUST, is_person
+from gatebell.domain.asks.requirements import why_not
+from gatebell.domain.sessions.joined_sessions import path_of
+from gatebell.services.sessions import presence, sitting
+from gatebell.web.asks import diffs
+from gatebell.web import markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from gatebell.domain.asks.answers import Answer
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.audit.events import Entry
+    from gatebell.domain.people.principals import Caller
+    from gatebell.domain.tasks.tasks import Task
+    from gatebell.ports.store import Store
+    from gatebell.web.context import Visit
+
+MOST_LISTED = 200
+URGENCIES = tuple(PRIORITIES)
+_NOTES_ARE_SHOWN = timedelta(hours=24)
+_IS_ANSWERING = timedelta(seconds=60)
+_MOST_NOTES = 20
+_LONGEST_HEADING = 300
+_OPEN_LINES = 40
+_DAYS = 14
+_AGES = (("under 5 minutes", 300), ("5 to 60 minutes", 3600), ("1 to 24 hours", 86400))
+
+
+class Listed(NamedTuple):
+    """One line of the inbox: a question, and everybody who asks it."""
+
+    asks: list[Ask]
+    answering: list[str]
+    """Others who are writing an answer to it just now."""
+    tasks: list[Task]
+    """Those that it is asked for."""
+
+    @property
+    def ask(self) -> Ask:
+        return self.asks[0]
+
+    @property
+    def agents(self) -> str:
+        return ", ".join(dict.fromkeys(ask.origin.agent or "somebody" for ask in self.asks))
+
+    @property
+    def ids(self) -> list[str]:
+        return [ask.id for ask in self.asks]
+
+
+class Long(NamedTuple):
+    """A text of which the beginning is shown at once."""
+
+    begin: str
+    rest: str
+
+
+def inbox(visit: Visit) -> dict[str, Any]:
+    """The list that stands beside everything."""
+    store, now = visit.store, visit.store.now()
+    if "read" not in visit.who.scopes:
+        return {"listed": [], "shown": 0, "notes": [], "urgencies": URGENCIES}
+    pending = store.asks.pending(MOST_LISTED)
+    writing = _answering(store, visit.caller, now)
+    listed = [
+        (
+            project,
+            [
+                Listed(
+                    same,
+                    [who for one in same for who in writing.get(one.id, ())],
+                    tasks_of(store, same),
+                )
+                for same in all_
+            ],
+        )
+        for project, all_ in groups(pending)
+    ]
+    since = now - _NOTES_ARE_SHOWN
+    notes = [note for note in store.notes.newest(_MOST_NOTES) if note.sent_at > since]
+    return {"listed": listed, "shown": len(pending), "notes": notes, "urgencies": URGENCIES}
+
+
+def tasks_of(store: Store, asks: Iterable[Ask]) -> list[Task]:
+    """The tasks that asks are about, each once."""
+    names = dict.fromkeys(one.origin.task for one in asks if one.origin.task)
+    return [task for name in names if (task := store.tasks.get(name))]
+
+
+def _answering(store: Store, caller: Caller, now: datetime) -> dict[str, list[str]]:
+    """Who else has saved a draft within the last minute, by ask."""
+    found: dict[str, list[str]] = {}
+    for ask_id, principal in store.asks.drafting(now - _IS_ANSWERING):
+        if principal != caller.actor:
+            found.setdefault(ask_id, []).append(principal.removeprefix("person:"))
+    return found
+
+
+def ask(visit: Visit, one: Ask) -> dict[str, Any]:
+    """One ask with all that is known of it."""
+    store, question = visit.store, one.question
+    answers = store.asks.answers(one.id)
+    words, diff = diffs.find(one.going_on)
+    pending = store.asks.pending(MOST_LISTED) if one.pending else []
+    return {
+        "ask": one,
+        "of_run": _of_run(one),
+        "tasks": tasks_of(store, [one]),
+        "heading": question.prompt if len(question.prompt) <= _LONGEST_HEADING else "",
+        "prompt": _long(question.prompt),
+        "call_diff": diffs.of_call(question.call) if question.call else None,
+        "call_input": shown(question.call.input) if question.call else "",
+        "session": _session(store, one),
+        "context": context(one),
+        "words": _long(words.strip().removesuffix("Changes:").rstrip()),
+        "words_open": words.count("\n") < _OPEN_LINES,
+        "diff": diffs.render(diff) if diff else None,
+        "diff_open": diff.count("\n") < _OPEN_LINES,
+        "talk": store.asks.messages(one.id),
+        "default": None if question.default is None else answer_text(one, question.default),
+        "votes": _votes(answers) if question.requirement.personal else [],
+        "barred": why_not(
+            question.requirement, one.origin.sponsor, one.origin.session, visit.caller
+        ),
+        "trust": TRUST,
+        "answering": _answering(store, visit.caller, store.now()).get(one.id, []),
+        "alike": alike(one, pending),
+        "outcome": _outcome(one, answers),
+        "uncounted": [_kept(one, a) for a in answers if a.outcome in ("late", "refused")],
+        "trail": [_step(entry) for entry in store.audit.of_subject(one.id)],
+    }
+
+
+def _session(store: Store, one: Ask) -> dict[str, Any]:
+    """How it is worked out with an agent, and who has been there."""
+    terms = one.question.session
+    if terms is None:
+        return {}
+    now = store.now()
+    stays = [
+        {
+            "words": visits.stay(stay, now, presence.orphans(store, stay)),
+            "said": stay.transcript[-SHOWN_CHARACTERS:],
+        }
+        for stay in sitting.stays(store, one.id)
+    ]
+    return {"facts": visits.facts(terms, one.origin.cwd), "stays": stays}
+
+
+def _of_run(one: Ask) -> tuple[int, str] | None:
+    """The run that waits for it, and its call."""
+    run = run_of(one.origin.owner)
+    return None if run is None else (run, path_of(one))
+
+
+def _long(text: str) -> Long:
+    if len(text) <= SHOWN_CHARACTERS:
+        return Long(text, "")
+    cut = text.rfind("\n", SHOWN_CHARACTERS // 2, SHOWN_CHARACTERS) + 1 or SHOWN_CHARACTERS
+    return Long(text[:cut], text[cut:])
+
+
+def context(one: Ask) -> tuple[Markup, Markup] | None:
+    """The context and its rest: Markdown if it is a text, otherwise lines or JSON."""
+    given, most = one.question.context, markdown.MOST_CHARACTERS
+    how = f"gate show {one.id} --all, or GET /api/asks/{one.id}"
+    if given is None:
+        return None
+    if isinstance(given, str):
+        return marked(given, how)
+    if not (text := _readable(given, most + 1)):
+        return None
+    begin, rest = _long(text[:most])
+    cut = Markup()
+    if len(text) > most:
+        whole = len(json.dumps(given, ensure_ascii=False))
+        cut = _cut(f"the rest is not shown; on one line this JSON has {whole:,} characters", how)
+    return _as_it_is(begin), (_as_it_is(rest) if rest else Markup()) + cut
+
+
+def marked(text: str, how: str) -> tuple[Markup, Markup]:
+    """Markdown and its rest; `how` leads to what even that leaves out."""
+    most = markdown.MOST_CHARACTERS
+    begin, rest = _long(text[:most])
+    cut = Markup()
+    if len(text) > most:
+        cut = _cut(f"{len(text) - most:,} more characters are not shown", how)
+    return markdown.render(begin), (markdown.render(rest) if rest else Markup()) + cut
+
+
+def _readable(context: Any, pieces: int) -> str:
+    """So much of it that it has as many characters: all of long JSON takes seconds."""
+    if is_plain(context):
+        return context_text(context)
+    written = json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(context)
+    return "".join(islice(written, pieces))
+
+
+def _cut(left: str, how: str) -> Markup:
+    return Markup('<p class="cut">… {}. All of it: {}</p>').format(left, how)
+
+
+def _as_it_is(text: str) -> Markup:
+    return Markup('<pre class="plain">{}</pre>').format(inert(text))
+
+
+def _votes(answers: Iterable[Answer]) -> list[Answer]:
+    """The last decision of everybody who counts."""
+    counted = (one for one in answers if one.decision and one.outcome in ("counted", "settled"))
+    return list({one.principal: one for one in counted}.values())
+
+
+def _outcome(one: Ask, answers: Iterable[Answer]) -> dict[str, Any] | None:
+    if one.pending:
+        return None
+    settling = next((a for a in answers if a.outcome == "settled"), None)
+    claimed = bool(settling and not settling.verified and is_person(one.settled_by))
+    return {
+        "word": settled_word(one),
+        "claimed": claimed,
+        "value": None if one.value is None else answer_text(one, one.value),
+        "edited": bool(one.question.call and one.value),
+    }
+
+
+def _kept(one: Ask, answer: Answer) -> dict[str, Any]:
+    """An answer that did not count, with what was typed."""
+    value = answer.decision or answer.value
+    said = value if isinstance(value, str) else answer_text(one, value)
+    return {"answer": answer, "said": said}
+
+
+def _step(entry: Entry) -> dict[str, str]:
+    noun, _, deed = entry.event.kind.partition(".")
+    via = entry.event.content.get("via", "") if not entry.erased else ""
+    return {
+        "at": entry.at,
+        "words": f"{noun} {deed.replace('_', ' ')}",
+        "actor": entry.event.actor,
+        "via": str(via or ""),
+    }
+
+
+def done(visit: Visit, ids: Sequence[str]) -> list[dict[str, Any]]:
+    """What became of the answers this person has just given."""
+    lines = []
+    for ask_id in ids[:MOST_LISTED]:
+        found = visit.store.asks.get(ask_id)
+        mine = [a for a in visit.store.asks.answers(ask_id) if a.principal == visit.caller.actor]
+        if found and mine:
+            said = "" if found.value is None else answer_text(found, found.value)
+            lines.append(
+                {"ask": found, "answer": mine[-1], "word": settled_word(found), "said": said}
+            )
+    return lines
+
+
+def past(asks: Iterable[Ask]) -> list[dict[str, Any]]:
+    """Settled asks, with how each ended and what was said."""
+    return [
+        {
+            "ask": one,
+            "word": settled_word(one),
+            "said": "" if one.value is None else answer_text(one, one.value),
+        }
+        for one in asks
+    ]
+
+
+def _seconds(one: Ask) -> float:
+    return (one.settled_at - one.opened_at).total_seconds() if one.settled_at else 0.0
+
+
+def ages(asks: Iterable[Ask], now: datetime) -> list[tuple[str, float]]:
+    """How many have waited for how long."""
+    counts = dict.fromkeys([name for name, _ in _AGES] + ["over a day"], 0.0)
+    for one in asks:
+        waited = (now - one.opened_at).total_seconds()
+        counts[next((name for name, most in _AGES if waited < most), "over a day")] += 1
+    return list(counts.items()) if any(counts.values()) else []
+
+
+def answer_times(asks: Iterable[Ask], now: datetime) -> list[tuple[str, float | None]]:
+    """The median time to an answer in minutes, for each of the last days."""
+    days: dict[str, list[float]] = {
+        f"{now - timedelta(days=back):%d %b}": [] for back in reversed(range(_DAYS))
+    }
+    first = (now - timedelta(days=_DAYS - 1)).date()
+    for one in asks:
+        if one.status == "answered" and one.settled_at and one.settled_at.date() >= first:
+            days[f"{one.settled_at:%d %b}"].append(_seconds(one) / 60)
+    return [(day, round(median(times), 1) if times else None) for day, times in days.items()]

@@ -1,0 +1,135 @@
+"""What was typed into the fields of a form, as the JSON value that it stands for."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from gatebell.domain.asks.forms import step
+from gatebell.web.asks.schema_fields import ABSENT, Field, code, plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MORE = "more:"
+"""What the name of a button begins with that asks for one more row, and for nothing else."""
+MOST_ROWS = 500
+# Deeper than any field lies.
+_DEEPEST_NAME = 30
+_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?", re.ASCII)
+
+
+class _Posted(NamedTuple):
+    """What was posted by name, and what stands below each name."""
+
+    values: Mapping[str, Any]
+    steps: dict[str, set[str]]
+
+
+def read(schema: Any, posted: Mapping[str, Any]) -> Any:
+    """The value that was typed. What cannot be understood stays text, for validation to refuse."""
+    field = plan(schema)
+    value = _read(field, "v", _Posted(posted, _steps(posted)))
+    value = _left_empty(field) if value is ABSENT else value
+    return None if value is ABSENT else value
+
+
+def _steps(posted: Mapping[str, Any]) -> dict[str, set[str]]:
+    """Below each name the next steps that were posted, so that nobody looks through all of them."""
+    found: dict[str, set[str]] = {}
+    for name in posted:
+        parts = name.split("/", _DEEPEST_NAME)
+        for depth in range(1, len(parts)):
+            found.setdefault("/".join(parts[:depth]), set()).add(parts[depth])
+    return found
+
+
+def wants_more(posted: Mapping[str, Any]) -> bool:
+    """Whether one more row is wanted, and nothing is answered yet."""
+    return any(name.startswith(MORE) for name in posted)
+
+
+def from_json(typed: str) -> Any:
+    """The value, or the text as it was typed if it is no JSON."""
+    try:
+        return json.loads(typed, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return typed
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(word)
+
+
+def _read(field: Field, name: str, posted: _Posted) -> Any:
+    """What stands in the field; ABSENT if nothing does."""
+    typed = _text(posted, name)
+    if field.kind in _BELOW and name in posted.steps:
+        return _BELOW[field.kind](field, name, posted)
+    if field.kind in _BELOW:
+        # Of rows that were too many to be drawn all stand in one box.
+        return from_json(typed) if field.kind == "rows" and typed.strip() else ABSENT
+    if field.kind == "lines":
+        lines = (_scalar(field.parts[0], line) for line in typed.split("\n"))
+        return [line for line in lines if line is not ABSENT] or ABSENT
+    return _scalar(field, typed)
+
+
+def _scalar(field: Field, typed: str) -> Any:
+    if not typed or (field.kind != "text" and not typed.strip()):
+        return ABSENT
+    if field.kind == "choice":
+        return _chosen(field, typed)
+    if field.kind == "number":
+        return from_json(typed) if _NUMBER.fullmatch(typed.strip()) else typed
+    return from_json(typed) if field.kind == "json" else typed
+
+
+def _chosen(field: Field, typed: str) -> Any:
+    return next((value for value, _ in field.options if code(value) == typed), typed)
+
+
+def _group(field: Field, name: str, posted: _Posted) -> Any:
+    read = [_read(part, f"{name}/{step(part.key)}", posted) for part in field.parts]
+    if all(value is ABSENT for value in read):
+        return ABSENT
+    return _with_empty_parts(field, read)
+
+
+def _with_empty_parts(field: Field, read: list[Any]) -> dict[str, Any]:
+    pairs = zip(field.parts, read, strict=True)
+    whole = {part.key: _left_empty(part) if one is ABSENT else one for part, one in pairs}
+    return {key: value for key, value in whole.items() if value is not ABSENT}
+
+
+def _left_empty(field: Field) -> Any:
+    """What it means that nothing was filled in."""
+    if not field.required:
+        return ABSENT
+    if field.nullable and field.kind != "choice":
+        return None
+    if field.kind == "group":
+        return _with_empty_parts(field, [ABSENT] * len(field.parts))
+    return [] if field.kind in ("choices", "lines", "rows") else ABSENT
+
+
+def _rows(field: Field, name: str, posted: _Posted) -> Any:
+    steps = posted.steps[name]
+    numbers = sorted(int(one) for one in steps if re.fullmatch(r"\d{1,4}", one, re.ASCII))
+    rows = (_read(field.parts[0], f"{name}/{number}", posted) for number in numbers[:MOST_ROWS])
+    return [row for row in rows if row is not ABSENT] or ABSENT
+
+
+def _choices(field: Field, name: str, posted: _Posted) -> Any:
+    (item,) = field.parts
+    typed = [_text(posted, f"{name}/{number}") for number in range(len(item.options))]
+    return [_chosen(item, one) for one in typed if one] or ABSENT
+
+
+def _text(posted: _Posted, name: str) -> str:
+    typed = posted.values.get(name)
+    return typed.replace("\r\n", "\n") if isinstance(typed, str) else ""
+
+
+_BELOW = {"group": _group, "rows": _rows, "choices": _choices}

@@ -1,0 +1,311 @@
+"""Forms in the page: the fields of a JSON Schema, with what was typed and what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markupsafe import Markup
+
+from gatebell.domain.text.display import inert, inert_line
+from gatebell.domain.asks.forms import step
+from gatebell.web.asks.schema_fields import ABSENT, Field, code, empty_rows, plan
+from gatebell.web.asks.form_data import MORE, MOST_ROWS, from_json, read, wants_more
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["read", "render", "wants_more"]
+
+_MOST_RADIOS = 6
+_MOST_IN_ROWS = 10_000
+_MOST_LABEL = 300
+_MOST_WORDS = 4_000
+_DATE = re.compile(r"(\d{4}-\d\d-\d\d)?", re.ASCII)
+# Times are typed as text: what a browser's own field gives has no time zone, which these need.
+_FORMATS = {
+    "date": ("date", ""),
+    "time": ("text", "such as 14:30:00Z"),
+    "date-time": ("text", "such as 2026-11-15T14:30:00Z"),
+    "email": ("email", ""),
+    "uri": ("url", ""),
+}
+
+
+class _Page(NamedTuple):
+    """What is counted while a form is written: ids given, errors not shown yet and shown,
+    fields in rows."""
+
+    ids: Iterator[int]
+    errors: dict[str, list[str]]
+    shown: list[tuple[str, str]]
+    in_rows: Counter[str]
+
+
+class Form(NamedTuple):
+    """The fields, and what is wrong with them as (id of the place that says so, words)."""
+
+    html: Markup
+    wrong: list[tuple[str, str]]
+
+
+class _Said(NamedTuple):
+    """What stands beside a field, and how the field refers to it."""
+
+    id: str
+    words: Markup
+    described: Markup
+    state: Markup
+
+
+def render(schema: Any, value: Any = None, errors: Iterable[tuple[str, str]] | None = None) -> Form:
+    """The fields of a form, with what was typed so far and what is wrong with it.
+
+    Errors are those of `domain.forms.faults`. Nothing is filled in that nobody typed.
+    """
+    page = _Page(count(1), {}, [], Counter())
+    for pointer, message in errors or ():
+        page.errors.setdefault(f"v{pointer}", []).append(message)
+    form = plan(schema)._replace(key="Your answer")
+    body = _field(page, form, "v", ABSENT if value is None else value)
+    left = [f"{name[2:]}: {one}".lstrip(": ") for name, all_ in page.errors.items() for one in all_]
+    lines = Markup().join(Markup("<li>{}</li>").format(_words(one)) for one in left)
+    head = Markup('<ul class="error">{}</ul>\n').format(lines) if left else ""
+    return Form(Markup('<div class="form">\n{}{}</div>').format(head, body), page.shown)
+
+
+def _field(page: _Page, field: Field, name: str, value: Any) -> Markup:
+    if field.kind == "group":
+        return _group(page, field, name, value)
+    if field.kind == "rows":
+        return _rows(page, field, name, value)
+    shown = ABSENT if field.secret else value
+    if field.kind == "choices":
+        return _choices(page, field, name, shown)
+    if field.kind == "choice":
+        few = len(field.options) <= _MOST_RADIOS
+        return (_radios if few else _select)(page, field, name, shown)
+    return _typed(page, field, name, shown)
+
+
+def _group(page: _Page, field: Field, name: str, value: Any) -> Markup:
+    said = _beside(page, field, name)
+    given = value if isinstance(value, dict) else {}
+    parts = Markup().join(
+        _field(page, part, f"{name}/{step(part.key)}", given.get(part.key, ABSENT))
+        for part in field.parts
+    )
+    if name == "v":
+        return said.words + parts
+    return _fieldset("group", field, said, parts)
+
+
+def _rows(page: _Page, field: Field, name: str, value: Any) -> Markup:
+    (row,), given = field.parts, value if isinstance(value, list) else []
+    page.in_rows["fields"] += len(given) * _size(row)
+    if len(given) > MOST_ROWS or page.in_rows["fields"] > _MOST_IN_ROWS:
+        whole = field._replace(kind="json", secret=_is_secret(field))
+        return _typed(page, whole, name, ABSENT if whole.secret else value)
+    said = _beside(page, field, name)
+    least, most = field.schema.get("minItems", 0), field.schema.get("maxItems", MOST_ROWS)
+    missing = min(int(least) - len(given), empty_rows(field.schema))
+    empty = max(1, missing) if len(given) < min(most, MOST_ROWS) else 0
+    rows = Markup()
+    for number, one in enumerate([*given, *[ABSENT] * empty]):
+        title = {"title": f"{_label(field)} {number + 1}"}
+        named = row._replace(schema=row.schema | title, required=False)
+        rows += _group(page, named, f"{name}/{number}", one)
+    button = Markup(
+        '<button type="submit" name="{}{}" value="1" formnovalidate>More rows: {}</button>\n'
+    )
+    return _fieldset("rows", field, said, rows + button.format(MORE, name, _label(field)))
+
+
+def _size(field: Field) -> int:
+    """How many fields it is while nothing stands in it."""
+    below = sum(map(_size, field.parts))
+    return 1 + (below * empty_rows(field.schema) if field.kind == "rows" else below)
+
+
+def _is_secret(field: Field) -> bool:
+    return field.secret or any(map(_is_secret, field.parts))
+
+
+def _radios(page: _Page, field: Field, name: str, value: Any) -> Markup:
+    said = _beside(page, field, name)
+    chosen = None if value is ABSENT else code(value)
+    options = [(code(one), words) for one, words in field.options]
+    made = Markup().join(
+        _option(page, "radio", name, *one, checked=one[0] == chosen)
+        for one in [*options, *([] if field.required else [("", "not said")])]
+    )
+    role = Markup(' role="radiogroup"') + said.state
+    return _fieldset("field", field, said, made, role)
+
+
+def _choices(page: _Page, field: Field, name: str, value: Any) -> Markup:
+    said = _beside(page, field, name)
+    chosen = {code(one) for one in value} if isinstance(value, list) else ()
+    made = Markup().join(
+        _option(page, "checkbox", f"{name}/{number}", code(one), words, checked=code(one) in chosen)
+        for number, (one, words) in enumerate(field.parts[0].options)
+    )
+    return _fieldset("field", field, said, made)
+
+
+def _option(page: _Page, kind: str, name: str, value: str, words: str, *, checked: bool) -> Markup:
+    return Markup(
+        '<div class="option"><input type="{}" id="{}" name="{}" value="{}"{}>'
+        '<label for="{}">{}</label></div>\n'
+    ).format(
+        kind,
+        option_id := f"field-{next(page.ids)}",
+        name,
+        value,
+        Markup(" checked") if checked else "",
+        option_id,
+        inert_line(words, _MOST_LABEL),
+    )
+
+
+def _select(page: _Page, field: Field, name: str, value: Any) -> Markup:
+    said = _beside(page, field, name)
+    chosen = None if value is ABSENT else code(value)
+    options = [("", ""), *[(code(one), words) for one, words in field.options]]
+    made = Markup().join(
+        Markup('<option value="{}"{}>{}</option>\n').format(
+            one, Markup(" selected") if one == chosen else "", inert_line(words, _MOST_LABEL)
+        )
+        for one, words in options
+    )
+    select = Markup('<select id="{}" name="{}"{}>\n{}</select>')
+    return _labelled(field, said, select.format(said.id, name, said.described + said.state, made))
+
+
+def _typed(page: _Page, field: Field, name: str, value: Any) -> Markup:
+    said = _beside(page, field, name)
+    typed = _as_typed(field, value)
+    if field.kind in ("json", "lines") or field.is_long or "\n" in typed:
+        # The first line end in a textarea is not part of its text.
+        box = Markup('<textarea id="{}" name="{}" rows="{}"{}>\n{}</textarea>').format(
+            said.id,
+            name,
+            min(20, max(4, typed.count("\n") + 2)),
+            said.described + said.state,
+            typed,
+        )
+    else:
+        box = Markup('<input type="{}" id="{}" name="{}" value="{}"{}{}>').format(
+            _input_type(field, typed),
+            said.id,
+            name,
+            typed,
+            said.described + said.state,
+            _keyboard(field),
+        )
+    return _labelled(field, said, box)
+
+
+def _input_type(field: Field, typed: str) -> str:
+    if field.secret:
+        return "password"
+    kind = _format(field)[0]
+    # Browsers throw away what does not fit these, and nothing that was typed gets lost.
+    if (kind == "date" and not _DATE.fullmatch(typed)) or typed != typed.strip():
+        return "text"
+    return kind if field.kind == "text" else "text"
+
+
+def _keyboard(field: Field) -> Markup:
+    whole = field.schema.get("type") == "integer"
+    hint = Markup(' inputmode="{}"').format("numeric" if whole else "decimal")
+    off = Markup(' autocomplete="off"')
+    return off + hint if field.kind == "number" else off
+
+
+def _as_typed(field: Field, value: Any) -> str:
+    if value is ABSENT or (value is None and field.kind != "json"):
+        return ""
+    if field.kind == "lines" and isinstance(value, list):
+        return "\n".join(one if isinstance(one, str) else code(one) for one in value)
+    is_no_text = not isinstance(value, str) or not value.strip() or from_json(value) != value
+    if field.kind == "json" and is_no_text:
+        return _visible(json.dumps(value, ensure_ascii=False, indent=2))
+    return value if isinstance(value, str) else code(value)
+
+
+def _visible(typed: str) -> str:
+    """JSON in which what cannot be seen is written out."""
+    if inert(typed) == typed:
+        return typed
+    return "".join(one if inert(one) == one else json.dumps(one)[1:-1] for one in typed)
+
+
+def _beside(page: _Page, field: Field, name: str) -> _Said:
+    made_id = f"field-{next(page.ids)}"
+    # Of a field without fields of its own, also the errors that lie deeper.
+    below = name if field.kind in ("group", "rows") else f"{name}/"
+    names = [one for one in page.errors if one == name or (below != name and one.startswith(below))]
+    wrong = "; ".join(message for one in names for message in page.errors.pop(one))
+    words, described = Markup(), []
+    if wrong:
+        page.shown.append((f"{made_id}-error", wrong))
+    for kind, text in (("hint", _hint(field)), ("error", wrong)):
+        if text:
+            described.append(f"{made_id}-{kind}")
+            paragraph = Markup('<p class="{}" id="{}">{}</p>\n')
+            words += paragraph.format(kind, described[-1], _words(text))
+    if field.kind == "json":
+        schema = _words(json.dumps(field.schema, ensure_ascii=False, indent=2))
+        details = Markup("<details><summary>Its JSON Schema</summary><pre>{}</pre></details>\n")
+        words += details.format(schema)
+    refers = Markup(' aria-describedby="{}"').format(" ".join(described))
+    state = Markup(' aria-invalid="true"') if wrong else Markup()
+    state += Markup(' aria-required="true"') if field.required else ""
+    return _Said(made_id, words, refers if described else Markup(), state)
+
+
+def _hint(field: Field) -> str:
+    described, default = field.schema.get("description"), field.schema.get("default", ABSENT)
+    shown = default if isinstance(default, str) else "" if default is ABSENT else code(default)
+    how = {"lines": "one per line", "json": "as JSON"}.get(field.kind) or _format(field)[1]
+    parts = (
+        described if isinstance(described, str) else "",
+        how,
+        f"default: {shown}" if shown and not field.secret else "",
+    )
+    return "\n".join(filter(None, parts))
+
+
+def _format(field: Field) -> tuple[str, str]:
+    return _FORMATS.get(str(field.schema.get("format")), ("text", ""))
+
+
+def _fieldset(
+    kind: str, field: Field, said: _Said, body: Markup, role: Markup | None = None
+) -> Markup:
+    return Markup('<fieldset class="{}"{}{}><legend>{}{}</legend>\n{}{}</fieldset>\n').format(
+        kind, role or "", said.described, _label(field), _required(field), said.words, body
+    )
+
+
+def _labelled(field: Field, said: _Said, box: Markup) -> Markup:
+    return Markup('<div class="field"><label for="{}">{}{}</label>\n{}{}</div>\n').format(
+        said.id, _label(field), _required(field), said.words, box
+    )
+
+
+def _required(field: Field) -> Markup:
+    return Markup(' <span class="required">(required)</span>') if field.required else Markup()
+
+
+def _label(field: Field) -> str:
+    return inert_line(field.label, _MOST_LABEL) or "(no name)"
+
+
+def _words(text: str) -> str:
+    left = len(text) - _MOST_WORDS
+    return inert(text[:_MOST_WORDS]) + (f" … {left} more characters" if left > 0 else "")

@@ -1,0 +1,143 @@
+"""What every route works with: where the inbox is served, and one visit to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from gatebell.domain.people.logins import door
+from gatebell.domain.people.principals import Caller, Sighting, person
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from starlette.datastructures import FormData
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.people.logins import Login
+    from gatebell.ports.store import Store
+    from gatebell.web.rate_limits import Limits
+    from gatebell.web.live import Hub
+
+COOKIE = "gatebell"
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+class Site(NamedTuple):
+    """Under which addresses this inbox may be reached."""
+
+    url: str
+    """How people reach it; links begin with this."""
+    hosts: frozenset[str]
+    origins: frozenset[str]
+    personal: bool
+    """It can be reached from elsewhere, so everybody comes with a token of their own."""
+
+    @property
+    def secure(self) -> bool:
+        return self.url.startswith("https:")
+
+
+def local_site(port: int, scheme: str = "http") -> Site:
+    """An inbox that only this machine reaches."""
+    hosts = frozenset(f"{name}:{port}" for name in LOOPBACK)
+    origins = frozenset(f"{scheme}://{host}" for host in hosts)
+    return Site(f"{scheme}://127.0.0.1:{port}", hosts, origins, personal=False)
+
+
+def public_site(url: str) -> Site:
+    """An inbox behind TLS, under one name."""
+    parts = urlsplit(url)
+    # Browsers leave the usual port out, of the address and of the Host header.
+    host = parts.netloc.lower().removesuffix(":443")
+    origin = f"{parts.scheme}://{host}".lower()
+    return Site(origin, frozenset([host]), frozenset([origin]), personal=True)
+
+
+class Desk(NamedTuple):
+    """What the whole inbox shares."""
+
+    store: Store
+    site: Site
+    hub: Hub
+    limits: Limits
+
+
+class Visit(NamedTuple):
+    """One request, read and admitted."""
+
+    desk: Desk
+    login: Login | None
+    csrf: str
+    """What forms of this login carry; empty for whoever came with a token in a header."""
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: Any = None
+    """Of the API: JSON that fits the route's schema."""
+    form: FormData | None = None
+    address: str = ""
+    secret: str = ""
+    """The cookie or token itself."""
+
+    @property
+    def store(self) -> Store:
+        return self.desk.store
+
+    @property
+    def who(self) -> Login:
+        """The login; routes that need none must not ask for it."""
+        assert self.login
+        return self.login
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        agent = self.headers.get("user-agent", "")[:200]
+        token = self.login.token_id if self.login else ""
+        return {"address": self.address, "browser": agent, "token": token}
+
+    @property
+    def caller(self) -> Caller:
+        """Whoever acts. A token that may neither answer nor manage stands for an agent."""
+        login, via = self.who, "web" if self.csrf else "http"
+        agent = None
+        if not {"answer", "admin"} & set(login.scopes):
+            cli = door(login.token_id).rstrip("/")
+            agent = Sighting(cli, "", "it came with a token that may not answer")
+        verified = login.verified and agent is None
+        who = person(login.person)
+        return Caller(who, verified, via, agent, self.evidence, login.token_id)
+
+    def session(self, given: str) -> str:
+        """An agent session as this visitor may name it: tokens do not share their sessions."""
+        return door(self.who.token_id) + given
+
+    def asked(self, ask: Ask) -> bool:
+        """Whether it was opened with this visitor's token."""
+        return bool(self.who.token_id) and ask.origin.session.startswith(door(self.who.token_id))
+
+
+class Row(NamedTuple):
+    """One route, and who may use it."""
+
+    method: str
+    path: str
+    act: Callable[..., Any]
+    """Takes a Visit; a plain function runs in a thread, an async one must not block."""
+    needs: tuple[str, ...] = ()
+    """Any one of these scopes; none: everybody, also who is not logged in."""
+    about: str = ""
+    """One line for the API's document; only routes below /api/ have it."""
+    body: dict[str, Any] | None = None
+    """JSON Schema of what the API takes."""
+    query: tuple[tuple[str, dict[str, Any], str], ...] = ()
+    gives: tuple[int, dict[str, Any] | None] = (200, None)
+
+    @property
+    def api(self) -> bool:
+        return self.path.startswith("/api/")
+
+    @property
+    def changes(self) -> bool:
+        """It may change something, so a browser must prove that its page asked for it."""
+        return self.method not in ("GET", "HEAD", "OPTIONS")

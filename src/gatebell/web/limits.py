@@ -1,0 +1,96 @@
+"""What is refused before anybody looks at it: foreign hosts and origins, and too much of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatebell.web.problems import Problem, document
+
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+    from typing import Any
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from gatebell.web.context import Site
+
+MOST_BYTES = 8_000_000
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    # Not no-referrer: with that, browsers hide the origin even from ourselves.
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+    "cache-control": "no-store",
+}
+
+
+class Guards:
+    """Stands before every route, also those that do not exist."""
+
+    def __init__(self, app: ASGIApp, site: Site) -> None:
+        self._app = app
+        self._site = site
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+                return
+            await self._app(scope, receive, send)
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                _add_headers(message, self._site.secure)
+            await send(message)
+
+        try:
+            self._check(scope)
+        except Problem as problem:
+            await document(problem)(scope, receive, guarded)
+            return
+        await self._app(scope, _bounded(receive), guarded)
+
+    def _check(self, scope: Scope) -> None:
+        values: dict[bytes, list[bytes]] = {}
+        for name, value in scope["headers"]:
+            values.setdefault(name, []).append(value)
+        hosts = [host.decode("latin-1").lower() for host in values.get(b"host", [])]
+        if len(hosts) != 1 or hosts[0] not in self._site.hosts:
+            raise Problem(403, f"this inbox is reached at {self._site.url} and at no other name")
+        for origin in values.get(b"origin", []):
+            if origin.decode("latin-1").lower() not in self._site.origins:
+                raise Problem(403, "another site sent you here to do something: nothing was done")
+        length = values.get(b"content-length", [b"0"])[0]
+        if not length.isdigit() or int(length[:20]) > MOST_BYTES:
+            raise Problem(413, f"at most {MOST_BYTES} bytes are taken at once")
+
+
+def _add_headers(message: MutableMapping[str, Any], secure: bool) -> None:
+    present = {name for name, _ in message["headers"]}
+    added = HEADERS | ({"strict-transport-security": "max-age=31536000"} if secure else {})
+    for name, value in added.items():
+        if name.encode() not in present:
+            message["headers"].append((name.encode(), value.encode()))
+
+
+def _bounded(receive: Receive) -> Receive:
+    taken = 0
+
+    async def bounded() -> Message:
+        nonlocal taken
+        message = await receive()
+        taken += len(message.get("body", b""))
+        if taken > MOST_BYTES:
+            raise Problem(413, f"at most {MOST_BYTES} bytes are taken at once")
+        return message
+
+    return bounded

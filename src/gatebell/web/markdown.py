@@ -1,0 +1,206 @@
+"""Markdown as safe HTML that hides nothing: no image, no foreign markup, no disguised link."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+import nh3
+from markdown_it import MarkdownIt
+from markupsafe import Markup, escape
+
+from gatebell.domain.text.display import inert
+from gatebell.web.asks import diffs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_inline import StateInline
+    from markdown_it.token import Token
+    from markdown_it.utils import EnvType
+
+MOST_CHARACTERS = 200_000
+# About half a second of parsing; a text of this length in ordinary prose takes a fifth of it.
+_MOST_STEPS = 80_000
+# The parser leaves out without a word what lies deeper than it goes.
+_DEEPEST = 20
+_DEEPEST_EMPHASIS = 50
+
+# No user name, no blanks, no number in place of a host: nothing that is read in two ways.
+_BYTE = r"(?:0|[1-9]\d{0,2})"
+_HOST = rf"(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*|{_BYTE}(?:\.{_BYTE}){{3}}|\[[0-9a-f:.]+\]"
+_WEB = re.compile(rf"https?://({_HOST})(:\d+)?([/?#][!-~]*)?", re.IGNORECASE)
+_MAIL = re.compile(r"mailto:[!-~]+@[a-z0-9.-]+(\?[!-~]*)?", re.IGNORECASE)
+
+_TAGS = {
+    *("p", "br", "hr", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "li", "pre", "code"),
+    *("em", "strong", "s", "a", "span", "table", "caption", "thead", "tbody", "tr", "th", "td"),
+    *("section", "details", "summary"),
+}
+_CLASSED = ("p", "pre", "code", "span", "section", "table", "tr", "th", "td")
+_ATTRIBUTES = {tag: {"class"} for tag in _CLASSED} | {
+    "a": {"href"},
+    "ol": {"start"},
+    "th": {"class", "scope", "colspan"},
+    "td": {"class", "colspan"},
+    "section": {"class", "aria-label"},
+}
+
+
+class _TooIntricateError(Exception):
+    """This text would take too long, or lose some of its words, as Markdown."""
+
+
+def render(text: str) -> Markup:
+    """The text as HTML; as it was typed where it would take too long or not show whole."""
+    words = inert(text[:MOST_CHARACTERS])
+    try:
+        made = _formatted(words)
+    except _TooIntricateError:
+        made = Markup('<pre class="plain">{}</pre>').format(words)
+    if (left := len(text) - MOST_CHARACTERS) > 0:
+        made += Markup('<p class="cut">… {:,} more characters are not shown</p>').format(left)
+    return made
+
+
+def _formatted(words: str) -> Markup:
+    parser = _parser()
+    tokens = parser.parse(words, {})
+    _check_rows(tokens, words.split("\n"))
+    if any(one.level > _DEEPEST_EMPHASIS for token in tokens for one in token.children or ()):
+        raise _TooIntricateError
+    html = nh3.clean(
+        parser.renderer.render(tokens, parser.options, {}),
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer nofollow",
+        set_tag_attribute_values={"a": {"target": "_blank"}},
+    )
+    return Markup(html)  # noqa: S704 - this is what nh3 has cleaned
+
+
+def _check_rows(tokens: Sequence[Token], lines: Sequence[str]) -> None:
+    """A row with more cells than its table has columns would lose them."""
+    row, cells = 0, ""
+    for token in tokens:
+        if token.type == "tr_open" and token.map:
+            row, cells = token.map[0], ""
+        elif token.type == "inline":
+            cells += token.content
+        elif token.type == "tr_close" and not _bare(lines[row]).endswith(_bare(cells)):
+            raise _TooIntricateError
+
+
+def _bare(cells: str) -> str:
+    return re.sub(r"[|\\\s]", "", cells)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    # Line ends stay: what agents write is read in terminals first. Definitions of references
+    # are left as text, because as Markdown they are not shown at all.
+    options = {"html": False, "breaks": True, "maxNesting": _DEEPEST + 3}
+    parser = _Parser("commonmark", options)
+    parser.enable(["table", "strikethrough"]).disable("reference")
+    chains = ["paragraph", "reference", "blockquote", "list"]
+    parser.block.ruler.before("table", "bounded", _bounded_block, {"alt": chains})
+    parser.inline.ruler.before("text", "bounded", _bounded_inline)
+    for name, made in _MADE.items():
+        parser.add_render_rule(name, _rule(made))
+    return parser
+
+
+def _rule(made: Callable[[Sequence[Token], int], str]) -> Callable[..., str]:
+    return lambda _renderer, tokens, at, _options, _env: made(tokens, at)
+
+
+def _bounded_block(state: StateBlock, _start: int, _end: int, _silent: bool) -> bool:
+    if state.level >= _DEEPEST:
+        raise _TooIntricateError
+    return _count(state.env)
+
+
+def _bounded_inline(state: StateInline, _silent: bool) -> bool:
+    return _count(state.env)
+
+
+def _count(env: EnvType) -> bool:
+    """A rule that never matches, and is asked at every step."""
+    env["steps"] = env.get("steps", 0) + 1
+    if env["steps"] > _MOST_STEPS:
+        raise _TooIntricateError
+    return False
+
+
+class _Parser(MarkdownIt):
+    def validateLink(self, url: str) -> bool:  # noqa: N802 - the parser's own name
+        """What is no link stays as it was typed."""
+        return bool(_WEB.fullmatch(url) or _MAIL.fullmatch(url))
+
+
+def _text(tokens: Sequence[Token], at: int) -> str:
+    # Once more: an entity may have become a character that is not to be seen.
+    return escape(inert(tokens[at].content))
+
+
+def _image(tokens: Sequence[Token], at: int) -> str:
+    token = tokens[at]
+    return escape(inert(f"[image: {token.content} {token.attrs['src']}{_title(token)}]"))
+
+
+def _fence(tokens: Sequence[Token], at: int) -> str:
+    language, content = tokens[at].info.strip(), tokens[at].content
+    if language == "diff":
+        return diffs.render(content)
+    named = Markup('<p class="language">{}</p>').format(language) if language else ""
+    return named + Markup("<pre><code>{}</code></pre>\n").format(content)
+
+
+def _heading_open(tokens: Sequence[Token], at: int) -> str:
+    return f"<{_heading(tokens[at])}>"
+
+
+def _heading_close(tokens: Sequence[Token], at: int) -> str:
+    return f"</{_heading(tokens[at])}>\n"
+
+
+def _heading(token: Token) -> str:
+    """The page has the first two levels for itself."""
+    return f"h{min(6, int(token.tag[1]) + 2)}"
+
+
+def _link_open(tokens: Sequence[Token], at: int) -> str:
+    return Markup('<a href="{}">').format(tokens[at].attrs["href"])
+
+
+def _link_close(tokens: Sequence[Token], at: int) -> str:
+    """Where the link goes, unless its words say exactly that."""
+    start = at - 1
+    while tokens[start].type != "link_open":
+        start -= 1
+    words = "".join(token.content for token in tokens[start + 1 : at])
+    href, title = str(tokens[start].attrs["href"]), _title(tokens[start])
+    goes_to = href.removeprefix("mailto:")
+    if words in (href, goes_to) and not title:
+        return "</a>"
+    host = _WEB.fullmatch(href)
+    shown = f"[{host[1] if host and words else goes_to}{title}]"
+    return Markup(' <span class="destination">{}</span></a>').format(inert(shown))
+
+
+def _title(token: Token) -> str:
+    return f" “{title}”" if (title := token.attrs.get("title")) else ""
+
+
+_MADE = {
+    "text": _text,
+    "image": _image,
+    "fence": _fence,
+    "heading_open": _heading_open,
+    "heading_close": _heading_close,
+    "link_open": _link_open,
+    "link_close": _link_close,
+}

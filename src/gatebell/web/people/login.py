@@ -1,0 +1,129 @@
+"""Coming in and leaving: by a link or a token, and what whoever stays outside is told."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import RedirectResponse, Response
+
+from gatebell.errors import RefusedError
+from gatebell.services.people import manage_logins
+from gatebell.web.context import COOKIE
+from gatebell.web.rendering import bare_page
+from gatebell.web.asks.answer_fields import field
+
+if TYPE_CHECKING:
+    from starlette.responses import HTMLResponse
+
+    from gatebell.domain.people.logins import Login
+    from gatebell.web.context import Visit
+    from gatebell.web.problems import Problem
+
+# One slash, then nothing that a browser could read as the name of another host.
+_LOCAL = re.compile(r"/(?![/\\])[!-\[\]-~]*")
+_OLD_LINK = "This link was used, or is older than 15 minutes."
+
+
+def local(path: str) -> str:
+    """The path, if it leads to a page of ours; otherwise to the inbox."""
+    return path if _LOCAL.fullmatch(path) else "/"
+
+
+def login_page(visit: Visit) -> Response:
+    goes_on = local(visit.query.get("next", "/"))
+    return _login_page(visit, 200, goes_on)
+
+
+def login(visit: Visit) -> Response:
+    assert visit.form is not None
+    goes_on = local(field(visit.form, "next"))
+    try:
+        token, seal = field(visit.form, "token"), field(visit.form, "seal")
+        secret = manage_logins.enter_by_token(visit.store, token, visit.evidence, seal)
+    except RefusedError as error:
+        # Only what was wrong is counted: nobody keeps others from coming in.
+        visit.desk.limits.count("login", visit.address)
+        return _login_page(visit, 403, goes_on, trouble=str(error))
+    return _enter(visit, secret, goes_on)
+
+
+def link_page(visit: Visit) -> Response:
+    """Says who would come in. Only its button uses the link up, so scanners may look at it."""
+    found = manage_logins.find_link(visit.store, visit.path["secret"])
+    goes_on = local(visit.query.get("next", "/"))
+    if found is None:
+        return _login_page(visit, 404, goes_on, "Old link", trouble=_OLD_LINK)
+    if not _may_enter(visit, found):
+        return _login_page(visit, 403, goes_on, trouble=_sentence(manage_logins.PERSONAL_ONLY))
+    return bare_page("link.html", "Come in · gatebell", csrf=visit.csrf, found=found, next=goes_on)
+
+
+def link(visit: Visit) -> Response:
+    assert visit.form is not None
+    seal = field(visit.form, "seal")
+    found = manage_logins.find_link(visit.store, visit.path["secret"])
+    if found and not _may_enter(visit, found):
+        # Before it is used up: at a private address the same link is worth something.
+        raise RefusedError(manage_logins.PERSONAL_ONLY)
+    try:
+        secret = manage_logins.enter_by_link(visit.store, visit.path["secret"], visit.evidence, seal)
+    except RefusedError:
+        visit.desk.limits.count("login", visit.address)
+        raise
+    return _enter(visit, secret, local(field(visit.form, "next")))
+
+
+def _may_enter(visit: Visit, found: Login) -> bool:
+    return found.verified or not visit.desk.site.personal
+
+
+def _login_page(
+    visit: Visit, status: int, goes_on: str, title: str = "Log in", **more: str
+) -> Response:
+    personal = visit.desk.site.personal
+    data: dict[str, Any] = {"csrf": visit.csrf, "next": goes_on, "personal": personal, **more}
+    return bare_page("login.html", f"{title} · gatebell", status, **data)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _enter(visit: Visit, secret: str, goes_on: str) -> Response:
+    response = RedirectResponse(goes_on, 303)
+    response.set_cookie(
+        COOKIE,
+        secret,
+        max_age=int(manage_logins.LOGINS_LIVE.total_seconds()),
+        path="/",
+        secure=visit.desk.site.secure,
+        httponly=True,
+        samesite="strict",
+    )
+    return response
+
+
+def logout(visit: Visit) -> Response:
+    manage_logins.leave(visit.store, visit.secret, visit.who)
+    response = RedirectResponse("/login", 303)
+    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    return response
+
+
+def problem_page(
+    problem: Problem, path: str, *, personal: bool = False, has_cookie: bool = False
+) -> HTMLResponse:
+    """What went wrong, and where to go from here."""
+    place = local(re.sub(r"(/asks/[^/]+)/.*|/(login|logout|link/.*)", r"\1", path) or "/")
+    if problem.status == HTTPStatus.UNAUTHORIZED:
+        data: dict[str, Any] = {"next": place, "personal": personal}
+        # With a cookie that was not enough, opening the page again would end here again.
+        data |= {} if has_cookie else {"again": place}
+        return bare_page("login.html", "Log in · gatebell", 401, problem.headers, **data)
+    words = HTTPStatus(problem.status).phrase
+    data = {"words": words, "detail": problem.detail, "place": place}
+    return bare_page(
+        "problem.html", f"{words} · gatebell", problem.status, problem.headers, **data
+    )

@@ -1,0 +1,48 @@
+"""How often somebody may knock: a bucket that fills again as time goes by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from gatebell.web.problems import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_MOST_BUCKETS = 10_000
+
+
+class Rate(NamedTuple):
+    """So many at once, and then so many a minute."""
+
+    at_once: int
+    a_minute: int
+
+
+RATES = {
+    "login": Rate(10, 10),
+    "ask": Rate(500, 300),
+    "change": Rate(300, 300),
+    "read": Rate(2000, 3000),
+}
+
+
+class Limits:
+    """The buckets of everybody who came lately."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._buckets: dict[tuple[str, str], tuple[float, float]] = {}
+
+    def count(self, kind: str, whose: str) -> None:
+        """One more; a Problem when there were too many."""
+        rate, now = RATES[kind], self._monotonic()
+        left, since = self._buckets.get((kind, whose), (float(rate.at_once), now))
+        left = min(rate.at_once, left + (now - since) * rate.a_minute / 60)
+        if left < 1:
+            wait = str(int((1 - left) * 60 / rate.a_minute) + 1)
+            raise Problem(429, f"too many requests: try again in {wait} s", {"retry-after": wait})
+        if len(self._buckets) > _MOST_BUCKETS:
+            # Whoever comes from that many places is only slowed down less.
+            self._buckets.clear()
+        self._buckets[kind, whose] = (left - 1, now)

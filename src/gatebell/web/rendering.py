@@ -1,0 +1,86 @@
+"""Pages made of templates; whatever is not our own markup becomes inert on its way in (law 8)."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.responses import HTMLResponse
+
+from gatebell.domain.asks.asks import iso
+from gatebell.domain.text.display import age, inert, inert_line
+from gatebell.domain.asks.owners import owner_in_words
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gatebell.web.context import Visit
+
+_TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
+
+
+def page(visit: Visit, template: str, title: str, status: int = 200, **data: Any) -> HTMLResponse:
+    """A page for whoever is logged in."""
+    waiting = sum(number for _, number in visit.store.asks.waiting_counts())
+    frame = {
+        "login": visit.login,
+        "scopes": visit.login.scopes if visit.login else (),
+        "csrf": visit.csrf,
+        "now": visit.store.now(),
+        "waiting": waiting,
+        "title": f"({waiting}) {title}" if waiting else title,
+        "search": "",
+        # Nothing, unless somebody looked before reading: then the page looks again by itself.
+        "seq": 0,
+    }
+    return HTMLResponse(_templates().get_template(template).render(frame | data), status)
+
+
+def bare_page(
+    template: str, title: str, status: int = 200, headers: dict[str, str] | None = None, **data: Any
+) -> HTMLResponse:
+    """A page for whoever is not logged in, or cannot be helped."""
+    frame = {"login": None, "scopes": (), "csrf": "", "title": title}
+    text = _templates().get_template(template).render(frame | data)
+    return HTMLResponse(text, status, headers)
+
+
+@cache
+def _templates() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        # Every expression of every template goes through this: no text can be forgotten.
+        finalize=_inert,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"typed": _typed, "line": inert_line, "iso": iso, "clock": _clock}
+    made.filters |= {"ago": _ago, "principal": _principal, "owner": owner_in_words}
+    return made
+
+
+def _inert(value: Any) -> Any:
+    return inert(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _typed(text: str) -> Markup:
+    """What a person typed goes back into its field as it was."""
+    return Markup("\n") + escape(text)
+
+
+def _clock(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+def _ago(at: datetime, now: datetime) -> str:
+    return age((now - at).total_seconds())
+
+
+def _principal(who: str) -> str:
+    """`person:ada` as ada; others by their whole name."""
+    return inert_line(who.removeprefix("person:"), 80)

@@ -1,0 +1,119 @@
+"""Every route there is, and who may use it: a path that does not stand here does not exist."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gatebell.domain.people.logins import SCOPES
+from gatebell.ports.tasks import WHICH
+from gatebell.web.api import endpoints, schemas as s
+from gatebell.web.people import login, people
+from gatebell.web.asks import ask_pages
+from gatebell.web.runs import run_pages
+from gatebell.web.tasks import task_pages
+from gatebell.web.context import Row
+
+READ, ANSWER, ASK, ADMIN = ("read",), ("answer",), ("ask",), ("admin",)
+READ_OR_ASK = ("read", "ask")
+ANSWER_OR_ASK = ("answer", "ask")
+
+
+def _number(name: str, least: int, most: int, about: str) -> tuple[str, dict[str, Any], str]:
+    return name, {"type": "integer", "minimum": least, "maximum": most}, about
+
+
+_LIMIT = _number("limit", 1, 1000, "how many at most (100)")
+
+PAGES = (
+    Row("GET", "/", ask_pages.inbox, READ),
+    Row("GET", "/asks/{id}", ask_pages.ask, READ),
+    Row("POST", "/asks/{id}/answer", ask_pages.answer, ANSWER),
+    Row("POST", "/asks/{id}/message", ask_pages.message, ANSWER),
+    Row("POST", "/asks/{id}/draft", ask_pages.draft, ANSWER),
+    Row("POST", "/asks/{id}/cancel", ask_pages.cancel, ANSWER),
+    Row("GET", "/runs", run_pages.list_page, READ),
+    Row("GET", "/runs/{id}", run_pages.run_page, READ),
+    Row("POST", "/runs/{id}/stop", run_pages.stop, ANSWER),
+    Row("POST", "/runs/{id}/resume", run_pages.resume, ANSWER),
+    Row("GET", "/tasks", task_pages.tree_page, READ),
+    Row("GET", "/tasks/{id}", task_pages.task_page, READ),
+    Row("GET", "/history", ask_pages.history, READ),
+    Row("GET", "/numbers", ask_pages.numbers, READ),
+    Row("GET", "/people", people.people, ADMIN),
+    Row("POST", "/people", people.add_person, ADMIN),
+    Row("POST", "/people/{name}/tokens", people.add_token, ADMIN),
+    Row("POST", "/people/{name}/remove", people.remove_person, ADMIN),
+    Row("POST", "/tokens/{id}/revoke", people.revoke_token, ADMIN),
+    Row("GET", "/login", login.login_page),
+    Row("POST", "/login", login.login),
+    Row("GET", "/link/{secret}", login.link_page),
+    Row("POST", "/link/{secret}", login.link),
+    Row("POST", "/logout", login.logout, SCOPES),
+)
+
+API = (
+    Row(
+        "GET", "/api/asks", endpoints.list_asks, READ, "List asks",
+        query=(
+            ("status", {"enum": ["pending", "settled"]}, "what is waiting (the default), or what is over"),
+            ("project", s.TEXT, "only what waits in this project"),
+            ("search", s.TEXT, "of settled ones, those whose question, note or id holds this"),
+            _LIMIT,
+        ),
+        gives=(200, s.ASKS_GIVEN),
+    ),
+    Row("POST", "/api/asks", endpoints.open_ask, ASK, "Ask", s.REQUEST, gives=(201, s.OPENED_GIVEN)),
+    Row("GET", "/api/asks/{id}", endpoints.show_ask, READ_OR_ASK, "One ask", gives=(200, s.ASK_GIVEN)),
+    Row(
+        "GET", "/api/asks/{id}/wait", endpoints.wait, READ_OR_ASK, "Wait until it is settled",
+        query=(
+            _number("seconds", 0, 60, "how long at most (30)"),
+            ("hears", {"enum": ["true", "false"]}, "come back also when a person asked back"),
+        ),
+        gives=(200, s.thing({"ask": s.ASK_GIVEN, "asked_back": s.TEXT})),
+    ),
+    Row("POST", "/api/asks/{id}/take", endpoints.take, ASK, "Be handed the answer", s.TAKING, gives=(200, s.ASK_GIVEN)),
+    Row("GET", "/api/asks/{id}/answers", endpoints.list_answers, READ, "All answers, refused ones too", gives=(200, s.ANSWERS_GIVEN)),
+    Row("POST", "/api/asks/{id}/answers", endpoints.give_answer, ANSWER, "Answer", s.ANSWER, gives=(201, s.ASK_GIVEN)),
+    Row("POST", "/api/answers", endpoints.give_answers, ANSWER, "Give one answer to asks that are alike", s.ALIKE, gives=(200, s.ALIKE_GIVEN)),
+    Row("GET", "/api/asks/{id}/messages", endpoints.list_messages, READ_OR_ASK, "The talk around an ask", gives=(200, s.MESSAGES_GIVEN)),
+    Row("POST", "/api/asks/{id}/messages", endpoints.say, ANSWER_OR_ASK, "Ask back, or reply", s.WORDS_ABOUT, gives=(200, s.MESSAGES_GIVEN)),
+    Row("GET", "/api/asks/{id}/draft", endpoints.get_draft, ANSWER, "Your own draft", gives=(200, s.DRAFT_GIVEN)),
+    Row("PUT", "/api/asks/{id}/draft", endpoints.put_draft, ANSWER, "Keep a draft; a soft deadline waits for it", s.DRAFT, gives=(204, None)),
+    Row("POST", "/api/asks/{id}/cancel", endpoints.cancel, ANSWER_OR_ASK, "Withdraw an ask", s.REASON, gives=(200, s.ASK_GIVEN)),
+    Row("GET", "/api/asks/{id}/events", endpoints.ask_events, READ, "The audit trail of an ask", gives=(200, s.EVENTS_GIVEN)),
+    Row(
+        "GET", "/api/runs", run_pages.list_runs, READ, "List runs, the newest first",
+        query=(("active", {"enum": ["true", "false"]}, "only those that have not ended"), _LIMIT),
+        gives=(200, s.RUNS_GIVEN),
+    ),
+    Row("GET", "/api/runs/{id}", run_pages.show_run, READ, "One run with its calls and turns", gives=(200, s.JOURNAL_GIVEN)),
+    Row("POST", "/api/runs/{id}/stop", run_pages.stop_run, ANSWER, "End a run: its agents, its asks", s.REASON, gives=(200, s.RUN_GIVEN)),
+    Row("POST", "/api/runs/{id}/resume", run_pages.resume_run, ANSWER, "Take an ended run up where it stopped", gives=(200, s.RUN_GIVEN)),
+    Row(
+        "GET", "/api/tasks", task_pages.list_tasks, READ, "List tasks of the backlog",
+        query=(
+            ("project", s.TEXT, "only those of this project"),
+            ("which", {"enum": list(WHICH)}, "unfinished (the default): all but closed ones"),
+            _LIMIT,
+        ),
+        gives=(200, s.TASKS_GIVEN),
+    ),
+    Row("GET", "/api/tasks/{id}", task_pages.show_task, READ, "One task with its questions and answers", gives=(200, s.WHOLE_TASK_GIVEN)),
+    Row("GET", "/api/counts", endpoints.count_asks, READ, "How many wait in each project", gives=(200, s.COUNTS_GIVEN)),
+    Row(
+        "GET", "/api/events", endpoints.list_events, READ, "The audit trail",
+        query=(_number("after", 0, 2**53, "only those after this number"), _LIMIT),
+        gives=(200, s.EVENTS_GIVEN),
+    ),
+    Row("GET", "/api/events/stream", endpoints.stream, READ, "What happens, as it happens (server-sent events)"),
+    Row("GET", "/api/people", endpoints.list_people, ADMIN, "People, tokens and groups", gives=(200, s.PEOPLE_GIVEN)),
+    Row("POST", "/api/people", endpoints.add_person, ADMIN, "Add somebody; the token is given this once", s.PERSON, gives=(201, s.TOKEN_GIVEN)),
+    Row("DELETE", "/api/people/{name}", endpoints.remove_person, ADMIN, "Remove somebody", gives=(204, None)),
+    Row("POST", "/api/people/{name}/tokens", endpoints.add_token, ADMIN, "Make a token; it is given this once", s.TOKEN, gives=(201, s.TOKEN_GIVEN)),
+    Row("DELETE", "/api/tokens/{id}", endpoints.revoke_token, ADMIN, "Make a token worthless", gives=(204, None)),
+    Row("GET", "/api/openapi.json", endpoints.describe, (), "This document", gives=(200, {"type": "object"})),
+    Row("GET", "/api/health", endpoints.health, (), "Whether it works", gives=(200, s.thing({"status": {"const": "ok"}}))),
+)  # fmt: skip
+
+ROWS = (*PAGES, *API)

@@ -1,0 +1,304 @@
+"""What the pages show of runs: the list, and a run's calls, turns and waits as one timeline."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.domain.asks.asks import settled_word
+from gatebell.domain.text.display import SHOWN_CHARACTERS
+from gatebell.domain.runs.journals import is_carried
+from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.text.redaction import hide_secrets
+from gatebell.domain.sessions.joined_sessions import path_of
+from gatebell.domain.runs.signals import NEEDS_HUMAN, parse_signal
+from gatebell.terminal import task_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.runs.runs import FlowCall, Run, Turn
+    from gatebell.domain.runs.signals import Signal
+    from gatebell.domain.tasks.tasks import Task
+    from gatebell.ports.store import Store
+    from gatebell.terminal.task_runs import End
+
+MOST_CALLS = 500
+_LONGEST_TEXT = 4_000
+_SHORTEST_TEXT = 200
+_MOST_CHARACTERS = 300_000
+# What is shorter stands on one line.
+_SHORT = 160
+
+STATES = {
+    "ready": "ready",
+    "running": "running",
+    "waiting_human": "waiting for a person",
+    "completed": "completed",
+    "stuck": "stuck",
+    "failed": "failed",
+}
+_CALL_STATES = {
+    "open": "under way",
+    "waiting": "waiting for a person",
+    "held": "held by a person",
+    "recorded": "recorded",
+    "failed": "failed",
+}
+# Of these the turn, or the ask, says all that the record says.
+_SAYS_NO_MORE = ("run", "pause")
+
+
+class Standing(NamedTuple):
+    """How far a run is; one that worked on a task, by what the task came to."""
+
+    state: str
+    """Of the run or of the task, by which pages colour it."""
+    word: str
+    why: str
+
+
+class Listed(NamedTuple):
+    """One line of the list of runs."""
+
+    run: Run
+    asks: list[Ask]
+    """What it waits for."""
+    task: Task | None
+    """What it works on."""
+    standing: Standing
+
+    @property
+    def agent(self) -> str:
+        return self.run.agent if self.run.state in ("running", "waiting_human") else ""
+
+
+class Cut(NamedTuple):
+    """The beginning of a text, and how many characters are left out."""
+
+    text: str
+    left: int = 0
+
+
+class Spoken(NamedTuple):
+    """One turn as it is shown."""
+
+    turn: Turn
+    who: str
+    signal: Signal | None
+    said: Cut
+    value: Cut | None
+    words: Cut
+    sent: Cut
+
+
+class Wait(NamedTuple):
+    """One ask of a call as it is shown."""
+
+    ask: Ask
+    word: str
+    said: str
+
+
+class Entry(NamedTuple):
+    """One call of the timeline, with what happened in it and the branches below it."""
+
+    call: FlowCall
+    word: str
+    happened: list[Spoken | Wait]
+    """In the order in which it began."""
+    value: Cut | None
+    error: Cut | None
+    branches: dict[str, list[Entry]]
+
+
+class Timeline(NamedTuple):
+    """A window of a run's calls."""
+
+    entries: list[Entry]
+    first: int
+    """The number of the first call that is shown, counted from 1."""
+    last: int
+    all: int
+    before: str
+    """The path that the window before begins with; empty: there is none."""
+    after: str
+
+
+def list_runs(store: Store, limit: int) -> tuple[list[Listed], list[Listed], bool]:
+    """Active runs, ended ones, the newest first; and whether there are more."""
+    active = store.runs.newest(limit + 1, active=True)
+    newest = store.runs.newest(limit + 1)
+    ended = [run for run in newest if run.ended][: max(0, limit - len(active))]
+    more = len(active) > limit or len(newest) > limit
+    waiting = [_listed(store, run, store.asks.pending_of_run(run.id)) for run in active[:limit]]
+    return waiting, [_listed(store, run, []) for run in ended], more
+
+
+def _listed(store: Store, run: Run, asks: list[Ask]) -> Listed:
+    end = task_runs.end_of(store, run)
+    return Listed(run, asks, task_runs.task_of(store, run), standing(run, end))
+
+
+def standing(run: Run, end: End | None) -> Standing:
+    """In the words of the pages."""
+    if end is None:
+        return Standing(run.state, STATES[run.state], run.reason if run.ended else "")
+    by = f" by {end.by.removeprefix('person:')}" if end.by else ""
+    return Standing(end.state, f"{end.word}{by}", end.why)
+
+
+def timeline(store: Store, run: Run, at: str = "") -> Timeline:
+    """The calls around a path, or the first ones. All of a long journal would take seconds."""
+    calls = store.runs.calls(run.id)
+    found = next((n for n, call in enumerate(calls) if call.path == at), 0)
+    first = found - found % MOST_CALLS
+    window = calls[first : first + MOST_CALLS]
+    after = first + MOST_CALLS
+    return Timeline(
+        _entries(store, run, window),
+        first + 1,
+        first + len(window),
+        len(calls),
+        calls[first - MOST_CALLS].path if first else "",
+        calls[after].path if after < len(calls) else "",
+    )
+
+
+def _entries(store: Store, run: Run, calls: Sequence[FlowCall]) -> list[Entry]:
+    room, shown = _Room(), {call.path for call in calls}
+    turns: dict[str, list[Turn]] = {}
+    for turn in store.runs.turns(run.id):
+        if turn.path in shown:
+            turns.setdefault(turn.path, []).append(turn)
+    asks = _asks(store, run, calls, turns)
+    made: dict[str, Entry] = {}
+    top = []
+    for call in calls:
+        mine = turns.get(call.path, [])
+        made[call.path] = one = _entry(call, mine, asks.get(call.path, []), room)
+        around, _, branch = call.path.rpartition(".")[0].rpartition(".")
+        if around in made:
+            made[around].branches.setdefault(branch, []).append(one)
+        else:
+            top.append(one)
+    return top
+
+
+def _asks(
+    store: Store, run: Run, calls: Sequence[FlowCall], turns: dict[str, list[Turn]]
+) -> dict[str, list[Ask]]:
+    """The asks of each call, by its path; also those of the run that this one was forked from."""
+    own = {ask.id: ask for ask in store.asks.of_run(run.id)}
+    by_path: dict[str, dict[str, Ask]] = {}
+    for ask in own.values():
+        by_path.setdefault(path_of(ask), {})[ask.id] = ask
+    for call in calls:
+        for ask_id in (call.ask_id, *map(_answered, turns.get(call.path, []))):
+            if ask_id and ask_id not in own and (carried := store.asks.get(ask_id)):
+                by_path.setdefault(call.path, {})[ask_id] = carried
+    return {path: list(asks.values()) for path, asks in by_path.items()}
+
+
+def _answered(turn: Turn) -> str:
+    """The ask whose answer a turn carried; one that only asks back names the message as well."""
+    return turn.ask_id.partition("?")[0]
+
+
+class _Room:
+    """How much text a page still has room for."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_CHARACTERS
+
+    def cut(self, text: str) -> Cut:
+        most = min(_LONGEST_TEXT, max(_SHORTEST_TEXT, self._left))
+        self._left -= min(most, len(text))
+        # A little more than is shown, so that a secret at the end is known as one.
+        shown = hide_secrets(text[: 2 * most])
+        return Cut(shown[:most], max(0, len(text) - most))
+
+    def cut_json(self, value: Any) -> Cut:
+        if isinstance(value, str):
+            return self.cut(value)
+        # One piece has a character or more; all of a long value would take long to write.
+        short = "".join(islice(json.JSONEncoder(ensure_ascii=False).iterencode(value), _SHORT))
+        if len(short) < _SHORT:
+            return self.cut(short)
+        pieces = json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(value)
+        cut = self.cut("".join(islice(pieces, _LONGEST_TEXT)))
+        return cut if next(pieces, None) is None else cut._replace(left=max(cut.left, 1))
+
+
+def _entry(call: FlowCall, turns: Sequence[Turn], asks: Sequence[Ask], room: _Room) -> Entry:
+    value = None
+    if call.state == "recorded" and call.value is not None and call.name not in _SAYS_NO_MORE:
+        value = room.cut_json(call.value)
+    error = room.cut(f"{call.error['kind']}: {call.error['message']}") if call.error else None
+    return Entry(call, _CALL_STATES[call.state], _happened(turns, asks, room), value, error, {})
+
+
+def _happened(turns: Sequence[Turn], asks: Sequence[Ask], room: _Room) -> list[Spoken | Wait]:
+    began: list[tuple[datetime, int, Spoken | Wait]] = []
+    began += [(turn.started_at, turn.number, _spoken(turn, room)) for turn in turns]
+    # What is asked at the moment in which a turn begins is asked before it only if it answers it.
+    answers = {turn.ask_id: turn.number - 1 for turn in reversed(turns)}
+    last = len(turns) + 1
+    began += [(ask.opened_at, answers.get(ask.id, last), wait(ask)) for ask in asks]
+    return [one for *_, one in sorted(began, key=lambda one: one[:2])]
+
+
+def _spoken(turn: Turn, room: _Room) -> Spoken:
+    signal = parse_signal(turn.signal)
+    said = value = None
+    if signal:
+        words = signal.asked if signal.status == NEEDS_HUMAN else signal.said
+        said, value = room.cut(words), signal.value
+    return Spoken(
+        turn,
+        _who(turn),
+        signal,
+        said or Cut(""),
+        None if value is None else room.cut_json(value),
+        room.cut(turn.words),
+        room.cut(turn.sent),
+    )
+
+
+def _who(turn: Turn) -> str:
+    if not turn.by:
+        return "taken over from the run before" if is_carried(turn) else ""
+    by = turn.by.removeprefix("person:")
+    return f"{by} in its session" if turn.cli else f"signalled by {by} in its place"
+
+
+def wait(ask: Ask) -> Wait:
+    """An ask and what became of it."""
+    said = "" if ask.value is None else answer_text(ask, ask.value)
+    return Wait(ask, "waiting" if ask.pending else settled_word(ask), said)
+
+
+def working(store: Store, run: Run) -> list[Turn]:
+    """The turns that are not over: who works in a run now."""
+    return [turn for turn in store.runs.turns(run.id) if not turn.ended_at] if not run.ended else []
+
+
+def last_words(text: str) -> Cut:
+    """The end of a traceback, where it says what is wrong."""
+    text = hide_secrets(text)
+    return Cut(text[-SHOWN_CHARACTERS:], max(0, len(text) - SHOWN_CHARACTERS))
+
+
+def result(run: Run) -> Cut | None:
+    """What it handed on; of a task, what its agent says of the work."""
+    found = run.result
+    if run.task and isinstance(found, dict):
+        found = str(found.get("summary") or "") or None
+    return None if found is None else _Room().cut_json(found)
+
+
+def prompt(run: Run) -> Cut:
+    return _Room().cut(run.prompt)

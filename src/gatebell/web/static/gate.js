@@ -1,0 +1,291 @@
+// What a page cannot do by itself: stay fresh, keep drafts, and be used by keys.
+
+const WAKE = 100;
+const DRAFT_AFTER = 500;
+const FLEETING = 20_000;
+const ENTRIES = ".entry a[id^=go-]";
+const skew = Date.parse(document.body.dataset.now) - Date.now();
+// The newest event that this page tells of: whoever hears of a newer one looks again.
+let seen = Number(document.body.dataset.seq);
+// What this page shows besides asks: "runs", "tasks", the name of one run, or nothing.
+const { hears } = document.body.dataset;
+const find = (id) => document.getElementById(id);
+const all = (selector) => [...document.querySelectorAll(selector)];
+
+// ---- Ages and countdowns -------------------------------------------------------------------
+
+function span(seconds) {
+  const whole = Math.max(0, Math.floor(seconds));
+  for (const [unit, size] of [["d", 86400], ["h", 3600], ["m", 60]]) {
+    if (whole >= size) return `${Math.floor(whole / size)}${unit}`;
+  }
+  return `${whole}s`;
+}
+
+function countdown(seconds) {
+  const whole = Math.max(0, Math.floor(seconds));
+  if (whole >= 3600) return span(whole);
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
+}
+
+function tick() {
+  const now = Date.now() + skew;
+  const show = (time, text) => { if (time.textContent !== text) time.textContent = text; };
+  for (const time of all("time[data-age]")) show(time, span((now - Date.parse(time.dateTime)) / 1000));
+  for (const time of all("time[data-left]")) show(time, countdown((Date.parse(time.dateTime) - now) / 1000));
+}
+
+// ---- Staying fresh -------------------------------------------------------------------------
+
+let refreshing = false;
+let again = false;
+let soon = 0;
+
+function refreshSoon() {
+  // Not later for every further event: where agents are busy, that would be never.
+  soon ||= setTimeout(refresh, WAKE);
+}
+
+async function refresh() {
+  soon = 0;
+  if (refreshing) { again = true; return; }
+  refreshing = true;
+  try {
+    const response = await fetch(document.body.dataset.page || location.href.split("#")[0], { headers: { accept: "text/html" } });
+    if (response.status === 401) say("logged out: reload", true);
+    else if (response.ok) merge(new DOMParser().parseFromString(await response.text(), "text/html"));
+  } catch {
+    // The server is away; the stream says so, and this is done again when it is back.
+  } finally {
+    refreshing = false;
+    if (again) { again = false; refreshSoon(); }
+  }
+}
+
+function merge(fresh) {
+  document.title = fresh.title;
+  seen = Number(fresh.body.dataset.seq);
+  for (const old of all("[data-live]")) {
+    const made = fresh.getElementById(old.id);
+    if (made && !old.isEqualNode(made)) replace(old, made);
+  }
+  const form = find("answer");
+  if (form && !fresh.getElementById("answer")) end(form);
+  tick();
+}
+
+const isTyped = (field) => field.value !== field.defaultValue;
+
+function replace(old, made) {
+  const focused = old.contains(document.activeElement) ? document.activeElement : null;
+  const named = focused?.closest("a[id], details[id] > summary");
+  if (focused && !named) return;
+  // Nothing that somebody typed goes away.
+  if ([...old.querySelectorAll("input, textarea")].some(isTyped)) return;
+  const scrolled = old.scrollTop;
+  const name = (one, at) => one.id || at;
+  const open = new Map([...old.querySelectorAll("details")].map((one, at) => [name(one, at), one.open]));
+  [...made.querySelectorAll("details")].forEach((one, at) => { one.open = open.get(name(one, at)) ?? one.open; });
+  old.replaceWith(made);
+  made.scrollTop = scrolled;
+  if (!named) return;
+  const same = named.id ? find(named.id) : find(named.parentElement.id)?.querySelector("summary");
+  same?.focus({ preventScroll: true });
+}
+
+function end(form) {
+  // Somebody else settled it: nothing can be sent any more, and nothing that was typed goes away.
+  form.classList.add("over");
+  for (const button of form.querySelectorAll("button")) button.disabled = true;
+  const typed = [...form.querySelectorAll("textarea, input[type=text], input[type=password]")].some(isTyped);
+  const kept = find("kept");
+  if (kept) kept.textContent = `Settled elsewhere while you were here.${typed ? " What you typed still stands above, unsent." : ""}`;
+  for (const past of all("#answering, .besides, .jump")) past.remove();
+}
+
+function say(words, away) {
+  const live = find("live");
+  live.hidden = false;
+  live.classList.toggle("away", away);
+  if (live.textContent !== words) live.textContent = words;
+}
+
+// A browser has six connections for one place, and a seventh tab would wait for ever. So one
+// tab that can be seen listens, and tells the others.
+const others = new BroadcastChannel("gatebell");
+let state = null;
+let newest = 0;
+let letGo = null;
+let asking = null;
+
+function concerns(subject) {
+  // Of runs and tasks, which change all the time, only pages that show them want to hear.
+  if (typeof subject !== "string") return false;
+  const kind = subject.startsWith("run:") ? "runs" : subject.startsWith("tm-") ? "tasks" : "";
+  return !kind || hears === kind || hears === subject;
+}
+
+function told(message) {
+  if (message.state) {
+    const back = state === "reconnecting…" && message.state === "live";
+    state = message.state;
+    say(state, state !== "live");
+    if (back) refreshSoon();
+  }
+  if (concerns(message.changed) || message.newest > seen) refreshSoon();
+}
+
+function tell(message) {
+  told(message);
+  others.postMessage(message);
+}
+
+others.onmessage = ({ data }) => {
+  if (!data.who) told(data);
+  else if (letGo && state) others.postMessage({ state, newest });
+};
+
+function listen() {
+  if (asking) return;
+  asking = new AbortController();
+  others.postMessage({ who: true });
+  navigator.locks.request("gatebell-events", { signal: asking.signal }, hold).catch(() => {});
+}
+
+function hold() {
+  return new Promise((done) => {
+    let stream = null;
+    let retry = 0;
+    const open = () => {
+      stream = new EventSource("/api/events/stream");
+      stream.addEventListener("hello", ({ lastEventId }) => {
+        newest = Number(lastEventId);
+        tell({ state: "live", newest });
+      });
+      stream.onmessage = ({ lastEventId, data }) => {
+        newest = Number(lastEventId);
+        tell({ changed: JSON.parse(data).subject });
+      };
+      stream.onerror = () => {
+        tell({ state: "reconnecting…" });
+        // After an error page the browser gives up by itself; we do not.
+        if (stream.readyState === EventSource.CLOSED) retry = setTimeout(open, 2000);
+      };
+    };
+    letGo = () => {
+      clearTimeout(retry);
+      stream.close();
+      letGo = null;
+      done();
+    };
+    open();
+  });
+}
+
+function stopListening() {
+  letGo?.();
+  asking?.abort();
+  asking = null;
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) return stopListening();
+  listen();
+  refreshSoon();
+});
+addEventListener("pagehide", stopListening);
+addEventListener("pageshow", (event) => { if (event.persisted) { listen(); refreshSoon(); } });
+
+// ---- Drafts --------------------------------------------------------------------------------
+
+const answer = find("answer");
+let unsaved = 0;
+
+function keep() {
+  clearTimeout(unsaved);
+  unsaved = 0;
+  const body = new URLSearchParams();
+  for (const [name, value] of new FormData(answer)) {
+    if (!("secret" in answer.dataset) || name === "csrf" || name === "seal") body.append(name, value);
+  }
+  return fetch(`/asks/${answer.dataset.ask}/draft`, { method: "POST", body, keepalive: body.toString().length < 60_000 });
+}
+
+async function keepNow() {
+  try {
+    const kept = (await keep()).ok;
+    find("kept").textContent = !kept ? "This draft could not be kept."
+      : "secret" in answer.dataset ? "" : "Draft kept.";
+  } catch {
+    find("kept").textContent = "Not kept yet: the server is away.";
+    unsaved = setTimeout(keepNow, 2000);
+  }
+}
+
+if (answer?.dataset.ask) {
+  answer.addEventListener("input", ({ target }) => {
+    if (target.dataset.picks && target.value) find(target.dataset.picks).checked = true;
+    if (answer.classList.contains("over")) return;
+    clearTimeout(unsaved);
+    unsaved = setTimeout(keepNow, DRAFT_AFTER);
+  });
+  answer.addEventListener("submit", () => { clearTimeout(unsaved); unsaved = 0; });
+  addEventListener("pagehide", () => { if (unsaved) keep().catch(() => {}); });
+}
+
+// ---- Keys ----------------------------------------------------------------------------------
+
+function move(by) {
+  const entries = all(ENTRIES).filter((one) => one.checkVisibility());
+  if (!entries.length) return;
+  const current = entries.findIndex((one) => one === document.activeElement);
+  const shown = current < 0 ? entries.findIndex((one) => one.ariaCurrent === "true") : current;
+  const next = shown < 0 ? (by > 0 ? 0 : entries.length - 1) : shown + by;
+  entries[Math.min(entries.length - 1, Math.max(0, next))].focus();
+}
+
+function field(inside) {
+  return inside?.querySelector("input:not([type=hidden]), textarea, select");
+}
+
+function show(element) {
+  if (!element) return;
+  const closed = element.closest("details:not([open])");
+  if (closed) closed.open = true;
+  element.focus();
+  element.scrollIntoView({ block: "center" });
+}
+
+const keys = {
+  j: () => move(1),
+  k: () => move(-1),
+  o: () => document.activeElement.matches(ENTRIES) && document.activeElement.click(),
+  a: () => show(document.querySelector("[data-key=a]") ?? field(find("answer-field"))),
+  r: () => show(document.querySelector("[data-key=r]") ?? find("back")),
+  u: () => { location.href = document.querySelector(".back a")?.href ?? "/"; },
+  "/": () => {
+    const search = find("q");
+    if (search.offsetParent) show(search);
+    else location.href = "/history";
+  },
+  "?": () => find("keys").showModal(),
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing || find("keys").open) return;
+  if (event.target.closest("input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]")) return;
+  const act = keys[event.key];
+  if (!act) return;
+  event.preventDefault();
+  act();
+});
+
+// --------------------------------------------------------------------------------------------
+
+find("keys-button").hidden = false;
+find("keys-button").addEventListener("click", () => find("keys").showModal());
+find("trouble")?.focus();
+tick();
+setInterval(tick, 1000);
+setInterval(() => { if (!document.hidden && document.querySelector("[data-fleeting]")) refreshSoon(); }, FLEETING);
+if (!document.hidden) listen();

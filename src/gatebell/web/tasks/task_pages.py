@@ -1,0 +1,104 @@
+"""Tasks in the browser and over HTTP: looked at; people change them by answering, or with gate task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from gatebell.services.tasks import backlog
+from gatebell.services.tasks.task_document import recount, recount_all
+from gatebell.web.tasks import task_views
+from gatebell.web.rendering import page
+from gatebell.web.runs.run_pages import Document
+from gatebell.web.asks.answer_fields import number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starlette.responses import Response
+
+    from gatebell.ports.store import Store
+    from gatebell.web.context import Visit
+
+_LISTED = 50
+_MOST_LISTED = 1000
+
+
+def tree_page(visit: Visit) -> Response:
+    """The tasks of one project as a tree, with what waits."""
+    store, query = visit.store, visit.query
+    seq = store.audit.head().seq
+    projects = store.tasks.projects()
+    waiting = [one for one in projects if store.tasks.page(one, "awaiting", 1)]
+    project = query.get("project") or _first(projects, waiting)
+    closed = query.get("all") == "1"
+    limit = number(query.get("limit", ""), _LISTED, _MOST_LISTED)
+    tree = task_views.tree(store, project, limit, closed=closed)
+    data: dict[str, Any] = {
+        "projects": projects,
+        "with_questions": waiting,
+        "project": project,
+        "tree": tree,
+        "closed": _how_many_closed(store, project),
+        "all": closed,
+        "other": _address(project, limit, closed=not closed),
+        "more": _address(project, min(_MOST_LISTED, limit * 4), closed=closed)
+        if tree.left and limit < _MOST_LISTED
+        else "",
+    }
+    return page(visit, "tasks.html", "Tasks · gatebell", seq=seq, **data)
+
+
+def _first(projects: Sequence[str], waiting: Sequence[str]) -> str:
+    """The project whose questions wait, or else the first one."""
+    return next(iter([*waiting, *projects]), "")
+
+
+def _how_many_closed(store: Store, project: str) -> int:
+    return store.tasks.how_many(project, closed=True) - store.tasks.how_many(project, closed=False)
+
+
+def _address(project: str, limit: int, *, closed: bool) -> str:
+    wanted = {"project": project}
+    wanted |= {"all": "1"} if closed else {}
+    wanted |= {"limit": str(limit)} if limit != _LISTED else {}
+    return f"/tasks?{urlencode(wanted, errors='replace')}"
+
+
+def task_page(visit: Visit) -> Response:
+    """One task with its history, runs and neighbours."""
+    store = visit.store
+    seq = store.audit.head().seq
+    task = backlog.get(store, visit.path["id"])
+    asks, runs = store.asks.of_task(task.id), store.runs.of_task(task.id)
+    asked, before = task_views.asked(asks)
+    data: dict[str, Any] = {
+        "task": task,
+        "seen": task_views.Seen(task),
+        "asks": [ask for ask in asks if ask.pending],
+        "held": task_views.held_up(store, task),
+        "texts": task_views.texts(task),
+        "kin": task_views.kin(store, task),
+        "asked": asked,
+        "before": before,
+        "runs": task_views.runs(store, runs),
+        "last": runs[-1] if runs else None,
+        "tree_of": _address(task.project, _LISTED, closed=False),
+    }
+    return page(visit, "task.html", f"{task.id} · gatebell", seq=seq, **data)
+
+
+def list_tasks(visit: Visit) -> Response:
+    """One of the lists, of a project or of one after the other."""
+    store, query = visit.store, visit.query
+    limit, which = int(query.get("limit", 100)), query.get("which", "unfinished")
+    projects = [query["project"]] if "project" in query else store.tasks.projects()
+    found: list[dict[str, Any]] = []
+    for project in projects:
+        listed = store.tasks.page(project, which, limit - len(found))
+        found += [recount(store, task) for task in listed]
+    return Document(found)
+
+
+def show_task(visit: Visit) -> Response:
+    return Document(recount_all(visit.store, backlog.get(visit.store, visit.path["id"])))

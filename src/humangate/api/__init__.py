@@ -1,1 +1,0 @@
-"""The public API: what `from humangate import …` gives."""
