@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from bench.stores import CALLER
 
+from gatebell.adapters.files import flow_files
 from gatebell.app import runtime, wiring
 from gatebell.domain.asks.answers import Given
 from gatebell.services.asks import answer_ask
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.manage_runs import Wish
-from gatebell.adapters.files import flow_files
 
 if TYPE_CHECKING:
     from gatebell.domain.runs.runs import Run

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from gatebell.adapters.sqlite.store import SqliteStore
+from gatebell.app.wiring import SystemClock
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.people.principals import SIGNS, Caller, person
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.create_ask import Request
-from gatebell.adapters.sqlite.store import SqliteStore
-from gatebell.app.wiring import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from bench import measured, stores
 from bench.figures import Figure
 
-from gatebell.services.asks import wait_for_ask
 from gatebell.adapters.sqlite import bell
+from gatebell.services.asks import wait_for_ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from bench import measured, stores
 from bench.figures import Figure
 
+from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.people.principals import Caller, person
 from gatebell.services.people import manage_people
-from gatebell.app.wiring import open_throwaway_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 from playwright.sync_api import sync_playwright
 
+from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
+from gatebell.domain.people.principals import Caller, person
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.runs.journals import Carried
-from gatebell.domain.people.principals import Caller, person
 from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn, owner_of, started
 from gatebell.services.asks import answer_ask, create_ask
-from gatebell.services.people import manage_people
-from gatebell.services.notifications import notes
-from gatebell.services.asks.create_ask import Request
 from gatebell.services.asks.apply_deadlines import sweep
-from gatebell.app.wiring import open_throwaway_store
+from gatebell.services.asks.create_ask import Request
+from gatebell.services.notifications import notes
+from gatebell.services.people import manage_people
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gatebell.app.settings import MODEL_WORDS, MODELS, SETTINGS
 from gatebell.cli.main import COMMANDS, parser_of
 from gatebell.domain.notifications.routes import KEYS
-from gatebell.app.settings import MODEL_WORDS, MODELS, SETTINGS
-from gatebell.web.routes import API
 from gatebell.web.api.schemas import ANSWER, REQUEST
+from gatebell.web.routes import API
 
 HERE = Path(__file__).parent
 

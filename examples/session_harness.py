@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 from gatebell import Gate, GateError, InvalidAnswerError
 
 if TYPE_CHECKING:
-    from gatebell import Ask, Human
     from gatebell.service.sitting import Seated
+
+    from gatebell import Ask, Human
 
 LOOK_EVERY_SECONDS = 1.0
 

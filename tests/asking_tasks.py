@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from gatebell.domain.runs import runs
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.runs import runs
 from gatebell.domain.runs.runs import RunChange, Turn
 from gatebell.services.asks import create_ask
-from gatebell.services.tasks import backlog
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.tasks import backlog
 from tests.conftest import a_person
 
 

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gatebell.adapters.agents.python_function import PythonDriver
 from gatebell.api import flows
+from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given
-from gatebell.domain.tasks.backlog_settings import BacklogTerms
 from gatebell.domain.permissions.calls import Call
 from gatebell.domain.runs.roles import Role
+from gatebell.domain.tasks.backlog_settings import BacklogTerms
 from gatebell.ports.workspaces import Place
-from gatebell.adapters.agents.python_function import PythonDriver
 from gatebell.services.asks import answer_ask
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.drive_run import Driver
 from gatebell.services.runs.run_journal import Crew, Drive, Overtaken
 from gatebell.testing import FakeClock, MemoryStore, ScriptedAgent
-from gatebell.app.wiring import open_throwaway_store
 from tests.conftest import a_person
 
 if TYPE_CHECKING:
@@ -170,7 +170,9 @@ class Harness:
     def start(self, work: Any, prompt: str = "Add login", **wish: Any) -> Run:
         self.flow = work if hasattr(work, "gatebell_flow") else flows.flow(work)
         named = {"in_place": True} | wish
-        wanted = manage_runs.Wish("feature", "feature.py", self.source, prompt, self.folder, **named)
+        wanted = manage_runs.Wish(
+            "feature", "feature.py", self.source, prompt, self.folder, **named
+        )
         made, _ = manage_runs.start(self.store, self.folders, wanted, a_person("ada"))
         self.run_id = made.id
         return made

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from gatebell.app import runtime, project_files, wiring
+from gatebell.app import project_files, runtime, wiring
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.manage_runs import Wish
 from tests.faces.conftest import World

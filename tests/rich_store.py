@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
+from gatebell.api.flows import ask, run
+from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
-from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.asks.deadlines import Escalation
 from gatebell.domain.notifications.routes import Road
+from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.permissions.rules import Scope
 from gatebell.domain.runs.signals import Signal
 from gatebell.domain.sessions.visits import Terms
-from gatebell.api.flows import ask, run
-from gatebell.services.people import manage_logins, manage_people
 from gatebell.services.asks import (
     answer_ask,
-    create_ask,
-    ask_messages,
     apply_deadlines,
+    ask_messages,
+    create_ask,
     wait_for_ask,
 )
-from gatebell.services.tasks import backlog
-from gatebell.services.notifications import send_notices, notes
-from gatebell.services.permissions import permit_call, manage_rules
+from gatebell.services.asks.create_ask import Request
+from gatebell.services.notifications import notes, send_notices
+from gatebell.services.people import manage_logins, manage_people
+from gatebell.services.permissions import manage_rules, permit_call
+from gatebell.services.permissions.permit_call import Held
 from gatebell.services.runs import manage_runs
 from gatebell.services.sessions import sitting
-from gatebell.services.asks.create_ask import Request
-from gatebell.services.permissions.permit_call import Held
+from gatebell.services.tasks import backlog
 from gatebell.testing import FakeClock
-from gatebell.app.wiring import open_throwaway_store
 from tests.conftest import a_person, an_agent
 from tests.flow_harness import Harness
 

@@ -43,9 +43,7 @@ FLOWS = {
     "sleepy": "sleep(0.3)\n    return run('quick').status",
     "worker": "return run('writer').status",
 }
-HEAD = (
-    "import os\nfrom gatebell.api.flows import flow, log, parallel, pause, run, sleep, step, stuck\n"
-)
+HEAD = "import os\nfrom gatebell.api.flows import flow, log, parallel, pause, run, sleep, step, stuck\n"
 
 
 class RunProject:

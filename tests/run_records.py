@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
-from gatebell.domain.runs.journals import Carried
 from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn, started
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.create_ask import Request
@@ -70,4 +70,6 @@ def ask_of(store, run_id, path, prompt="Which way?", kind="text", **more):
 
 
 def answer(store, ask, value, note="", who="ada"):
-    return answer_ask.answer(store, ask.id, a_person(who)._replace(via="web"), Given(value, note))[1]
+    return answer_ask.answer(store, ask.id, a_person(who)._replace(via="web"), Given(value, note))[
+        1
+    ]

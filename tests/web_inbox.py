@@ -7,15 +7,15 @@ from contextlib import contextmanager
 import pytest
 from starlette.testclient import TestClient
 
+from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
-from gatebell.services.people import manage_logins, manage_people
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.people import manage_logins, manage_people
 from gatebell.testing import FakeClock
 from gatebell.web.app import make_app, make_desk
 from gatebell.web.context import COOKIE, local_site
-from gatebell.app.wiring import open_throwaway_store
 from tests.conftest import a_person
 
 PORT = 4283

@@ -8,16 +8,16 @@ import threading
 
 import uvicorn
 
+from gatebell.adapters.sqlite.bell import ring
+from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.permissions.calls import make_call
-from gatebell.services.people import manage_logins, manage_people
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
-from gatebell.adapters.sqlite.bell import ring
+from gatebell.services.people import manage_logins, manage_people
 from gatebell.web.app import make_app, make_desk
 from gatebell.web.context import local_site
 from gatebell.web.server import Hurried
-from gatebell.app.wiring import open_throwaway_store
 from tests.conftest import a_person, eventually
 
 AGENT = a_person("root")._replace(via="mcp")

@@ -8,25 +8,6 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from gatebell.api.async_gate import AsyncGate
-    from gatebell.domain.asks.asks import Ask
-    from gatebell.domain.asks.outcomes import Approval, Choice, Form, Outcome, Session, Text
-    from gatebell.errors import (
-        AgentRefusedError,
-        AlreadySettledError,
-        BranchFailedError,
-        CancelledError,
-        GateError,
-        InvalidAnswerError,
-        MissingAgentError,
-        NotAnsweredError,
-        NotFoundError,
-        RefusedError,
-        StepFailedError,
-        StoreTroubleError,
-        TimedOutError,
-        UnfinishedError,
-        UsageError,
-    )
     from gatebell.api.flows import (
         ask,
         ask_interactive,
@@ -48,6 +29,25 @@ if TYPE_CHECKING:
     from gatebell.api.human import Human
     from gatebell.api.phases import HumanInput, Phase, Workflow
     from gatebell.api.schemas import Freeform, Selection, Structured
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.asks.outcomes import Approval, Choice, Form, Outcome, Session, Text
+    from gatebell.errors import (
+        AgentRefusedError,
+        AlreadySettledError,
+        BranchFailedError,
+        CancelledError,
+        GateError,
+        InvalidAnswerError,
+        MissingAgentError,
+        NotAnsweredError,
+        NotFoundError,
+        RefusedError,
+        StepFailedError,
+        StoreTroubleError,
+        TimedOutError,
+        UnfinishedError,
+        UsageError,
+    )
 
 _FLOWS = (
     *("ask", "ask_interactive", "context", "flow", "log", "now", "parallel", "pause", "random"),

@@ -16,13 +16,13 @@ import pytest
 from tests.agents.conftest import OWN_QUESTIONS
 from tests.conftest import eventually
 
-from gatebell.adapters.system import processes
-from gatebell.domain.runs.roles import Role
-from gatebell.ports.agents import Ended, Events, Order, Ruling
 from gatebell.adapters.agents import claude
 from gatebell.adapters.agents.claude import ClaudeDriver
+from gatebell.adapters.system import processes
+from gatebell.domain.runs.roles import Role
 from gatebell.errors import MissingAgentError, UsageError
 from gatebell.install.scripted_model import script, text, tool, tools
+from gatebell.ports.agents import Ended, Events, Order, Ruling
 
 MAKE = "perl -e 'open F, q(>), q(made)'"
 SLOW = "perl -e 'open F, q(>), q(slow); sleep 300'"

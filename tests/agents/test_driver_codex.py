@@ -16,12 +16,12 @@ from uuid import uuid4
 import pytest
 from tests.conftest import eventually
 
+from gatebell.adapters.agents.codex import CodexDriver
 from gatebell.adapters.system import processes
 from gatebell.domain.runs.roles import Role
-from gatebell.ports.agents import Ended, Events, Order, Ruling
-from gatebell.adapters.agents.codex import CodexDriver
 from gatebell.errors import MissingAgentError, UsageError
 from gatebell.install.scripted_model import script, text, tool, tool_results
+from gatebell.ports.agents import Ended, Events, Order, Ruling
 
 SIGNAL = ".agents/signals/coder.json"
 DRIVER = CodexDriver()

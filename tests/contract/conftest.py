@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gatebell.testing import FakeClock, MemoryStore
 from gatebell.app.wiring import open_throwaway_store
+from gatebell.testing import FakeClock, MemoryStore
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -9,14 +9,14 @@ import apsw
 import pytest
 from tests.conftest import a_person
 
+from gatebell.app.wiring import open_store, open_throwaway_store
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.sessions.visits import Terms
 from gatebell.services.asks import answer_ask, create_ask
-from gatebell.services.sessions import sitting
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.sessions import sitting
 from gatebell.testing import FakeClock
-from gatebell.app.wiring import open_store, open_throwaway_store
 
 SCHEMA = {"type": "object", "properties": {"approved": {"type": "boolean"}}}
 

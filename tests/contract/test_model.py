@@ -10,20 +10,20 @@ from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.conftest import a_person, an_agent
 
+from gatebell.app.wiring import open_store, open_throwaway_store
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.errors import GateError
+from gatebell.services import audit
 from gatebell.services.asks import (
     answer_ask,
-    create_ask,
-    ask_messages,
     apply_deadlines,
+    ask_messages,
+    create_ask,
     wait_for_ask,
 )
-from gatebell.services import audit
 from gatebell.services.asks.create_ask import Request
 from gatebell.testing import FakeClock, MemoryStore
-from gatebell.app.wiring import open_store, open_throwaway_store
 
 PEOPLE = ["ada", "bob", "cy"]
 KINDS = ["approval", "choice", "text"]
@@ -138,7 +138,9 @@ class Model(RuleBasedStateMachine):
     def take(self, number):
         number = self.pick(number)
         took = self.both(
-            lambda store, index: wait_for_ask.take(store, store.asks.get(self.ids[number][index]), "x")
+            lambda store, index: wait_for_ask.take(
+                store, store.asks.get(self.ids[number][index]), "x"
+            )
         )
         assert took == (self.expected[number][0] == "answered" and number not in self.taken)
         if took:

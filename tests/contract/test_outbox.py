@@ -8,11 +8,11 @@ from datetime import timedelta
 import pytest
 from tests.conftest import a_person
 
+from gatebell.app.wiring import open_store, open_throwaway_store
 from gatebell.domain.asks.asks import Notice, Origin
 from gatebell.domain.notifications.messages import Delivery, Posted
-from gatebell.services.asks import create_ask, apply_deadlines
+from gatebell.services.asks import apply_deadlines, create_ask
 from gatebell.services.asks.create_ask import Request
-from gatebell.app.wiring import open_store, open_throwaway_store
 
 
 def posted(store):

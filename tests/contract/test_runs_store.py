@@ -8,12 +8,12 @@ import pytest
 from tests.conftest import a_person
 
 from gatebell.domain.asks import asks
-from gatebell.domain.runs import journals, runs
 from gatebell.domain.asks.answers import Given, answer
 from gatebell.domain.asks.asks import Ask, Origin, make_question, question_digest
-from gatebell.domain.audit.events import Event
-from gatebell.domain.runs.journals import Carried
 from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.audit.events import Event
+from gatebell.domain.runs import journals, runs
+from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn
 from gatebell.ports.results import Conflict, Done
 

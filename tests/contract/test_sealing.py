@@ -8,8 +8,8 @@ import apsw
 import pytest
 from tests import rich_store
 
-from gatebell.services import audit
 from gatebell.app.wiring import open_store
+from gatebell.services import audit
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ import pytest
 from bench import plans
 from tests.conftest import a_person
 
+from gatebell.adapters.sqlite import bell
+from gatebell.app.wiring import open_store, open_throwaway_store
 from gatebell.domain.asks import asks
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
@@ -19,8 +21,6 @@ from gatebell.domain.sessions.visits import Terms
 from gatebell.errors import StoreTroubleError
 from gatebell.services.asks import answer_ask, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
-from gatebell.adapters.sqlite import bell
-from gatebell.app.wiring import open_store, open_throwaway_store
 
 
 @pytest.fixture
@@ -29,7 +29,9 @@ def path(tmp_path):
 
 
 def opened(store, kind="text", **more):
-    return create_ask.ask(store, Request("Why?", kind, **more), Origin(owner="run:1"), a_person()).ask
+    return create_ask.ask(
+        store, Request("Why?", kind, **more), Origin(owner="run:1"), a_person()
+    ).ask
 
 
 @pytest.mark.proves("STORE-5", "S0-34", "S0-39", "S0-40", "S0-93")
@@ -130,7 +132,9 @@ def test_a_waiter_finds_out_by_itself_when_nobody_rings(path, monkeypatch):
     asker, person = open_throwaway_store(path), open_store(path)
     ask = opened(asker)
     monkeypatch.setattr("gatebell.adapters.sqlite.connection.ring", lambda _: None)
-    answer = threading.Timer(0.05, lambda: answer_ask.answer(person, ask.id, a_person(), Given("x")))
+    answer = threading.Timer(
+        0.05, lambda: answer_ask.answer(person, ask.id, a_person(), Given("x"))
+    )
     answer.start()
     assert wait_for_ask.wait(asker, ask.id, 30).value == "x"
     answer.join()

@@ -16,12 +16,12 @@ from gatebell.domain.asks.asks import (
     make_question,
     question_digest,
 )
-from gatebell.domain.audit.events import Event, Head, verify
-from gatebell.domain.permissions.calls import Call
-from gatebell.domain.digests import GENESIS
-from gatebell.domain.people.logins import Login, Token
-from gatebell.domain.notifications.notes import Note
 from gatebell.domain.asks.requirements import Requirement
+from gatebell.domain.audit.events import Event, Head, verify
+from gatebell.domain.digests import GENESIS
+from gatebell.domain.notifications.notes import Note
+from gatebell.domain.people.logins import Login, Token
+from gatebell.domain.permissions.calls import Call
 from gatebell.domain.permissions.rules import Rule, Scope
 from gatebell.ports.results import Conflict, Done
 

@@ -9,12 +9,12 @@ from tests.conftest import a_person
 from tests.contract.test_runs_store import an_ask, claimed, settled
 
 from gatebell.domain.runs import runs
-from gatebell.domain.tasks import tasks
 from gatebell.domain.runs.runs import RunChange
+from gatebell.domain.tasks import tasks
 from gatebell.domain.tasks.tasks import Task, TaskChange
 from gatebell.errors import RefusedError
-from gatebell.services.tasks import backlog
 from gatebell.services.runs import manage_runs
+from gatebell.services.tasks import backlog
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ADA = a_person("ada")

@@ -11,17 +11,17 @@ import pytest
 from tests import rich_store
 from tests.rich_store import ADA, answered, opened
 
+from gatebell.adapters.sqlite.columns import TABLES, apart
+from gatebell.adapters.sqlite.rows import compared
+from gatebell.app.wiring import open_store
 from gatebell.cli import main
 from gatebell.domain.audit.events import Event
 from gatebell.domain.digests import GENESIS, canonical, link, text_digest
 from gatebell.services import audit
-from gatebell.services.tasks import backlog
-from gatebell.services.permissions import manage_rules
 from gatebell.services.asks import wait_for_ask
 from gatebell.services.audit import Checked
-from gatebell.adapters.sqlite.columns import TABLES, apart
-from gatebell.adapters.sqlite.rows import compared
-from gatebell.app.wiring import open_store
+from gatebell.services.permissions import manage_rules
+from gatebell.services.tasks import backlog
 
 # Columns that an index keeps unique beside the key, so a copied row needs others.
 UNIQUE = {"asks": ("seq", "session"), "sittings": ("number",), "tasks": ("seq",)}

@@ -13,9 +13,9 @@ import operation
 import workers
 from flow_jobs import Striker
 
+from gatebell.adapters.git import repositories
 from gatebell.app import runtime, wiring
 from gatebell.services.runs.drive_run import Driver
-from gatebell.adapters.git import repositories
 
 
 def work_off(path: str, project: str, point: tuple[int, str, str], slots: int) -> None:

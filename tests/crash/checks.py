@@ -26,6 +26,7 @@ from syncs import count_syncs
 from tracing import Tracer, since_start
 
 import gatebell
+from gatebell.adapters.sqlite.connection import Connection
 from gatebell.app import wiring
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.people.principals import Caller, Sighting
@@ -36,9 +37,8 @@ from gatebell.errors import (
     InvalidAnswerError,
     RefusedError,
 )
-from gatebell.services.asks import answer_ask, create_ask, apply_deadlines, wait_for_ask
+from gatebell.services.asks import answer_ask, apply_deadlines, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
-from gatebell.adapters.sqlite.connection import Connection
 from gatebell.testing import FakeClock
 
 GRACE = Caller("person:grace", verified=False, via="cli", agent=None, evidence={})

@@ -22,10 +22,10 @@ from typing import Any
 import operation
 import workers
 
+from gatebell.adapters.agents import agent_process
 from gatebell.app import runtime, wiring
 from gatebell.domain.runs.runs import RunChange
 from gatebell.ports.store import Store
-from gatebell.adapters.agents import agent_process
 from gatebell.services.runs import claims, run_journal
 from gatebell.services.runs.drive_run import Driver
 

@@ -25,19 +25,19 @@ import workers
 from gatebell.app import wiring
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
-from gatebell.domain.runs.journals import Carried
 from gatebell.domain.people.principals import Caller
+from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import Run
 from gatebell.ports.store import Store
 from gatebell.services.asks import (
     answer_ask,
-    create_ask,
-    ask_messages,
     apply_deadlines,
+    ask_messages,
+    create_ask,
     wait_for_ask,
 )
-from gatebell.services.people import manage_people
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.people import manage_people
 from gatebell.testing import FakeClock
 
 ADA = Caller("person:ada", verified=False, via="cli", agent=None, evidence={"uid": 1000})

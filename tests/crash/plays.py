@@ -21,14 +21,14 @@ from nursery import Child, Nursery
 from operation import ADA
 from points import faults, picture
 
-from gatebell.app import runtime, wiring
 from gatebell.adapters.system import processes
+from gatebell.app import runtime, wiring
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Ask
 from gatebell.domain.digests import text_digest
 from gatebell.domain.runs.runs import FlowCall, Run
-from gatebell.ports.store import Store
 from gatebell.errors import AlreadySettledError
+from gatebell.ports.store import Store
 from gatebell.services.asks import answer_ask
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.manage_runs import Wish

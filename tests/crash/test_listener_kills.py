@@ -16,9 +16,9 @@ from tests.conftest import a_person
 from tests.file_agent import set_up
 
 import gatebell
+from gatebell.app.wiring import open_store
 from gatebell.domain.asks.answers import Given
 from gatebell.services.asks import answer_ask
-from gatebell.app.wiring import open_store
 
 SCRIPT = str(Path(gatebell.__file__).parent / "scripts" / "ask-human.sh")
 AGENTS = 20

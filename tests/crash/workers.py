@@ -19,8 +19,8 @@ from gatebell.app import wiring
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Ask, Origin
 from gatebell.domain.people.principals import Caller, person
-from gatebell.ports.store import Store
 from gatebell.errors import AlreadySettledError, GateError
+from gatebell.ports.store import Store
 from gatebell.services.asks import answer_ask, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
 

@@ -16,8 +16,8 @@ from gatebell.domain.asks.answers import (
 )
 from gatebell.domain.asks.asks import Ask, Origin, iso, make_question, question_digest
 from gatebell.domain.asks.documents import token_document
-from gatebell.domain.people.logins import Token, door
 from gatebell.domain.asks.requirements import Requirement, Vote
+from gatebell.domain.people.logins import Token, door
 from gatebell.domain.sessions.visits import Terms
 from gatebell.errors import (
     AgentRefusedError,

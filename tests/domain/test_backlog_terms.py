@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from gatebell.domain.asks.templates import VARIABLES
 from gatebell.domain.tasks.backlog_settings import (
     KEYS,
     BacklogTerms,
     first_file,
     parse_backlog_terms,
 )
-from gatebell.domain.asks.templates import VARIABLES
 from gatebell.errors import UsageError
 
 DOCS = Path(__file__).parents[2] / "docs"

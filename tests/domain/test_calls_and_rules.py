@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.conftest import a_person
 
-from gatebell.domain.permissions import rules
 from gatebell.domain.asks.answers import Given, answer
 from gatebell.domain.asks.asks import (
     Ask,
@@ -16,9 +15,10 @@ from gatebell.domain.asks.asks import (
     question_digest,
     record_digest,
 )
-from gatebell.domain.permissions.calls import Call, headline, make_call, shown
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.requirements import Requirement
+from gatebell.domain.permissions import rules
+from gatebell.domain.permissions.calls import Call, headline, make_call, shown
 from gatebell.domain.permissions.rules import (
     Rule,
     Scope,

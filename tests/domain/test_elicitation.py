@@ -9,9 +9,9 @@ from hypothesis import given as whatever, strategies as st
 
 from gatebell.domain.asks.answers import interpret
 from gatebell.domain.asks.asks import Ask, Origin, make_question
-from gatebell.domain.text.display import inert
 from gatebell.domain.asks.elicitation import NOT_YET, Quotation, elicitation, given
 from gatebell.domain.sessions.visits import Terms
+from gatebell.domain.text.display import inert
 
 PROPOSED = Quotation("claude", "APPROVED", "it is small")
 

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 import pytest
 from tests.conftest import an_agent
 
-from gatebell.domain.permissions.calls import Call, make_call
 from gatebell.domain.asks.activity_summary import explain
 from gatebell.domain.notifications.notes import Note, said
-from gatebell.domain.text.redaction import HIDDEN, redact
+from gatebell.domain.permissions.calls import Call, make_call
 from gatebell.domain.runs.prompts import first
 from gatebell.domain.runs.session_log import Step, has_result, open_call
+from gatebell.domain.text.redaction import HIDDEN, redact
 
 SECRETS = (
     "AKIAABCDEFGHIJKLMNOP", "ghp_" + "a1" * 18, "github_pat_" + "b" * 50, "glpat-" + "x" * 20,

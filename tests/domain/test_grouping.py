@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gatebell.domain.asks.asks import Ask, Origin, make_question, question_digest
-from gatebell.domain.permissions.calls import Call
 from gatebell.domain.asks.deadlines import Deadlines
 from gatebell.domain.asks.duplicates import alike, groups, likeness
+from gatebell.domain.permissions.calls import Call
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HERE = Origin("/shop", "/shop/api", "coder", "claude/s1", "t1", "person:ada", "run:1")

@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from gatebell.domain.asks import outcomes
-from gatebell.domain.runs import run_xml
 from gatebell.domain.asks.answers import Answer
 from gatebell.domain.asks.asks import Ask, Message, Origin, make_question
-from gatebell.domain.audit.events import Entry, Event
 from gatebell.domain.asks.deadlines import start
 from gatebell.domain.asks.documents import (
     answer_document,
@@ -23,6 +21,8 @@ from gatebell.domain.asks.documents import (
     sitting_document,
     turn_document,
 )
+from gatebell.domain.audit.events import Entry, Event
+from gatebell.domain.runs import run_xml
 from gatebell.domain.runs.runs import FlowCall, Run, Turn
 from gatebell.domain.sessions.visits import Sitting, Terms
 from gatebell.errors import CancelledError, NotAnsweredError, TimedOutError

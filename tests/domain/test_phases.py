@@ -11,17 +11,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from gatebell.domain.phases import diagrams
 from gatebell.domain.asks.asks import Ask, Origin, make_question
-from gatebell.domain.phases.validation import checked, input_faults
-from gatebell.domain.phases.records import (
-    as_json,
-    events,
-    events_of,
-    mark,
-    response,
-    response_json,
-)
+from gatebell.domain.phases import diagrams
 from gatebell.domain.phases.phases import (
     HumanInput,
     Phase,
@@ -31,6 +22,15 @@ from gatebell.domain.phases.phases import (
     leads,
     route,
 )
+from gatebell.domain.phases.records import (
+    as_json,
+    events,
+    events_of,
+    mark,
+    response,
+    response_json,
+)
+from gatebell.domain.phases.validation import checked, input_faults
 from gatebell.domain.runs.runs import FlowCall
 from gatebell.errors import UsageError
 

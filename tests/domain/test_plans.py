@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.conftest import a_person
 
-from gatebell.domain.runs import run_xml
-from gatebell.domain.sessions import joined_sessions
 from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.runs import run_xml
 from gatebell.domain.runs.changes import Changed, changed
 from gatebell.domain.runs.runs import FlowCall, Run, Turn
 from gatebell.domain.runs.signals import Signal
+from gatebell.domain.sessions import joined_sessions
 from gatebell.domain.sessions.visits import Sitting, Terms
 from gatebell.errors import NotFoundError, UsageError
 
@@ -225,7 +225,9 @@ def test_joining_and_leaving_are_told_and_only_news_settles():
     assert left.turn.signal == {"status": "DONE"} and left.turn.ended_at == NOW
     assert left.event.content["status"] == "DONE"
     assert joined_sessions.leave(RUN, turn, None, "gate", NOW, "gone").turn.signal is None
-    verdicts = [joined_sessions.settles(one) for one in (None, Signal("NEEDS_HUMAN"), Signal("DONE"))]
+    verdicts = [
+        joined_sessions.settles(one) for one in (None, Signal("NEEDS_HUMAN"), Signal("DONE"))
+    ]
     assert verdicts == [False, False, True]
 
 

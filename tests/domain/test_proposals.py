@@ -15,10 +15,10 @@ from hypothesis import assume, given, strategies as st
 from tests.talks import person, value
 
 from gatebell.domain.asks.asks import Question
-from gatebell.domain.sessions.session_prompt import brief, injected
-from gatebell.domain.sessions.proposals import AGENT, PERSON, Proposal, Said, propose
-from gatebell.domain.sessions.visits import Terms
 from gatebell.domain.sessions.approval_words import TONGUES
+from gatebell.domain.sessions.proposals import AGENT, PERSON, Proposal, Said, propose
+from gatebell.domain.sessions.session_prompt import brief, injected
+from gatebell.domain.sessions.visits import Terms
 
 HERE = Path(__file__).parent
 _ESCAPE = re.compile(r"\\(?:([ntr])|x(..)|u(.{4})|U(.{8}))")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gatebell.domain.tasks import reports
 from gatebell.domain.runs.signals import explicit, parse_signal
+from gatebell.domain.tasks import reports
 
 
 def read(**given):

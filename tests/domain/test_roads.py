@@ -8,11 +8,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from gatebell.domain.notifications import messages, routes
 from gatebell.domain.asks.asks import Ask, Notice, Origin, make_question
+from gatebell.domain.asks.requirements import ANYBODY, Requirement
+from gatebell.domain.notifications import messages, routes
 from gatebell.domain.notifications.messages import Delivery, compose
 from gatebell.domain.notifications.notes import Note
-from gatebell.domain.asks.requirements import ANYBODY, Requirement
 from gatebell.domain.notifications.routes import Road, parse_road
 from gatebell.errors import UsageError
 

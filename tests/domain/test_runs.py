@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.conftest import a_person
 
-from gatebell.domain.runs import journals, runs
 from gatebell.domain.asks.asks import Ask, Origin, make_question
-from gatebell.domain.runs.journals import Carried
 from gatebell.domain.asks.owners import owner_of, run_of
+from gatebell.domain.runs import journals, runs
+from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import FlowCall, Run, Turn
 from gatebell.errors import RefusedError, UsageError
 

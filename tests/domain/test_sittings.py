@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gatebell.domain.asks import deadlines, outcomes
-from gatebell.domain.sessions import changes, visits
 from gatebell.domain.asks.asks import Ask, Origin, make_question
 from gatebell.domain.people.principals import Caller, person
 from gatebell.domain.runs.runs import Turn
+from gatebell.domain.sessions import changes, visits
 from gatebell.domain.sessions.visits import Sitting, Terms, make_terms
 from gatebell.errors import AlreadySettledError, UsageError
 
@@ -79,9 +79,9 @@ def test_who_comes_is_left_time_by_a_soft_deadline_only():
     sat = changes.sit(an_ask(expires=60), OPEN._replace(expires_at=later(60)), ADA, 3600)
     assert sat.ask.deadlines.expires_at == later(3600) and sat.ask.version == 2
     assert sat.events[0][:3] == ("session.opened", "a-222", "person:ada")
-    assert changes.sit(
-        an_ask(expires=9000), OPEN, ADA, 3600
-    ).ask.deadlines.expires_at == later(9000)
+    assert changes.sit(an_ask(expires=9000), OPEN, ADA, 3600).ask.deadlines.expires_at == later(
+        9000
+    )
     assert changes.sit(an_ask(), OPEN, ADA, 3600).ask.deadlines.expires_at is None
     hard = deadlines.start(NOW, 60, hard=True)
     assert deadlines.stay(hard, NOW, 3600) == hard

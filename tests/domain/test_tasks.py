@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.conftest import a_person, an_agent
 
-from gatebell.domain.runs import runs
-from gatebell.domain.tasks import tasks
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.documents import task_document
 from gatebell.domain.asks.owners import owner_in_words
+from gatebell.domain.runs import runs
 from gatebell.domain.runs.runs import Run
+from gatebell.domain.tasks import tasks
 from gatebell.domain.tasks.tasks import MOVES, STATES, Task
 from gatebell.errors import AgentRefusedError, GateError, RefusedError, UsageError
 

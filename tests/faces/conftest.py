@@ -11,8 +11,8 @@ from typing import NamedTuple
 import pytest
 from tests.conftest import a_person
 
-from gatebell.services.people import manage_people
 from gatebell.app.wiring import open_store, open_throwaway_store
+from gatebell.services.people import manage_people
 
 
 class Ran(NamedTuple):

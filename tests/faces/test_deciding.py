@@ -20,8 +20,8 @@ from gatebell.app import wiring
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.sessions.visits import Terms
 from gatebell.services.asks import answer_ask, create_ask
-from gatebell.services.sessions import sitting
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.sessions import sitting
 
 FORMS = {"elicitation": {"form": {}, "url": {}}}
 NEWEST = DISCOVERY["_meta"] | {"io.modelcontextprotocol/clientCapabilities": FORMS}

@@ -16,13 +16,13 @@ from hypothesis import given, settings as hypothesis_settings, strategies as st
 from tests.conftest import eventually
 from tests.desk import desk, display
 
-from gatebell.app import settings, wiring
 from gatebell.adapters.dialogs import discovery, texts
 from gatebell.adapters.dialogs.dialog_process import Ended
-from gatebell.cli.setup import doctor
+from gatebell.app import settings, wiring
 from gatebell.cli.main import main
-from gatebell.ports.dialogs import LATER, NOTHING, TERMINAL, VALUE, Reply, Showing
+from gatebell.cli.setup import doctor
 from gatebell.errors import UsageError
+from gatebell.ports.dialogs import LATER, NOTHING, TERMINAL, VALUE, Reply, Showing
 
 _ = (desk, display)
 HOSTILE = (

@@ -8,9 +8,9 @@ import pytest
 from tests.conftest import a_person
 from tests.file_agent import set_up
 
-from gatebell.services.people import manage_people
-from gatebell.cli.server import up
 from gatebell.app.wiring import open_store, open_throwaway_store
+from gatebell.cli.server import up
+from gatebell.services.people import manage_people
 
 REFUSED = 7
 

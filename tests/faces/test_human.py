@@ -28,11 +28,11 @@ from gatebell import (
     Structured,
     UsageError,
 )
+from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Notice
-from gatebell.services.asks import answer_ask, create_ask, apply_deadlines
+from gatebell.services.asks import answer_ask, apply_deadlines, create_ask
 from gatebell.services.people import manage_people
-from gatebell.app.wiring import open_throwaway_store
 
 ROOT = Path(__file__).parents[2]
 A_WHILE_SECONDS = 30.0
@@ -413,7 +413,9 @@ def test_all_participants_take_part_before_it_is_settled(scene):
 @pytest.mark.proves("SES-40", "S0-116")
 def test_whoever_is_to_be_notified_is_told_at_once(scene):
     ask_id = scene.gate().human.request_interactive("Q?", {"notify": ["security-team", "bob"]})
-    eventually(lambda: create_ask.get(scene.store, ask_id).deadlines.escalate_at <= scene.store.now())
+    eventually(
+        lambda: create_ask.get(scene.store, ask_id).deadlines.escalate_at <= scene.store.now()
+    )
     apply_deadlines.sweep(scene.store)
     waiting = scene.store.outbox.waiting(10)
     assert {one.to for one in waiting if one.ask_id == ask_id} == {"", "security-team", "bob"}

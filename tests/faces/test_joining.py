@@ -21,8 +21,8 @@ from gatebell.errors import (
     RefusedError,
 )
 from gatebell.services.asks import answer_ask, create_ask
-from gatebell.services.sessions import joining
 from gatebell.services.runs.run_journal import Drive
+from gatebell.services.sessions import joining
 
 NEEDS = {"status": "NEEDS_HUMAN", "reason": "two ways", "question": "Which way?"}
 DONE = {"status": "DONE", "summary": "by itself"}

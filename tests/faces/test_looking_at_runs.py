@@ -10,12 +10,12 @@ from tests.conftest import a_person
 from tests.git_project import git
 from tests.joinable import FLOW, Desk
 
-from gatebell.app import runtime, project_files
+from gatebell.app import project_files, runtime
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.services.asks import answer_ask, create_ask
-from gatebell.services.runs import manage_runs
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.runs import manage_runs
 from gatebell.services.runs.manage_runs import Wish
 
 NEEDS = {"status": "NEEDS_HUMAN", "question": "Which \x1b[31mway?", "summary": "half"}

@@ -17,14 +17,14 @@ from pydantic import TypeAdapter
 from tests.conftest import a_person
 
 from gatebell.domain.asks.asks import Origin
-from gatebell.domain.runs.journals import Carried
 from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn
 from gatebell.mcp.server import Progress
 from gatebell.mcp.tools import Tools
 from gatebell.services.asks import create_ask
-from gatebell.services.runs import manage_runs
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.runs import manage_runs
 from gatebell.testing import MemoryStore, ScriptedPerson
 
 DISCOVERY = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}

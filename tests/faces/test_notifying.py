@@ -32,19 +32,19 @@ from bench.hot import SLOW_MODULES
 from standardwebhooks.webhooks import Webhook
 from tests.conftest import a_person, eventually
 
-from gatebell.app import notifier_process, settings, wiring
 from gatebell.adapters.channels import webhook
 from gatebell.adapters.channels.apprise import AppriseChannel
 from gatebell.adapters.channels.command import CommandChannel
 from gatebell.adapters.channels.desktop import DesktopChannel
 from gatebell.adapters.channels.webhook import WebhookChannel
+from gatebell.app import notifier_process, settings, wiring
 from gatebell.domain.asks.asks import Ask, Origin, make_question
 from gatebell.domain.notifications.messages import Delivery, compose
 from gatebell.domain.notifications.routes import Road
 from gatebell.errors import DeliveryError
 from gatebell.services.asks import create_ask
-from gatebell.services.notifications import send_notices
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.notifications import send_notices
 from gatebell.services.notifications.send_notices import Post, Sender
 from gatebell.testing import FakeClock
 

@@ -19,9 +19,9 @@ from tests.faces.conftest import said_in
 from tests.run_project import RunProject, lives
 
 from gatebell.app import daemon
+from gatebell.app.runtime import Papers
 from gatebell.cli.runs import runs_screen
 from gatebell.cli.runs.run_view import Follower
-from gatebell.app.runtime import Papers
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.runs.runs import RunChange, Turn

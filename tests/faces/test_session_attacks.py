@@ -19,14 +19,14 @@ from tests.run_records import ask_of
 from textual.events import Paste
 
 from gatebell import Approval, Gate
+from gatebell.adapters.agents import session_logs
 from gatebell.cli.sessions.session_timer import Attendant
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.sessions.visits import GRACE_SECONDS, Terms
-from gatebell.adapters.agents import session_logs
 from gatebell.errors import AlreadySettledError, GateError, RefusedError
 from gatebell.services.asks import answer_ask, create_ask, wait_for_ask
-from gatebell.services.sessions import sitting
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.sessions import sitting
 from gatebell.testing import FakeClock, MemoryStore
 
 NESTED = {"type": "object", "properties": {"port": {"type": "object"}}, "required": ["port"]}

@@ -16,9 +16,9 @@ from tests.joinable import Screen
 from gatebell import Approval, Gate, Selection
 from gatebell.api import human
 from gatebell.app import environment
+from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given
 from gatebell.services.asks import answer_ask, create_ask
-from gatebell.app.wiring import open_throwaway_store
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "sessions.md").read_text(encoding="utf-8")

@@ -17,9 +17,9 @@ from gatebell.app import runtime
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.sessions.visits import Terms
-from gatebell.services.asks import answer_ask, create_ask, ask_messages
-from gatebell.services.sessions import sitting
+from gatebell.services.asks import answer_ask, ask_messages, create_ask
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.sessions import sitting
 
 __all__ = ["inbox", "orphan"]
 

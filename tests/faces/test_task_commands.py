@@ -16,13 +16,13 @@ from tests.asking_tasks import let_ask
 from tests.conftest import a_person
 from tests.run_records import add_run
 
+from gatebell.app.wiring import open_store
 from gatebell.domain.tasks.tasks import STATES
 from gatebell.services.asks import create_ask
 from gatebell.services.tasks import backlog
 from gatebell.terminal import task_tree
 from gatebell.terminal.tasks import COLOURS, ICONS, list_lines
 from gatebell.testing import FakeClock
-from gatebell.app.wiring import open_store
 
 ADA = ("--as", "ada")
 JWT = "Should the API use JWT tokens or session cookies?"

@@ -11,11 +11,11 @@ from tests.security.markup import text_of
 from tests.task_records import add_task, asks, taken_up
 from tests.web_inbox import Inbox
 
-from gatebell.domain.runs import runs
-from gatebell.services.tasks import backlog
-from gatebell.services.runs import manage_runs
-from gatebell.terminal import task_runs
 from gatebell.app.wiring import open_throwaway_store
+from gatebell.domain.runs import runs
+from gatebell.services.runs import manage_runs
+from gatebell.services.tasks import backlog
+from gatebell.terminal import task_runs
 
 WHY = "there is no\x1b[2J network"
 

@@ -12,19 +12,19 @@ from tests.run_records import add_run, answer, ask_of, call, turn
 from textual.events import Paste
 from textual.widgets import Input, OptionList
 
+from gatebell.adapters.sqlite.bell import ring
+from gatebell.app.wiring import open_throwaway_store
 from gatebell.cli.main import main
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.runs.runs import STATES
 from gatebell.domain.sessions.visits import Terms
 from gatebell.errors import StoreTroubleError
 from gatebell.services.asks import answer_ask, create_ask
+from gatebell.services.asks.create_ask import Request
 from gatebell.services.people import manage_people
 from gatebell.services.runs import manage_runs
-from gatebell.services.asks.create_ask import Request
-from gatebell.adapters.sqlite.bell import ring
-from gatebell.tui import answer_screen as answering_screen, run_screen, run_rows
+from gatebell.tui import answer_screen as answering_screen, run_rows, run_screen
 from gatebell.tui.app import GateApp
-from gatebell.app.wiring import open_throwaway_store
 
 EVIL = "[red]\x1b[31mOdd[/red] \u202eway?"
 
@@ -397,7 +397,9 @@ def test_the_editor_key_opens_the_runs_folder_once_and_only_there(store, monkeyp
     waiting_run(store)
     add_run(store, state="completed", folder=str(folder))
     opened = []
-    monkeypatch.setattr(run_screen, "hand_over", lambda _, __, words, cwd: opened.append((words, cwd)))
+    monkeypatch.setattr(
+        run_screen, "hand_over", lambda _, __, words, cwd: opened.append((words, cwd))
+    )
     monkeypatch.setenv("VISUAL", "code --wait")
 
     async def act(played):

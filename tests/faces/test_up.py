@@ -18,9 +18,9 @@ from urllib.request import ProxyHandler, build_opener
 import pytest
 from tests.conftest import a_person
 
-from gatebell.app import notifier_process, daemon
-from gatebell.services.people import manage_logins, manage_people
+from gatebell.app import daemon, notifier_process
 from gatebell.app.wiring import open_store
+from gatebell.services.people import manage_logins, manage_people
 
 
 class Up:

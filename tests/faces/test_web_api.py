@@ -12,8 +12,8 @@ from tests.web_inbox import URL, inbox
 
 from gatebell.domain.digests import text_digest
 from gatebell.services.people import manage_logins, manage_people
-from gatebell.web.context import COOKIE
 from gatebell.web.api.openapi import DOCUMENT
+from gatebell.web.context import COOKIE
 from gatebell.web.routes import API
 
 __all__ = ["inbox"]

@@ -11,11 +11,11 @@ from hypothesis import given, settings, strategies as st
 from tests.security.markup import read, text_of
 from tests.security.payloads import PAYLOADS
 
+from gatebell.adapters.git import changes
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.text.display import inert
 from gatebell.web.asks import diffs
 from gatebell.web.asks.diffs import find, of_call, render
-from gatebell.adapters.git import changes
 
 SMALL = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@ def f():\n same\n-old <b>\n+new\n"
 

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from tests.security.markup import FIELDS, WORDS, read as read_markup
 from tests.security.payloads import PAYLOADS
 
-from gatebell.domain.text.display import inert
 from gatebell.domain.asks.forms import check_schema, faults
+from gatebell.domain.text.display import inert
 from gatebell.web.asks import forms as web_forms
 from gatebell.web.asks.forms import read, wants_more
 

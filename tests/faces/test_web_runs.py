@@ -10,11 +10,11 @@ from tests.security.markup import read, text_of
 from tests.web_inbox import Inbox, in_order, inbox
 from tests.web_server import WebServer
 
-from gatebell.app import runtime
 from gatebell.api import flows
+from gatebell.app import runtime
 from gatebell.domain.asks.asks import Origin
-from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.digests import text_digest
+from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.runs.runs import RunChange
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.manage_runs import Wish

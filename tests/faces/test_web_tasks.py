@@ -9,10 +9,10 @@ from tests.security.markup import read, text_of
 from tests.task_records import add_task, add_tasks, asks, awaiting, taken_up
 from tests.web_inbox import in_order, inbox
 
-from gatebell.domain.runs import runs
-from gatebell.domain.tasks import tasks
 from gatebell.domain.asks.asks import Origin
+from gatebell.domain.runs import runs
 from gatebell.domain.runs.runs import RunChange
+from gatebell.domain.tasks import tasks
 from gatebell.domain.tasks.tasks import TaskChange
 from gatebell.services.tasks import backlog
 from gatebell.web.tasks import task_views

@@ -13,11 +13,11 @@ from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.sessions.visits import Terms
-from gatebell.services.people import manage_logins, manage_people
-from gatebell.services.asks import answer_ask, create_ask, ask_messages
-from gatebell.services.sessions import sitting
-from gatebell.services.notifications import notes
+from gatebell.services.asks import answer_ask, ask_messages, create_ask
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.notifications import notes
+from gatebell.services.people import manage_logins, manage_people
+from gatebell.services.sessions import sitting
 
 SIZES = pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 

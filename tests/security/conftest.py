@@ -13,14 +13,14 @@ import uvicorn
 from tests.conftest import a_person, eventually
 from tests.security.fingerprint import Fingerprint
 
+from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.digests import text_digest
-from gatebell.services.people import manage_logins, manage_people
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.people import manage_logins, manage_people
 from gatebell.web.app import make_app, make_desk
 from gatebell.web.context import COOKIE, local_site
-from gatebell.app.wiring import open_throwaway_store
 
 
 class Seen(NamedTuple):
@@ -80,7 +80,9 @@ class RealInbox:
 
     def ask(self, prompt="Why?", kind="text", origin=None, **more):
         origin = origin or Origin("/p", "/p/x", "coder", "", "", "person:sue")
-        return create_ask.ask(self.store, Request(prompt, kind, **more), origin, a_person("sue")).ask
+        return create_ask.ask(
+            self.store, Request(prompt, kind, **more), origin, a_person("sue")
+        ).ask
 
     def get(self, ask):
         return self.store.asks.get(ask.id)

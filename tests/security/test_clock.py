@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import a_person
 
 from gatebell.domain.asks.asks import Origin
-from gatebell.services.asks import create_ask, apply_deadlines, wait_for_ask
+from gatebell.services.asks import apply_deadlines, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.testing import MemoryStore
 

@@ -16,12 +16,12 @@ import pytest
 from tests.conftest import a_person
 from tests.file_agent import Agent, set_up
 
+from gatebell.app.wiring import open_store
 from gatebell.domain.asks.answers import Given
 from gatebell.errors import GateError
 from gatebell.file_protocol import collector, listener
 from gatebell.file_protocol.listener import Listener
 from gatebell.services.asks import answer_ask
-from gatebell.app.wiring import open_store
 
 FILES = 20_000
 AT_ONCE = 10_000

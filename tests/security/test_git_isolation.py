@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from tests.git_project import begin, branch, files, git, project, trap, workspace, write
 
-from gatebell.errors import CheckedOutError, GateError, MergeConflictError, UsageError
 from gatebell.adapters.git import (
-    execution_ban,
     changes as git_changes,
+    execution_ban,
     repositories,
     shadow,
 )
+from gatebell.errors import CheckedOutError, GateError, MergeConflictError, UsageError
 
 __all__ = ["project", "trap", "workspace"]
 

@@ -8,9 +8,9 @@ import pytest
 from tests.conftest import a_person
 
 from gatebell import Gate, RefusedError
+from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given
 from gatebell.services.asks import answer_ask, wait_for_ask
-from gatebell.app.wiring import open_throwaway_store
 
 CANARY = "correct-horse-battery-staple-9137"
 FORM = {

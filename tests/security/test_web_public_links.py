@@ -12,9 +12,9 @@ import sys
 import pytest
 from tests.conftest import a_person
 
+from gatebell.app.wiring import open_store
 from gatebell.services.people import manage_logins, manage_people
 from gatebell.web.context import public_site
-from gatebell.app.wiring import open_store
 
 ADDRESSES = [
     ("https://Gate.example.org:443", "https://gate.example.org"),

@@ -11,11 +11,11 @@ from tests.run_records import add_run
 from tests.security.fingerprint import Fingerprint
 from tests.web_inbox import URL, Inbox
 
+from gatebell.adapters.sqlite.store import SqliteStore
 from gatebell.domain.digests import text_digest, token_digest
 from gatebell.domain.people.logins import SCOPES
 from gatebell.services.people import manage_logins, manage_people
 from gatebell.services.tasks import backlog
-from gatebell.adapters.sqlite.store import SqliteStore
 from gatebell.web.app import make_app, make_desk
 from gatebell.web.context import local_site
 from gatebell.web.routes import ROWS

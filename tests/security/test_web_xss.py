@@ -17,11 +17,11 @@ from gatebell.domain.asks.asks import Origin
 from gatebell.domain.permissions.calls import Call
 from gatebell.domain.text.display import storable
 from gatebell.errors import GateError
-from gatebell.services.asks import answer_ask, create_ask, ask_messages
-from gatebell.services.tasks import backlog
+from gatebell.services.asks import answer_ask, ask_messages, create_ask
+from gatebell.services.notifications import notes
 from gatebell.services.people import manage_people
 from gatebell.services.runs import manage_runs
-from gatebell.services.notifications import notes
+from gatebell.services.tasks import backlog
 
 # So many on one page; the pages are what takes time.
 AT_ONCE = 160
@@ -318,7 +318,9 @@ def test_no_text_that_a_visitor_sends_does_anything_where_it_is_told_again(real,
         watched.page.goto(real.url + path)
         assert watched.page.evaluate("document.querySelectorAll('script, img, svg').length") == 0
     for text in PAYLOADS[::40]:
-        manage_people.add(real.store, a_person(), f"p{len(real.store.people.all())}", ("read",), text)
+        manage_people.add(
+            real.store, a_person(), f"p{len(real.store.people.all())}", ("read",), text
+        )
     faults += watched.open("/people")
     stranger.page.context.close()
     assert [*faults, *watched.deeds] == []

@@ -14,9 +14,9 @@ from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.owners import owner_of_task
 from gatebell.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError
 from gatebell.services.asks import answer_ask, create_ask
-from gatebell.services.tasks import backlog
-from gatebell.services.runs import manage_runs
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.runs import manage_runs
+from gatebell.services.tasks import backlog
 from gatebell.services.tasks.scheduler import Taking
 from gatebell.testing import MemoryStore
 

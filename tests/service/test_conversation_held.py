@@ -11,8 +11,8 @@ from gatebell.domain.asks.asks import Origin
 from gatebell.domain.sessions.visits import Terms
 from gatebell.errors import RefusedError
 from gatebell.services.asks import answer_ask, create_ask
-from gatebell.services.sessions import joining, sitting
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.sessions import joining, sitting
 
 __all__ = ["desk"]
 

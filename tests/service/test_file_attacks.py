@@ -13,11 +13,11 @@ from tests.service.test_file_questions import Project
 
 from gatebell.cli.asks import ask_loop
 from gatebell.cli.asks.ask_loop import Bringer
-from gatebell.ports.dialogs import VALUE, Reply
 from gatebell.errors import StoreTroubleError
 from gatebell.file_protocol import folders
 from gatebell.file_protocol.folders import Helpers
 from gatebell.file_protocol.listener import HeldError, Listener
+from gatebell.ports.dialogs import VALUE, Reply
 from gatebell.services.asks import answer_ask
 from gatebell.testing import FakeClock
 from gatebell.testing.store import MemoryStore

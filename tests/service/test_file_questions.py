@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import pytest
 from tests.conftest import a_person
 
+from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.errors import RefusedError, UsageError
@@ -22,7 +23,6 @@ from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.testing import FakeClock
 from gatebell.testing.store import MemoryStore
-from gatebell.app.wiring import open_throwaway_store
 
 
 class Project:
@@ -787,7 +787,9 @@ def test_the_listener_tells_of_asks_by_whatever_door(project):
     question = project.ask("By file?")
     listener.look()
     assert [one.words for _, one in told] == ["By file?"]
-    create_ask.ask(project.store, Request("By shell?"), Origin(project.path, agent="bash"), a_person())
+    create_ask.ask(
+        project.store, Request("By shell?"), Origin(project.path, agent="bash"), a_person()
+    )
     create_ask.ask(project.store, Request("Elsewhere?"), Origin("/other"), a_person())
     listener.look()
     project.say("x", next(a for a in project.pending if a.question.prompt == "By file?"))

@@ -24,14 +24,14 @@ from gatebell import (
 from gatebell.adapters.system import processes
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
-from gatebell.domain.digests import text_digest
 from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.digests import text_digest
 from gatebell.domain.runs.runs import RunChange, Turn
 from gatebell.ports.agents import Ended
-from gatebell.services.asks import answer_ask, create_ask, ask_messages, wait_for_ask
+from gatebell.services.asks import answer_ask, ask_messages, create_ask, wait_for_ask
+from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.agent_call.turns import Agent
-from gatebell.services.asks.create_ask import Request
 from gatebell.testing import ScriptedAgent, ScriptedPerson
 
 __all__ = ["each_house", "house", "real_house"]

@@ -10,14 +10,14 @@ from tests.conftest import a_person
 from tests.flow_harness import Crash, done, each_house, house, needs, real_house
 
 from gatebell import MissingAgentError, flow, run
-from gatebell.ports.agents import Ended
 from gatebell.adapters.agents import session_logs
 from gatebell.adapters.agents.python_function import PythonDriver
 from gatebell.api.flows import Flow
+from gatebell.ports.agents import Ended
 from gatebell.services.asks import ask_messages
 from gatebell.services.permissions import permit_call
-from gatebell.services.runs.run_journal import Terms
 from gatebell.services.permissions.permit_call import Permission
+from gatebell.services.runs.run_journal import Terms
 from gatebell.testing import ScriptedAgent
 
 __all__ = ["each_house", "house", "real_house"]
@@ -445,7 +445,9 @@ def test_a_session_is_known_by_its_log(tmp_path, cli, name):
     variables = {"CLAUDE_CONFIG_DIR": str(tmp_path), "CODEX_HOME": str(tmp_path)}
     session = "0b1c1f2e-0000-4000-8000-000000000001"
     log = tmp_path / name.format(session)
-    assert not session_logs.is_kept(cli, session, variables) and not session_logs.is_kept(cli, "", variables)
+    assert not session_logs.is_kept(cli, session, variables) and not session_logs.is_kept(
+        cli, "", variables
+    )
     log.parent.mkdir(parents=True)
     log.write_text("", encoding="utf-8")
     assert not session_logs.is_kept(cli, session, variables)

@@ -14,7 +14,7 @@ from gatebell import AgentRefusedError, RefusedError, UsageError, flow, pause, r
 from gatebell.adapters.system import processes
 from gatebell.domain.runs.roles import Role
 from gatebell.services.asks import ask_messages
-from gatebell.services.runs import run_journal, manage_runs
+from gatebell.services.runs import manage_runs, run_journal
 
 __all__ = ["house", "real_house"]
 

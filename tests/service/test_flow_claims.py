@@ -15,12 +15,12 @@ from tests.conftest import a_person, eventually
 from tests.flow_harness import Crash, done, each_house, house, needs, real_house
 
 from gatebell import StoreTroubleError, flow, parallel, pause, run, sleep, step
+from gatebell.adapters.engines.local import Worker
 from gatebell.adapters.system import processes
 from gatebell.domain.runs.runs import RunChange
-from gatebell.adapters.engines.local import Worker
+from gatebell.services.asks.apply_deadlines import sweep
 from gatebell.services.runs import claims, manage_runs
 from gatebell.services.runs.claims import Abandoned, Heart
-from gatebell.services.asks.apply_deadlines import sweep
 
 __all__ = ["each_house", "house", "real_house"]
 

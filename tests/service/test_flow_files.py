@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.plain_project import home, project, write
 
+from gatebell.adapters.files import flow_files, role_files, text_files
 from gatebell.errors import NotFoundError, RefusedError, UsageError
 from gatebell.services.runs.agent_call import signal_files
-from gatebell.adapters.files import flow_files, role_files, text_files
 
 __all__ = ["home", "project"]
 

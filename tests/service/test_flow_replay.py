@@ -31,8 +31,8 @@ from gatebell import (
     stuck,
 )
 from gatebell.api import flows  # fmt: skip
-from gatebell.services.runs import manage_runs
 from gatebell.services.asks.create_ask import only_ask
+from gatebell.services.runs import manage_runs
 
 __all__ = ["each_house", "house", "real_house"]
 

@@ -9,14 +9,14 @@ from tests.conftest import a_person
 from tests.flow_harness import each_house, house, real_house
 
 from gatebell import Approval, UsageError, ask, ask_interactive, flow
+from gatebell.api.schemas import Selection, Structured
 from gatebell.domain.digests import digest
 from gatebell.domain.sessions.visits import Terms
 from gatebell.services.asks import create_ask
-from gatebell.services.runs import manage_runs
-from gatebell.services.sessions import sitting
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.runs import manage_runs
 from gatebell.services.runs.run_journal import jsoned
-from gatebell.api.schemas import Selection, Structured
+from gatebell.services.sessions import sitting
 
 __all__ = ["each_house", "house", "real_house"]
 

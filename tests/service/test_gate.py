@@ -10,12 +10,12 @@ from tests.conftest import a_person
 
 import gatebell
 from gatebell import AsyncGate, Gate, TimedOutError
+from gatebell.app.wiring import open_throwaway_store
 from gatebell.errors import StoreTroubleError
-from gatebell.services.people import manage_people
 from gatebell.services.asks import wait_for_ask
+from gatebell.services.people import manage_people
 from gatebell.services.watcher import Publisher
 from gatebell.testing import MemoryStore, ScriptedPerson
-from gatebell.app.wiring import open_throwaway_store
 
 
 @pytest.fixture

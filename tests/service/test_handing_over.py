@@ -94,7 +94,9 @@ def test_refused_person_is_asked_once(monkeypatch, capsys):
     store = MemoryStore()
     ScriptedPerson(store).will_answer("Which?", "Y")
     store.visitors.insert(0, lambda: store.clock.advance(90) or store.monotonic() < 300)
-    monkeypatch.setattr("gatebell.app.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via))
+    monkeypatch.setattr(
+        "gatebell.app.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via)
+    )
     handler = Handler(store, "X")
     assert which.run("go", handler, store=store).history[0]["value"] == "Y"
     assert "only a person decides" in capsys.readouterr().err and len(handler.times) == 1

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.git_project import git, project, trap, workspace, write
 
-from gatebell.ports.workspaces import Place
+from gatebell.adapters.git import changes as quick_git, repositories, special_files
 from gatebell.errors import GateError, UsageError
-from gatebell.adapters.git import changes as quick_git, special_files, repositories
+from gatebell.ports.workspaces import Place
 
 __all__ = ["project", "trap", "workspace"]
 

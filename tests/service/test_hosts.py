@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from gatebell.app import wiring
-from gatebell.domain.sessions.proposals import AGENT, PERSON, Said
-from gatebell.ports.agents import Opening, Talk
 from gatebell.adapters.agents.interactive_programs import (
     ClaudeHost,
     CodexHost,
     CommandHost,
 )
+from gatebell.app import wiring
+from gatebell.domain.sessions.proposals import AGENT, PERSON, Said
 from gatebell.errors import MissingAgentError, UsageError
+from gatebell.ports.agents import Opening, Talk
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 SESSION = "5b1c1f2e-0000-4000-8000-000000000001"

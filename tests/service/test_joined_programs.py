@@ -15,8 +15,8 @@ from gatebell import Phase, Workflow
 from gatebell.adapters.system import processes
 from gatebell.app.runtime import crew
 from gatebell.domain.runs.runs import RunChange
-from gatebell.services.sessions import joining, lost_visits
 from gatebell.services.runs import manage_runs
+from gatebell.services.sessions import joining, lost_visits
 
 __all__ = ["desk"]
 

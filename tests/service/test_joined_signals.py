@@ -17,10 +17,10 @@ from gatebell.domain.runs.runs import RunChange
 from gatebell.domain.runs.signals import Signal
 from gatebell.errors import AlreadySettledError, RefusedError, StoreTroubleError
 from gatebell.services.asks import answer_ask, create_ask
-from gatebell.services.sessions import joining
-from gatebell.services.runs import manage_runs
-from gatebell.services.notifications import notes
 from gatebell.services.asks.apply_deadlines import sweep
+from gatebell.services.notifications import notes
+from gatebell.services.runs import manage_runs
+from gatebell.services.sessions import joining
 
 __all__ = ["desk"]
 

@@ -19,10 +19,10 @@ from gatebell.domain.runs.runs import Run, RunChange, Turn
 from gatebell.domain.runs.signals import Signal
 from gatebell.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError
 from gatebell.services.asks import answer_ask, create_ask
-from gatebell.services.sessions import joining
-from gatebell.services.runs import manage_runs
-from gatebell.services.notifications import notes
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.notifications import notes
+from gatebell.services.runs import manage_runs
+from gatebell.services.sessions import joining
 from gatebell.testing import MemoryStore
 
 __all__ = ["desk"]

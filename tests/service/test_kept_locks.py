@@ -16,12 +16,12 @@ from tests.flow_harness import real_house
 from gatebell import StoreTroubleError, pause
 from gatebell.adapters.system import processes
 from gatebell.app import daemon
+from gatebell.app.wiring import open_store
 from gatebell.domain.runs import runs
 from gatebell.domain.runs.runs import RunChange
 from gatebell.file_protocol.folders import listener_of
 from gatebell.services.runs import claims, manage_runs
 from gatebell.services.runs.claims import Abandoned, Keeper
-from gatebell.app.wiring import open_store
 
 __all__ = ["real_house"]
 

@@ -13,16 +13,16 @@ from tests.conftest import a_person, eventually
 from tests.flow_harness import each_house, house, real_house
 
 from gatebell import HumanInput, Phase, StoreTroubleError, Workflow, pause, sleep
+from gatebell.adapters.engines.local import Worker
 from gatebell.adapters.system import processes
 from gatebell.app import daemon
-from gatebell.domain.runs import runs
+from gatebell.app.wiring import open_store
 from gatebell.domain.asks.answers import Given
+from gatebell.domain.runs import runs
 from gatebell.domain.runs.runs import RunChange
-from gatebell.adapters.engines.local import Worker
 from gatebell.services.asks import answer_ask
 from gatebell.services.runs import claims, manage_runs
 from gatebell.services.runs.claims import Abandoned, Keeper
-from gatebell.app.wiring import open_store
 
 __all__ = ["each_house", "house", "real_house"]
 

@@ -14,13 +14,13 @@ from tests.flow_harness import house, needs
 from tests.service.test_processes import SLEEP, TURN, Watched, order, pid_in, there
 
 from gatebell import flow, run
-from gatebell.ports.agents import Ruling
-from gatebell.ports.workspaces import Place
 from gatebell.adapters.agents import agent_process, pipes
 from gatebell.adapters.agents.claude import ClaudeDriver
 from gatebell.adapters.agents.codex import CodexDriver
 from gatebell.adapters.agents.command import CommandDriver
 from gatebell.errors import GateError, MissingAgentError
+from gatebell.ports.agents import Ruling
+from gatebell.ports.workspaces import Place
 from gatebell.services.sessions import joining
 
 __all__ = ["house"]

@@ -16,11 +16,11 @@ from tests.joinable import desk
 from tests.visits import kill_harness, orphan, write_log
 
 from gatebell import AsyncGate, Gate
-from gatebell.app import runtime
 from gatebell.adapters.system import processes
+from gatebell.app import runtime
 from gatebell.domain.asks.answers import Given
 from gatebell.errors import GateError, RefusedError, StoreTroubleError
-from gatebell.services.asks import answer_ask, create_ask, apply_deadlines, wait_for_ask
+from gatebell.services.asks import answer_ask, apply_deadlines, create_ask, wait_for_ask
 from gatebell.services.sessions import joining, presence, sitting
 
 __all__ = ["desk", "orphan"]
@@ -198,7 +198,9 @@ def test_visit_without_lock_is_refused_with_advice(gate):
 LOOKS = {
     "sweep": lambda gate, _: apply_deadlines.sweep(gate.store),
     "asker": lambda gate, ask_id: gate.wait(ask_id, 0),
-    "person": lambda gate, ask_id: apply_deadlines.fall_due(gate.store, create_ask.get(gate.store, ask_id)),
+    "person": lambda gate, ask_id: apply_deadlines.fall_due(
+        gate.store, create_ask.get(gate.store, ask_id)
+    ),
 }
 
 

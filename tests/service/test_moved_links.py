@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.conftest import a_person, an_agent
 
+from gatebell.app.wiring import call
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.permissions.rules import Scope
@@ -12,7 +13,6 @@ from gatebell.services.asks import answer_ask
 from gatebell.services.permissions import permit_call
 from gatebell.services.permissions.permit_call import Held, Permission
 from gatebell.testing import MemoryStore, ScriptedPerson
-from gatebell.app.wiring import call
 
 ADA = a_person(verified=True)
 

@@ -9,19 +9,19 @@ from functools import partial
 import pytest
 from tests.conftest import a_person, an_agent
 
+from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Notice, Origin
 from gatebell.domain.asks.deadlines import Escalation
 from gatebell.domain.notifications.routes import Road, parse_road
 from gatebell.errors import DeliveryError, StoreTroubleError
-from gatebell.services.asks import answer_ask, create_ask, ask_messages, apply_deadlines
-from gatebell.services.notifications import send_notices, notes
 from gatebell.services import watcher
+from gatebell.services.asks import answer_ask, apply_deadlines, ask_messages, create_ask
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.notifications import notes, send_notices
 from gatebell.services.notifications.send_notices import Post, Sender
 from gatebell.services.watcher import Publisher
 from gatebell.testing import MemoryStore
-from gatebell.app.wiring import open_throwaway_store
 
 ROAD = Road("desktop", "")
 HOOK = Road("webhook", "https://x")
@@ -228,7 +228,9 @@ def test_escalations_reach_the_members_of_a_group(store):
     store.clock.advance(60)
     apply_deadlines.sweep(store)
     send_notices.spread(store, post)
-    assert not send_notices.send_next(store, post, ROAD) and send_notices.send_next(store, post, bobs)
+    assert not send_notices.send_next(store, post, ROAD) and send_notices.send_next(
+        store, post, bobs
+    )
     assert channel.sent[-1].title == "Escalated to ops: asked by coder"
 
 

@@ -12,9 +12,9 @@ from gatebell.app import runtime
 from gatebell.domain.runs.runs import RunChange
 from gatebell.errors import GateError, RefusedError
 from gatebell.services.asks import create_ask
-from gatebell.services.sessions import joining, presence
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.agent_call import signal_files
+from gatebell.services.sessions import joining, presence
 
 __all__ = ["desk"]
 

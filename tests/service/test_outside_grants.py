@@ -10,7 +10,7 @@ from gatebell.domain.asks.asks import Origin
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.permissions.rules import Scope
 from gatebell.services.asks import answer_ask
-from gatebell.services.permissions import permit_call, manage_rules
+from gatebell.services.permissions import manage_rules, permit_call
 from gatebell.services.permissions.permit_call import Held
 from gatebell.testing import MemoryStore
 

@@ -11,8 +11,8 @@ from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.permissions.rules import Scope
 from gatebell.errors import AgentRefusedError, NotFoundError, UsageError
 from gatebell.services.asks import answer_ask, ask_messages, wait_for_ask
-from gatebell.services.permissions import permit_call, manage_rules
 from gatebell.services.notifications import notes
+from gatebell.services.permissions import manage_rules, permit_call
 from gatebell.services.permissions.permit_call import Held, Permission
 from gatebell.testing import MemoryStore, ScriptedPerson
 

@@ -13,11 +13,11 @@ from tests.conftest import a_person, an_agent, eventually
 from tests.flow_harness import Crash, done, house
 
 from gatebell import HumanInput, Phase, UsageError, Workflow
+from gatebell.app.wiring import open_store
 from gatebell.domain.asks.answers import Given
 from gatebell.errors import RefusedError
 from gatebell.services.asks import answer_ask
 from gatebell.testing import MemoryStore, ScriptedPerson, auto_approve
-from gatebell.app.wiring import open_store
 
 __all__ = ["house"]
 
@@ -260,7 +260,9 @@ def test_what_an_agent_chooses_is_asked_again(house):
 def test_a_handler_in_an_agents_process_chooses_nothing(monkeypatch, capsys):
     store = MemoryStore()
     ScriptedPerson(store).will_answer("Publish?", "No")
-    monkeypatch.setattr("gatebell.app.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via))
+    monkeypatch.setattr(
+        "gatebell.app.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via)
+    )
     assert publishing.run("go", Yes(), store=store).history[0]["value"] == "No"
     said = capsys.readouterr().err
     assert "only a person decides a-" in said and "waits in the inbox" in said

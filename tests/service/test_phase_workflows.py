@@ -24,16 +24,16 @@ from gatebell import (
     Workflow,
     cli_prompt,
 )
-from gatebell.domain.asks.answers import Given
-from gatebell.errors import GateError, RefusedError
 from gatebell.api.phase_executor import MOST_ROUNDS
 from gatebell.api.phases import Reply
+from gatebell.app.project_files import flow_digest
+from gatebell.app.wiring import open_store, open_throwaway_store
+from gatebell.domain.asks.answers import Given
+from gatebell.errors import GateError, RefusedError
 from gatebell.services.asks import answer_ask
 from gatebell.services.people import manage_people
 from gatebell.services.runs import manage_runs
-from gatebell.app.project_files import flow_digest
 from gatebell.testing import FakeClock, MemoryStore, ScriptedPerson, auto_approve
-from gatebell.app.wiring import open_store, open_throwaway_store
 
 __all__ = ["each_house", "house", "real_house"]
 
@@ -724,7 +724,9 @@ def test_an_approval_word_is_an_approval():
 def test_a_handler_in_an_agents_process_approves_nothing(monkeypatch, capsys):
     store = MemoryStore()
     ScriptedPerson(store).will_answer("Go on?", "yes").will_answer("Which?", "X")
-    monkeypatch.setattr("gatebell.app.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via))
+    monkeypatch.setattr(
+        "gatebell.app.wiring.caller", lambda _, via, *__: an_agent()._replace(via=via)
+    )
     result = ask_once.run("go", Script(True, "X"), store=store)
     assert result.history[0]["actor"] == "person:tester"
     assert "only a person decides" in capsys.readouterr().err

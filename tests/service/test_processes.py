@@ -13,13 +13,13 @@ from uuid import uuid4
 import pytest
 from tests.conftest import eventually
 
-from gatebell.adapters.system import processes
-from gatebell.domain.runs.roles import Role
-from gatebell.ports.agents import Ended, Events, Order, Ruling
 from gatebell.adapters.agents import agent_process
 from gatebell.adapters.agents.command import CommandDriver
-from gatebell.errors import GateError, MissingAgentError, UsageError
+from gatebell.adapters.system import processes
 from gatebell.app.notifier_process import Starter
+from gatebell.domain.runs.roles import Role
+from gatebell.errors import GateError, MissingAgentError, UsageError
+from gatebell.ports.agents import Ended, Events, Order, Ruling
 
 SLEEP = "sleep 300"
 # Unlike that of any other test run on this machine.

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.git_project import files, git, project, workspace, write
 
-from gatebell.errors import UsageError
 from gatebell.adapters.git import provisions
+from gatebell.errors import UsageError
 
 __all__ = ["project", "workspace"]
 

@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import pytest
 from tests.plain_project import home, project, write
 
-from gatebell.app import runtime, settings, project_files, wiring
-from gatebell.domain.tasks.backlog_settings import BacklogTerms
+from gatebell.adapters.files import role_files, template_files, text_files
+from gatebell.app import project_files, runtime, settings, wiring
 from gatebell.domain.runs.signals import json_objects
+from gatebell.domain.tasks.backlog_settings import BacklogTerms
 from gatebell.errors import NotFoundError, RefusedError, UsageError
 from gatebell.testing import MemoryStore
-from gatebell.adapters.files import role_files, template_files, text_files
 
 __all__ = ["home", "project"]
 

@@ -32,9 +32,6 @@ import pytest
 import typing_extensions
 from hypothesis import given, strategies as st
 
-from gatebell.domain.asks.forms import check_form, check_schema
-from gatebell.domain.asks.outcomes import Approval
-from gatebell.errors import InvalidAnswerError, UsageError
 from gatebell.api.schemas import (
     Freeform,
     Selection,
@@ -43,6 +40,9 @@ from gatebell.api.schemas import (
     shaped,
     wish,
 )
+from gatebell.domain.asks.forms import check_form, check_schema
+from gatebell.domain.asks.outcomes import Approval
+from gatebell.errors import InvalidAnswerError, UsageError
 
 T = TypeVar("T")
 Euros = NewType("Euros", int)

@@ -9,12 +9,11 @@ import pytest
 from tests.contract.conftest import store
 
 from gatebell.adapters.system import processes
-from gatebell.domain.sessions import changes
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.people.principals import Caller, Sighting, person
+from gatebell.domain.sessions import changes
 from gatebell.domain.sessions.visits import Terms
-from gatebell.ports.results import Conflict, Done
 from gatebell.errors import (
     AgentRefusedError,
     AlreadySettledError,
@@ -22,10 +21,11 @@ from gatebell.errors import (
     TimedOutError,
     UsageError,
 )
-from gatebell.services.asks import answer_ask, create_ask, apply_deadlines, wait_for_ask
+from gatebell.ports.results import Conflict, Done
+from gatebell.services.asks import answer_ask, apply_deadlines, create_ask, wait_for_ask
+from gatebell.services.asks.create_ask import Request
 from gatebell.services.people import manage_people
 from gatebell.services.sessions import sitting
-from gatebell.services.asks.create_ask import Request
 from gatebell.testing import MemoryStore
 
 __all__ = ["store"]
@@ -228,6 +228,4 @@ def test_of_two_who_take_one_conversation_at_the_same_moment_one_gets_it(store):
     assert isinstance(store.asks.change(change, other.version), Conflict)
     assert store.asks.sittings(other.id) == [] and store.asks.holder("claude", "s1") == held
     unknown = held._replace(id="t-none", ask_id=other.id, session="")
-    assert isinstance(
-        store.asks.change(changes.sit(other, unknown, BOB, 60), other.version), Done
-    )
+    assert isinstance(store.asks.change(changes.sit(other, unknown, BOB, 60), other.version), Done)

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from tests.git_project import ODD, files, git, project, state, workspace, write
 
-from gatebell.ports.workspaces import Place
-from gatebell.errors import GateError, UsageError
 from gatebell.adapters.git import repositories, snapshots
+from gatebell.errors import GateError, UsageError
+from gatebell.ports.workspaces import Place
 
 __all__ = ["project", "workspace"]
 

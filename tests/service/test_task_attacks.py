@@ -12,20 +12,20 @@ from tests.backlog_project import BacklogProject, report
 from tests.conftest import a_person, an_agent
 from tests.task_records import add_task, asks, awaiting, taken_up
 
+from gatebell.adapters.git import provisions
 from gatebell.app import runtime, wiring
-from gatebell.domain.runs import runs
-from gatebell.domain.tasks import tasks
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.owners import owner_of_task
 from gatebell.domain.people.principals import find_agent
+from gatebell.domain.runs import runs
+from gatebell.domain.tasks import tasks
 from gatebell.errors import AgentRefusedError, RefusedError, UsageError
 from gatebell.services.asks import answer_ask, create_ask
-from gatebell.services.tasks import backlog
-from gatebell.services.runs import manage_runs
-from gatebell.services.asks.create_ask import Request
 from gatebell.services.asks.apply_deadlines import sweep
-from gatebell.adapters.git import provisions
+from gatebell.services.asks.create_ask import Request
+from gatebell.services.runs import manage_runs
+from gatebell.services.tasks import backlog
 
 DONE = report("completed", "It is done")
 ADA = a_person("ada")

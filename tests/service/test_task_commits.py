@@ -20,8 +20,8 @@ from tests.git_project import (
     write,
 )
 
-from gatebell.errors import GateError, MergeConflictError
 from gatebell.adapters.git import commits, repositories
+from gatebell.errors import GateError, MergeConflictError
 
 __all__ = ["done", "project", "trap", "workspace"]
 
@@ -47,9 +47,7 @@ def test_everything_that_is_not_ignored_becomes_one_commit(project, workspace):
     assert git(project, "log", "-1", "--format=%B", made) == (
         "Add login\n\nIt was easy: ü.\n\nGate-Call: 7:3:1"
     )
-    assert (
-        git(project, "log", "-1", "--format=%an %ae %cn", made) == "gatebell gatebell gatebell"
-    )
+    assert git(project, "log", "-1", "--format=%an %ae %cn", made) == "gatebell gatebell gatebell"
     assert workspace.commit(place, "Add login", "7:3:1") == made
     assert workspace.commit(place, "Nothing more", "7:4:1") == made
     git(project, "config", "user.name", "Ada")

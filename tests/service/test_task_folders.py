@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.git_project import begin, branch, files, git, odd_file, project, workspace, write
 
-from gatebell.ports.workspaces import Place
-from gatebell.errors import GateError
 from gatebell.adapters.git.worktrees import GitWorkspace
+from gatebell.errors import GateError
+from gatebell.ports.workspaces import Place
 
 __all__ = ["project", "workspace"]
 

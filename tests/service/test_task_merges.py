@@ -17,8 +17,8 @@ from tests.git_project import (
     write,
 )
 
-from gatebell.errors import CheckedOutError, GateError, MergeConflictError, UsageError
 from gatebell.adapters.git import commits
+from gatebell.errors import CheckedOutError, GateError, MergeConflictError, UsageError
 
 __all__ = ["done", "project", "workspace"]
 

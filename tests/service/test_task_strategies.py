@@ -12,9 +12,9 @@ from tests.flow_harness import Crash
 from gatebell.app import runtime, wiring
 from gatebell.domain.asks.answers import Given
 from gatebell.services.asks import answer_ask
-from gatebell.services.tasks import backlog
-from gatebell.services.runs.run_journal import place_of
 from gatebell.services.asks.apply_deadlines import sweep
+from gatebell.services.runs.run_journal import place_of
+from gatebell.services.tasks import backlog
 
 DONE = report("completed", "It is done")
 WRITES = f"echo own >own.txt\n{DONE}"

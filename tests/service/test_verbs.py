@@ -16,16 +16,16 @@ from gatebell.errors import (
     RefusedError,
     UsageError,
 )
+from gatebell.services import audit
 from gatebell.services.asks import (
     answer_ask,
-    create_ask,
-    ask_messages,
     apply_deadlines,
+    ask_messages,
+    create_ask,
     wait_for_ask,
 )
-from gatebell.services import audit
-from gatebell.services.people import manage_people
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.people import manage_people
 from gatebell.testing import MemoryStore, ScriptedPerson
 
 
@@ -254,7 +254,9 @@ def test_what_was_going_on_is_kept_without_secrets(store):
 @pytest.mark.proves("ASK-33")
 def test_cancelling_is_a_verb_with_a_reason(store):
     ask_id = opened(store).ask.id
-    assert create_ask.cancel(store, ask_id, a_person(), "no longer needed").note == "no longer needed"
+    assert (
+        create_ask.cancel(store, ask_id, a_person(), "no longer needed").note == "no longer needed"
+    )
     with pytest.raises(AlreadySettledError):
         create_ask.cancel(store, ask_id, a_person(), "")
     with pytest.raises(NotFoundError):

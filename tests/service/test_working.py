@@ -18,9 +18,9 @@ from gatebell.errors import (
     MissingAgentError,
 )
 from gatebell.services.asks import answer_ask
-from gatebell.services.tasks import backlog, task_flow
-from gatebell.services.runs.drive_run import Driver
 from gatebell.services.asks.apply_deadlines import sweep
+from gatebell.services.runs.drive_run import Driver
+from gatebell.services.tasks import backlog, task_flow
 
 __all__ = ["house", "real_house"]
 
@@ -37,7 +37,11 @@ class Work:
 
     def crew(self):
         def load(run):
-            return task_flow.work_task, task_flow.terms(self.house.backlog, self.task(run)), "digest"
+            return (
+                task_flow.work_task,
+                task_flow.terms(self.house.backlog, self.task(run)),
+                "digest",
+            )
 
         return self.house.crew()._replace(
             load=load, role=lambda _, name: self.role._replace(name=name)

@@ -13,14 +13,14 @@ import threading
 import pytest
 from tests.git_project import ODD, files, git, project, state, workspace, write
 
-from gatebell.errors import GateError, UsageError
 from gatebell.adapters.git import (
     linked_worktrees,
-    worktree_records,
     removal,
     repositories,
+    worktree_records,
 )
 from gatebell.adapters.git.worktrees import GitWorkspace
+from gatebell.errors import GateError, UsageError
 
 __all__ = ["project", "workspace"]
 

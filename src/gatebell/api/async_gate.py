@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from gatebell.api import gate
-from gatebell.errors import UsageError
 from gatebell.api.human import Human, session
+from gatebell.errors import UsageError
 from gatebell.services.asks import wait_for_ask
 from gatebell.services.sessions.lost_visits import is_visited
 from gatebell.services.watcher import Publisher
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Self, Unpack
 
+    from gatebell.api.session_options import InteractiveOptions
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.asks.outcomes import Approval, Choice, Outcome, Session
     from gatebell.ports.store import Store
-    from gatebell.api.session_options import InteractiveOptions
     from gatebell.services.sessions.sitting import Seated
 
 _LOOK_AGAIN_SECONDS = 1.0
@@ -108,7 +108,9 @@ class AsyncGate:
                 changed.clear()
                 if self._failure:
                     raise self._failure
-                ask = await asyncio.to_thread(wait_for_ask.wait, self.gate.store, ask_id, 0, hears=False)
+                ask = await asyncio.to_thread(
+                    wait_for_ask.wait, self.gate.store, ask_id, 0, hears=False
+                )
                 if not ask.pending and await asyncio.to_thread(
                     wait_for_ask.is_ready, self.gate.store, ask
                 ):

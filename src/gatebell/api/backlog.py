@@ -10,8 +10,8 @@ from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.owners import owner_of_task
 from gatebell.errors import RefusedError
 from gatebell.services.asks import answer_ask, create_ask
-from gatebell.services.tasks import backlog
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.tasks import backlog
 
 if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller

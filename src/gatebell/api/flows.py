@@ -12,10 +12,10 @@ from gatebell.domain.asks.asks import parse_priority
 from gatebell.domain.asks.deadlines import make_escalations
 from gatebell.domain.lists import as_items, as_list
 from gatebell.errors import StoreTroubleError, UsageError
-from gatebell.services.runs import parallel_branches, flow_calls
+from gatebell.services.asks.create_ask import Request
+from gatebell.services.runs import flow_calls, parallel_branches
 from gatebell.services.runs.agent_call import run_agent
 from gatebell.services.runs.agent_call.turns import Wanted
-from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs.parallel_branches import Stuck
 from gatebell.services.runs.run_journal import Terms, Unwritable, current
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Unpack
 
-    from gatebell.domain.asks.outcomes import Approval, Outcome, Session
-    from gatebell.domain.runs.signals import Signal
     from gatebell.api.gate import AskOptions
     from gatebell.api.session_options import InteractiveOptions
+    from gatebell.domain.asks.outcomes import Approval, Outcome, Session
+    from gatebell.domain.runs.signals import Signal
     from gatebell.services.runs.run_journal import Branch
 
 _T = TypeVar("_T")

@@ -11,9 +11,9 @@ from gatebell.domain.asks.answers import Given
 from gatebell.domain.lists import as_list
 from gatebell.services.asks import (
     answer_ask,
-    create_ask,
-    ask_messages,
     apply_deadlines,
+    ask_messages,
+    create_ask,
     wait_for_ask,
 )
 from gatebell.services.asks.create_ask import Request
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from gatebell.api.backlog import Backlog
+    from gatebell.api.human import Human
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.asks.outcomes import Approval, Choice, Outcome
     from gatebell.domain.people.principals import Caller
     from gatebell.ports.store import Store
-    from gatebell.api.human import Human
 
     class AskOptions(TypedDict, total=False):
         """What every kind of ask may carry; see docs/python.md."""

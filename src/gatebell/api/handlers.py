@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from gatebell.app import wiring
 from gatebell.domain.asks.answers import DECISIONS, Given
 from gatebell.domain.asks.asks import means_other
-from gatebell.domain.text.display import frame, inert_line
 from gatebell.domain.phases.phases import accepts
+from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:

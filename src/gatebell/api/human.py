@@ -8,28 +8,28 @@ import threading
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from gatebell.api import session_options
+from gatebell.api.schemas import wish
 from gatebell.domain.asks.answers import Given, interpret
 from gatebell.domain.asks.asks import settled_sentence
+from gatebell.domain.sessions.visits import FAILED, VIA
 from gatebell.domain.text.display import plain
 from gatebell.domain.text.redaction import redact
-from gatebell.domain.sessions.visits import FAILED, VIA
 from gatebell.errors import AlreadySettledError, InvalidAnswerError, UsageError
-from gatebell.services.asks import answer_ask, create_ask, apply_deadlines
+from gatebell.services.asks import answer_ask, apply_deadlines, create_ask
 from gatebell.services.sessions import sitting
-from gatebell.api.schemas import wish
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Unpack
 
+    from gatebell.api.schemas import Wish
+    from gatebell.api.session_options import InteractiveOptions
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.asks.outcomes import Outcome, Session
     from gatebell.domain.people.principals import Caller
     from gatebell.ports.store import Store
-    from gatebell.api.session_options import InteractiveOptions
     from gatebell.services.asks.create_ask import Request
     from gatebell.services.sessions.sitting import Seated
-    from gatebell.api.schemas import Wish
 
     class Inbox(Protocol):
         """Where a handle asks: a `Gate`."""

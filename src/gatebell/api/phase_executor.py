@@ -8,25 +8,25 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.api import flows
-from gatebell.domain.phases import records
-from gatebell.domain.text.display import plain
+from gatebell.api.schemas import schema_of, shaped
+from gatebell.api.workflow_runner import watching
 from gatebell.domain.asks.forms import faults
 from gatebell.domain.lists import as_items
-from gatebell.domain.phases.validation import input_faults
-from gatebell.domain.phases.records import as_json, mark, response_json
-from gatebell.domain.phases.phases import OURS, HumanInput, State, accepts, named, route
 from gatebell.domain.people.principals import is_person
+from gatebell.domain.phases import records
+from gatebell.domain.phases.phases import OURS, HumanInput, State, accepts, named, route
+from gatebell.domain.phases.records import as_json, mark, response_json
+from gatebell.domain.phases.validation import input_faults
+from gatebell.domain.text.display import plain
 from gatebell.errors import GateError, UsageError
-from gatebell.api.workflow_runner import watching
 from gatebell.services.runs.run_journal import Parked, current
-from gatebell.api.schemas import schema_of, shaped
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from gatebell.domain.asks.outcomes import Outcome
-    from gatebell.domain.phases.records import PhaseEvent
     from gatebell.domain.phases.phases import Phase, Response
+    from gatebell.domain.phases.records import PhaseEvent
     from gatebell.domain.runs.signals import Signal
 
 MOST_ROUNDS = 1_000

@@ -13,23 +13,23 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.phases import diagrams
-from gatebell.domain.phases.validation import checked
-from gatebell.domain.phases.records import PhaseEvent
-from gatebell.domain.phases.phases import HumanInput, Phase, Response, State
-from gatebell.errors import UsageError
 from gatebell.api.handlers import HumanInputHandler, Reply, cli_prompt
 from gatebell.api.phase_executor import Journey, Plan, awaited, settled
-from gatebell.api.workflow_runner import Part, Performance, must_be_completed
-from gatebell.services.runs.run_journal import Terms
 from gatebell.api.schemas import shaped
+from gatebell.api.workflow_runner import Part, Performance, must_be_completed
+from gatebell.domain.phases import diagrams
+from gatebell.domain.phases.phases import HumanInput, Phase, Response, State
+from gatebell.domain.phases.records import PhaseEvent
+from gatebell.domain.phases.validation import checked
+from gatebell.errors import UsageError
+from gatebell.services.runs.run_journal import Terms
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
+    from gatebell.api.workflow_runner import Observer
     from gatebell.domain.runs.runs import Run
     from gatebell.ports.store import Store
-    from gatebell.api.workflow_runner import Observer
 
 __all__ = [
     "HumanInput",

@@ -24,8 +24,8 @@ from typing import (
 )
 
 from gatebell.domain.asks.forms import check_form, faults
-from gatebell.domain.lists import as_list
 from gatebell.domain.asks.outcomes import Approval
+from gatebell.domain.lists import as_list
 from gatebell.errors import InvalidAnswerError, UsageError
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from gatebell.api.schemas import Wish, wish
 from gatebell.domain.asks.deadlines import Escalation
 from gatebell.domain.lists import as_list
 from gatebell.domain.sessions.visits import Terms
 from gatebell.errors import UsageError
 from gatebell.services.asks.create_ask import Request
-from gatebell.api.schemas import Wish, wish
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

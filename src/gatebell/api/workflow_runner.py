@@ -10,11 +10,11 @@ from contextlib import closing, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.app import runtime, project_files, environment, wiring
 from gatebell.api import handlers
+from gatebell.app import environment, project_files, runtime, wiring
 from gatebell.domain.asks.asks import settled_sentence
-from gatebell.domain.text.display import inert_line
 from gatebell.domain.phases.records import PhaseEvent, events
+from gatebell.domain.text.display import inert_line
 from gatebell.errors import (
     AlreadySettledError,
     GateError,
@@ -24,20 +24,20 @@ from gatebell.errors import (
     UsageError,
 )
 from gatebell.services.asks import answer_ask, create_ask
+from gatebell.services.asks.apply_deadlines import fall_due
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.claims import Abandoned, Keeper
 from gatebell.services.runs.manage_runs import Wish
-from gatebell.services.asks.apply_deadlines import fall_due
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from gatebell.api.handlers import HumanInputHandler
     from gatebell.domain.asks.answers import Given
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.runs.runs import Run
     from gatebell.ports.store import Store
-    from gatebell.api.handlers import HumanInputHandler
     from gatebell.services.runs.drive_run import Driver
     from gatebell.services.runs.run_journal import Terms
 
@@ -155,7 +155,10 @@ class Performance:
     def _stay(self, run_id: int, settle: Callable[[Awaitable[Any]], Any], driver: Driver) -> Run:
         abandoned = Abandoned(self.store, driver.is_driving)
         with closing(self.store.bell()) as bell:
-            while not (run := manage_runs.get(self.store, run_id)).ended and not self._stopped.is_set():
+            while (
+                not (run := manage_runs.get(self.store, run_id)).ended
+                and not self._stopped.is_set()
+            ):
                 left = any(one.id == run_id for one in abandoned.find())
                 if left or self._keeper.can_drive(run):
                     token = watching.set(self._tell)

@@ -11,9 +11,9 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.errors import GateError, UsageError
 from gatebell.adapters.system.processes import keep_from_children
 from gatebell.app.notifier_process import hold, is_held, up_lock_path
+from gatebell.errors import GateError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,13 +10,13 @@ from gatebell.app import settings
 if TYPE_CHECKING:
     from typing import Any
 
-    from gatebell.domain.tasks.backlog_settings import BacklogTerms
-    from gatebell.domain.runs.roles import Role
-    from gatebell.domain.asks.templates import Template
-    from gatebell.install.project_start import First
     from gatebell.adapters.files.flow_listing import Listed
     from gatebell.adapters.files.role_files import Roles
     from gatebell.adapters.files.template_files import Templates
+    from gatebell.domain.asks.templates import Template
+    from gatebell.domain.runs.roles import Role
+    from gatebell.domain.tasks.backlog_settings import BacklogTerms
+    from gatebell.install.project_start import First
 
 _HERE = os.path.dirname(__file__)
 _SCRIPT = os.path.join("scripts", "ask-human.sh")
@@ -29,8 +29,8 @@ def ask_script() -> str:
 
 def seen(project: str, source: str) -> dict[str, str]:
     """The digests of a flow file and of the roles of its project, as they are now."""
-    from gatebell.services.runs import source_check
     from gatebell.adapters.files import flow_files, role_files
+    from gatebell.services.runs import source_check
 
     found = {source_check.role(role.name): role.digest for role in role_files.all(project).roles}
     return {source_check.FLOW: flow_files.read(source)[1], **found}
@@ -131,12 +131,12 @@ def template_path(project: str, name: str) -> str:
 
 def first_files(project: str) -> First:
     """What a project starts with: texts to be changed as its people like, and how agents ask by files."""
-    from gatebell.domain.tasks.backlog_settings import first_file
-    from gatebell.install import instructions
-    from gatebell.install.text_blocks import line, patterns
-    from gatebell.install.project_start import First
     from gatebell.adapters.files import backlog_settings, role_files, text_files
     from gatebell.adapters.git import repositories
+    from gatebell.domain.tasks.backlog_settings import first_file
+    from gatebell.install import instructions
+    from gatebell.install.project_start import First
+    from gatebell.install.text_blocks import line, patterns
 
     folder = os.path.join(project, ".gate", "agents")
     found = {os.path.join(folder, name): text for name, text in role_files.built_in().items()}

@@ -7,20 +7,20 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from gatebell.app import project_files, environment, wiring
+from gatebell.app import environment, project_files, wiring
 from gatebell.errors import GateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from gatebell.domain.tasks.backlog_settings import BacklogTerms
+    from gatebell.adapters.engines.local import Worker
     from gatebell.domain.runs.roles import Role
     from gatebell.domain.runs.runs import Run
+    from gatebell.domain.tasks.backlog_settings import BacklogTerms
     from gatebell.ports.agents import Driver
     from gatebell.ports.store import Store
     from gatebell.ports.workspaces import Workspace
-    from gatebell.adapters.engines.local import Worker
     from gatebell.services.runs.drive_run import Driver as FlowDriver
     from gatebell.services.runs.run_journal import Crew, Terms
 
@@ -53,9 +53,9 @@ def flow_driver(
 
 def crew(store: Store) -> Crew:
     """What drives need from outside."""
+    from gatebell.adapters.files import role_files
     from gatebell.domain.runs.runs import DRIVER
     from gatebell.services.runs.run_journal import Crew
-    from gatebell.adapters.files import role_files
 
     def role(run: Run, name: str) -> Role:
         found = project_files.with_model(role_files.find(run.project, name))
@@ -110,8 +110,8 @@ def _backlog_trouble(project: str) -> str:
 
 def work_digest() -> str:
     """Of the flow that works on tasks, as runs record it."""
-    from gatebell.services.tasks import task_flow
     from gatebell.adapters.files import flow_files
+    from gatebell.services.tasks import task_flow
 
     return flow_files.read(task_flow.__file__)[1]
 
@@ -194,8 +194,8 @@ def worker(
     With a slot free, it takes up tasks of these projects.
     """
     from gatebell.adapters.engines.local import Worker
-    from gatebell.services.runs.claims import Abandoned
     from gatebell.services.asks.apply_deadlines import sweep
+    from gatebell.services.runs.claims import Abandoned
     from gatebell.services.tasks.scheduler import Taking
 
     def telling(run: Run) -> Run:

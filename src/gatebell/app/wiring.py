@@ -7,25 +7,25 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from gatebell.app import settings, environment
+from gatebell.adapters.sqlite.store import SqliteStore
+from gatebell.app import environment, settings
 from gatebell.domain.asks.asks import Origin
-from gatebell.domain.text.display import storable
 from gatebell.domain.people.principals import Sighting, person
 from gatebell.domain.runs.session_log import has_result
+from gatebell.domain.text.display import storable
 from gatebell.errors import StoreTroubleError, UsageError
-from gatebell.adapters.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from gatebell.domain.permissions.calls import Call
-    from gatebell.domain.people.principals import Caller
     from gatebell.domain.notifications.routes import Road
+    from gatebell.domain.people.principals import Caller
+    from gatebell.domain.permissions.calls import Call
     from gatebell.domain.runs.session_log import Step
+    from gatebell.ports.agents import Host
     from gatebell.ports.channels import Channel
     from gatebell.ports.clock import Clock
     from gatebell.ports.dialogs import Dialog, Found
-    from gatebell.ports.agents import Host
     from gatebell.ports.store import Store
     from gatebell.services.notifications.send_notices import Post
 
@@ -238,9 +238,9 @@ def call_is_over(origin: Origin, call_id: str) -> bool:
 
 def call(tool: str, given: object, cwd: str) -> Call:
     """A tool call, with what only this machine can tell about it."""
+    from gatebell.adapters.git import changes
     from gatebell.domain.permissions.calls import make_call
     from gatebell.services.permissions.permit_call import find_real_path
-    from gatebell.adapters.git import changes
 
     made = make_call(tool, given, cwd, changes.branch(cwd))
     return made._replace(real_path=find_real_path(made))
@@ -248,9 +248,9 @@ def call(tool: str, given: object, cwd: str) -> Call:
 
 def going_on(origin: Origin, log: str = "") -> str:
     """What the asking agent was doing, from its session log and the repository."""
-    from gatebell.domain.asks.activity_summary import explain
     from gatebell.adapters.agents import session_logs
     from gatebell.adapters.git import changes
+    from gatebell.domain.asks.activity_summary import explain
 
     cli, _, session = origin.session.partition("/")
     steps = session_logs.read(cli, log or session_logs.find(cli, session, os.environ))

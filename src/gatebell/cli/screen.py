@@ -7,8 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.text.display import age, cell, inert, inert_line
 from gatebell.domain.asks.owners import owner_in_words
+from gatebell.domain.text.display import age, cell, inert, inert_line
 from gatebell.terminal import asks as terminal
 from gatebell.terminal.asks import PRIORITY_WORDS
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.asks import file_questions
 from gatebell.domain.asks.asks import Notice
-from gatebell.domain.text.display import inert_line, storable
-from gatebell.domain.notifications.notes import Note
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.notifications.notes import Note
+from gatebell.domain.text.display import inert_line, storable
 from gatebell.errors import UsageError
 from gatebell.file_protocol.folders import TEMPORARY
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.asks.file_questions import Name
-    from gatebell.ports.store import Store
     from gatebell.file_protocol.folders import Helpers
+    from gatebell.ports.store import Store
 
 SESSIONS = "files/"
 """How the sessions begin of agents that ask by files."""

@@ -22,9 +22,9 @@ from gatebell.errors import GateError, StoreTroubleError, UsageError
 from gatebell.file_protocol import folders
 from gatebell.file_protocol.answers import SESSIONS, Answers, Happening, key_of, told
 from gatebell.file_protocol.registry import Registry
-from gatebell.services.asks import create_ask, apply_deadlines, wait_for_ask
-from gatebell.services.permissions import permit_call
+from gatebell.services.asks import apply_deadlines, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.permissions import permit_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.asks.file_questions import Name
     from gatebell.domain.people.principals import Caller
-    from gatebell.ports.store import Store
     from gatebell.file_protocol.folders import Helpers
+    from gatebell.ports.store import Store
 
 MOST_WAITING = 500
 """Of one project; what else is asked stays in its files until there is room."""

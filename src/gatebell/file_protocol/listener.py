@@ -9,6 +9,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from gatebell.app.environment import HELPERS
 from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.errors import GateError, RefusedError
@@ -17,7 +18,6 @@ from gatebell.file_protocol.collector import Collector
 from gatebell.file_protocol.folders import Helpers
 from gatebell.install import records
 from gatebell.services.asks.apply_deadlines import sweep
-from gatebell.app.environment import HELPERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from gatebell.app.environment import HELPERS, WAY, set_up_above, shown_way
 from gatebell.domain.asks.file_questions import parse_answer_name, parse_name
 from gatebell.errors import RefusedError, UsageError
 from gatebell.file_protocol import registry
@@ -17,7 +18,6 @@ from gatebell.file_protocol.folders import (
     flaw,
     listener_of,
 )
-from gatebell.app.environment import HELPERS, WAY, set_up_above, shown_way
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.errors import UsageError
 from gatebell.hooks import replies
-from gatebell.hooks.events import CLIS, HANDLERS, Hook, Reply
 from gatebell.hooks.event_parser import GATING, OTHERS, check_call, read_event
+from gatebell.hooks.events import CLIS, HANDLERS, Hook, Reply
 
 if TYPE_CHECKING:
     import argparse

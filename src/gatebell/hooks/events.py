@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gatebell.domain.asks.asks import Origin
-    from gatebell.domain.permissions.calls import Call
     from gatebell.domain.people.principals import Caller
+    from gatebell.domain.permissions.calls import Call
     from gatebell.ports.store import Store
 
 CLIS = ("claude", "codex")

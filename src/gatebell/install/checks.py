@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.app import environment
 from gatebell.errors import GateError
-from gatebell.install import text_blocks, json_entries, settings_files, plans, records
+from gatebell.install import json_entries, plans, records, settings_files, text_blocks
 from gatebell.install.places import Place
 
 if TYPE_CHECKING:
@@ -118,7 +118,9 @@ def _claude(installed: Installed, environ: Mapping[str, str]) -> Iterator[tuple[
     others = (_MANAGED, user, *((local,) if installed.project else ()))
     for path in dict.fromkeys((own, *others)):
         try:
-            document = json_entries.parse(settings_files.text_of(settings_files.read(path), path), path)
+            document = json_entries.parse(
+                settings_files.text_of(settings_files.read(path), path), path
+            )
         except GateError as error:
             yield False, str(error)
             continue

@@ -7,9 +7,9 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.permissions.rules import OUTSIDE
-from gatebell.install.json_entries import Entry
 from gatebell.install.default_gates import SPELLINGS_NOTE
 from gatebell.install.instructions import INSTRUCTIONS
+from gatebell.install.json_entries import Entry
 from gatebell.install.places import Target, Wanted
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.permissions.rules import OUTSIDE
 from gatebell.errors import UsageError
-from gatebell.install.text_blocks import commented
 from gatebell.install.default_gates import SPELLINGS_NOTE
 from gatebell.install.instructions import INSTRUCTIONS
 from gatebell.install.places import Target, Wanted
+from gatebell.install.text_blocks import commented
 
 if TYPE_CHECKING:
     from gatebell.install.default_gates import Rules

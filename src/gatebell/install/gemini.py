@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gatebell.install.json_entries import Entry
 from gatebell.install.instructions import INSTRUCTIONS
+from gatebell.install.json_entries import Entry
 from gatebell.install.places import Target, Wanted
 
 if TYPE_CHECKING:

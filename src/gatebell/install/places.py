@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gatebell.install.text_blocks import Block
     from gatebell.install.json_entries import Entry
+    from gatebell.install.text_blocks import Block
 
 
 class Place(NamedTuple):

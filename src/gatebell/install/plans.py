@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.app import settings
 from gatebell.errors import NotFoundError, UsageError
-from gatebell.install import text_blocks, json_entries, settings_files, records
+from gatebell.install import json_entries, records, settings_files, text_blocks
 from gatebell.install.records import Installed, Written
 
 if TYPE_CHECKING:
@@ -125,7 +125,9 @@ def carry_out(plan: Plan) -> None:
             settings_files.remove(change.path, change.folders)
         else:
             # A CLI may keep its keys in a file that we made.
-            settings_files.write(change.path, change.after, private=not plan.project, mode=change.mode)
+            settings_files.write(
+                change.path, change.after, private=not plan.project, mode=change.mode
+            )
     if plan.record is None:
         settings_files.remove(plan.record_path, (os.path.dirname(plan.record_path),))
 

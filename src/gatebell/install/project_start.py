@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gatebell.errors import NotFoundError, UsageError
-from gatebell.install import text_blocks, settings_files, plans, records
+from gatebell.install import plans, records, settings_files, text_blocks
 from gatebell.install.places import Target
 from gatebell.install.plans import Change, Plan
 from gatebell.install.records import Installed, Written
@@ -14,8 +14,8 @@ from gatebell.install.records import Installed, Written
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gatebell.install.text_blocks import Block
     from gatebell.install.places import Place
+    from gatebell.install.text_blocks import Block
 
 _WHO = "init"
 _EXECUTABLE = 0o755

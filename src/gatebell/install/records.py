@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gatebell.app import settings
 from gatebell.errors import UsageError
 from gatebell.install import settings_files
-from gatebell.install.text_blocks import Block
 from gatebell.install.json_entries import Entry
+from gatebell.install.text_blocks import Block
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

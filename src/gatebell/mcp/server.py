@@ -14,8 +14,8 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from gatebell import __version__
 from gatebell.errors import GateError, UsageError
 from gatebell.mcp.decision_form import Form
-from gatebell.mcp.schemas import PROPERTIES, TOOLS
 from gatebell.mcp.forms import Forms
+from gatebell.mcp.schemas import PROPERTIES, TOOLS
 from gatebell.mcp.tools import Tools, Work
 
 if TYPE_CHECKING:

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.app import wiring
 from gatebell.domain.asks.asks import Origin, settled_sentence
-from gatebell.domain.text.display import storable
 from gatebell.domain.asks.elicitation import Quotation
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.runs.signals import parse_signal
+from gatebell.domain.text.display import storable
 from gatebell.errors import NotAnsweredError, UsageError
 from gatebell.mcp import decision_form
 from gatebell.mcp.schemas import PROPERTIES
-from gatebell.services.asks import create_ask, ask_messages, wait_for_ask
-from gatebell.services.permissions import permit_call
-from gatebell.services.notifications import notes
+from gatebell.services.asks import ask_messages, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.notifications import notes
+from gatebell.services.permissions import permit_call
 from gatebell.services.permissions.permit_call import Held
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.people.principals import Caller
-    from gatebell.ports.store import Store
     from gatebell.mcp.decision_form import Form
     from gatebell.mcp.server import Progress
+    from gatebell.ports.store import Store
 
 _PROGRESS_EVERY_SECONDS = 20.0
 # How clients name the reason when a call ran out of time, and not the person out of patience.

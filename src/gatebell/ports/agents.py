@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from gatebell.domain.sessions.proposals import Said
     from gatebell.domain.runs.roles import Role
+    from gatebell.domain.sessions.proposals import Said
 
 
 class Order(NamedTuple):

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.asks import Notice
     from gatebell.domain.audit.events import Entry, Event, Head
+    from gatebell.domain.audit.trails import Columns, Row
     from gatebell.domain.notifications.messages import Delivery, Posted
-    from gatebell.domain.people.logins import Login, Token
     from gatebell.domain.notifications.notes import Note
+    from gatebell.domain.people.logins import Login, Token
     from gatebell.domain.people.principals import Person
     from gatebell.domain.permissions.rules import Rule
-    from gatebell.domain.audit.trails import Columns, Row
     from gatebell.ports.asks import Asks
     from gatebell.ports.runs import Runs
     from gatebell.ports.tasks import Tasks

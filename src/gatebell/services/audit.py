@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gatebell.domain.audit import events
 from gatebell.domain.asks.asks import iso, question_digest, record_digest
+from gatebell.domain.audit import events
 from gatebell.domain.audit.trails import Told
 from gatebell.errors import GateError
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.sessions import visits
 from gatebell.domain.asks.asks import settled_word
-from gatebell.domain.permissions.calls import shown
 from gatebell.domain.asks.context_text import context_text
-from gatebell.domain.text.display import SHOWN_CHARACTERS, age, frame, inert_line
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import owner_in_words, run_of
 from gatebell.domain.people.principals import TRUST, is_person
+from gatebell.domain.permissions.calls import shown
+from gatebell.domain.sessions import visits
 from gatebell.domain.sessions.visits import FAILED
+from gatebell.domain.text.display import SHOWN_CHARACTERS, age, frame, inert_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

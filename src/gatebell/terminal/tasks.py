@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.context_text import context_text
-from gatebell.domain.text.display import SHOWN_CHARACTERS, cell, frame, inert_line
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.tasks.task_forms import within_text
+from gatebell.domain.text.display import SHOWN_CHARACTERS, cell, frame, inert_line
 from gatebell.services.tasks import backlog
 from gatebell.terminal import task_runs
 from gatebell.terminal.asks import answer_lines, going_on_lines

@@ -6,8 +6,8 @@ import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
-from gatebell.ports.agents import Ended
 from gatebell.errors import UsageError
+from gatebell.ports.agents import Ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

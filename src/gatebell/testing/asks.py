@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.asks.owners import run_of, task_of
-from gatebell.ports.results import Conflict, Done
 from gatebell.errors import RefusedError
+from gatebell.ports.results import Conflict, Done
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatebell.domain.tasks import tasks
 from gatebell.domain.runs.runs import DRIVER
+from gatebell.domain.tasks import tasks
 from gatebell.errors import RefusedError
 
 if TYPE_CHECKING:

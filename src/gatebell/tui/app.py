@@ -13,8 +13,8 @@ from textual.message import Message
 
 from gatebell.services.watcher import Publisher
 from gatebell.tui.context import Desk, Word
-from gatebell.tui.live_screen import Following, say
 from gatebell.tui.list_screen import ListScreen
+from gatebell.tui.live_screen import Following, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

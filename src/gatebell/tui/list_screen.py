@@ -9,6 +9,7 @@ from textual.widgets import DataTable, Static
 
 from gatebell.domain.text.display import age, inert_line
 from gatebell.tui import run_rows
+from gatebell.tui.live_screen import Following
 from gatebell.tui.run_screen import (
     RunScreen,
     answer_ask,
@@ -16,7 +17,6 @@ from gatebell.tui.run_screen import (
     continue_ask,
     continue_run,
 )
-from gatebell.tui.live_screen import Following
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

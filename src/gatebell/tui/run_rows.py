@@ -6,9 +6,9 @@ from contextlib import suppress
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
+from gatebell.domain.asks.owners import run_of
 from gatebell.domain.sessions import joined_sessions
 from gatebell.domain.text.display import age, inert_line
-from gatebell.domain.asks.owners import run_of
 from gatebell.errors import GateError
 from gatebell.terminal import runs as terminal, task_runs
 from gatebell.tui.live_screen import paint

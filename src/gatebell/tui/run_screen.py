@@ -13,8 +13,8 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from gatebell.app import daemon
-from gatebell.domain.text.display import inert_line
 from gatebell.domain.asks.owners import run_of
+from gatebell.domain.text.display import inert_line
 from gatebell.errors import GateError
 from gatebell.services.asks import create_ask
 from gatebell.services.runs import manage_runs

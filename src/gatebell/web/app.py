@@ -21,14 +21,14 @@ from gatebell.domain.digests import text_digest, token_digest
 from gatebell.domain.people.logins import Login
 from gatebell.errors import GateError
 from gatebell.services.people import manage_logins
-from gatebell.web.context import COOKIE, Desk, Row, Visit
-from gatebell.web.people.login import problem_page
-from gatebell.web.limits import Guards
-from gatebell.web.rate_limits import Limits
-from gatebell.web.live import Hub
-from gatebell.web.problems import Problem, document, problem_of
-from gatebell.web.routes import ROWS
 from gatebell.web.api.schemas import faults
+from gatebell.web.context import COOKIE, Desk, Row, Visit
+from gatebell.web.limits import Guards
+from gatebell.web.live import Hub
+from gatebell.web.people.login import problem_page
+from gatebell.web.problems import Problem, document, problem_of
+from gatebell.web.rate_limits import Limits
+from gatebell.web.routes import ROWS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.people.logins import Login
     from gatebell.ports.store import Store
-    from gatebell.web.rate_limits import Limits
     from gatebell.web.live import Hub
+    from gatebell.web.rate_limits import Limits
 
 COOKIE = "gatebell"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")

@@ -11,8 +11,8 @@ from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from gatebell.domain.asks.asks import iso
-from gatebell.domain.text.display import age, inert, inert_line
 from gatebell.domain.asks.owners import owner_in_words
+from gatebell.domain.text.display import age, inert, inert_line
 
 if TYPE_CHECKING:
     from datetime import datetime

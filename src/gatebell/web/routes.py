@@ -7,11 +7,11 @@ from typing import Any
 from gatebell.domain.people.logins import SCOPES
 from gatebell.ports.tasks import WHICH
 from gatebell.web.api import endpoints, schemas as s
-from gatebell.web.people import login, people
 from gatebell.web.asks import ask_pages
+from gatebell.web.context import Row
+from gatebell.web.people import login, people
 from gatebell.web.runs import run_pages
 from gatebell.web.tasks import task_pages
-from gatebell.web.context import Row
 
 READ, ANSWER, ASK, ADMIN = ("read",), ("answer",), ("ask",), ("admin",)
 READ_OR_ASK = ("read", "ask")

@@ -12,9 +12,9 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from gatebell.adapters.agents import pipes
 from gatebell.adapters.system import processes
 from gatebell.domain.people.principals import SIGNS
-from gatebell.adapters.agents import pipes
 from gatebell.errors import GateError, MissingAgentError
 
 if TYPE_CHECKING:

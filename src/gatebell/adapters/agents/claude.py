@@ -11,16 +11,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from gatebell.domain.permissions.calls import Call
-from gatebell.ports.agents import Ended
 from gatebell.adapters.agents import agent_process, session_logs
+from gatebell.domain.permissions.calls import Call
 from gatebell.errors import UsageError
+from gatebell.ports.agents import Ended
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gatebell.ports.agents import Events, Order
     from gatebell.adapters.agents.agent_process import Agent
+    from gatebell.ports.agents import Events, Order
 
 _REMEDY = (
     "install Claude Code (npm install -g @anthropic-ai/claude-code), or put the folder it is in "

@@ -14,8 +14,6 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.permissions.calls import WRITERS
-from gatebell.ports.agents import Ended
 from gatebell.adapters.agents import agent_process, session_logs
 from gatebell.adapters.agents.codex_calls import (
     calls_of,
@@ -24,13 +22,15 @@ from gatebell.adapters.agents.codex_calls import (
     tool_of,
     unwrapped,
 )
+from gatebell.domain.permissions.calls import WRITERS
 from gatebell.errors import UsageError
+from gatebell.ports.agents import Ended
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gatebell.ports.agents import Events, Order
     from gatebell.adapters.agents.agent_process import Agent
+    from gatebell.ports.agents import Events, Order
 
 _REMEDY = "install Codex (npm install -g @openai/codex), or put the folder it is in on the PATH"
 _DAY_SECONDS = 86_400
@@ -200,7 +200,9 @@ class _Turn:
         wanted: dict[str, Any] = {"approvalPolicy": _POLICY, "approvalsReviewer": "user"}
         wanted |= {"model": model} if (model := _model(order)) else {}
         # A turn that was killed may have begun the session already, or never.
-        begun = order.session and (not order.fresh or session_logs.find("codex", order.session, os.environ))
+        begun = order.session and (
+            not order.fresh or session_logs.find("codex", order.session, os.environ)
+        )
         if begun or order.fork_of:
             method = "thread/resume" if begun else "thread/fork"
             old = order.session if begun else order.fork_of

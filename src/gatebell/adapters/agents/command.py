@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from gatebell.ports.agents import Ended
 from gatebell.adapters.agents import agent_process
 from gatebell.errors import UsageError
+from gatebell.ports.agents import Ended
 
 if TYPE_CHECKING:
     from gatebell.ports.agents import Events, Order
@@ -37,7 +37,9 @@ class CommandDriver:
 
     def run(self, order: Order, events: Events) -> Ended:
         name, *words = order.role.command
-        found = agent_process.program(name, order, f"it is the command of the role {order.role.name}")
+        found = agent_process.program(
+            name, order, f"it is the command of the role {order.role.name}"
+        )
         output = bytearray()
         with agent_process.launched([found, *words], _told(order), events) as agent:
             agent.send(order.text.encode(errors="replace"))
@@ -56,7 +58,9 @@ class CommandDriver:
                 f"`join` into {order.role.source or 'its role'}, or answer with gate answer"
             )
         name, *words = order.role.join
-        found = agent_process.program(name, order, f"it is the `join` of the role {order.role.name}")
+        found = agent_process.program(
+            name, order, f"it is the `join` of the role {order.role.name}"
+        )
         told = [f"{name}={text}" for name, text in _told(order).environ.items()]
         return ["/usr/bin/env", *told, found, *words]
 

@@ -9,13 +9,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from gatebell.domain.sessions.proposals import AGENT, PERSON, Said
-from gatebell.domain.runs.roles import Role
-from gatebell.ports.agents import Order, Talk
 from gatebell.adapters.agents import agent_process, session_logs
 from gatebell.adapters.agents.claude import ClaudeDriver
 from gatebell.adapters.agents.codex import CodexDriver
+from gatebell.domain.runs.roles import Role
+from gatebell.domain.sessions.proposals import AGENT, PERSON, Said
 from gatebell.errors import MissingAgentError, UsageError
+from gatebell.ports.agents import Order, Talk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,7 +166,9 @@ def _codex_session(path: str) -> str:
 def _talk(cli: str, session: str, since: datetime) -> Talk:
     said: list[Said] = []
     trouble = ""
-    for step in session_logs.read(cli, session_logs.find(cli, session, os.environ), _MOST_LOG_BYTES):
+    for step in session_logs.read(
+        cli, session_logs.find(cli, session, os.environ), _MOST_LOG_BYTES
+    ):
         if not _is_since(step.at, since):
             continue
         if step.kind in _SPEAKERS:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from gatebell.ports.agents import Ended
 from gatebell.errors import UsageError
+from gatebell.ports.agents import Ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable

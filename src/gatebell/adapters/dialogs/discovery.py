@@ -8,9 +8,9 @@ import socket
 import subprocess
 from typing import TYPE_CHECKING
 
+from gatebell.adapters.dialogs.dialog_process import ProgramDialog, Tool
 from gatebell.adapters.dialogs.kdialog import KDIALOG
 from gatebell.adapters.dialogs.osascript import OSASCRIPT
-from gatebell.adapters.dialogs.dialog_process import ProgramDialog, Tool
 from gatebell.adapters.dialogs.terminal import DIALOG
 from gatebell.adapters.dialogs.tk_tool import TKINTER, WINDOW
 from gatebell.adapters.dialogs.yad import YAD

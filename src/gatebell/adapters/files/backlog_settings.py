@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
+from gatebell.adapters.files.text_files import read_text
 from gatebell.domain.tasks.backlog_settings import BacklogTerms, parse_backlog_terms
 from gatebell.errors import UsageError
-from gatebell.adapters.files.text_files import read_text
 
 
 def path_of(project: str) -> str:

@@ -13,8 +13,6 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.digests import text_digest
-from gatebell.errors import NotFoundError, UsageError
 from gatebell.adapters.files.text_files import (
     names_in,
     read_text,
@@ -22,6 +20,8 @@ from gatebell.adapters.files.text_files import (
     refuse_worktree,
     user_folder,
 )
+from gatebell.domain.digests import text_digest
+from gatebell.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gatebell.errors import GateError
 from gatebell.adapters.files import flow_files
+from gatebell.errors import GateError
 
 
 class Listed(NamedTuple):

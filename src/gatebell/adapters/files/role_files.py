@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
+from gatebell.adapters.files.text_files import names_in, read_text, user_folder
 from gatebell.domain.runs.roles import Role, is_role_name, parse_role
 from gatebell.errors import GateError, NotFoundError, UsageError
-from gatebell.adapters.files.text_files import names_in, read_text, user_folder
 
 _BUILT_IN = os.path.join(os.path.dirname(os.path.dirname(__file__)), "agents")
 

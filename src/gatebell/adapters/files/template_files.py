@@ -5,9 +5,6 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from gatebell.app import settings
-from gatebell.domain.asks.templates import Template, check_name
-from gatebell.errors import GateError, NotFoundError
 from gatebell.adapters.files.text_files import (
     names_in,
     read_text,
@@ -15,6 +12,9 @@ from gatebell.adapters.files.text_files import (
     refuse_worktree,
     user_folder,
 )
+from gatebell.app import settings
+from gatebell.domain.asks.templates import Template, check_name
+from gatebell.errors import GateError, NotFoundError
 
 
 class Templates(NamedTuple):

@@ -6,8 +6,8 @@ import os
 import re
 import stat
 
-from gatebell.errors import RefusedError, UsageError
 from gatebell.app.settings import settings_file
+from gatebell.errors import RefusedError, UsageError
 
 MOST_BYTES = 1_000_000
 

@@ -9,8 +9,8 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gatebell.errors import GateError
 from gatebell.adapters.git import execution_ban, git_folders, shadow
+from gatebell.errors import GateError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

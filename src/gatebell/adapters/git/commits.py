@@ -6,15 +6,15 @@ import os
 import tempfile
 from typing import TYPE_CHECKING
 
-from gatebell.errors import GateError
 from gatebell.adapters.git import indexes, snapshots, users_programs
 from gatebell.adapters.git.shadow import private_folder
+from gatebell.errors import GateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gatebell.adapters.git.worktree_records import Record
     from gatebell.adapters.git.repositories import Repository
+    from gatebell.adapters.git.worktree_records import Record
 
 _TRAILER = "Gate-Call: "
 _TRIES = 5

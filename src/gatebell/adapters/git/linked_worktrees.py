@@ -11,8 +11,8 @@ from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING
 
-from gatebell.errors import GateError
 from gatebell.adapters.git.git_folders import read_file, read_head, refuse_link
+from gatebell.errors import GateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

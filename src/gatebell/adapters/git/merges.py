@@ -6,14 +6,14 @@ import os
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.errors import CheckedOutError, GateError, MergeConflictError, UsageError
 from gatebell.adapters.git import commits, linked_worktrees
+from gatebell.errors import CheckedOutError, GateError, MergeConflictError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gatebell.adapters.git.worktree_records import Record
     from gatebell.adapters.git.repositories import Repository
+    from gatebell.adapters.git.worktree_records import Record
 
 _UNKNOWN_OPTION = 129
 

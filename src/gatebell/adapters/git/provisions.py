@@ -11,8 +11,8 @@ import tempfile
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gatebell.adapters.system import processes
 from gatebell.adapters.git.repositories import is_plain
+from gatebell.adapters.system import processes
 
 if TYPE_CHECKING:
     from gatebell.adapters.git.repositories import Repository

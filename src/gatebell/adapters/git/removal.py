@@ -13,8 +13,8 @@ from gatebell.adapters.git.git_folders import read_head
 from gatebell.adapters.git.shadow import private_folder
 
 if TYPE_CHECKING:
-    from gatebell.adapters.git.worktree_records import Record
     from gatebell.adapters.git.repositories import Repository
+    from gatebell.adapters.git.worktree_records import Record
 
 _GITLINK = "160000"
 

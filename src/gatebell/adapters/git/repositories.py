@@ -10,9 +10,9 @@ import tempfile
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.errors import GateError, UsageError
-from gatebell.adapters.git import execution_ban, git_folders, special_files, shadow
+from gatebell.adapters.git import execution_ban, git_folders, shadow, special_files
 from gatebell.adapters.git.git_folders import refuse_link
+from gatebell.errors import GateError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -8,22 +8,22 @@ import tempfile
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gatebell.errors import GateError
 from gatebell.adapters.git import (
     indexes,
     linked_worktrees,
     merges,
-    worktree_records,
     removal,
     snapshots,
+    worktree_records,
 )
 from gatebell.adapters.git.git_folders import GitFolders
 from gatebell.adapters.git.shadow import private_folder
+from gatebell.errors import GateError
 
 if TYPE_CHECKING:
-    from gatebell.adapters.git.worktree_records import Record
     from gatebell.adapters.git.repositories import Repository
     from gatebell.adapters.git.snapshots import Start
+    from gatebell.adapters.git.worktree_records import Record
 
 _MOST_NAMES = 20
 

@@ -9,9 +9,9 @@ import tempfile
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.errors import GateError, UsageError
 from gatebell.adapters.git import indexes, shadow
 from gatebell.adapters.git.repositories import GitHangsError, is_plain
+from gatebell.errors import GateError, UsageError
 
 if TYPE_CHECKING:
     from gatebell.adapters.git.repositories import Repository

@@ -9,8 +9,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from gatebell.errors import GateError
 from gatebell.adapters.git.git_folders import read_file
+from gatebell.errors import GateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

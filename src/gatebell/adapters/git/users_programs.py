@@ -10,10 +10,10 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from gatebell.errors import GateError
-from gatebell.adapters.git import worktree_records, repositories, shadow
+from gatebell.adapters.git import repositories, shadow, worktree_records
 from gatebell.adapters.git.git_folders import GitFolders
 from gatebell.adapters.git.repositories import UsersPrograms
+from gatebell.errors import GateError
 
 if TYPE_CHECKING:
     from gatebell.adapters.git.repositories import Repository

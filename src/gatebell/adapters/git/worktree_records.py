@@ -10,10 +10,10 @@ from contextlib import contextmanager, suppress
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.ports.workspaces import Place
-from gatebell.errors import GateError
 from gatebell.adapters.git.git_folders import GitFolders, read_file
 from gatebell.adapters.git.repositories import Repository, open_repository
+from gatebell.errors import GateError
+from gatebell.ports.workspaces import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,23 +9,23 @@ from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.errors import GateError, UsageError
 from gatebell.adapters.git import (
     commits,
     linked_worktrees,
     merges,
     provisions,
-    worktree_records,
     removal,
     restoration,
     snapshots,
     users_programs,
+    worktree_records,
 )
 from gatebell.adapters.git.merges import Stack
-from gatebell.adapters.git.worktree_records import Record
 from gatebell.adapters.git.repositories import Repository, find, is_plain
 from gatebell.adapters.git.shadow import private_folder
 from gatebell.adapters.git.snapshots import Start
+from gatebell.adapters.git.worktree_records import Record
+from gatebell.errors import GateError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -216,11 +216,7 @@ class GitWorkspace:
                 return f"{record.common} is gone, the repository of {record.root}: put it back."
             # From the repository's side: the worktree may be gone already.
             repository = _whole(record)._replace(held=lock)
-            if (
-                record.ready
-                and not force
-                and (reason := removal.would_be_lost(repository, record))
-            ):
+            if record.ready and not force and (reason := removal.would_be_lost(repository, record)):
                 return reason
             return "" if dry_run else self._remove(repository, record, path)
 

@@ -7,15 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from gatebell.domain.asks.answers import Answer
-from gatebell.domain.asks.asks import Ask, Change, Message, Origin, Question, iso
-from gatebell.domain.permissions.calls import Call
-from gatebell.domain.asks.deadlines import Deadlines, Escalation
-from gatebell.domain.asks.owners import run_of, task_of
-from gatebell.domain.asks.requirements import ANYBODY, Requirement
-from gatebell.domain.sessions.visits import Sitting, Terms
-from gatebell.ports.results import Conflict, Done, Result
-from gatebell.errors import RefusedError
 from gatebell.adapters.sqlite.queries import (
     as_json,
     as_time,
@@ -24,13 +15,22 @@ from gatebell.adapters.sqlite.queries import (
     names_unreadable,
     read_time,
 )
+from gatebell.domain.asks.answers import Answer
+from gatebell.domain.asks.asks import Ask, Change, Message, Origin, Question, iso
+from gatebell.domain.asks.deadlines import Deadlines, Escalation
+from gatebell.domain.asks.owners import run_of, task_of
+from gatebell.domain.asks.requirements import ANYBODY, Requirement
+from gatebell.domain.permissions.calls import Call
+from gatebell.domain.sessions.visits import Sitting, Terms
+from gatebell.errors import RefusedError
+from gatebell.ports.results import Conflict, Done, Result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from gatebell.domain.audit.events import Event
     from gatebell.adapters.sqlite.store import SqliteStore
+    from gatebell.domain.audit.events import Event
 
 _SQL = load("asks")
 

@@ -6,17 +6,17 @@ import json
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.audit.events import Entry, Event, Head
-from gatebell.domain.digests import GENESIS, canonical, link, text_digest
 from gatebell.adapters.sqlite.connection import Snapshot
 from gatebell.adapters.sqlite.queries import load
+from gatebell.domain.audit.events import Entry, Event, Head
+from gatebell.domain.digests import GENESIS, canonical, link, text_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gatebell.domain.audit.trails import Columns, Row
     from gatebell.adapters.sqlite.connection import Connection
     from gatebell.adapters.sqlite.trail import Trail
+    from gatebell.domain.audit.trails import Columns, Row
 
 _SQL = load("audit")
 _PAGE = 1_000

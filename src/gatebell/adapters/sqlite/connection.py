@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from gatebell.errors import StoreTroubleError
 from gatebell.adapters.sqlite.bell import ring
+from gatebell.errors import StoreTroubleError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gatebell.ports.clock import Clock
     from gatebell.adapters.sqlite.audit import SqliteAudit
+    from gatebell.ports.clock import Clock
 
 _PATIENCE_SECONDS = 30.0
 # Before this, two connections that wrote and checkpointed at the same instant lost pages.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.people.logins import Login
 from gatebell.adapters.sqlite.queries import load, names_unreadable, read_time
+from gatebell.domain.people.logins import Login
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gatebell.domain.audit.events import Event
     from gatebell.adapters.sqlite.store import SqliteStore
+    from gatebell.domain.audit.events import Event
 
 _SQL = load("logins")
 

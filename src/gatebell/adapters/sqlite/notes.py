@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.notifications.notes import Note
 from gatebell.adapters.sqlite.queries import load, names_unreadable, read_time
+from gatebell.domain.notifications.notes import Note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gatebell.adapters.sqlite.store import SqliteStore
     from gatebell.domain.asks.asks import Notice
     from gatebell.domain.audit.events import Event
-    from gatebell.adapters.sqlite.store import SqliteStore
 
 _SQL = load("notes")
 

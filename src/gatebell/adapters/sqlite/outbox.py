@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.asks.asks import Notice, iso
 from gatebell.adapters.sqlite.queries import as_time, load, names_unreadable, read_time
+from gatebell.domain.asks.asks import Notice, iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from gatebell.domain.notifications.messages import Delivery, Posted
     from gatebell.adapters.sqlite.store import SqliteStore
+    from gatebell.domain.notifications.messages import Delivery, Posted
 
 _SQL = load("outbox")
 _CLAIM = timedelta(seconds=60)

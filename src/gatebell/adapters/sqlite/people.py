@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gatebell.adapters.sqlite.queries import load, names_unreadable, read_time
 from gatebell.domain.people.logins import Token, listed_as
 from gatebell.domain.people.principals import Person
-from gatebell.adapters.sqlite.queries import load, names_unreadable, read_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gatebell.domain.audit.events import Event
     from gatebell.adapters.sqlite.store import SqliteStore
+    from gatebell.domain.audit.events import Event
 
 _SQL = load("people")
 

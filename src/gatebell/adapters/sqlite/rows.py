@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from gatebell.domain.audit.trails import Columns, Row
 from gatebell.adapters.sqlite.columns import TABLES
 from gatebell.adapters.sqlite.queries import load
 from gatebell.adapters.sqlite.trail import name_of
+from gatebell.domain.audit.trails import Columns, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gatebell.adapters.sqlite.queries import as_time, load, names_unreadable, read_time
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.permissions.rules import Rule
-from gatebell.adapters.sqlite.queries import as_time, load, names_unreadable, read_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gatebell.domain.audit.events import Event
     from gatebell.adapters.sqlite.store import SqliteStore
+    from gatebell.domain.audit.events import Event
 
 _SQL = load("rules")
 

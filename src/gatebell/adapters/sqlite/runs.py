@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from gatebell.domain.asks.asks import iso
-from gatebell.domain.runs.journals import Carried, order
-from gatebell.domain.runs.runs import DRIVER, FlowCall, Run, RunChange, Turn
 from gatebell.adapters.sqlite.queries import (
     as_json,
     as_time,
@@ -18,13 +15,16 @@ from gatebell.adapters.sqlite.queries import (
     names_unreadable,
     read_time,
 )
+from gatebell.domain.asks.asks import iso
+from gatebell.domain.runs.journals import Carried, order
+from gatebell.domain.runs.runs import DRIVER, FlowCall, Run, RunChange, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from gatebell.domain.audit.events import Event
     from gatebell.adapters.sqlite.store import SqliteStore
+    from gatebell.domain.audit.events import Event
 
 _SQL = load("runs")
 

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
+    from gatebell.adapters.sqlite.runs import SqliteRuns
+    from gatebell.adapters.sqlite.tasks import SqliteTasks
     from gatebell.domain.asks.asks import Notice
     from gatebell.domain.audit.events import Event
     from gatebell.ports.clock import Clock
     from gatebell.ports.store import Bell
-    from gatebell.adapters.sqlite.runs import SqliteRuns
-    from gatebell.adapters.sqlite.tasks import SqliteTasks
 
 _MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
 _SQL = load("store")

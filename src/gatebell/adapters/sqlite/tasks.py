@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from gatebell.domain.tasks import tasks
+from gatebell.adapters.sqlite.queries import as_time, load, names_unreadable
 from gatebell.domain.asks.asks import iso
+from gatebell.domain.tasks import tasks
 from gatebell.domain.tasks.tasks import Task, TaskChange
 from gatebell.errors import RefusedError
-from gatebell.adapters.sqlite.queries import as_time, load, names_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gatebell.adapters.sqlite.store import SqliteStore
     from gatebell.domain.audit.events import Event
     from gatebell.domain.runs.runs import Run
-    from gatebell.adapters.sqlite.store import SqliteStore
 
 _SQL = load("tasks")
 _TIMES = ("created_at", "updated_at", "answered_at", "closed_at")

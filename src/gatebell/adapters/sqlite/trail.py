@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.audit.seals import seal, seal_shortly
 from gatebell.adapters.sqlite.columns import TABLES
+from gatebell.domain.audit.seals import seal, seal_shortly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

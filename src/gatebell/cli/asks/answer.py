@@ -9,18 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gatebell.app import wiring
+from gatebell.cli.asks.values import instead, meaning, other
 from gatebell.cli.identity import add_identity, caller, read_text
 from gatebell.cli.runs.left_runs import tell_if_left
 from gatebell.cli.screen import can_prompt, print_json, recorded
-from gatebell.cli.asks.values import instead, meaning, other
 from gatebell.domain.asks.answers import DECISIONS, Given
 from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.asks.documents import ask_document
 from gatebell.domain.permissions.rules import Scope
 from gatebell.errors import AlreadySettledError, InvalidAnswerError, UsageError
 from gatebell.services.asks.answer_ask import answer
-from gatebell.services.asks.create_ask import find
 from gatebell.services.asks.apply_deadlines import fall_due
+from gatebell.services.asks.create_ask import find
 
 if TYPE_CHECKING:
     import argparse

@@ -8,8 +8,8 @@ from gatebell.app import wiring
 from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import print_json, short
 from gatebell.domain.asks.documents import ask_document
-from gatebell.services.asks.create_ask import find
 from gatebell.services.asks.ask_messages import ask_back
+from gatebell.services.asks.create_ask import find
 
 if TYPE_CHECKING:
     import argparse

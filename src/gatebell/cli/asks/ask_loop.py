@@ -13,16 +13,16 @@ from gatebell.cli.screen import columns
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.permissions.calls import shown
 from gatebell.domain.text.display import frame, inert_line
-from gatebell.ports.dialogs import TERMINAL, VALUE, Reply, Showing
 from gatebell.errors import GateError, StoreTroubleError
+from gatebell.ports.dialogs import TERMINAL, VALUE, Reply, Showing
 from gatebell.services.asks import answer_ask
 from gatebell.services.asks.apply_deadlines import fall_due
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from gatebell.cli.interrupts import Interrupts
     from gatebell.cli.asks.listen import Screen
+    from gatebell.cli.interrupts import Interrupts
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.people.principals import Caller
     from gatebell.ports.store import Store

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import settings, wiring
 from gatebell.cli.screen import coloured, print_json, short
-from gatebell.ports.dialogs import VALUE, Showing
 from gatebell.errors import NotFoundError, UsageError
+from gatebell.ports.dialogs import VALUE, Showing
 
 if TYPE_CHECKING:
     import argparse

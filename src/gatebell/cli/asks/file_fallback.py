@@ -7,9 +7,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app import project_files
+from gatebell.app.environment import set_up_above
 from gatebell.domain.asks.asks import parse_priority
 from gatebell.errors import RefusedError, StoreTroubleError
-from gatebell.app.environment import set_up_above
 
 if TYPE_CHECKING:
     from typing import NoReturn

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.cli.screen import coloured, columns, print_json
 from gatebell.cli.asks.values import positive
+from gatebell.cli.screen import coloured, columns, print_json
 from gatebell.domain.asks.asks import settled_word
-from gatebell.domain.text.display import cell, inert_line
 from gatebell.domain.asks.documents import ask_document
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.text.display import cell, inert_line
 from gatebell.services.asks.apply_deadlines import sweep
 
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
+from gatebell.app.environment import project
+from gatebell.cli.asks.values import positive
 from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import coloured, inbox_lines, print_json, short
-from gatebell.cli.asks.values import positive
-from gatebell.domain.text.display import age, cell, storable
 from gatebell.domain.asks.documents import ask_document
+from gatebell.domain.text.display import age, cell, storable
 from gatebell.errors import UsageError
 from gatebell.services.asks.apply_deadlines import sweep
-from gatebell.app.environment import project
 
 if TYPE_CHECKING:
     import argparse

@@ -12,12 +12,12 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gatebell.app import settings, environment, daemon, wiring
+from gatebell.app import daemon, environment, settings, wiring
 from gatebell.cli.identity import add_identity, caller, must_be_known_beyond
 from gatebell.cli.interrupts import Interrupts
 from gatebell.cli.screen import can_prompt, coloured, print_json
-from gatebell.domain.text.display import inert_line
 from gatebell.domain.people.principals import must_be_a_person
+from gatebell.domain.text.display import inert_line
 from gatebell.errors import UsageError
 from gatebell.file_protocol.listener import Beside, Listener, initialised
 

@@ -8,12 +8,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.app import settings
-from gatebell.cli.sessions.orphans import Orphans
 from gatebell.cli.screen import print_json, say
+from gatebell.cli.sessions.orphans import Orphans
 from gatebell.domain.asks.asks import settled_sentence
-from gatebell.domain.text.display import inert
 from gatebell.domain.asks.documents import ask_document, message_document
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.text.display import inert
 from gatebell.errors import GateError, StoreTroubleError, UsageError
 from gatebell.services.asks import wait_for_ask
 from gatebell.services.asks.create_ask import get

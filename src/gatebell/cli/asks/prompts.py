@@ -11,13 +11,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gatebell.cli.asks.editor import in_editor
+from gatebell.cli.asks.values import instead, option
 from gatebell.cli.runs.left_runs import tell_if_left
 from gatebell.cli.screen import ask_lines, recorded, short
-from gatebell.cli.asks.values import instead, option
 from gatebell.domain.asks.answers import DECISIONS, Given
 from gatebell.domain.asks.asks import means_other, settled_sentence
-from gatebell.domain.text.display import inert
 from gatebell.domain.permissions.rules import Scope
+from gatebell.domain.text.display import inert
 from gatebell.errors import GateError, InvalidAnswerError, UsageError
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.terminal.asks import kind_of
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gatebell.domain.asks.asks import Ask
-    from gatebell.domain.permissions.calls import Call
     from gatebell.domain.people.principals import Caller
+    from gatebell.domain.permissions.calls import Call
     from gatebell.ports.store import Store
 
 _SAVE_EVERY_SECONDS = 1.0

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from gatebell.app import wiring
 from gatebell.cli.screen import print_json
 from gatebell.domain.asks.documents import ask_document
-from gatebell.services.asks.create_ask import find
 from gatebell.services.asks.ask_messages import reply
+from gatebell.services.asks.create_ask import find
 
 if TYPE_CHECKING:
     import argparse

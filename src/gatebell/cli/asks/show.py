@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
 from gatebell.cli.screen import ask_lines, columns, print_json, short
-from gatebell.domain.text.display import frame
 from gatebell.domain.asks.documents import (
     answer_document,
     ask_document,
@@ -19,10 +18,11 @@ from gatebell.domain.asks.documents import (
     sitting_document,
 )
 from gatebell.domain.asks.outcomes import answer_text
-from gatebell.services.asks.create_ask import MOST_DIGITS, look_up
-from gatebell.services.asks.ask_messages import nobody_replies
-from gatebell.services.sessions.sitting import stays
+from gatebell.domain.text.display import frame
 from gatebell.services.asks.apply_deadlines import fall_due
+from gatebell.services.asks.ask_messages import nobody_replies
+from gatebell.services.asks.create_ask import MOST_DIGITS, look_up
+from gatebell.services.sessions.sitting import stays
 
 if TYPE_CHECKING:
     import argparse

@@ -10,13 +10,13 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from gatebell.app import project_files, environment
+from gatebell.app import environment, project_files
 from gatebell.cli.asks.editor import edited
 from gatebell.cli.identity import add_identity, read_text
-from gatebell.cli.setup.install import check_person
 from gatebell.cli.screen import can_prompt, coloured, columns, print_json, say
-from gatebell.domain.text.display import cell, inert_line
+from gatebell.cli.setup.install import check_person
 from gatebell.domain.asks.templates import variables_in
+from gatebell.domain.text.display import cell, inert_line
 from gatebell.errors import NotFoundError, UsageError
 from gatebell.install import settings_files
 

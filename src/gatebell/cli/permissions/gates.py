@@ -11,12 +11,12 @@ import os
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
+from gatebell.app.environment import project
 from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import print_json, short
 from gatebell.domain.permissions.rules import scope_words
 from gatebell.errors import UsageError
 from gatebell.services.permissions import manage_rules
-from gatebell.app.environment import project
 
 if TYPE_CHECKING:
     import argparse
@@ -63,7 +63,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(store: Store, as_json: bool) -> int:
-    rules = sorted(manage_rules.gates(store), key=lambda rule: (rule.project, rule.kind, rule.pattern))
+    rules = sorted(
+        manage_rules.gates(store), key=lambda rule: (rule.project, rule.kind, rule.pattern)
+    )
     if as_json:
         print_json([{"id": r.id, "kind": r.kind, **_about(r)} for r in rules])
         return 0

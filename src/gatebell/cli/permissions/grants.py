@@ -8,8 +8,8 @@ from gatebell.app import wiring
 from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import columns, print_json, short
 from gatebell.domain.asks.asks import iso
-from gatebell.domain.text.display import frame
 from gatebell.domain.permissions.rules import scope_words
+from gatebell.domain.text.display import frame
 from gatebell.errors import UsageError
 from gatebell.services.permissions import manage_rules
 

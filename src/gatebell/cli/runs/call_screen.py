@@ -15,10 +15,10 @@ from gatebell.cli.runs.runs_screen import (
     where_line,
 )
 from gatebell.cli.screen import ask_lines, coloured, columns, print_json
-from gatebell.domain.runs import journals
-from gatebell.domain.text.display import SHOWN_CHARACTERS, frame, inert_line
 from gatebell.domain.asks.documents import ask_document, call_document, turn_document
 from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.runs import journals
+from gatebell.domain.text.display import SHOWN_CHARACTERS, frame, inert_line
 from gatebell.domain.text.redaction import hide_secrets
 from gatebell.errors import NotFoundError
 

@@ -11,13 +11,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gatebell.app import runtime, wiring
+from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.runs import runs_screen
 from gatebell.cli.runs.diff import stat_lines
-from gatebell.cli.identity import add_identity, caller
-from gatebell.domain.runs.changes import changed
-from gatebell.domain.text.display import inert
 from gatebell.domain.people.principals import must_be_a_person
+from gatebell.domain.runs.changes import changed
 from gatebell.domain.runs.runs import must_be_ended
+from gatebell.domain.text.display import inert
 from gatebell.errors import RefusedError
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.run_journal import place_of

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from gatebell.app import project_files, environment
+from gatebell.app import environment, project_files
 from gatebell.cli.runs.flow_output import set_aside
 from gatebell.cli.screen import columns, print_json, say
 from gatebell.domain.text.display import cell, inert_line

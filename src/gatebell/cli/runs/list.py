@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
+from gatebell.cli.asks.values import positive
 from gatebell.cli.runs import runs_screen
 from gatebell.cli.screen import print_json
-from gatebell.cli.asks.values import positive
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:

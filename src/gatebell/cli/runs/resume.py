@@ -10,9 +10,9 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from gatebell.app import runtime, project_files, wiring
-from gatebell.cli.runs import run_foreground, runs_screen
+from gatebell.app import project_files, runtime, wiring
 from gatebell.cli.identity import add_identity, caller
+from gatebell.cli.runs import run_foreground, runs_screen
 from gatebell.domain.text.display import inert
 from gatebell.errors import GateError, RefusedError, UsageError
 from gatebell.services.runs import manage_runs

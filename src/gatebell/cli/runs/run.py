@@ -11,10 +11,10 @@ import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from gatebell.app import runtime, project_files, wiring
+from gatebell.app import project_files, runtime, wiring
+from gatebell.cli.identity import add_identity, caller, read_text
 from gatebell.cli.runs import run_foreground, runs_screen
 from gatebell.cli.runs.flow_output import set_aside
-from gatebell.cli.identity import add_identity, caller, read_text
 from gatebell.cli.screen import coloured, print_json
 from gatebell.domain.text.display import inert
 from gatebell.services.runs import manage_runs

@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gatebell.app import runtime, daemon
+from gatebell.app import daemon, runtime
 from gatebell.cli.runs import runs_screen
 from gatebell.cli.runs.flow_output import shown
 from gatebell.cli.runs.run_view import show_line, show_nothing

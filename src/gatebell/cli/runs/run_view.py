@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gatebell.app import runtime, wiring
 from gatebell.cli.runs import runs_screen
 from gatebell.cli.screen import coloured, columns, print_json
-from gatebell.domain.text.display import age, frame, inert_line
 from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.text.display import age, frame, inert_line
 from gatebell.terminal.runs import how_to_answer, pending_asks
 from gatebell.terminal.task_runs import task_of
 

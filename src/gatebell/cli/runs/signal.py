@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.cli.runs import runs_screen
 from gatebell.cli.identity import add_identity, caller
+from gatebell.cli.runs import runs_screen
 from gatebell.cli.runs.left_runs import tell_if_left
 from gatebell.cli.screen import print_json, recorded
 from gatebell.domain.asks.documents import ask_document

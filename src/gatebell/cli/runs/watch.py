@@ -12,8 +12,8 @@ from gatebell.adapters.system import processes
 from gatebell.app import daemon, wiring
 from gatebell.cli.runs import run_foreground, runs_screen
 from gatebell.cli.runs.run_view import LiveView, show_json, show_line
-from gatebell.services.runs.claims import is_due, is_kept
 from gatebell.services.asks.apply_deadlines import fall_due
+from gatebell.services.runs.claims import is_due, is_kept
 from gatebell.terminal.runs import nobody_works, pending_asks
 
 if TYPE_CHECKING:

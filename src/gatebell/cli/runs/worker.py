@@ -12,7 +12,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from gatebell.app import runtime, settings, environment, daemon
+from gatebell.app import daemon, environment, runtime, settings
 from gatebell.cli.asks.values import positive
 from gatebell.domain.text.display import inert_line
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gatebell.app import settings, daemon
+from gatebell.app import daemon, settings
 from gatebell.errors import NotFoundError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gatebell.app import settings, daemon, wiring
+from gatebell.app import daemon, settings, wiring
 from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import print_json
 from gatebell.errors import NotFoundError

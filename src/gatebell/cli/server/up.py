@@ -11,18 +11,18 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from gatebell.app import runtime, settings, daemon, wiring
+from gatebell.app import daemon, runtime, settings, wiring
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import UsageError
-from gatebell.services.people import manage_logins
 from gatebell.services.notifications.send_notices import Sender
+from gatebell.services.people import manage_logins
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from gatebell.ports.store import Store
     from gatebell.file_protocol.answers import Happening
+    from gatebell.ports.store import Store
     from gatebell.web.context import Site
 
 PORT = 4283
@@ -179,7 +179,9 @@ def _say(store: Store, url: str, args: argparse.Namespace, site: Site) -> None:
         # Imported here: few have a phone at hand.
         import segno
 
-        segno.make(manage_logins.link_to(store, url, who) if may_link else link).terminal(compact=True)
+        segno.make(manage_logins.link_to(store, url, who) if may_link else link).terminal(
+            compact=True
+        )
         if not site.personal:
             print("               (a phone reaches it only through --public-url or --host)")
     roads = [road.name for road in wiring.post(store).roads]

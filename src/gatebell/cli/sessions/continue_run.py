@@ -11,22 +11,22 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from gatebell.app import runtime, wiring
 from gatebell.adapters.system import processes
-from gatebell.cli.sessions import terminal_handover
+from gatebell.app import runtime, wiring
+from gatebell.app.settings import SESSION_CLIS
 from gatebell.cli.asks import prompts
 from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import columns, short
+from gatebell.cli.sessions import terminal_handover
 from gatebell.domain.asks.asks import settled_sentence
-from gatebell.domain.text.display import frame, inert_line
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.sessions.joined_sessions import settles
+from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import AlreadySettledError, NotAnsweredError, UsageError
 from gatebell.services.asks import create_ask
-from gatebell.services.sessions import joining, presence
-from gatebell.services.runs import manage_runs
 from gatebell.services.asks.create_ask import find
-from gatebell.app.settings import SESSION_CLIS
+from gatebell.services.runs import manage_runs
+from gatebell.services.sessions import joining, presence
 from gatebell.terminal import editors
 from gatebell.terminal.left_runs import is_driven
 

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.adapters.system import processes
 from gatebell.app import settings, wiring
-from gatebell.cli.sessions import terminal_handover
 from gatebell.cli.asks import prompts
-from gatebell.cli.sessions.session_timer import STOPPED, TIME, Attendant
 from gatebell.cli.screen import columns, recorded
-from gatebell.domain.sessions import session_prompt, proposals
+from gatebell.cli.sessions import terminal_handover
+from gatebell.cli.sessions.session_timer import STOPPED, TIME, Attendant
 from gatebell.domain.asks.asks import settled_sentence
-from gatebell.domain.text.display import frame, inert_line
+from gatebell.domain.sessions import proposals, session_prompt
 from gatebell.domain.sessions.proposals import PERSON
 from gatebell.domain.sessions.visits import (
     FAILED,
@@ -26,7 +25,7 @@ from gatebell.domain.sessions.visits import (
     conversation,
     untold_since,
 )
-from gatebell.ports.agents import Opening
+from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import (
     AlreadySettledError,
     CancelledError,
@@ -34,8 +33,9 @@ from gatebell.errors import (
     NotAnsweredError,
     TimedOutError,
 )
-from gatebell.services.sessions import presence, visits
+from gatebell.ports.agents import Opening
 from gatebell.services.asks.create_ask import get
+from gatebell.services.sessions import presence, visits
 from gatebell.services.sessions.sitting import rise, sit
 
 if TYPE_CHECKING:

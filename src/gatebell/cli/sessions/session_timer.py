@@ -12,9 +12,9 @@ from gatebell.domain.asks.asks import Origin
 from gatebell.domain.sessions.visits import VIA
 from gatebell.errors import GateError
 from gatebell.services.asks import create_ask
-from gatebell.services.sessions import sitting
-from gatebell.services.notifications import notes
 from gatebell.services.asks.apply_deadlines import fall_due
+from gatebell.services.notifications import notes
+from gatebell.services.sessions import sitting
 
 if TYPE_CHECKING:
     from gatebell.cli.sessions.terminal_handover import Program
@@ -97,7 +97,5 @@ class Attendant(NamedTuple):
             with suppress(GateError):
                 ask = create_ask.get(self.store, self.sitting.ask_id)
                 text = f"{ask.id}: the time of this session is up. It ends in {ceil(left)} seconds."
-                notes.tell(
-                    self.store, Origin(ask.origin.project, agent="gate"), self.caller, text
-                )
+                notes.tell(self.store, Origin(ask.origin.project, agent="gate"), self.caller, text)
         return used

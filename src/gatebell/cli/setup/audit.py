@@ -14,11 +14,11 @@ import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.cli.screen import print_json
 from gatebell.cli.asks.values import positive
+from gatebell.cli.screen import print_json
+from gatebell.domain.asks.documents import entry_document
 from gatebell.domain.audit.events import Head
 from gatebell.domain.text.display import inert_line
-from gatebell.domain.asks.documents import entry_document
 from gatebell.errors import UsageError
 from gatebell.services.audit import Checked, verify
 

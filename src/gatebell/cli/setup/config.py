@@ -5,9 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gatebell.cli.screen import print_json
-from gatebell.domain.notifications.routes import Road
-from gatebell.errors import NotFoundError
 from gatebell.app.settings import (
     MODELS,
     Value,
@@ -18,6 +15,9 @@ from gatebell.app.settings import (
     store_path,
     templates,
 )
+from gatebell.cli.screen import print_json
+from gatebell.domain.notifications.routes import Road
+from gatebell.errors import NotFoundError
 
 if TYPE_CHECKING:
     import argparse

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.app import environment, wiring
 from gatebell.cli.screen import can_prompt, coloured
-from gatebell.domain.text.display import age
 from gatebell.domain.people.logins import SCOPES
+from gatebell.domain.text.display import age
 from gatebell.errors import UsageError
-from gatebell.services.asks import create_ask
 from gatebell.services import audit
+from gatebell.services.asks import create_ask
 from gatebell.services.people import manage_people
 
 if TYPE_CHECKING:

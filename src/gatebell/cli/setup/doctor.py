@@ -10,12 +10,12 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.app import settings, environment, daemon, wiring
+from gatebell.app import daemon, environment, settings, wiring
 from gatebell.cli.screen import coloured, print_json
 from gatebell.domain.people.principals import TRUST, find_agent
 from gatebell.errors import GateError
-from gatebell.services.audit import verify
 from gatebell.services.asks.apply_deadlines import sweep
+from gatebell.services.audit import verify
 
 if TYPE_CHECKING:
     import argparse

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gatebell.app import project_files, environment
+from gatebell.app import environment, project_files
 from gatebell.cli.identity import add_identity
-from gatebell.cli.setup.install import check_person, show, tell, told
 from gatebell.cli.screen import print_json
+from gatebell.cli.setup.install import check_person, show, tell, told
 from gatebell.domain.text.display import inert
 from gatebell.file_protocol import setup
-from gatebell.install import project_start, plans
+from gatebell.install import plans, project_start
 from gatebell.install.places import Place
 
 if TYPE_CHECKING:

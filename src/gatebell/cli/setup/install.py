@@ -8,11 +8,11 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from gatebell.app import settings, environment, wiring
+from gatebell.app import environment, settings, wiring
 from gatebell.cli.identity import add_identity, caller, must_be_known_beyond
 from gatebell.cli.screen import can_prompt, coloured, print_json
-from gatebell.domain.text.display import inert
 from gatebell.domain.people.principals import must_be_a_person
+from gatebell.domain.text.display import inert
 from gatebell.errors import AgentRefusedError, CancelledError, UsageError
 from gatebell.install import plans
 from gatebell.install.default_gates import Rules, choose

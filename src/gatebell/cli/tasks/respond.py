@@ -9,18 +9,18 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.app import project_files, daemon, wiring
+from gatebell.app import daemon, project_files, wiring
+from gatebell.cli.asks.values import meaning, other
 from gatebell.cli.identity import add_identity, caller, read_text
 from gatebell.cli.runs.left_runs import tell_if_left
 from gatebell.cli.screen import can_prompt, coloured, columns, print_json, recorded
 from gatebell.cli.tasks.tasks_screen import PROJECT, project_of
-from gatebell.cli.asks.values import meaning, other
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.asks.context_text import context_text
-from gatebell.domain.text.display import SHOWN_CHARACTERS, frame, inert_line
 from gatebell.domain.asks.documents import ask_document, task_document
 from gatebell.domain.asks.templates import filled, own_variables
+from gatebell.domain.text.display import SHOWN_CHARACTERS, frame, inert_line
 from gatebell.errors import (
     AlreadySettledError,
     InvalidAnswerError,
@@ -28,9 +28,9 @@ from gatebell.errors import (
     UsageError,
 )
 from gatebell.services.asks import create_ask
-from gatebell.services.tasks import backlog
 from gatebell.services.asks.answer_ask import answer, draft, save_draft
 from gatebell.services.asks.apply_deadlines import fall_due, sweep
+from gatebell.services.tasks import backlog
 from gatebell.terminal.asks import answer_lines, going_on_lines
 from gatebell.terminal.runs import named
 from gatebell.terminal.tasks import pending_asks
@@ -187,7 +187,9 @@ def _from_template(store: Store, who: Caller, waiting: Waiting, args: argparse.N
         "person": who.name,
         "date": f"{store.now():%Y-%m-%d}",
     }
-    return filled(project_files.template(project, args.template).text, values | own_variables(args.set))
+    return filled(
+        project_files.template(project, args.template).text, values | own_variables(args.set)
+    )
 
 
 def _edited(store: Store, who: Caller, waiting: Waiting, start: str) -> Any:

@@ -9,9 +9,9 @@ import argparse
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from gatebell.cli.asks.values import positive
 from gatebell.cli.identity import add_identity
 from gatebell.cli.tasks.tasks_screen import PROJECT, add_project
-from gatebell.cli.asks.values import positive
 from gatebell.domain.tasks.tasks import SIZES, TIMEOUTS, TYPES
 
 if TYPE_CHECKING:

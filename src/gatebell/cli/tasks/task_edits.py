@@ -10,9 +10,9 @@ from gatebell.app import wiring
 from gatebell.cli.identity import caller, read_text
 from gatebell.cli.tasks.tasks_screen import project_of, tell
 from gatebell.domain.asks.deadlines import parse_duration
-from gatebell.domain.text.display import inert_line
 from gatebell.domain.asks.documents import task_document
 from gatebell.domain.tasks.task_forms import blank, changes, form, title_and_description
+from gatebell.domain.text.display import inert_line
 from gatebell.errors import GateError, RefusedError, UsageError
 from gatebell.services.tasks import backlog
 

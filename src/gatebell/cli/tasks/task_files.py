@@ -10,9 +10,9 @@ from gatebell.app import wiring
 from gatebell.cli.identity import caller, read_text
 from gatebell.cli.screen import print_json
 from gatebell.cli.tasks.tasks_screen import project_of
-from gatebell.domain.tasks import backlog_jsonl
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.context_text import context_text
+from gatebell.domain.tasks import backlog_jsonl
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import UsageError
 from gatebell.install import settings_files

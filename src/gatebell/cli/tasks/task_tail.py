@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from gatebell.app import wiring
 from gatebell.cli.screen import coloured, columns, print_json
 from gatebell.cli.tasks.tasks_screen import project_of
-from gatebell.domain.text.display import cell, inert_line
 from gatebell.domain.asks.documents import entry_document
+from gatebell.domain.text.display import cell, inert_line
 from gatebell.services.tasks import backlog
 from gatebell.terminal.tasks import COLOURS, ICONS
 

@@ -8,13 +8,13 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.cli.tasks import tasks_screen
 from gatebell.cli.screen import coloured, columns, print_json
+from gatebell.cli.tasks import tasks_screen
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import NotFoundError
+from gatebell.services.asks.apply_deadlines import sweep
 from gatebell.services.tasks import backlog
 from gatebell.services.tasks.task_document import recount, recount_all
-from gatebell.services.asks.apply_deadlines import sweep
 from gatebell.terminal import task_tree, tasks as terminal
 
 if TYPE_CHECKING:

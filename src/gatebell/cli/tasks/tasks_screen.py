@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import environment
 from gatebell.cli.screen import coloured, columns, print_json
-from gatebell.domain.text.display import inert_line, storable
 from gatebell.domain.asks.documents import task_document
+from gatebell.domain.text.display import inert_line, storable
 from gatebell.errors import UsageError
 from gatebell.terminal import tasks as terminal
 

@@ -14,11 +14,11 @@ from gatebell.domain.asks.asks import (
     settled_sentence,
     wakes,
 )
+from gatebell.domain.asks.forms import check_form, check_schema, has_hidden, hide
+from gatebell.domain.asks.requirements import Vote, count, why_not
 from gatebell.domain.audit.events import Event
 from gatebell.domain.digests import digest, keyed_digest
-from gatebell.domain.asks.forms import check_form, check_schema, has_hidden, hide
 from gatebell.domain.people.logins import door
-from gatebell.domain.asks.requirements import Vote, count, why_not
 from gatebell.domain.permissions.rules import Rule, Scope, granted, made
 from gatebell.errors import (
     AgentRefusedError,

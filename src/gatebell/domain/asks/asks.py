@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.audit.events import Event
 from gatebell.domain.asks.deadlines import (
     NO_DEADLINES,
     Deadlines,
@@ -12,16 +11,17 @@ from gatebell.domain.asks.deadlines import (
     hold,
     remind,
 )
-from gatebell.domain.digests import canonical, digest
 from gatebell.domain.asks.requirements import ANYBODY, Requirement
+from gatebell.domain.audit.events import Event
+from gatebell.domain.digests import canonical, digest
 from gatebell.domain.sessions.visits import FAILED, Terms, make_terms
 from gatebell.errors import AlreadySettledError, UsageError
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gatebell.domain.permissions.calls import Call
     from gatebell.domain.people.principals import Caller
+    from gatebell.domain.permissions.calls import Call
     from gatebell.domain.permissions.rules import Rule
     from gatebell.domain.runs.runs import Turn
     from gatebell.domain.sessions.visits import Sitting

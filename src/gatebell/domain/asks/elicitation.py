@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import OTHER
-from gatebell.domain.text.display import inert_line
 from gatebell.domain.asks.forms import has_hidden
+from gatebell.domain.text.display import inert_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.digests import canonical, text_digest
 from gatebell.domain.audit.seals import hint
+from gatebell.domain.digests import canonical, text_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

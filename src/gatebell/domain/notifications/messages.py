@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import PRIORITIES, Notice, iso
-from gatebell.domain.text.display import inert_line
 from gatebell.domain.asks.documents import ask_document
+from gatebell.domain.text.display import inert_line
 from gatebell.domain.text.redaction import redact
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from gatebell.domain.asks.asks import Ask, Origin
-    from gatebell.domain.permissions.calls import Call
     from gatebell.domain.people.principals import Caller
+    from gatebell.domain.permissions.calls import Call
 
 OUTSIDE = "Edit(outside the project)"
 """The one gate that no pattern can say: a file of another project is written."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.domain.text.display import inert_line
 from gatebell.domain.phases.phases import HumanInput, Lead, leads
+from gatebell.domain.text.display import inert_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

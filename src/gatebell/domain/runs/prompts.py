@@ -11,8 +11,8 @@ import json
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.text.display import inert_line
 from gatebell.domain.runs.signals import NEEDS_HUMAN, STATUSES
+from gatebell.domain.text.display import inert_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

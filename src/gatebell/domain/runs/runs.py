@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.audit.events import Event
 from gatebell.domain.digests import text_digest
-from gatebell.domain.text.display import storable
 from gatebell.domain.runs.journals import ASKING, is_beneath
+from gatebell.domain.text.display import storable
 from gatebell.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.domain.text.display import inert
 from gatebell.domain.sessions.approval_words import TONGUES
+from gatebell.domain.text.display import inert
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

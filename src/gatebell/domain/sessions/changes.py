@@ -12,8 +12,8 @@ from gatebell.domain.asks.asks import (
     must_be_pending,
     wakes,
 )
-from gatebell.domain.audit.events import Event
 from gatebell.domain.asks.deadlines import go_away, stay
+from gatebell.domain.audit.events import Event
 from gatebell.domain.sessions.visits import FAILED, VIA
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.domain.runs import journals
 from gatebell.domain.asks import owners
-from gatebell.domain.sessions import visits
 from gatebell.domain.audit.events import Event
-from gatebell.domain.text.display import inert_line
+from gatebell.domain.runs import journals
 from gatebell.domain.runs.runs import RunChange, Turn
 from gatebell.domain.runs.signals import NEEDS_HUMAN, to_json
+from gatebell.domain.sessions import visits
+from gatebell.domain.text.display import inert_line
 from gatebell.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:

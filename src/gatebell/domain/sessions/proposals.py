@@ -9,14 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.text.json_blocks import (
-    canonical,
-    decision,
-    fits,
-    last_block,
-    shown_in,
-)
-from gatebell.domain.text.display import plain
 from gatebell.domain.sessions.approval_parser import (
     BLANK,
     LABEL,
@@ -27,6 +19,14 @@ from gatebell.domain.sessions.approval_parser import (
     read_choice,
     skeleton,
     statements,
+)
+from gatebell.domain.text.display import plain
+from gatebell.domain.text.json_blocks import (
+    canonical,
+    decision,
+    fits,
+    last_block,
+    shown_in,
 )
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import iso
-from gatebell.domain.text.display import inert_line, plain
 from gatebell.domain.tasks.tasks import STATES, parse_task_priority
+from gatebell.domain.text.display import inert_line, plain
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:

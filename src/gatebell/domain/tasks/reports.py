@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.text.display import inert_line
 from gatebell.domain.runs.signals import NEEDS_HUMAN, to_json
+from gatebell.domain.text.display import inert_line
 
 if TYPE_CHECKING:
     from gatebell.domain.runs.signals import Signal

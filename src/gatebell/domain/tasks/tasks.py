@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import PRIORITIES, parse_priority
 from gatebell.domain.audit.events import Event
-from gatebell.domain.text.display import inert_line
 from gatebell.domain.people.principals import is_person, must_be_a_person
+from gatebell.domain.text.display import inert_line
 from gatebell.errors import AgentRefusedError, RefusedError, UsageError
 
 if TYPE_CHECKING:

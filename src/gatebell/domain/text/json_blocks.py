@@ -6,9 +6,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.text.display import plain
 from gatebell.domain.asks.forms import check_form, resolve
 from gatebell.domain.runs.signals import PART_OF_MORE, QUOTED_LINE, spans, whole_json
+from gatebell.domain.text.display import plain
 from gatebell.errors import InvalidAnswerError, UsageError
 
 if TYPE_CHECKING:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.asks import answers
 from gatebell.domain.asks.asks import held
-from gatebell.domain.text.display import plain, storable
 from gatebell.domain.asks.duplicates import alike
-from gatebell.domain.people.principals import person
 from gatebell.domain.asks.requirements import Vote
-from gatebell.ports.results import Conflict, Done
+from gatebell.domain.people.principals import person
+from gatebell.domain.text.display import plain, storable
 from gatebell.errors import AlreadySettledError, GateError, RefusedError
-from gatebell.services.asks.create_ask import get
+from gatebell.ports.results import Conflict, Done
 from gatebell.services.asks.apply_deadlines import apply_deadlines, fall_due
+from gatebell.services.asks.create_ask import get
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.domain.asks import messages
-from gatebell.domain.text.display import storable
 from gatebell.domain.asks.owners import run_of
-from gatebell.ports.results import Done
+from gatebell.domain.text.display import storable
 from gatebell.errors import UsageError
-from gatebell.services.asks.create_ask import get
+from gatebell.ports.results import Done
 from gatebell.services.asks.apply_deadlines import fall_due
+from gatebell.services.asks.create_ask import get
 
 if TYPE_CHECKING:
     from collections.abc import Callable

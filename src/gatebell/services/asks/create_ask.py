@@ -19,25 +19,25 @@ from gatebell.domain.asks.asks import (
     parse_priority,
     question_digest,
 )
-from gatebell.domain.permissions.calls import Call
 from gatebell.domain.asks.deadlines import Escalation
-from gatebell.domain.digests import token_digest
-from gatebell.domain.text.display import inert_line, plain, storable
 from gatebell.domain.asks.forms import has_hidden
 from gatebell.domain.asks.owners import task_of
-from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.asks.requirements import ANYBODY, make_requirement
+from gatebell.domain.digests import token_digest
+from gatebell.domain.people.principals import must_be_a_person
+from gatebell.domain.permissions.calls import Call
 from gatebell.domain.sessions.visits import Terms
-from gatebell.ports.results import Done
+from gatebell.domain.text.display import inert_line, plain, storable
 from gatebell.errors import NotFoundError, RefusedError, UsageError
+from gatebell.ports.results import Done
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
     from gatebell.domain.asks.asks import Change, Question
-    from gatebell.domain.people.principals import Caller
     from gatebell.domain.asks.requirements import Requirement
+    from gatebell.domain.people.principals import Caller
     from gatebell.ports.store import Store
 
 MOST_DIGITS = 18

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.asks import asks
-from gatebell.domain.digests import token_digest
 from gatebell.domain.asks.outcomes import outcome as outcome_of, sum_up
-from gatebell.ports.results import Done
+from gatebell.domain.digests import token_digest
 from gatebell.errors import RefusedError
-from gatebell.services.sessions import visits
-from gatebell.services.asks.create_ask import get
-from gatebell.services.sessions.lost_visits import is_visited
+from gatebell.ports.results import Done
 from gatebell.services.asks.apply_deadlines import fall_due
+from gatebell.services.asks.create_ask import get
+from gatebell.services.sessions import visits
+from gatebell.services.sessions.lost_visits import is_visited
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.asks import Notice, settled_sentence
 from gatebell.domain.audit.events import Event
-from gatebell.domain.text.display import storable
 from gatebell.domain.notifications.notes import MAX_NOTE_CHARACTERS, Note, said
-from gatebell.domain.sessions.joined_sessions import is_agents
 from gatebell.domain.runs.signals import NEEDS_HUMAN, as_given
+from gatebell.domain.sessions.joined_sessions import is_agents
+from gatebell.domain.text.display import storable
 from gatebell.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.audit.events import Event
 from gatebell.domain.digests import token_digest
-from gatebell.domain.text.display import storable
 from gatebell.domain.people.logins import PERSONAL, Token, check_scopes, listed_as
 from gatebell.domain.people.principals import must_be_a_person
+from gatebell.domain.text.display import storable
 from gatebell.errors import NotFoundError, RefusedError, UsageError
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gatebell.domain.permissions import rules
 from gatebell.domain.asks.asks import make_id
-from gatebell.domain.text.display import storable
 from gatebell.domain.people.principals import must_be_a_person
+from gatebell.domain.permissions import rules
 from gatebell.domain.permissions.rules import Rule, check_pattern
+from gatebell.domain.text.display import storable
 from gatebell.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:

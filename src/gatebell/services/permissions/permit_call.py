@@ -10,10 +10,10 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import OTHER, make_id, settled_sentence
-from gatebell.domain.audit.events import Event
-from gatebell.domain.permissions.calls import Call, headline
-from gatebell.domain.digests import canonical
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.audit.events import Event
+from gatebell.domain.digests import canonical
+from gatebell.domain.permissions.calls import Call, headline
 from gatebell.domain.permissions.rules import (
     Rule,
     covers,

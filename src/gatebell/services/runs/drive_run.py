@@ -10,10 +10,11 @@ from gatebell.adapters.system import processes
 from gatebell.domain.runs import runs
 from gatebell.domain.runs.runs import RunChange
 from gatebell.errors import StepFailedError
-from gatebell.services.runs import claims
 from gatebell.services.asks.create_ask import withdrawals
-from gatebell.services.runs.parallel_branches import Stuck
+from gatebell.services.runs import claims
 from gatebell.services.runs.claims import Heart
+from gatebell.services.runs.journal_values import plain
+from gatebell.services.runs.parallel_branches import Stuck
 from gatebell.services.runs.run_journal import (
     Branch,
     Closing,
@@ -26,9 +27,8 @@ from gatebell.services.runs.run_journal import (
     current,
     waiting_asks,
 )
-from gatebell.services.runs.journal_values import plain
-from gatebell.services.runs.workspace_setup import ask_after_falls, settle_in
 from gatebell.services.runs.source_check import FLOW, must_be_seen
+from gatebell.services.runs.workspace_setup import ask_after_falls, settle_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable

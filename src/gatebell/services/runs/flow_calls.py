@@ -8,18 +8,17 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from gatebell.adapters.system import processes
-from gatebell.domain.runs import journals, runs
 from gatebell.domain.asks.asks import Origin, settled_sentence
-from gatebell.domain.digests import canonical
 from gatebell.domain.asks.forms import has_hidden
 from gatebell.domain.asks.outcomes import Visits, outcome as outcome_of
 from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.digests import canonical
 from gatebell.domain.people.principals import is_person
+from gatebell.domain.runs import journals, runs
 from gatebell.errors import GateError, StepFailedError, UsageError
-from gatebell.services.asks import create_ask, apply_deadlines, wait_for_ask
-from gatebell.services.permissions import permit_call
-from gatebell.services.sessions import visits
+from gatebell.services.asks import apply_deadlines, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.permissions import permit_call
 from gatebell.services.runs.run_journal import (
     Overtaken,
     Parked,
@@ -29,6 +28,7 @@ from gatebell.services.runs.run_journal import (
     result_of,
     said_before,
 )
+from gatebell.services.sessions import visits
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.runs import signals
 from gatebell.domain.asks.outcomes import (
     Approval,
     Outcome,
@@ -16,6 +15,7 @@ from gatebell.domain.asks.outcomes import (
     Visits,
     outcome as outcome_of,
 )
+from gatebell.domain.runs import signals
 from gatebell.domain.runs.signals import Signal
 from gatebell.services.asks import wait_for_ask
 from gatebell.services.runs.run_journal import jsoned

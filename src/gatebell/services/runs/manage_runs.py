@@ -6,16 +6,16 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.adapters.system import processes
-from gatebell.domain.runs import journals, runs, signals
 from gatebell.domain.asks.answers import Given
-from gatebell.domain.text.display import storable
-from gatebell.domain.runs.journals import Carried
 from gatebell.domain.people.principals import must_be_a_person
+from gatebell.domain.runs import journals, runs, signals
+from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import FlowCall, Run, RunChange
+from gatebell.domain.text.display import storable
 from gatebell.errors import GateError, NotFoundError, RefusedError, UsageError
 from gatebell.services.asks import answer_ask
-from gatebell.services.permissions import permit_call
 from gatebell.services.asks.create_ask import only_ask, withdrawals
+from gatebell.services.permissions import permit_call
 from gatebell.services.runs.run_journal import place_of
 from gatebell.services.runs.workspace_setup import moved_in
 

@@ -8,8 +8,9 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.errors import StepFailedError
-from gatebell.services.permissions import permit_call
 from gatebell.services.asks import wait_for_ask
+from gatebell.services.permissions import permit_call
+from gatebell.services.runs.journal_values import pack, unpack
 from gatebell.services.runs.run_journal import (
     Branch,
     Halted,
@@ -17,7 +18,6 @@ from gatebell.services.runs.run_journal import (
     current,
     result_of,
 )
-from gatebell.services.runs.journal_values import pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

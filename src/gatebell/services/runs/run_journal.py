@@ -7,20 +7,20 @@ import threading
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from gatebell.domain.runs import journals, runs, prompts, signals
-from gatebell.domain.digests import digest
-from gatebell.domain.text.display import storable
-from gatebell.domain.lists import USE_A_LIST
 from gatebell.domain.asks.outcomes import answer_text
-from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn
+from gatebell.domain.digests import digest
+from gatebell.domain.lists import USE_A_LIST
+from gatebell.domain.runs import journals, prompts, runs, signals
 from gatebell.domain.runs.prompts import Said
-from gatebell.ports.workspaces import Place, Workspace
+from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn
+from gatebell.domain.text.display import storable
 from gatebell.errors import (
     BranchFailedError,
     StepFailedError,
     StoreTroubleError,
     UsageError,
 )
+from gatebell.ports.workspaces import Place, Workspace
 from gatebell.services.runs.claims import LEASE
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gatebell.domain.asks.asks import Ask, Origin
-    from gatebell.domain.tasks.backlog_settings import BacklogTerms
-    from gatebell.domain.permissions.calls import Call
     from gatebell.domain.people.principals import Caller
+    from gatebell.domain.permissions.calls import Call
     from gatebell.domain.runs.roles import Role
+    from gatebell.domain.tasks.backlog_settings import BacklogTerms
     from gatebell.ports.agents import Driver, Host
     from gatebell.ports.store import Store
 

@@ -7,33 +7,33 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.adapters.system import processes
-from gatebell.domain.runs import prompts, signals
-from gatebell.domain.sessions import changes, joined_sessions, visits
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import make_id, settled_sentence
 from gatebell.domain.people.principals import Caller, Sighting, must_be_a_person
-from gatebell.domain.sessions.proposals import AGENT
+from gatebell.domain.runs import prompts, signals
 from gatebell.domain.runs.runs import RunChange, Turn
-from gatebell.ports.agents import Order
-from gatebell.ports.results import Done
+from gatebell.domain.sessions import changes, joined_sessions, visits
+from gatebell.domain.sessions.proposals import AGENT
 from gatebell.errors import (
     AlreadySettledError,
     GateError,
     RefusedError,
     StoreTroubleError,
 )
-from gatebell.services.asks import answer_ask, create_ask, ask_messages
-from gatebell.services.sessions import presence
+from gatebell.ports.agents import Order
+from gatebell.ports.results import Done
+from gatebell.services.asks import answer_ask, ask_messages, create_ask
+from gatebell.services.asks.apply_deadlines import apply_deadlines, fall_due
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.agent_call import signal_files
+from gatebell.services.sessions import presence
 from gatebell.services.sessions.sitting import MAY_STAY_SECONDS
-from gatebell.services.asks.apply_deadlines import apply_deadlines, fall_due
 
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.runs import Run
-    from gatebell.domain.sessions.joined_sessions import Seat
     from gatebell.domain.runs.signals import Signal
+    from gatebell.domain.sessions.joined_sessions import Seat
     from gatebell.ports.agents import Talk
     from gatebell.ports.store import Store
     from gatebell.services.runs.run_journal import Crew
@@ -212,7 +212,11 @@ def _give_back(
     text = signal_files.text(run.folder, told.role, told.id)
     signal = signals.explicit(turn.offered, text) or signals.last_signal(words)
     ask = apply_deadlines(store, create_ask.get(store, turn.ask_id))
-    if signal is None or not ask.pending or not joined_sessions.is_agents(ask, store.runs.calls(run.id)):
+    if (
+        signal is None
+        or not ask.pending
+        or not joined_sessions.is_agents(ask, store.runs.calls(run.id))
+    ):
         # It does not count, now or later: whoever resumes the run must not find it.
         _close(store, turn, None, actor, reason)
         late = signal is not None and not ask.pending

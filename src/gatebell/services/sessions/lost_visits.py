@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatebell.domain.sessions import changes
 from gatebell.domain.asks.owners import run_of
+from gatebell.domain.sessions import changes
 from gatebell.domain.sessions.visits import LOST
 from gatebell.services.sessions import presence
 

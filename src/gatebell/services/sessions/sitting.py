@@ -7,18 +7,18 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.adapters.system import processes
-from gatebell.domain.sessions import changes, visits
 from gatebell.domain.asks.asks import make_id, settled_sentence
-from gatebell.domain.text.display import storable
-from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.asks.requirements import why_not
+from gatebell.domain.people.principals import must_be_a_person
+from gatebell.domain.sessions import changes, visits
 from gatebell.domain.sessions.visits import GRACE_SECONDS, LOST, Sitting, Terms
-from gatebell.ports.results import Done
+from gatebell.domain.text.display import storable
 from gatebell.errors import AlreadySettledError, RefusedError, TimedOutError, UsageError
+from gatebell.ports.results import Done
 from gatebell.services.asks import create_ask
+from gatebell.services.asks.apply_deadlines import fall_due
 from gatebell.services.sessions import presence
 from gatebell.services.sessions.lost_visits import close_lost
-from gatebell.services.asks.apply_deadlines import fall_due
 
 if TYPE_CHECKING:
     from collections.abc import Callable

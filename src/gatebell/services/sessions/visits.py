@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.outcomes import Visits, sum_up
 from gatebell.domain.sessions.visits import LOST, untold_since
-from gatebell.ports.results import Done
 from gatebell.errors import GateError
-from gatebell.services.sessions import presence
+from gatebell.ports.results import Done
 from gatebell.services.asks.create_ask import get
+from gatebell.services.sessions import presence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,7 +101,9 @@ def first_words(store: Store, ask_id: str) -> str:
     """What the agent of a session is told first."""
     from gatebell.domain.sessions import session_prompt
 
-    return session_prompt.first_words(ask_id, os.path.join(papers(store.path, ask_id), session_prompt.PROMPT_FILE))
+    return session_prompt.first_words(
+        ask_id, os.path.join(papers(store.path, ask_id), session_prompt.PROMPT_FILE)
+    )
 
 
 def talk(store: Store, host: Host, session: str, ask_id: str, since: datetime) -> Talk | None:

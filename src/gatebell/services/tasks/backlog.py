@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.runs import runs
-from gatebell.domain.tasks import tasks
 from gatebell.domain.asks.asks import id_length, make_id
-from gatebell.domain.text.display import inert_line, plain, storable
-from gatebell.domain.lists import as_list
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import run_of
+from gatebell.domain.lists import as_list
 from gatebell.domain.people.principals import must_be_a_person
-from gatebell.domain.runs.runs import Run
+from gatebell.domain.runs import runs
 from gatebell.domain.runs.prompts import quoted
+from gatebell.domain.runs.runs import Run
+from gatebell.domain.tasks import tasks
 from gatebell.domain.tasks.tasks import Task, TaskChange
+from gatebell.domain.text.display import inert_line, plain, storable
 from gatebell.errors import NotFoundError, RefusedError, UsageError
 from gatebell.services.permissions import permit_call
 from gatebell.services.runs import manage_runs

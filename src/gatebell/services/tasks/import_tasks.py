@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.tasks import tasks
 from gatebell.domain.asks.asks import id_length, iso, make_id
 from gatebell.domain.people.principals import must_be_a_person
+from gatebell.domain.tasks import tasks
 from gatebell.domain.tasks.tasks import Task
 from gatebell.errors import UsageError
 from gatebell.services.tasks.backlog import KIND
@@ -15,8 +15,8 @@ from gatebell.services.tasks.backlog import KIND
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from gatebell.domain.tasks.backlog_jsonl import Line
     from gatebell.domain.people.principals import Caller
+    from gatebell.domain.tasks.backlog_jsonl import Line
     from gatebell.ports.store import Store
 
 _ALL = 1_000_000_000

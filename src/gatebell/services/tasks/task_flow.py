@@ -10,29 +10,29 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.tasks import reports
-from gatebell.domain.runs import prompts
 from gatebell.domain.asks.asks import iso
-from gatebell.domain.text.display import inert_line
+from gatebell.domain.runs import prompts
+from gatebell.domain.tasks import reports
 from gatebell.domain.tasks.reports import Report
+from gatebell.domain.text.display import inert_line
 from gatebell.errors import (
     CheckedOutError,
     GateError,
     MergeConflictError,
     StepFailedError,
 )
-from gatebell.services.tasks import backlog, task_branch
+from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import flow_calls
 from gatebell.services.runs.agent_call import run_agent
 from gatebell.services.runs.agent_call.turns import Wanted
-from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs.run_journal import Terms, current, place_of
+from gatebell.services.tasks import backlog, task_branch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gatebell.domain.tasks.backlog_settings import BacklogTerms
     from gatebell.domain.asks.outcomes import Outcome
+    from gatebell.domain.tasks.backlog_settings import BacklogTerms
     from gatebell.domain.tasks.tasks import Task
     from gatebell.services.runs.run_journal import Branch
 

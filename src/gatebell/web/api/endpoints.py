@@ -24,10 +24,10 @@ from gatebell.domain.asks.documents import (
 from gatebell.domain.people.logins import PERSONAL
 from gatebell.domain.people.principals import Sighting, person
 from gatebell.domain.permissions.rules import Scope
-from gatebell.services.people import manage_logins, manage_people
-from gatebell.services.asks import answer_ask, create_ask, ask_messages, wait_for_ask
-from gatebell.services.asks.create_ask import Request
+from gatebell.services.asks import answer_ask, ask_messages, create_ask, wait_for_ask
 from gatebell.services.asks.apply_deadlines import fall_due, sweep
+from gatebell.services.asks.create_ask import Request
+from gatebell.services.people import manage_logins, manage_people
 from gatebell.web.live import MOST_BEHIND, event_data
 from gatebell.web.problems import Problem, problem_of
 

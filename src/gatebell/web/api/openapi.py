@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from gatebell import __version__
-from gatebell.web.routes import API
 from gatebell.web.api.schemas import TEXT, WORDS, thing
+from gatebell.web.routes import API
 
 _PROBLEM = thing({"type": TEXT, "title": TEXT, "status": {"type": "integer"}, "detail": TEXT})
 _REFUSALS = {

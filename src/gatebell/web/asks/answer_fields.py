@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import means_other
-from gatebell.domain.text.display import inert, plain
 from gatebell.domain.permissions.rules import Scope
+from gatebell.domain.text.display import inert, plain
 from gatebell.errors import UsageError
 from gatebell.web.asks import forms
 

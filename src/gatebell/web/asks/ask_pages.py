@@ -11,13 +11,13 @@ from starlette.responses import RedirectResponse, Response
 from gatebell.domain.asks.forms import faults, has_hidden
 from gatebell.domain.asks.owners import owner_in_words, run_of
 from gatebell.errors import AlreadySettledError, GateError, UsageError
-from gatebell.services.asks import answer_ask, create_ask, ask_messages
+from gatebell.services.asks import answer_ask, ask_messages, create_ask
 from gatebell.services.asks.apply_deadlines import fall_due
 from gatebell.web import charts
-from gatebell.web.asks import forms, answer_fields, ask_views
-from gatebell.web.rendering import page
-from gatebell.web.problems import problem_of
+from gatebell.web.asks import answer_fields, ask_views, forms
 from gatebell.web.asks.answer_fields import field, number
+from gatebell.web.problems import problem_of
+from gatebell.web.rendering import page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.answers import Given
     from gatebell.domain.asks.asks import Ask
-    from gatebell.web.context import Visit
     from gatebell.web.asks.answer_fields import Typed
+    from gatebell.web.context import Visit
 
 _SETTLED_COUNTED = 2000
 _WAITING_COUNTED = 2000

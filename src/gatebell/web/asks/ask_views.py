@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
-from gatebell.domain.sessions import visits
 from gatebell.domain.asks.asks import PRIORITIES, settled_word
-from gatebell.domain.permissions.calls import shown
 from gatebell.domain.asks.context_text import context_text, is_plain
-from gatebell.domain.text.display import SHOWN_CHARACTERS, inert
 from gatebell.domain.asks.duplicates import alike, groups
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import run_of
-from gatebell.domain.people.principals import TRUST, is_person
 from gatebell.domain.asks.requirements import why_not
+from gatebell.domain.people.principals import TRUST, is_person
+from gatebell.domain.permissions.calls import shown
+from gatebell.domain.sessions import visits
 from gatebell.domain.sessions.joined_sessions import path_of
+from gatebell.domain.text.display import SHOWN_CHARACTERS, inert
 from gatebell.services.sessions import presence, sitting
-from gatebell.web.asks import diffs
 from gatebell.web import markdown
+from gatebell.web.asks import diffs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

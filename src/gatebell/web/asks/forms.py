@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
-from gatebell.domain.text.display import inert, inert_line
 from gatebell.domain.asks.forms import step
-from gatebell.web.asks.schema_fields import ABSENT, Field, code, empty_rows, plan
+from gatebell.domain.text.display import inert, inert_line
 from gatebell.web.asks.form_data import MORE, MOST_ROWS, from_json, read, wants_more
+from gatebell.web.asks.schema_fields import ABSENT, Field, code, empty_rows, plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

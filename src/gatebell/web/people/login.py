@@ -10,9 +10,9 @@ from starlette.responses import RedirectResponse, Response
 
 from gatebell.errors import RefusedError
 from gatebell.services.people import manage_logins
+from gatebell.web.asks.answer_fields import field
 from gatebell.web.context import COOKIE
 from gatebell.web.rendering import bare_page
-from gatebell.web.asks.answer_fields import field
 
 if TYPE_CHECKING:
     from starlette.responses import HTMLResponse
@@ -68,7 +68,9 @@ def link(visit: Visit) -> Response:
         # Before it is used up: at a private address the same link is worth something.
         raise RefusedError(manage_logins.PERSONAL_ONLY)
     try:
-        secret = manage_logins.enter_by_link(visit.store, visit.path["secret"], visit.evidence, seal)
+        secret = manage_logins.enter_by_link(
+            visit.store, visit.path["secret"], visit.evidence, seal
+        )
     except RefusedError:
         visit.desk.limits.count("login", visit.address)
         raise
@@ -124,6 +126,4 @@ def problem_page(
         return bare_page("login.html", "Log in · gatebell", 401, problem.headers, **data)
     words = HTTPStatus(problem.status).phrase
     data = {"words": words, "detail": problem.detail, "place": place}
-    return bare_page(
-        "problem.html", f"{words} · gatebell", problem.status, problem.headers, **data
-    )
+    return bare_page("problem.html", f"{words} · gatebell", problem.status, problem.headers, **data)

@@ -9,8 +9,8 @@ from starlette.responses import RedirectResponse, Response
 from gatebell.domain.people.logins import PERSONAL, SCOPES
 from gatebell.errors import UsageError
 from gatebell.services.people import manage_people
-from gatebell.web.rendering import page
 from gatebell.web.asks.answer_fields import field, several
+from gatebell.web.rendering import page
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from gatebell.app import runtime, daemon
+from gatebell.app import daemon, runtime
 from gatebell.domain.asks.documents import call_document, run_document, turn_document
 from gatebell.errors import GateError, RefusedError
 from gatebell.services.runs import manage_runs
@@ -17,10 +17,10 @@ from gatebell.services.runs.claims import is_kept
 from gatebell.services.runs.run_journal import place_of
 from gatebell.terminal import task_runs
 from gatebell.web.asks import diffs
-from gatebell.web.runs import timeline
-from gatebell.web.rendering import page
-from gatebell.web.problems import Problem
 from gatebell.web.asks.answer_fields import field, number
+from gatebell.web.problems import Problem
+from gatebell.web.rendering import page
+from gatebell.web.runs import timeline
 
 if TYPE_CHECKING:
     from gatebell.domain.runs.runs import Run
@@ -152,7 +152,9 @@ def show_run(visit: Visit) -> Response:
 def stop_run(visit: Visit) -> Response:
     run, reason = find(visit), visit.body.get("reason", "")
     try:
-        return Document(_document(visit, manage_runs.stop(visit.store, run.id, visit.caller, reason)))
+        return Document(
+            _document(visit, manage_runs.stop(visit.store, run.id, visit.caller, reason))
+        )
     except RefusedError as error:
         raise Problem(409, str(error)) from None
 

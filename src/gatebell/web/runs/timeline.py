@@ -7,12 +7,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import settled_word
-from gatebell.domain.text.display import SHOWN_CHARACTERS
-from gatebell.domain.runs.journals import is_carried
 from gatebell.domain.asks.outcomes import answer_text
-from gatebell.domain.text.redaction import hide_secrets
-from gatebell.domain.sessions.joined_sessions import path_of
+from gatebell.domain.runs.journals import is_carried
 from gatebell.domain.runs.signals import NEEDS_HUMAN, parse_signal
+from gatebell.domain.sessions.joined_sessions import path_of
+from gatebell.domain.text.display import SHOWN_CHARACTERS
+from gatebell.domain.text.redaction import hide_secrets
 from gatebell.terminal import task_runs
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from urllib.parse import urlencode
 
 from gatebell.services.tasks import backlog
 from gatebell.services.tasks.task_document import recount, recount_all
-from gatebell.web.tasks import task_views
+from gatebell.web.asks.answer_fields import number
 from gatebell.web.rendering import page
 from gatebell.web.runs.run_pages import Document
-from gatebell.web.asks.answer_fields import number
+from gatebell.web.tasks import task_views
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,8 @@ from gatebell.domain.asks.owners import run_of
 from gatebell.terminal import task_runs
 from gatebell.terminal.task_tree import branches
 from gatebell.terminal.tasks import ICONS, pending_asks
-from gatebell.web.runs import timeline
 from gatebell.web.asks import ask_views
+from gatebell.web.runs import timeline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatebell.domain.runs import journals, prompts
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.runs import journals, prompts
 from gatebell.domain.runs.prompts import Exchange
 from gatebell.services.runs.agent_call import signal_files
 from gatebell.services.runs.agent_call.turns import SessionGoneError

@@ -6,17 +6,17 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gatebell.domain.runs import runs, prompts, signals
 from gatebell.domain.asks.asks import OTHER, make_id
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.runs import prompts, runs, signals
 from gatebell.domain.runs.runs import Turn
 from gatebell.domain.runs.signals import NEEDS_HUMAN
 from gatebell.errors import AlreadySettledError
-from gatebell.services.asks import create_ask, ask_messages, wait_for_ask
-from gatebell.services.runs.agent_call import first_prompt
-from gatebell.services.permissions import permit_call
+from gatebell.services.asks import ask_messages, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.permissions import permit_call
+from gatebell.services.runs.agent_call import first_prompt
 from gatebell.services.runs.flow_calls import answer_to, open_ask
 from gatebell.services.runs.run_journal import jsoned, place_of
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from gatebell.domain.asks.owners import owner_of
 from gatebell.ports.agents import Ruling
 from gatebell.services.permissions import permit_call
-from gatebell.services.runs.run_journal import Closing
 from gatebell.services.permissions.permit_call import Held
+from gatebell.services.runs.run_journal import Closing
 
 if TYPE_CHECKING:
     from gatebell.domain.runs.runs import Turn

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.adapters.system import processes
-from gatebell.domain.runs import prompts, signals
 from gatebell.domain.asks.forms import check_schema, faults
+from gatebell.domain.runs import prompts, signals
 from gatebell.domain.runs.roles import Role
 from gatebell.domain.runs.signals import NEEDS_HUMAN
 from gatebell.errors import StepFailedError, StoreTroubleError
 from gatebell.services.asks import create_ask, wait_for_ask
-from gatebell.services.sessions import joining, presence
-from gatebell.services.runs.agent_call import first_prompt
-from gatebell.services.runs import source_check
-from gatebell.services.runs.agent_call.turns import LOOK_AGAIN, Agent
 from gatebell.services.asks.create_ask import Request
+from gatebell.services.runs import source_check
+from gatebell.services.runs.agent_call import first_prompt
+from gatebell.services.runs.agent_call.human_questions import People
+from gatebell.services.runs.agent_call.turns import LOOK_AGAIN, Agent
 from gatebell.services.runs.flow_calls import decided_by_person
 from gatebell.services.runs.run_journal import jsoned, result_of
-from gatebell.services.runs.agent_call.human_questions import People
+from gatebell.services.sessions import joining, presence
 
 if TYPE_CHECKING:
     from gatebell.domain.runs.runs import FlowCall, Turn

@@ -6,16 +6,16 @@ import os
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.runs import runs, signals
 from gatebell.domain.asks.asks import Origin, make_id
 from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.people.principals import Sighting
+from gatebell.domain.runs import runs, signals
 from gatebell.domain.runs.runs import FlowCall, Turn
-from gatebell.ports.agents import Ended, Events, Order, Ruling
 from gatebell.errors import MissingAgentError
-from gatebell.services.sessions import joining, presence
+from gatebell.ports.agents import Ended, Events, Order, Ruling
 from gatebell.services.runs.agent_call import permissions, signal_files
 from gatebell.services.runs.run_journal import Closing, Overtaken, folder_of, jsoned
+from gatebell.services.sessions import joining, presence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
