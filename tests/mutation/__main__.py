@@ -34,7 +34,7 @@ from tests.mutation.judging import (
     judge,
     run_with_import,
 )
-from tests.mutation.mutants import DOMAIN, Mutant, find_mutants
+from tests.mutation.mutants import DOMAIN, Mutant, find_mutants, name_module
 
 WANTED = 0.85
 MAX_LEFT_OUT = 2
@@ -174,10 +174,12 @@ def judge_imports(mutants: list[Mutant], reach: Reach) -> Iterator[tuple[Mutant,
 
 def _users(module: str) -> set[str]:
     """The module, and the modules of `domain/` that import it."""
-    name = module.rpartition(".")[2]
-    imported = re.compile(rf"from gatebell\.domain(\.{name} import|\s+import .*\b{name}\b)")
-    found = {p.stem for p in DOMAIN.glob("*.py") if imported.search(p.read_text(encoding="utf-8"))}
-    return {f"gatebell.domain.{user}" for user in found | {name}}
+    package, _, name = module.rpartition(".")
+    imported = re.compile(
+        rf"from ({re.escape(module)} import|{re.escape(package)} import [^\n]*\b{name}\b)"
+    )
+    users = (path for path in DOMAIN.rglob("*.py") if imported.search(path.read_text("utf-8")))
+    return {module, *map(name_module, users)}
 
 
 def _show_progress(done: int, what: str) -> None:
@@ -187,7 +189,7 @@ def _show_progress(done: int, what: str) -> None:
 def main() -> int:
     # Plugins of others are not needed, and loading them takes most of the time.
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    names = sys.argv[1:] or sorted(path.name for path in DOMAIN.glob("*.py"))
+    names = sys.argv[1:] or sorted(str(path.relative_to(DOMAIN)) for path in DOMAIN.rglob("*.py"))
     hypothesis.settings.register_profile(
         "mutation",
         database=None,

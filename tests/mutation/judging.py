@@ -11,12 +11,13 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
 
-from tests.mutation.mutants import DOMAIN, Mutant
+from tests.mutation.mutants import DOMAIN, Mutant, name_module
 
 TESTS = ["tests/domain", "tests/service/test_verbs.py"]
 QUIET = ["-x", "-q", "--assert=plain", "-p", "no:cacheprovider"]
@@ -67,8 +68,8 @@ class ReachRecorder:
 
 
 def _address(code: CodeType) -> str:
-    module = code.co_filename.removeprefix(f"{DOMAIN}/").removesuffix(".py")
-    return f"gatebell.domain.{module}:{code.co_qualname.partition('.<locals>')[0]}"
+    module = name_module(Path(code.co_filename))
+    return f"{module}:{code.co_qualname.partition('.<locals>')[0]}"
 
 
 def all_tests(reach: Reach) -> dict[str, float]:

@@ -31,7 +31,7 @@ class Mutant(NamedTuple):
 
     @property
     def module(self) -> str:
-        return "gatebell.domain" + ("" if self.path.stem == "__init__" else f".{self.path.stem}")
+        return name_module(self.path)
 
     def write(self) -> str:
         """Write the source of the mutant."""
@@ -39,6 +39,12 @@ class Mutant(NamedTuple):
         node = _changeable(tree)[self.node]
         list(_changes(node))[self.change](node)
         return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def name_module(path: Path) -> str:
+    """Name the module that this file of `domain/` holds: `gatebell.domain.asks.forms`."""
+    inside = path.relative_to(DOMAIN).with_suffix("").parts
+    return ".".join(["gatebell", "domain", *(part for part in inside if part != "__init__")])
 
 
 def find_mutants(path: Path) -> Iterator[Mutant]:
