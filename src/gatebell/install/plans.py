@@ -140,7 +140,11 @@ def put(cli: str, target: Target, past: Written | None) -> tuple[Change, Written
     ours: tuple[json_entries.Entry, ...] = ()
     if target.block:
         _check(cli, _without(past, text, target), target.path)
-        after = text_blocks.put(text, target.path, target.block, past.block if past else None)
+        before = past.block if past else None
+        if before and before.begin != target.block.begin:
+            # It was written under another name.
+            text, before = text_blocks.cut(text, target.path, before), None
+        after = text_blocks.put(text, target.path, target.block, before)
         _check_result(after, target.path)
     else:
         edited = json_entries.put(text, target.path, target.entries, past.entries if past else ())
