@@ -26,24 +26,22 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# A busy machine may fail a test or two: they get one more try, alone, and are named at the end.
 ITS_CACHE = -o cache_dir=.pytest_cache/$@
-OR_ALONE = || $(BIN)/python tests/second_try.py .pytest_cache/$@
 
 unit: setup
 	rm -rf .coverage .coverage.* .pytest_cache
 	$(MAKE) -j2 -Oline counted driven
 	$(BIN)/coverage report --include='src/gatebell/domain/*' --fail-under=100
-	$(BIN)/coverage report --include='src/gatebell/service/*' --fail-under=95
+	$(BIN)/coverage report --include='src/gatebell/services/*' --fail-under=95
 
 # In one process, line by line counted.
 counted:
-	$(BIN)/coverage run -m pytest $(ITS_CACHE) tests/test_requirements.py tests/contract tests/domain tests/service $(OR_ALONE)
+	$(BIN)/coverage run -m pytest $(ITS_CACHE) tests/test_requirements.py tests/contract tests/domain tests/service
 
 # Real programs: more at once than there are processors, for most of them wait most of the time.
 # The files run in this order, so that short ones come last and all the workers end together.
 driven:
-	$(BIN)/pytest -n 5 --dist loadfile --no-loadscope-reorder $(ITS_CACHE) tests/agents tests/crash tests/security tests/journeys tests/faces $(OR_ALONE)
+	$(BIN)/pytest -n 5 --dist loadfile --no-loadscope-reorder $(ITS_CACHE) tests/agents tests/crash tests/security tests/journeys tests/faces
 
 # Programs some tests need. Where they cannot be installed, those tests skip and say so.
 system:

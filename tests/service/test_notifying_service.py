@@ -7,7 +7,7 @@ from datetime import UTC, timedelta
 from functools import partial
 
 import pytest
-from tests.conftest import a_person, an_agent
+from tests.conftest import a_person, an_agent, eventually
 
 from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given
@@ -425,7 +425,8 @@ def test_a_thread_that_cannot_be_started_jams_no_road(real, monkeypatch, caplog)
     opened(real)
     sender.start()
     assert channel.arrived.acquire(timeout=PATIENCE_SECONDS)
-    for thread in list(sender._crew.values()):
+    # The thread may have sent before its sender noted it.
+    for thread in list(eventually(lambda: sender._crew).values()):
         thread.join(PATIENCE_SECONDS)
     troubled(monkeypatch, threading.Thread, "start", RuntimeError("can't start new thread"))
     opened(real, "And why?")
