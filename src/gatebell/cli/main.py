@@ -11,66 +11,80 @@ from typing import Any
 
 from gatebell.errors import GateError, UsageError
 
-COMMANDS = {
-    "ask": "ask a person and wait for the answer",
-    "answer": "answer an ask",
-    "ask-back": "send the asker a message without settling",
-    "reply": "reply to what a person asked back",
-    "inbox": "list what is waiting, or answer one after the other",
-    "tui": "runs and asks on one screen: look, answer, continue, stop",
-    "show": "show one ask with everything around it",
-    "wait": "wait for an ask that was opened before",
-    "cancel": "withdraw an ask",
-    "history": "list settled asks",
-    "respond": "answer a task that waits for you",
-    "task": "the backlog: create, list, show, tree, update, close, import …",
-    "run": "run a flow: agents work, people are asked, nothing is lost",
-    "list": "list runs, and what they wait for",
-    "status": "how far one run is, and what it needs",
-    "continue": "open the session of the agent that waits for you",
-    "watch": "follow a run until it ends",
-    "logs": "what the agents of a run said",
-    "plan": "a run as XML: calls, branches, and where people came in",
-    "diff": "what the agents of a run changed",
-    "flows": "list flows, or show one",
-    "agents": "list the roles that flows and tasks can use",
-    "signal": "give a run the signal it waits for",
-    "stop": "end a run, its agents and its asks",
-    "kill": "the same as stop",
-    "resume": "take up a run where it stopped",
-    "delete": "forget a run that has ended",
-    "clean": "remove the folders of completed runs, where no work is lost",
-    "listen": "answer agents that ask by files, by windows or in this terminal",
-    "worker": "drive runs as they become ready",
-    "up": "the inbox in the browser, runs, notifications and deadlines, in one process",
-    "link": "make a link into the web inbox that is running",
-    "down": "end gate up",
-    "person": "people, their personal tokens and their groups",
-    "gates": "patterns of calls that a person is asked about, or that are denied",
-    "grants": "what a person has allowed beyond one call",
-    "template": "answers written beforehand: list, show, set, delete",
-    "init": "set a project up: the agents' instructions, the backlog's terms, questions in files",
-    "install": "set up Claude Code, Codex, Gemini CLI or opencode to ask here",
-    "uninstall": "take that back, byte for byte",
-    "mcp": "the tools by which agents ask (an MCP server on stdin and stdout)",
-    "hook": "the door for hosts that ask before a tool is used",
-    "notify": "the roads by which you hear that something waits: list, test, send",
-    "dialog": "windows that ask you on the desktop: which program works, and a test",
-    "audit": "the audit trail: log, verify, head",
-    "doctor": "check the store and say how far it can be trusted",
-    "config": "show the settings and where they come from",
-    "demo": "see it work, in a throwaway project",
-    "completion": "print a completion script for your shell",
+# The module of each command, and what `gate --help` says of it.
+_COMMANDS = {
+    "ask": ("cli.asks.ask", "ask a person and wait for the answer"),
+    "answer": ("cli.asks.answer", "answer an ask"),
+    "ask-back": ("cli.asks.ask_back", "send the asker a message without settling"),
+    "reply": ("cli.asks.reply", "reply to what a person asked back"),
+    "inbox": ("cli.asks.inbox", "list what is waiting, or answer one after the other"),
+    "tui": ("cli.runs.tui", "runs and asks on one screen: look, answer, continue, stop"),
+    "show": ("cli.asks.show", "show one ask with everything around it"),
+    "wait": ("cli.asks.wait", "wait for an ask that was opened before"),
+    "cancel": ("cli.asks.cancel", "withdraw an ask"),
+    "history": ("cli.asks.history", "list settled asks"),
+    "respond": ("cli.tasks.respond", "answer a task that waits for you"),
+    "task": ("cli.tasks.task", "the backlog: create, list, show, tree, update, close, import …"),
+    "run": ("cli.runs.run", "run a flow: agents work, people are asked, nothing is lost"),
+    "list": ("cli.runs.list", "list runs, and what they wait for"),
+    "status": ("cli.runs.status", "how far one run is, and what it needs"),
+    "continue": ("cli.sessions.continue_run", "open the session of the agent that waits for you"),
+    "watch": ("cli.runs.watch", "follow a run until it ends"),
+    "logs": ("cli.runs.logs", "what the agents of a run said"),
+    "plan": ("cli.runs.plan", "a run as XML: calls, branches, and where people came in"),
+    "diff": ("cli.runs.diff", "what the agents of a run changed"),
+    "flows": ("cli.runs.flows", "list flows, or show one"),
+    "agents": ("cli.runs.agents", "list the roles that flows and tasks can use"),
+    "signal": ("cli.runs.signal", "give a run the signal it waits for"),
+    "stop": ("cli.runs.stop", "end a run, its agents and its asks"),
+    "kill": ("cli.runs.stop", "the same as stop"),
+    "resume": ("cli.runs.resume", "take up a run where it stopped"),
+    "delete": ("cli.runs.delete", "forget a run that has ended"),
+    "clean": ("cli.runs.clean", "remove the folders of completed runs, where no work is lost"),
+    "listen": (
+        "cli.asks.listen",
+        "answer agents that ask by files, by windows or in this terminal",
+    ),
+    "worker": ("cli.runs.worker", "drive runs as they become ready"),
+    "up": (
+        "cli.server.up",
+        "the inbox in the browser, runs, notifications and deadlines, in one process",
+    ),
+    "link": ("cli.server.link", "make a link into the web inbox that is running"),
+    "down": ("cli.server.down", "end gate up"),
+    "person": ("cli.people.person", "people, their personal tokens and their groups"),
+    "gates": (
+        "cli.permissions.gates",
+        "patterns of calls that a person is asked about, or that are denied",
+    ),
+    "grants": ("cli.permissions.grants", "what a person has allowed beyond one call"),
+    "template": ("cli.asks.template", "answers written beforehand: list, show, set, delete"),
+    "init": (
+        "cli.setup.init",
+        "set a project up: the agents' instructions, the backlog's terms, questions in files",
+    ),
+    "install": (
+        "cli.setup.install",
+        "set up Claude Code, Codex, Gemini CLI or opencode to ask here",
+    ),
+    "uninstall": ("cli.setup.uninstall", "take that back, byte for byte"),
+    "mcp": ("mcp.command", "the tools by which agents ask (an MCP server on stdin and stdout)"),
+    "hook": ("hooks.command", "the door for hosts that ask before a tool is used"),
+    "notify": (
+        "cli.notifications.notify",
+        "the roads by which you hear that something waits: list, test, send",
+    ),
+    "dialog": (
+        "cli.asks.dialog",
+        "windows that ask you on the desktop: which program works, and a test",
+    ),
+    "audit": ("cli.setup.audit", "the audit trail: log, verify, head"),
+    "doctor": ("cli.setup.doctor", "check the store and say how far it can be trusted"),
+    "config": ("cli.setup.config", "show the settings and where they come from"),
+    "demo": ("cli.setup.demo", "see it work, in a throwaway project"),
+    "completion": ("cli.setup.completion", "print a completion script for your shell"),
 }
-
-# Faces of their own that are started by a command, and other names.
-_ELSEWHERE = {
-    "mcp": "gatebell.mcp.command",
-    "hook": "gatebell.hooks.command",
-    "up": "gatebell.cli.server.up",
-    "kill": "gatebell.cli.runs.stop",
-    "continue": "gatebell.cli.sessions.continue_run",
-}
+COMMANDS = {name: about for name, (_, about) in _COMMANDS.items()}
 
 # Where options may stand among the words; it takes longer to parse.
 _ANY_ORDER = ("run", "respond", "template")
@@ -166,7 +180,7 @@ def parser_of(name: str, helping: bool = False) -> argparse.ArgumentParser:
 
 
 def _module(name: str) -> Any:
-    return import_module(_ELSEWHERE.get(name) or f"gatebell.cli.{name.replace('-', '_')}")
+    return import_module(f"gatebell.{_COMMANDS[name][0]}")
 
 
 def _plain_formatter(prog: str) -> argparse.HelpFormatter:

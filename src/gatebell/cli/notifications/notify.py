@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gatebell.app import notifier_process, settings, wiring
+from gatebell.app import locks, settings, wiring
 from gatebell.cli.screen import print_json, short
 from gatebell.domain.asks.asks import iso
 from gatebell.errors import NotFoundError, UsageError
@@ -131,7 +131,7 @@ def _test(store: Store, word: str, as_json: bool) -> int:
 def _send(store: Store, again: bool, as_json: bool) -> int:
     retried = store.outbox.try_again() if again else 0
     post = wiring.post(store)
-    worked = _drain(store, post, notifier_process.lock_path(settings.store_path(os.environ)))
+    worked = _drain(store, post, locks.lock_path(settings.store_path(os.environ)))
     if as_json:
         print_json({"worked": worked, "retried": retried})
     elif worked:
@@ -145,13 +145,13 @@ def _drain(store: Store, post: send_notices.Post, lock: str) -> bool:
     """Send as the only sender of this kind; False when there is one already."""
     worked = False
     while True:
-        held = notifier_process.hold(lock)
+        held = locks.hold(lock)
         if held is None:
             return worked
         try:
             send_notices.Sender(store, post).drain()
         finally:
-            notifier_process.release(held)
+            locks.release(held)
         worked = True
         # Whoever had news a moment ago saw the lock, and relied on this process.
         later = send_notices.LIVES_FOR_SECONDS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from gatebell.app import daemon
+from gatebell.app import locks
 from gatebell.cli.runs.runs_screen import (
     call_lines,
     document,
@@ -39,7 +39,7 @@ def show_calls(store: Store, args: argparse.Namespace) -> int:
         print_json(document(store, run) | {"calls": [call_document(call) for call in calls]})
         return 0
     now = store.now()
-    lines = status_lines(store, run, now, daemon.is_worked_at(store.path))
+    lines = status_lines(store, run, now, locks.is_worked_at(store.path))
     listed = ["", "Calls", *call_lines(calls, now)] if calls else []
     print("\n".join([*lines, *([where_line(run)] if run.folder else []), *listed]))
     if calls:

@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gatebell.app import daemon, runtime
+from gatebell.app import locks, runtime
 from gatebell.cli.runs import runs_screen
 from gatebell.cli.runs.flow_output import shown
 from gatebell.cli.runs.run_view import show_line, show_nothing
@@ -51,7 +51,7 @@ def _leave(store: Store, run: Run, as_json: bool) -> int:
         print(f"Run {run.id} waits for a person: gate status {run.id}")
     elif words := driven_elsewhere(store, run):
         print(f"{words[0].upper()}{words[1:]}: gate watch {run.id}")
-    elif run.state == "running" or daemon.is_worked_at(store.path):
+    elif run.state == "running" or locks.is_worked_at(store.path):
         print(f"Run {run.id} goes on in the background: gate watch {run.id}")
     else:
         print(f"Run {run.id} is ready.")
@@ -173,6 +173,6 @@ def interrupted(store: Store, number: int) -> str:
     if words := driven_elsewhere(store, run):
         return f"Run {number} stays waiting: {words}"
     waits = f"Run {number} stays waiting. Once it is answered"
-    if daemon.is_worked_at(store.path):
+    if locks.is_worked_at(store.path):
         return f"{waits} it goes on in the background: gate watch {number}"
     return f"{waits} it goes on with: gate resume {number} (or gate up)"

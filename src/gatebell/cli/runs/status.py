@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatebell.app import daemon, wiring
+from gatebell.app import locks, wiring
 from gatebell.cli.runs import runs_screen
 from gatebell.cli.screen import print_json
 
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
         print_json(runs_screen.document(store, found))
         return 0
     now, calls = store.now(), store.runs.calls(found.id)
-    is_worked_at = daemon.is_worked_at(store.path)
+    is_worked_at = locks.is_worked_at(store.path)
     lines = runs_screen.status_lines(store, found, now, is_worked_at)
     if calls:
         lines += ["", "Calls", *runs_screen.call_lines(calls, now, _MOST_CALLS)]

@@ -8,10 +8,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from gatebell.adapters.system import processes
-from gatebell.app import daemon, wiring
+from gatebell.app import locks, wiring
 from gatebell.cli.runs import run_foreground, runs_screen
 from gatebell.cli.runs.run_view import LiveView, show_json, show_line
+from gatebell.domain.runs.identities import parse_identity
 from gatebell.services.asks.apply_deadlines import fall_due
 from gatebell.services.runs.claims import is_due, is_kept
 from gatebell.terminal.runs import nobody_works, pending_asks
@@ -70,8 +70,8 @@ def _look_on(store: Store, number: int, view: LiveView) -> None:
 
 def _is_left(store: Store, run: Run) -> bool:
     """Whether it could go on and nobody is there who takes it."""
-    if daemon.is_worked_at(store.path):
+    if locks.is_worked_at(store.path):
         return False
     is_running = run.state == "running"
-    gone = is_running and not processes.lives(processes.parse(run.owner))
+    gone = is_running and not store.machine.lives(parse_identity(run.owner))
     return gone or (is_due(run, store.now()) and not is_kept(store, run))

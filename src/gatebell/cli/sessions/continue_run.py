@@ -11,7 +11,6 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from gatebell.adapters.system import processes
 from gatebell.app import runtime, wiring
 from gatebell.app.settings import SESSION_CLIS
 from gatebell.cli.asks import prompts
@@ -26,7 +25,7 @@ from gatebell.errors import AlreadySettledError, NotAnsweredError, UsageError
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import find
 from gatebell.services.runs import manage_runs
-from gatebell.services.sessions import joining, presence
+from gatebell.services.sessions import joining
 from gatebell.terminal import editors
 from gatebell.terminal.left_runs import is_driven
 
@@ -82,11 +81,11 @@ def run(args: argparse.Namespace) -> int:
         if editor:
             _edit(editor, joined.cwd)
         environ = wiring.agent_environ(joined.environ)
-        with presence.proof(store, joined.turn.id) as proof:
+        with store.machine.visit_proof(joined.turn.id) as proof:
             ended = terminal_handover.run(joined.words, environ, joined.cwd, proof=proof)
         told_to_end = bool(ended.told)
         # What the session leaves running would work on in it, beside the next who opens it.
-        processes.end(ended.process, ("GATE_TURN", joined.turn.id))
+        store.machine.end(ended.process, ("GATE_TURN", joined.turn.id))
         _tell_trouble(ended, joined)
     finally:
         left = joining.leave(store, joined, who, wiring.host)

@@ -9,7 +9,6 @@ import sys
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.adapters.system import processes
 from gatebell.app import settings, wiring
 from gatebell.cli.asks import prompts
 from gatebell.cli.screen import columns, recorded
@@ -35,7 +34,7 @@ from gatebell.errors import (
 )
 from gatebell.ports.agents import Opening
 from gatebell.services.asks.create_ask import get
-from gatebell.services.sessions import presence, visits
+from gatebell.services.sessions import visits
 from gatebell.services.sessions.sitting import rise, sit
 
 if TYPE_CHECKING:
@@ -113,11 +112,11 @@ def _talked(store: Store, who: Caller, host: Host, seated: Seated) -> _Left:
         _announce(seated, opening)
         beside = Attendant(store, sitting, who, seated.seconds_left, GRACE_SECONDS)
         environ = wiring.agent_environ(opening.environ)
-        with presence.proof(store, sitting.id) as proof:
+        with store.machine.visit_proof(sitting.id) as proof:
             ended = terminal_handover.run(words, environ, opening.cwd, beside.attend, proof)
         told = bool(ended.told)
         # What the session leaves running would work on in it, beside the next who opens it.
-        processes.end(ended.process, ("GATE_TURN", sitting.id))
+        store.machine.end(ended.process, ("GATE_TURN", sitting.id))
     except (GateError, OSError) as error:
         end, trouble = FAILED, str(error)
     finally:

@@ -12,12 +12,14 @@ import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.adapters.system import processes
+from gatebell.app import environment
 from gatebell.cli.screen import can_prompt
 from gatebell.errors import MissingAgentError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from gatebell.domain.runs.identities import Identity
 
 _LEAVE_SECONDS = 5
 # A program that was killed could not put the screen back: normal buffer, no mouse, no news of
@@ -33,7 +35,7 @@ class Ended(NamedTuple):
 
     code: int
     """Negative: the signal that ended it."""
-    process: processes.Identity
+    process: Identity
     why: str = ""
     """What `Program.end` was called with, if that ended it."""
     told: int = 0
@@ -43,7 +45,7 @@ class Ended(NamedTuple):
 class Program:
     """A program in the foreground, for whoever looks after it on another thread."""
 
-    def __init__(self, process: processes.Identity) -> None:
+    def __init__(self, process: Identity) -> None:
         self.process = process
         self.why = ""
         self._main = threading.get_ident()
@@ -115,7 +117,7 @@ def run(
         except OSError as error:
             name = error.filename or words[0]
             raise MissingAgentError(f"{name} cannot be started: {error.strerror}") from None
-        found = processes.identify(process.pid)
+        found = environment.identify(process.pid)
         assert found, "a child keeps its number until it was asked how it ended"
         program = Program(found)
         with _forwarded(process.pid) as told:

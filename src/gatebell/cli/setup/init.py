@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gatebell.app import environment, project_files
+from gatebell.app import environment
 from gatebell.cli.identity import add_identity
 from gatebell.cli.screen import print_json
 from gatebell.cli.setup.install import check_person, show, tell, told
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         plan = project_start.take_back(place)
         folders = setup.removable(project, project_start.folders(place))
     else:
-        wanted, folders = project_files.first_files(project), setup.needed(project)
+        wanted, folders = project_start.first_files(project), setup.needed(project)
         made = [folder.path for folder in folders if folder.word == "made"]
         plan = project_start.put(place, wanted, made)
     if args.dry_run and not args.json:

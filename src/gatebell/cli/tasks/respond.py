@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.app import daemon, project_files, wiring
+from gatebell.app import locks, project_files, wiring
 from gatebell.cli.asks.values import meaning, other
 from gatebell.cli.identity import add_identity, caller, read_text
 from gatebell.cli.runs.left_runs import tell_if_left
@@ -212,7 +212,7 @@ def _record(store: Store, who: Caller, waiting: Waiting, given: Given, *, as_jso
         _tell(store, after)
         return 0
     task = backlog.get(store, waiting.task.id) if waiting.task else None
-    worker = daemon.is_worked_at(store.path)
+    worker = locks.is_worked_at(store.path)
     document = {"ask": ask_document(after), "task": task and task_document(task)}
     print_json(document | {"worker": worker})
     return 0
@@ -230,7 +230,7 @@ def _tell(store: Store, ask: Ask) -> None:
         print(f"  Task has another question: gate respond {task.id}")
     elif not task.run:
         print("  Whoever has claimed the task goes on with it")
-    elif daemon.is_worked_at(store.path):
+    elif locks.is_worked_at(store.path):
         print("  Task returned to 'open' state and will be picked up by worker")
     else:
         print("  Task returned to 'open' state; no worker is running: gate worker goes on with it")

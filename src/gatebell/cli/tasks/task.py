@@ -42,7 +42,7 @@ def configure(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     # Imported here: looking at tasks needs no editor, and changing one no tree.
-    module = import_module(f"gatebell.cli.{VERBS[args.verb][1]}")
+    module = import_module(f"gatebell.cli.tasks.{VERBS[args.verb][1]}")
     return int(getattr(module, f"{args.verb}_")(args))
 
 
@@ -167,23 +167,23 @@ def _export(parser: Parser) -> None:
 
 
 VERBS: dict[str, tuple[str, str, Callable[[Parser], None]]] = {
-    "create": ("make a task", "task_writing", _create),
+    "create": ("make a task", "task_edits", _create),
     "list": (
         "list tasks: answered ones first, then by priority, then by age",
-        "task_looking",
+        "task_views",
         _list,
     ),
-    "show": ("one task with its questions and answers", "task_looking", _task_id),
-    "tree": ("tasks beneath the tasks they are part of", "task_looking", _tree),
-    "next": ("the task that should be worked on next", "task_looking", add_project),
-    "update": ("change what a task says", "task_writing", _update),
-    "edit": ("change a task in your editor", "task_writing", _edit),
-    "dep": ("say which tasks must be closed before another", "task_writing", _dep),
-    "claim": ("work on a task yourself; no worker takes it up then", "task_moving", _edit),
-    "release": ("leave a task that you have claimed", "task_moving", _edit),
-    "close": ("tasks are done, or not needed; runs that work on them end", "task_moving", _close),
-    "reopen": ("have a task worked on again", "task_moving", _reopen),
-    "defer": ("put a task off until it is reopened", "task_moving", _defer),
+    "show": ("one task with its questions and answers", "task_views", _task_id),
+    "tree": ("tasks beneath the tasks they are part of", "task_views", _tree),
+    "next": ("the task that should be worked on next", "task_views", add_project),
+    "update": ("change what a task says", "task_edits", _update),
+    "edit": ("change a task in your editor", "task_edits", _edit),
+    "dep": ("say which tasks must be closed before another", "task_edits", _dep),
+    "claim": ("work on a task yourself; no worker takes it up then", "task_states", _edit),
+    "release": ("leave a task that you have claimed", "task_states", _edit),
+    "close": ("tasks are done, or not needed; runs that work on them end", "task_states", _close),
+    "reopen": ("have a task worked on again", "task_states", _reopen),
+    "defer": ("put a task off until it is reopened", "task_states", _defer),
     "tail": ("what happens to tasks, as it happens", "task_tail", _tail),
     "import": ("bring in the backlog of a file, all of it or nothing", "task_files", _import),
     "export": ("write the backlog as JSON lines", "task_files", _export),
