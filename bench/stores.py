@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from gatebell.adapters.sqlite.store import SqliteStore
-from gatebell.app.wiring import SystemClock
+from gatebell.adapters.system.clock import SystemClock
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.people.principals import SIGNS, Caller, person

@@ -20,10 +20,11 @@ from playwright.sync_api import sync_playwright
 from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
+from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.people.principals import Caller, person
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.runs.journals import Carried
-from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn, owner_of, started
+from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn, started
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.apply_deadlines import sweep
 from gatebell.services.asks.create_ask import Request

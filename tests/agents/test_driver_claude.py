@@ -19,6 +19,7 @@ from tests.conftest import eventually
 from gatebell.adapters.agents import claude
 from gatebell.adapters.agents.claude import ClaudeDriver
 from gatebell.adapters.system import processes
+from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.roles import Role
 from gatebell.errors import MissingAgentError, UsageError
 from gatebell.install.scripted_model import script, text, tool, tools
@@ -83,7 +84,7 @@ def test_a_session_goes_on_turn_after_turn_and_can_be_forked(desk):
     ended = desk.run(first)
     assert ended == Ended(True, "The plan is A.")
     assert desk.said == ["The plan is A."]
-    assert not processes.lives(processes.parse(desk.started[0]))
+    assert not processes.lives(parse_identity(desk.started[0]))
     assert desk.driver.heard(first.session, first.turn_id)
     second = desk.order([text("It is still A.")], first.session, fresh=False)
     assert not desk.driver.heard(first.session, second.turn_id)
@@ -254,7 +255,7 @@ def test_whoever_takes_over_from_the_killed_finds_nothing_running_and_goes_on(de
     command = [sys.executable, "-c", DRIVE, json.dumps(order)]
     driving = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     with driving, driving.stdout:
-        agent = processes.parse(driving.stdout.readline().strip())
+        agent = parse_identity(driving.stdout.readline().strip())
         eventually((desk.house.project / "slow").exists)
         assert processes.lives(agent)
         driving.kill()
@@ -269,7 +270,7 @@ def test_whoever_takes_over_from_the_killed_finds_nothing_running_and_goes_on(de
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
 def test_a_turn_that_is_killed_is_not_taken_for_its_end(desk, how):
     def ruling(*_):
-        os.kill(processes.parse(desk.started[-1]).pid, getattr(signal, how))
+        os.kill(parse_identity(desk.started[-1]).pid, getattr(signal, how))
         threading.Event().wait(0.5)
         return ALLOW
 

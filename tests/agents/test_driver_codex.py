@@ -18,6 +18,7 @@ from tests.conftest import eventually
 
 from gatebell.adapters.agents.codex import CodexDriver
 from gatebell.adapters.system import processes
+from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.roles import Role
 from gatebell.errors import MissingAgentError, UsageError
 from gatebell.install.scripted_model import script, text, tool, tool_results
@@ -109,7 +110,7 @@ class Desk:
 
     def is_gone(self):
         ours = self.house.processes()
-        return not processes.lives(processes.parse(self.process)) and not ours
+        return not processes.lives(parse_identity(self.process)) and not ours
 
 
 @pytest.fixture
@@ -235,7 +236,7 @@ def test_our_tools_are_there_and_those_of_other_servers_are_asked_for(desk, hous
 def test_killed_in_a_slow_tool_it_leaves_nothing_and_is_resumed(desk, house):
     def kill():
         eventually((house.project / "began").exists)
-        os.kill(processes.parse(desk.process).pid, signal.SIGKILL)
+        os.kill(parse_identity(desk.process).pid, signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
     killer.start()

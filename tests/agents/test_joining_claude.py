@@ -13,7 +13,7 @@ import time
 import pytest
 from tests.agents.test_flows import project, report
 
-from gatebell.adapters.system import processes
+from gatebell.domain.runs.identities import parse_identity
 from gatebell.install.scripted_model import script, text, tool
 
 __all__ = ["project"]
@@ -164,7 +164,7 @@ def test_recorded_signal_outlives_killed_gate_continue(project, terminal):
     last = json.dumps(project.house.model.requests[-1]["messages"])
     assert "Recorded: DONE. It counts when the person leaves" in last
     (held,) = project.store.runs.joined()
-    os.kill(processes.parse(held.process).pid, signal.SIGKILL)
+    os.kill(parse_identity(held.process).pid, signal.SIGKILL)
     run, out = project.end()
     assert (run.state, run.result) == ("completed", ["DONE", "it listens on 8080"]), out
     settled = project.store.asks.get(asked.id)

@@ -24,8 +24,9 @@ from gatebell.services.asks.create_ask import Request
 # What `gate` is, with less patience.
 HASTY = """
 import sys
-from gatebell.cli import main, sitting
-sitting.GRACE_SECONDS = 2
+from gatebell.cli import main
+from gatebell.cli.sessions import continue_session
+continue_session.GRACE_SECONDS = 2
 sys.exit(main.program())
 """
 ASKED = "perl -e 'open F, q(>counted.txt); print F 42; print 6*7'"

@@ -26,6 +26,7 @@ from gatebell.app import runtime, wiring
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Ask
 from gatebell.domain.digests import text_digest
+from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.runs import FlowCall, Run
 from gatebell.errors import AlreadySettledError
 from gatebell.ports.store import Store
@@ -170,7 +171,7 @@ class Person:
     def _end_whoever_began(self, path: str) -> None:
         calls = self._store.runs.calls(self._run_id)
         owner = next(call.owner for call in calls if call.path == path)
-        assert processes.end(processes.parse(owner), None)
+        assert processes.end(parse_identity(owner), None)
 
 
 def is_doubt(ask: Ask) -> bool:

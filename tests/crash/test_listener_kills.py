@@ -20,7 +20,7 @@ from gatebell.app.wiring import open_store
 from gatebell.domain.asks.answers import Given
 from gatebell.services.asks import answer_ask
 
-SCRIPT = str(Path(gatebell.__file__).parent / "scripts" / "ask-human.sh")
+SCRIPT = str(Path(gatebell.__file__).parent / "install" / "scripts" / "ask-human.sh")
 AGENTS = 20
 KILLS = 10
 WAIT_SECONDS = 25

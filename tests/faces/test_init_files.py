@@ -14,14 +14,13 @@ import pytest
 from gatebell.adapters.git import provisions
 from gatebell.adapters.git.repositories import find
 from gatebell.app.environment import set_up_above
-from gatebell.app.project_files import first_files as wanted_in
 from gatebell.errors import RefusedError, UsageError
 from gatebell.file_protocol import setup
 from gatebell.file_protocol.folders import Helpers
 from gatebell.install import plans, project_start
 from gatebell.install.instructions import FROM_A_SHELL, files_of
 from gatebell.install.places import Place
-from gatebell.install.project_start import First
+from gatebell.install.project_start import First, first_files as wanted_in
 from gatebell.install.text_blocks import line, markdown
 
 NOT_SET_UP = "this project is not set up for questions. In its main folder, run: gate init"

@@ -13,6 +13,7 @@ from tests.joinable import FLOW, Desk, Screen, pid_in
 from gatebell.adapters.system import processes
 from gatebell.app.runtime import crew
 from gatebell.domain.asks.answers import Given
+from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.runs import RunChange
 from gatebell.errors import (
     AgentRefusedError,
@@ -198,7 +199,7 @@ def test_a_program_is_told_when_its_holder_is_killed(world, desk, screens):
     ada.line("continue", str(run.id), "--as", "ada")
     pid_in(ada)
     turn = desk.store.runs.turns(run.id)[-1]
-    os.kill(processes.parse(turn.process).pid, signal.SIGKILL)
+    os.kill(parse_identity(turn.process).pid, signal.SIGKILL)
     eventually(lambda: not processes.marked(("GATE_TURN", turn.id)))
     (asked,) = desk.store.asks.pending_of_run(run.id)
     answer_ask.answer(desk.store, asked.id, desk.caller(), Given("left"))

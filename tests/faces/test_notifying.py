@@ -37,7 +37,8 @@ from gatebell.adapters.channels.apprise import AppriseChannel
 from gatebell.adapters.channels.command import CommandChannel
 from gatebell.adapters.channels.desktop import DesktopChannel
 from gatebell.adapters.channels.webhook import WebhookChannel
-from gatebell.app import notifier_process, settings, wiring
+from gatebell.adapters.system import file_locks
+from gatebell.app import locks, notifier_process, settings, wiring
 from gatebell.domain.asks.asks import Ask, Origin, make_question
 from gatebell.domain.notifications.messages import Delivery, compose
 from gatebell.domain.notifications.routes import Road
@@ -153,7 +154,7 @@ class Home:
         return Post(settings.roads(environ), made.open_channel, settings.inbox_url(environ))
 
     def wait_for_sender(self):
-        eventually(lambda: not notifier_process.is_held(notifier_process.lock_path(self.path)))
+        eventually(lambda: not locks.is_held(locks.lock_path(self.path)))
 
 
 @pytest.fixture
@@ -597,12 +598,12 @@ def test_a_sender_of_gate_up_and_one_of_its_own_send_everything_once(home, serve
 def test_while_gate_up_lives_nobody_else_sends(home, server, monkeypatch):
     home.write({"to": f"webhook: {server.url}/in"})
     home.ask("Before?", XDG_CONFIG_HOME="/nowhere")
-    up = notifier_process.hold(notifier_process.up_lock_path(home.path))
+    up = locks.hold(locks.up_lock_path(home.path))
     home.ask("First?")
     starter = notifier_process.Starter(home.path)
     monkeypatch.setattr(starter, "_spawn", lambda: pytest.fail("it sends, too"))
     starter()
-    notifier_process.release(up)
+    locks.release(up)
     home.ask("Second?")
     for _ in range(3):
         server.take()
@@ -611,22 +612,22 @@ def test_while_gate_up_lives_nobody_else_sends(home, server, monkeypatch):
 @pytest.mark.proves("NTF-13")
 def test_a_look_at_a_lock_keeps_nobody_from_taking_it(tmp_path, monkeypatch):
     path = str(tmp_path / "lock")
-    looking = notifier_process._lock(path, shared=True)
-    monkeypatch.setattr(notifier_process.time, "sleep", lambda _: notifier_process.release(looking))
-    held = notifier_process.hold(path)
-    assert held is not None and notifier_process.is_held(path)
-    monkeypatch.setattr(notifier_process.time, "sleep", lambda _: None)
-    assert notifier_process.hold(path) is None
-    notifier_process.release(held)
-    assert not notifier_process.is_held(path)
+    looking = file_locks._lock(path, shared=True)
+    monkeypatch.setattr(file_locks.time, "sleep", lambda _: locks.release(looking))
+    held = locks.hold(path)
+    assert held is not None and locks.is_held(path)
+    monkeypatch.setattr(file_locks.time, "sleep", lambda _: None)
+    assert locks.hold(path) is None
+    locks.release(held)
+    assert not locks.is_held(path)
 
 
 @pytest.mark.proves("NTF-27")
 def test_two_that_look_at_a_lock_do_not_take_each_other_for_its_holder(tmp_path):
     path = str(tmp_path / "lock")
-    looking = notifier_process._lock(path, shared=True)
-    assert not notifier_process.is_held(path)
-    notifier_process.release(looking)
+    looking = file_locks._lock(path, shared=True)
+    assert not locks.is_held(path)
+    locks.release(looking)
 
 
 @pytest.mark.proves("NTF-13")
@@ -641,7 +642,7 @@ def test_a_sender_holds_nothing_of_whoever_started_it(home, server, monkeypatch)
     starter()
     os.close(writing)
     server.take()
-    assert notifier_process.is_held(notifier_process.lock_path(home.path))
+    assert locks.is_held(locks.lock_path(home.path))
     assert select.select([reading], [], [], 2)[0], "the sender would keep a host waiting"
     os.close(reading)
     (child,) = starter._children
@@ -756,7 +757,12 @@ def test_the_shortcut_rings_for_everybody(home, tmp_path):
 
 @pytest.mark.proves("CLI-14", "NTF-22")
 def test_hot_commands_load_nothing_of_this_without_roads_and_nothing_slow_with_them(home):
-    ours = ["domain.roads", "domain.letters", "senders", "service.notifying"]
+    ours = [
+        "domain.notifications.routes",
+        "domain.notifications.messages",
+        "app.notifier_process",
+        "services.notifications.send_notices",
+    ]
     code = (
         "import sys; from gatebell.cli.main import main; code = main(sys.argv[1:]); "
         f"print(' '.join(m for m in {SLOW_MODULES!r} if m in sys.modules), file=sys.stderr); "
@@ -764,7 +770,7 @@ def test_hot_commands_load_nothing_of_this_without_roads_and_nothing_slow_with_t
     )
     for environ, expected in (
         ({}, ["", ""]),
-        ({"GATE_NOTIFY_CMD": "true"}, ["", "domain.roads senders"]),
+        ({"GATE_NOTIFY_CMD": "true"}, ["", "domain.notifications.routes app.notifier_process"]),
     ):
         ran = subprocess.run(
             [sys.executable, "-c", code, "ask", "Q?", "--no-wait"],

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import eventually
 from tests.run_project import RunProject
 
-from gatebell.app import daemon
+from gatebell.app import locks
 
 PATIENCE_SECONDS = 60
 ROUNDS = 6
@@ -98,7 +98,7 @@ class Programs(RunProject):
     def work(self, way):
         """Somebody who drives whatever is ready."""
         worker = self.start(*WAYS[way])
-        eventually(lambda: daemon.is_worked_at(self.world.path))
+        eventually(lambda: locks.is_worked_at(self.world.path))
         return worker
 
     def hold(self, what):

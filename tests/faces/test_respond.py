@@ -9,7 +9,7 @@ import pytest
 from tests.asking_tasks import ask_for, let_ask
 from tests.conftest import a_person
 
-from gatebell.app import daemon
+from gatebell.app import locks
 from gatebell.domain.asks.answers import Given
 from gatebell.services.asks import answer_ask
 from gatebell.services.tasks import backlog
@@ -76,7 +76,7 @@ def test_the_documented_example(desk):
 @pytest.mark.proves("TASK-100", "TASK-312", "S3-45", "S3-B23")
 def test_what_was_going_on_is_shown_and_whether_a_worker_goes_on_with_it(desk):
     desk.let_ask(going_on="Changes:\n?? half-done.py")
-    worker = daemon.work_at(desk.store.path)
+    worker = locks.work_at(desk.store.path)
     try:
         ran = desk.respond(desk.id, "Use JWT")
     finally:

@@ -18,7 +18,7 @@ from tests.conftest import a_person, eventually
 from tests.faces.conftest import said_in
 from tests.run_project import RunProject, lives
 
-from gatebell.app import daemon
+from gatebell.app import locks
 from gatebell.app.runtime import Papers
 from gatebell.cli.runs import runs_screen
 from gatebell.cli.runs.run_view import Follower
@@ -263,7 +263,7 @@ def test_a_worker_drives_what_was_left_to_it_and_lets_go_when_it_is_ended(world,
     assert "Nobody drives runs now" in world.ada.gate("status", "1").out
     worker = started("worker", "-j", "1")
     pid = eventually(project.pids)[0]
-    assert daemon.is_worked_at(world.path)
+    assert locks.is_worked_at(world.path)
     out = world.ada.gate("run", "simple", "--detach").out
     assert "Run 2 goes on in the background: gate watch 2" in out
     assert world.ada.gate("status", "1").out.splitlines()[1] == "Agent: slow"
@@ -271,7 +271,7 @@ def test_a_worker_drives_what_was_left_to_it_and_lets_go_when_it_is_ended(world,
     code, _, err = ended(worker)
     assert code == 0 and project.run(1).state == "ready" and not lives(pid)
     assert "run 1 (slow) is driven\n" in err and "run 1 (slow) is ready\n" in err
-    assert not daemon.is_worked_at(world.path)
+    assert not locks.is_worked_at(world.path)
     project.go()
     second = started("worker")
     project.is_in(1, "completed")
@@ -322,7 +322,7 @@ def test_watching_a_run_follows_it_while_others_go_on_with_it(world, project, st
 @pytest.mark.proves("RUN-308")
 def test_who_only_looks_on_leaves_the_work_to_a_worker(world, project, started):
     started("worker")
-    eventually(lambda: daemon.is_worked_at(world.path))
+    eventually(lambda: locks.is_worked_at(world.path))
     world.ada.gate("run", "slow", "--detach")
     eventually(project.pids)
     leaving = started("watch", "1")

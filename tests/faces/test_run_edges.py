@@ -19,7 +19,7 @@ from tests.faces.conftest import said_in
 from tests.run_project import HEAD, RunProject
 from tests.run_records import add_run, answer, ask_of, call
 
-from gatebell.app import daemon
+from gatebell.app import locks
 from gatebell.cli.runs.run_view import Follower
 from gatebell.cli.screen import inbox_lines
 from gatebell.domain.asks.asks import Ask, Origin, make_question
@@ -215,7 +215,7 @@ def test_whoever_answers_is_told_when_nobody_drives_the_run_on(world, project, s
             told = world.ada.gate("answer", ask.id, "yes", *words[1:]).out
         assert (hint.format(number) in told) == (words[-1] != "--json"), told
     worker = started("worker")
-    eventually(lambda: daemon.is_worked_at(world.path))
+    eventually(lambda: locks.is_worked_at(world.path))
     world.ada.gate("run", "asks", "--detach")
     assert "Nobody" not in world.ada.gate("answer", project.ask(5).id, "no").out
     worker.terminate()

@@ -16,6 +16,7 @@ from gatebell.adapters.system import processes
 from gatebell.app import wiring
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
+from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.sessions.visits import GRACE_SECONDS, Terms
 from gatebell.services.asks import answer_ask, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
@@ -47,8 +48,9 @@ while line := sys.stdin.readline():
 # What `gate` is, with less patience.
 HASTY = """
 import sys
-from gatebell.cli.sessions import terminal_handover as foreground, main, sitting
-sitting.GRACE_SECONDS, foreground._LEAVE_SECONDS = 0.6, 1
+from gatebell.cli import main
+from gatebell.cli.sessions import continue_session, terminal_handover
+continue_session.GRACE_SECONDS, terminal_handover._LEAVE_SECONDS = 0.6, 1
 sys.exit(main.program())
 """
 # A program whose talk can be read, and said this at last.
@@ -145,7 +147,7 @@ def test_a_session_is_worked_out_in_the_terminal_and_decided_after_it(desk, open
     assert announced[1] == "Question: Is the schema good?"
     assert "leave it as you always do" in announced[-2]
     (sitting,) = desk.store.asks.sittings(ask.id)
-    program = processes.parse(eventually(lambda: desk.store.asks.sitting(sitting.id).program))
+    program = parse_identity(eventually(lambda: desk.store.asks.sitting(sitting.id).program))
     assert processes.lives(program)
     around = desk.around()
     assert around["GATE_TURN"] == around["GATE_SITTING"] == sitting.id
@@ -380,7 +382,7 @@ def test_killed_under_a_shell_that_lives_on_the_program_ends_too(desk):
         shell.line("continue", ask.id, "--as", "ada")
         program = pid_in(shell)
         (sitting,) = desk.store.asks.sittings(ask.id)
-        os.kill(processes.parse(sitting.process).pid, signal.SIGKILL)
+        os.kill(parse_identity(sitting.process).pid, signal.SIGKILL)
         shell.until("Killed")
         eventually(lambda: processes.identify(program) is None)
     finally:

@@ -18,7 +18,8 @@ from urllib.request import ProxyHandler, build_opener
 import pytest
 from tests.conftest import a_person
 
-from gatebell.app import daemon, notifier_process
+from gatebell.adapters.system import file_locks
+from gatebell.app import daemon, locks
 from gatebell.app.wiring import open_store
 from gatebell.services.people import manage_logins, manage_people
 
@@ -138,24 +139,24 @@ def stranger():
 
 @pytest.mark.proves("NTF-27")
 def test_somebody_who_looks_brings_no_dead_one_back_to_life(up, stranger):
-    lock = notifier_process.up_lock_path(up.path)
+    lock = locks.up_lock_path(up.path)
     with open(lock, "w", encoding="utf-8") as file:
         json.dump({"pid": stranger.pid, "url": "http://127.0.0.1:1"}, file)
-    looking = notifier_process._lock(lock, shared=True)
+    looking = file_locks._lock(lock, shared=True)
     assert daemon.find(up.path) is daemon.end(up.path) is None
-    notifier_process.release(looking)
+    locks.release(looking)
     assert stranger.poll() is None
 
 
 @pytest.mark.proves("NTF-27", "LAW-10")
 def test_down_leaves_a_process_alone_that_does_not_hold_the_lock(up, stranger):
-    lock = notifier_process.up_lock_path(up.path)
+    lock = locks.up_lock_path(up.path)
     with open(lock, "w", encoding="utf-8") as file:
         json.dump({"pid": stranger.pid, "url": "http://127.0.0.1:1"}, file)
-    starting = notifier_process.hold(lock)
+    starting = locks.hold(lock)
     refused = up.gate("down")
     assert refused.returncode == 1 and "left alone" in refused.stderr
-    notifier_process.release(starting)
+    locks.release(starting)
     assert stranger.poll() is None
 
 

@@ -15,7 +15,7 @@ from tests.flow_harness import real_house
 
 from gatebell import StoreTroubleError, pause
 from gatebell.adapters.system import processes
-from gatebell.app import daemon
+from gatebell.app import daemon, locks
 from gatebell.app.wiring import open_store
 from gatebell.domain.runs import runs
 from gatebell.domain.runs.runs import RunChange
@@ -242,10 +242,10 @@ def test_kernel_without_file_locks_sees_a_living_keeper(real_house, keeping, mon
 def test_forked_child_holds_no_lock_of_a_worker(tmp_path):
     """A flow's code may leave a child behind, and `gate up` may be killed."""
     code = """import os, sys
-from gatebell.app import daemon as upkeep
+from gatebell.app import daemon, locks
 from gatebell.file_protocol.folders import Helpers
 os.makedirs("project/.helpers", 0o700)
-kept = [upkeep.become("gate.db", "http://127.0.0.1:1"), upkeep.work_at("gate.db"), Helpers("project")]
+kept = [daemon.become("gate.db", "http://127.0.0.1:1"), locks.work_at("gate.db"), Helpers("project")]
 assert kept[2].hold()
 if not os.fork():
     print("there", flush=True)
@@ -260,9 +260,9 @@ input()
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     ) as program:  # fmt: skip
         assert program.stdout.readline() == "there\n"
-        assert daemon.find(store) and daemon.is_worked_at(store)
+        assert daemon.find(store) and locks.is_worked_at(store)
         assert listener_of(project) is not None
         program.kill()
         program.wait()
-        assert not daemon.find(store) and not daemon.is_worked_at(store)
+        assert not daemon.find(store) and not locks.is_worked_at(store)
         assert listener_of(project) is None

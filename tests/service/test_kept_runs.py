@@ -14,8 +14,7 @@ from tests.flow_harness import each_house, house, real_house
 
 from gatebell import HumanInput, Phase, StoreTroubleError, Workflow, pause, sleep
 from gatebell.adapters.engines.local import Worker
-from gatebell.adapters.system import processes
-from gatebell.app import daemon
+from gatebell.adapters.system import processes, run_locks
 from gatebell.app.wiring import open_store
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.runs import runs
@@ -186,9 +185,9 @@ def kept_elsewhere(house, stranger, owner, state="ready"):
 def stranger(real_house):
     """Another living process that stands by run 1 of the store as it is at each line."""
     code = (
-        "import sys; from gatebell.app import daemon as upkeep, wiring; store = wiring.open_store(sys.argv[1])\n"
+        "import sys; from gatebell.app import wiring; store = wiring.open_store(sys.argv[1])\n"
         "for _ in sys.stdin:\n"
-        "    upkeep.stand_by(store.path, store.runs.get(1)); print('there', flush=True)"
+        "    store.machine.keep_run(store.runs.get(1)); print('there', flush=True)"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code, real_house.store.path],
@@ -290,7 +289,7 @@ def test_one_process_keeps_several_runs_apart(real_house):
     assert is_stood_by_elsewhere(house.store, first)
     assert not is_stood_by_elsewhere(house.store, second)
     # Looking at another run lets go of none.
-    assert not daemon.is_stood_by(house.store.path, second)
+    assert not run_locks.is_stood_by(house.store.path, second)
     assert is_stood_by_elsewhere(house.store, first)
     one.let_go()
     one.let_go()
@@ -300,9 +299,9 @@ def test_one_process_keeps_several_runs_apart(real_house):
 def is_stood_by_elsewhere(store, run):
     """As another process sees it."""
     code = (
-        "import sys; from gatebell.app import daemon as upkeep, wiring; store = wiring.open_store(sys.argv[1])\n"
+        "import sys; from gatebell.app import wiring; store = wiring.open_store(sys.argv[1])\n"
         "run = store.runs.get(int(sys.argv[2]))._replace(claim=int(sys.argv[3]), owner=sys.argv[4])\n"
-        "sys.exit(upkeep.is_stood_by(store.path, run))"
+        "sys.exit(store.machine.is_run_kept(run))"
     )
     words = [store.path, str(run.id), str(run.claim), run.owner]
     return bool(subprocess.run([sys.executable, "-c", code, *words], check=False).returncode)
@@ -311,16 +310,16 @@ def is_stood_by_elsewhere(store, run):
 @pytest.mark.proves("PHASE-54")
 def test_child_of_a_program_keeps_none_of_its_runs(real_house):
     run, path = real_house.start(lambda _: "mine"), real_house.store.path
-    daemon.stand_by(path, run)
+    run_locks.stand_by(path, run)
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        held = daemon.is_stood_by(path, run)
+        held = run_locks.is_stood_by(path, run)
         # Until the parent has let go.
         os.read(reading, 1)
-        os._exit(held and not daemon.is_stood_by(path, run))
+        os._exit(held and not run_locks.is_stood_by(path, run))
     assert is_stood_by_elsewhere(real_house.store, run)
-    daemon.step_back(path, run)
+    run_locks.step_back(path, run)
     assert not is_stood_by_elsewhere(real_house.store, run)
     os.write(writing, b".")
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1

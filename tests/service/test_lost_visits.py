@@ -16,9 +16,10 @@ from tests.joinable import desk
 from tests.visits import kill_harness, orphan, write_log
 
 from gatebell import AsyncGate, Gate
-from gatebell.adapters.system import processes
+from gatebell.adapters.system import processes, visit_locks
 from gatebell.app import runtime
 from gatebell.domain.asks.answers import Given
+from gatebell.domain.runs.identities import parse_identity
 from gatebell.errors import GateError, RefusedError, StoreTroubleError
 from gatebell.services.asks import answer_ask, apply_deadlines, create_ask, wait_for_ask
 from gatebell.services.sessions import joining, presence, sitting
@@ -40,12 +41,13 @@ input()
 """
 JOIN = """
 import sys
-from gatebell import Gate, crewing
+from gatebell import Gate
+from gatebell.app import runtime
 from gatebell.domain.people.principals import Caller, person
 from gatebell.services.sessions import joining
 store = Gate(sys.argv[1]).store
 who = Caller(person("ada"), False, "cli", None, {})
-print(joining.join(store, crewing.crew(store), sys.argv[2], who).turn.process, flush=True)
+print(joining.join(store, runtime.crew(store), sys.argv[2], who).turn.process, flush=True)
 input()
 """
 
@@ -77,7 +79,7 @@ def test_killed_container_gives_its_session_back(gate):
     ask_id = ask_for_session(gate)
     container = Container(VISIT, gate.store.path, ask_id)
     try:
-        assert processes.is_elsewhere(processes.parse(container.said))
+        assert processes.is_elsewhere(parse_identity(container.said))
         with pytest.raises(RefusedError, match="person:ada has this session open"):
             sitting.sit(gate.store, ask_id, BOB, "claude", "s2")
         apply_deadlines.sweep(gate.store)
@@ -96,7 +98,7 @@ def test_killed_container_gives_joined_session_back(desk):
     (ask,) = desk.store.asks.pending_of_run(run.id)
     container = Container(JOIN, desk.store.path, ask.id)
     try:
-        assert processes.is_elsewhere(processes.parse(container.said))
+        assert processes.is_elsewhere(parse_identity(container.said))
         with pytest.raises(RefusedError, match="person:ada has this session open"):
             joining.join(desk.store, runtime.crew(desk.store), ask.id, desk.caller("bob"))
         apply_deadlines.sweep(desk.store)
@@ -114,7 +116,7 @@ def test_lock_alone_tells_of_holder_elsewhere(gate, monkeypatch, alive):
     visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
     go_elsewhere(monkeypatch)
     if not alive:
-        presence._forget()
+        visit_locks._forget()
     assert presence.holds(gate.store, visited) == alive
     if alive:
         sitting.rise(gate.store, visited, ADA, "left")
@@ -137,7 +139,7 @@ def test_program_of_visit_keeps_its_proof(gate, monkeypatch):
     """Its `gate continue` is killed elsewhere, and the program works on in the session."""
     ask_id = ask_for_session(gate)
     visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
-    with presence.proof(gate.store, visited.id) as proof:
+    with gate.store.machine.visit_proof(visited.id) as proof:
         program = subprocess.Popen(
             [sys.executable, "-c", "input()"],
             stdin=subprocess.PIPE,
@@ -145,7 +147,7 @@ def test_program_of_visit_keeps_its_proof(gate, monkeypatch):
             # As `gate continue` starts it: code of the parent runs in the child.
             preexec_fn=lambda: None,  # noqa: PLW1509 - the test is about it
         )
-    presence._forget()
+    visit_locks._forget()
     go_elsewhere(monkeypatch)
     assert presence.holds(gate.store, visited)
     program.communicate(b"\n")
@@ -162,7 +164,7 @@ def test_forked_child_does_not_prove_a_visit(gate, monkeypatch):
         os.close(tells)
         os.read(told, 1)
         os._exit(0)
-    presence._forget()
+    visit_locks._forget()
     go_elsewhere(monkeypatch)
     # The child closes its copy as soon as it runs.
     eventually(lambda: not presence.holds(gate.store, visited))

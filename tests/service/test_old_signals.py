@@ -14,7 +14,7 @@ from gatebell.errors import GateError, RefusedError
 from gatebell.services.asks import create_ask
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.agent_call import signal_files
-from gatebell.services.sessions import joining, presence
+from gatebell.services.sessions import joining
 
 __all__ = ["desk"]
 
@@ -104,6 +104,9 @@ def test_join_waits_for_no_stopped_joiner(desk):
     run = desk.run(NEEDS)
     (ask,) = desk.store.asks.pending_of_run(run.id)
     os.makedirs(f"{desk.store.path}-visits", exist_ok=True)
-    with presence.alone(desk.store), pytest.raises(RefusedError, match="at this moment: try again"):
+    with (
+        desk.store.machine.join_alone(),
+        pytest.raises(RefusedError, match="at this moment: try again"),
+    ):
         joining.join(desk.store, runtime.crew(desk.store), ask.id, desk.caller())
     assert joining.join(desk.store, runtime.crew(desk.store), ask.id, desk.caller())

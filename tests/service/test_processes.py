@@ -17,6 +17,7 @@ from gatebell.adapters.agents import agent_process
 from gatebell.adapters.agents.command import CommandDriver
 from gatebell.adapters.system import processes
 from gatebell.app.notifier_process import Starter
+from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.roles import Role
 from gatebell.errors import GateError, MissingAgentError, UsageError
 from gatebell.ports.agents import Ended, Events, Order, Ruling
@@ -58,7 +59,7 @@ def there(pid):
 def test_a_process_is_known_by_its_boot_its_number_and_when_it_began(start):
     process = start(SLEEP)
     identity = processes.identify(process.pid)
-    assert processes.parse(str(identity)) == identity and processes.lives(identity)
+    assert parse_identity(str(identity)) == identity and processes.lives(identity)
     assert processes.lives(processes.me()) and processes.me().pid == os.getpid()
     later = identity._replace(start=str(int(identity.start) + 1))
     assert not processes.lives(later), "its number went to another process"
@@ -152,7 +153,7 @@ def test_without_proc_the_group_is_ended_and_the_rest_is_not_claimed(start, monk
     monkeypatch.delattr(os, "pidfd_open", raising=False)
     agent, marked = start(SLEEP), start(SLEEP, GATE_TURN=f"{TURN}-5")
     identity = processes.identify(agent.pid)
-    assert processes.parse(str(identity)) == identity and processes.lives(identity)
+    assert parse_identity(str(identity)) == identity and processes.lives(identity)
     assert not processes.end(identity, ("GATE_TURN", f"{TURN}-5")), "marks cannot be looked at"
     assert not processes.lives(identity) and marked.poll() is None
     assert processes.end(processes.identify(marked.pid), None)
@@ -193,7 +194,7 @@ def test_a_program_begins_only_when_its_process_is_written_down(tmp_path, watche
     seen = []
 
     def starting(process):
-        identity = processes.parse(process)
+        identity = parse_identity(process)
         seen.append((processes.lives(identity), made.exists(), identity.pid))
 
     wanted = order(tmp_path, "/bin/sh", "-c", f"echo $$ > {made}")
@@ -206,7 +207,7 @@ def test_a_program_whose_process_could_not_be_written_down_never_begins(tmp_path
     made, pids = tmp_path / "made", []
 
     def starting(process):
-        pids.append(processes.parse(process).pid)
+        pids.append(parse_identity(process).pid)
         refuse()
 
     with pytest.raises(LookupError):
@@ -243,7 +244,7 @@ def test_killing_the_launcher_ends_its_agent(tmp_path, moment):
     eventually(lambda: written.exists() and written.read_text(encoding="utf-8"))
     launcher.kill()
     launcher.wait()
-    identity = processes.parse((tmp_path / "process").read_text(encoding="utf-8"))
+    identity = parse_identity((tmp_path / "process").read_text(encoding="utf-8"))
     eventually(lambda: not processes.lives(identity))
     assert (tmp_path / "made").exists() == (moment == "after")
     # What its shell had started is found by the mark.
@@ -277,7 +278,7 @@ def test_whatever_is_raised_while_it_works_ends_the_whole_agent(tmp_path, watche
 
     with pytest.raises(KeyboardInterrupt):
         CommandDriver().run(wanted, watched.events(said=said))
-    assert not processes.lives(processes.parse(watched.started[0]))
+    assert not processes.lives(parse_identity(watched.started[0]))
     assert not there(pid_in(tmp_path / "child"))
 
 
@@ -292,7 +293,7 @@ def test_an_agent_can_be_stopped_from_beside(tmp_path, watched):
 
     with pytest.raises(LookupError, match="from beside"):
         run()
-    assert not processes.lives(processes.parse(watched.started[0]))
+    assert not processes.lives(parse_identity(watched.started[0]))
 
 
 @pytest.mark.proves("RUN-114")

@@ -229,7 +229,7 @@ def test_templates_that_are_none_are_refused(home, project):
     (project / ".gate").mkdir()
     (project / ".gate/templates").symlink_to(home / "outside")
     with pytest.raises(RefusedError, match="leads out of"):
-        template_files.find(str(project), "x")
+        template_files.find(str(project), "x", {})
     with pytest.raises(RefusedError, match="leads out of"):
         template_files.path_for(str(project), "y")
     with pytest.raises(RefusedError, match="lies in the worktree of a run"):

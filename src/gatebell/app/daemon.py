@@ -11,20 +11,15 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.adapters.system.processes import keep_from_children
-from gatebell.app.notifier_process import hold, is_held, up_lock_path
+from gatebell.app.locks import hold, is_held, keep_from_children, up_lock_path
 from gatebell.errors import GateError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gatebell.domain.runs.runs import Run
-
 _STARTS_WITHIN_SECONDS = 20.0
 _ENDS_WITHIN_SECONDS = 15.0
 _LOOK_EVERY_SECONDS = 0.05
-# In hexadecimal: 60 bits, which every file can count to.
-_BYTE_DIGITS = 15
 
 
 class Up(NamedTuple):
@@ -65,17 +60,6 @@ def become(store_path: str, url: str, *, personal: bool = False) -> int:
     return keep_from_children(descriptor)
 
 
-def work_at(store_path: str) -> int:
-    """Be one of those who drive a store's runs, until what this returns is closed."""
-    # Imported here and below: the inbox needs no locks.
-    import fcntl
-
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-    descriptor = os.open(f"{store_path}-worker", flags, 0o600)
-    fcntl.flock(descriptor, fcntl.LOCK_SH)
-    return keep_from_children(descriptor)
-
-
 def leave(code: int, left: Sequence[int]) -> int:
     """End with this code after driving runs, and name those that were left in the middle.
 
@@ -93,114 +77,6 @@ def leave(code: int, left: Sequence[int]) -> int:
         sys.stderr.flush()
         os._exit(code)
     return code
-
-
-def is_worked_at(store_path: str) -> bool:
-    """Whether somebody living drives a store's runs as they become ready."""
-    import fcntl
-
-    try:
-        descriptor = os.open(f"{store_path}-worker", os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
-
-
-class _Standing:
-    """The claims that this process stands by, as locked bytes of one file for each store.
-
-    Where such a lock belongs to the process, it ends when the process closes the file by any
-    descriptor: so each file is opened once, and closed when no claim of its store is left.
-    """
-
-    def __init__(self) -> None:
-        # Reentrant: a signal handler may fork while its thread is in here.
-        self.alone = threading.RLock()
-        self.files: dict[str, int] = {}
-        self.times: dict[tuple[str, int], int] = {}
-        """How often a byte of a file is stood by: two keepers may try the same claim."""
-
-
-_standing = _Standing()
-
-
-def _forget() -> None:
-    """A child has none of its parent's locks."""
-    global _standing
-    _standing = _Standing()
-
-
-def _pause() -> None:
-    """No file may be half opened when a child begins: the child would keep it open, with its locks."""
-    _standing.alone.acquire()
-
-
-def _go_on() -> None:
-    _standing.alone.release()
-
-
-os.register_at_fork(before=_pause, after_in_parent=_go_on, after_in_child=_forget)
-
-
-def stand_by(store_path: str, run: Run) -> None:
-    """Say that this process drives a run by its claim; `step_back` or its end take it back."""
-    from gatebell.adapters.system import byte_locks
-
-    path, byte = _waiting_path(store_path), _byte(run)
-    with _standing.alone:
-        if path not in _standing.files:
-            _standing.files[path] = keep_from_children(byte_locks.open_file(path))
-        byte_locks.lock(_standing.files[path], byte)
-        _standing.times[path, byte] = _standing.times.get((path, byte), 0) + 1
-
-
-def step_back(store_path: str, run: Run) -> None:
-    """Take back once that this process drives a run by its claim."""
-    from gatebell.adapters.system import byte_locks
-
-    path, byte = _waiting_path(store_path), _byte(run)
-    with _standing.alone:
-        times = _standing.times.pop((path, byte), 0)
-        if times > 1:
-            _standing.times[path, byte] = times - 1
-        elif times == 1:
-            byte_locks.unlock(_standing.files[path], byte)
-            if all(other != path for other, _ in _standing.times):
-                os.close(_standing.files.pop(path))
-
-
-def is_stood_by(store_path: str, run: Run) -> bool:
-    """Whether the process that made this claim of a run lives, and drives it once it can go on."""
-    from gatebell.adapters.system import byte_locks
-
-    path, byte = _waiting_path(store_path), _byte(run)
-    with _standing.alone:
-        if (path, byte) in _standing.times:
-            return True
-        descriptor = _standing.files.get(path) or byte_locks.open_file(path)
-        try:
-            return byte_locks.is_locked(descriptor, byte)
-        finally:
-            if path not in _standing.files:
-                os.close(descriptor)
-
-
-def _byte(run: Run) -> int:
-    """One of its own for each claim of each process: no lock speaks for another keeper."""
-    from gatebell.domain.digests import digest
-
-    return int(digest([run.id, run.claim, run.owner])[:_BYTE_DIGITS], 16)
-
-
-def _waiting_path(store_path: str) -> str:
-    # One file, by whichever name the store is reached.
-    return f"{os.path.realpath(store_path)}-waiting"
 
 
 def log_path(store_path: str) -> str:

@@ -6,6 +6,7 @@ import os
 import pwd
 from typing import TYPE_CHECKING, Any
 
+from gatebell.adapters.system import processes
 from gatebell.domain.people.principals import (
     GONE,
     OF_ANOTHER_USER,
@@ -20,6 +21,8 @@ from gatebell.domain.people.principals import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from gatebell.domain.runs.identities import Identity
 
 HELPERS, QUESTIONS, WAY = ".helpers", "questions", "project"
 """The folder for questions in files, that of the questions in it, and the file that leads there."""
@@ -38,6 +41,11 @@ def user_name() -> str:
 def sees_processes() -> bool:
     """Without /proc only the agent's variables can be looked at."""
     return os.path.exists("/proc/self/stat")
+
+
+def identify(pid: int) -> Identity | None:
+    """The process that has this number now, if there is one."""
+    return processes.identify(pid)
 
 
 def ancestors() -> list[Process]:

@@ -4,62 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from contextlib import suppress
 
-_TRIES = 10
-_TRY_EVERY_SECONDS = 0.01
-
-
-def lock_path(store_path: str) -> str:
-    """Held by the living sender that was started on its own."""
-    return f"{store_path}-sender"
-
-
-def up_lock_path(store_path: str) -> str:
-    """Held by a living `gate up`, which sends, too."""
-    return f"{store_path}-up"
-
-
-def hold(path: str) -> int | None:
-    """Lock a file for as long as this process lives, or until `release`; None: another does."""
-    for _ in range(_TRIES):
-        descriptor = _lock(path)
-        if descriptor is not None:
-            return descriptor
-        # Whoever only looks is in the way, too, for an instant.
-        time.sleep(_TRY_EVERY_SECONDS)
-    return None
-
-
-def _lock(path: str, shared: bool = False) -> int | None:
-    # Imported here: without roads nobody needs it.
-    import fcntl
-
-    how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        return None
-    return descriptor
-
-
-def release(descriptor: int) -> None:
-    os.close(descriptor)
-
-
-def is_held(path: str) -> bool:
-    """Whether a living process holds the lock."""
-    if not os.path.exists(path):
-        return False
-    # Shared: two that look at once must not take each other for a holder.
-    descriptor = _lock(path, shared=True)
-    if descriptor is None:
-        return True
-    release(descriptor)
-    return False
+from gatebell.app.locks import is_held, lock_path, up_lock_path
 
 
 class Starter:

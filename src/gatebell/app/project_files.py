@@ -16,15 +16,14 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.templates import Template
     from gatebell.domain.runs.roles import Role
     from gatebell.domain.tasks.backlog_settings import BacklogTerms
-    from gatebell.install.project_start import First
 
-_HERE = os.path.dirname(__file__)
+_PACKAGE = os.path.dirname(os.path.dirname(__file__))
 _SCRIPT = os.path.join("scripts", "ask-human.sh")
 
 
 def ask_script() -> str:
     """The script that asks by files, as it comes along."""
-    return os.path.join(_HERE, _SCRIPT)
+    return os.path.join(_PACKAGE, "install", _SCRIPT)
 
 
 def seen(project: str, source: str) -> dict[str, str]:
@@ -112,14 +111,14 @@ def template(project: str, name: str) -> Template:
     """An answer written beforehand: of the project, the user, or the settings file."""
     from gatebell.adapters.files import template_files
 
-    return template_files.find(project, name)
+    return template_files.find(project, name, settings.templates(os.environ))
 
 
 def templates(project: str) -> Templates:
     """All answers written beforehand, and what is wrong with those that cannot be read."""
     from gatebell.adapters.files import template_files
 
-    return template_files.all(project)
+    return template_files.all(project, settings.templates(os.environ))
 
 
 def template_path(project: str, name: str) -> str:
@@ -129,30 +128,39 @@ def template_path(project: str, name: str) -> str:
     return template_files.path_for(project, name)
 
 
-def first_files(project: str) -> First:
-    """What a project starts with: texts to be changed as its people like, and how agents ask by files."""
-    from gatebell.adapters.files import backlog_settings, role_files, text_files
-    from gatebell.adapters.git import repositories
+def first_texts(project: str) -> dict[str, str]:
+    """The texts a project starts with, by path; its people change them as they like."""
+    from gatebell.adapters.files import backlog_settings, role_files
     from gatebell.domain.tasks.backlog_settings import first_file
-    from gatebell.install import instructions
-    from gatebell.install.project_start import First
-    from gatebell.install.text_blocks import line, patterns
 
     folder = os.path.join(project, ".gate", "agents")
     found = {os.path.join(folder, name): text for name, text in role_files.built_in().items()}
-    found[backlog_settings.path_of(project)] = first_file()
-    programs = {os.path.join(project, _SCRIPT): text_files.read_text(ask_script())}
-    lines = dict.fromkeys(instructions.files_of(project), instructions.FROM_A_SHELL)
-    if not repositories.ignores(os.path.join(project, ".helpers", "questions")):
-        lines[os.path.join(project, ".gitignore")] = line(".helpers/")
-    lines[os.path.join(project, ".worktreeinclude")] = patterns(
-        ".helpers/project", ".helpers/.gitignore"
-    )
-    for path in (*found, *programs):
-        text_files.refuse_outside(path, project)
-        text_files.refuse_worktree(path)
-    outside = [path for path in lines if not text_files.is_inside(path, project)]
-    notes = tuple(f"{path} leads out of {project}: it stays as it is" for path in outside)
-    return First(
-        found, programs, {path: lines[path] for path in lines if path not in outside}, notes
-    )
+    return found | {backlog_settings.path_of(project): first_file()}
+
+
+def first_programs(project: str) -> dict[str, str]:
+    """The programs a project starts with, by path."""
+    from gatebell.adapters.files import text_files
+
+    return {os.path.join(project, _SCRIPT): text_files.read_text(ask_script())}
+
+
+def refuse_outside(path: str, project: str) -> None:
+    """Refuse to write a file that lies outside of the project, or in a worktree of a run."""
+    from gatebell.adapters.files import text_files
+
+    text_files.refuse_outside(path, project)
+    text_files.refuse_worktree(path)
+
+
+def is_inside(path: str, project: str) -> bool:
+    from gatebell.adapters.files import text_files
+
+    return text_files.is_inside(path, project)
+
+
+def is_ignored(path: str) -> bool:
+    """Whether git ignores this file."""
+    from gatebell.adapters.git import repositories
+
+    return repositories.ignores(path)

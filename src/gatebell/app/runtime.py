@@ -7,7 +7,7 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from gatebell.app import environment, project_files, wiring
+from gatebell.app import environment, locks, project_files, wiring
 from gatebell.errors import GateError
 
 if TYPE_CHECKING:
@@ -237,14 +237,12 @@ def work_beside(
     import gc
     import threading
 
-    from gatebell.app import daemon
-
     # Commands do without it, but a worker lives long and flows are anybody's code.
     gc.enable()
     store = wiring.open_store()
     driver = flow_driver(store)
     made = worker(store, driver, slots, told, projects)
-    lock = daemon.work_at(store.path)
+    lock = locks.work_at(store.path)
     thread = threading.Thread(target=made.work, name="worker", daemon=True)
     thread.start()
 

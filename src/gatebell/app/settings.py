@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gatebell.adapters.system import folders
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -88,13 +89,11 @@ class Value(NamedTuple):
 
 
 def data_folder(environ: Mapping[str, str]) -> str:
-    base = environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
-    return os.path.join(base, "gatebell")
+    return folders.data_folder(environ)
 
 
 def settings_file(environ: Mapping[str, str]) -> str:
-    base = environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    return os.path.join(base, "gatebell", "config.toml")
+    return folders.settings_file(environ)
 
 
 def read_settings(environ: Mapping[str, str]) -> dict[str, Value]:

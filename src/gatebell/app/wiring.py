@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gatebell.adapters.sqlite.store import SqliteStore
+from gatebell.adapters.system.clock import SystemClock
 from gatebell.app import environment, settings
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.people.principals import Sighting, person
@@ -32,16 +32,6 @@ if TYPE_CHECKING:
 
 _LOG_IS_LATE_SECONDS = 0.5
 _FIND_GATES = "Set GATE_STORE to the store with your gates, or make gates: gate install"
-
-
-class SystemClock:
-    """The machine's own clock."""
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
-
-    def monotonic(self) -> float:
-        return time.monotonic()
 
 
 def open_store(path: str | None = None, clock: Clock | None = None) -> Store:

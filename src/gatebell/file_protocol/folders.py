@@ -11,8 +11,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from gatebell.adapters.system.processes import keep_from_children
 from gatebell.app.environment import HELPERS, QUESTIONS, WAY
+from gatebell.app.locks import keep_from_children
 from gatebell.domain.asks.file_questions import MOST_BYTES
 from gatebell.errors import UsageError
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from gatebell.app import project_files
 from gatebell.errors import NotFoundError, UsageError
-from gatebell.install import plans, records, settings_files, text_blocks
+from gatebell.install import instructions, plans, records, settings_files, text_blocks
 from gatebell.install.places import Target
 from gatebell.install.plans import Change, Plan
 from gatebell.install.records import Installed, Written
@@ -32,6 +33,24 @@ class First(NamedTuple):
     blocks: Mapping[str, Block]
     """Lines of ours in files of theirs."""
     notes: tuple[str, ...] = ()
+
+
+def first_files(project: str) -> First:
+    """What a project starts with: texts of its own, and how its agents ask by files."""
+    texts, programs = project_files.first_texts(project), project_files.first_programs(project)
+    lines = dict.fromkeys(instructions.files_of(project), instructions.FROM_A_SHELL)
+    if not project_files.is_ignored(os.path.join(project, ".helpers", "questions")):
+        lines[os.path.join(project, ".gitignore")] = text_blocks.line(".helpers/")
+    lines[os.path.join(project, ".worktreeinclude")] = text_blocks.patterns(
+        ".helpers/project", ".helpers/.gitignore"
+    )
+    for path in (*texts, *programs):
+        project_files.refuse_outside(path, project)
+    outside = [path for path in lines if not project_files.is_inside(path, project)]
+    notes = tuple(f"{path} leads out of {project}: it stays as it is" for path in outside)
+    return First(
+        texts, programs, {path: lines[path] for path in lines if path not in outside}, notes
+    )
 
 
 class _Step(NamedTuple):

@@ -9,7 +9,7 @@ import struct
 import time
 from contextlib import suppress
 
-from gatebell.adapters.system import processes
+from gatebell.app import environment
 
 _STDIN, _STDOUT = 0, 1
 _CREDENTIALS = "3i"
@@ -27,7 +27,7 @@ def is_program(program: str) -> bool:
     rewrite the form on its way to the program, or write another one beside this process.
     """
     parent = os.getppid()
-    found = processes.identify(parent)
+    found = environment.identify(parent)
     if found is None or str(found) != program:
         return False
     return all(_leads_to(parent, stream) for stream in (_STDIN, _STDOUT)) and _are_ours(parent)

@@ -47,7 +47,7 @@ class Events(NamedTuple):
     """What a driver tells while its agent works. Each may raise: the agent is ended then."""
 
     starting: Callable[[str], None]
-    """With the process (`processes.Identity` as text) before the agent's program begins."""
+    """With the process (an `Identity` as text) before the agent's program begins."""
     met: Callable[[str], None]
     """With the session, as soon as it is known and is not the one ordered."""
     permit: Callable[[str, dict[str, Any], str], Ruling]

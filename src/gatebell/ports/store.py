@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gatebell.domain.people.principals import Person
     from gatebell.domain.permissions.rules import Rule
     from gatebell.ports.asks import Asks
+    from gatebell.ports.machine import Machine
     from gatebell.ports.runs import Runs
     from gatebell.ports.tasks import Tasks
 
@@ -257,6 +258,11 @@ class Store(Protocol):
 
     def now(self) -> datetime:
         """The time, aware and in UTC. Deadlines are compared with no other clock."""
+        ...
+
+    @property
+    def machine(self) -> Machine:
+        """The machine on which this process uses the store."""
         ...
 
     def monotonic(self) -> float: ...

@@ -27,13 +27,13 @@ def how_it_goes_on(store: Store, ask: Ask) -> str:
 def is_driven(store: Store, run: Run) -> bool:
     """Whether somebody is there for a run, or will be as soon as it can go on."""
     # Imported here, too: only what is answered for a run needs them.
-    from gatebell.adapters.system import processes
-    from gatebell.app import daemon
+    from gatebell.app import locks
+    from gatebell.domain.runs.identities import parse_identity
     from gatebell.services.runs.claims import is_kept
 
-    if run.ended or (run.state == "running" and processes.lives(processes.parse(run.owner))):
+    if run.ended or (run.state == "running" and store.machine.lives(parse_identity(run.owner))):
         return True
-    if daemon.is_worked_at(store.path) or is_kept(store, run):
+    if locks.is_worked_at(store.path) or is_kept(store, run):
         return True
     # Whoever was there may have brought it to its end between the two looks.
     now = store.runs.get(run.id)

@@ -8,7 +8,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from gatebell import errors
-from gatebell.adapters.system import processes
+from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import RefusedError
 from gatebell.terminal import task_runs
@@ -118,7 +118,7 @@ def named(name: str, text: str, width: int) -> list[str]:
 
 
 def _running(store: Store, run: Run, now: datetime, width: int, *, is_worked_at: bool) -> list[str]:
-    if not is_worked_at and not processes.lives(processes.parse(run.owner)):
+    if not is_worked_at and not store.machine.lives(parse_identity(run.owner)):
         gone = f"Use 'gate resume {run.id}' to take it up where it stopped."
         return ["Whoever drove it is gone.", "", gone]
     lines = [f"Agent: {inert_line(agent_of(run), 60)}"]
@@ -151,7 +151,7 @@ def _keeper(store: Store, run: Run) -> int:
     # Imported here: most runs are kept by no process.
     from gatebell.services.runs.claims import is_kept
 
-    return processes.parse(run.owner).pid if run.kept and is_kept(store, run) else 0
+    return parse_identity(run.owner).pid if run.kept and is_kept(store, run) else 0
 
 
 def _ready(store: Store, run: Run, now: datetime, *, is_worked_at: bool) -> list[str]:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from threading import RLock
 from typing import TYPE_CHECKING
 
+from gatebell.adapters.system.machine import LocalMachine
 from gatebell.testing.asks import MemoryAsks
 from gatebell.testing.audit import MemoryAudit
 from gatebell.testing.clock import FakeClock
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.asks import Notice
     from gatebell.domain.audit.events import Event
+    from gatebell.ports.machine import Machine
 
 _LONGEST_WAIT = timedelta(days=400)
 
@@ -49,6 +51,10 @@ class MemoryStore:
 
     def now(self) -> datetime:
         return self.clock.now()
+
+    @property
+    def machine(self) -> Machine:
+        return LocalMachine("")
 
     def monotonic(self) -> float:
         return self.clock.monotonic()

@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from gatebell.app import daemon
+from gatebell.app import locks
 from gatebell.domain.asks.owners import run_of
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import GateError
@@ -67,7 +67,7 @@ class RunScreen(Following):
     def look(self) -> None:
         store = self.desk.store
         run, now = manage_runs.get(store, self._number), store.now()
-        driven = daemon.is_worked_at(store.path)
+        driven = locks.is_worked_at(store.path)
         lines = run_rows.run_lines(store, run, now, self.room, driven=driven)
         # As a Text: what is a str would be read as markup.
         self._state.border_title = Text(f"Run {run.id}: {inert_line(about(store, run), 60)}")

@@ -9,7 +9,7 @@ from gatebell.adapters.files.text_files import names_in, read_text, user_folder
 from gatebell.domain.runs.roles import Role, is_role_name, parse_role
 from gatebell.errors import GateError, NotFoundError, UsageError
 
-_BUILT_IN = os.path.join(os.path.dirname(os.path.dirname(__file__)), "agents")
+_BUILT_IN = os.path.join(os.path.dirname(__file__), "built_in_roles")
 
 
 class Roles(NamedTuple):

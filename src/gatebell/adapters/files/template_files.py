@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.adapters.files.text_files import (
     names_in,
@@ -12,9 +12,12 @@ from gatebell.adapters.files.text_files import (
     refuse_worktree,
     user_folder,
 )
-from gatebell.app import settings
+from gatebell.adapters.system.folders import settings_file
 from gatebell.domain.asks.templates import Template, check_name
 from gatebell.errors import GateError, NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Templates(NamedTuple):
@@ -25,27 +28,29 @@ class Templates(NamedTuple):
     """What is wrong with those that could not be read."""
 
 
-def find(project: str, name: str) -> Template:
-    """The template of this name. NotFoundError says how to make it."""
+def find(project: str, name: str, written: Mapping[str, str]) -> Template:
+    """The template of this name; `written`: those of the settings file.
+
+    NotFoundError says how to make it.
+    """
     check_name(name)
     for folder, within in _shelves(project):
         path = os.path.join(folder, f"{name}.md")
         if os.path.lexists(path):
             return Template(name, read_text(path, within).strip(), path)
-    written = settings.templates(os.environ)
     if name in written:
-        return Template(name, written[name].strip(), settings.settings_file(os.environ))
-    known = _names(project)
+        return Template(name, written[name].strip(), settings_file(os.environ))
+    known = _names(project, written)
     there = f"; there are {', '.join(known)}" if known else ""
     raise NotFoundError(f"there is no template {name!r}{there}. gate template set {name} makes one")
 
 
-def all(project: str) -> Templates:  # noqa: A001 - it reads as templates.all
+def all(project: str, written: Mapping[str, str]) -> Templates:  # noqa: A001 - it reads as templates.all
     """Every template, the one that `find` would give for its name."""
     found, troubles = [], []
-    for name in _names(project):
+    for name in _names(project, written):
         try:
-            found.append(find(project, name))
+            found.append(find(project, name, written))
         except GateError as error:
             troubles.append(str(error))
     return Templates(found, troubles)
@@ -62,9 +67,9 @@ def path_for(project: str, name: str) -> str:
     return path
 
 
-def _names(project: str) -> list[str]:
+def _names(project: str, written: Mapping[str, str]) -> list[str]:
     found = {name for folder, _ in _shelves(project) for name in names_in(folder, ".md")}
-    return sorted(found | settings.templates(os.environ).keys())
+    return sorted(found | written.keys())
 
 
 def _shelves(project: str) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ import os
 import re
 import stat
 
-from gatebell.app.settings import settings_file
+from gatebell.adapters.system.folders import settings_file
 from gatebell.errors import RefusedError, UsageError
 
 MOST_BYTES = 1_000_000

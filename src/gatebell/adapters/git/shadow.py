@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from gatebell.adapters.git.git_folders import read_file, read_head, refuse_link
-from gatebell.app.settings import data_folder
+from gatebell.adapters.system.folders import data_folder
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Notice
     from gatebell.domain.audit.events import Event
     from gatebell.ports.clock import Clock
+    from gatebell.ports.machine import Machine
     from gatebell.ports.store import Bell
 
 _MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
@@ -76,6 +77,13 @@ class SqliteStore:
 
     def now(self) -> datetime:
         return self._clock.now()
+
+    @property
+    def machine(self) -> Machine:
+        # Imported here: most commands do not look at processes.
+        from gatebell.adapters.system.machine import LocalMachine
+
+        return LocalMachine(self.path)
 
     def monotonic(self) -> float:
         return self._clock.monotonic()

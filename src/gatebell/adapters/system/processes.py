@@ -9,23 +9,12 @@ from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
 
+from gatebell.domain.runs.identities import Identity
+
 _PATIENCE_SECONDS = 10.0
 _LOOK_EVERY_SECONDS = 0.01
 _CLEAN_LOOKS = 2
 _MAX_COMMAND_CHARACTERS = 60
-_locks: dict[int, os.stat_result] = {}
-
-
-class Identity(NamedTuple):
-    """One process of one boot: its number alone is given to others once it has ended."""
-
-    boot: str
-    """The boot, a colon, and the namespace that the number belongs to, where there is one."""
-    pid: int
-    start: str
-
-    def __str__(self) -> str:
-        return f"{self.boot}/{self.pid}/{self.start}"
 
 
 class _Row(NamedTuple):
@@ -36,12 +25,6 @@ class _Row(NamedTuple):
     group: int
     dead: bool
     """It has ended, and its parent has not yet asked how."""
-
-
-def parse(text: str) -> Identity:
-    """The identity that `str` made this text of."""
-    boot, pid, start = text.split("/")
-    return Identity(boot, int(pid), start)
 
 
 def identify(pid: int) -> Identity | None:
@@ -64,24 +47,6 @@ def lives(identity: Identity) -> bool:
         return True
     row = _row(identity.pid)
     return bool(row and row.start == identity.start and not row.dead)
-
-
-def keep_from_children(descriptor: int) -> int:
-    """Close a locked file in every child that is forked: its lock ends with this process."""
-    _locks[descriptor] = os.fstat(descriptor)
-    return descriptor
-
-
-def _close_locks() -> None:
-    for descriptor, found in _locks.items():
-        # The number may be another file's since.
-        with suppress(OSError):
-            if os.path.samestat(os.fstat(descriptor), found):
-                os.close(descriptor)
-    _locks.clear()
-
-
-os.register_at_fork(after_in_child=_close_locks)
 
 
 def is_elsewhere(identity: Identity) -> bool:

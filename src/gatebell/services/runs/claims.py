@@ -7,9 +7,8 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from gatebell.adapters.system import processes
-from gatebell.app import daemon
 from gatebell.domain.runs import runs
+from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.runs import RunChange
 from gatebell.errors import GateError
 
@@ -36,7 +35,7 @@ def claim(store: Store, run: Run, keeper: Keeper | None = None) -> Run | None:
         return None
     if keeper:
         return keeper.claim(run)
-    change = runs.claim(run, str(processes.me()), store.now() + LEASE)
+    change = runs.claim(run, str(store.machine.me()), store.now() + LEASE)
     return change.run if store.runs.change(change, run) else None
 
 
@@ -51,19 +50,16 @@ def _is_free(store: Store, run: Run, keeper: Keeper | None) -> bool:
     if run.kept:
         return bool(keeper and keeper.has(run)) or not is_kept(store, run)
     late = run.lease_until is None or run.lease_until <= store.now()
-    return run.state != "running" or late or not processes.lives(processes.parse(run.owner))
+    return run.state != "running" or late or not store.machine.lives(parse_identity(run.owner))
 
 
 def is_kept(store: Store, run: Run) -> bool:
     """Whether a living process keeps a run for itself, so that no other may drive it."""
     if not run.kept:
         return False
-    # No other process sees a store in memory.
-    if not store.path:
-        return True
     # A process that could not write that it let go says so by the lock. The lock alone tells of
     # processes in other containers.
-    if processes.lives(processes.parse(run.owner)) and daemon.is_stood_by(store.path, run):
+    if store.machine.lives(parse_identity(run.owner)) and store.machine.is_run_kept(run):
         return True
     # Its keeper may have claimed it anew since it was read.
     now = store.runs.get(run.id)
@@ -83,7 +79,10 @@ class Keeper:
         mine = self._mine.get(run.id)
         # A child of this process has a copy of what its parent keeps.
         return bool(
-            mine and run.kept and run.claim == mine.claim and run.owner == str(processes.me())
+            mine
+            and run.kept
+            and run.claim == mine.claim
+            and run.owner == str(self._store.machine.me())
         )
 
     def can_drive(self, run: Run) -> bool:
@@ -91,7 +90,7 @@ class Keeper:
         return is_due(run, self._store.now()) and _is_free(self._store, run, self)
 
     def claim(self, run: Run) -> Run | None:
-        return self.write(runs.claim(run, str(processes.me()), None), run)
+        return self.write(runs.claim(run, str(self._store.machine.me()), None), run)
 
     def keep(self, run: Run) -> Run | None:
         """Keep a run that waits and that no other process has; None where one is faster."""
@@ -104,9 +103,9 @@ class Keeper:
 
     def write(self, change: RunChange, run: Run) -> Run | None:
         """Write a step by which this process keeps the run; None where another is faster."""
-        kept = runs.keep(change.run, str(processes.me()))
+        kept = runs.keep(change.run, str(self._store.machine.me()))
         # Before it is written: nobody may see the claim without its lock.
-        self._stand_by(kept)
+        self._store.machine.keep_run(kept)
         stale: Run | None = kept
         try:
             if self._store.runs.change(change._replace(run=kept), run):
@@ -132,13 +131,9 @@ class Keeper:
             if self._store.runs.change(runs.let_go(run), run):
                 return
 
-    def _stand_by(self, run: Run) -> None:
-        if self._store.path:
-            daemon.stand_by(self._store.path, run)
-
     def _step_back(self, run: Run | None) -> None:
-        if run and self._store.path:
-            daemon.step_back(self._store.path, run)
+        if run:
+            self._store.machine.leave_run(run)
 
 
 class Abandoned:
@@ -156,7 +151,7 @@ class Abandoned:
         for run in self._store.runs.running():
             if self._drives(run.id) or is_kept(self._store, run):
                 continue
-            if not processes.lives(processes.parse(run.owner)) or run.kept:
+            if not self._store.machine.lives(parse_identity(run.owner)) or run.kept:
                 found.append(run)
             elif run.lease_until is None or run.lease_until <= now:
                 claimed = (run.id, run.claim)

@@ -6,8 +6,8 @@ import contextvars
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from gatebell.adapters.system import processes
 from gatebell.domain.runs import runs
+from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.runs import RunChange
 from gatebell.errors import StepFailedError
 from gatebell.services.asks.create_ask import withdrawals
@@ -166,7 +166,7 @@ class Driver:
             drive.closing.set()
             for turn in list(drive.agents.values()):
                 if process := drive.turns[turn.id].process:
-                    processes.end(processes.parse(process), ("GATE_TURN", turn.id))
+                    self._store.machine.end(parse_identity(process), ("GATE_TURN", turn.id))
         self._heart.stop()
 
 
@@ -174,4 +174,4 @@ def end_agents(drive: Drive) -> None:
     """Whoever worked for this run before is gone; what it left at work must go, too."""
     for turn in drive.all_turns():
         if turn.process and not turn.ended_at and not turn.by:
-            processes.end(processes.parse(turn.process), ("GATE_TURN", turn.id))
+            drive.store.machine.end(parse_identity(turn.process), ("GATE_TURN", turn.id))

@@ -7,7 +7,6 @@ import stat
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from gatebell.adapters.system import processes
 from gatebell.domain.asks.asks import Origin, settled_sentence
 from gatebell.domain.asks.forms import has_hidden
 from gatebell.domain.asks.outcomes import Visits, outcome as outcome_of
@@ -15,6 +14,7 @@ from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.digests import canonical
 from gatebell.domain.people.principals import is_person
 from gatebell.domain.runs import journals, runs
+from gatebell.domain.runs.identities import parse_identity
 from gatebell.errors import GateError, StepFailedError, UsageError
 from gatebell.services.asks import apply_deadlines, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
@@ -62,7 +62,9 @@ def step(
             if ended:
                 return call.value
         call = branch.drive.put(
-            call._replace(state="open", dangerous=True, owner=str(processes.me()), ask_id="")
+            call._replace(
+                state="open", dangerous=True, owner=str(branch.drive.store.machine.me()), ask_id=""
+            )
         )
     branch.step = call
     try:
@@ -90,8 +92,8 @@ def _settle_doubt(branch: Branch, call: FlowCall, arguments: Any) -> tuple[bool,
 
     Whether it is over, and its record; otherwise it is to be run.
     """
-    begun_by = processes.parse(call.owner)
-    lives = processes.lives(begun_by)
+    begun_by = parse_identity(call.owner)
+    lives = branch.drive.store.machine.lives(begun_by)
     ask = answer_to(
         branch,
         call,

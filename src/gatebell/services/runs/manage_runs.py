@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.adapters.system import processes
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.runs import journals, runs, signals
+from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import FlowCall, Run, RunChange
 from gatebell.domain.text.display import storable
@@ -137,7 +137,7 @@ def stop(store: Store, run_id: int, caller: Caller, reason: str, task_state: str
             break
     for turn in store.runs.turns(run_id):
         if not turn.ended_at and turn.process and not turn.by:
-            processes.end(processes.parse(turn.process), ("GATE_TURN", turn.id))
+            store.machine.end(parse_identity(turn.process), ("GATE_TURN", turn.id))
     # What its agents asked while it was being stopped.
     for ask in store.asks.pending_of_run(run_id):
         permit_call.retire(store, ask, caller, why)

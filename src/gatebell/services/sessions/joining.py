@@ -6,7 +6,6 @@ import os
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.adapters.system import processes
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import make_id, settled_sentence
 from gatebell.domain.people.principals import Caller, Sighting, must_be_a_person
@@ -90,7 +89,7 @@ def join(store: Store, crew: Crew, ask_id: str, caller: Caller) -> Joined:
             session=seat.last.session,
             sent="",
             started_at=store.now(),
-            process=str(processes.me()),
+            process=str(store.machine.me()),
             by=caller.actor,
             ask_id=ask.id,
         )
@@ -103,18 +102,18 @@ def join(store: Store, crew: Crew, ask_id: str, caller: Caller) -> Joined:
 
 def _is_entered(store: Store, run: Run, turn: Turn, told: Turn, caller: Caller) -> bool:
     """Whether the visit is written; a signal file that was there before it never counts."""
-    presence.enter(store, turn.id)
+    store.machine.enter_visit(turn.id)
     written = False
     try:
         # One at a time: nobody may clear the file of a visit that another process has just begun.
-        with presence.alone(store):
+        with store.machine.join_alone():
             if store.runs.holder(turn.cli, turn.session) is None:
                 # Before the write: a process that is killed in between must leave no old signal.
                 signal_files.clear(run.folder, told.role, told.id)
                 written = store.runs.change(joined_sessions.join(run, turn, caller), run)
     finally:
         if not written:
-            presence.leave(store, turn.id)
+            store.machine.leave_visit(turn.id)
     return written
 
 
@@ -229,7 +228,7 @@ def _give_back(
     leaving = joined_sessions.leave(run, turn, signal, actor, store.now(), reason)
     try:
         left = Left(answer_ask.answer(store, ask.id, caller, Given(value), leaving)[1], signal)
-        presence.leave(store, turn.id)
+        store.machine.leave_visit(turn.id)
         return left
     except StoreTroubleError:
         # Nothing is lost: the turn stays open, and is taken back once its holder is gone.
@@ -245,7 +244,7 @@ def _close(store: Store, turn: Turn, signal: Signal | None, actor: str, reason: 
         leaving = joined_sessions.leave(run, turn, signal, actor, store.now(), reason)
         if store.runs.change(RunChange(run, turns=(leaving.turn,), events=(leaving.event,)), run):
             _let_go(store, turn)
-            presence.leave(store, turn.id)
+            store.machine.leave_visit(turn.id)
             return
 
 

@@ -61,7 +61,7 @@ def _close_if_lost(store: Store, ask: Ask, sitting: Sitting) -> None:
     lost = sitting._replace(ended_at=store.now(), end=LOST)
     # After a conflict the next look closes it.
     store.asks.change(changes.rise(ask, lost, "gate", given_up=False), ask.version)
-    presence.leave(store, sitting.id)
+    store.machine.leave_visit(sitting.id)
 
 
 def take_back_lost(store: Store, turns: list[Turn]) -> None:

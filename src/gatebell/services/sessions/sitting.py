@@ -6,7 +6,6 @@ import os
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.adapters.system import processes
 from gatebell.domain.asks.asks import make_id, settled_sentence
 from gatebell.domain.asks.requirements import why_not
 from gatebell.domain.people.principals import must_be_a_person
@@ -80,7 +79,7 @@ def sit(store: Store, ask_id: str, caller: Caller, cli: str, session: str) -> Se
             by=caller.actor,
             cli=cli,
             session=session,
-            process=str(processes.me()),
+            process=str(store.machine.me()),
             started_at=now,
             expires_at=ask.deadlines.expires_at,
         )
@@ -92,13 +91,13 @@ def sit(store: Store, ask_id: str, caller: Caller, cli: str, session: str) -> Se
 
 def _is_entered(store: Store, change: Change, new: Sitting) -> bool:
     """Whether the visit is written; from then on each process sees that its holder lives."""
-    presence.enter(store, new.id)
+    store.machine.enter_visit(new.id)
     written = False
     try:
         written = isinstance(store.asks.change(change, change.ask.version - 1), Done)
     finally:
         if not written:
-            presence.leave(store, new.id)
+            store.machine.leave_visit(new.id)
     return written
 
 
@@ -189,7 +188,7 @@ def rise(
         return changes.rise(ask, closed, caller.actor, given_up=given_up)
 
     after = _write(store, sitting.ask_id, leave)
-    presence.leave(store, sitting.id)
+    store.machine.leave_visit(sitting.id)
     return after
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from gatebell.app import daemon, runtime
+from gatebell.app import locks, runtime
 from gatebell.domain.asks.documents import call_document, run_document, turn_document
 from gatebell.errors import GateError, RefusedError
 from gatebell.services.runs import manage_runs
@@ -88,7 +88,7 @@ def _page(
         "prompt": timeline.prompt(run),
         "asks": [] if run.ended else store.asks.pending_of_run(run.id),
         "working": timeline.working(store, run),
-        "driven": daemon.is_worked_at(store.path) or is_kept(store, run),
+        "driven": locks.is_worked_at(store.path) or is_kept(store, run),
         "result": timeline.result(run),
         "error": timeline.last_words(run.error),
         "timeline": timeline.timeline(store, run, at),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatebell.adapters.system import processes
 from gatebell.domain.asks.forms import check_schema, faults
 from gatebell.domain.runs import prompts, signals
+from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.roles import Role
 from gatebell.domain.runs.signals import NEEDS_HUMAN
 from gatebell.errors import StepFailedError, StoreTroubleError
@@ -131,8 +131,8 @@ class _Instruction:
         drive = self._drive
         if turn.by:
             return self._recover_joined(turn)
-        if turn.process and not processes.end(
-            processes.parse(turn.process), ("GATE_TURN", turn.id)
+        if turn.process and not drive.store.machine.end(
+            parse_identity(turn.process), ("GATE_TURN", turn.id)
         ):
             self._ask_whether_gone(turn)
         drive.look_again()

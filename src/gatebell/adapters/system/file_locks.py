@@ -1,0 +1,70 @@
+"""Locks on whole files. A lock ends with the process that took it."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+
+_TRIES = 10
+_TRY_EVERY_SECONDS = 0.01
+_locks: dict[int, os.stat_result] = {}
+
+
+def hold(path: str) -> int | None:
+    """Lock a file for as long as this process lives, or until `release`; None: another does."""
+    for _ in range(_TRIES):
+        descriptor = _lock(path)
+        if descriptor is not None:
+            return descriptor
+        # Whoever only looks is in the way, too, for an instant.
+        time.sleep(_TRY_EVERY_SECONDS)
+    return None
+
+
+def _lock(path: str, shared: bool = False) -> int | None:
+    # Imported here: without roads nobody needs it.
+    import fcntl
+
+    how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def release(descriptor: int) -> None:
+    os.close(descriptor)
+
+
+def is_held(path: str) -> bool:
+    """Whether a living process holds the lock."""
+    if not os.path.exists(path):
+        return False
+    # Shared: two that look at once must not take each other for a holder.
+    descriptor = _lock(path, shared=True)
+    if descriptor is None:
+        return True
+    release(descriptor)
+    return False
+
+
+def keep_from_children(descriptor: int) -> int:
+    """Close a locked file in every child that is forked: its lock ends with this process."""
+    _locks[descriptor] = os.fstat(descriptor)
+    return descriptor
+
+
+def _close_locks() -> None:
+    for descriptor, found in _locks.items():
+        # The number may be another file's since.
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(descriptor), found):
+                os.close(descriptor)
+    _locks.clear()
+
+
+os.register_at_fork(after_in_child=_close_locks)

@@ -1,0 +1,56 @@
+"""The locks of a store: who sends its notifications, who serves it, who drives its runs."""
+
+from __future__ import annotations
+
+import os
+
+from gatebell.adapters.system.file_locks import hold, is_held, keep_from_children, release
+
+__all__ = [
+    "hold",
+    "is_held",
+    "is_worked_at",
+    "keep_from_children",
+    "lock_path",
+    "release",
+    "up_lock_path",
+    "work_at",
+]
+
+
+def lock_path(store_path: str) -> str:
+    """Held by the living sender that was started on its own."""
+    return f"{store_path}-sender"
+
+
+def up_lock_path(store_path: str) -> str:
+    """Held by a living `gate up`, which sends, too."""
+    return f"{store_path}-up"
+
+
+def work_at(store_path: str) -> int:
+    """Be one of those who drive a store's runs, until what this returns is closed."""
+    # Imported here and below: the inbox needs no locks.
+    import fcntl
+
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    descriptor = os.open(f"{store_path}-worker", flags, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    return keep_from_children(descriptor)
+
+
+def is_worked_at(store_path: str) -> bool:
+    """Whether somebody living drives a store's runs as they become ready."""
+    import fcntl
+
+    try:
+        descriptor = os.open(f"{store_path}-worker", os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
