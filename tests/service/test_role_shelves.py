@@ -10,7 +10,7 @@ import pytest
 from tests.plain_project import home, project, write
 
 from gatebell.adapters.files import role_files, template_files, text_files
-from gatebell.app import project_files, runtime, settings, wiring
+from gatebell.app import project_files, runtime, settings
 from gatebell.domain.runs.signals import json_objects
 from gatebell.domain.tasks.backlog_settings import BacklogTerms
 from gatebell.errors import NotFoundError, RefusedError, UsageError
@@ -19,7 +19,7 @@ from gatebell.testing import MemoryStore
 __all__ = ["home", "project"]
 
 NAMES = ("code", "design", "docs", "pm", "review", "test")
-PACKAGE = os.path.dirname(wiring.__file__)
+BUILT_IN = os.path.join(os.path.dirname(role_files.__file__), "built_in_roles")
 FIELDS = (
     *("summary", "details", "confidence", "question", "question_context", "issues"),
     *("completed", "failed", "blocked", "needs_input"),
@@ -52,12 +52,12 @@ def test_roles_come_along_and_stand_behind_everybodys_own(home, project):
     found = role_files.all(str(project))
     assert [one.name for one in found.roles] == list(NAMES) and found.troubles == []
     for role in found.roles:
-        assert role.source == os.path.join(PACKAGE, "agents", f"{role.name}.md")
+        assert role.source == os.path.join(BUILT_IN, f"{role.name}.md")
         assert role.model in settings.MODEL_WORDS and 0 < role.confidence < 1
         assert role.description and role.cli == "claude" and role.digest
     write(home / "home/.claude/agents/code.md", "Mine.")
     assert role_files.find(str(project), "code").instructions == "Mine."
-    assert role_files.find(str(project), "test").source.startswith(PACKAGE)
+    assert role_files.find(str(project), "test").source.startswith(BUILT_IN)
 
 
 @pytest.mark.proves("TASK-41", "S3-71")

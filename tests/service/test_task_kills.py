@@ -39,7 +39,7 @@ def killed(verb, last):
         real, code = repositories.run_git, 1
         try:
             repositories.run_git = counted(real)
-            restoration.records.point = counted(restoration.records.point)
+            restoration.worktree_records.point = counted(restoration.worktree_records.point)
             os.rename = counted(os.rename)
             os.replace = counted(os.replace)
             verb()
