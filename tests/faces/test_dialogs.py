@@ -371,7 +371,7 @@ def words_of(folder, name):
 
 
 @pytest.mark.proves("FILE-44", "LAW-8", "S4-B32")
-@pytest.mark.parametrize("name", ["zenity", "kdialog", "yad", "osascript", "dialog"])
+@pytest.mark.parametrize("name", ["zenity", "yad", "osascript", "dialog"])
 @pytest.mark.parametrize("kind", ["text", "choice", "approval"])
 def test_no_text_becomes_an_option_or_markup_of_a_program(tmp_path, name, kind):
     home = fakes(tmp_path, **{name: "exit 1"})
@@ -387,7 +387,7 @@ def test_no_text_becomes_an_option_or_markup_of_a_program(tmp_path, name, kind):
         # The script is always the same, and what was written stands behind it.
         assert words[0] == "-e" and "bold" not in words[1] and words[2] == "--"
         return
-    if name in ("zenity", "kdialog"):
+    if name == "zenity":
         shown = [word for word in words if "asks in" in word]
         assert all("<b>" not in word and "&lt;b&gt;" in word for word in shown) and shown
     if name != "dialog":
@@ -442,10 +442,7 @@ def test_a_dialog_in_the_terminal_begins_with_a_row_that_is_no_answer():
 
 
 @pytest.mark.proves("FILE-181")
-def test_what_a_program_cannot_show_as_a_button_is_said_in_its_window():
-    typing, choosing = discovery.KDIALOG.command(TEXT, "n"), discovery.KDIALOG.command(YES_NO, "n")
-    assert "later, or in a terminal" in "\n".join(typing)
-    assert {"Later", "Open in terminal"} <= set(choosing)
+def test_every_window_offers_later_and_terminal():
     assert "Press the circle" in "\n".join(discovery.YAD.command(YES_NO, "n"))
     for tool in (discovery.ZENITY, discovery.YAD, discovery.OSASCRIPT, discovery.DIALOG):
         told = "\n".join(tool.command(TEXT, "n"))
@@ -487,7 +484,7 @@ def test_the_best_program_that_works_is_taken_and_the_setting_wins(tmp_path, mon
     bare["PYTHONPATH"] = os.environ.get("PYTHONPATH", "")
     assert discovery.first(bare) == ""
     why = {found.tool: found.trouble for found in discovery.found(bare)}
-    assert list(why) == NAMES and "not installed" in why["kdialog"]
+    assert list(why) == NAMES and "not installed" in why["yad"]
     assert "no display" in why["tkinter"]
     home = fakes(tmp_path, zenity="", osascript="")
     bare = home | {"WAYLAND_DISPLAY": ""}
@@ -502,8 +499,8 @@ def test_the_best_program_that_works_is_taken_and_the_setting_wins(tmp_path, mon
     assert discovery.first(desk.environ) == "tkinter"
     monkeypatch.setenv("GATE_DIALOG", "off")
     assert wiring.dialog_tool() == "" and wiring.dialog() is None
-    monkeypatch.setenv("GATE_DIALOG", "kdialog")
-    assert wiring.dialog().tool == "kdialog"
+    monkeypatch.setenv("GATE_DIALOG", "yad")
+    assert wiring.dialog().tool == "yad"
     monkeypatch.setenv("GATE_DIALOG", "zenith")
     with pytest.raises(UsageError, match="GATE_DIALOG"):
         settings.dialog(os.environ)
@@ -513,7 +510,7 @@ def test_the_best_program_that_works_is_taken_and_the_setting_wins(tmp_path, mon
 @pytest.mark.proves("FILE-49")
 def test_the_command_lists_the_programs_and_tries_one(tmp_path, monkeypatch, capsys):
     slow = "trap '' TERM; read line < /dev/null; exec python3 -c \"import time; time.sleep(1.1); print('1. yes')\""
-    for name, value in fakes(tmp_path, zenity=slow, kdialog="exit 1").items():
+    for name, value in fakes(tmp_path, zenity=slow, yad="exit 1").items():
         monkeypatch.setenv(name, value)
     assert main(["dialog"]) == 0
     assert "zenity     works  (used)" in capsys.readouterr().out
@@ -522,9 +519,9 @@ def test_the_command_lists_the_programs_and_tries_one(tmp_path, monkeypatch, cap
     assert listed["chosen"] == "zenity" and [one["tool"] for one in listed["tools"]] == NAMES
     assert main(["dialog", "test"]) == 0
     assert "Answered: yes" in capsys.readouterr().out
-    assert main(["dialog", "test", "--tool", "kdialog", "--kind", "text"]) == 1
+    assert main(["dialog", "test", "--tool", "yad", "--kind", "text"]) == 1
     assert "No answer: nothing (the window was closed" in capsys.readouterr().out
-    assert main(["dialog", "test", "--tool", "kdialog", "--json"]) == 1
+    assert main(["dialog", "test", "--tool", "yad", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["outcome"] == "nothing"
     assert main(["dialog", "test", "--tool", "lamp"]) == 2
     assert main(["dialog", "--tool", "zenity"]) == 2

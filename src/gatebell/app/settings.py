@@ -66,11 +66,11 @@ SETTINGS = (
         "dialog",
         "GATE_DIALOG",
         "auto",
-        "What shows questions on the desktop: auto, tkinter, zenity, kdialog, yad, osascript, dialog "
+        "What shows questions on the desktop: auto, tkinter, zenity, yad, osascript, dialog "
         "(in the terminal), or off (dialogs.md).",
     ),
 )
-DIALOGS = ("auto", "tkinter", "zenity", "kdialog", "yad", "osascript", "dialog", "off")
+DIALOGS = ("auto", "tkinter", "zenity", "yad", "osascript", "dialog", "off")
 SESSION_CLIS = ("claude", "codex", "command")
 MODEL_WORDS = ("heavy", "medium", "light")
 MODELS = {

@@ -9,7 +9,6 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from gatebell.adapters.dialogs.dialog_process import ProgramDialog, Tool
-from gatebell.adapters.dialogs.kdialog import KDIALOG
 from gatebell.adapters.dialogs.osascript import OSASCRIPT
 from gatebell.adapters.dialogs.terminal import DIALOG
 from gatebell.adapters.dialogs.tk_tool import TKINTER, WINDOW
@@ -21,7 +20,7 @@ from gatebell.ports.dialogs import Found
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-TOOLS = (TKINTER, ZENITY, KDIALOG, YAD, OSASCRIPT, DIALOG)
+TOOLS = (TKINTER, ZENITY, YAD, OSASCRIPT, DIALOG)
 _BY_NAME = {tool.name: tool for tool in TOOLS}
 _TRY_SECONDS = 10.0
 _KNOCK_SECONDS = 1.0
