@@ -15,7 +15,6 @@ from hypothesis import assume, given, strategies as st
 from tests.talks import person, value
 
 from gatebell.domain.asks.asks import Question
-from gatebell.domain.sessions.approval_words import TONGUES
 from gatebell.domain.sessions.proposals import AGENT, PERSON, Proposal, Said, propose
 from gatebell.domain.sessions.session_prompt import brief, injected
 from gatebell.domain.sessions.visits import Terms
@@ -117,7 +116,7 @@ def test_every_plain_ending_is_proposed_as_it_is_meant():
             wrong.append((ending, found))
     assert wrong == []
     decided = Counter(ending.written.rpartition(" => ")[2] for ending in PLAIN)
-    assert decided["approved"] > 50 and decided["rejected"] > 40
+    assert decided["approved"] > 30 and decided["rejected"] > 25
 
 
 @pytest.mark.proves("S0-B1")
@@ -186,7 +185,7 @@ def test_a_later_rejection_outweighs_an_earlier_approval():
 @pytest.mark.proves("S0-B4")
 @pytest.mark.parametrize("apostrophe", "'’ʼ′")
 def test_negations_are_seen_with_any_apostrophe(apostrophe):
-    for said in ("No, don't proceed", "I don't approve.", "I won't approve", "Je n'approuve pas."):
+    for said in ("No, don't proceed", "I don't approve.", "I won't approve"):
         assert value(person(said.replace("'", apostrophe))) == "rejected"
     for said in ("DISAPPROVED", "I do not approve"):
         assert value(person(said)) == "rejected"
@@ -309,9 +308,9 @@ def test_a_look_alike_letter_anywhere_spoils_an_approval(approval, data):
 @pytest.mark.proves("S0-B4", "SES-1")
 @given(
     st.sampled_from(APPROVALS),
-    st.sampled_from(["not ", "Not: ", "never ", "nicht ", "ne pas ", "no ", "non ", "não ", "не ", "不", "no. ",
+    st.sampled_from(["not ", "Not: ", "never ", "no ", "no. ",
                      "if so, ", "She said ", "maybe ", "It is broken. "]),
-    st.sampled_from(["", " not", " - not!", " if it works", ", maybe", "?", " ?", "...", " nicht", " pas", " /s",
+    st.sampled_from(["", " not", " - not!", " if it works", ", maybe", "?", " ?", "...", " /s",
                      ". Wait.", "\nnot", " 🙄", " or REJECTED"]),
 )  # fmt: skip
 def test_a_negation_or_doubt_put_before_or_after_spoils_an_approval(approval, before, after):
@@ -382,7 +381,21 @@ def test_a_conversation_is_read_in_no_time_however_hostile_it_is(piece):
     assert time.process_time() - started < 5
 
 
-@pytest.mark.proves("SES-2")
-def test_every_language_has_words_for_yes_and_no():
-    spoken = {ending.language for ending in PLAIN}
-    assert len(spoken) >= 8 and spoken <= TONGUES.keys()
+@pytest.mark.proves("SES-174")
+@pytest.mark.parametrize(
+    "said", ["Genehmigt.", "J'approuve.", "Одобрено.", "批准", "Nein, abgelehnt.", "Rejeté."]
+)
+def test_other_languages_propose_nothing(said):
+    assert value(person(said)) is None
+    assert value([*person(said), Said(AGENT, "Decision: APPROVED")]) is None
+    assert value([*person("APPROVED"), *person(said)]) is None
+
+
+@pytest.mark.proves("SES-174")
+@pytest.mark.parametrize(
+    "beside", ["Good aber nicht jetzt.", "Noch nicht.", "Pas encore fine.", "好但是不行 good。"]
+)
+def test_foreign_sentence_spoils_a_proposal(beside):
+    assert value(person(f"{beside} APPROVED")) is None
+    assert value(person(f"{beside} staging"), "choice", CHOICE) is None
+    assert value([*person("staging"), Said(AGENT, beside)], "choice", CHOICE) is None

@@ -128,7 +128,7 @@ def test_a_form_that_the_person_objects_to_is_not_proposed():
     [
         ("production-eu", "production-eu"),
         ("Production", "production"),
-        ("production-eu is near. Decision: production-eu", "production-eu"),
+        ("production-eu is the nearest. Decision: production-eu", "production-eu"),
         ("Good for staging. Decision: production", None),
         ("production-us", None),
         ("pre-production", None),

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.domain.sessions.approval_words import TONGUES
+from gatebell.domain.sessions import approval_words
 from gatebell.domain.text.display import inert
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ APPROVED, REJECTED = "approved", "rejected"
 _LONGEST = 20_000
 # Stands for what somebody else said: a quotation, code, or our own words.
 BLANK = "\ufffc"
-_UNSPACED = ("zh", "ja")
 
 _FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1.*?$|\Z)", re.MULTILINE | re.DOTALL)
 _FOREIGN = re.compile(r"^[ \t]*[>│|].*|^[$%] .*|^(?: {4}|\t).*\S.*", re.MULTILINE)
@@ -37,9 +36,7 @@ _STRANGE = re.compile(
     rf"""[{_QUESTION}"“”„«»「」『』《》‘‹›…🙄🙃😏🤡😂🤣😒🤔😬💀😉]|\.\.|/s\b|[)]{{2}}"""
 )
 _MOCKS = re.compile(r"[a-z][A-Z]")
-_NO = re.compile(
-    r"(?:no|nope|nein|non|não|нет|ні|不|不行|不可以|いいえ|아니요|nee|nie|nej|ne|hayır|لا|नहीं|לא)(?: |$)"
-)
+_NO = re.compile(r"(?:no|nope)(?: |$)")
 
 _MARKUP = re.compile(r"~~|</?\w|<!|&#?\w+;")
 _OVERLAID = re.compile("[\u0300-\u036f\u0489\u20d0-\u20ff\u0250-\u02af\u1d00-\u1dbf]")
@@ -52,33 +49,27 @@ _DIGITS = str.maketrans("013457", "oieast")
 _DIGIT_AS_LETTER = re.compile(r"(?<=[a-z])[013457](?=[a-z])")
 
 
-def _everywhere(field: str) -> str:
-    """What stands in a field of all languages."""
-    found = []
-    for name, tongue in TONGUES.items():
-        words = getattr(tongue, field)
-        spaced = rf"(?<!\w)(?:{words})(?!\w)"
-        found += [words if name in _UNSPACED else spaced] if words else []
-    return "|".join(found)
+def _any_of(words: str) -> str:
+    return rf"(?<!\w)(?:{words})(?!\w)"
 
 
-def _units(field: str) -> str:
-    """The same, each with the blank after it that the next one needs."""
-    found = []
-    for name, tongue in TONGUES.items():
-        words = getattr(tongue, field)
-        end = " ?" if name in _UNSPACED else "(?: |$)"
-        found += [f"(?:{words}){end}"] if words else []
-    return "|".join(found)
-
-
+# Each with the blank after it that the next one needs.
 _UNIT = re.compile(
-    "|".join(f"(?P<{kind}>{_units(kind)})" for kind in ("approves", "goes", "beside"))
+    rf"(?P<approves>(?:{approval_words.APPROVES})(?: |$))|(?P<goes>(?:{approval_words.GOES})(?: |$))"
+    rf"|(?P<beside>(?:{approval_words.BESIDE})(?: |$))"
 )
-LABEL = re.compile(f"(?:{_everywhere('labels')}) ?[:：] ?")
-_REFUSES, _STEMS, _NEGATES, _WAITS, _DOUBTS, _PRAISES = (
-    re.compile(_everywhere(field))
-    for field in ("refuses", "stems", "negates", "waits", "doubts", "praises")
+LABEL = re.compile(f"{_any_of(approval_words.LABELS)} ?[:：] ?")
+_REFUSES, _STEMS, _NEGATES, _WAITS, _DOUBTS, _PRAISES, _COMMON = (
+    re.compile(_any_of(listed))
+    for listed in (
+        approval_words.REFUSES,
+        approval_words.STEMS,
+        approval_words.NEGATES,
+        approval_words.WAITS,
+        approval_words.DOUBTS,
+        approval_words.PRAISES,
+        approval_words.COMMON,
+    )
 )
 
 
@@ -164,7 +155,7 @@ def _is_doubtful(statement: str) -> bool:
     return (
         any(sign.search(low) for sign in (_STRANGE, _NEGATES, _WAITS, _DOUBTS, _REFUSES))
         or statement.rstrip().endswith((":", "："))
-        or not any(map(str.isalpha, low))
+        or not (_COMMON.search(low) or _kinds(statement))
     )
 
 
@@ -216,22 +207,9 @@ def read_approval(text: str, *, by_person: bool, asked: bool, ours: Collection[s
     return Reading(APPROVED, said[last])
 
 
-_PREFIX = re.compile(
-    "|".join(
-        rf"(?:{tongue.chooses})" + (r"[ ,:，：]*" if name in _UNSPACED else r"(?:[,:]? +)")
-        for name, tongue in TONGUES.items()
-        if tongue.chooses
-    )
-)
-_SUFFIX = re.compile(r",? (?:please|thanks|thank you|bitte|danke|merci|por favor|per favore)$")
-_JOIN = re.compile(
-    r" ?[,;+、，] ?(?:(?:and|und|et|y|e|и) )?|"
-    + "|".join(
-        rf" ?(?:{tongue.joins}) ?" if name in _UNSPACED else rf" (?:{tongue.joins}) "
-        for name, tongue in TONGUES.items()
-        if tongue.joins
-    )
-)
+_PREFIX = re.compile(rf"(?:{approval_words.CHOOSES})(?:[,:]? +)")
+_SUFFIX = re.compile(r",? (?:please|thanks|thank you)$")
+_JOIN = re.compile(r" ?[,;+、，] ?(?:and )?| (?:and|&) ")
 _WRAPPED = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*")
 
 
