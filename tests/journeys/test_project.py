@@ -7,7 +7,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,23 @@ def test_the_import_rules_fail_the_build_when_broken(tmp_path, what):
     environ = os.environ | {"PYTHONPATH": str(tmp_path / "src")}
     ran = run(program, "--no-cache", cwd=tmp_path, env=environ)
     assert ran.returncode == 1 and "BROKEN" in ran.stdout, ran.stdout
+
+
+# Starlette imports it to read forms.
+IMPORTED_BY_OTHERS = {"python-multipart"}
+
+
+@pytest.mark.proves("PROJ-6")
+def test_every_dependency_of_users_is_imported():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lists = [project["dependencies"], *project["optional-dependencies"].values()]
+    listed = [one for each in lists for one in each]
+    named = {re.split(r"[^\w.-]", one)[0] for one in listed} - IMPORTED_BY_OTHERS
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py")]
+    roots = set(re.findall(r"^\s*(?:import|from) (\w+)", "\n".join(texts), re.MULTILINE))
+    known = packages_distributions()
+    found = {one.lower().replace("_", "-") for root in roots for one in known.get(root, [])}
+    assert named - found == set()
 
 
 @pytest.mark.proves("PROJ-4")
