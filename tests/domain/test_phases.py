@@ -7,7 +7,6 @@ import enum
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
-from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -355,15 +354,9 @@ def many(count):
 @pytest.mark.proves("PHASE-8")
 def test_a_workflow_of_fifty_phases_draws_itself():
     phases = many(50)
-    drawn = ET.fromstring(diagrams.svg("fifty", phases))
-    space = "{http://www.w3.org/2000/svg}"
-    texts = [one.text for one in drawn.iter(f"{space}text")]
-    assert {f"p{number}" for number in range(1, 51)} <= set(texts) and "fifty" in texts
     edges = sum(2 if one.human else 1 for one in phases[:-1])
-    paths = [one for one in drawn.iter(f"{space}path") if one.get("marker-end")]
-    assert len(paths) == edges
-    assert len({one.get("d") for one in paths}) == edges, "no way lies upon another"
     text = diagrams.mermaid("fifty", phases)
+    assert all(f'["p{number}<br/>' in text for number in range(1, 51)) and 'title: "fifty"' in text
     assert text.count(" --> ") + text.count(" -->|") == edges
     assert '  p50(["p50<br/>closer"])' in text
 
@@ -378,7 +371,8 @@ def test_a_picture_tells_what_happens_and_nothing_in_it_is_markup():
         Phase("c2", human=HumanInput("?", "choice", ["x"]), next="end"),
         END,
     ])  # fmt: skip
-    text, picture = diagrams.mermaid("t", phases), diagrams.svg("<t>", phases)
+    text = diagrams.mermaid("<t>", phases)
+    assert 'title: "#60;t#62;"' in text
     assert "a#34;#93;#60;b#62;<br/>x, for each<br/>may ask a person" in text
     assert (
         "asks for an approval: Really? #60;script#62;" in text
@@ -386,9 +380,6 @@ def test_a_picture_tells_what_happens_and_nothing_in_it_is_markup():
     )
     assert "p1 -.-> p5" in text and 'p2 -->|"no"| p1' in text
     assert '<br/>asks for a choice"' in text and "asks for a choice: ?" in text
-    shown = [one.text for one in ET.fromstring(picture).iter() if one.text and one.text.strip()]
-    assert "<t>" in shown and "no" in shown and "<script>" not in picture
-    assert "stroke-dasharray" in picture
 
 
 @pytest.mark.proves("PHASE-1")

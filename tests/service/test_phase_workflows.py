@@ -1110,4 +1110,4 @@ def test_every_example_in_the_docs_can_be_built(monkeypatch):
         names = vars(module)
         exec(compile(block, "docs/phases.md", "exec", dont_inherit=True), names)
         made = [one for one in names.values() if isinstance(one, Workflow)]
-        assert all(one.mermaid() and one.svg() for one in made)
+        assert all(one.mermaid() for one in made)

@@ -101,15 +101,11 @@ class Workflow:
     def phases(self) -> tuple[Phase, ...]:
         return self._plan.phases
 
-    # As pictures
+    # As a picture
 
     def mermaid(self) -> str:
         """The workflow as a Mermaid flowchart."""
         return diagrams.mermaid(self.name, self.phases)
-
-    def svg(self) -> str:
-        """The workflow as a picture."""
-        return diagrams.svg(self.name, self.phases)
 
     # In a program
 

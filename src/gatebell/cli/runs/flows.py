@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("verb", nargs="?", choices=["list", "show"], default="list")
     parser.add_argument("name", nargs="?", default="", help="of the flow to show, or its path")
-    picture = parser.add_mutually_exclusive_group()
-    picture.add_argument("--mermaid", action="store_true", help="draw a workflow, for Mermaid")
-    picture.add_argument("--svg", action="store_true", help="draw a workflow as a picture")
+    parser.add_argument("--mermaid", action="store_true", help="draw a workflow, for Mermaid")
     parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md)")
 
 
@@ -29,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     project = environment.project(os.getcwd())
     if (args.verb == "show") != bool(args.name):
         raise UsageError("gate flows lists them; gate flows show NAME shows one")
-    if args.mermaid or args.svg:
+    if args.mermaid:
         return _draw(project, args)
     return _show(project, args) if args.name else _list(project, args)
 
@@ -68,11 +66,11 @@ def _show(project: str, args: argparse.Namespace) -> int:
 
 def _draw(project: str, args: argparse.Namespace) -> int:
     if not args.name or args.json:
-        raise UsageError("a picture is of one workflow: gate flows show NAME --mermaid or --svg")
+        raise UsageError("a picture is of one workflow: gate flows show NAME --mermaid")
     # Its file is run to find what is in it, and may print.
     with set_aside():
         drawn = project_files.flow_object(project, args.name)
     if not hasattr(drawn, "mermaid"):
         raise UsageError(f"{args.name} is plain Python: only a Workflow of phases can be drawn")
-    print(drawn.svg() if args.svg else drawn.mermaid())
+    print(drawn.mermaid())
     return 0
