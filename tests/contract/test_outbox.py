@@ -50,6 +50,20 @@ def test_a_later_notice_is_not_taken_for_one_that_was_spread(store):
     assert store.outbox.posted(9) == [second] and store.outbox.claim("desktop") is None
 
 
+@pytest.mark.proves("NTF-32", "STORE-1")
+def test_first_written_delivery_goes_out_first(store):
+    now = store.now()
+    names = ["d3", "d1", "d2"]
+    store.outbox.spread({
+        posted(store): [
+            a_delivery(store, name)._replace(due_at=now + timedelta(seconds=9), written_at=now + timedelta(seconds=number))
+            for number, name in enumerate(names)
+        ]
+    })  # fmt: skip
+    store.clock.advance(10)
+    assert [store.outbox.claim("desktop").id for _ in names] == names
+
+
 @pytest.mark.proves("NTF-11", "STORE-1")
 def test_a_claim_lasts_a_minute_and_then_the_same_delivery_can_be_claimed_again(store):
     spread(store)

@@ -29,12 +29,13 @@ DELETE FROM deliveries WHERE id IN (
 );
 
 -- name: claim_delivery
+-- Of several that are due at once, the one that was written first.
 UPDATE deliveries SET claimed_until = ?3, attempts = attempts + 1
 WHERE id = (
     SELECT id FROM deliveries
     WHERE road = ?1 AND due_at <= ?2 AND sent_at IS NULL AND given_up_at IS NULL
         AND (claimed_until IS NULL OR claimed_until <= ?2)
-    ORDER BY due_at LIMIT 1
+    ORDER BY due_at, written_at LIMIT 1
 )
 RETURNING *;
 
