@@ -272,11 +272,6 @@ def real_house(tmp_path):
     store.close()
 
 
-@pytest.fixture(params=["house", "real_house"])
-def each_house(request):
-    return request.getfixturevalue(request.param)
-
-
 def done(summary: str = "") -> dict[str, str]:
     return {"status": "DONE", "summary": summary}
 

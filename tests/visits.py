@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from gatebell.adapters.system import processes
-from gatebell.testing import MemoryStore
 
 
 def dead_process() -> str:
@@ -23,12 +22,16 @@ def dead_process() -> str:
 def kill_harness(store: Any, sitting: Any) -> None:
     """As if whoever opened this visit had been killed."""
     dead = dead_process()
-    if isinstance(store, MemoryStore):
-        store.asks._sittings[sitting.id] = sitting._replace(process=dead)
-        return
+    rewrite_visit(store, sitting.id, process=dead)
+
+
+def rewrite_visit(store: Any, sitting_id: str, **columns: str) -> None:
+    """Who opened a visit is written once; here it becomes somebody else's."""
     with store.transaction():
-        # Who opened it is written once; here it is somebody else's.
-        store.connection.write("UPDATE sittings SET process = ?", (dead,))
+        for name, value in columns.items():
+            store.connection.write(
+                f"UPDATE sittings SET {name} = ? WHERE id = ?", (value, sitting_id)
+            )
 
 
 def write_log(folder: Any, store: Any, session: str, *said: tuple[str, str]) -> None:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import pytest
 
 from gatebell.app.wiring import open_throwaway_store
-from gatebell.testing import FakeClock, MemoryStore
+from gatebell.testing import FakeClock
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["sqlite"])
 def store(request, tmp_path):
     clock = FakeClock()
-    if request.param == "memory":
-        yield MemoryStore(clock)
-        return
     made = open_throwaway_store(str(tmp_path / "gate.db"), clock)
     made.clock = clock
     yield made

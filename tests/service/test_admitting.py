@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.conftest import a_person, an_agent
+from tests.conftest import a_person, an_agent, make_lasting
 
 from gatebell.app import wiring
 from gatebell.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError
@@ -45,7 +45,7 @@ def test_a_link_is_worthless_after_a_quarter_of_an_hour(store):
 
 @pytest.mark.proves("WEB-1")
 def test_no_agent_makes_a_link_for_its_person(store):
-    store.throwaway = False
+    make_lasting(store)
     with pytest.raises(AgentRefusedError, match="your own terminal"):
         manage_logins.make_link(store, an_agent())
     assert store.audit.head().seq == 0

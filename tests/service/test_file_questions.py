@@ -11,7 +11,6 @@ from contextlib import contextmanager
 import pytest
 from tests.conftest import a_person
 
-from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.errors import RefusedError, UsageError
@@ -21,7 +20,6 @@ from gatebell.file_protocol.folders import Helpers, listener_of
 from gatebell.file_protocol.listener import HeldError, Listener
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.create_ask import Request
-from gatebell.testing import FakeClock
 from gatebell.testing.store import MemoryStore
 
 
@@ -110,17 +108,10 @@ class Project:
         return [one.words for one in self.told if one.what == what]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def project(request, tmp_path):
+@pytest.fixture
+def project(tmp_path):
     (tmp_path / "project").mkdir()
-    clock = FakeClock()
-    if request.param == "memory":
-        yield Project(tmp_path / "project", MemoryStore(clock))
-        return
-    store = open_throwaway_store(str(tmp_path / "gate.db"), clock)
-    store.clock = clock
-    yield Project(tmp_path / "project", store)
-    store.close()
+    return Project(tmp_path / "project", MemoryStore())
 
 
 @pytest.mark.proves("S4-29", "S4-39", "S4-3", "S4-8", "S4-81", "S4-82", "FILE-67")

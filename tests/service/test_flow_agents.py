@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 from tests.conftest import a_person
-from tests.flow_harness import Crash, done, each_house, house, needs, real_house
+from tests.flow_harness import Crash, done, house, needs
 
 from gatebell import (
     MissingAgentError,
@@ -34,7 +34,7 @@ from gatebell.services.runs import manage_runs
 from gatebell.services.runs.agent_call.turns import Agent
 from gatebell.testing import ScriptedAgent, ScriptedPerson
 
-__all__ = ["each_house", "house", "real_house"]
+__all__ = ["house"]
 
 PATIENCE_SECONDS = 20
 
@@ -331,8 +331,7 @@ def test_a_schema_that_is_none_is_refused_before_anybody_works(house):
 
 @pytest.mark.proves("RUN-448", "S2-14")
 @pytest.mark.parametrize("by_tool", [True, False])
-def test_a_person_asks_back_and_the_question_stays(each_house, by_tool):
-    house = each_house
+def test_a_person_asks_back_and_the_question_stays(house, by_tool):
     reply = needs("Which flow of OAuth?", message="I meant OAuth")
 
     def answers(order, _events):
@@ -372,8 +371,7 @@ def test_whoever_asked_back_may_answer_while_the_agent_replies(house):
 @pytest.mark.parametrize(
     "reply", [needs("Which OAuth flow?", message="I meant OAuth"), "just words"]
 )
-def test_a_crash_while_the_agent_replies_loses_nothing(each_house, reply):
-    house = each_house
+def test_a_crash_while_the_agent_replies_loses_nothing(house, reply):
     coder = house.agent("coder", needs("Which flow?"), Crash(), reply, done("used"))
     house.go(one_run())
     asked = house.ask().id
@@ -491,8 +489,7 @@ def test_nobody_is_asked_for_a_process_that_closes_or_an_agent_that_is_gone(hous
 
 
 @pytest.mark.proves("RUN-450", "LAW-5", "S2-68")
-def test_a_turn_that_was_heard_goes_on_in_its_session(each_house):
-    house = each_house
+def test_a_turn_that_was_heard_goes_on_in_its_session(house):
     coder = house.agent("coder", Crash(), done("went on"))
     house.start(one_run())
     house.crash()
@@ -516,22 +513,22 @@ def test_a_turn_that_was_never_heard_is_sent_again_as_it_was(house):
 
 
 @pytest.mark.proves("RUN-450", "LAW-5")
-def test_what_was_signalled_before_the_crash_counts(each_house):
+def test_what_was_signalled_before_the_crash_counts(house):
     def dies(how):
         def line(order, events):
             if how == "file":
                 writes('{"status": "ERROR", "reason": "told"}')(order, events)
             else:
-                each_house.store.runs.offer(order.turn_id, {"status": "ERROR", "reason": "told"})
+                house.store.runs.offer(order.turn_id, {"status": "ERROR", "reason": "told"})
             raise Crash
 
         return line
 
     for how in ("file", "tool"):
-        coder = each_house.agent("coder", dies(how))
-        each_house.start(one_run())
-        each_house.crash()
-        assert each_house.drive().result == ["ERROR", "told", ""]
+        coder = house.agent("coder", dies(how))
+        house.start(one_run())
+        house.crash()
+        assert house.drive().result == ["ERROR", "told", ""]
         assert len(coder.orders) == 1
 
 
@@ -667,8 +664,7 @@ def held_turn(house, by="person:ada", **more):
 
 
 @pytest.mark.proves("RUN-451", "S2-B18", "S2-63")
-def test_an_answer_waits_while_a_person_has_the_session_open(each_house):
-    house = each_house
+def test_an_answer_waits_while_a_person_has_the_session_open(house):
     coder = house.agent("coder", needs("Which?"), done("used"))
     house.go(one_run())
     turn = held_turn(house)
@@ -770,8 +766,8 @@ def test_a_session_that_is_taken_in_the_last_moment_is_waited_for(house, monkeyp
 
 
 @pytest.mark.proves("RUN-445", "S2-B20", "S2-50")
-def test_a_stopped_agent_goes_on_in_its_session(each_house):
-    house, ended = each_house, []
+def test_a_stopped_agent_goes_on_in_its_session(house):
+    ended = []
 
     def is_stopped(order, _events):
         ended.append(house.stop("not like this").state)
@@ -787,8 +783,7 @@ def test_a_stopped_agent_goes_on_in_its_session(each_house):
 
 
 @pytest.mark.proves("RUN-445", "S2-B20", "S2-37", "S2-B7")
-def test_a_run_that_is_stopped_while_it_waits_asks_again_when_it_is_taken_up(each_house):
-    house = each_house
+def test_a_run_that_is_stopped_while_it_waits_asks_again_when_it_is_taken_up(house):
     coder = house.agent("coder", needs("Which?"), done("used"))
     house.go(one_run())
     first = house.ask().id

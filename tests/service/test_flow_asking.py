@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 from tests.conftest import a_person
-from tests.flow_harness import Crash, done, each_house, house, needs, real_house
+from tests.flow_harness import Crash, done, house, needs
 
 from gatebell import MissingAgentError, flow, run
 from gatebell.adapters.agents import session_logs
@@ -20,7 +20,7 @@ from gatebell.services.permissions.permit_call import Permission
 from gatebell.services.runs.run_journal import Terms
 from gatebell.testing import ScriptedAgent
 
-__all__ = ["each_house", "house", "real_house"]
+__all__ = ["house"]
 
 DENIED = Permission(allow=False, message="no")
 ALL_AGAIN = "The session in which you worked before is gone."
@@ -187,8 +187,7 @@ def test_an_answer_comes_into_the_same_session_with_question_context_and_who(hou
 
 
 @pytest.mark.proves("TASK-21", "S3-B18")
-def test_an_answer_for_a_session_that_is_gone_comes_with_the_whole_history(each_house):
-    house = each_house
+def test_an_answer_for_a_session_that_is_gone_comes_with_the_whole_history(house):
     coder = forgetful(
         house, needs("Which flow?", question_context="OAuth"), needs("Which port?"), done("ok")
     )
@@ -224,8 +223,7 @@ def test_that_a_session_is_gone_may_be_known_to_its_program_only(house):
 
 
 @pytest.mark.proves("TASK-21", "TASK-23")
-def test_killed_between_the_lost_session_and_the_fresh_one_the_answer_is_not_lost(each_house):
-    house = each_house
+def test_killed_between_the_lost_session_and_the_fresh_one_the_answer_is_not_lost(house):
     nothing = Ended(ok=False, words="", trouble="no such session", gone=True)
     coder = forgetful(house, needs("Which?"), nothing, done("ok"))
     house.go(one_run())
@@ -297,8 +295,7 @@ def test_who_asks_back_in_a_session_that_is_gone_reaches_a_fresh_one(house):
 
 
 @pytest.mark.proves("TASK-23", "S3-B18")
-def test_an_answer_that_was_interrupted_is_told_again_in_a_fresh_session(each_house):
-    house = each_house
+def test_an_answer_that_was_interrupted_is_told_again_in_a_fresh_session(house):
     coder = forgetful(house, needs("Which?"), Crash(), done("ok"))
     house.go(one_run())
     house.answer("PKCE")

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 from tests.conftest import a_person, an_agent
-from tests.flow_harness import Crash, done, house, needs, real_house
+from tests.flow_harness import Crash, done, house, needs
 
 from gatebell import AgentRefusedError, RefusedError, UsageError, flow, pause, run, step
 from gatebell.adapters.system import processes
@@ -16,7 +16,7 @@ from gatebell.domain.runs.roles import Role
 from gatebell.services.asks import ask_messages
 from gatebell.services.runs import manage_runs, run_journal
 
-__all__ = ["house", "real_house"]
+__all__ = ["house"]
 
 
 @pytest.mark.proves("RUN-472", "LAW-3", "LAW-4")

@@ -12,7 +12,7 @@ from datetime import timedelta
 
 import pytest
 from tests.conftest import a_person, eventually
-from tests.flow_harness import Crash, done, each_house, house, needs, real_house
+from tests.flow_harness import Crash, done, house, needs, real_house
 
 from gatebell import StoreTroubleError, flow, parallel, pause, run, sleep, step
 from gatebell.adapters.engines.local import Worker
@@ -22,7 +22,7 @@ from gatebell.services.asks.apply_deadlines import sweep
 from gatebell.services.runs import claims, manage_runs
 from gatebell.services.runs.claims import Abandoned, Heart
 
-__all__ = ["each_house", "house", "real_house"]
+__all__ = ["house", "real_house"]
 
 PATIENCE_SECONDS = 20
 
@@ -49,8 +49,8 @@ def owned(house, owner, lease_seconds=30.0):
 
 @pytest.mark.proves("RUN-442")
 @pytest.mark.parametrize("how", ["stop", "claim"])
-def test_whoever_was_overtaken_writes_nothing_and_begins_nothing(each_house, how):
-    house, did = each_house, []
+def test_whoever_was_overtaken_writes_nothing_and_begins_nothing(house, how):
+    did = []
 
     def overtake():
         did.append("first")
@@ -195,8 +195,8 @@ def test_what_cannot_be_recorded_does_not_go_on(house, monkeypatch):
 
 
 @pytest.mark.proves("RUN-455")
-def test_a_driver_that_closes_lets_its_runs_go(each_house):
-    house, did = each_house, []
+def test_a_driver_that_closes_lets_its_runs_go(house):
+    did = []
 
     @flow
     def long(_):

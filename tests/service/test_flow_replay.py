@@ -7,7 +7,7 @@ import os
 
 import pytest
 from tests.conftest import a_person, an_agent
-from tests.flow_harness import Crash, done, each_house, house, needs, real_house
+from tests.flow_harness import Crash, done, house, needs, real_house
 
 from gatebell import (
     BranchFailedError,
@@ -34,7 +34,7 @@ from gatebell.api import flows  # fmt: skip
 from gatebell.services.asks.create_ask import only_ask
 from gatebell.services.runs import manage_runs
 
-__all__ = ["each_house", "house", "real_house"]
+__all__ = ["house", "real_house"]
 
 
 def fails(error):
@@ -45,8 +45,8 @@ def fails(error):
 
 
 @pytest.mark.proves("RUN-427", "S2-65", "S2-66", "S2-67", "S2-P2")
-def test_live_and_replayed_code_see_the_same(each_house):
-    house, seen = each_house, []
+def test_live_and_replayed_code_see_the_same(house):
+    seen = []
 
     @flow
     def watched(_):
@@ -179,8 +179,7 @@ def test_nothing_swallows_a_park_and_nothing_is_begun_after_it(house, how):
 
 
 @pytest.mark.proves("RUN-429", "S2-P9")
-def test_another_call_at_a_path_leaves_the_run_stuck_with_an_account(each_house):
-    house = each_house
+def test_another_call_at_a_path_leaves_the_run_stuck_with_an_account(house):
     house.agent("coder", done(), done())
     house.go(lambda _: [run("coder").status, bool(pause("Go?"))])
     house.flow, house.source = (
@@ -228,8 +227,7 @@ def test_other_arguments_are_told_and_a_person_may_keep_the_record(house):
 
 
 @pytest.mark.proves("RUN-430", "LAW-4")
-def test_a_fork_shares_records_asks_gates_again_and_forks_sessions(each_house):
-    house = each_house
+def test_a_fork_shares_records_asks_gates_again_and_forks_sessions(house):
 
     @flow
     def long(_):
@@ -296,8 +294,7 @@ def test_a_fork_speaks_on_in_its_own_session(house):
 
 
 @pytest.mark.proves("RUN-435", "LAW-1")
-def test_a_sleeping_run_needs_nobody_until_its_time(each_house):
-    house = each_house
+def test_a_sleeping_run_needs_nobody_until_its_time(house):
     asleep = house.go(lambda _: [sleep(60), "slept"])
     assert (asleep.state, asleep.owner) == ("ready", "")
     assert house.store.runs.next_ready_at() == asleep.ready_at
@@ -359,8 +356,7 @@ def test_a_flow_knows_where_it_stands(house):
 
 
 @pytest.mark.proves("RUN-436")
-def test_a_line_of_the_log_is_written_once_whatever_it_holds(each_house):
-    house = each_house
+def test_a_line_of_the_log_is_written_once_whatever_it_holds(house):
     house.go(lambda _: [log("odd \udc80\0"), log("x" * 500), bool(pause("Go?"))])
     assert house.answered("yes").state == "completed"
     assert house.calls()["2"].value == "x" * 500
@@ -384,8 +380,8 @@ def test_a_step_makes_no_calls_of_its_own(house, inside):
 
 
 @pytest.mark.proves("RUN-446", "S2-40", "S2-P8")
-def test_a_failed_run_is_taken_up_at_the_failed_call_only(each_house):
-    house, did = each_house, []
+def test_a_failed_run_is_taken_up_at_the_failed_call_only(house):
+    did = []
 
     def effect(what):
         did.append(what)
@@ -424,8 +420,7 @@ def test_a_failure_that_the_flow_has_dealt_with_is_not_tried_again(house):
 
 
 @pytest.mark.proves("RUN-446")
-def test_what_a_flow_raises_can_always_be_kept(each_house):
-    house = each_house
+def test_what_a_flow_raises_can_always_be_kept(house):
     for work in (fails(ValueError("bad \udc80")), lambda: stuck("bad \ud800\0")):
         over = house.go(lambda _, work=work: work())
         assert over.state in ("failed", "stuck") and "bad" in over.reason
@@ -455,10 +450,8 @@ def test_a_flow_that_cannot_be_loaded_fails_and_goes_on_once_it_can(house):
         ({"what": "Stop the run"}, "stuck", 1, None),
     ],
 )
-def test_a_dangerous_step_in_doubt_is_a_question_to_a_person(
-    each_house, answer, state, times, result
-):
-    house, did = each_house, []
+def test_a_dangerous_step_in_doubt_is_a_question_to_a_person(house, answer, state, times, result):
+    did = []
 
     def ship():
         did.append(1)
@@ -480,8 +473,7 @@ def test_a_dangerous_step_in_doubt_is_a_question_to_a_person(
 
 
 @pytest.mark.proves("RUN-441", "LAW-3")
-def test_an_agents_answer_about_a_dangerous_step_does_not_count(each_house):
-    house = each_house
+def test_an_agents_answer_about_a_dangerous_step_does_not_count(house):
     did = []
 
     def ship():
@@ -566,8 +558,7 @@ def test_a_plain_step_that_was_interrupted_runs_again(house):
 
 
 @pytest.mark.proves("RUN-453")
-def test_a_folder_that_cannot_be_set_up_is_a_question(each_house):
-    house = each_house
+def test_a_folder_that_cannot_be_set_up_is_a_question(house):
     house.folders.troubles = ["npm is missing", "npm is missing still", "and again"]
     waiting = house.go(lambda _: "worked", in_place=False)
     assert waiting.state == "waiting_human" and house.ask().going_on == "npm is missing"

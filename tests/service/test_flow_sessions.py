@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 from tests.conftest import a_person
-from tests.flow_harness import each_house, house, real_house
+from tests.flow_harness import house
 
 from gatebell import Approval, UsageError, ask, ask_interactive, flow
 from gatebell.api.schemas import Selection, Structured
@@ -18,7 +18,7 @@ from gatebell.services.runs import manage_runs
 from gatebell.services.runs.run_journal import jsoned
 from gatebell.services.sessions import sitting
 
-__all__ = ["each_house", "house", "real_house"]
+__all__ = ["house"]
 
 
 @dataclasses.dataclass
@@ -56,8 +56,7 @@ def only_ask(house):
     "SES-135", "S0-3", "S0-13", "S0-17", "S0-32", "S0-90", "S0-92", "S0-B9", "S0-B10"
 )
 @pytest.mark.proves("S0-B33", "S0-P2")
-def test_a_flow_waits_for_a_session_and_gets_the_typed_value(each_house):
-    house = each_house
+def test_a_flow_waits_for_a_session_and_gets_the_typed_value(house):
     assert house.go(reviewed).state == "waiting_human"
     ask = only_ask(house)
     terms = Terms(

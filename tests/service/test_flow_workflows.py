@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from tests.conftest import a_person
-from tests.flow_harness import done, each_house, house, needs, real_house
+from tests.flow_harness import done, house, needs
 
 from gatebell import StepFailedError, UsageError, ask, flow, pause, run, stuck
 from gatebell.services.asks import create_ask
 
-__all__ = ["each_house", "house", "real_house"]
+__all__ = ["house"]
 
 
 @flow
@@ -29,8 +29,7 @@ def feature(prompt):
 
 
 @pytest.mark.proves("RUN-420", "S2-21", "S2-36", "S2-38", "S2-73", "S2-5")
-def test_the_flagship_runs_through_both_gates_and_its_loop(each_house):
-    house = each_house
+def test_the_flagship_runs_through_both_gates_and_its_loop(house):
     house.agent("architect", done("three layers"))
     coder = house.agent("coder", done("written"), done("mended"))
     changes = {"status": "CHANGES_REQUESTED", "reason": "there are no tests"}
@@ -132,8 +131,7 @@ def test_a_flow_may_rule_out_people_for_all_its_agents(house):
 
 
 @pytest.mark.proves("RUN-421", "S2-B1")
-def test_two_gates_with_the_same_text_are_two_decisions(each_house):
-    house = each_house
+def test_two_gates_with_the_same_text_are_two_decisions(house):
     house.go(lambda _: [bool(pause("Continue?")), bool(pause("Continue?"))])
     first = house.ask()
     assert house.answered("yes").state == "waiting_human"
@@ -154,8 +152,7 @@ def test_a_gate_in_a_loop_is_asked_each_time(house):
 
 
 @pytest.mark.proves("RUN-422", "S2-22", "S2-42", "S2-15", "S2-16", "S2-6", "S2-8", "S2-11")
-def test_an_agent_needs_people_three_times_and_the_flow_does_not_notice(each_house):
-    house = each_house
+def test_an_agent_needs_people_three_times_and_the_flow_does_not_notice(house):
     coder = house.agent(
         "coder", needs("Which flow?"), needs("Which flow?"), needs("Which scope?"), done("built")
     )
@@ -366,8 +363,7 @@ def test_a_gate_shows_what_there_is_to_look_at(house):
 
 
 @pytest.mark.proves("RUN-456", "S2-78", "S2-30", "S2-31", "S2-20")
-def test_a_script_signals_in_the_place_of_an_agent(each_house):
-    house = each_house
+def test_a_script_signals_in_the_place_of_an_agent(house):
     house.agent("coder", needs("Which?", options=["A", "B"]))
     house.go(
         lambda _: [run("coder").summary, bool(pause("Go?")), bool(pause("Go?")), ask("Name?").value]

@@ -10,8 +10,10 @@ from tests.conftest import a_person
 
 import gatebell
 from gatebell import AsyncGate, Gate, TimedOutError
+from gatebell.adapters.sqlite.store import SqliteStore
 from gatebell.app.wiring import open_throwaway_store
 from gatebell.errors import StoreTroubleError
+from gatebell.services import audit
 from gatebell.services.asks import wait_for_ask
 from gatebell.services.people import manage_people
 from gatebell.services.watcher import Publisher
@@ -46,6 +48,18 @@ def test_approving_choosing_and_asking(store):
     assert form.value == {"n": 3}
     assert store.asks.get(form.id).origin.agent == "coder"
     assert store.asks.get(form.id).delivered_at is not None
+
+
+@pytest.mark.proves("PY-6")
+def test_store_for_tests_is_empty_and_leaves_no_file(store, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Gate(store, agent="coder").open("Deploy?")
+    other = MemoryStore()
+    assert (store.asks.count(), other.asks.count()) == (1, 0)
+    assert isinstance(other, SqliteStore) and other.throwaway and other.path == ""
+    assert other.problems() == store.problems() == list(audit.verify(store)) == []
+    other.close()
+    assert store.asks.count() == 1 and list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.proves("PY-2", "ASK-18")

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 from tests.conftest import a_person, eventually
-from tests.flow_harness import each_house, house, real_house
+from tests.flow_harness import house, real_house
 
 from gatebell import HumanInput, Phase, StoreTroubleError, Workflow, pause, sleep
 from gatebell.adapters.engines.local import Worker
@@ -23,7 +23,7 @@ from gatebell.services.asks import answer_ask
 from gatebell.services.runs import claims, manage_runs
 from gatebell.services.runs.claims import Abandoned, Keeper
 
-__all__ = ["each_house", "house", "real_house"]
+__all__ = ["house", "real_house"]
 
 PATIENCE_SECONDS = 20
 
@@ -240,8 +240,7 @@ def test_process_of_another_container_keeps_by_its_lock(real_house, stranger):
 
 
 @pytest.mark.proves("PHASE-54")
-def test_follower_keeps_a_run_once_it_is_free(each_house):
-    house = each_house
+def test_follower_keeps_a_run_once_it_is_free(house):
     house.start(lambda _: [sleep(5), bool(pause("Go?"))])
     first, second = Keeper(house.store), Keeper(house.store)
     seen = house.run()
@@ -328,8 +327,7 @@ def test_child_of_a_program_keeps_none_of_its_runs(real_house):
 
 
 @pytest.mark.proves("PHASE-54", "RUN-457")
-def test_stopped_run_is_kept_by_nobody(each_house):
-    house = each_house
+def test_stopped_run_is_kept_by_nobody(house):
     house.start(lambda _: bool(pause("Go?")))
     keeper = Keeper(house.store)
     house.driver.drive(keeper.keep(house.run()), keeper=keeper)

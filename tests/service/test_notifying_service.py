@@ -221,6 +221,7 @@ def test_a_reminder_that_nobody_sent_before_the_night_is_dropped(store):
 def test_escalations_reach_the_members_of_a_group(store):
     channel = Recorder()
     bobs = Road("desktop", "", "bob")
+    store.people.add("bob", [])
     store.people.set_group("ops", ["bob"], [])
     opened(store, escalations=(Escalation(60, "ops"),))
     post = post_to(channel, ROAD, bobs)

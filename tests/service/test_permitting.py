@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.conftest import a_person, an_agent
+from tests.conftest import a_person, an_agent, make_lasting
 
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
@@ -260,7 +260,7 @@ def test_setting_gates_leaves_denials_alone(store):
 
 @pytest.mark.proves("AGT-11")
 def test_only_a_person_takes_a_gate_away(store):
-    store.throwaway = False
+    make_lasting(store)
     manage_rules.add(store, an_agent(), "ask", "", "Bash(rm *)")
     (gate,) = manage_rules.gates(store)
     with pytest.raises(UsageError, match="already"):

@@ -13,7 +13,7 @@ from types import ModuleType
 
 import pytest
 from tests.conftest import a_person, an_agent, eventually
-from tests.flow_harness import Crash, done, each_house, house, needs, real_house
+from tests.flow_harness import Crash, done, house, needs
 
 from gatebell import (
     Gate,
@@ -35,7 +35,7 @@ from gatebell.services.people import manage_people
 from gatebell.services.runs import manage_runs
 from gatebell.testing import FakeClock, MemoryStore, ScriptedPerson, auto_approve
 
-__all__ = ["each_house", "house", "real_house"]
+__all__ = ["house"]
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -121,8 +121,7 @@ checkpoint = Workflow(
 @pytest.mark.proves(
     "S1-10", "S1-29", "S1-16", "S1-26", "S1-63", "S1-68", "S1-B7", "S1-15", "PHASE-10"
 )
-def test_a_plan_is_approved_every_time_it_was_made(each_house):
-    house = each_house
+def test_a_plan_is_approved_every_time_it_was_made(house):
     waiting = house.go(checkpoint, "a login")
     assert (waiting.state, waiting.reason) == ("waiting_human", "Approve plan?\nbuild a login")
     again = house.answered("no", "with tests")
@@ -176,8 +175,7 @@ classify = Workflow(
 
 
 @pytest.mark.proves("S1-13", "S1-30", "S1-23", "S1-50", "S1-67", "S1-B10", "S1-25")
-def test_only_what_is_doubtful_is_asked_and_the_answer_is_part_of_the_result(each_house):
-    house = each_house
+def test_only_what_is_doubtful_is_asked_and_the_answer_is_part_of_the_result(house):
     sure = house.go(classify, "win now")
     assert (sure.state, sure.result["approved"], house.store.asks.count()) == ("completed", None, 0)
     house.go(classify, "hello")
@@ -250,8 +248,7 @@ def phases_of(calls):
 
 
 @pytest.mark.proves("S1-11", "S1-31", "S1-32", "S1-B3", "S1-B24")
-def test_an_agent_that_needs_help_says_what_is_asked(each_house):
-    house = each_house
+def test_an_agent_that_needs_help_says_what_is_asked(house):
     house.go(dynamic)
     assert house.ask().question.options == ("Redesign", "Fix")
     house.answered("Redesign")
@@ -299,8 +296,7 @@ WAYS = [
 
 @pytest.mark.proves("S1-14", "S1-33", "S1-20", "S1-B6", "S1-17")
 @pytest.mark.parametrize(("answer", "path"), WAYS)
-def test_the_chosen_option_picks_the_path(each_house, answer, path):
-    house = each_house
+def test_the_chosen_option_picks_the_path(house, answer, path):
     house.go(branching)
     over = house.answered(answer)
     assert (over.result["phase"], over.result["output"]) == (path, path)
@@ -332,8 +328,7 @@ build = Workflow(
 
 
 @pytest.mark.proves("S1-34", "S1-22", "S1-B2", "S1-B11")
-def test_a_phase_without_agent_asks_and_hands_over(each_house):
-    house = each_house
+def test_a_phase_without_agent_asks_and_hands_over(house):
     house.go(build)
     over = house.answered("API")
     assert over.result["output"] == [None, None]
@@ -373,8 +368,7 @@ article = Workflow(
 
 
 @pytest.mark.proves("S1-12", "S1-B4", "S1-B19", "S1-B24", "S1-65", "S1-64")
-def test_two_approvals_stand_before_what_is_published(each_house):
-    house = each_house
+def test_two_approvals_stand_before_what_is_published(house):
     house.go(article)
     first = house.ask().id
     house.answered("yes")
@@ -443,8 +437,7 @@ def test_an_agent_that_cannot_go_on_stops_the_workflow(house, status):
 
 
 @pytest.mark.proves("PHASE-14", "S1-B17", "S1-P1")
-def test_a_phase_works_on_each_item_and_the_person_sees_all_outputs(each_house):
-    house = each_house
+def test_a_phase_works_on_each_item_and_the_person_sees_all_outputs(house):
     flow = Workflow(
         "each",
         {"files": ["a", "b", "c"], "seen": []},
@@ -641,8 +634,7 @@ def test_functions_that_only_look_change_nothing(house):
 
 
 @pytest.mark.proves("S1-P2", "S1-P3", "S1-P4", "S1-B13", "S1-B24", "PHASE-19")
-def test_a_replay_rebuilds_the_state_and_asks_nobody_twice(each_house):
-    house = each_house
+def test_a_replay_rebuilds_the_state_and_asks_nobody_twice(house):
     worked = []
     flow = Workflow("w", {"n": []}, phases=[
         Phase("a", agent=lambda s: worked.append("a") or len(s.n), update=lambda s, o: {"n": [*s["n"], o]},

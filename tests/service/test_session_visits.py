@@ -9,8 +9,8 @@ from datetime import timedelta
 
 import pytest
 from tests.conftest import a_person, eventually
-from tests.flow_harness import each_house, house, real_house
-from tests.visits import kill_harness, write_log
+from tests.flow_harness import house
+from tests.visits import kill_harness, rewrite_visit, write_log
 
 from gatebell import AsyncGate, Gate, ask_interactive, flow, parallel, pause, step
 from gatebell.app import wiring
@@ -20,7 +20,7 @@ from gatebell.services.asks import answer_ask, create_ask, wait_for_ask
 from gatebell.services.runs import manage_runs
 from gatebell.services.sessions import sitting, visits
 
-__all__ = ["each_house", "house", "real_house"]
+__all__ = ["house"]
 
 ADA = a_person("ada")
 SAID = (("user", "is it safe?"), ("assistant", "It is. token=abcdefgh12345678"))
@@ -60,8 +60,7 @@ def answer(store, ask, value="yes, it is"):
 
 @pytest.mark.proves("SES-150", "LAW-5")
 @pytest.mark.parametrize("work", [told, branched], ids=["flow", "branch"])
-def test_flow_gets_session_after_visit_ended(each_house, work):
-    house = each_house
+def test_flow_gets_session_after_visit_ended(house, work):
     house.go(work)
     ask, visited = visit(house.store)
     house.clock.advance(60)
@@ -79,8 +78,7 @@ def test_flow_gets_session_after_visit_ended(each_house, work):
 
 @pytest.mark.proves("SES-151", "LAW-5")
 @pytest.mark.parametrize("work", [told, branched], ids=["flow", "branch"])
-def test_recorded_session_is_not_read_again(each_house, work):
-    house = each_house
+def test_recorded_session_is_not_read_again(house, work):
     house.go(work)
     ask, visited = visit(house.store)
     sitting.rise(house.store, visited, ADA, "left", transcript="ada: fine")
@@ -93,8 +91,7 @@ def test_recorded_session_is_not_read_again(each_house, work):
 
 
 @pytest.mark.proves("SES-152", "LAW-5")
-def test_old_journal_without_visits_still_replays(each_house):
-    house = each_house
+def test_old_journal_without_visits_still_replays(house):
     house.go(told)
     ask, visited = visit(house.store)
     sitting.rise(house.store, visited, ADA, "left", transcript="ada: fine")
@@ -109,8 +106,7 @@ def test_old_journal_without_visits_still_replays(each_house):
 
 @pytest.mark.proves("SES-153", "LAW-5")
 @pytest.mark.parametrize("answered", ["before", "after"])
-def test_flow_reads_log_of_killed_harness(each_house, logs, answered):
-    house = each_house
+def test_flow_reads_log_of_killed_harness(house, logs, answered):
     house.hosts["claude"] = wiring.host("claude")
     house.go(told)
     ask, visited = visit(house.store)
@@ -137,9 +133,7 @@ def test_unknown_harness_leaves_empty_transcript(house):
     house.go(told)
     ask, visited = visit(house.store)
     kill_harness(house.store, visited)
-    house.store.asks._sittings[visited.id] = visited._replace(
-        cli="my-agent", process=house.store.asks._sittings[visited.id].process
-    )
+    rewrite_visit(house.store, visited.id, cli="my-agent")
     answer(house.store, ask)
     came = wait_for_ask.outcome(house.store, create_ask.get(house.store, ask.id), "x", unknown)
     assert (came.transcript, came.attempts) == ("", 1)

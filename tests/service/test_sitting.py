@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from tests.contract.conftest import store
+from tests.visits import rewrite_visit
 
 from gatebell.adapters.system import processes
 from gatebell.domain.asks.answers import Given
@@ -26,7 +27,6 @@ from gatebell.services.asks import answer_ask, apply_deadlines, create_ask, wait
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.people import manage_people
 from gatebell.services.sessions import sitting
-from gatebell.testing import MemoryStore
 
 __all__ = ["store"]
 
@@ -75,13 +75,8 @@ def test_the_session_of_who_died_is_free_again_once_all_of_it_is_gone(store):
     seated = sit(store, ask)
     gone = seated.sitting._replace(process=dead)
     sitting.began(store, gone, "")
-    if isinstance(store, MemoryStore):
-        held = gone
-    else:
-        # Who opened it is written once; here it is somebody else's.
-        with store.transaction():
-            store.connection.write("UPDATE sittings SET process = ?", (dead,))
-        held = store.asks.sittings(ask.id)[0]
+    rewrite_visit(store, gone.id, process=dead)
+    held = store.asks.sittings(ask.id)[0]
     assert held.process == dead
     orphan = subprocess.Popen(
         [sys.executable, "-c", "print(flush=True); input()"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.flow_harness import each_house, house, real_house
+from tests.flow_harness import house
 
 from gatebell import Gate, HumanInput, Phase, UsageError, Workflow
 from gatebell.api import flows
@@ -13,7 +13,7 @@ from gatebell.api.async_gate import AsyncGate
 from gatebell.api.schemas import Selection
 from gatebell.testing import MemoryStore
 
-__all__ = ["each_house", "house", "real_house"]
+__all__ = ["house"]
 
 NAMES = ("ada", "bob", "cy")
 ODD = {

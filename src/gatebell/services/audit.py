@@ -83,8 +83,7 @@ def _compared(store: Store, told: Told) -> Iterator[str]:
                 yield from told.compare(row)
         except Exception as error:
             yield f"{table}: cannot be compared: {_reason(error)}"
-    if store.audit.compared():
-        yield from told.gone()
+    yield from told.gone()
 
 
 def _contradictions(store: Store, entry: Entry) -> Iterator[str]:

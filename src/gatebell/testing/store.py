@@ -1,76 +1,45 @@
-"""A store in memory, with a door per noun like every other."""
+"""A store for tests: SQLite in memory, with a clock that is turned by hand."""
 
 from __future__ import annotations
 
 import time
 from datetime import timedelta
-from threading import RLock
+from functools import cache
 from typing import TYPE_CHECKING
 
-from gatebell.adapters.system.machine import LocalMachine
-from gatebell.testing.asks import MemoryAsks
-from gatebell.testing.audit import MemoryAudit
+from gatebell.adapters.sqlite.connection import Connection
+from gatebell.adapters.sqlite.store import SqliteStore
 from gatebell.testing.clock import FakeClock
-from gatebell.testing.outbox import MemoryOutbox
-from gatebell.testing.people import MemoryLogins, MemoryPeople
-from gatebell.testing.rules import MemoryNotes, MemoryRules
-from gatebell.testing.runs import MemoryRuns
-from gatebell.testing.tasks import MemoryTasks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from datetime import datetime
-
-    from gatebell.domain.asks.asks import Notice
-    from gatebell.domain.audit.events import Event
-    from gatebell.ports.machine import Machine
+    from collections.abc import Callable
 
 _LONGEST_WAIT = timedelta(days=400)
 
 
-class MemoryStore:
-    """Behaves like every other store, and forgets everything when it goes."""
-
-    throwaway = True
-    path = ""
+class MemoryStore(SqliteStore):
+    """The store of the product, and it forgets everything when it goes."""
 
     def __init__(self, clock: FakeClock | None = None) -> None:
         self.clock = clock or FakeClock()
-        self.lock = RLock()
         self.visitors: list[Callable[[], bool]] = []
         """Called while somebody waits; each says whether it did something."""
-        self.audit = MemoryAudit(self)
-        self.outbox = MemoryOutbox(self)
-        self.asks = MemoryAsks(self)
-        self.runs = MemoryRuns(self)
-        self.tasks = MemoryTasks(self)
-        self.people = MemoryPeople(self)
-        self.logins = MemoryLogins(self)
-        self.rules = MemoryRules(self)
-        self.notes = MemoryNotes(self)
-
-    def now(self) -> datetime:
-        return self.clock.now()
-
-    @property
-    def machine(self) -> Machine:
-        return LocalMachine("")
-
-    def monotonic(self) -> float:
-        return self.clock.monotonic()
+        connection = Connection("")
+        connection.raw.deserialize("main", _new_store())
+        super().__init__("", self.clock, connection=connection)
 
     def bell(self) -> MemoryBell:
         return MemoryBell(self)
 
-    def problems(self) -> list[str]:
-        return []
 
-    def close(self) -> None:
-        """Nothing is held open."""
-
-    def record(self, events: Iterable[Event], notices: Iterable[Notice] = ()) -> None:
-        self.audit.append(events)
-        self.outbox.put(notices)
+@cache
+def _new_store() -> bytes:
+    """The database of a new store: to copy it takes 0.1 ms, to make its tables takes 5 ms."""
+    store = SqliteStore("", FakeClock())
+    store.mark_throwaway()
+    database = store.connection.raw.serialize("main")
+    store.close()
+    return database
 
 
 class MemoryBell:

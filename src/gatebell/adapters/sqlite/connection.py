@@ -26,7 +26,10 @@ _SAFE_SQLITE = (3, 51, 3)
 
 
 class Connection:
-    """A connection that waits its turn and says in plain words what is wrong."""
+    """A connection that waits its turn and says in plain words what is wrong.
+
+    Without a path the database is in memory.
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -41,11 +44,11 @@ class Connection:
     def _open(self) -> apsw.Connection:
         # SQLite gives its side files the mode of the main one, so it must be private first.
         # Only when it is made: closing any descriptor of a file drops this process's locks on it.
-        if not os.path.exists(self.path):
+        if self.path and not os.path.exists(self.path):
             with suppress(FileExistsError):
                 flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
                 os.close(os.open(self.path, flags, 0o600))
-        raw = apsw.Connection(self.path)
+        raw = apsw.Connection(self.path or ":memory:")
         raw.set_busy_handler(self._be_patient)
         # FULL: an answer is acknowledged only once it would survive a power cut.
         raw.execute(
@@ -130,7 +133,7 @@ class Connection:
         found = [problem for problem in found if not problem.endswith(": ok")]
         if tuple(map(int, apsw.sqlite_lib_version().split("."))) < _SAFE_SQLITE:
             found.append(f"SQLite {apsw.sqlite_lib_version()} can lose writes: upgrade apsw")
-        if self.rows("PRAGMA journal_mode")[0][0] != "wal":
+        if self.path and self.rows("PRAGMA journal_mode")[0][0] != "wal":
             found.append("the store is not in WAL mode: is it on a file system without locks?")
         return found
 

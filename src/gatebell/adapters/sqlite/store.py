@@ -36,14 +36,27 @@ _SQL = load("store")
 class SqliteStore:
     """Everything in one file; a bell beside it wakes the waiters."""
 
-    def __init__(self, path: str, clock: Clock, told: Callable[[], None] | None = None) -> None:
-        """`told` is called after each commit that put notices into the outbox."""
+    def __init__(
+        self,
+        path: str,
+        clock: Clock,
+        told: Callable[[], None] | None = None,
+        connection: Connection | None = None,
+    ) -> None:
+        """Open the store, and make it where it is missing.
+
+        Args:
+            path: The file. Empty: the store is in memory, for this process alone.
+            clock: The time of everything that is recorded.
+            told: Called after each commit that put notices into the outbox.
+            connection: One that is open already.
+        """
         self._clock = clock
         self._told = told
         self._has_news = False
         self.path = path
-        self._bell_path = f"{path}-bell"
-        self.connection = Connection(path)
+        self._bell_path = f"{path}-bell" if path else ""
+        self.connection = connection or Connection(path)
         self.connection.prepare(_migrations())
         self.asks = SqliteAsks(self)
         self.people = SqlitePeople(self)
