@@ -20,7 +20,6 @@ from gatebell.adapters.files.text_files import (
     refuse_worktree,
     user_folder,
 )
-from gatebell.adapters.system.folders import NAME, OLD_NAME
 from gatebell.domain.digests import text_digest
 from gatebell.errors import NotFoundError, UsageError
 
@@ -28,9 +27,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 _SIGN = "gatebell_flow"
-_OLD_IMPORT = re.compile(rf"^[ \t]*(from|import)[ \t]+{OLD_NAME}\b", re.MULTILINE)
-# The parts of the package that flow files were told to import from.
-_OLD_MODULES = (".errors", ".testing")
 _loading = threading.RLock()
 
 
@@ -112,7 +108,9 @@ def _execute(path: str, source: str, digest: str) -> _Loaded:
     import linecache
     from types import ModuleType
 
-    _give_old_name(path, source)
+    from gatebell.adapters.files import old_imports
+
+    old_imports.accept()
     stem = re.sub(r"\W", "_", os.path.basename(path).removesuffix(".py"))
     # In sys.modules for dataclasses and the like, under a name that nobody else can have.
     module = ModuleType(f"_gate_flow_{stem}_{text_digest(path + digest)[:16]}")
@@ -139,22 +137,8 @@ def _execute(path: str, source: str, digest: str) -> _Loaded:
         if is_new and folder in sys.path:
             sys.path.remove(folder)
         beside = _forget_neighbours(folder, before)
+        old_imports.forget()
     return _Loaded(module, _stamps(beside))
-
-
-def _give_old_name(path: str, source: str) -> None:
-    """Let a flow file that was written for `humangate` find this package under that name."""
-    if not _OLD_IMPORT.search(source):
-        return
-    # Imported here: few files still need it.
-    import importlib
-    import logging
-
-    for name in ("", *_OLD_MODULES):
-        sys.modules[f"{OLD_NAME}{name}"] = importlib.import_module(f"{NAME}{name}")
-    logging.getLogger(NAME).warning(
-        "%s imports %s, which is called %s now: change the name there", path, OLD_NAME, NAME
-    )
 
 
 def leans_on_package(source: str) -> bool:
