@@ -70,6 +70,7 @@ SETTINGS = (
         "(in the terminal), or off (dialogs.md).",
     ),
 )
+NAME, OLD_NAME = folders.NAME, folders.OLD_NAME
 DIALOGS = ("auto", "tkinter", "zenity", "yad", "osascript", "dialog", "off")
 SESSION_CLIS = ("claude", "codex", "command")
 MODEL_WORDS = ("heavy", "medium", "light")
@@ -94,6 +95,16 @@ def data_folder(environ: Mapping[str, str]) -> str:
 
 def settings_file(environ: Mapping[str, str]) -> str:
     return folders.settings_file(environ)
+
+
+def old_folders(environ: Mapping[str, str]) -> list[str]:
+    """Return the folders that are used under the old name."""
+    return folders.old_folders(environ)
+
+
+def ignored_folders(environ: Mapping[str, str]) -> list[str]:
+    """Return the folders of the old name that are not used, because there is a new one as well."""
+    return folders.ignored_folders(environ)
 
 
 def read_settings(environ: Mapping[str, str]) -> dict[str, Value]:

@@ -89,6 +89,9 @@ COMMANDS = {name: about for name, (_, about) in _COMMANDS.items()}
 # Where options may stand among the words; it takes longer to parse.
 _ANY_ORDER = ("run", "respond", "template")
 
+# Their stderr is read by programs.
+_FOR_PROGRAMS = ("hook", "mcp", "completion")
+
 _INTERRUPTED = 130
 
 EXIT_CODES = """exit codes:
@@ -131,6 +134,8 @@ def main(argv: list[str] | None = None) -> int:
         parser = parser_of(name, helping="-h" in words or "--help" in words)
         parse = parser.parse_intermixed_args if name in _ANY_ORDER else parser.parse_args
         arguments = parse(words[1:])
+        if sys.stderr.isatty() and not as_json and name not in _FOR_PROGRAMS:
+            _mention_old_folders()
         code = _module(name).run(arguments)
         sys.stdout.flush()
         return int(code)
@@ -146,6 +151,21 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(file=sys.stderr)
         return _INTERRUPTED
+
+
+def _mention_old_folders() -> None:
+    """Say which folders keep the old name, and how to end that sentence."""
+    # Imported here: only a person at a terminal reads it.
+    import shlex
+
+    from gatebell.app.settings import NAME, OLD_NAME, old_folders
+    from gatebell.domain.text.display import inert
+
+    if found := old_folders(os.environ):
+        links = [os.path.join(os.path.dirname(folder), NAME) for folder in found]
+        ends = " && ".join(f"ln -s {OLD_NAME} {shlex.quote(link)}" for link in links)
+        said = f"gate: {' and '.join(found)} kept the old name and will be used as before"
+        print(inert(f"{said}; to end this line: {ends}"), file=sys.stderr)
 
 
 def _speak_utf8(*streams: Any) -> None:

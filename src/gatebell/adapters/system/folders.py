@@ -13,17 +13,47 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NAME, OLD_NAME = "gatebell", "humangate"
+# Another program has the old name, too: a folder without any of these is not ours.
+_DATA = ("gate.db", "installed")
+_SETTINGS = ("config.toml", "agents", "flows", "templates")
 
 
 def data_folder(environ: Mapping[str, str]) -> str:
-    return _find(environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share"))
+    return _find(_data_base(environ), _DATA)
 
 
 def settings_file(environ: Mapping[str, str]) -> str:
-    base = environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    return os.path.join(_find(base), "config.toml")
+    return os.path.join(_find(_settings_base(environ), _SETTINGS), "config.toml")
 
 
-def _find(base: str) -> str:
+def old_folders(environ: Mapping[str, str]) -> list[str]:
+    """Return the folders that are used under the old name."""
+    used = (data_folder(environ), os.path.dirname(settings_file(environ)))
+    return [folder for folder in used if os.path.basename(folder) == OLD_NAME]
+
+
+def ignored_folders(environ: Mapping[str, str]) -> list[str]:
+    """Return the folders of the old name that are not used, because there is a new one as well."""
+    found = []
+    for base, signs in ((_data_base(environ), _DATA), (_settings_base(environ), _SETTINGS)):
+        new, old = os.path.join(base, NAME), os.path.join(base, OLD_NAME)
+        if os.path.isdir(new) and _is_ours(old, signs) and not os.path.samefile(new, old):
+            found.append(old)
+    return found
+
+
+def _data_base(environ: Mapping[str, str]) -> str:
+    return environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+
+
+def _settings_base(environ: Mapping[str, str]) -> str:
+    return environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+
+
+def _find(base: str, signs: tuple[str, ...]) -> str:
     new, old = os.path.join(base, NAME), os.path.join(base, OLD_NAME)
-    return old if os.path.isdir(old) and not os.path.isdir(new) else new
+    return old if not os.path.isdir(new) and _is_ours(old, signs) else new
+
+
+def _is_ours(folder: str, signs: tuple[str, ...]) -> bool:
+    return any(os.path.exists(os.path.join(folder, sign)) for sign in signs)

@@ -72,12 +72,21 @@ def _examine() -> Iterator[Finding]:
         yield from _roads(store)
     except GateError as error:
         yield Finding(False, str(error))
+    yield from _old_folders()
     yield _privacy(os.path.dirname(path))
     yield _file_system(path)
     yield from _listeners()
     yield _dialogs()
     yield _agents()
     yield from _hosts()
+
+
+def _old_folders() -> Iterator[Finding]:
+    for folder in settings.old_folders(os.environ):
+        yield Finding(True, f"{folder} kept the old name and is used as before")
+    for folder in settings.ignored_folders(os.environ):
+        new = os.path.join(os.path.dirname(folder), settings.NAME)
+        yield Finding(None, f"{folder}, of the old name, is not used: {new} is")
 
 
 def _listeners() -> Iterator[Finding]:
