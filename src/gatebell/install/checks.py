@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.app import environment
 from gatebell.errors import GateError
-from gatebell.install import json_entries, plans, records, settings_files, text_blocks
+from gatebell.install import (
+    json_entries,
+    old_name,
+    plans,
+    records,
+    settings_files,
+    text_blocks,
+)
 from gatebell.install.places import Place
 
 if TYPE_CHECKING:
@@ -68,8 +75,13 @@ def installations(environ: Mapping[str, str], cwd: str) -> Iterator[Installed | 
 
 def _examine(installed: Installed, environ: Mapping[str, str]) -> Iterator[tuple[bool | None, str]]:
     yield _program(installed)
+    if old_name.is_old(installed):
+        scope = " --project" if installed.project else ""
+        again = f"gate install {installed.cli}{scope} writes it under the new one"
+        yield False, f"it was installed under the old name of this program: {again}"
     for written in installed.files:
-        yield _still_there(installed.cli, written)
+        if not written.adds_nothing:
+            yield _still_there(installed.cli, written)
     if installed.cli == "claude":
         yield from _claude(installed, environ)
     if installed.cli == "codex":

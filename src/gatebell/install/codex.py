@@ -92,7 +92,9 @@ def check(text: str, path: str) -> None:
         raise UsageError(
             f"{path} is not TOML, so it is left alone: {error}. Mend it, then try again"
         ) from None
-    if "gatebell" in document.get("mcp_servers", {}):
+    server = document.get("mcp_servers", {}).get("gatebell", {})
+    # What a person allowed its tools stands there, too, and is no server.
+    if "command" in server or "url" in server:
         raise UsageError(
             f"{path} has an MCP server gatebell already, and gate did not write it: "
             "remove it, then install again"

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.app import settings
 from gatebell.errors import NotFoundError, UsageError
-from gatebell.install import json_entries, records, settings_files, text_blocks
+from gatebell.install import json_entries, old_name, records, settings_files, text_blocks
 from gatebell.install.records import Installed, Written
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gatebell.install.default_gates import Rules
     from gatebell.install.places import Place, Target
 
@@ -85,11 +87,18 @@ def install(cli: str, place: Place, gate: str, rules: Rules) -> Plan:
         changes.append(change)
         written.append(left)
         notes += kept
+    for change, left in _rename_mentions(cli, wanted.targets[0].path, past):
+        changes.append(change)
+        written.append(left)
     for old in past.files if past else ():
-        if old.path not in [change.path for change in changes]:
-            change, said = take_back(old)
-            changes.append(change)
-            notes += said
+        if old.path in [change.path for change in changes]:
+            continue
+        if old.adds_nothing:
+            written.append(old)
+            continue
+        change, said = take_back(old)
+        changes.append(change)
+        notes += said
     if place.project:
         notes.append(f"These files name {gate}: whoever shares them needs it there, too.")
     brought = set(past.gates if past else ()) | set(rules.brought)
@@ -97,6 +106,17 @@ def install(cli: str, place: Place, gate: str, rules: Rules) -> Plan:
     held = (*rules.gates, *rules.denials)
     record = Installed(cli, place.project, gate, gates, held, tuple(written), store=store_of(place))
     return Plan(tuple(changes), tuple(notes), place.project, path, record)
+
+
+def _rename_mentions(
+    cli: str, settings_path: str, past: Installed | None
+) -> Iterator[tuple[Change, Written]]:
+    """What it takes to have the new names in files that we do not write to otherwise."""
+    if past is None or not old_name.is_old(past):
+        return
+    for path, found in old_name.find_mentions(cli, os.path.dirname(settings_path)):
+        after = old_name.rename_bytes(found)
+        yield Change(path, found, after), Written(path, found, records.digest(after), ())
 
 
 def uninstall(cli: str, place: Place) -> Plan:
@@ -138,16 +158,19 @@ def put(cli: str, target: Target, past: Written | None) -> tuple[Change, Written
     text = settings_files.text_of(found, target.path)
     kept: list[str] = []
     ours: tuple[json_entries.Entry, ...] = ()
+    is_old = past is not None and old_name.is_old_file(past)
     if target.block:
-        _check(cli, _without(past, text, target), target.path)
         before = past.block if past else None
-        if before and before.begin != target.block.begin:
-            # It was written under another name.
-            text, before = text_blocks.cut(text, target.path, before), None
+        if is_old and before:
+            text, before = old_name.rename(text_blocks.cut(text, target.path, before)), None
+        _check(cli, text_blocks.cut(text, target.path, before or target.block), target.path)
         after = text_blocks.put(text, target.path, target.block, before)
         _check_result(after, target.path)
     else:
-        edited = json_entries.put(text, target.path, target.entries, past.entries if past else ())
+        old = past.entries if past else ()
+        if is_old:
+            text, old = old_name.rename(text), tuple(map(old_name.rename_entry, old))
+        edited = json_entries.put(text, target.path, target.entries, old)
         after, ours = edited.text, edited.ours
         kept = [f"{target.path} sets {'.'.join(e.path)} itself: left so" for e in edited.kept]
     content = after.encode()
@@ -169,12 +192,6 @@ def _before(found: bytes | None, past: Written | None) -> bytes | None:
     return past.before if records.digest(found) == past.left else _stripped(found, past)
 
 
-def _without(past: Written | None, text: str, target: Target) -> str:
-    block = past.block if past and past.block else target.block
-    assert block is not None
-    return text_blocks.cut(text, target.path, block)
-
-
 def take_back(written: Written) -> tuple[Change, list[str]]:
     """What it takes to have our part out of one file, and what is to be told."""
     path, found = written.path, settings_files.read(written.path)
@@ -191,6 +208,8 @@ def take_back(written: Written) -> tuple[Change, list[str]]:
 
 
 def _stripped(found: bytes, written: Written) -> bytes | None:
+    if written.adds_nothing:
+        return found
     text = settings_files.text_of(found, written.path)
     if written.block:
         after = text_blocks.cut(text, written.path, written.block)

@@ -32,6 +32,11 @@ class Written(NamedTuple):
     entries: tuple[Entry, ...] = ()
     block: Block | None = None
 
+    @property
+    def adds_nothing(self) -> bool:
+        """Whether no part of ours is there: at most, the names of our tools were changed."""
+        return not self.entries and not self.block and self.before is not None
+
 
 class Installed(NamedTuple):
     """Everything that is installed for one CLI, for a person or for one project."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from gatebell.adapters.agents import agent_process, session_logs
+from gatebell.adapters.system.folders import OLD_NAME
 from gatebell.domain.permissions.calls import Call
 from gatebell.errors import UsageError
 from gatebell.ports.agents import Ended
@@ -33,7 +34,10 @@ _STREAM = (
 # The name under which `gate install` writes it: ours then takes the place of that one.
 _SERVER = "gatebell"
 _TOOLS = ("ask_human", "notify_human", "inbox_status", "signal", "decide")
-_ASKING = (f"mcp__{_SERVER}__ask_human", f"mcp__{_SERVER}__approve")
+# What was installed under the old name may run beside it.
+_ASKING = tuple(
+    f"mcp__{server}__{tool}" for server in (_SERVER, OLD_NAME) for tool in ("ask_human", "approve")
+)
 _DAY_MILLISECONDS = "86400000"
 _ENVIRONMENT = {
     # Beyond its limit a shell command is ended; a question in a shell is taken up again before.

@@ -22,6 +22,7 @@ from gatebell.adapters.agents.codex_calls import (
     tool_of,
     unwrapped,
 )
+from gatebell.adapters.system.folders import OLD_NAME
 from gatebell.domain.permissions.calls import WRITERS
 from gatebell.errors import UsageError
 from gatebell.ports.agents import Ended
@@ -38,7 +39,10 @@ _DAY_SECONDS = 86_400
 _FOR_OUR_SERVER = ("GATE_STORE", "GATE_URL", "XDG_DATA_HOME", "XDG_CONFIG_HOME")
 # The name under which `gate install` writes it: ours then takes the place of that one.
 _SERVER = "gatebell"
-_ASKING = (f"mcp__{_SERVER}__ask_human", f"mcp__{_SERVER}__approve")
+# What was installed under the old name may run beside it.
+_ASKING = tuple(
+    f"mcp__{server}__{tool}" for server in (_SERVER, OLD_NAME) for tool in ("ask_human", "approve")
+)
 _POLICY = "on-request"
 _NEVER = ("danger", "yolo")
 _CHANGING_TOOLS = frozenset([*WRITERS, "Bash"])

@@ -1,0 +1,69 @@
+"""What stands in somebody's files from the time when this product had its old name."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING
+
+from gatebell.app.settings import NAME, OLD_NAME
+from gatebell.install import settings_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gatebell.install.json_entries import Entry
+    from gatebell.install.records import Installed, Written
+
+_OLD_TOOLS, _TOOLS = f"mcp__{OLD_NAME}__", f"mcp__{NAME}__"
+# Codex keeps what a person allows a server's tools in tables beneath that of the server.
+_TABLES = re.compile(rf"(\bmcp_servers\.)([\"']?){OLD_NAME}\2(?=[.\]])")
+# Where a person, or the CLI itself, may have named our tools in files that we do not write to.
+_PLACES = {"claude": ("settings.local.json", "agents", "commands", "skills")}
+
+
+def is_old(installed: Installed) -> bool:
+    return any(is_old_file(written) for written in installed.files)
+
+
+def is_old_file(written: Written) -> bool:
+    """Whether the old name is in our part of a file. Paths do not count: they are the person's."""
+    if written.block and OLD_NAME in written.block.begin:
+        return True
+    return any(
+        OLD_NAME in entry.path or _OLD_TOOLS in json.dumps(entry.value) for entry in written.entries
+    )
+
+
+def rename(text: str) -> str:
+    """Return the text with the new names of our tools."""
+    return _TABLES.sub(rf"\g<1>{NAME}", text.replace(_OLD_TOOLS, _TOOLS))
+
+
+def rename_entry(entry: Entry) -> Entry:
+    return entry._replace(value=json.loads(rename(json.dumps(entry.value))))
+
+
+def find_mentions(cli: str, folder: str) -> Iterator[tuple[str, bytes]]:
+    """Find the files in a CLI's folder that name our old tools: path and content."""
+    for place in _PLACES.get(cli, ()):
+        for path in _files(os.path.join(folder, place)):
+            content = settings_files.read(path)
+            if content and _OLD_TOOLS.encode() in content:
+                yield path, content
+
+
+def rename_bytes(content: bytes) -> bytes:
+    """Return a file with the new names; it may have any encoding that begins like ASCII."""
+    return content.replace(_OLD_TOOLS.encode(), _TOOLS.encode())
+
+
+def _files(place: str) -> Iterator[str]:
+    """Find the file, or those in the folder. Links are left alone: they may lead anywhere."""
+    if os.path.isfile(place) and not os.path.islink(place):
+        yield place
+    for folder, _, names in os.walk(place):
+        for path in (os.path.join(folder, name) for name in sorted(names)):
+            if os.path.isfile(path) and not os.path.islink(path):
+                yield path
