@@ -1,0 +1,242 @@
+"""Homes, flow files and settings from the time when the product was called humangate."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import tomllib
+
+import pytest
+from tests.conftest import eventually
+from tests.faces.conftest import Ran, said_in
+from tests.faces.old_home import OldHome
+
+from gatebell.app import settings
+from gatebell.app.wiring import open_store
+
+CLIS = ("claude", "codex", "gemini", "opencode")
+KEPT = "kept the old name and will be used as before"
+
+
+@pytest.fixture
+def old(tmp_path):
+    home = OldHome(tmp_path)
+    home.move_in()
+    return home
+
+
+def gate(home, *words, code=0):
+    ran = home.shell.gate(*words)
+    assert ran.code == code, ran
+    return ran
+
+
+def install(home, cli, *words):
+    return gate(home, "install", cli, "--yes", "--as", "ada", *words)
+
+
+def uninstall(home, cli):
+    return gate(home, "uninstall", cli, "--as", "ada")
+
+
+def ids(home):
+    """The asks by what they say."""
+    return {ask["prompt"]: ask["id"] for ask in json.loads(gate(home, "inbox", "--json").out)}
+
+
+def settings_texts(home):
+    """Every settings file and text of the four CLIs."""
+    folders = (".claude", ".codex", ".gemini", ".config/opencode")
+    files = [home.folder / ".claude.json"]
+    files += [path for name in folders for path in (home.folder / name).rglob("*")]
+    return {
+        str(path.relative_to(home.folder)): path.read_bytes() for path in files if path.is_file()
+    }
+
+
+def work(home, done):
+    """Let a worker drive runs until something is so; what it said."""
+    worker = home.shell.start("worker")
+    try:
+        eventually(done, what="the work")
+    finally:
+        worker.terminate()
+        out, err = worker.communicate(timeout=60)
+    return Ran(worker.returncode, out, err)
+
+
+def in_terminal(home, *words):
+    """What a command says in a terminal."""
+    above, below = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gatebell", *words],
+        env=home.shell.environ, cwd=home.project, stdin=subprocess.DEVNULL, stdout=below, stderr=below,
+    )  # fmt: skip
+    os.close(below)
+    said = said_in(above).decode()
+    process.wait(60)
+    return said
+
+
+@pytest.mark.proves("NAME-1", "LAW-6")
+def test_pending_asks_of_an_old_home_are_answered(old):
+    asks = ids(old)
+    assert set(asks) == {"Which colour?", "Push it?", "Which name?", "Deploy it?", "Which login?"}
+    for prompt, answer in (("Which colour?", "blue"), ("Push it?", "yes"), ("Which name?", "Eve")):
+        gate(old, "answer", asks[prompt], answer)
+    assert gate(old, "wait", asks["Which colour?"]).out == "blue\n"
+    assert gate(old, "wait", asks["Push it?"]).code == 0
+    assert gate(old, "wait", asks["Which name?"]).out == "Eve\n"
+    assert not (old.data.parent / "gatebell").exists()
+
+
+@pytest.mark.proves("NAME-2", "NAME-6", "LAW-5", "LAW-7")
+def test_waiting_run_of_an_old_home_ends(old):
+    gate(old, "answer", ids(old)["Deploy it?"], "yes")
+    store = open_store(old.store)
+    said = work(old, lambda: store.runs.get(1).state == "completed")
+    result = store.runs.get(1).result
+    assert (result["first"], result["end"]) == ("built", "GateError")
+    file = old.project / ".gate" / "flows" / "deploy.py"
+    sentence = f"{file} imports humangate, which is called gatebell now: change the name"
+    assert said.err.count(sentence) == 1
+    store.close()
+
+
+@pytest.mark.proves("NAME-2", "LAW-5", "LAW-7")
+def test_waiting_task_of_an_old_home_ends(old):
+    (task,) = json.loads(gate(old, "task", "list", "--json").out)
+    gate(old, "respond", task["id"], "By mail", "--as", "ada")
+    store = open_store(old.store)
+    work(old, lambda: store.tasks.get(task["id"]).state == "closed")
+    store.close()
+
+
+@pytest.mark.proves("NAME-3", "LAW-9")
+def test_audit_trail_of_an_old_home_verifies(tmp_path):
+    home = OldHome(tmp_path)
+    assert "nothing was changed" in gate(home, "audit", "verify").out
+
+
+@pytest.mark.proves("NAME-7", "AGT-41")
+def test_install_leaves_no_old_name(old):
+    for cli in CLIS:
+        install(old, cli)
+    texts = settings_texts(old)
+    assert [path for path, text in texts.items() if b"humangate" in text] == []
+    settings_file = json.loads(texts[".claude/settings.json"])
+    assert "mcp__gatebell__approve" in settings_file["permissions"]["allow"]
+    (own,) = settings_file["hooks"]["Notification"]
+    assert own["matcher"] == "mcp__gatebell__.*"
+    assert "--permission-prompt-tool mcp__gatebell__approve" in own["hooks"][0]["command"]
+    local = json.loads(texts[".claude/settings.local.json"])
+    assert local["permissions"]["allow"] == ["mcp__gatebell__ask_human", "Bash(make *)"]
+    assert list(json.loads(texts[".claude.json"])["mcpServers"]) == ["gatebell"]
+    codex = tomllib.loads(texts[".codex/config.toml"].decode())
+    (server,) = codex["mcp_servers"].values()
+    assert server["args"] == ["mcp"]
+    assert server["tools"] == {"notify_human": {"approval_mode": "approve"}}
+    assert ".codex/rules/gatebell.rules" in texts
+    for cli in CLIS:
+        assert "nothing was changed" in install(old, cli).out
+
+
+@pytest.mark.proves("NAME-8", "AGT-42")
+@pytest.mark.parametrize("upgraded", [False, True])
+def test_uninstall_restores_what_the_old_name_found(old, upgraded):
+    changed = {".codex/config.toml", ".claude/settings.local.json"}
+    local = (old.folder / ".claude" / "settings.local.json").read_bytes()
+    for cli in CLIS if upgraded else ():
+        install(old, cli)
+        install(old, cli)
+    for cli in CLIS:
+        uninstall(old, cli)
+    before = old.folder / "before"
+    texts = settings_texts(old)
+    expected = {
+        str(path.relative_to(before)): path.read_bytes()
+        for path in before.rglob("*")
+        if path.is_file()
+    }
+    assert texts.keys() - changed == expected.keys() - changed
+    assert {name for name in expected if texts[name] != expected[name]} <= changed
+    assert texts[".claude/settings.local.json"] == local
+    # Codex's own table was not there when gate was installed, so it stays.
+    assert texts[".codex/config.toml"].startswith(b'model = "x"\n')
+    assert b"begin" not in texts[".codex/config.toml"]
+
+
+@pytest.mark.proves("NAME-9", "AGT-55")
+def test_doctor_names_an_old_install(old):
+    said = gate(old, "doctor", code=1).out
+    for cli in CLIS:
+        assert f"{cli}: it was installed under the old name" in said
+        assert f"gate install {cli} writes it under the new one" in said
+    assert f"{old.data} kept the old name and is used as before" in said
+    install(old, "gemini")
+    assert "gemini: it was installed under the old name" not in gate(old, "doctor", code=1).out
+
+
+@pytest.mark.proves("NAME-7")
+def test_init_writes_its_old_lines_anew(old):
+    gate(old, "init", "--as", "ada")
+    for name in ("AGENTS.md", ".worktreeinclude"):
+        text = (old.project / name).read_text(encoding="utf-8")
+        assert "humangate" not in text
+        assert text.count("gatebell") == 2
+    assert "nothing was changed" in gate(old, "init", "--as", "ada").out
+
+
+@pytest.mark.proves("NAME-4")
+def test_old_folder_is_mentioned_in_a_terminal_only(old):
+    link = old.data.with_name("gatebell")
+    sentence = f"gate: {old.data} {KEPT}; to end this line: ln -s humangate {link}"
+    assert in_terminal(old, "inbox").count(sentence) == 1
+    for words in (("inbox", "--json"), ("hook", "claude"), ("completion", "bash")):
+        assert KEPT not in in_terminal(old, *words)
+    ran = gate(old, "inbox")
+    assert KEPT not in ran.out + ran.err
+
+
+@pytest.mark.proves("NAME-4")
+def test_old_settings_folder_is_used_and_mentioned(old):
+    folder = old.folder / ".config" / "humangate"
+    folder.mkdir()
+    (folder / "config.toml").write_text("agent_wait_seconds = 7\n")
+    said = in_terminal(old, "config")
+    assert str(folder / "config.toml") in said
+    assert f"gate: {old.data} and {folder} {KEPT}" in said
+
+
+@pytest.mark.proves("NAME-4", "NAME-1")
+def test_link_ends_the_sentence_and_keeps_the_work(old):
+    (old.data.with_name("gatebell")).symlink_to("humangate")
+    assert KEPT not in in_terminal(old, "inbox")
+    gate(old, "answer", ids(old)["Deploy it?"], "yes")
+    store = open_store(old.store)
+    work(old, lambda: store.runs.get(1).state == "completed")
+    store.close()
+    uninstall(old, "claude")
+
+
+@pytest.mark.proves("NAME-5")
+def test_folder_of_another_program_is_left_alone(tmp_path):
+    data, config = tmp_path / "data", tmp_path / "config"
+    environ = {"XDG_DATA_HOME": str(data), "XDG_CONFIG_HOME": str(config)}
+    for base in (data, config):
+        (base / "humangate").mkdir(parents=True)
+        (base / "humangate" / "other.json").write_text("{}")
+    assert settings.data_folder(environ) == str(data / "gatebell")
+    assert settings.settings_file(environ) == str(config / "gatebell" / "config.toml")
+    assert settings.old_folders(environ) == settings.ignored_folders(environ) == []
+
+
+@pytest.mark.proves("NAME-5")
+def test_new_folder_wins_and_doctor_names_the_other(old):
+    (old.data.with_name("gatebell")).mkdir(mode=0o700)
+    assert ids(old) == {}
+    said = gate(old, "doctor").out
+    assert f"{old.data}, of the old name, is not used: {old.data.with_name('gatebell')} is" in said
