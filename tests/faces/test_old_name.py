@@ -13,9 +13,12 @@ import pytest
 from tests.conftest import eventually
 from tests.faces.conftest import Ran, said_in
 from tests.faces.old_home import OldHome
+from tests.web_inbox import Inbox
 
 from gatebell.app import settings
 from gatebell.app.wiring import open_store
+from gatebell.domain.text.redaction import hide_secrets
+from gatebell.web.context import COOKIE
 
 CLIS = ("claude", "codex", "gemini", "opencode")
 KEPT = "kept the old name and will be used as before"
@@ -240,3 +243,21 @@ def test_new_folder_wins_and_doctor_names_the_other(old):
     assert ids(old) == {}
     said = gate(old, "doctor").out
     assert f"{old.data}, of the old name, is not used: {old.data.with_name('gatebell')} is" in said
+
+
+@pytest.mark.proves("NAME-10")
+def test_login_under_the_old_name_signs_in_again(tmp_path):
+    inbox = Inbox(tmp_path)
+    browser = inbox.browser()
+    assert browser.get("/").status_code == 200
+    browser.cookies.set("humangate", browser.cookies[COOKIE])
+    browser.cookies.delete(COOKIE)
+    assert browser.get("/").status_code == 401
+    assert "gate link" in browser.get("/").text
+
+
+@pytest.mark.proves("NAME-10", "RED-1")
+@pytest.mark.parametrize("name", ["gatebell", "humangate"])
+def test_value_of_a_login_cookie_is_hidden(name):
+    secret = "0123456789abcdef" * 4
+    assert secret not in hide_secrets(f"sent {name}={secret}, then left")

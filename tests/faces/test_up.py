@@ -224,7 +224,7 @@ def test_behind_a_proxy_a_claimed_login_is_worth_nothing(up):
     port = _listening_port(process.pid)
     for secret, status in ((claimed, 401), (proven, 200)):
         head = (
-            f"GET /api/asks HTTP/1.1\r\nHost: gate.example.org\r\nCookie: humangate={secret}\r\n"
+            f"GET /api/asks HTTP/1.1\r\nHost: gate.example.org\r\nCookie: gatebell={secret}\r\n"
             "Connection: close\r\n\r\n"
         )
         with socket.create_connection(("127.0.0.1", port), 10) as connection:

@@ -32,7 +32,7 @@ def shown(inbox, path, *scopes):
 
 def post(inbox, path, **fields):
     browser = inbox.browser()
-    proof = text_digest(f"csrf {browser.cookies['humangate']}")
+    proof = text_digest(f"csrf {browser.cookies['gatebell']}")
     return browser.post(path, data={"csrf": proof, **fields})
 
 

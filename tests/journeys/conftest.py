@@ -119,7 +119,7 @@ def tab(chromium, web):
         context.on("page", watch)
         contexts.append(context)
         if who:
-            cookie = {"name": "humangate", "value": web.login(who), "url": web.url}
+            cookie = {"name": "gatebell", "value": web.login(who), "url": web.url}
             context.add_cookies([cookie | {"httpOnly": True, "sameSite": "Strict"}])
         page = context.new_page()
         page.goto(web.url + path)

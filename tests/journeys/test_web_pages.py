@@ -298,7 +298,7 @@ def test_whoever_may_only_look_is_offered_nothing_else(web, tab, chromium):
     asked = web.ask("Deploy?", kind="approval")
     secret = manage_logins.enter_by_token(web.store, web.token("cy", ["read"]), {})
     page = tab(who="")
-    page.context.add_cookies([{"name": "humangate", "value": secret, "url": web.url}])
+    page.context.add_cookies([{"name": "gatebell", "value": secret, "url": web.url}])
     page.goto(f"{web.url}/asks/{asked.id}")
     expect(page.locator("main")).to_contain_text("You may look at this, but not answer it.")
     assert page.locator("main button").count() == 0

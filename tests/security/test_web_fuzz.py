@@ -175,7 +175,7 @@ def test_no_address_and_no_header_breaks_anything(inbox):
             b"9" * 5000,
             b"",
             b"Bearer ",
-            b"humangate=\xff",
+            b"gatebell=\xff",
             b"multipart/form-data",
             b"-1",
         ):

@@ -149,14 +149,14 @@ def test_scanners_answer_nothing_let_nobody_in_and_use_no_link_up(inbox, whole):
         for link in links:
             inbox.desk.limits._buckets.clear()
             first = client.post(f"/link/{link}", data={"next": "/"}, follow_redirects=False)
-            logins.add(client.cookies.get("humangate"))
+            logins.add(client.cookies.get("gatebell"))
             client.cookies.clear()
             assert first.status_code == 303
         for link in links[::5]:
             inbox.desk.limits._buckets.clear()
             assert client.post(f"/link/{link}", follow_redirects=False).status_code == 403
         assert len(logins) == len(links)
-        client.cookies.set("humangate", logins.pop())
+        client.cookies.set("gatebell", logins.pop())
         assert client.get(f"/asks/{asks[0].id}").status_code == 200
     assert all(inbox.get(ask).pending for ask in asks)
 

@@ -136,7 +136,7 @@ def test_claimed_login_at_a_public_address_does_not_loop(public, page):
     """A cookie of the time when only this machine reached the inbox."""
     secret = manage_logins.make_link(public.store, a_person("root"))
     login = manage_logins.enter_by_link(public.store, secret, {})
-    cookie = {"name": "humangate", "value": login, "url": public.url}
+    cookie = {"name": "gatebell", "value": login, "url": public.url}
     page.context.add_cookies([cookie | {"sameSite": "Strict"}])
     assert page.goto(f"{public.url}/").status == 401
     assert page.get_by_text("already logged in").count() == 0

@@ -136,7 +136,7 @@ def with_token(token, *scopes, **more):
 
 
 def with_cookie(secret, scopes=None, proof=None):
-    headers = {"cookie": f"humangate={secret}", "origin": URL}
+    headers = {"cookie": f"gatebell={secret}", "origin": URL}
     if proof is not None:
         headers["x-csrf-token"] = text_digest(f"csrf {proof}")
     forged = scopes is not None and proof != secret

@@ -50,7 +50,7 @@ def sign_in(real, context):
     page.goto(f"{real.url}/link/{real.link()}")
     page.get_by_role("button", name="Open the inbox").click()
     page.wait_for_url(f"{real.url}/")
-    seal = page.evaluate("localStorage.getItem('humangate-seal')")
+    seal = page.evaluate("localStorage.getItem('gatebell-seal')")
     assert len(seal) == 64
     return page, seal
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gatebell.web.live import Hub
     from gatebell.web.rate_limits import Limits
 
-COOKIE = "humangate"
+COOKIE = "gatebell"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 

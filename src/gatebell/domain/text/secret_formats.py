@@ -221,6 +221,8 @@ PLACES: tuple[tuple[str, str], ...] = (
     ("SecureString", r"ConvertTo-SecureString (?:-String )?\\{0,4}[\"'](?P<v>[^\"'\\\n]{1,300})"),
     ("/bot", r"/bot(?P<v>\d{6,12}:[A-Za-z0-9_-]{30,60})"),
     (" as ", r"(?<=\s)[`'\"]?(?P<v>(?=[^\s\d]{0,60}\d)[^\s`'\"]{8,200}+)[`'\"]? as (?:the|your|my|a|its) (?:password|passphrase|token|secret|key)\b"),
+    ("gatebell", r"gatebell=(?P<v>[0-9a-f]{24,128})"),
+    # The cookie under its old name: its value still opens the inbox until the login runs out.
     ("humangate", r"humangate=(?P<v>[0-9a-f]{24,128})"),
     ("seal", r"seal[\"']?[=:] ?[\"']?(?P<v>[0-9a-f]{24,128})"),
     ("://", r"://[^\s/:@\"'<>]{0,99}:(?P<v>[^\s/\"'<>]{1,300})@"),

@@ -42,7 +42,7 @@ def _document() -> dict[str, Any]:
             "schemas": {"Problem": _PROBLEM},
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
-                "login": {"type": "apiKey", "in": "cookie", "name": "humangate"},
+                "login": {"type": "apiKey", "in": "cookie", "name": "gatebell"},
             },
         },
     }

@@ -2,7 +2,7 @@
 // login is sealed with a secret that only pages of this very address can read, and each form that
 // changes something carries it.
 
-const NAME = "humangate-seal";
+const NAME = "gatebell-seal";
 
 function make() {
   const made = [...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
