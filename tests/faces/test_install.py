@@ -579,6 +579,19 @@ def test_what_codex_writes_between_our_lines_survives(world, home):
     assert left == {"model": "x", "tui": {"a": 1}}
 
 
+@pytest.mark.proves("AGT-85", "AGT-52")
+def test_tables_beneath_our_server_go_with_it(world, home):
+    path = put(home / ".codex" / "config.toml", 'model = "x"\n')
+    install(world, "codex")
+    tool = '\n[mcp_servers.gatebell.tools.signal]\napproval_mode = "approve"\n'
+    put(path, path.read_text() + tool + "\n[tui]\na = 1\n")
+    assert "nothing was changed" in install(world, "codex").out
+    install(world, "codex", "--gate", "Bash(x)")
+    assert tool in path.read_text()
+    uninstall(world, "codex")
+    assert path.read_text() == 'model = "x"\n\n[tui]\na = 1\n'
+
+
 @pytest.mark.proves("AGT-53")
 def test_what_gemini_and_opencode_get(world, home):
     install(world, "gemini")

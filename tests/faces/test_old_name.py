@@ -150,26 +150,64 @@ def test_install_leaves_no_old_name(old):
 @pytest.mark.proves("NAME-8", "AGT-42")
 @pytest.mark.parametrize("upgraded", [False, True])
 def test_uninstall_restores_what_the_old_name_found(old, upgraded):
-    changed = {".codex/config.toml", ".claude/settings.local.json"}
-    local = (old.folder / ".claude" / "settings.local.json").read_bytes()
+    # Beside what gate wrote to: it was made after installing, and names our tools.
+    local = ".claude/settings.local.json"
+    expected = {local: (old.folder / local).read_bytes()}
+    before = old.folder / "before"
+    for path in before.rglob("*"):
+        if path.is_file():
+            expected[str(path.relative_to(before))] = path.read_bytes()
     for cli in CLIS if upgraded else ():
         install(old, cli)
         install(old, cli)
     for cli in CLIS:
         uninstall(old, cli)
-    before = old.folder / "before"
-    texts = settings_texts(old)
-    expected = {
-        str(path.relative_to(before)): path.read_bytes()
-        for path in before.rglob("*")
-        if path.is_file()
-    }
-    assert texts.keys() - changed == expected.keys() - changed
-    assert {name for name in expected if texts[name] != expected[name]} <= changed
-    assert texts[".claude/settings.local.json"] == local
-    # Codex's own table was not there when gate was installed, so it stays.
-    assert texts[".codex/config.toml"].startswith(b'model = "x"\n')
-    assert b"begin" not in texts[".codex/config.toml"]
+    assert settings_texts(old) == expected
+
+
+@pytest.mark.proves("NAME-7", "NAME-8")
+def test_subagents_name_the_new_tools_until_uninstalled(old):
+    folder = old.folder / ".claude" / "agents"
+    (folder / "deep").mkdir(parents=True)
+    agent, other = folder / "deep" / "asker.md", old.folder / "other.md"
+    for path in (agent, other):
+        path.write_bytes(b"---\ntools: Read, mcp__humangate__ask_human\n---\n\xff humangate\n")
+    before = agent.read_bytes()
+    (folder / "link.md").symlink_to(other)
+    assert f"changed: {agent}" in install(old, "claude").out
+    assert agent.read_bytes() == before.replace(b"mcp__humangate__", b"mcp__gatebell__")
+    assert other.read_bytes() == before
+    assert "claude: it was installed under the old name" not in gate(old, "doctor", code=1).out
+    agent.write_bytes(agent.read_bytes() + b"More.\n")
+    uninstall(old, "claude")
+    assert (
+        agent.read_bytes() == before.replace(b"mcp__humangate__", b"mcp__gatebell__") + b"More.\n"
+    )
+
+
+@pytest.mark.proves("NAME-7")
+def test_names_of_a_persons_own_paths_stay(old):
+    path = old.folder / ".claude" / "settings.json"
+    text = path.read_text().replace('"opus"', '"opus", "statusLine": "/opt/humangate/bin/status"')
+    path.write_text(text)
+    install(old, "claude")
+    assert "/opt/humangate/bin/status" in path.read_text()
+
+
+@pytest.mark.proves("NAME-7")
+def test_server_of_another_program_stays(old):
+    home = old
+    for cli in CLIS:
+        uninstall(home, cli)
+    servers = {"mcpServers": {"humangate": {"command": "human-gate"}}}
+    (home.folder / ".claude.json").write_text(json.dumps(servers))
+    path = home.folder / ".codex" / "config.toml"
+    path.write_text('[mcp_servers.humangate]\ncommand = "human-gate"\n')
+    install(home, "claude")
+    install(home, "codex")
+    found = json.loads((home.folder / ".claude.json").read_text())["mcpServers"]
+    assert found["humangate"] == {"command": "human-gate"}
+    assert tomllib.loads(path.read_text())["mcp_servers"]["humangate"] == {"command": "human-gate"}
 
 
 @pytest.mark.proves("NAME-9", "AGT-55")

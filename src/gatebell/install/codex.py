@@ -18,6 +18,7 @@ from gatebell.install.text_blocks import commented
 if TYPE_CHECKING:
     from gatebell.install.default_gates import Rules
     from gatebell.install.places import Place
+    from gatebell.install.text_blocks import Block
 
 NAME = "codex"
 HAS_GATES = True
@@ -99,6 +100,26 @@ def check(text: str, path: str) -> None:
             f"{path} has an MCP server gatebell already, and gate did not write it: "
             "remove it, then install again"
         )
+
+
+def drop_tables(text: str, block: Block) -> str:
+    """Drop the tables beneath our server, which is gone.
+
+    Codex does not start with settings of a server that has no command [seen with 0.166.0].
+    """
+    beneath = tuple(f"{line[:-1]}." for line in block.lines if line.startswith("[mcp_servers."))
+    kept: list[str] = []
+    gap, is_beneath = "", False
+    for line in text.splitlines(keepends=True):
+        if line.startswith("["):
+            was_beneath, is_beneath = is_beneath, line.startswith(beneath)
+            if is_beneath and not was_beneath:
+                gap = "" if not kept or kept[-1].strip() else kept.pop()
+            if was_beneath and not is_beneath:
+                kept.append(gap)
+        if not is_beneath:
+            kept.append(line)
+    return "".join(kept)
 
 
 def _settings(gate: str) -> Any:

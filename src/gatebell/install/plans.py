@@ -201,6 +201,8 @@ def take_back(written: Written) -> tuple[Change, list[str]]:
         return Change(path, found, written.before, written.folders), []
     if found == written.before:
         return Change(path, found, found), []
+    if written.adds_nothing:
+        return Change(path, found, found), [f"{path} was changed since: it stays as it is"]
     after = _stripped(found, written)
     _check_result(settings_files.text_of(after, path), path)
     said = [f"{path} was changed since, so only what gate wrote is taken out"]
@@ -208,11 +210,11 @@ def take_back(written: Written) -> tuple[Change, list[str]]:
 
 
 def _stripped(found: bytes, written: Written) -> bytes | None:
-    if written.adds_nothing:
-        return found
     text = settings_files.text_of(found, written.path)
     if written.block:
         after = text_blocks.cut(text, written.path, written.block)
+        if written.path.endswith(".toml"):
+            after = host("codex").drop_tables(after, written.block)
         if text.startswith(after) and written.before and not written.before.endswith(b"\n"):
             # Their last line had no end, and got it from us.
             after = after.removesuffix("\n").removesuffix("\r")
