@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 from tests.conftest import eventually
@@ -20,6 +22,22 @@ from gatebell.app.wiring import open_store
 from gatebell.domain.text.redaction import hide_secrets
 from gatebell.web.context import COOKIE
 
+ROOT = Path(__file__).parents[2]
+# What deals with the old name, tells of it, or is a text from that time.
+DEALS_WITH_IT = {
+    "CHANGELOG.md",
+    "README.md",
+    "docs/install.md",
+    "src/gatebell/adapters/system/folders.py",
+    "src/gatebell/domain/text/secret_formats.py",
+    "tests/domain/plain_logs.txt",
+    "tests/faces/old_home/__init__.py",
+    "tests/faces/old_home/make_home.py",
+    "tests/faces/test_old_name.py",
+    "tests/service/test_old_imports.py",
+}
+_PLACES = (".ci", "bench", "docs", "examples", "src", "tests")
+_BINARY = {".pyc", ".gz", ".png"}
 CLIS = ("claude", "codex", "gemini", "opencode")
 KEPT = "kept the old name and will be used as before"
 
@@ -299,3 +317,12 @@ def test_login_under_the_old_name_signs_in_again(tmp_path):
 def test_value_of_a_login_cookie_is_hidden(name):
     secret = "0123456789abcdef" * 4
     assert secret not in hide_secrets(f"sent {name}={secret}, then left")
+
+
+@pytest.mark.proves("NAME-11")
+def test_old_name_is_only_where_it_is_dealt_with():
+    files = [file for place in _PLACES for file in (ROOT / place).rglob("*")] + list(ROOT.iterdir())
+    texts = [file for file in files if file.is_file() and file.suffix not in _BINARY]
+    old = re.compile(rb"human[-_]?gate", re.IGNORECASE)
+    named = {str(file.relative_to(ROOT)) for file in texts if old.search(file.read_bytes())}
+    assert named == DEALS_WITH_IT
