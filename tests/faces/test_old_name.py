@@ -20,6 +20,9 @@ from tests.web_inbox import Inbox
 from gatebell.app import settings
 from gatebell.app.wiring import open_store
 from gatebell.domain.text.redaction import hide_secrets
+from gatebell.install import plans, settings_files
+from gatebell.install.default_gates import Rules
+from gatebell.install.places import Place
 from gatebell.web.context import COOKIE
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +42,7 @@ DEALS_WITH_IT = {
 _PLACES = (".ci", "bench", "docs", "examples", "src", "tests")
 _BINARY = {".pyc", ".gz", ".png"}
 CLIS = ("claude", "codex", "gemini", "opencode")
+GATE = str(Path(sys.executable).parent / "gate")
 KEPT = "kept the old name and will be used as before"
 
 
@@ -183,6 +187,38 @@ def test_uninstall_restores_what_the_old_name_found(old, upgraded):
     assert settings_texts(old) == expected
 
 
+@pytest.mark.proves("NAME-12")
+@pytest.mark.parametrize(
+    ("cli", "number"),
+    [(cli, n) for cli, last in (("claude", 7), ("codex", 6)) for n in range(1, last)],
+)
+def test_install_that_was_killed_is_finished_by_the_next(old, monkeypatch, cli, number):
+    for name, value in old.shell.environ.items():
+        monkeypatch.setenv(name, value)
+    left = iter(range(1, number))
+    write = settings_files.write
+
+    def write_until_killed(*words, **more):
+        next(left)
+        write(*words, **more)
+
+    monkeypatch.delenv("GATE_STORE")
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    plan = plans.install(cli, Place("", os.environ), GATE, Rules(("Bash(x)",)))
+    monkeypatch.setattr(settings_files, "write", write_until_killed)
+    with pytest.raises(StopIteration):
+        plans.carry_out(plan)
+    install(old, cli)
+    folders = {"claude": (".claude",), "codex": (".codex",)}[cli]
+    named = [path for path, text in settings_texts(old).items() if b"humangate" in text]
+    assert [path for path in named if path.startswith(folders)] == []
+    uninstall(old, cli)
+    before = old.folder / "before"
+    for path in before.rglob("*.*"):
+        if path.is_file() and path.relative_to(before).parts[0] in folders:
+            assert (old.folder / path.relative_to(before)).read_bytes() == path.read_bytes()
+
+
 @pytest.mark.proves("NAME-7", "NAME-8")
 def test_subagents_name_the_new_tools_until_uninstalled(old):
     folder = old.folder / ".claude" / "agents"
@@ -241,6 +277,7 @@ def test_doctor_names_an_old_install(old):
 
 @pytest.mark.proves("NAME-7")
 def test_init_writes_its_old_lines_anew(old):
+    (old.project / ".gate" / "agents" / "pm.md").write_text("You are mine.\n")
     gate(old, "init", "--as", "ada")
     for name in ("AGENTS.md", ".worktreeinclude"):
         text = (old.project / name).read_text(encoding="utf-8")

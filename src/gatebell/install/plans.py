@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -104,7 +105,10 @@ def install(cli: str, place: Place, gate: str, rules: Rules) -> Plan:
     brought = set(past.gates if past else ()) | set(rules.brought)
     gates = tuple(pattern for pattern in rules.gates if pattern in brought)
     held = (*rules.gates, *rules.denials)
-    record = Installed(cli, place.project, gate, gates, held, tuple(written), store=store_of(place))
+    files, earlier = tuple(written), tuple(as_found(past))
+    record = Installed(
+        cli, place.project, gate, gates, held, files, store=store_of(place), unfinished=earlier
+    )
     return Plan(tuple(changes), tuple(notes), place.project, path, record)
 
 
@@ -112,9 +116,13 @@ def _rename_mentions(
     cli: str, settings_path: str, past: Installed | None
 ) -> Iterator[tuple[Change, Written]]:
     """What it takes to have the new names in files that we do not write to otherwise."""
-    if past is None or not old_name.is_old(past):
+    if past is None:
         return
+    is_old = old_name.is_old(past)
     for path, found in old_name.find_mentions(cli, os.path.dirname(settings_path)):
+        # A file that is recorded was to be renamed by an installation that was killed.
+        if not is_old and not past.file(path):
+            continue
         after = old_name.rename_bytes(found)
         yield Change(path, found, after), Written(path, found, records.digest(after), ())
 
@@ -148,6 +156,8 @@ def carry_out(plan: Plan) -> None:
             settings_files.write(
                 change.path, change.after, private=not plan.project, mode=change.mode
             )
+    if plan.record and plan.record.unfinished:
+        records.write(plan.record_path, plan.record._replace(unfinished=()))
     if plan.record is None:
         settings_files.remove(plan.record_path, (os.path.dirname(plan.record_path),))
 
@@ -183,6 +193,16 @@ def put(cli: str, target: Target, past: Written | None) -> tuple[Change, Written
         target.block,
     )
     return Change(target.path, found, content), written, kept
+
+
+def as_found(past: Installed | None) -> Iterator[Written]:
+    """The record of our parts as they are now, for an installation that does not end."""
+    for written in past.files if past else ():
+        # A file that cannot be read is left alone, and the plan says so.
+        with suppress(UsageError):
+            found = settings_files.read(written.path)
+            if found is not None and (written.block or written.entries):
+                yield written._replace(before=_before(found, written), left=records.digest(found))
 
 
 def _before(found: bytes | None, past: Written | None) -> bytes | None:

@@ -74,7 +74,8 @@ def put(place: Place, wanted: First, folders: Sequence[str] = ()) -> Plan:
     ]
     known |= {step.written.path: step.written for step in steps if step.written}
     made = tuple(dict.fromkeys([*(past.folders if past else ()), *folders]))
-    record = Installed(_WHO, place.project, "", (), (), tuple(known.values()), made)
+    files, earlier = tuple(known.values()), tuple(plans.as_found(past))
+    record = Installed(_WHO, place.project, "", (), (), files, made, unfinished=earlier)
     notes = (*wanted.notes, *(step.note for step in steps if step.note))
     return Plan(tuple(step.change for step in steps), notes, place.project, path, record)
 

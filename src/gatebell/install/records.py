@@ -53,6 +53,8 @@ class Installed(NamedTuple):
     """Those that were made for themselves, not for a file."""
     store: str = ""
     """The inbox whose people may change it; empty in the records of older versions."""
+    unfinished: tuple[Written, ...] = ()
+    """The files as an earlier installation left them, until all of this one is written."""
 
     def file(self, path: str) -> Written | None:
         return next((one for one in self.files if one.path == path), None)
@@ -98,13 +100,25 @@ def read(path: str) -> Installed | None:
         ) from None
 
 
+def on_disk(installed: Installed) -> Installed:
+    """Return what really stands there: after a crash, some files are as they were left before."""
+    files = {one.path: one for one in installed.files}
+    for earlier in installed.unfinished:
+        content = settings_files.read(earlier.path)
+        if content is not None and digest(content) == earlier.left:
+            files[earlier.path] = earlier
+    return installed._replace(files=tuple(files.values()), unfinished=())
+
+
 def write(path: str, installed: Installed) -> None:
     content = json.dumps(_document(installed), ensure_ascii=True).encode()
     settings_files.write(path, content, private=True)
 
 
 def _document(installed: Installed) -> dict[str, Any]:
-    return installed._asdict() | {"files": [_file_document(one) for one in installed.files]}
+    files = {"files": installed.files, "unfinished": installed.unfinished}
+    listed = {name: [_file_document(one) for one in found] for name, found in files.items()}
+    return installed._asdict() | listed
 
 
 def _file_document(written: Written) -> dict[str, Any]:
@@ -117,9 +131,10 @@ def _file_document(written: Written) -> dict[str, Any]:
 
 
 def _installed(document: dict[str, Any]) -> Installed:
-    listed = tuple(_written(one) for one in document["files"])
+    files = {"files": document["files"], "unfinished": document.get("unfinished", ())}
+    listed = {name: tuple(map(_written, found)) for name, found in files.items()}
     lists = {name: tuple(document.get(name, ())) for name in ("gates", "held", "folders")}
-    return Installed(**document | lists | {"files": listed})
+    return on_disk(Installed(**document | lists | listed))
 
 
 def _written(document: dict[str, Any]) -> Written:
