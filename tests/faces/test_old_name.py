@@ -187,6 +187,17 @@ def test_uninstall_restores_what_the_old_name_found(old, upgraded):
     assert settings_texts(old) == expected
 
 
+@pytest.mark.proves("NAME-8", "AGT-43")
+def test_our_tools_go_from_a_file_that_others_changed(old):
+    install(old, "claude")
+    path = old.folder / ".claude" / "settings.json"
+    path.write_text(path.read_text().replace('"opus"', '"sonnet"'))
+    uninstall(old, "claude")
+    left = json.loads(path.read_text())
+    assert left["model"] == "sonnet"
+    assert left["permissions"] == {"allow": ["mcp__gatebell__approve", "Bash(ls *)"], "deny": []}
+
+
 @pytest.mark.proves("NAME-12")
 @pytest.mark.parametrize(
     ("cli", "number"),
