@@ -73,12 +73,16 @@ def ids(home):
 
 
 def settings_texts(home):
-    """Every settings file and text of the four CLIs."""
-    folders = (".claude", ".codex", ".gemini", ".config/opencode")
-    files = [home.folder / ".claude.json"]
-    files += [path for name in folders for path in (home.folder / name).rglob("*")]
+    """Every file and folder of the four CLIs; a folder has no content."""
+    return content_of(home.folder, (".claude", ".claude.json", ".codex", ".gemini", ".config"))
+
+
+def content_of(folder, names):
+    paths = [path for name in names for path in ((folder / name), *(folder / name).rglob("*"))]
     return {
-        str(path.relative_to(home.folder)): path.read_bytes() for path in files if path.is_file()
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else b""
+        for path in paths
+        if path.exists()
     }
 
 
@@ -175,10 +179,7 @@ def test_uninstall_restores_what_the_old_name_found(old, upgraded):
     # Beside what gate wrote to: it was made after installing, and names our tools.
     local = ".claude/settings.local.json"
     expected = {local: (old.folder / local).read_bytes()}
-    before = old.folder / "before"
-    for path in before.rglob("*"):
-        if path.is_file():
-            expected[str(path.relative_to(before))] = path.read_bytes()
+    expected |= content_of(old.folder / "before", (".claude", ".codex", ".config"))
     for cli in CLIS if upgraded else ():
         install(old, cli)
         install(old, cli)
@@ -220,14 +221,13 @@ def test_install_that_was_killed_is_finished_by_the_next(old, monkeypatch, cli, 
     with pytest.raises(StopIteration):
         plans.carry_out(plan)
     install(old, cli)
-    folders = {"claude": (".claude",), "codex": (".codex",)}[cli]
-    named = [path for path, text in settings_texts(old).items() if b"humangate" in text]
-    assert [path for path in named if path.startswith(folders)] == []
+    ours = (".claude", ".claude.json") if cli == "claude" else (".codex",)
+    named = [path for path, text in content_of(old.folder, ours).items() if b"humangate" in text]
+    assert named == []
     uninstall(old, cli)
-    before = old.folder / "before"
-    for path in before.rglob("*.*"):
-        if path.is_file() and path.relative_to(before).parts[0] in folders:
-            assert (old.folder / path.relative_to(before)).read_bytes() == path.read_bytes()
+    left = content_of(old.folder, ours)
+    left.pop(".claude/settings.local.json", None)
+    assert left == content_of(old.folder / "before", ours)
 
 
 @pytest.mark.proves("NAME-7", "NAME-8")

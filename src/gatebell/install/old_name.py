@@ -36,6 +36,12 @@ def is_old_file(written: Written) -> bool:
     )
 
 
+def old_path(path: str) -> str:
+    """Return the path that a file of ours had under the old name."""
+    folder, name = os.path.split(path)
+    return os.path.join(folder, name.replace(NAME, OLD_NAME))
+
+
 def rename(text: str) -> str:
     """Return the text with the new names of our tools."""
     return _TABLES.sub(rf"\g<1>{NAME}", text.replace(_OLD_TOOLS, _TOOLS))

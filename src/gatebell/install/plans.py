@@ -84,7 +84,7 @@ def install(cli: str, place: Place, gate: str, rules: Rules) -> Plan:
     for target in wanted.targets:
         # A link stays a link: what it points to is written.
         real = target._replace(path=os.path.realpath(target.path))
-        change, left, kept = put(cli, real, past.file(real.path) if past else None)
+        change, left, kept = put(cli, real, _past_file(past, real.path))
         changes.append(change)
         written.append(left)
         notes += kept
@@ -110,6 +110,11 @@ def install(cli: str, place: Place, gate: str, rules: Rules) -> Plan:
         cli, place.project, gate, gates, held, files, store=store_of(place), unfinished=earlier
     )
     return Plan(tuple(changes), tuple(notes), place.project, path, record)
+
+
+def _past_file(past: Installed | None, path: str) -> Written | None:
+    """What was recorded of a file, or of the one that had its place under the old name."""
+    return past and (past.file(path) or past.file(old_name.old_path(path)))
 
 
 def _rename_mentions(
