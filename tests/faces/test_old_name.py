@@ -17,6 +17,7 @@ from tests.faces.conftest import Ran, said_in
 from tests.faces.old_home import OldHome
 from tests.web_inbox import Inbox
 
+from gatebell.adapters.agents import claude
 from gatebell.app import settings
 from gatebell.app.wiring import open_store
 from gatebell.domain.text.redaction import hide_secrets
@@ -347,6 +348,29 @@ def test_new_folder_wins_and_doctor_names_the_other(old):
     assert ids(old) == {}
     said = gate(old, "doctor").out
     assert f"{old.data}, of the old name, is not used: {old.data.with_name('gatebell')} is" in said
+
+
+class Stopwatch:
+    """Counts how often the time of an agent stops and goes on."""
+
+    def __init__(self):
+        self.seen = []
+
+    def pause(self):
+        self.seen.append("pause")
+
+    def go_on(self):
+        self.seen.append("go on")
+
+
+@pytest.mark.proves("NAME-13")
+@pytest.mark.parametrize("server", ["gatebell", "humangate"])
+def test_question_through_an_old_server_stops_the_time(server):
+    watch, questions = Stopwatch(), set()
+    asked = {"type": "tool_use", "name": f"mcp__{server}__ask_human", "id": "1"}
+    for block in (asked, {"type": "tool_result", "tool_use_id": "1"}):
+        claude._keep_time({"message": {"content": [block]}}, questions, watch)
+    assert watch.seen == ["pause", "go on"]
 
 
 @pytest.mark.proves("NAME-10")
