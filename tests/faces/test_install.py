@@ -350,6 +350,8 @@ def test_what_the_person_set_is_kept(world, home):
     [
         ("claude", ".claude.json", '{"mcpServers": {"gatebell": {"command": "other"}}}'),
         ("codex", ".codex/config.toml", '[mcp_servers.gatebell]\ncommand = "other"\n'),
+        ("codex", ".codex/config.toml", '[mcp_servers.gatebell]\nurl = "http://127.0.0.1/"\n'),
+        ("codex", ".codex/config.toml", "[mcp_servers]\ngatebell = 1\n"),
     ],
 )
 def test_a_server_of_our_name_is_not_replaced(world, home, cli, name, content):

@@ -102,6 +102,15 @@ def test_unknown_old_module_is_an_error(tmp_path):
 
 
 @pytest.mark.proves("NAME-6")
+def test_old_version_beside_this_one_is_not_loaded(tmp_path, monkeypatch):
+    package = tmp_path / "site" / "humangate"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise RuntimeError('the old version')\n")
+    monkeypatch.syspath_prepend(package.parent)
+    assert load(tmp_path, "from humangate import GateError").GateError is errors.GateError
+
+
+@pytest.mark.proves("NAME-6")
 def test_another_programs_module_stays(tmp_path, monkeypatch):
     other = type(sys)("humangate")
     monkeypatch.setitem(sys.modules, "humangate", other)

@@ -94,8 +94,8 @@ def check(text: str, path: str) -> None:
             f"{path} is not TOML, so it is left alone: {error}. Mend it, then try again"
         ) from None
     server = document.get("mcp_servers", {}).get("gatebell", {})
-    # What a person allowed its tools stands there, too, and is no server.
-    if "command" in server or "url" in server:
+    # A table of what a person allowed its tools is not a server.
+    if not isinstance(server, dict) or server.keys() & {"command", "url"}:
         raise UsageError(
             f"{path} has an MCP server gatebell already, and gate did not write it: "
             "remove it, then install again"

@@ -1,4 +1,4 @@
-"""What stands in somebody's files from the time when this product had its old name."""
+"""The old name of this product in the files of agent CLIs: find it, and write the new one."""
 
 from __future__ import annotations
 

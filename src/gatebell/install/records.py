@@ -34,7 +34,7 @@ class Written(NamedTuple):
 
     @property
     def adds_nothing(self) -> bool:
-        """Whether no part of ours is there: at most, the names of our tools were changed."""
+        """Whether nothing of ours was added there; the names of our tools may have been changed."""
         return not self.entries and not self.block and self.before is not None
 
 
@@ -101,7 +101,7 @@ def read(path: str) -> Installed | None:
 
 
 def on_disk(installed: Installed) -> Installed:
-    """Return what really stands there: after a crash, some files are as they were left before."""
+    """Return what is really there: after a crash, some files are as they were before."""
     files = {one.path: one for one in installed.files}
     for earlier in installed.unfinished:
         content = settings_files.read(earlier.path)

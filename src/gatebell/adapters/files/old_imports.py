@@ -1,7 +1,7 @@
 """The old name of this package, for flow files that still import it.
 
 No package of the old name is shipped, because another project has it. Once a flow file was loaded,
-the old name stands for this package in the process. The names of its public modules do, too.
+the old name means this package in the process, and the old names of its public modules mean those.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class _OldName(MetaPathFinder, Loader):
         return _Alias(spec.name, importlib.import_module(real))
 
     def exec_module(self, module: ModuleType) -> None:
-        """Do nothing: what it stands for was loaded already."""
+        """Do nothing: the real module is loaded already."""
 
     def _tell(self, file: str) -> None:
         if file in self._told:
