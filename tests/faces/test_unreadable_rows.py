@@ -75,6 +75,30 @@ def test_run_with_a_nonsense_time_is_named(inbox, spoil, capsys):
         assert f"run {run.id} cannot be read" in complaint(capsys, *words), words
 
 
+# What no version writes yet, and the words by which the error names it.
+UNKNOWN = {
+    "asks.status": ("parked", "ask status", ["wait", "{ask}"]),
+    "asks.kind": ("riddle", "ask kind", ["show", "{ask}"]),
+    "asks.decision": ("perhaps", "decision", ["show", "{ask}"]),
+    "answers.outcome": ("pondered", "answer outcome", ["show", "{ask}"]),
+}
+
+
+@pytest.mark.proves("STORE-22", "LAW-10")
+@pytest.mark.parametrize("column", UNKNOWN)
+def test_word_of_a_newer_version_is_named(inbox, spoil, capsys, column):
+    word, noun, command = UNKNOWN[column]
+    ask = spoil("expires_at", None)
+    inbox.answer(ask, "fine")
+    table, _, name = column.partition(".")
+    raw = inbox.store.connection.raw
+    raw.execute("PRAGMA ignore_check_constraints = ON")
+    raw.execute(f"UPDATE {table} SET {name} = ?", (word,))
+    said = complaint(capsys, *(part.format(ask=ask.id) for part in command))
+    assert f"cannot be read: this gatebell does not know {word!r} as its {noun}." in said
+    assert "Upgrade gatebell" in said and raw.execute(f"SELECT {name} FROM {table}").get == word
+
+
 @pytest.mark.proves("STORE-21")
 def test_verify_names_the_column_of_a_nonsense_time(spoil, capsys):
     ask = spoil("opened_at", "nonsense")

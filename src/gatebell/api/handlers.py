@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from gatebell.app import wiring
 from gatebell.domain.asks.answers import DECISIONS, Given
 from gatebell.domain.asks.asks import means_other
+from gatebell.domain.enums import AskKind, Decision
 from gatebell.domain.phases.phases import accepts
 from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import RefusedError, UsageError
@@ -76,7 +77,7 @@ def must_be_a_person(caller: Caller, ask: Ask) -> None:
 
 def asked(handler: HumanInputHandler, ask: Ask) -> Any:
     """What the handler says, or promises to say."""
-    if ask.question.kind == "approval":
+    if ask.question.kind == AskKind.APPROVAL:
         return handler.approval(_shown(ask), ask.id)
     return handler.choice(_shown(ask), list(ask.question.offered), ask.id)
 
@@ -139,7 +140,7 @@ class _Terminal:
         _show(prompt, ask_id)
         while (decision := DECISIONS.get(_typed("yes or no: ").lower())) is None:
             print("That is neither yes nor no. Ctrl+D leaves it for later.")
-        if decision == "approved":
+        if decision == Decision.APPROVED:
             return Reply(True)
         return Reply(False, _typed("Reason (optional): "))
 

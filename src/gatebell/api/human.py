@@ -11,6 +11,7 @@ from gatebell.api import session_options
 from gatebell.api.schemas import wish
 from gatebell.domain.asks.answers import Given, interpret
 from gatebell.domain.asks.asks import settled_sentence
+from gatebell.domain.enums import AskKind
 from gatebell.domain.sessions.visits import FAILED, VIA
 from gatebell.domain.text.display import plain
 from gatebell.domain.text.redaction import redact
@@ -128,7 +129,7 @@ class Human:
 
     def wanted(self, ask_id: str, outcome: object) -> Wish:
         """What the answer of a session that was asked for before is to become."""
-        if create_ask.get(self._inbox.store, ask_id).question.kind != "session":
+        if create_ask.get(self._inbox.store, ask_id).question.kind != AskKind.SESSION:
             raise UsageError(f"{ask_id} is no session: gate wait {ask_id}")
         return wish(outcome)
 

@@ -25,6 +25,7 @@ from typing import (
 
 from gatebell.domain.asks.forms import check_form, faults
 from gatebell.domain.asks.outcomes import Approval
+from gatebell.domain.enums import AskKind
 from gatebell.domain.lists import as_list
 from gatebell.errors import InvalidAnswerError, UsageError
 
@@ -70,7 +71,7 @@ class Structured(NamedTuple):
 class Wish(NamedTuple):
     """What an answer must be, and what becomes of it."""
 
-    answered_as: str
+    answered_as: AskKind
     options: tuple[str, ...] = ()
     multiple: bool = False
     schema: dict[str, Any] | None = None
@@ -84,13 +85,13 @@ class Wish(NamedTuple):
 def wish(outcome: object) -> Wish:
     """What `outcome=` means; nothing is free text."""
     if outcome is None or isinstance(outcome, Freeform):
-        return Wish("text")
+        return Wish(AskKind.TEXT)
     if isinstance(outcome, Approval) and not outcome.id:
-        return Wish("approval")
+        return Wish(AskKind.APPROVAL)
     if isinstance(outcome, Selection):
-        return Wish("choice", as_list(outcome.options, "options"), outcome.multiple)
+        return Wish(AskKind.CHOICE, as_list(outcome.options, "options"), outcome.multiple)
     if isinstance(outcome, Structured):
-        return Wish("form", schema=schema_of(outcome.schema), shape=outcome.schema)
+        return Wish(AskKind.FORM, schema=schema_of(outcome.schema), shape=outcome.schema)
     raise UsageError(
         "outcome is Approval(), Selection(options), Freeform() or Structured(schema), "
         f"not {outcome!r}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gatebell.domain.asks import file_questions
 from gatebell.domain.asks.asks import Notice
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.enums import AskStatus
 from gatebell.domain.notifications.notes import Note
 from gatebell.domain.text.display import inert_line, storable
 from gatebell.errors import UsageError
@@ -44,7 +45,7 @@ def key_of(project: str, name: Name) -> str:
 
 def told(name: Name, ask: Ask) -> bytes:
     """What the asker is told of a settled ask."""
-    text = answer_text(ask, ask.value) if ask.status == "answered" else ""
+    text = answer_text(ask, ask.value) if ask.status == AskStatus.ANSWERED else ""
     return file_questions.answer_file(name, ask, text)
 
 

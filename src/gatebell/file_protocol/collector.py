@@ -17,6 +17,7 @@ from gatebell.domain.asks.file_questions import (
     parse_name,
     parse_question,
 )
+from gatebell.domain.enums import AskStatus
 from gatebell.domain.people.principals import Sighting
 from gatebell.errors import GateError, StoreTroubleError, UsageError
 from gatebell.file_protocol import folders
@@ -324,7 +325,7 @@ class Collector:
 
     def _answer(self, file: str, known: _Known, ask: Ask) -> None:
         name = known.question.name
-        if name.is_original and ask.status != "answered":
+        if name.is_original and ask.status != AskStatus.ANSWERED:
             # Its script would print any file as an answer; without one it ends with an error.
             self._helpers.questions.remove(file)
             self._known[file] = known._replace(ask=ask, state="over")

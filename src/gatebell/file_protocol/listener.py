@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from gatebell.app.environment import HELPERS
 from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.enums import AskStatus
 from gatebell.errors import GateError, RefusedError
 from gatebell.file_protocol.answers import SESSIONS, Happening
 from gatebell.file_protocol.collector import Collector
@@ -278,7 +279,7 @@ def _trouble(error: Exception) -> str:
 def _words(ask: Ask) -> str:
     if ask.token_digest:
         return "(secret)"
-    if ask.status != "answered":
+    if ask.status != AskStatus.ANSWERED:
         return ask.note or settled_sentence(ask)
     return ask.decision or answer_text(ask, ask.value)
 

@@ -11,6 +11,7 @@ from gatebell.app import wiring
 from gatebell.domain.asks.asks import Origin, settled_sentence
 from gatebell.domain.asks.elicitation import Quotation
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.enums import AskStatus
 from gatebell.domain.runs.signals import parse_signal
 from gatebell.domain.text.display import storable
 from gatebell.errors import NotAnsweredError, UsageError
@@ -220,7 +221,7 @@ class Tools:
         if open_ones := [ask for ask in asks if ask.pending]:
             return _asked_back(store, open_ones[0]), lambda: wait_for_ask.hear(store, open_ones[0])
         for ask in asks:
-            if ask.status != "answered" and ask.value is None:
+            if ask.status != AskStatus.ANSWERED and ask.value is None:
                 raise NotAnsweredError(_said(ask))
         texts = [_said(ask) for ask in asks]
         if len(asks) > 1:
@@ -365,10 +366,10 @@ def _text(given: Any) -> str:
 
 def _said(ask: Ask) -> str:
     """The answer as an agent reads it."""
-    if ask.status != "answered" and ask.value is None:
+    if ask.status != AskStatus.ANSWERED and ask.value is None:
         return f"NOT ANSWERED: {settled_sentence(ask)}"
     text = ask.decision or answer_text(ask, ask.value)
-    default = " (the default, for nobody answered)" if ask.status == "timed_out" else ""
+    default = " (the default, for nobody answered)" if ask.status == AskStatus.TIMED_OUT else ""
     return f"{text}{default}" + (f"\nnote: {ask.note}" if ask.note else "")
 
 

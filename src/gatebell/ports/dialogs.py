@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from gatebell.domain.enums import AskKind
 
 VALUE, LATER, TERMINAL, NOTHING = "value", "later", "open_in_terminal", "nothing"
 
@@ -10,7 +13,7 @@ VALUE, LATER, TERMINAL, NOTHING = "value", "later", "open_in_terminal", "nothing
 class Showing(NamedTuple):
     """What a window shows; its texts are raw, and made inert where they are shown."""
 
-    kind: str
+    kind: AskKind
     """`text`, `choice` (yes and no, too) or `approval`."""
     prompt: str
     options: tuple[str, ...] = ()

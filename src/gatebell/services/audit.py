@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gatebell.domain.asks.asks import iso, question_digest, record_digest
 from gatebell.domain.audit import events
 from gatebell.domain.audit.trails import Told
+from gatebell.domain.enums import AskStatus
 from gatebell.errors import GateError
 
 if TYPE_CHECKING:
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 
 # The events that an ask is compared with, and the status that each of them brings about.
 _COMPARED = {
-    "ask.opened": "",
-    "ask.answered": "answered",
-    "ask.cancelled": "cancelled",
-    "ask.timed_out": "timed_out",
-    "ask.taken": "",
+    "ask.opened": AskStatus.PENDING,
+    "ask.answered": AskStatus.ANSWERED,
+    "ask.cancelled": AskStatus.CANCELLED,
+    "ask.timed_out": AskStatus.TIMED_OUT,
+    "ask.taken": AskStatus.ANSWERED,
 }
 
 

@@ -9,6 +9,7 @@ from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.context_text import context_text
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import owner_in_words, run_of
+from gatebell.domain.enums import AnswerOutcome, AskKind
 from gatebell.domain.people.principals import TRUST, is_person
 from gatebell.domain.permissions.calls import shown
 from gatebell.domain.sessions import visits
@@ -192,7 +193,7 @@ def _settlement(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
     if ask.pending:
         return []
     by = f" by {inert_line(ask.settled_by, max(20, width - 40))}" if ask.settled_by else ""
-    settling = [one for one in store.asks.answers(ask.id) if one.outcome == "settled"]
+    settling = [one for one in store.asks.answers(ask.id) if one.outcome == AnswerOutcome.SETTLED]
     if settling and is_person(ask.settled_by) and not settling[0].verified:
         by += " (claimed)"
     at = f"{ask.settled_at:%Y-%m-%d %H:%M:%S} UTC" if ask.settled_at else ""
@@ -217,7 +218,7 @@ def recorded(ask: Ask, width: int) -> str:
         return f"Recorded. {ask.id} is not settled yet: it needs {ask.question.requirement}"
     chosen = (
         f": {inert_line(answer_text(ask, ask.value), max(20, width - 40))}"
-        if ask.question.answered_as == "choice"
+        if ask.question.answered_as == AskKind.CHOICE
         else ""
     )
     edited = " as edited" if ask.question.call and ask.value else ""

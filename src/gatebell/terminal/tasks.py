@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.context_text import context_text
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.enums import AnswerOutcome
 from gatebell.domain.tasks.task_forms import within_text
 from gatebell.domain.text.display import SHOWN_CHARACTERS, cell, frame, inert_line
 from gatebell.services.tasks import backlog
@@ -206,7 +207,7 @@ def refused_lines(store: Store, ask_id: str, width: int) -> list[str]:
     ask = store.asks.get(ask_id)
     lines: list[str] = []
     for one in store.asks.answers(ask_id) if ask else []:
-        if ask and one.outcome in ("refused", "late"):
+        if ask and one.outcome in (AnswerOutcome.REFUSED, AnswerOutcome.LATE):
             kind = "Proposed" if one.principal.startswith("agent:") else "Not counted"
             said = f"{answer_text(ask, one.value)}\n{one.note}".rstrip()
             lines.append(f"{kind}, from {inert_line(one.principal, max(20, width - 20))}:")

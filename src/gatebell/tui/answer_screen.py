@@ -14,6 +14,7 @@ from textual.widgets.selection_list import Selection
 
 from gatebell.domain.asks.answers import DECISIONS, Given
 from gatebell.domain.asks.asks import OTHER, settled_sentence
+from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import inert
 from gatebell.errors import GateError, InvalidAnswerError
 from gatebell.services.asks import answer_ask, create_ask
@@ -37,7 +38,9 @@ _UNDECIDED = "An approval is decided by approve or reject, typed whole; words go
 
 def needs_prompts(question: Question) -> bool:
     """Whether it is answered by `gate answer`, which can do more than this screen."""
-    by_hand = question.kind not in ("approval", "choice", "text") or question.secret
+    by_hand = (
+        question.kind not in (AskKind.APPROVAL, AskKind.CHOICE, AskKind.TEXT) or question.secret
+    )
     return by_hand or question.requirement.personal
 
 
@@ -72,10 +75,10 @@ class AnswerScreen(Following):
         question, draft = self._ask.question, self._saved
         if needs_prompts(question):
             yield Static(f"Enter answers it in this terminal, by gate {self._verb}.", markup=False)
-        elif question.kind == "approval":
+        elif question.kind == AskKind.APPROVAL:
             yield Line(placeholder="approve or reject (Enter on nothing: not yet)", id="decision", compact=True)  # fmt: skip
             yield Line(draft, placeholder="Note, or the reason (optional)", id="words", compact=True)  # fmt: skip
-        elif question.kind == "text":
+        elif question.kind == AskKind.TEXT:
             yield TextArea(draft, id="words", compact=True)
         else:
             names = [Text(inert(name)) for name in question.options]
@@ -120,10 +123,10 @@ class AnswerScreen(Following):
         in_words = self.focused is not None and self.focused.id == "words"
         more = [("Ctrl+T", "gate answer")]
         if needs_prompts(self._ask.question):
-            keys, more = [("Enter", f"gate {self._verb}")], more if kind == "session" else []
-        elif kind == "approval":
+            keys, more = [("Enter", f"gate {self._verb}")], more if kind == AskKind.SESSION else []
+        elif kind == AskKind.APPROVAL:
             keys = [("Enter", "Send" if in_words else "Next")]
-        elif kind == "choice" and not several:
+        elif kind == AskKind.CHOICE and not several:
             keys = [("Enter", "Send") if in_words else ("↑↓ Enter", "Pick and send")]
         else:
             keys = [("Ctrl+S", "Send")]
@@ -175,7 +178,7 @@ class AnswerScreen(Following):
         question, words = self._ask.question, self._words()
         if needs_prompts(question):
             self._hand_over(self._verb)
-        elif question.kind == "approval":
+        elif question.kind == AskKind.APPROVAL:
             decision = self._fields.query_one("#decision", Input).value.strip()
             if decision.lower() in DECISIONS:
                 self._send(decision, words.strip())
@@ -188,7 +191,7 @@ class AnswerScreen(Following):
         elif not words.strip():
             self._refuse("Nothing is written yet; Esc leaves it for later.")
         else:
-            self._send(words if question.kind == "text" else {"other": words})
+            self._send(words if question.kind == AskKind.TEXT else {"other": words})
 
     def _send(self, value: Any, note: str = "") -> None:
         self.keep()
@@ -218,7 +221,7 @@ class AnswerScreen(Following):
 
     @property
     def _verb(self) -> str:
-        return "continue" if self._ask.question.kind == "session" else "answer"
+        return "continue" if self._ask.question.kind == AskKind.SESSION else "answer"
 
     def action_page(self, pages: int) -> None:
         self._shown.scroll_relative(y=pages * self._shown.size.height, animate=False)

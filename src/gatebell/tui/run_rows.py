@@ -7,6 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.asks.owners import run_of
+from gatebell.domain.enums import AskKind
 from gatebell.domain.sessions import joined_sessions
 from gatebell.domain.text.display import age, inert_line
 from gatebell.errors import GateError
@@ -83,7 +84,7 @@ class Session(NamedTuple):
 
 def session_of(store: Store, ask: Ask) -> Session:
     """The session in which an ask can be worked out; an error tells why there is none."""
-    if ask.question.kind == "session":
+    if ask.question.kind == AskKind.SESSION:
         return Session("", ask.origin.agent)
     run = joined_sessions.run_of(ask)
     last = joined_sessions.seat(ask, store.runs.calls(run), store.runs.turns(run)).last

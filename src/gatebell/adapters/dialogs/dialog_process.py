@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.adapters.dialogs import texts
 from gatebell.adapters.dialogs.replies import CLOSED_BY_US, nothing
+from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import inert_line
 from gatebell.ports.dialogs import VALUE, Reply, Showing
 
@@ -73,7 +74,11 @@ class ProgramDialog:
 
     def ask(self, showing: Showing) -> Reply:
         tool = self._tool
-        if showing.kind == "approval" and not tool.takes_all and not texts.body(showing).whole:
+        if (
+            showing.kind == AskKind.APPROVAL
+            and not tool.takes_all
+            and not texts.body(showing).whole
+        ):
             return nothing(f"it is too long to be approved in {tool.name}: look at it elsewhere")
         if len(showing.options) > _MOST_OPTIONS:
             return nothing(f"{len(showing.options)} options are too many for a window")
@@ -88,7 +93,7 @@ class ProgramDialog:
         reply = tool.read(showing, ended, nonce)
         if reply.outcome == VALUE:
             if self._monotonic() - began < _HASTY_SECONDS and not tool.takes_all:
-                kept = reply.value if showing.kind == "text" else ""
+                kept = reply.value if showing.kind == AskKind.TEXT else ""
                 return nothing("it came before anybody could have read the question", kept)
             return reply
         return reply._replace(why=f"{reply.why}{said}") if reply.why else reply

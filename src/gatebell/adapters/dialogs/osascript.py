@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.adapters.dialogs import replies, texts
 from gatebell.adapters.dialogs.dialog_process import Ended, Tool, ended_oddly
+from gatebell.domain.enums import AskKind
 
 if TYPE_CHECKING:
     from gatebell.ports.dialogs import Reply, Showing
@@ -41,10 +42,10 @@ _NEVER = 0
 
 def _command(showing: Showing, nonce: str) -> list[str]:
     words = [nonce, texts.title(showing), texts.body(showing).text]
-    if showing.kind == "choice":
+    if showing.kind == AskKind.CHOICE:
         rows = [*texts.rows(showing), texts.LATER_LABEL, texts.TERMINAL_LABEL]
         return ["osascript", "-e", _CHOOSE, "--", *words, *rows]
-    begin = showing.typed if showing.kind == "text" else ""
+    begin = showing.typed if showing.kind == AskKind.TEXT else ""
     left = _NEVER if showing.left_seconds is None else max(1, int(showing.left_seconds))
     return ["osascript", "-e", _TYPE, "--", *words, begin, str(left)]
 
@@ -53,7 +54,7 @@ def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
     said, _, rest = ended.out.removesuffix("\n").partition(" ")
     if ended.code != 0 or said != nonce:
         return ended_oddly(ended)
-    if showing.kind == "choice":
+    if showing.kind == AskKind.CHOICE:
         row = rest.removeprefix("chosen ")
         if row == texts.LATER_LABEL:
             return replies.later()
@@ -69,7 +70,7 @@ def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
 def _pressed(showing: Showing, label: str, text: str) -> Reply:
     if label == texts.ANSWER:
         return replies.typed(showing, text)
-    kept = text if showing.kind == "text" else ""
+    kept = text if showing.kind == AskKind.TEXT else ""
     if label == texts.LATER_LABEL:
         return replies.later(kept)
     if label == texts.TERMINAL_LABEL:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gatebell.domain.enums import AskKind
 from gatebell.ports.dialogs import LATER, NOTHING, TERMINAL, VALUE, Reply
 
 if TYPE_CHECKING:
@@ -30,9 +31,9 @@ def typed(showing: Showing, text: str) -> Reply:
     """An answer of these words; an approval is decided by `yes` or `no` alone."""
     if not text.strip():
         return nothing("nothing was typed")
-    if showing.kind == "choice":
+    if showing.kind == AskKind.CHOICE:
         return nothing("it was typed, but not chosen", text)
-    if showing.kind == "approval":
+    if showing.kind == AskKind.APPROVAL:
         word = text.strip().lower()
         if word not in YES_OR_NO:
             return nothing("an approval is decided by yes or no", text)
@@ -43,6 +44,10 @@ def typed(showing: Showing, text: str) -> Reply:
 def chosen(showing: Showing, number: str) -> Reply:
     """An answer of the option with this number, counted from 1."""
     is_number = number.isascii() and number.isdecimal() and len(number) < 8
-    if showing.kind != "choice" or not is_number or not 0 < int(number) <= len(showing.options):
+    if (
+        showing.kind != AskKind.CHOICE
+        or not is_number
+        or not 0 < int(number) <= len(showing.options)
+    ):
         return nothing("nothing was chosen")
     return Reply(VALUE, showing.options[int(number) - 1], digest=showing.digest)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.adapters.dialogs import replies, texts
 from gatebell.adapters.dialogs.dialog_process import Ended, Tool, ended_oddly
+from gatebell.domain.enums import AskKind
 
 if TYPE_CHECKING:
     from gatebell.ports.dialogs import Reply, Showing
@@ -24,10 +25,10 @@ def _command(showing: Showing, nonce: str) -> list[str]:
         *("--help-button", "--help-label", texts.TERMINAL_LABEL),
     ]
     text = texts.body(showing).text
-    if showing.kind != "choice":
+    if showing.kind != AskKind.CHOICE:
         # What begins with - would be an option.
         typed = f" {showing.typed}" if showing.typed.startswith("-") else showing.typed
-        begin = typed if showing.kind == "text" else ""
+        begin = typed if showing.kind == AskKind.TEXT else ""
         return [*words, "--inputbox", f"{text}\n\n{texts.hint(showing)}", "0", "0", begin]
     # The first row is chosen from the start, and is no answer.
     rows = [_NOT_YET, "not answered yet"]
@@ -38,14 +39,14 @@ def _command(showing: Showing, nonce: str) -> list[str]:
 
 def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
     out = ended.out.strip()
-    typed = out if showing.kind == "text" else ""
+    typed = out if showing.kind == AskKind.TEXT else ""
     if ended.code == _EXTRA:
         return replies.later(typed)
     if ended.code == _HELP:
         return replies.in_terminal(typed)
     if ended.code != _OK:
         return ended_oddly(ended)
-    if showing.kind == "choice":
+    if showing.kind == AskKind.CHOICE:
         return replies.chosen(showing, out)
     return replies.typed(showing, out)
 

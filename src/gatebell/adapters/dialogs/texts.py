@@ -6,6 +6,7 @@ import os
 import textwrap
 from typing import TYPE_CHECKING, NamedTuple
 
+from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import frame, inert, inert_line
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def heading(showing: Showing) -> str:
 
 def hint(showing: Showing) -> str:
     """What to do with a line to type in."""
-    return "Type yes or no:" if showing.kind == "approval" else "Your answer:"
+    return "Type yes or no:" if showing.kind == AskKind.APPROVAL else "Your answer:"
 
 
 def clock(seconds: float) -> str:
@@ -65,7 +66,7 @@ def body(showing: Showing, draft: bool = False) -> Body:
         context, context_whole = _part(showing.context, _CONTEXT_LINES)
         parts += ["", "Context:", *context]
         whole = whole and context_whole
-    if draft and showing.typed and showing.kind == "text":
+    if draft and showing.typed and showing.kind == AskKind.TEXT:
         parts += ["", "You had typed:", *_part(showing.typed, _TYPED_LINES)[0]]
     if showing.left_seconds is not None:
         parts += ["", f"Nobody waits for the answer after {clock(showing.left_seconds)}."]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.adapters.dialogs import replies
 from gatebell.adapters.dialogs.dialog_process import Ended, Tool, ended_oddly
+from gatebell.domain.enums import AskKind
 from gatebell.ports.dialogs import LATER, NOTHING, TERMINAL, VALUE
 
 if TYPE_CHECKING:
@@ -30,10 +31,10 @@ def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
     typed = said.get("typed")
     if ended.code != 0 or said.get("nonce") != nonce or not isinstance(typed, str):
         return ended_oddly(ended)
-    kept = typed if showing.kind == "text" else ""
+    kept = typed if showing.kind == AskKind.TEXT else ""
     outcome, number = said.get("outcome"), said.get("number")
     if outcome == VALUE:
-        if showing.kind == "choice":
+        if showing.kind == AskKind.CHOICE:
             return replies.chosen(showing, str(number))
         return replies.typed(showing, typed)
     if outcome == LATER:

@@ -18,6 +18,7 @@ from typing import Any
 
 from gatebell.adapters.dialogs import texts
 from gatebell.adapters.dialogs.replies import CLOSED, CLOSED_BY_US, YES_OR_NO
+from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import inert
 from gatebell.ports.dialogs import LATER, NOTHING, TERMINAL, VALUE, Showing
 
@@ -122,18 +123,18 @@ class Window:
         return shown
 
     def _answer_part(self, frame: ttk.Frame) -> ttk.Frame | None:
-        if self._showing.kind != "choice":
+        if self._showing.kind != AskKind.CHOICE:
             return self._typed_part(frame)
         return None if self._is_short() else self._listed_part(frame)
 
     def _typed_part(self, frame: ttk.Frame) -> ttk.Frame:
         holder = ttk.Frame(frame)
-        lines = 1 if self._showing.kind == "approval" else _ANSWER_LINES
+        lines = 1 if self._showing.kind == AskKind.APPROVAL else _ANSWER_LINES
         field = self._field = tk.Text(
             holder, height=lines, width=_COLUMNS, wrap="word", padx=8, pady=6, undo=True,
             font="TkTextFont",
         )  # fmt: skip
-        if self._showing.kind == "text":
+        if self._showing.kind == AskKind.TEXT:
             field.insert("1.0", self._showing.typed)
             ttk.Label(frame, text="Enter answers, Shift+Enter begins a new line").pack(
                 side="bottom", anchor="e"
@@ -246,9 +247,9 @@ class Window:
         showing = self._showing
         if not self._is_ready:
             return False
-        if showing.kind == "choice":
+        if showing.kind == AskKind.CHOICE:
             return self._is_short() or self._choice.get() > 0
-        if showing.kind == "approval":
+        if showing.kind == AskKind.APPROVAL:
             shown_whole = len(showing.prompt + showing.context) <= _MOST_CHARACTERS
             return shown_whole and self._text().strip().lower() in YES_OR_NO
         return bool(self._text().strip())
@@ -353,7 +354,7 @@ def main() -> int:
         line += part
     told = json.loads(line)
     nonce = told.pop("nonce")
-    told["options"] = tuple(told["options"])
+    told["options"], told["kind"] = tuple(told["options"]), AskKind(told["kind"])
     print(json.dumps(Window(root, nonce, Showing(**told)).show()), flush=True)
     return 0
 

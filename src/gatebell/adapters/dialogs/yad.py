@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.adapters.dialogs import replies, texts
 from gatebell.adapters.dialogs.dialog_process import Ended, Tool, ended_oddly
+from gatebell.domain.enums import AskKind
 
 if TYPE_CHECKING:
     from gatebell.ports.dialogs import Reply, Showing
@@ -20,7 +21,7 @@ _CIRCLES = "\n\nPress the circle before an option, then Answer."
 
 def _command(showing: Showing, nonce: str) -> list[str]:
     # The row that it marks from the start is not chosen.
-    more = _CIRCLES if showing.kind == "choice" else ""
+    more = _CIRCLES if showing.kind == AskKind.CHOICE else ""
     words = [
         *("yad", "--no-markup", "--center", "--width=720", "--separator="),
         f"--title={texts.title(showing)}",
@@ -31,11 +32,11 @@ def _command(showing: Showing, nonce: str) -> list[str]:
     ]
     if showing.left_seconds is not None:
         words.append(f"--timeout={max(1, int(showing.left_seconds))}")
-    if showing.kind == "choice":
+    if showing.kind == AskKind.CHOICE:
         words += ["--list", "--radiolist", "--no-headers", "--height=480"]
         words += ["--column=", "--column=", "--print-column=2", "--no-click"]
         return words + [word for row in texts.rows(showing) for word in ("FALSE", row)]
-    begin = texts.doubled(showing.typed) if showing.kind == "text" else ""
+    begin = texts.doubled(showing.typed) if showing.kind == AskKind.TEXT else ""
     # A field of several lines: Enter does not answer. It is printed with escapes.
     field = f"--field={texts.hint(showing)}:TXT"
     return [*words, "--form", field, "--", begin]
@@ -43,7 +44,7 @@ def _command(showing: Showing, nonce: str) -> list[str]:
 
 def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
     out = ended.out.removesuffix("\n")
-    if showing.kind == "choice":
+    if showing.kind == AskKind.CHOICE:
         if ended.code == _ANSWER:
             return replies.chosen(showing, texts.number(out))
         typed = ""
@@ -51,7 +52,7 @@ def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
         typed = _plain(out)
         if ended.code == _ANSWER:
             return replies.typed(showing, typed)
-        typed = typed if showing.kind == "text" else ""
+        typed = typed if showing.kind == AskKind.TEXT else ""
     if ended.code == _LATER:
         return replies.later(typed)
     if ended.code == _TERMINAL:

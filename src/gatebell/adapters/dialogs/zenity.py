@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.adapters.dialogs import replies, texts
 from gatebell.adapters.dialogs.dialog_process import Ended, Tool, ended_oddly
+from gatebell.domain.enums import AskKind
 
 if TYPE_CHECKING:
     from gatebell.ports.dialogs import Reply, Showing
@@ -29,7 +30,7 @@ def _command(showing: Showing, nonce: str) -> list[str]:
     ]
     if showing.left_seconds is not None:
         words.append(f"--timeout={max(1, int(showing.left_seconds))}")
-    if showing.kind == "choice":
+    if showing.kind == AskKind.CHOICE:
         # Without the round buttons a letter and Enter would choose and answer.
         words += ["--list", "--radiolist", "--hide-header", "--width=720", "--height=480"]
         words += ["--column=", "--column=", "--print-column=2"]
@@ -41,7 +42,7 @@ def _command(showing: Showing, nonce: str) -> list[str]:
 def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
     out = ended.out.removesuffix("\n")
     if ended.code == _OK and out:
-        if showing.kind == "choice":
+        if showing.kind == AskKind.CHOICE:
             return replies.chosen(showing, texts.number(out))
         return replies.typed(showing, out)
     if ended.code == _EXTRA_OR_CLOSED and out == texts.LATER_LABEL:
@@ -49,7 +50,7 @@ def _read(showing: Showing, ended: Ended, nonce: str) -> Reply:
     if ended.code == _EXTRA_OR_CLOSED and out == texts.TERMINAL_LABEL:
         return replies.in_terminal()
     if ended.code == _TIME_IS_UP:
-        return replies.nothing("the time was over", out if showing.kind == "text" else "")
+        return replies.nothing("the time was over", out if showing.kind == AskKind.TEXT else "")
     return ended_oddly(ended)
 
 

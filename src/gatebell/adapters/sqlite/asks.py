@@ -9,6 +9,7 @@ import apsw
 
 from gatebell.adapters.sqlite.queries import (
     as_json,
+    as_member,
     as_time,
     from_json,
     load,
@@ -20,6 +21,7 @@ from gatebell.domain.asks.asks import Ask, Change, Message, Origin, Question, is
 from gatebell.domain.asks.deadlines import Deadlines, Escalation
 from gatebell.domain.asks.owners import run_of, task_of
 from gatebell.domain.asks.requirements import ANYBODY, Requirement
+from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision
 from gatebell.domain.permissions.calls import Call
 from gatebell.domain.sessions.visits import Sitting, Terms
 from gatebell.errors import RefusedError
@@ -307,7 +309,7 @@ def _state(ask: Ask) -> tuple[Any, ...]:
 
 def _to_question(row: Any) -> Question:
     return Question(
-        kind=row[2],
+        kind=as_member(AskKind, row[2]),
         prompt=row[3],
         context=from_json(row[4]),
         options=tuple(json.loads(row[5])) if row[5] else (),
@@ -318,8 +320,13 @@ def _to_question(row: Any) -> Question:
         secret=bool(row[10]),
         requirement=_to_requirement(row[11]),
         call=Call(*json.loads(row[46])) if row[46] else None,
-        session=Terms(*json.loads(row[48])) if row[48] else None,
+        session=_to_terms(row[48]) if row[48] else None,
     )
+
+
+def _to_terms(text: str) -> Terms:
+    answer, *rest = json.loads(text)
+    return Terms(as_member(AskKind, answer), *rest)
 
 
 def _to_deadlines(row: Any) -> Deadlines:
@@ -348,8 +355,8 @@ def _to_ask(row: Any) -> Ask:
         going_on=row[23],
         token_digest=row[24],
         deadlines=_to_deadlines(row),
-        status=row[34],
-        decision=row[35],
+        status=as_member(AskStatus, row[34]),
+        decision=_to_decision(row[35]),
         value=from_json(row[36]),
         note=row[37],
         settled_at=as_time(row[38]),
@@ -362,6 +369,10 @@ def _to_ask(row: Any) -> Ask:
         version=row[45],
         deferred=bool(row[47]),
     )
+
+
+def _to_decision(word: str | None) -> Decision | None:
+    return None if word is None else as_member(Decision, word)
 
 
 def _sitting_row(sitting: Sitting) -> tuple[Any, ...]:
@@ -391,11 +402,12 @@ def _answer_row(answer: Answer) -> tuple[Any, ...]:
 
 @names_unreadable("an answer to ask", 1)
 def _to_answer(row: Any) -> Answer:
-    _, ask_id, principal, verified, via, value, decision, note, given_at, *rest = row
-    at = read_time(given_at)
+    _, ask_id, principal, verified, via, value, decided, note, given_at, outcome, *rest = row
+    decision, at = _to_decision(decided), read_time(given_at)
     return Answer(
-        ask_id, principal, bool(verified), via, from_json(value), decision, note, at, *rest
-    )
+        ask_id, principal, bool(verified), via, from_json(value), decision, note, at,
+        as_member(AnswerOutcome, outcome), *rest,
+    )  # fmt: skip
 
 
 @names_unreadable("a message of ask")

@@ -12,6 +12,9 @@ from gatebell.errors import StoreTroubleError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from enum import Enum
+
+    _Member = TypeVar("_Member", bound=Enum)
 
 _T = TypeVar("_T")
 _HERE = os.path.dirname(__file__)
@@ -48,6 +51,23 @@ def read_time(text: str) -> datetime:
     return at
 
 
+class _UnknownValueError(ValueError):
+    """A value outside of its closed set."""
+
+
+def as_member(members: type[_Member], value: Any) -> _Member:
+    """The member of an enum that a column holds.
+
+    Raises:
+        ValueError: This version does not know the value.
+    """
+    try:
+        return members(value)
+    except ValueError:
+        words = "".join(f" {one.lower()}" if one.isupper() else one for one in members.__name__)
+        raise _UnknownValueError(f"{value!r} as its{words}") from None
+
+
 def names_unreadable(
     noun: str, key: int = 0
 ) -> Callable[[Callable[[Any], _T]], Callable[[Any], _T]]:
@@ -58,6 +78,12 @@ def names_unreadable(
         def checked(row: Any) -> _T:
             try:
                 return read(row)
+            except _UnknownValueError as error:
+                raise StoreTroubleError(
+                    f"{noun} {row[key]} cannot be read: this gatebell does not know {error}. A "
+                    "newer version or another program wrote it. Upgrade gatebell, or restore a "
+                    "backup of the store."
+                ) from error
             except (ValueError, TypeError) as error:
                 raise StoreTroubleError(
                     f"{noun} {row[key]} cannot be read ({error}): another program changed the "

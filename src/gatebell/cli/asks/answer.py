@@ -16,6 +16,7 @@ from gatebell.cli.screen import can_prompt, print_json, recorded
 from gatebell.domain.asks.answers import DECISIONS, Given
 from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.asks.documents import ask_document
+from gatebell.domain.enums import AskKind, Decision
 from gatebell.domain.permissions.rules import Scope
 from gatebell.errors import AlreadySettledError, InvalidAnswerError, UsageError
 from gatebell.services.asks.answer_ask import answer
@@ -83,7 +84,7 @@ def _scope(args: argparse.Namespace) -> Scope | None:
 
 def _value(store: Store, who: Caller, ask: Ask, args: argparse.Namespace) -> Any:
     if args.instead is not None:
-        if DECISIONS.get(" ".join(args.value).lower()) != "approved":
+        if DECISIONS.get(" ".join(args.value).lower()) != Decision.APPROVED:
             raise UsageError("--with goes with a yes: gate answer ID yes --with INPUT")
         if ask.question.call is None:
             raise UsageError(f"{ask.id} holds no tool call, so there is no input to change")
@@ -100,7 +101,9 @@ def _value(store: Store, who: Caller, ask: Ask, args: argparse.Namespace) -> Any
         return value
     if args.file:
         text = read_text(args.file)
-        words = text.splitlines() if ask.question.answered_as == "choice" else [text.rstrip("\n")]
+        words = (
+            text.splitlines() if ask.question.answered_as == AskKind.CHOICE else [text.rstrip("\n")]
+        )
     else:
         words = args.value
     return meaning(ask, words)

@@ -20,11 +20,11 @@ from gatebell.cli.asks.output_answer import (
 )
 from gatebell.cli.identity import read_text
 from gatebell.cli.screen import print_json
-from gatebell.domain.asks.asks import KINDS
 from gatebell.domain.asks.deadlines import parse_duration, parse_escalation
 from gatebell.domain.asks.documents import ask_document
 from gatebell.domain.asks.forms import has_hidden
 from gatebell.domain.asks.requirements import parse_requirement
+from gatebell.domain.enums import AskKind
 from gatebell.domain.sessions.visits import Terms
 from gatebell.errors import StoreTroubleError, UsageError
 from gatebell.services.asks.create_ask import Request, ask
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("question", help="what to ask; after -- it may begin with a dash")
     add(
         "--kind",
-        choices=KINDS[:-1],
+        choices=[kind.value for kind in AskKind if kind != AskKind.SESSION],
         help="approval, choice, text or form; by default what the other options suggest",
     )
     add(
@@ -139,10 +139,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _request(args: argparse.Namespace) -> Request:
     schema = _schema(args.schema)
-    kind = args.kind or ("form" if schema is not None else "choice" if args.option else "text")
+    kind = AskKind(args.kind) if args.kind else _suggested(schema, args.option)
     return Request(
         prompt=args.question,
-        kind="session" if args.session else kind,
+        kind=AskKind.SESSION if args.session else kind,
         options=tuple(args.option),
         multiple=args.multiple,
         schema=schema,
@@ -161,7 +161,13 @@ def _request(args: argparse.Namespace) -> Request:
     )
 
 
-def _terms(kind: str, args: argparse.Namespace) -> Terms | None:
+def _suggested(schema: Any, options: list[str]) -> AskKind:
+    if schema is not None:
+        return AskKind.FORM
+    return AskKind.CHOICE if options else AskKind.TEXT
+
+
+def _terms(kind: AskKind, args: argparse.Namespace) -> Terms | None:
     told = read_text(args.system_prompt) if args.system_prompt else ""
     stay = None if args.stay is None else parse_duration(args.stay)
     terms = Terms(kind, told, args.model, session_seconds=stay)
@@ -199,8 +205,8 @@ def _context(path: str | None) -> Any:
         return text
 
 
-def _default(kind: str, args: argparse.Namespace) -> Any:
-    if args.default is None or kind != "form":
+def _default(kind: AskKind, args: argparse.Namespace) -> Any:
+    if args.default is None or kind != AskKind.FORM:
         return [args.default] if args.default and args.multiple else args.default
     try:
         return json.loads(args.default)

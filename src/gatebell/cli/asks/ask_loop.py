@@ -11,6 +11,7 @@ from gatebell.cli.asks.listen import AT_PROMPT
 from gatebell.cli.asks.prompts import prompt_for
 from gatebell.cli.screen import columns
 from gatebell.domain.asks.answers import Given
+from gatebell.domain.enums import AskKind
 from gatebell.domain.permissions.calls import shown
 from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import GateError, StoreTroubleError
@@ -226,7 +227,9 @@ class Bringer:
 def _fits_a_window(ask: Ask) -> bool:
     """Whether a window can show all of it; the rest waits in the inbox."""
     question = ask.question
-    plain = question.kind in ("text", "choice", "approval") and not ask.token_digest
+    plain = (
+        question.kind in (AskKind.TEXT, AskKind.CHOICE, AskKind.APPROVAL) and not ask.token_digest
+    )
     return plain and not question.multiple and not question.other
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import settings, wiring
 from gatebell.cli.screen import coloured, print_json, short
+from gatebell.domain.enums import AskKind
 from gatebell.errors import NotFoundError, UsageError
 from gatebell.ports.dialogs import VALUE, Showing
 
@@ -20,14 +21,16 @@ if TYPE_CHECKING:
     from gatebell.ports.dialogs import Found, Reply
 
 _SAMPLES = {
-    "yesno": Showing("choice", "Shall the sample be answered with yes or no?", ("yes", "no")),
+    "yesno": Showing(AskKind.CHOICE, "Shall the sample be answered with yes or no?", ("yes", "no")),
     "select": Showing(
-        "choice",
+        AskKind.CHOICE,
         "Which database does the sample use?",
         ("PostgreSQL, with a server of its own", "SQLite", "MariaDB", "None: files are enough"),
     ),
-    "text": Showing("text", "What shall the sample be called?"),
-    "approval": Showing("approval", "May the sample go out? This is a test: nothing goes out."),
+    "text": Showing(AskKind.TEXT, "What shall the sample be called?"),
+    "approval": Showing(
+        AskKind.APPROVAL, "May the sample go out? This is a test: nothing goes out."
+    ),
 }
 
 

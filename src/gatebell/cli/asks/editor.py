@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.cli.asks.values import meaning
 from gatebell.domain.asks.context_text import context_text
+from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import inert
 from gatebell.errors import InvalidAnswerError, UsageError
 from gatebell.services.asks import answer_ask
@@ -54,7 +55,7 @@ def in_editor(
         )
     if not answer:
         return None
-    several = ask.question.answered_as == "choice" and ask.question.multiple
+    several = ask.question.answered_as == AskKind.CHOICE and ask.question.multiple
     return meaning(ask, answer.splitlines() if several else [answer])
 
 

@@ -10,6 +10,7 @@ from gatebell.cli.screen import coloured, columns, print_json
 from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.documents import ask_document
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.enums import AskStatus
 from gatebell.domain.text.display import cell, inert_line
 from gatebell.services.asks.apply_deadlines import sweep
 
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _line(ask: Ask) -> str:
-    how = ask.decision or ("" if ask.status == "answered" else settled_word(ask))
+    how = ask.decision or ("" if ask.status == AskStatus.ANSWERED else settled_word(ask))
     if ask.value is not None:
         how = f"{how} {answer_text(ask, ask.value)}".strip()
     when = f"{ask.settled_at:%m-%d %H:%M}" if ask.settled_at else ""

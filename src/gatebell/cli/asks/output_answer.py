@@ -13,6 +13,7 @@ from gatebell.cli.sessions.orphans import Orphans
 from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.asks.documents import ask_document, message_document
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.enums import AskStatus, Decision
 from gatebell.domain.text.display import inert
 from gatebell.errors import GateError, StoreTroubleError, UsageError
 from gatebell.services.asks import wait_for_ask
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 REJECTED = 10
 NOT_ANSWERED_YET = 11
-_UNANSWERED = {"timed_out": 3, "cancelled": 4}
+_UNANSWERED = {AskStatus.TIMED_OUT: 3, AskStatus.CANCELLED: 4}
 
 
 class Handing(NamedTuple):
@@ -153,10 +154,10 @@ def _pass_on_messages(store: Store, ask: Ask, handing: Handing) -> int:
 
 def _hand_over(ask: Ask, value: Any, handing: Handing) -> int:
     road = {}
-    if ask.token_digest and ask.status == "answered" and handing.to_file:
+    if ask.token_digest and ask.status == AskStatus.ANSWERED and handing.to_file:
         _write_file(handing.to_file, answer_text(ask, value))
         road = {"written_to": handing.to_file}
-    elif ask.token_digest and ask.status == "answered" and handing.command:
+    elif ask.token_digest and ask.status == AskStatus.ANSWERED and handing.command:
         _run(handing.command, answer_text(ask, value))
         road = {"given_to": handing.command}
     if handing.as_json:
@@ -167,7 +168,7 @@ def _hand_over(ask: Ask, value: Any, handing: Handing) -> int:
         _print_answer(ask, value)
     if ask.status in _UNANSWERED:
         return _UNANSWERED[ask.status]
-    return REJECTED if ask.decision == "rejected" else 0
+    return REJECTED if ask.decision == Decision.REJECTED else 0
 
 
 def _print_answer(ask: Ask, value: Any) -> None:
@@ -175,7 +176,7 @@ def _print_answer(ask: Ask, value: Any) -> None:
         print(ask.decision)
     elif value is not None:
         say(answer_text(ask, value))
-    if ask.status != "answered":
+    if ask.status != AskStatus.ANSWERED:
         print(f"gate: {inert(settled_sentence(ask))}", file=sys.stderr)
     elif ask.note and ask.decision:
         say(f"note: {ask.note}")

@@ -16,6 +16,7 @@ from gatebell.cli.runs.left_runs import tell_if_left
 from gatebell.cli.screen import ask_lines, recorded, short
 from gatebell.domain.asks.answers import DECISIONS, Given
 from gatebell.domain.asks.asks import means_other, settled_sentence
+from gatebell.domain.enums import AskKind, Decision
 from gatebell.domain.permissions.rules import Scope
 from gatebell.domain.text.display import inert
 from gatebell.errors import GateError, InvalidAnswerError, UsageError
@@ -67,7 +68,7 @@ def prompt_for(
             raise KeyboardInterrupt from None
         except InvalidAnswerError as error:
             print(f"Refused, but kept: {inert(str(error))}")
-            if ask.question.answered_as == "choice":
+            if ask.question.answered_as == AskKind.CHOICE:
                 # It is kept as a refused answer; as a draft it would only be in the way.
                 answer_ask.save_draft(store, ask.id, caller, "")
             continue
@@ -97,13 +98,13 @@ def _tell(store: Store, ask: Ask) -> None:
 
 
 def _prompt(store: Store, caller: Caller, ask: Ask, proposed: Any, leave: str) -> Given:
-    if ask.question.answered_as == "approval":
+    if ask.question.answered_as == AskKind.APPROVAL:
         return _approval(store, caller, ask, leave)
     if ask.question.secret:
         return _secret()
-    if ask.question.answered_as == "choice":
+    if ask.question.answered_as == AskKind.CHOICE:
         return Given(_choice(store, caller, ask, leave))
-    if ask.question.answered_as == "form":
+    if ask.question.answered_as == AskKind.FORM:
         return Given(_form(store, caller, ask, proposed))
     return Given(_line(store, caller, ask, "Your answer", leave))
 
@@ -122,12 +123,12 @@ def _approval(store: Store, caller: Caller, ask: Ask, leave: str) -> Given:
     if ask.question.call and word.lower() == "edit":
         return Given(_edited(ask.question.call))
     yes, _, reach = word.partition(" for ")
-    if ask.question.call and reach and DECISIONS.get(yes.lower()) == "approved":
+    if ask.question.call and reach and DECISIONS.get(yes.lower()) == Decision.APPROVED:
         return Given(yes, scope=Scope(reach.strip().removeprefix("this ").removesuffix(" times")))
     decision = DECISIONS.get(word.lower())
     if decision is None:
         return Given(word)
-    label = "Reason (optional): " if decision == "rejected" else "Note (optional): "
+    label = "Reason (optional): " if decision == Decision.REJECTED else "Note (optional): "
     return Given(word, _typed(store, caller, ask, label))
 
 
@@ -234,7 +235,7 @@ def _is_meant() -> bool:
     """Enter, or an editor that is left as it was, must not send what somebody else wrote."""
     _forget_what_was_typed_ahead()
     word = input("This is what was suggested. Type yes to send it (Enter: not yet): ")
-    return DECISIONS.get(word.strip().lower()) == "approved"
+    return DECISIONS.get(word.strip().lower()) == Decision.APPROVED
 
 
 def _begun(draft: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from gatebell.domain.asks.documents import (
     sitting_document,
 )
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.enums import AnswerOutcome
 from gatebell.domain.text.display import frame
 from gatebell.services.asks.apply_deadlines import fall_due
 from gatebell.services.asks.ask_messages import nobody_replies
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     print("\n".join(ask_lines(store, ask, whole=args.all)))
     for answer in store.asks.answers(ask.id):
-        if answer.outcome in ("late", "refused"):
+        if answer.outcome in (AnswerOutcome.LATE, AnswerOutcome.REFUSED):
             said = f"{answer_text(ask, answer.value)}\n{answer.note}".rstrip()
             print(f"Not counted, from {short(answer.principal)}:")
             print("\n".join(frame(f"{said}\n({answer.reason})", columns())))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import plain
 from gatebell.errors import UsageError
 
@@ -25,16 +26,16 @@ def positive(text: str) -> int:
 def meaning(ask: Ask, words: list[str]) -> Any:
     """What the words mean for this kind of ask. Bad JSON stays text: it is refused, and kept."""
     question = ask.question
-    if question.answered_as == "choice" and question.multiple:
+    if question.answered_as == AskKind.CHOICE and question.multiple:
         return [option(ask, word) for word in words]
-    if question.answered_as == "form":
+    if question.answered_as == AskKind.FORM:
         try:
             return plain(json.loads(" ".join(words)))
         except (ValueError, RecursionError, UsageError):
             return " ".join(words)
     if len(words) > 1:
         raise UsageError(f"{ask.id} takes one value: put it in quotes")
-    return option(ask, words[0]) if question.answered_as == "choice" else words[0]
+    return option(ask, words[0]) if question.answered_as == AskKind.CHOICE else words[0]
 
 
 def other(ask: Ask, text: str) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gatebell.app import wiring
 from gatebell.cli.runs.runs_screen import add_run_id, find
 from gatebell.cli.screen import print_json
+from gatebell.domain.enums import AskKind
 from gatebell.domain.runs import run_xml
 from gatebell.domain.text.display import inert
 
@@ -25,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     made = find(store, args.id)
     calls, turns = store.runs.calls(made.id), store.runs.turns(made.id)
     asks = store.asks.of_run(made.id)
-    talked_over = [ask for ask in asks if ask.question.kind == "session"]
+    talked_over = [ask for ask in asks if ask.question.kind == AskKind.SESSION]
     sittings = [one for ask in talked_over for one in store.asks.sittings(ask.id)]
     document = run_xml.plan(made, calls, turns, asks, sittings)
     if args.json:

@@ -13,6 +13,7 @@ from gatebell.app import runtime, wiring
 from gatebell.cli.runs import runs_screen
 from gatebell.cli.screen import coloured, columns, print_json
 from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.enums import AskStatus, Decision
 from gatebell.domain.text.display import age, frame, inert_line
 from gatebell.terminal.runs import how_to_answer, pending_asks
 from gatebell.terminal.task_runs import task_of
@@ -232,7 +233,7 @@ def _joined(ways: list[str]) -> list[str]:
 def _news_of_settled(ask: Ask) -> News:
     word = ask.decision or ask.status.replace("_", " ")
     by = f" by {inert_line(ask.settled_by, 40)}" if ask.settled_by else ""
-    good = ask.status == "answered" and ask.decision != "rejected"
+    good = ask.status == AskStatus.ANSWERED and ask.decision != Decision.REJECTED
     mark = coloured("✓ ", "green") if good else coloured("✗ ", "red")
     note = f": {ask.note}" if ask.note else ""
     told = {

@@ -19,6 +19,7 @@ from gatebell.cli.screen import columns, short
 from gatebell.cli.sessions import terminal_handover
 from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.enums import AskKind
 from gatebell.domain.sessions.joined_sessions import settles
 from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import AlreadySettledError, NotAnsweredError, UsageError
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     who = caller(store, args)
     editor = editors.find() if args.editor else ""
     ask = find(store, args.id)
-    if ask.question.kind == "session":
+    if ask.question.kind == AskKind.SESSION:
         # Imported here: most sessions are those of runs.
         from gatebell.cli.sessions import continue_session
 

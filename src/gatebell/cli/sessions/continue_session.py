@@ -15,6 +15,7 @@ from gatebell.cli.screen import columns, recorded
 from gatebell.cli.sessions import terminal_handover
 from gatebell.cli.sessions.session_timer import STOPPED, TIME, Attendant
 from gatebell.domain.asks.asks import settled_sentence
+from gatebell.domain.enums import AskStatus
 from gatebell.domain.sessions import proposals, session_prompt
 from gatebell.domain.sessions.proposals import PERSON
 from gatebell.domain.sessions.visits import (
@@ -233,13 +234,13 @@ def _end(ended: Ended, talk: Talk | None, said: bool, cli: str) -> tuple[str, st
 
 def _tell_settled(ask: Ask, sitting: Sitting) -> int:
     """What became of an ask that was settled while somebody sat in its session."""
-    if ask.settled_via == VIA and ask.settled_by == sitting.by and ask.status == "answered":
+    if ask.settled_via == VIA and ask.settled_by == sitting.by and ask.status == AskStatus.ANSWERED:
         print(recorded(ask))
         return 0
     sentence = settled_sentence(ask)
     if ask.settled_via == FAILED:
         sentence = f"{ask.id} has failed: {ask.note}"
-    if sitting.end == TIME and ask.status == "timed_out":
+    if sitting.end == TIME and ask.status == AskStatus.TIMED_OUT:
         sentence = f"the time of the session was up: {sentence}"
     if sitting.end == STOPPED:
         sentence = f"the session was ended, for {sentence}"

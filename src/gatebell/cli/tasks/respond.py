@@ -20,6 +20,7 @@ from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.asks.context_text import context_text
 from gatebell.domain.asks.documents import ask_document, task_document
 from gatebell.domain.asks.templates import filled, own_variables
+from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import SHOWN_CHARACTERS, frame, inert_line
 from gatebell.errors import (
     AlreadySettledError,
@@ -136,7 +137,7 @@ def _not_awaiting(task: Task | None, more: str) -> str:
 
 
 def _is_plain_text(ask: Ask) -> bool:
-    return ask.question.answered_as == "text" and not ask.question.secret
+    return ask.question.answered_as == AskKind.TEXT and not ask.question.secret
 
 
 def _question_lines(ask: Ask) -> list[str]:
@@ -157,7 +158,7 @@ def _value(store: Store, who: Caller, waiting: Waiting, args: argparse.Namespace
     if not any(word.strip() for word in words):
         raise InvalidAnswerError(_EMPTY)
     question = waiting.ask.question
-    several = question.answered_as == "choice" and question.multiple
+    several = question.answered_as == AskKind.CHOICE and question.multiple
     return meaning(waiting.ask, words if several else [" ".join(words)])
 
 
@@ -171,7 +172,7 @@ def _words(
         text = read_text(args.file).rstrip("\n")
     else:
         return args.text or None
-    is_choice = waiting.ask.question.answered_as == "choice"
+    is_choice = waiting.ask.question.answered_as == AskKind.CHOICE
     return text.splitlines() if is_choice else [text]
 
 

@@ -18,6 +18,7 @@ from gatebell.domain.asks.forms import check_form, check_schema, has_hidden, hid
 from gatebell.domain.asks.requirements import Vote, count, why_not
 from gatebell.domain.audit.events import Event
 from gatebell.domain.digests import digest, keyed_digest
+from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision
 from gatebell.domain.people.logins import door
 from gatebell.domain.permissions.rules import Rule, Scope, granted, made
 from gatebell.errors import (
@@ -37,14 +38,14 @@ if TYPE_CHECKING:
 
 # The whole vocabulary of an approval. Anything else, however friendly, is not a decision.
 DECISIONS = {
-    "yes": "approved",
-    "y": "approved",
-    "approve": "approved",
-    "approved": "approved",
-    "no": "rejected",
-    "n": "rejected",
-    "reject": "rejected",
-    "rejected": "rejected",
+    "yes": Decision.APPROVED,
+    "y": Decision.APPROVED,
+    "approve": Decision.APPROVED,
+    "approved": Decision.APPROVED,
+    "no": Decision.REJECTED,
+    "n": Decision.REJECTED,
+    "reject": Decision.REJECTED,
+    "rejected": Decision.REJECTED,
 }
 
 
@@ -69,11 +70,10 @@ class Answer(NamedTuple):
     verified: bool
     via: str
     value: Any
-    decision: str | None
+    decision: Decision | None
     note: str
     given_at: datetime
-    outcome: str
-    """`settled`, `counted`, `refused`, or `late`."""
+    outcome: AnswerOutcome
     reason: str
     """Why it was refused."""
     key: str
@@ -93,16 +93,16 @@ class Verdict(NamedTuple):
     error: GateError | None = None
 
 
-def interpret(question: Question, value: Any) -> tuple[str | None, Any]:
+def interpret(question: Question, value: Any) -> tuple[Decision | None, Any]:
     """Decision and value of an answer that fits, or an InvalidAnswerError."""
     kind = question.answered_as
-    if kind == "approval":
+    if kind == AskKind.APPROVAL:
         if question.call and isinstance(value, dict):
-            return "approved", _instead(value)
+            return Decision.APPROVED, _instead(value)
         return _decision(value), None
-    if kind == "choice":
+    if kind == AskKind.CHOICE:
         return None, _choice(question, value)
-    if kind == "form":
+    if kind == AskKind.FORM:
         check_form(question.schema, value)
         return None, value
     if not isinstance(value, str) or not value.strip():
@@ -110,7 +110,7 @@ def interpret(question: Question, value: Any) -> tuple[str | None, Any]:
     return None, value
 
 
-def _decision(value: Any) -> str:
+def _decision(value: Any) -> Decision:
     word = {True: "yes", False: "no"}.get(value) if isinstance(value, bool) else value
     decision = DECISIONS.get(word.strip().lower()) if isinstance(word, str) else None
     if decision is None:
@@ -214,7 +214,7 @@ def answer(
 def _grant(ask: Ask, kept: Answer, scope: Scope, random_bytes: bytes) -> Rule:
     """What a yes allows beyond the call it was given to."""
     call = ask.question.call
-    if call is None or kept.decision != "approved" or kept.value is not None:
+    if call is None or kept.decision != Decision.APPROVED or kept.value is not None:
         raise UsageError("only a plain yes to a tool call can reach further than this ask")
     if ask.question.requirement.personal:
         raise UsageError(f"{ask.id} needs {ask.question.requirement}: it is asked each time")
@@ -230,16 +230,16 @@ def _accept(
     clear: Any,
     grant: Rule | None,
 ) -> Verdict:
-    outcome: str | None = "settled"
+    decision = None
     if kept.decision:
-        outcome = count(ask.question.requirement, [*votes, Vote(kept.principal, kept.decision)])
-    if outcome is None:
+        decision = count(ask.question.requirement, [*votes, Vote(kept.principal, kept.decision)])
+    if kept.decision and decision is None:
         event = Event("ask.voted", ask.id, kept.principal, _content(kept, caller))
         change = Change(ask._replace(version=ask.version + 1), (event,))
         return Verdict(kept, change, (event,))
     after = ask._replace(
-        status="answered",
-        decision=outcome if kept.decision else None,
+        status=AskStatus.ANSWERED,
+        decision=decision,
         value=kept.value,
         note=kept.note,
         settled_at=kept.given_at,
@@ -251,7 +251,9 @@ def _accept(
     change = Change(after, (event,), wakes(ask), (Notice("settled", ask.id),))
     if grant:
         change = change._replace(grant=grant, events=(event, made(grant, caller)))
-    return Verdict(kept._replace(outcome="settled"), change, change.events, secret=clear)
+    return Verdict(
+        kept._replace(outcome=AnswerOutcome.SETTLED), change, change.events, secret=clear
+    )
 
 
 def _refusal(ask: Ask, caller: Caller, given: Given) -> GateError | None:
@@ -306,10 +308,10 @@ def _conceal(
     return value, hidden, ""
 
 
-def _outcome(error: GateError | None) -> str:
+def _outcome(error: GateError | None) -> AnswerOutcome:
     if error is None:
-        return "counted"
-    return "late" if isinstance(error, AlreadySettledError) else "refused"
+        return AnswerOutcome.COUNTED
+    return AnswerOutcome.LATE if isinstance(error, AlreadySettledError) else AnswerOutcome.REFUSED
 
 
 def _content(kept: Answer, caller: Caller) -> dict[str, Any]:

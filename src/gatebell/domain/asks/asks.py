@@ -14,6 +14,7 @@ from gatebell.domain.asks.deadlines import (
 from gatebell.domain.asks.requirements import ANYBODY, Requirement
 from gatebell.domain.audit.events import Event
 from gatebell.domain.digests import canonical, digest
+from gatebell.domain.enums import AskKind, AskStatus, Decision
 from gatebell.domain.sessions.visits import FAILED, Terms, make_terms
 from gatebell.errors import AlreadySettledError, UsageError
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from gatebell.domain.runs.runs import Turn
     from gatebell.domain.sessions.visits import Sitting
 
-KINDS = ("approval", "choice", "text", "form", "session")
 PRIORITIES = {"urgent": 0, "high": 1, "normal": 2, "low": 3, "backlog": 4}
 
 MAX_PROMPT_CHARACTERS = 200_000
@@ -43,7 +43,7 @@ OTHER = "Other…"
 class Question(NamedTuple):
     """What is shown and answered. It never changes once the ask is open."""
 
-    kind: str
+    kind: AskKind
     prompt: str
     context: Any = None
     options: tuple[str, ...] = ()
@@ -66,14 +66,14 @@ class Question(NamedTuple):
         return (*self.options, OTHER) if self.other else self.options
 
     @property
-    def answered_as(self) -> str:
+    def answered_as(self) -> AskKind:
         """The kind of answer that settles it: `approval`, `choice`, `text` or `form`."""
         return self.session.answer if self.session else self.kind
 
     @property
     def gates(self) -> bool:
         """Its yes lets something happen, so only a person may give it."""
-        return self.kind in ("approval", "session")
+        return self.kind in (AskKind.APPROVAL, AskKind.SESSION)
 
 
 class Origin(NamedTuple):
@@ -109,9 +109,8 @@ class Ask(NamedTuple):
     token_digest: str = ""
     """Whoever presents this token may receive the secret answer."""
     deadlines: Deadlines = NO_DEADLINES
-    status: str = "pending"
-    """`pending`, `answered`, `timed_out` or `cancelled`; never a decision."""
-    decision: str | None = None
+    status: AskStatus = AskStatus.PENDING
+    decision: Decision | None = None
     value: Any = None
     note: str = ""
     settled_at: datetime | None = None
@@ -129,7 +128,7 @@ class Ask(NamedTuple):
 
     @property
     def pending(self) -> bool:
-        return self.status == "pending"
+        return self.status == AskStatus.PENDING
 
 
 class Notice(NamedTuple):
@@ -185,8 +184,8 @@ def make_question(
     The default is added by `answers.with_default`, which can judge it.
     """
     question = Question(
-        kind, prompt, context, options, multiple, schema=schema, secret=secret,
-        requirement=requirement, call=call, session=session,
+        _parse_kind(kind), prompt, context, options, multiple, schema=schema, secret=secret,
+        requirement=requirement, call=call, session=session and make_terms(session),
     )  # fmt: skip
     _must_be_readable(question)
     _must_fit_its_kind(question)
@@ -196,14 +195,19 @@ def make_question(
     return question._replace(options=named, other=len(named) < len(options))
 
 
+def _parse_kind(word: str) -> AskKind:
+    try:
+        return AskKind(word)
+    except ValueError:
+        raise UsageError(f"{word!r} is no kind of ask; there are {', '.join(AskKind)}") from None
+
+
 def means_other(word: str) -> bool:
     return word.casefold() in ("other…", "other...", "other")
 
 
 def _must_be_readable(question: Question) -> None:
-    kind, prompt = question.kind, question.prompt
-    if kind not in KINDS:
-        raise UsageError(f"{kind!r} is no kind of ask; there are {', '.join(KINDS)}")
+    prompt = question.prompt
     if not prompt.strip():
         raise UsageError("an ask needs a question")
     if len(prompt) > MAX_PROMPT_CHARACTERS:
@@ -217,21 +221,21 @@ def _must_be_readable(question: Question) -> None:
 
 def _must_fit_its_kind(question: Question) -> None:
     kind, requirement = question.kind, question.requirement
-    if (kind == "session") != (question.session is not None):
+    if (kind == AskKind.SESSION) != (question.session is not None):
         raise UsageError("a session ask needs terms, and no other kind has them")
-    answer = make_terms(question.session).answer if question.session else kind
-    if (answer == "choice") != bool(question.options):
+    answer = question.answered_as
+    if (answer == AskKind.CHOICE) != bool(question.options):
         raise UsageError("a choice needs options, and no other kind has them")
-    if (answer == "form") != (question.schema is not None):
+    if (answer == AskKind.FORM) != (question.schema is not None):
         raise UsageError("a form needs a schema, and no other kind has one")
-    if question.multiple and answer != "choice":
+    if question.multiple and answer != AskKind.CHOICE:
         raise UsageError("only a choice can take several options")
-    if question.secret and kind != "text":
+    if question.secret and kind != AskKind.TEXT:
         raise UsageError("only a text ask is secret; in a form, mark fields as writeOnly")
-    if question.call and kind != "approval":
+    if question.call and kind != AskKind.APPROVAL:
         raise UsageError("a tool call is held by an approval and by nothing else")
     several = requirement.n > 1 or requirement.reject > 1 or requirement.veto
-    if several and answer != "approval":
+    if several and answer != AskKind.APPROVAL:
         raise UsageError(f"more than one person can decide an approval, not a {answer}")
 
 
@@ -294,10 +298,10 @@ def make_id(length: int, random_bytes: bytes, kind: str = "a-") -> str:
 def settled_sentence(ask: Ask) -> str:
     """Who won, for somebody who comes too late."""
     when = f"{ask.settled_at:%Y-%m-%d %H:%M:%S} UTC" if ask.settled_at else "an unknown time"
-    if ask.status == "answered":
+    if ask.status == AskStatus.ANSWERED:
         what = f" ({ask.decision})" if ask.decision else ""
         return f"{ask.id} was already answered by {ask.settled_by} at {when}{what}"
-    if ask.status == "cancelled":
+    if ask.status == AskStatus.CANCELLED:
         reason = f": {ask.note}" if ask.note else ""
         return f"{ask.id} was cancelled by {ask.settled_by} at {when}{reason}"
     return f"{ask.id} timed out at {when}"
@@ -305,7 +309,7 @@ def settled_sentence(ask: Ask) -> str:
 
 def settled_word(ask: Ask) -> str:
     """How it was settled, in a word or two."""
-    if ask.status == "cancelled" and ask.settled_via == FAILED:
+    if ask.status == AskStatus.CANCELLED and ask.settled_via == FAILED:
         return FAILED
     return ask.decision or ask.status.replace("_", " ")
 
@@ -324,7 +328,7 @@ def cancel(ask: Ask, caller: Caller, reason: str, now: datetime) -> Change:
     """Withdraw a pending ask, with who did it and why."""
     must_be_pending(ask)
     after = ask._replace(
-        status="cancelled",
+        status=AskStatus.CANCELLED,
         note=reason,
         settled_at=now,
         settled_by=caller.actor,
@@ -355,7 +359,7 @@ def fall_due(ask: Ask, now: datetime) -> Change | None:
 
 def expire(ask: Ask, now: datetime, via: str = "deadline") -> Change:
     after = ask._replace(
-        status="timed_out",
+        status=AskStatus.TIMED_OUT,
         value=ask.question.default,
         settled_at=now,
         settled_via=via,
@@ -382,7 +386,7 @@ def held(ask: Ask, by: str, now: datetime) -> Change:
 
 def take(ask: Ask, to: str, now: datetime) -> Change | None:
     """The answer was handed to its asker; None when that was recorded before."""
-    if ask.status != "answered" or ask.delivered_at:
+    if ask.status != AskStatus.ANSWERED or ask.delivered_at:
         return None
     after = ask._replace(delivered_at=now, delivered_to=to, version=ask.version + 1)
     event = Event("ask.taken", ask.id, to, {"at": iso(now)})
@@ -392,7 +396,7 @@ def take(ask: Ask, to: str, now: datetime) -> Change | None:
 def unsettled(ask: Ask) -> Ask:
     """A settled ask as its asker sees it while nothing may be handed over; never to be written."""
     return ask._replace(
-        status="pending", decision=None, value=None, note="", settled_at=None, settled_by="",
+        status=AskStatus.PENDING, decision=None, value=None, note="", settled_at=None, settled_by="",
         settled_via="",
     )  # fmt: skip
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import OTHER
 from gatebell.domain.asks.forms import has_hidden
+from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import inert_line
 
 if TYPE_CHECKING:
@@ -55,15 +56,15 @@ def elicitation(ask: Ask, proposal: Quotation, *, skips: bool = True) -> Elicita
     `skips`: the host lets people go past a text that they need not fill in.
     """
     message, question = _message(ask, proposal), ask.question
-    if question.answered_as == "approval":
+    if question.answered_as == AskKind.APPROVAL:
         decide = {"approve": "approve", "reject": "reject"}
         fields = {"decision": _listed("Your decision", decide)}
         if skips:
             fields["reason"] = _text("Reason")
         return Elicitation(message, _object(fields, ["decision"]), {"decision": decide}, {})
-    if question.answered_as == "choice":
+    if question.answered_as == AskKind.CHOICE:
         return None if question.other and not skips else _choice(ask, message)
-    if question.answered_as == "text":
+    if question.answered_as == AskKind.TEXT:
         answer = _text("Your answer") | {"minLength": 1}
         return Elicitation(message, _object({"text": answer}, ["text"]), {}, {})
     return _form(question.schema or {}, message, skips=skips)
@@ -163,7 +164,7 @@ def given(ask: Ask, shown: Elicitation, content: Any) -> Given | None:
         return None
     if shown.names:
         return _filled(ask, shown, content)
-    if ask.question.answered_as == "text":
+    if ask.question.answered_as == AskKind.TEXT:
         text = content.get("text")
         return Given(text, digest=ask.digest) if isinstance(text, str) and text.strip() else None
     (field,) = shown.meanings

@@ -16,6 +16,7 @@ from gatebell.domain.asks.asks import (
     settled_sentence,
 )
 from gatebell.domain.audit.events import Event
+from gatebell.domain.enums import AskStatus
 from gatebell.domain.text.display import storable
 from gatebell.errors import UsageError
 
@@ -212,7 +213,7 @@ def foreign(path: str, stamp: Sequence[int]) -> Event:
 
 def answer_file(name: Name, ask: Ask, text: str) -> bytes:
     """What the asker is told of a settled ask; only `answered` has a content that is an answer."""
-    answered = ask.status == "answered"
+    answered = ask.status == AskStatus.ANSWERED
     at = ask.settled_at or ask.opened_at
     reason = "" if answered else ask.note or settled_sentence(ask)
     return _written(name, at, text if answered else "", ask.status, ask.id, reason)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import Ask, Origin, Question
+from gatebell.domain.enums import AskKind, AskStatus, Decision
 from gatebell.domain.permissions.calls import shown
 from gatebell.domain.sessions.visits import FAILED, seconds_used
 from gatebell.errors import CancelledError, NotAnsweredError, TimedOutError
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.sessions.visits import Sitting
 
-_NOT_ASKED = Ask("", Question("approval", ""), Origin(), datetime.min.replace(tzinfo=UTC), "")
+_NOT_ASKED = Ask("", Question(AskKind.APPROVAL, ""), Origin(), datetime.min.replace(tzinfo=UTC), "")
 
 
 class Outcome:
@@ -25,8 +26,8 @@ class Outcome:
     def __init__(self, ask: Ask, value: Any) -> None:
         self._value = value
         self.id: str = ask.id
-        self.kind: str = ask.question.kind
-        self.status: str = ask.status
+        self.kind: AskKind = ask.question.kind
+        self.status: AskStatus = ask.status
         """`answered`, `timed_out` or `cancelled`; `pending` while nobody has answered."""
         self.note: str = ask.note
         self.settled_by: str = ask.settled_by
@@ -36,11 +37,13 @@ class Outcome:
     @property
     def value(self) -> Any:
         """The answer, or the declared default after a timeout; otherwise an error."""
-        if self.status == "answered" or (self.status == "timed_out" and self._value is not None):
+        if self.status == AskStatus.ANSWERED or (
+            self.status == AskStatus.TIMED_OUT and self._value is not None
+        ):
             return self._value
-        if self.status == "timed_out":
+        if self.status == AskStatus.TIMED_OUT:
             raise TimedOutError(f"{self.id} timed out before anybody answered")
-        if self.status == "cancelled":
+        if self.status == AskStatus.CANCELLED:
             raise CancelledError(f"{self.id} was cancelled: {self.note or 'no reason given'}")
         raise NotAnsweredError(f"{self.id} is not answered yet: gate wait {self.id}")
 
@@ -59,7 +62,7 @@ class Approval(Outcome):
 
     def __init__(self, ask: Ask = _NOT_ASKED, _: Any = None) -> None:
         super().__init__(ask, ask.decision)
-        self.decision: str | None = ask.decision
+        self.decision: Decision | None = ask.decision
         """`approved`, `rejected`, or None when nobody decided."""
 
     @property
@@ -73,7 +76,7 @@ class Approval(Outcome):
         return self.note
 
     def __bool__(self) -> bool:
-        return self.status == "answered" and self.decision == "approved"
+        return self.status == AskStatus.ANSWERED and self.decision == Decision.APPROVED
 
 
 class Choice(Outcome):
@@ -125,12 +128,12 @@ class Session(Outcome):
 
     def __init__(self, ask: Ask, value: Any, visits: Visits) -> None:
         kind = ask.question.answered_as
-        words = _in_words(value) if kind == "choice" else value
-        super().__init__(ask, ask.decision if kind == "approval" else words)
+        words = _in_words(value) if kind == AskKind.CHOICE else value
+        super().__init__(ask, ask.decision if kind == AskKind.APPROVAL else words)
         self._shape: Callable[[Any], Any] | None = None
-        self.decision: str | None = ask.decision
+        self.decision: Decision | None = ask.decision
         """`approved` or `rejected`, where that was asked; None when nobody decided."""
-        failed = ask.status == "cancelled" and ask.settled_via == FAILED
+        failed = ask.status == AskStatus.CANCELLED and ask.settled_via == FAILED
         names = {"answered": "completed", "timed_out": "timeout"}
         self.outcome: str = FAILED if failed else names.get(ask.status, ask.status)
         """`completed`, `cancelled`, `timeout` or `failed`; `pending` while nobody has decided."""
@@ -170,12 +173,16 @@ def _in_words(chosen: Any) -> Any:
     return chosen["other"] if isinstance(chosen, dict) else chosen
 
 
-_OUTCOMES: dict[str, type[Outcome]] = {"approval": Approval, "choice": Choice, "form": Form}
+_OUTCOMES: dict[AskKind, type[Outcome]] = {
+    AskKind.APPROVAL: Approval,
+    AskKind.CHOICE: Choice,
+    AskKind.FORM: Form,
+}
 
 
 def answer_text(ask: Ask, value: Any) -> str:
     """An answer's value as plain text: one option a line, a form always as JSON."""
-    if ask.question.answered_as == "form" or value is None:
+    if ask.question.answered_as == AskKind.FORM or value is None:
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, dict) and list(value) == ["input"]:
         return shown(value["input"])
@@ -190,6 +197,6 @@ def _option_text(value: Any) -> str:
 
 
 def outcome(ask: Ask, value: Any, visits: Visits | None = None) -> Outcome:
-    if ask.question.kind == "session":
+    if ask.question.kind == AskKind.SESSION:
         return Session(ask, value, visits or Visits())
     return _OUTCOMES.get(ask.question.kind, Text)(ask, value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gatebell.domain.enums import Decision
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -111,22 +112,22 @@ class Vote(NamedTuple):
     """One person's decision, in the order it was given."""
 
     principal: str
-    decision: str
+    decision: Decision
 
 
-def count(requirement: Requirement, votes: Iterable[Vote]) -> str | None:
+def count(requirement: Requirement, votes: Iterable[Vote]) -> Decision | None:
     """The decision these votes come to, or None while more are needed."""
     last = {vote.principal: vote.decision for vote in votes}
-    rejected = [who for who, decision in last.items() if decision == "rejected"]
-    approved = [who for who, decision in last.items() if decision == "approved"]
+    rejected = [who for who, decision in last.items() if decision == Decision.REJECTED]
+    approved = [who for who, decision in last.items() if decision == Decision.APPROVED]
     if any(who == f"person:{name}" for who in rejected for name in requirement.veto):
-        return "rejected"
+        return Decision.REJECTED
     if len(rejected) >= requirement.reject:
-        return "rejected"
+        return Decision.REJECTED
     if requirement.of:
         allowed = {f"person:{name}" for name in requirement.of}
         approved = [who for who in approved if who in allowed]
-    return "approved" if len(approved) >= requirement.n else None
+    return Decision.APPROVED if len(approved) >= requirement.n else None
 
 
 def why_not(requirement: Requirement, sponsor: str, session: str, caller: Caller) -> str | None:

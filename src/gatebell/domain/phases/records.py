@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.enums import AskKind, Decision
 from gatebell.domain.phases.phases import Response
 from gatebell.errors import UsageError
 
@@ -70,7 +71,7 @@ def events_of(phase: str, call: FlowCall, ask: Ask | None) -> list[PhaseEvent]:
         return []
     question = ask.question
     asked: dict[str, Any] = {"id": ask.id, "prompt": question.prompt, "type": question.kind}
-    if question.kind == "choice":
+    if question.kind == AskKind.CHOICE:
         asked["options"] = list(ask.question.offered)
     requested = PhaseEvent(INPUT_REQUESTED, phase, ask.opened_at, asked, call.path)
     if not is_done:
@@ -85,8 +86,8 @@ def events_of(phase: str, call: FlowCall, ask: Ask | None) -> list[PhaseEvent]:
 
 def response(phase: str, ask: Ask) -> Response:
     """What was answered, of an ask that was."""
-    is_approval = ask.question.kind == "approval"
-    approved = ask.decision == "approved"
+    is_approval = ask.question.kind == AskKind.APPROVAL
+    approved = ask.decision == Decision.APPROVED
     return Response(
         phase,
         ask.id,

@@ -14,6 +14,7 @@ from gatebell.domain.asks.asks import (
 )
 from gatebell.domain.asks.deadlines import go_away, stay
 from gatebell.domain.audit.events import Event
+from gatebell.domain.enums import AskStatus
 from gatebell.domain.sessions.visits import FAILED, VIA
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def rise(ask: Ask, sitting: Sitting, actor: str, *, given_up: bool) -> Change:
     if given_up:
         note = f"the last attempt failed: {sitting.trouble}"
         after = expire(ask, at, FAILED).ask._replace(
-            status="cancelled", note=note, settled_by="gate"
+            status=AskStatus.CANCELLED, note=note, settled_by="gate"
         )
         told = {"note": note, "via": FAILED, "at": iso(at)}
         change = Change(after, (Event("ask.cancelled", ask.id, "gate", told),))

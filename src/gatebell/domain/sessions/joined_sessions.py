@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.asks import owners
 from gatebell.domain.audit.events import Event
+from gatebell.domain.enums import AskKind
 from gatebell.domain.runs import journals
 from gatebell.domain.runs.runs import RunChange, Turn
 from gatebell.domain.runs.signals import NEEDS_HUMAN, to_json
@@ -72,7 +73,7 @@ def is_agents(ask: Ask, calls: Sequence[FlowCall]) -> bool:
         and call.ask_id in ("", ask.id)
         and not call.over
         and bool(ask.origin.session)
-        and ask.question.kind in ("text", "choice")
+        and ask.question.kind in (AskKind.TEXT, AskKind.CHOICE)
         for call in calls
     )
 

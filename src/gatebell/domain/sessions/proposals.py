@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gatebell.domain.enums import AskKind
 from gatebell.domain.sessions.approval_parser import (
     BLANK,
     LABEL,
@@ -61,7 +62,7 @@ class Proposal(NamedTuple):
 
 def propose(
     said: Sequence[Said],
-    answered_as: str,
+    answered_as: AskKind,
     options: Sequence[str] = (),
     multiple: bool = False,
     schema: Any = None,
@@ -73,11 +74,11 @@ def propose(
     """
     bones = [skeleton(text) for text in injected]
     heard = [_without(one, bones) for one in said if not _LEAVES.fullmatch(one.text)]
-    if answered_as == "form":
+    if answered_as == AskKind.FORM:
         return _form(heard, schema, injected)
-    if answered_as == "text":
+    if answered_as == AskKind.TEXT:
         return _text(heard)
-    if answered_as == "choice":
+    if answered_as == AskKind.CHOICE:
         return _spoken(heard, lambda at: read_choice(heard[at].text, options, multiple=multiple))
     ours = {skeleton(one) for text in injected for one in (*statements(text), *text.split("\n"))}
     long = {one for one in ours if _is_long(one)}

@@ -6,6 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gatebell.domain.enums import AskKind
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -83,11 +85,11 @@ def _fenced(text: str, language: str) -> str:
 
 
 def _ending(question: Question) -> str:
-    if question.answered_as == "approval":
+    if question.answered_as == AskKind.APPROVAL:
         return _DECISION
-    if question.answered_as == "choice":
+    if question.answered_as == AskKind.CHOICE:
         return f"When ready to conclude, please state what was chosen:\n{_listed(question.options)}"
-    if question.answered_as == "form":
+    if question.answered_as == AskKind.FORM:
         schema = _fenced(json.dumps(question.schema, indent=2, ensure_ascii=False), "json")
         return f"{_STRUCTURED}\nwhere <structured_response_here> fits this schema:\n{schema}"
     return "When ready to conclude, please state the outcome in a few sentences."

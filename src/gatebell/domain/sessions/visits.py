@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from gatebell.domain.enums import AskKind
 from gatebell.domain.text.display import age, inert_line
 from gatebell.errors import UsageError
 
@@ -13,7 +14,12 @@ if TYPE_CHECKING:
 
     from gatebell.domain.runs.runs import Turn
 
-ANSWERS = {"approval": "approval", "selection": "choice", "freeform": "text", "structured": "form"}
+ANSWERS = {
+    "approval": AskKind.APPROVAL,
+    "selection": AskKind.CHOICE,
+    "freeform": AskKind.TEXT,
+    "structured": AskKind.FORM,
+}
 """The kind of answer that each kind of outcome is."""
 
 ENDS = {
@@ -34,10 +40,10 @@ GRACE_SECONDS = 60.0
 """What somebody is given to come to an end when the time of a session is up."""
 
 _COMES_OF_IT = {
-    "approval": "approve or reject",
-    "choice": "one of the options",
-    "text": "words",
-    "form": "a form filled in",
+    AskKind.APPROVAL: "approve or reject",
+    AskKind.CHOICE: "one of the options",
+    AskKind.TEXT: "words",
+    AskKind.FORM: "a form filled in",
 }
 _FOREVER_SECONDS = 1e9
 _MAX_PROCESSES = 5
@@ -47,7 +53,7 @@ _MAX_PROCESS_CHARACTERS = 100
 class Terms(NamedTuple):
     """How a session ask is worked out."""
 
-    answer: str = "text"
+    answer: AskKind = AskKind.TEXT
     """What comes of it: `approval`, `choice`, `text` or `form`."""
     system_prompt: str = ""
     model: str = "sonnet"
@@ -110,7 +116,7 @@ def make_terms(terms: Terms) -> Terms:
         raise UsageError(f"session_seconds is a number of seconds above 0, not {seconds!r}")
     if type(attempts) is not int or attempts < 0:
         raise UsageError(f"max_attempts is a whole number, not {attempts!r}")
-    return terms
+    return terms._replace(answer=AskKind(terms.answer))
 
 
 def seconds_used(sittings: Sequence[Sitting], now: datetime) -> float:

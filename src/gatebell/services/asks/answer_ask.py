@@ -9,6 +9,7 @@ from gatebell.domain.asks import answers
 from gatebell.domain.asks.asks import held
 from gatebell.domain.asks.duplicates import alike
 from gatebell.domain.asks.requirements import Vote
+from gatebell.domain.enums import AnswerOutcome
 from gatebell.domain.people.principals import person
 from gatebell.domain.text.display import plain, storable
 from gatebell.errors import AlreadySettledError, GateError, RefusedError
@@ -84,9 +85,9 @@ def _retried(store: Store, ask: Ask, caller: Caller, given: Given) -> Answer | N
         return None
     if first.fingerprint and first.fingerprint != answers.fingerprint(given):
         raise RefusedError(f"the key {given.key!r} was used for another answer: take a new one")
-    if first.outcome == "late":
+    if first.outcome == AnswerOutcome.LATE:
         raise AlreadySettledError(first.reason)
-    if first.outcome == "refused":
+    if first.outcome == AnswerOutcome.REFUSED:
         raise RefusedError(first.reason)
     return first
 

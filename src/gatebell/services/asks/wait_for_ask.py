@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gatebell.domain.asks import asks
 from gatebell.domain.asks.outcomes import outcome as outcome_of, sum_up
 from gatebell.domain.digests import token_digest
+from gatebell.domain.enums import AskKind, AskStatus
 from gatebell.errors import RefusedError
 from gatebell.ports.results import Done
 from gatebell.services.asks.apply_deadlines import fall_due
@@ -88,7 +89,7 @@ def is_ready(store: Store, ask: Ask) -> bool:
 
 def reveal(store: Store, ask: Ask, token: str) -> Any:
     """The value of an answer; a secret one only for the holder of the ask's token."""
-    if not ask.token_digest or ask.status != "answered":
+    if not ask.token_digest or ask.status != AskStatus.ANSWERED:
         return ask.value
     if ask.delivered_at:
         raise RefusedError(f"{ask.id}: secret, already taken")
@@ -135,7 +136,7 @@ def outcome(store: Store, ask: Ask, value: Any, hosts: Hosts | None = None) -> O
     A session is pending for its asker until its visit has ended. `hosts` have the logs of what
     was said where a harness was killed.
     """
-    if ask.question.kind != "session":
+    if ask.question.kind != AskKind.SESSION:
         return outcome_of(ask, value)
     if not is_ready(store, ask):
         return outcome_of(asks.unsettled(ask), None, sum_up(ask, store.asks.sittings(ask.id)))

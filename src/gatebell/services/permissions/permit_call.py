@@ -13,6 +13,7 @@ from gatebell.domain.asks.asks import OTHER, make_id, settled_sentence
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.audit.events import Event
 from gatebell.domain.digests import canonical
+from gatebell.domain.enums import AskStatus, Decision
 from gatebell.domain.permissions.calls import Call, headline
 from gatebell.domain.permissions.rules import (
     Rule,
@@ -251,7 +252,7 @@ def _answered(store: Store, held: Held, caller: Caller, until: float) -> Permiss
     asks = [_wait(store, ask, held, caller, until - store.monotonic()) for ask in asks]
     if any(ask.pending and ask.asked_back > ask.heard for ask in asks):
         return next(_pass_on(store, ask) for ask in asks if ask.asked_back > ask.heard)
-    if not asks or any(ask.status != "answered" for ask in asks):
+    if not asks or any(ask.status != AskStatus.ANSWERED for ask in asks):
         for ask in asks:
             if ask.pending:
                 retire(store, ask, caller, "another of its questions was not answered")
@@ -321,13 +322,13 @@ def _outcome(store: Store, ask: Ask, held: Held) -> Permission | None:
     """What the state of the ask means for this call; None: it must be asked again."""
     if ask.pending and ask.asked_back > ask.heard:
         return _pass_on(store, ask)
-    if ask.pending or ask.status == "cancelled":
+    if ask.pending or ask.status == AskStatus.CANCELLED:
         return Permission(allow=None)
-    if ask.status == "timed_out":
+    if ask.status == AskStatus.TIMED_OUT:
         return Permission(allow=False, message=f"Nobody decided in time: {settled_sentence(ask)}")
     if not wait_for_ask.take(store, ask, held.user) and not _is_ours(store, ask, held):
         return None
-    if ask.decision == "approved":
+    if ask.decision == Decision.APPROVED:
         if ask.value:
             return Permission(allow=True, input=ask.value["input"], edited_by=ask.id)
         return Permission(allow=True)

@@ -12,6 +12,7 @@ from gatebell.domain.asks.forms import has_hidden
 from gatebell.domain.asks.outcomes import Visits, outcome as outcome_of
 from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.digests import canonical
+from gatebell.domain.enums import AskKind, AskStatus
 from gatebell.domain.people.principals import is_person
 from gatebell.domain.runs import journals, runs
 from gatebell.domain.runs.identities import parse_identity
@@ -143,7 +144,7 @@ def decided_by_person(branch: Branch, call: FlowCall, request: Request) -> Any:
     while True:
         ask = answer_to(branch, call, request)
         call = ask_anew(branch, branch.drive.calls[call.path])
-        if ask.status != "answered":
+        if ask.status != AskStatus.ANSWERED:
             branch.halt(settled_sentence(ask), call)
         if is_person(ask.settled_by):
             return ask.value
@@ -207,7 +208,7 @@ def _asked(branch: Branch, call: FlowCall, request: Request) -> Outcome:
         settled = answer_to(branch, call, request)
         call = drive.calls[call.path]
         kept: dict[str, Any] = {"ask": settled.id, "status": settled.status}
-        if settled.question.kind == "session":
+        if settled.question.kind == AskKind.SESSION:
             found = visits.summary(drive.store, settled, drive.crew.host)
             kept["visits"] = found._asdict()
         drive.record(call, kept)
@@ -226,7 +227,7 @@ def answer_to(branch: Branch, call: FlowCall, request: Request) -> Ask:
     if call.state not in ("waiting", "held"):
         call = open_ask(branch, call, request)
     ask = apply_deadlines.fall_due(drive.store, create_ask.get(drive.store, call.ask_id))
-    if ask.question.kind == "session" and not ask.pending:
+    if ask.question.kind == AskKind.SESSION and not ask.pending:
         _await_leaving(branch, call, ask)
     elif ask.pending or call.state == "held":
         branch.park(call)
@@ -263,7 +264,7 @@ def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = ""
     while True:
         key = f"{call.key}/{call.asked}"
         opened = create_ask.ask(drive.store, request, origin, author, key).ask
-        if opened.status != "cancelled":
+        if opened.status != AskStatus.CANCELLED:
             break
         # Withdrawn with the run, before this call knew of it; now somebody has taken the run up.
         call = call._replace(asked=call.asked + 1)
@@ -278,9 +279,9 @@ def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = ""
 def _heeded(branch: Branch, call: FlowCall, ask: Ask) -> Ask:  # noqa: RET503 - halt never returns
     """An ask that was answered; what a timeout does is the flow's own word."""
     # What became of a session is its flow's to look at.
-    if ask.status == "answered" or ask.question.kind == "session":
+    if ask.status == AskStatus.ANSWERED or ask.question.kind == AskKind.SESSION:
         return ask
-    if ask.status == "timed_out":
+    if ask.status == AskStatus.TIMED_OUT:
         terms = branch.drive.terms
         if terms.on_timeout == "return" or ask.value is not None:
             return ask

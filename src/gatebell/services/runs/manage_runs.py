@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.asks.answers import Given
+from gatebell.domain.enums import AskKind, AskStatus
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.runs import journals, runs, signals
 from gatebell.domain.runs.identities import parse_identity
@@ -170,7 +171,11 @@ def resume(
             )
         calls = store.runs.calls(run_id)
         asks = (store.asks.get(call.ask_id) for call in calls if call.state == "waiting")
-        unanswered = [ask.id for ask in asks if ask and ask.status in ("timed_out", "cancelled")]
+        unanswered = [
+            ask.id
+            for ask in asks
+            if ask and ask.status in (AskStatus.TIMED_OUT, AskStatus.CANCELLED)
+        ]
         change = runs.resume(run, calls, unanswered, caller, accept, seen)
         if written := _written(store, change, run, keeper):
             return written
@@ -265,10 +270,10 @@ def signal(store: Store, run_id: int, status: str, message: str, caller: Caller)
             raise UsageError(f"{ask.id} is a gate: its status is {yes} to go on, or {no}")
         value = "yes" if given.status in _YES else "no"
         return answer_ask.answer(store, ask.id, caller, Given(value, message))[1]
-    if ask.question.kind not in ("text", "choice"):
+    if ask.question.kind not in (AskKind.TEXT, AskKind.CHOICE):
         raise UsageError(f"{ask.id} is a {ask.question.kind}: gate answer {ask.id}")
     said = message or given.status
-    answer = Given({"other": said} if ask.question.kind == "choice" else said, given.status)
+    answer = Given({"other": said} if ask.question.kind == AskKind.CHOICE else said, given.status)
     return answer_ask.answer(store, ask.id, caller, answer)[1]
 
 

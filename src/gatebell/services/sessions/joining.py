@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import make_id, settled_sentence
+from gatebell.domain.enums import AskKind
 from gatebell.domain.people.principals import Caller, Sighting, must_be_a_person
 from gatebell.domain.runs import prompts, signals
 from gatebell.domain.runs.runs import RunChange, Turn
@@ -224,7 +225,7 @@ def _give_back(
         _close(store, turn, signal, actor, reason)
         return _passed_on(store, turn, ask, signal, caller)
     said = prompts.told(signal)
-    value = {"other": said} if ask.question.kind == "choice" else said
+    value = {"other": said} if ask.question.kind == AskKind.CHOICE else said
     leaving = joined_sessions.leave(run, turn, signal, actor, store.now(), reason)
     try:
         left = Left(answer_ask.answer(store, ask.id, caller, Given(value), leaving)[1], signal)

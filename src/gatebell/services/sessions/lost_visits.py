@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.owners import run_of
+from gatebell.domain.enums import AskKind
 from gatebell.domain.sessions import changes
 from gatebell.domain.sessions.visits import LOST
 from gatebell.services.sessions import presence
@@ -76,7 +77,7 @@ def take_back_lost(store: Store, turns: list[Turn]) -> None:
 
 
 def _sittings(store: Store, ask: Ask) -> list[Sitting]:
-    if ask.question.kind != "session":
+    if ask.question.kind != AskKind.SESSION:
         return []
     return [one for one in store.asks.open_sittings() if one.ask_id == ask.id]
 

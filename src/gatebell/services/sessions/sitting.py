@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.asks.asks import make_id, settled_sentence
 from gatebell.domain.asks.requirements import why_not
+from gatebell.domain.enums import AskKind
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.sessions import changes, visits
 from gatebell.domain.sessions.visits import GRACE_SECONDS, LOST, Sitting, Terms
@@ -205,6 +206,6 @@ def _write(store: Store, ask_id: str, step: Callable[[Ask], Change | None]) -> A
 def fail(store: Store, ask_id: str, caller: Caller, reason: str) -> Ask:
     """A person says that nothing will come of a session: its asker gets `failed`."""
     must_be_a_person(caller, "gives a session up")
-    if create_ask.get(store, ask_id).question.kind != "session":
+    if create_ask.get(store, ask_id).question.kind != AskKind.SESSION:
         raise UsageError(f"{ask_id} is no session: gate cancel {ask_id}")
     return create_ask.cancel(store, ask_id, caller._replace(via=visits.FAILED), reason)

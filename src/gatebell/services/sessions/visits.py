@@ -9,6 +9,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.outcomes import Visits, sum_up
+from gatebell.domain.enums import AskKind
 from gatebell.domain.sessions.visits import LOST, untold_since
 from gatebell.errors import GateError
 from gatebell.ports.results import Done
@@ -33,7 +34,7 @@ _NOTHING_SAID = "its log held no words when the result was handed over"
 
 def is_open(store: Store, ask: Ask) -> bool:
     """Whether a person is in the session of an ask now."""
-    if ask.question.kind != "session":
+    if ask.question.kind != AskKind.SESSION:
         return False
     return any(
         not one.ended_at and presence.holds(store, one) for one in store.asks.sittings(ask.id)

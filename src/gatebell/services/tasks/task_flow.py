@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import iso
+from gatebell.domain.enums import AskStatus
 from gatebell.domain.runs import prompts
 from gatebell.domain.tasks import reports
 from gatebell.domain.tasks.reports import Report
@@ -150,7 +151,7 @@ class _Work:
             accepted = self._committed(report, doubt)
             if isinstance(accepted, str):
                 return self._kept(report, accepted)
-            if accepted.status == "timed_out":
+            if accepted.status == AskStatus.TIMED_OUT:
                 return report._replace(state=self._plan.unanswered, status="nobody confirmed it")
             earlier = _NOT_ACCEPTED
             reason = prompts.quoted(accepted.note or "no reason was given")
@@ -167,7 +168,7 @@ class _Work:
         if self._allowed:
             return plan.test
         # Silence is no leave to close it untested (law 3).
-        return None if self._allowed.status == "timed_out" else plan.own_test
+        return None if self._allowed.status == AskStatus.TIMED_OUT else plan.own_test
 
     def _tested(self, test: str) -> str:
         """What is wrong with the work, by its test command; or nothing."""
@@ -272,7 +273,7 @@ class _Work:
         asked = f"{self._plan.task} does not fit {self._plan.base} any more. What now?"
         request = Request(asked, "choice", options=(_AGAIN, _LEAVE), context=why)
         answer = flow_calls.ask(self._branch, request)
-        return answer.status == "answered" and answer.value == _AGAIN
+        return answer.status == AskStatus.ANSWERED and answer.value == _AGAIN
 
 
 def _remarks(branch: Branch, _: Task) -> str:

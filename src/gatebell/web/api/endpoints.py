@@ -21,6 +21,7 @@ from gatebell.domain.asks.documents import (
     message_document,
     token_document,
 )
+from gatebell.domain.enums import AskStatus
 from gatebell.domain.people.logins import PERSONAL
 from gatebell.domain.people.principals import Sighting, person
 from gatebell.domain.permissions.rules import Scope
@@ -118,7 +119,7 @@ def _shown(visit: Visit, ask: Ask) -> dict[str, Any]:
     Otherwise one yes, read again and again, would serve for every later request like it.
     """
     document = ask_document(ask)
-    if visit.asked(ask) and ask.status == "answered" and not ask.delivered_at:
+    if visit.asked(ask) and ask.status == AskStatus.ANSWERED and not ask.delivered_at:
         return document | {"decision": None, "value": None, "note": ""}
     return document
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.asks.asks import KINDS
 from gatebell.domain.digests import canonical
+from gatebell.domain.enums import AskKind, AskStatus, Decision
 from gatebell.domain.people.logins import SCOPES
 from gatebell.domain.runs.runs import STATES
 from gatebell.domain.tasks.tasks import STATES as TASK_STATES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from enum import StrEnum
 
 TEXT: dict[str, Any] = {"type": "string"}
 WORDS: dict[str, Any] = {"type": "string", "minLength": 1}
@@ -31,6 +35,11 @@ def many(one: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"type": "array", "items": one, **more}
 
 
+def _words(members: Iterable[StrEnum]) -> list[str]:
+    """The words of an enum as plain text: the checker of schemas knows no other."""
+    return [member.value for member in members]
+
+
 _NAMES = {"anyOf": [WORDS, many(WORDS)]}
 _REQUIREMENT = thing(
     {},
@@ -43,7 +52,7 @@ _REQUIREMENT = thing(
 )
 REQUEST = thing(
     {"prompt": {"type": "string", "minLength": 1, "maxLength": 200_000, "pattern": r"\S"}},
-    kind={"enum": [kind for kind in KINDS if kind != "session"]},
+    kind={"enum": _words(kind for kind in AskKind if kind != AskKind.SESSION)},
     options=many(WORDS, maxItems=1000),
     multiple={"type": "boolean"},
     schema={"type": ["object", "null"]},
@@ -97,10 +106,10 @@ ASK_GIVEN: dict[str, Any] = {
     "required": ["id", "kind", "prompt", "status", "digest"],
     "properties": {
         "id": TEXT,
-        "kind": {"enum": list(KINDS)},
+        "kind": {"enum": _words(AskKind)},
         "prompt": TEXT,
-        "status": {"enum": ["pending", "answered", "timed_out", "cancelled"]},
-        "decision": {"enum": ["approved", "rejected", None]},
+        "status": {"enum": _words(AskStatus)},
+        "decision": {"enum": [*_words(Decision), None]},
         "value": ANYTHING,
         "digest": TEXT,
         "opened_at": _TIME,

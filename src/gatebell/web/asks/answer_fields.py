@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import means_other
+from gatebell.domain.enums import AskKind
 from gatebell.domain.permissions.rules import Scope
 from gatebell.domain.text.display import inert, plain
 from gatebell.errors import UsageError
@@ -77,14 +78,14 @@ def given(ask: Ask, form: FormData) -> Given:
     """The answer that was sent, bound to what was shown."""
     what, word = typed(ask, form), field(form, "value")
     digest, key = field(form, "digest"), field(form, "key")
-    if ask.question.answered_as == "approval":
+    if ask.question.answered_as == AskKind.APPROVAL:
         if word == "edited" and ask.question.call:
             return Given(_instead(ask.question.call, what.edited), what.note, digest, key)
         scope = _scope(what) if word == "yes" else None
         return Given(word, what.note, digest, key, scope)
-    if ask.question.answered_as == "choice":
+    if ask.question.answered_as == AskKind.CHOICE:
         return Given(_choice(ask, what), what.note, digest, key)
-    if ask.question.answered_as == "form":
+    if ask.question.answered_as == AskKind.FORM:
         return Given(what.value, what.note, digest, key)
     return Given(what.text, what.note, digest, key)
 
@@ -143,12 +144,12 @@ def _option(ask: Ask, number: str, other: str) -> Any:
 def draft(ask: Ask, what: Typed) -> str:
     """What is kept of a half-written answer: the same text that a terminal keeps."""
     kind = ask.question.answered_as
-    if kind == "approval":
+    if kind == AskKind.APPROVAL:
         return what.note
-    if kind == "choice":
+    if kind == AskKind.CHOICE:
         names = [_option(ask, number, "") for number in what.chosen if number != OTHER]
         return ", ".join([*names, *([what.other] if OTHER in what.chosen and what.other else [])])
-    if kind == "form":
+    if kind == AskKind.FORM:
         return json.dumps(what.value, ensure_ascii=False)
     return what.text
 
@@ -156,11 +157,11 @@ def draft(ask: Ask, what: Typed) -> str:
 def from_draft(ask: Ask, kept: str) -> Typed:
     """The fields as they were left, here or in a terminal."""
     kind = ask.question.answered_as
-    if kind == "approval":
+    if kind == AskKind.APPROVAL:
         return Typed(note=kept)
-    if kind == "choice":
+    if kind == AskKind.CHOICE:
         return _chosen(ask, kept) if kept.strip() else Typed()
-    if kind == "form":
+    if kind == AskKind.FORM:
         try:
             return Typed(value=json.loads(kept)) if kept else Typed()
         except (ValueError, RecursionError):

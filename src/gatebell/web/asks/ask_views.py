@@ -16,6 +16,7 @@ from gatebell.domain.asks.duplicates import alike, groups
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import run_of
 from gatebell.domain.asks.requirements import why_not
+from gatebell.domain.enums import AnswerOutcome, AskStatus
 from gatebell.domain.people.principals import TRUST, is_person
 from gatebell.domain.permissions.calls import shown
 from gatebell.domain.sessions import visits
@@ -148,7 +149,11 @@ def ask(visit: Visit, one: Ask) -> dict[str, Any]:
         "answering": _answering(store, visit.caller, store.now()).get(one.id, []),
         "alike": alike(one, pending),
         "outcome": _outcome(one, answers),
-        "uncounted": [_kept(one, a) for a in answers if a.outcome in ("late", "refused")],
+        "uncounted": [
+            _kept(one, a)
+            for a in answers
+            if a.outcome in (AnswerOutcome.LATE, AnswerOutcome.REFUSED)
+        ],
         "trail": [_step(entry) for entry in store.audit.of_subject(one.id)],
     }
 
@@ -228,14 +233,18 @@ def _as_it_is(text: str) -> Markup:
 
 def _votes(answers: Iterable[Answer]) -> list[Answer]:
     """The last decision of everybody who counts."""
-    counted = (one for one in answers if one.decision and one.outcome in ("counted", "settled"))
+    counted = (
+        one
+        for one in answers
+        if one.decision and one.outcome in (AnswerOutcome.COUNTED, AnswerOutcome.SETTLED)
+    )
     return list({one.principal: one for one in counted}.values())
 
 
 def _outcome(one: Ask, answers: Iterable[Answer]) -> dict[str, Any] | None:
     if one.pending:
         return None
-    settling = next((a for a in answers if a.outcome == "settled"), None)
+    settling = next((a for a in answers if a.outcome == AnswerOutcome.SETTLED), None)
     claimed = bool(settling and not settling.verified and is_person(one.settled_by))
     return {
         "word": settled_word(one),
@@ -309,6 +318,6 @@ def answer_times(asks: Iterable[Ask], now: datetime) -> list[tuple[str, float | 
     }
     first = (now - timedelta(days=_DAYS - 1)).date()
     for one in asks:
-        if one.status == "answered" and one.settled_at and one.settled_at.date() >= first:
+        if one.status == AskStatus.ANSWERED and one.settled_at and one.settled_at.date() >= first:
             days[f"{one.settled_at:%d %b}"].append(_seconds(one) / 60)
     return [(day, round(median(times), 1) if times else None) for day, times in days.items()]

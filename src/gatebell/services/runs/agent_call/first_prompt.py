@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.enums import AskStatus
 from gatebell.domain.runs import journals, prompts
 from gatebell.domain.runs.prompts import Exchange
 from gatebell.services.runs.agent_call import signal_files
@@ -162,7 +163,7 @@ def _unheard(agent: Agent) -> list[Turn]:
 def _exchanges(agent: Agent, turns: Iterable[Turn]) -> list[Exchange]:
     ids = dict.fromkeys(turn.ask_id for turn in turns if turn.ask_id and not is_asked_back(turn))
     asks = (agent.drive.store.asks.get(ask_id) for ask_id in ids)
-    return [exchange(ask) for ask in asks if ask and ask.status == "answered"]
+    return [exchange(ask) for ask in asks if ask and ask.status == AskStatus.ANSWERED]
 
 
 def exchange(ask: Ask) -> Exchange:

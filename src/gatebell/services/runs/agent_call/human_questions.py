@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gatebell.domain.asks.asks import OTHER, make_id
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.enums import AskStatus
 from gatebell.domain.runs import prompts, runs, signals
 from gatebell.domain.runs.runs import Turn
 from gatebell.domain.runs.signals import NEEDS_HUMAN
@@ -94,7 +95,7 @@ class People:
         if asked_back and (turn := self._pass_on(ask)):
             return turn
         ask = answer_to(agent.branch, agent.call, Request(""))
-        if ask.status != "answered":
+        if ask.status != AskStatus.ANSWERED:
             return None
         changed = self._restored()
         if ask.settled_via == SIGNALLED:

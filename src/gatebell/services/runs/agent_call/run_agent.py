@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.forms import check_schema, faults
+from gatebell.domain.enums import AskStatus
 from gatebell.domain.runs import prompts, signals
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.roles import Role
@@ -101,7 +102,7 @@ class _Instruction:
     def _counted(self, turn: Turn) -> Turn:
         """Without the signal of a joined session that came too late to answer its question."""
         ask = self._drive.store.asks.get(turn.ask_id) if turn.by and turn.signal else None
-        counts = ask is None or ask.status == "answered" or ask.pending
+        counts = ask is None or ask.status == AskStatus.ANSWERED or ask.pending
         return turn if counts else turn._replace(signal=None)
 
     def _unanswered(self) -> Signal:
