@@ -8,6 +8,7 @@ import pytest
 from tests.conftest import a_person
 from tests.contract.test_runs_store import an_ask, claimed, settled
 
+from gatebell.domain.enums import TaskState
 from gatebell.domain.runs import runs
 from gatebell.domain.runs.runs import RunChange
 from gatebell.domain.tasks import tasks
@@ -179,7 +180,7 @@ def test_what_the_run_says_at_its_end_is_what_becomes_of_the_task(store, result)
     _, run = taken_up(store)
     run = claimed(store, run)
     _, task = written(store, runs.complete(run, {"state": result, "status": "why"}, NOW), run)
-    known = result if result in tasks.STATES else "failed"
+    known = result if result in TaskState else "failed"
     assert (task.state, task.status) == (known, "why")
 
 

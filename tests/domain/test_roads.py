@@ -10,6 +10,7 @@ import pytest
 
 from gatebell.domain.asks.asks import Ask, Notice, Origin, make_question
 from gatebell.domain.asks.requirements import ANYBODY, Requirement
+from gatebell.domain.enums import Priority
 from gatebell.domain.notifications import messages, routes
 from gatebell.domain.notifications.messages import Delivery, compose
 from gatebell.domain.notifications.notes import Note
@@ -21,7 +22,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 WHERE = "notify number 2 in /c.toml"
 
 
-def an_ask(prompt="Deploy?", priority=2, requirement=ANYBODY, **more):
+def an_ask(prompt="Deploy?", priority=Priority.NORMAL, requirement=ANYBODY, **more):
     question = make_question("approval", prompt, context="the context", requirement=requirement)
     origin = Origin(project="/projects/shop", agent=more.pop("agent", "coder"))
     return Ask("a-222", question, origin, NOW, "d" * 64, priority, going_on="going on", **more)
@@ -178,7 +179,7 @@ def local(day, hour, minute=0, fold=0):
 def test_quiet_hours_put_off_what_is_not_urgent(hours, at, until):
     assert routes.send_at(quiet(hours), an_ask(), at, BERLIN) == (until or at)
     assert routes.send_at(quiet(hours), None, at, BERLIN) == (until or at)
-    assert routes.send_at(quiet(hours), an_ask(priority=0), at, BERLIN) == at
+    assert routes.send_at(quiet(hours), an_ask(priority=Priority.URGENT), at, BERLIN) == at
     assert routes.send_at(DESKTOP, an_ask(), at, BERLIN) == at
 
 
@@ -201,7 +202,7 @@ def test_retries_come_later_and_later_and_end():
 
 @pytest.mark.proves("NTF-7")
 def test_a_letter_says_who_asks_what_and_where():
-    told = letter(ask=an_ask(priority=0))
+    told = letter(ask=an_ask(priority=Priority.URGENT))
     assert told.title == "Asked by coder (urgent)"
     assert told.body == "Deploy?\na-222 · approval · shop"
     assert told.link == "https://gate.example.org/asks/a-222" and told.priority == "urgent"

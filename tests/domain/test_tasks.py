@@ -12,10 +12,11 @@ from tests.conftest import a_person, an_agent
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.documents import task_document
 from gatebell.domain.asks.owners import owner_in_words
+from gatebell.domain.enums import TaskState
 from gatebell.domain.runs import runs
 from gatebell.domain.runs.runs import Run
 from gatebell.domain.tasks import tasks
-from gatebell.domain.tasks.tasks import MOVES, STATES, Task
+from gatebell.domain.tasks.tasks import MOVES, Task
 from gatebell.errors import AgentRefusedError, GateError, RefusedError, UsageError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -32,7 +33,7 @@ def a_run(state="ready", **more):
 
 
 @pytest.mark.proves("TASK-167", "TASK-286", "S3-9", "S3-11", "S3-B16", "LAW-10")
-@pytest.mark.parametrize(("before", "after"), list(product(STATES, STATES)))
+@pytest.mark.parametrize(("before", "after"), list(product(TaskState, TaskState)))
 def test_every_legal_move_works_and_no_other(before, after):
     task = a_task(state=before)
     if after in MOVES[before]:
@@ -54,7 +55,7 @@ def test_the_moves_are_these():
     assert MOVES["closed"] == ("open",)
     assert MOVES["deferred"] == ("open", "closed")
     assert "awaiting_input" not in (*MOVES["open"], *MOVES["failed"], *MOVES["blocked"])
-    assert len(STATES) == 7
+    assert len(TaskState) == 7
 
 
 @pytest.mark.proves("TASK-168")
@@ -151,7 +152,7 @@ def test_only_a_ready_task_that_nobody_has_is_claimed():
 
 
 @pytest.mark.proves("TASK-172", "S3-B8")
-@pytest.mark.parametrize("state", [one for one in STATES if one != "in_progress"])
+@pytest.mark.parametrize("state", [one for one in TaskState if one != "in_progress"])
 def test_only_who_has_claimed_a_task_asks_for_it(state):
     with pytest.raises(RefusedError, match="only who has claimed it asks"):
         tasks.ask_by_hand(a_task(state=state), NOW)

@@ -17,7 +17,7 @@ from tests.conftest import a_person
 from tests.run_records import add_run
 
 from gatebell.app.wiring import open_store
-from gatebell.domain.tasks.tasks import STATES
+from gatebell.domain.enums import TaskState
 from gatebell.services.asks import create_ask
 from gatebell.services.tasks import backlog
 from gatebell.terminal import task_tree
@@ -160,8 +160,8 @@ def test_the_list_of_what_waits_has_one_format_with_real_ages(tasks):
 
 @pytest.mark.proves("TASK-82", "S3-12", "S3-9")
 def test_every_state_has_an_icon_and_a_colour():
-    assert set(ICONS) == set(COLOURS) == set(STATES) and ICONS["awaiting_input"] == "❓"
-    assert len(set(ICONS.values())) == len(STATES)
+    assert set(ICONS) == set(COLOURS) == set(TaskState) and ICONS["awaiting_input"] == "❓"
+    assert len(set(ICONS.values())) == len(TaskState)
 
 
 @pytest.mark.proves("TASK-82", "LAW-8")

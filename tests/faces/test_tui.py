@@ -16,7 +16,7 @@ from gatebell.adapters.sqlite.bell import ring
 from gatebell.app.wiring import open_throwaway_store
 from gatebell.cli.main import main
 from gatebell.domain.asks.asks import Origin
-from gatebell.domain.runs.runs import STATES
+from gatebell.domain.enums import RunState
 from gatebell.domain.sessions.visits import Terms
 from gatebell.errors import StoreTroubleError
 from gatebell.services.asks import answer_ask, create_ask
@@ -112,7 +112,7 @@ def lone_ask(store, prompt, kind="text", **more):
 @pytest.mark.proves("S2-54", "S2-55", "S2-56", "S2-B23", "RUN-540")
 @pytest.mark.parametrize("size", [(80, 24), (200, 50)])
 def test_the_list_shows_every_run_and_what_it_waits_for(store, size):
-    assert set(run_rows.STATES) == set(STATES)
+    assert set(run_rows.STATES) == set(RunState)
     for state in ("completed", "stuck", "failed", "running", "ready"):
         add_run(store, state=state)
     waiting_run(store)

@@ -17,6 +17,7 @@ from gatebell.app import runtime, wiring
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.owners import owner_of_task
+from gatebell.domain.enums import TaskState
 from gatebell.domain.people.principals import find_agent
 from gatebell.domain.runs import runs
 from gatebell.domain.tasks import tasks
@@ -149,7 +150,7 @@ def test_a_task_closed_in_the_moment_it_is_taken_up_ends_its_run(store, monkeypa
 
 
 @pytest.mark.proves("TASK-252")
-@pytest.mark.parametrize("state", [one for one in tasks.STATES if one != "awaiting_input"])
+@pytest.mark.parametrize("state", [one for one in TaskState if one != "awaiting_input"])
 def test_a_run_can_be_written_and_stopped_wherever_its_task_is(store, state):
     task = add_task(store)
     run = taken_up(store, task)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from gatebell.app import environment
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.owners import owner_of_task
+from gatebell.domain.enums import TaskState
 from gatebell.errors import RefusedError
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.create_ask import Request
@@ -64,7 +65,7 @@ class Backlog:
     def respond(self, task_id: str, answer: Any, *, note: str = "") -> Task:
         """Answer what a task waits for."""
         task = backlog.get(self._store, task_id)
-        if task.state != "awaiting_input":
+        if task.state != TaskState.AWAITING_INPUT:
             raise RefusedError(f"Task {task.id} is not awaiting input (state: {task.state})")
         ask = create_ask.find(self._store, task.id)
         answer_ask.answer(self._store, ask.id, self._gate.caller(), Given(answer, note))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from gatebell.domain.asks.asks import parse_priority
 from gatebell.domain.asks.deadlines import make_escalations
+from gatebell.domain.enums import FlowTimeout
 from gatebell.domain.lists import as_items, as_list
 from gatebell.errors import StoreTroubleError, UsageError
 from gatebell.services.asks.create_ask import Request
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from gatebell.services.runs.run_journal import Branch
 
 _T = TypeVar("_T")
-_ON_TIMEOUT = ("stuck", "fail", "return")
 
 
 class Flow:
@@ -67,7 +67,7 @@ class Context(NamedTuple):
 def flow(
     work: Callable[..., Any] | None = None,
     *,
-    on_timeout: str = "stuck",
+    on_timeout: str = FlowTimeout.STUCK,
     human_timeout: float = 86_400.0,
     human: bool = True,
 ) -> Any:
@@ -76,11 +76,14 @@ def flow(
     `on_timeout` says what happens when nobody answers within `human_timeout` seconds: the run
     is `stuck`, the call does `fail`, or `return` gives a result that is not true.
     """
-    if on_timeout not in _ON_TIMEOUT:
-        raise UsageError(f"on_timeout is one of {', '.join(_ON_TIMEOUT)}, not {on_timeout!r}")
+    try:
+        way = FlowTimeout(on_timeout)
+    except ValueError:
+        known = ", ".join(FlowTimeout)
+        raise UsageError(f"on_timeout is one of {known}, not {on_timeout!r}") from None
     if not isinstance(human_timeout, int | float) or not human_timeout > 0:
         raise UsageError(f"human_timeout is a number of seconds above 0, not {human_timeout!r}")
-    terms = Terms(on_timeout, human_timeout, human)
+    terms = Terms(way, human_timeout, human)
     return Flow(work, terms) if work else lambda made: Flow(made, terms)
 
 

@@ -17,6 +17,7 @@ from gatebell.api.handlers import HumanInputHandler, Reply, cli_prompt
 from gatebell.api.phase_executor import Journey, Plan, awaited, settled
 from gatebell.api.schemas import shaped
 from gatebell.api.workflow_runner import Part, Performance, must_be_completed
+from gatebell.domain.enums import FlowTimeout
 from gatebell.domain.phases import diagrams
 from gatebell.domain.phases.phases import HumanInput, Phase, Response, State
 from gatebell.domain.phases.records import PhaseEvent
@@ -85,7 +86,7 @@ class Workflow:
         if not isinstance(human_timeout, int | float) or not human_timeout > 0:
             raise UsageError(f"human_timeout is a number of seconds above 0, not {human_timeout!r}")
         self.name = name
-        self.terms = Terms("stuck", human_timeout)
+        self.terms = Terms(FlowTimeout.STUCK, human_timeout)
         self._plan = Plan(name, checked(phases), state, start)
         self._shape: Any = type(self._plan.fresh())
         frame = inspect.currentframe()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gatebell.api import handlers
 from gatebell.app import environment, project_files, runtime, wiring
 from gatebell.domain.asks.asks import settled_sentence
+from gatebell.domain.enums import RunState
 from gatebell.domain.phases.records import PhaseEvent, events
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import (
@@ -303,7 +304,7 @@ def _waits(ask: Ask) -> str:
 
 
 def must_be_completed(run: Run) -> None:
-    if run.state == "completed":
+    if run.state == RunState.COMPLETED:
         return
     way = f"gate resume {run.id}" if run.ended else f"gate status {run.id}"
     raise UnfinishedError(f"run {run.id} is {run.state}: {run.reason}. Go on with: {way}", run.id)

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.adapters.system import folders
+from gatebell.domain.enums import ChannelKind
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -226,7 +227,7 @@ def roads(environ: Mapping[str, str]) -> tuple[Road, ...]:
             raise UsageError(f"{where} is a road that stands there already: one of them is enough")
         found[road.name] = road
     if command:
-        road = Road("command", command)
+        road = Road(ChannelKind.COMMAND, command)
         found.setdefault(road.name, road)
     return tuple(found.values())
 

@@ -10,6 +10,7 @@ from gatebell.adapters.sqlite.store import SqliteStore
 from gatebell.adapters.system.clock import SystemClock
 from gatebell.app import environment, settings
 from gatebell.domain.asks.asks import Origin
+from gatebell.domain.enums import ChannelKind
 from gatebell.domain.people.principals import Sighting, person
 from gatebell.domain.runs.session_log import has_result
 from gatebell.domain.text.display import storable
@@ -123,15 +124,15 @@ def _changed_at(path: str) -> int:
 
 
 def _channel(road: Road, store: Store) -> Channel:
-    if road.via == "desktop":
+    if road.via == ChannelKind.DESKTOP:
         from gatebell.adapters.channels.desktop import DesktopChannel
 
         return DesktopChannel()
-    if road.via == "command":
+    if road.via == ChannelKind.COMMAND:
         from gatebell.adapters.channels.command import CommandChannel
 
         return CommandChannel(road.target)
-    if road.via == "webhook":
+    if road.via == ChannelKind.WEBHOOK:
         from gatebell.adapters.channels.webhook import WebhookChannel
 
         return WebhookChannel(road.target, road.secret, store.now)

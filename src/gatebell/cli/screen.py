@@ -8,9 +8,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.asks.owners import owner_in_words
+from gatebell.domain.enums import Priority
 from gatebell.domain.text.display import age, cell, inert, inert_line
 from gatebell.terminal import asks as terminal
-from gatebell.terminal.asks import PRIORITY_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.ports.store import Store
 
+_URGENT = {Priority.URGENT: "red", Priority.HIGH: "yellow"}
 _COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
 
@@ -69,8 +70,8 @@ def inbox_lines(asks: Iterable[Ask], now: datetime) -> list[str]:
 
 def _inbox_line(ask: Ask, now: datetime, width: int) -> str:
     waited = age((now - ask.opened_at).total_seconds())
-    urgent = "red" if ask.priority == 0 else "yellow" if ask.priority == 1 else "cyan"
-    mark = f"[{PRIORITY_WORDS[ask.priority]}] " if ask.priority != 2 else ""
+    urgent = _URGENT.get(ask.priority, "cyan")
+    mark = f"[{ask.priority.word}] " if ask.priority != Priority.NORMAL else ""
     head = f"{coloured(f'{ask.id:8}', urgent)} {waited:>4}  "
     prompt = f"{mark}{ask.question.prompt}"
     if width < 80:

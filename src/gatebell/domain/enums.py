@@ -149,3 +149,74 @@ class TaskState(StrEnum):
     DEFERRED = "deferred"
     FAILED = "failed"
     CLOSED = "closed"
+
+
+class TaskSize(StrEnum):
+    """How much work a task is."""
+
+    SMALL = "small"
+    MEDIUM = "medium"
+    LARGE = "large"
+
+
+class TaskType(StrEnum):
+    """What a task is."""
+
+    TASK = "task"
+    BUG = "bug"
+    CHORE = "chore"
+
+
+class NoticeKind(StrEnum):
+    """What people are told of."""
+
+    OPENED = "opened"
+    REMINDER = "reminder"
+    ESCALATED = "escalated"
+    REPLIED = "replied"
+    SETTLED = "settled"
+    NOTE = "note"
+    TEST = "test"
+
+
+class ChannelKind(StrEnum):
+    """How a notification reaches people."""
+
+    DESKTOP = "desktop"
+    APPRISE = "apprise"
+    COMMAND = "command"
+    WEBHOOK = "webhook"
+
+
+class TaskTimeout(StrEnum):
+    """What becomes of a task that nobody answered in time."""
+
+    DEFER = "defer"
+    FAIL = "fail"
+
+
+class FlowTimeout(StrEnum):
+    """What becomes of a flow that nobody answered in time."""
+
+    STUCK = "stuck"
+    FAIL = "fail"
+    RETURN = "return"
+
+
+class Strategy(StrEnum):
+    """What becomes of the work on a task."""
+
+    BRANCH = "branch"
+    MERGE = "merge"
+    REVIEW = "review"
+    DIRECT = "direct"
+
+
+class StepKind(StrEnum):
+    """What a step in the log of an agent's session is; `trouble` is its service's."""
+
+    PROMPT = "prompt"
+    WORDS = "words"
+    TROUBLE = "trouble"
+    CALL = "call"
+    RESULT = "result"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gatebell.domain.asks import file_questions
 from gatebell.domain.asks.asks import Notice
 from gatebell.domain.asks.outcomes import answer_text
-from gatebell.domain.enums import AskStatus
+from gatebell.domain.enums import AskStatus, NoticeKind
 from gatebell.domain.notifications.notes import Note
 from gatebell.domain.text.display import inert_line, storable
 from gatebell.errors import UsageError
@@ -112,5 +112,5 @@ class Answers:
         more = f" and {len(new) - _MOST_NAMED} more" if len(new) > _MOST_NAMED else ""
         words = f"not written by gate, and no answer to anything: {names}{more} in {where}"
         note = Note("gate", self._helpers.project, storable(words), self._store.now())
-        self._store.notes.add(note, [event for _, event in new], [Notice("note", "")])
+        self._store.notes.add(note, [event for _, event in new], [Notice(NoticeKind.NOTE, "")])
         self._tell(Happening("foreign", "gate", words))

@@ -9,7 +9,7 @@ from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.context_text import context_text
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import owner_in_words, run_of
-from gatebell.domain.enums import AnswerOutcome, AskKind
+from gatebell.domain.enums import AnswerOutcome, AskKind, Priority
 from gatebell.domain.people.principals import TRUST, is_person
 from gatebell.domain.permissions.calls import shown
 from gatebell.domain.sessions import visits
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Paint = Callable[[str, str], str]
 
-PRIORITY_WORDS = ("urgent", "high", "normal", "low", "backlog")
-
 
 def ask_lines(
     store: Store, ask: Ask, width: int, paint: Paint, *, whole: bool = False
@@ -36,8 +34,8 @@ def ask_lines(
     most = None if whole else SHOWN_CHARACTERS
     waited = age((now - ask.opened_at).total_seconds())
     head = f"{ask.id}  {question.kind}, asked {waited} ago by {inert_line(ask.origin.agent, 40)}"
-    if ask.priority != 2:
-        head += f", {PRIORITY_WORDS[ask.priority]}"
+    if ask.priority != Priority.NORMAL:
+        head += f", {ask.priority.word}"
     if ask.confidence is not None:
         head += f", the asker is {ask.confidence:.0%} sure"
     lines = [paint(head, "bold"), *_where(ask, width, paint), "", *frame(question.prompt, width)]

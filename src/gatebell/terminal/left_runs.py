@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.owners import run_of
+from gatebell.domain.enums import RunState
 
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
@@ -31,7 +32,9 @@ def is_driven(store: Store, run: Run) -> bool:
     from gatebell.domain.runs.identities import parse_identity
     from gatebell.services.runs.claims import is_kept
 
-    if run.ended or (run.state == "running" and store.machine.lives(parse_identity(run.owner))):
+    if run.ended or (
+        run.state == RunState.RUNNING and store.machine.lives(parse_identity(run.owner))
+    ):
         return True
     if locks.is_worked_at(store.path) or is_kept(store, run):
         return True

@@ -8,6 +8,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from gatebell import errors
+from gatebell.domain.enums import CallState, RunState
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import RefusedError
@@ -41,7 +42,9 @@ def pending_asks(store: Store, run: Run) -> list[Ask]:
 
 
 def agent_of(run: Run) -> str:
-    return run.agent if run.state in ("running", "waiting_human") and run.agent else "-"
+    return (
+        run.agent if run.state in (RunState.RUNNING, RunState.WAITING_HUMAN) and run.agent else "-"
+    )
 
 
 def waiting_for(store: Store, run: Run) -> str:
@@ -53,17 +56,17 @@ def state_lines(
     store: Store, run: Run, now: datetime, width: int, *, is_worked_at: bool
 ) -> list[str]:
     """What is to be said of a run that does not wait for a person."""
-    if run.state == "running":
+    if run.state == RunState.RUNNING:
         return _running(store, run, now, width, is_worked_at=is_worked_at)
-    if run.state == "ready":
+    if run.state == RunState.READY:
         return _ready(store, run, now, is_worked_at=is_worked_at)
     end = task_runs.end_of(store, run)
-    if end and (run.state == "completed" or end.state != "failed"):
+    if end and (run.state == RunState.COMPLETED or end.state != "failed"):
         return _task_end(run, end, width)
-    if run.state == "completed":
+    if run.state == RunState.COMPLETED:
         return _result(run, width)
     lines = []
-    ours = _our_words(run.reason) if run.state == "failed" else ""
+    ours = _our_words(run.reason) if run.state == RunState.FAILED else ""
     if run.reason:
         lines += named("Reason", ours or run.reason, width)
     if run.error and not ours:
@@ -98,7 +101,7 @@ def _way_on(store: Store, run: Run) -> str:
 
 def _gave_itself_up(store: Store, run: Run) -> bool:
     """Whether its code returned `stuck(…)`; otherwise it was stopped, or halted at a call."""
-    if run.state != "stuck" or run.at_path:
+    if run.state != RunState.STUCK or run.at_path:
         return False
     ends = [entry.event.kind for entry in store.audit.of_subject(run.name)]
     return [kind for kind in ends if kind in ("run.stuck", "run.stopped")][-1:] == ["run.stuck"]
@@ -218,16 +221,18 @@ def folder_is_gone(run: Run) -> RefusedError:
 
 def glyph(call: FlowCall) -> tuple[str, str]:
     """How far a call is, as one character and its colour."""
-    if call.state == "failed" or reported(call) == "ERROR":
+    if call.state == CallState.FAILED or reported(call) == "ERROR":
         return "✗", "red"
-    if call.state in ("waiting", "held"):
+    if call.state in (CallState.WAITING, CallState.HELD):
         return "⏸", "yellow"
-    return ("▸", "cyan") if call.state == "open" else ("✓", "green")
+    return ("▸", "cyan") if call.state == CallState.OPEN else ("✓", "green")
 
 
 def reported(call: FlowCall) -> str:
     """The status that an agent gave at the end of its call."""
-    is_signal = call.name == "run" and call.state == "recorded" and isinstance(call.value, dict)
+    is_signal = (
+        call.name == "run" and call.state == CallState.RECORDED and isinstance(call.value, dict)
+    )
     return str(call.value.get("status")) if is_signal else ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gatebell.domain.enums import RunState
 from gatebell.domain.people.principals import is_person
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def end_of(store: Store, run: Run) -> End | None:
     """What the task came to; None: the run goes on, or works on none, or its task went elsewhere."""
     if not run.task or not run.ended:
         return None
-    if run.state == "completed":
+    if run.state == RunState.COMPLETED:
         return _reported(run.result if isinstance(run.result, dict) else {})
     # A person who closes or puts off a task ends its run as stuck: only the task's trail tells.
     for entry in reversed(store.audit.of_subject(run.task)):

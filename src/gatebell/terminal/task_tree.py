@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
+from gatebell.domain.enums import TaskState
 from gatebell.domain.text.display import inert_line
 from gatebell.terminal.tasks import brief, pending_asks
 
@@ -59,7 +60,7 @@ def _shown(tasks: Sequence[Task], there: dict[str, Task]) -> set[str]:
     """What is not closed, and all that it is part of."""
     shown: set[str] = set()
     for task in tasks:
-        one: Task | None = None if task.state == "closed" else task
+        one: Task | None = None if task.state == TaskState.CLOSED else task
         while one and one.id not in shown:
             shown.add(one.id)
             one = there.get(one.parent)
@@ -75,7 +76,11 @@ def tree_lines(store: Store, found: Sequence[Branch], width: int) -> list[str]:
         twig = ("└── " if stems[-1] else "├── ") if stems else ""
         lines.append(f"{under}{twig}{brief(branch.task, width - len(under) - len(twig))}")
         side = under + (("    " if stems[-1] else "│   ") if stems else "")
-        asks = pending_asks(store, branch.task) if branch.task.state == "awaiting_input" else []
+        asks = (
+            pending_asks(store, branch.task)
+            if branch.task.state == TaskState.AWAITING_INPUT
+            else []
+        )
         for number, ask in enumerate(asks, 1):
             is_last = number == len(asks) and not branch.has_parts
             corner = "└── " if is_last else "├── "

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.context_text import context_text
 from gatebell.domain.asks.outcomes import answer_text
-from gatebell.domain.enums import AnswerOutcome
+from gatebell.domain.enums import AnswerOutcome, RunState, TaskState
 from gatebell.domain.tasks.task_forms import within_text
 from gatebell.domain.text.display import SHOWN_CHARACTERS, cell, frame, inert_line
 from gatebell.services.tasks import backlog
@@ -47,7 +47,7 @@ def list_lines(
     for task in tasks:
         below = _below(store, task, now, ids + 5, width)
         lines += [_line(task, ids, width, paint), *below]
-        if below and task.state == "awaiting_input":
+        if below and task.state == TaskState.AWAITING_INPUT:
             lines.append("")
     return lines[:-1] if lines and not lines[-1] else lines
 
@@ -65,9 +65,9 @@ def _line(task: Task, ids: int, width: int, paint: Paint) -> str:
 
 def _words(task: Task) -> list[str]:
     """Its state unless it is plainly open, who has it, and its role."""
-    state = "answered" if task.answered_at else "" if task.state == "open" else task.state
+    state = "answered" if task.answered_at else "" if task.state == TaskState.OPEN else task.state
     who = f"run {task.run}" if task.run else task.claimed_by
-    who = who if task.state == "in_progress" else ""
+    who = who if task.state == TaskState.IN_PROGRESS else ""
     return [inert_line(word, 30) for word in (state, who, task.role) if word]
 
 
@@ -81,9 +81,9 @@ def _below(store: Store, task: Task, now: datetime, indent: int, width: int) -> 
         if context := context_text(ask.question.context):
             lines.append(f"Context: {inert_line(' '.join(context.split()), room - 9)}")
         lines.append(f"Asked: {ago((now - ask.opened_at).total_seconds())}")
-    if task.state == "open" and task.unmet:
+    if task.state == TaskState.OPEN and task.unmet:
         lines.append(inert_line(held_up(store, task), room))
-    if task.state in ("blocked", "deferred", "failed") and task.status:
+    if task.state in (TaskState.BLOCKED, TaskState.DEFERRED, TaskState.FAILED) and task.status:
         lines.append(inert_line(task.status, room))
     return [f"{'':{indent}}{line}" for line in lines]
 
@@ -127,7 +127,7 @@ def _facts(store: Store, task: Task, now: datetime, width: int) -> list[str]:
     for name, others in kin:
         lines += [f"{name}:"] if others else []
         lines += [f"  {brief(one, width - 2)}" for one in others]
-    if task.state == "open" and task.unmet:
+    if task.state == TaskState.OPEN and task.unmet:
         lines.append(inert_line(f"It {held_up(store, task)}", width))
     return lines
 
@@ -144,7 +144,7 @@ def _places(store: Store, task: Task) -> list[tuple[str, str]]:
     runs = store.runs.of_task(task.id)
     last = runs[-1] if runs else None
     sure = "" if task.confidence is None else f"{task.confidence:.0%}"
-    is_done = task.state == "closed" and last and last.state == "completed"
+    is_done = task.state == TaskState.CLOSED and last and last.state == RunState.COMPLETED
     return [
         ("Project", task.project),
         ("Status", task.status),
@@ -166,7 +166,7 @@ def _run_words(store: Store, run: Run) -> str:
 
 def brief(task: Task, width: int) -> str:
     """ID [STATE] ICON TITLE, as in the tree; what is plainly open needs no icon."""
-    icon = "" if task.state == "open" else f"{ICONS[task.state]} "
+    icon = "" if task.state == TaskState.OPEN else f"{ICONS[task.state]} "
     head = f"{task.id} [{task.state}] {icon}"
     return f"{head}{inert_line(task.title, max(_LEAST_TITLE, width - len(head) - 1))}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gatebell.domain.enums import TaskState
 from gatebell.domain.text.display import inert_line
 from gatebell.terminal.tasks import ICONS
 
@@ -19,15 +20,15 @@ def worked_lines(store: Store, task: Task, is_over: bool) -> list[str]:
     if not is_over:
         return [f"🤖 Worker processing task {task.id}: {inert_line(task.title)}"]
     icon = ICONS[task.state]
-    if task.state == "awaiting_input":
+    if task.state == TaskState.AWAITING_INPUT:
         asks = store.asks.pending_of_run(task.run)
         questions = [f"   Question: {inert_line(one.question.prompt, _LONGEST)}" for one in asks]
         answer = f"   Answer: gate respond {task.id}"
         return [f"{icon} Task {task.id} needs human input", *questions, answer]
-    if task.state in ("open", "in_progress"):
+    if task.state in (TaskState.OPEN, TaskState.IN_PROGRESS):
         return [f"{icon} Task {task.id} is {task.state}: whoever works next goes on with it"]
-    why = task.status if task.state != "closed" else task.summary
+    why = task.status if task.state != TaskState.CLOSED else task.summary
     lines = [f"{icon} Task {task.id} {task.state}: {inert_line(why, _LONGEST)}"]
-    if task.state == "closed":
+    if task.state == TaskState.CLOSED:
         return [*lines, *([f"   {inert_line(task.status, _LONGEST)}"] if task.status else [])]
     return [*lines, f"   Once more: gate task reopen {task.id}"]

@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.asks.owners import run_of
-from gatebell.domain.enums import AskKind
+from gatebell.domain.enums import AskKind, RunState
 from gatebell.domain.sessions import joined_sessions
 from gatebell.domain.text.display import age, inert_line
 from gatebell.errors import GateError
@@ -101,7 +101,7 @@ def find_session(store: Store, asks: Iterable[Ask]) -> Session | None:
 
 def run_lines(store: Store, run: Run, now: datetime, width: int, *, driven: bool) -> list[str]:
     """How far a run is, and what it waits for or came to."""
-    if run.state != "waiting_human":
+    if run.state != RunState.WAITING_HUMAN:
         word, colour = _standing(run, task_runs.end_of(store, run))
         state = paint(word.title(), colour)
         told = terminal.state_lines(store, run, now, width, is_worked_at=driven)

@@ -12,6 +12,7 @@ from uuid import uuid4
 from gatebell.adapters.agents import agent_process, session_logs
 from gatebell.adapters.agents.claude import ClaudeDriver
 from gatebell.adapters.agents.codex import CodexDriver
+from gatebell.domain.enums import StepKind
 from gatebell.domain.runs.roles import Role
 from gatebell.domain.sessions.proposals import AGENT, PERSON, Said
 from gatebell.errors import MissingAgentError, UsageError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from gatebell.ports.agents import Opening
 
-_SPEAKERS = {"prompt": PERSON, "words": AGENT}
+_SPEAKERS = {StepKind.PROMPT: PERSON, StepKind.WORDS: AGENT}
 _MOST_LOG_BYTES = 16_000_000
 _MOST_LOGS = 50
 _CLAUDES = ("sonnet", "opus", "haiku", "claude", "inherit", "default")
@@ -173,7 +174,7 @@ def _talk(cli: str, session: str, since: datetime) -> Talk:
             continue
         if step.kind in _SPEAKERS:
             said.append(Said(_SPEAKERS[step.kind], step.text))
-        elif step.kind == "trouble":
+        elif step.kind == StepKind.TROUBLE:
             trouble = step.text
     speaks = any(one.speaker == AGENT for one in said)
     return Talk(said, "" if speaks else trouble)

@@ -11,6 +11,7 @@ import re
 import stat
 from typing import TYPE_CHECKING, Any
 
+from gatebell.domain.enums import StepKind
 from gatebell.domain.runs.session_log import Step
 
 if TYPE_CHECKING:
@@ -110,23 +111,27 @@ def _claude(record: Any) -> Iterator[Step]:
     if any(record.get(sign) for sign in ("isSidechain", "isMeta", "isCompactSummary")):
         return
     if record["type"] == "last-prompt":
-        yield Step("prompt", record["lastPrompt"])
+        yield Step(StepKind.PROMPT, record["lastPrompt"])
     if record["type"] not in ("user", "assistant"):
         return
     content = record["message"]["content"]
     blocks: Any = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    speaker = "prompt" if record["type"] == "user" else "words"
+    speaker = StepKind.PROMPT if record["type"] == "user" else StepKind.WORDS
     # What its service refused stands there as if the agent had said it.
-    speaker = "trouble" if record.get("isApiErrorMessage") else speaker
+    speaker = StepKind.TROUBLE if record.get("isApiErrorMessage") else speaker
     for block in blocks:
-        if block["type"] == "text" and speaker == "prompt" and _NOT_TYPED.match(block["text"]):
+        if (
+            block["type"] == "text"
+            and speaker == StepKind.PROMPT
+            and _NOT_TYPED.match(block["text"])
+        ):
             continue
         if block["type"] == "text":
             yield Step(speaker, block["text"], at=at)
         elif block["type"] == "tool_use":
-            yield Step("call", "", block["name"], block["input"], block["id"], at)
+            yield Step(StepKind.CALL, "", block["name"], block["input"], block["id"], at)
         elif block["type"] == "tool_result":
-            yield Step("result", "", call_id=block["tool_use_id"], at=at)
+            yield Step(StepKind.RESULT, "", call_id=block["tool_use_id"], at=at)
 
 
 def _codex(record: Any) -> Iterator[Step]:
@@ -135,14 +140,16 @@ def _codex(record: Any) -> Iterator[Step]:
         return
     if item["type"] == "message" and item["role"] in ("user", "assistant"):
         text = "\n".join(part.get("text", "") for part in item["content"])
-        speaker = "prompt" if item["role"] == "user" else "words"
+        speaker = StepKind.PROMPT if item["role"] == "user" else StepKind.WORDS
         # What the host itself puts in stands in tags.
-        if speaker == "words" or not text.startswith("<"):
+        if speaker == StepKind.WORDS or not text.startswith("<"):
             yield Step(speaker, text, at=at)
     elif item["type"] == "function_call":
         given = json.loads(item["arguments"])
         shell = item["name"] == "exec_command"
         tool_input = {"command": given.get("cmd", "")} if shell else given
-        yield Step("call", "", "Bash" if shell else item["name"], tool_input, item["call_id"], at)
+        yield Step(
+            StepKind.CALL, "", "Bash" if shell else item["name"], tool_input, item["call_id"], at
+        )
     elif item["type"] == "function_call_output":
-        yield Step("result", "", call_id=item["call_id"], at=at)
+        yield Step(StepKind.RESULT, "", call_id=item["call_id"], at=at)

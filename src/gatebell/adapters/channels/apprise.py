@@ -6,6 +6,7 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any
 
+from gatebell.domain.enums import Priority
 from gatebell.errors import DeliveryError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class AppriseChannel:
             title=letter.title,
             body=f"{letter.body}\n{letter.link}" if letter.link else letter.body,
             body_format=apprise.NotifyFormat.TEXT,
-            notify_type="warning" if letter.priority in ("urgent", "high") else "info",
+            notify_type="warning" if letter.priority <= Priority.HIGH else "info",
         )
         if not result:
             raise DeliveryError(_trouble(result))

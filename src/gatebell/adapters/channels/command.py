@@ -59,6 +59,6 @@ def _variables(letter: Letter) -> dict[str, str]:
         "GATE_TITLE": letter.title,
         "GATE_BODY": letter.body,
         "GATE_LINK": letter.link,
-        "GATE_PRIORITY": letter.priority,
+        "GATE_PRIORITY": letter.priority.word,
         "GATE_ASK_ID": letter.ask_id,
     }

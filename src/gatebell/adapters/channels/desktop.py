@@ -6,13 +6,14 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from gatebell.domain.enums import Priority
 from gatebell.errors import DeliveryError
 
 if TYPE_CHECKING:
     from gatebell.domain.notifications.messages import Letter
 
 _LIMIT_SECONDS = 10.0
-_URGENCY = {"urgent": "critical", "low": "low", "backlog": "low"}
+_URGENCY = {Priority.URGENT: "critical", Priority.LOW: "low", Priority.BACKLOG: "low"}
 _SCRIPT = "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run"
 
 

@@ -21,7 +21,7 @@ from gatebell.domain.asks.asks import Ask, Change, Message, Origin, Question, is
 from gatebell.domain.asks.deadlines import Deadlines, Escalation
 from gatebell.domain.asks.owners import run_of, task_of
 from gatebell.domain.asks.requirements import ANYBODY, Requirement
-from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision
+from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision, Priority
 from gatebell.domain.permissions.calls import Call
 from gatebell.domain.sessions.visits import Sitting, Terms
 from gatebell.errors import RefusedError
@@ -350,7 +350,7 @@ def _to_ask(row: Any) -> Ask:
         origin=Origin(*row[12:19])._replace(task=row[49]),
         opened_at=read_time(row[19]),
         digest=row[20],
-        priority=row[21],
+        priority=as_member(Priority, row[21]),
         confidence=row[22],
         going_on=row[23],
         token_digest=row[24],

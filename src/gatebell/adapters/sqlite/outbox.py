@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from gatebell.adapters.sqlite.queries import as_time, load, names_unreadable, read_time
+from gatebell.adapters.sqlite.queries import as_member, as_time, load, names_unreadable, read_time
 from gatebell.domain.asks.asks import Notice, iso
+from gatebell.domain.enums import NoticeKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +31,7 @@ class SqliteOutbox:
             self._db.write(_SQL["put_notice"], (*notice, at))
 
     def waiting(self, limit: int) -> list[Notice]:
-        return [Notice(*row) for row in self._db.rows(_SQL["waiting_notices"], (limit,))]
+        return [_notice(row) for row in self._db.rows(_SQL["waiting_notices"], (limit,))]
 
     def posted(self, limit: int) -> list[Posted]:
         return [_posted(row) for row in self._db.rows(_SQL["posted_notices"], (limit,))]
@@ -85,13 +86,22 @@ def _row(delivery: Delivery) -> tuple[Any, ...]:
     return tuple(iso(one) if isinstance(one, datetime) else one for one in delivery)
 
 
+@names_unreadable("a notice of ask", 1)
+def _notice(row: Any) -> Notice:
+    return _to_notice(*row)
+
+
+def _to_notice(kind: str, ask_id: str, to: str) -> Notice:
+    return Notice(as_member(NoticeKind, kind), ask_id, to)
+
+
 @names_unreadable("the notice")
 def _posted(row: Any) -> Posted:
     # Imported here and below: only senders need it.
     from gatebell.domain.notifications.messages import Posted
 
     seq, *notice, at = row
-    return Posted(seq, Notice(*notice), read_time(at))
+    return Posted(seq, _to_notice(*notice), read_time(at))
 
 
 @names_unreadable("the delivery")
@@ -102,7 +112,7 @@ def _delivery(row: Any) -> Delivery:
     claimed_until, sent_at, given_up_at = map(as_time, times)
     return Delivery(
         delivery_id,
-        kind,
+        as_member(NoticeKind, kind),
         ask_id,
         to,
         road,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gatebell.adapters.sqlite.queries import as_time, load, names_unreadable, read_time
+from gatebell.adapters.sqlite.queries import as_member, as_time, load, names_unreadable, read_time
 from gatebell.domain.asks.asks import iso
+from gatebell.domain.enums import RuleKind
 from gatebell.domain.permissions.rules import Rule
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _rule(row: Any) -> Rule:
     made_by, made_at, ask_id, _ = made
     return Rule(
         rule_id,
-        kind,
+        as_member(RuleKind, kind),
         pattern,
         made_by,
         read_time(made_at),

@@ -9,6 +9,7 @@ import apsw
 
 from gatebell.adapters.sqlite.queries import (
     as_json,
+    as_member,
     as_time,
     from_json,
     load,
@@ -16,6 +17,7 @@ from gatebell.adapters.sqlite.queries import (
     read_time,
 )
 from gatebell.domain.asks.asks import iso
+from gatebell.domain.enums import CallState, Priority, RunState, TaskState
 from gatebell.domain.runs.journals import Carried, order
 from gatebell.domain.runs.runs import DRIVER, FlowCall, Run, RunChange, Turn
 
@@ -88,7 +90,7 @@ class SqliteRuns:
                     self.write_turn(turn)
                 for withdrawn in change.withdrawn:
                     self._store.asks.withdraw(withdrawn, at)
-                if run.state == "waiting_human":
+                if run.state == RunState.WAITING_HUMAN:
                     self._db.write(_SQL["ready_if_answered"], (run.id,))
                 self._store.record(at, change.events)
                 if run.task and not quiet:
@@ -105,12 +107,14 @@ class SqliteRuns:
         """As part of a transaction."""
         self._db.write(_SQL["put_turn"], _turn_row(turn))
 
-    def followed(self, run_id: int, at: str, task_state: str = "", actor: str = DRIVER) -> None:
+    def followed(
+        self, run_id: int, at: str, task_state: TaskState | None = None, actor: str = DRIVER
+    ) -> None:
         """In the transaction that changed the run: its task is where the run is."""
         if (run := self.get(run_id)) and run.task:
             self._store.tasks.follow(run, at, task_state, actor)
 
-    def set_priority(self, run_id: int, priority: int) -> None:
+    def set_priority(self, run_id: int, priority: Priority) -> None:
         """As part of a transaction."""
         self._db.write(_SQL["set_priority"], (priority, run_id))
 
@@ -203,9 +207,11 @@ def _to_row(run: Run) -> tuple[Any, ...]:
 def _to_run(row: Any) -> Run:
     values = list(row)
     values[7] = read_time(row[7])
+    values[12] = as_member(RunState, row[12])
     values[15] = from_json(row[15])
     for place in (18, 19, 20, 25):
         values[place] = as_time(row[place])
+    values[28] = as_member(Priority, row[28])
     return Run(*values)
 
 
@@ -224,7 +230,7 @@ def _call_row(call: FlowCall) -> tuple[Any, ...]:
 @names_unreadable("a step of run")
 def _to_call(row: Any) -> FlowCall:
     values = list(row)
-    values[5] = read_time(row[5])
+    values[5], values[6] = read_time(row[5]), as_member(CallState, row[6])
     values[7:9] = from_json(row[7]), from_json(row[8])
     values[12:14] = bool(row[12]), bool(row[13])
     values[16] = as_time(row[16])

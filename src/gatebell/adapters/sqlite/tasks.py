@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from gatebell.adapters.sqlite.queries import as_time, load, names_unreadable
+from gatebell.adapters.sqlite.queries import as_member, as_time, load, names_unreadable
 from gatebell.domain.asks.asks import iso
+from gatebell.domain.enums import Priority, TaskSize, TaskState, TaskType
 from gatebell.domain.tasks import tasks
 from gatebell.domain.tasks.tasks import Task, TaskChange
 from gatebell.errors import RefusedError
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from gatebell.domain.runs.runs import Run
 
 _SQL = load("tasks")
+_ENUMS: dict[str, Any] = {
+    "priority": Priority,
+    "size": TaskSize,
+    "type": TaskType,
+    "state": TaskState,
+}
 _TIMES = ("created_at", "updated_at", "answered_at", "closed_at")
 
 
@@ -102,7 +109,7 @@ class SqliteTasks:
             return None
         return new
 
-    def follow(self, run: Run, at: str, wanted: str, actor: str) -> None:
+    def follow(self, run: Run, at: str, wanted: TaskState | None, actor: str) -> None:
         """In the transaction that changed the run."""
         task = self.get(run.task)
         change = task and tasks.follow(task, run, datetime.fromisoformat(at), wanted, actor)
@@ -163,5 +170,7 @@ def _to_task(row: Any) -> Task:
     values = dict(zip(Task._fields, row[1:], strict=True))
     for name in _TIMES:
         values[name] = as_time(values[name])
+    for name, members in _ENUMS.items():
+        values[name] = as_member(members, values[name])
     needs, more = tuple(json.loads(values["needs"])), json.loads(values["more"])
     return Task(**{**values, "needs": needs, "more": more})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gatebell.app import project_files
 from gatebell.app.environment import set_up_above
 from gatebell.domain.asks.asks import parse_priority
+from gatebell.domain.enums import AskKind, Priority
 from gatebell.errors import RefusedError, StoreTroubleError
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from gatebell.services.asks.create_ask import Request
 
-_PRIORITIES = {0: "urgent", 1: "high"}
 # Left out, they would change who may answer, what is answered, or what people see.
 _NOT_BY_FILES = (
     *("secret", "multiple", "schema", "session", "requirement", "context", "default"),
@@ -28,17 +28,22 @@ def ask(request: Request, trouble: StoreTroubleError) -> NoReturn:
     """Ask as scripts/ask-human.sh does; only what a file's answer may be, never an approval."""
     _must_be_set_up(trouble)
     more = [name for name in _NOT_BY_FILES if getattr(request, name)]
-    if request.kind not in ("text", "choice") or more:
+    if request.kind not in (AskKind.TEXT, AskKind.CHOICE) or more:
         what = f", without {' and '.join(more).replace('_', ' ')}" if more else ""
         raise RefusedError(
             f"by files only texts and choices are asked{what}, no approvals: {trouble}"
         )
-    words = ["--priority", _PRIORITIES.get(parse_priority(request.priority), "normal")]
+    words = ["--priority", _priority(request)]
     if request.expires_seconds:
         words += ["--timeout", str(max(1, round(request.expires_seconds)))]
     for option in request.options:
         words += ["--option", option]
     _become([*words, "--", request.prompt], trouble)
+
+
+def _priority(request: Request) -> str:
+    """The words of a file's question know nothing beneath normal."""
+    return min(parse_priority(request.priority), Priority.NORMAL).word
 
 
 def wait(ask_id: str, trouble: StoreTroubleError) -> NoReturn:

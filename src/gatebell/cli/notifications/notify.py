@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from gatebell.app import locks, settings, wiring
 from gatebell.cli.screen import print_json, short
 from gatebell.domain.asks.asks import iso
+from gatebell.domain.enums import Priority
 from gatebell.errors import NotFoundError, UsageError
 from gatebell.services.notifications import send_notices
-from gatebell.terminal.asks import PRIORITY_WORDS
 
 if TYPE_CHECKING:
     import argparse
@@ -77,8 +77,8 @@ def _list(store: Store, as_json: bool) -> int:
 
 def _limits(road: Road) -> str:
     limits = []
-    if road.priority < len(PRIORITY_WORDS) - 1:
-        limits.append(f"{PRIORITY_WORDS[road.priority]} and above")
+    if road.priority < Priority.BACKLOG:
+        limits.append(f"{road.priority.word} and above")
     if road.quiet:
         limits.append(f"quiet from {road.quiet.begin:%H:%M} to {road.quiet.end:%H:%M}")
     return f"  ({'; '.join(limits)})" if limits else ""
@@ -86,8 +86,9 @@ def _limits(road: Road) -> str:
 
 def road_document(road: Road) -> dict[str, str | None]:
     quiet = f"{road.quiet.begin:%H:%M}-{road.quiet.end:%H:%M}" if road.quiet else None
-    priority = PRIORITY_WORDS[road.priority]
-    return {"name": road.name, "person": road.person, "priority": priority, "quiet": quiet}
+    return {
+        "name": road.name, "person": road.person, "priority": road.priority.word, "quiet": quiet
+    }  # fmt: skip
 
 
 def trouble_document(delivery: Delivery) -> dict[str, str | int | None]:

@@ -14,6 +14,7 @@ from gatebell.app import wiring
 from gatebell.app.environment import project
 from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import print_json, short
+from gatebell.domain.enums import RuleKind
 from gatebell.domain.permissions.rules import scope_words
 from gatebell.errors import UsageError
 from gatebell.services.permissions import manage_rules
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from gatebell.domain.permissions.rules import Rule
     from gatebell.ports.store import Store
 
-_KINDS = {"add": "ask", "deny": "deny"}
+_KINDS = {"add": RuleKind.ASK, "deny": RuleKind.DENY}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

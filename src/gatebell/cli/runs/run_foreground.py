@@ -13,6 +13,7 @@ from gatebell.cli.runs import runs_screen
 from gatebell.cli.runs.flow_output import shown
 from gatebell.cli.runs.run_view import show_line, show_nothing
 from gatebell.cli.screen import can_prompt, print_json
+from gatebell.domain.enums import RunState
 from gatebell.errors import GateError
 from gatebell.services.asks.apply_deadlines import fall_due
 from gatebell.terminal.runs import driven_elsewhere, nobody_works, pending_asks
@@ -47,11 +48,11 @@ def go_on(store: Store, run: Run, keeper: Keeper | None, *, as_json: bool, from_
 def _leave(store: Store, run: Run, as_json: bool) -> int:
     if as_json:
         print_json(runs_screen.document(store, run))
-    elif run.state == "waiting_human":
+    elif run.state == RunState.WAITING_HUMAN:
         print(f"Run {run.id} waits for a person: gate status {run.id}")
     elif words := driven_elsewhere(store, run):
         print(f"{words[0].upper()}{words[1:]}: gate watch {run.id}")
-    elif run.state == "running" or locks.is_worked_at(store.path):
+    elif run.state == RunState.RUNNING or locks.is_worked_at(store.path):
         print(f"Run {run.id} goes on in the background: gate watch {run.id}")
     else:
         print(f"Run {run.id} is ready.")
@@ -168,7 +169,7 @@ def interrupted(store: Store, number: int) -> str:
     run = runs_screen.find(store, number)
     if run.ended:
         return runs_screen.ended_line(run)
-    if run.state == "running":
+    if run.state == RunState.RUNNING:
         return f"Run {number} goes on without you: gate watch {number}"
     if words := driven_elsewhere(store, run):
         return f"Run {number} stays waiting: {words}"

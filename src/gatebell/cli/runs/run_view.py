@@ -13,7 +13,7 @@ from gatebell.app import runtime, wiring
 from gatebell.cli.runs import runs_screen
 from gatebell.cli.screen import coloured, columns, print_json
 from gatebell.domain.asks.owners import owner_of
-from gatebell.domain.enums import AskStatus, Decision
+from gatebell.domain.enums import AskStatus, CallState, Decision, RunState
 from gatebell.domain.text.display import age, frame, inert_line
 from gatebell.terminal.runs import how_to_answer, pending_asks
 from gatebell.terminal.task_runs import task_of
@@ -87,11 +87,11 @@ class Follower:
     def __init__(self, store: Store, run_id: int, *, from_now: bool) -> None:
         self._store, self._run_id = store, run_id
         self._papers = Papers(store, run_id, from_end=from_now)
-        self._calls: dict[str, tuple[str, int]] = {}
+        self._calls: dict[str, tuple[CallState, int]] = {}
         self._asks: set[str] = set()
         """Those that are open."""
         self._asked_before: set[str] = set()
-        self._state = ""
+        self._state: RunState | None = None
 
     def look(self) -> list[News]:
         run = self._store.runs.get(self._run_id)
@@ -167,11 +167,11 @@ class Follower:
         if run is None or run.ended:
             return ""
         working = [turn for turn in self._store.runs.turns(run.id) if not turn.ended_at]
-        if run.state == "running" and working:
+        if run.state == RunState.RUNNING and working:
             since = age((now - min(turn.started_at for turn in working)).total_seconds())
             who = ", ".join(dict.fromkeys(turn.role for turn in working))
             return f"{inert_line(who, 40)} works, {since}"
-        if run.state == "waiting_human":
+        if run.state == RunState.WAITING_HUMAN:
             since = age((now - (run.waiting_since or now)).total_seconds())
             return f"waits for a person, {since}"
         if run.ready_at and run.ready_at > now:
@@ -199,12 +199,12 @@ def _news_of_call(call: FlowCall) -> News:
 
 def _call_line(call: FlowCall) -> str:
     what = call.label if call.name == "run" else f"{call.name} {call.label}"
-    if call.state == "failed":
+    if call.state == CallState.FAILED:
         words = f"{call.path} {what}: {call.error['kind']}: {call.error['message']}"
         return runs_screen.mark(call) + _cut(words, 2)
-    if call.name in _SILENT or call.state in ("waiting", "held"):
+    if call.name in _SILENT or call.state in (CallState.WAITING, CallState.HELD):
         return ""
-    if call.state == "open":
+    if call.state == CallState.OPEN:
         return runs_screen.mark(call) + _cut(f"{call.path} {what}", 2)
     words = f"{call.path} {what}"
     if call.name == "run" and isinstance(call.value, dict):

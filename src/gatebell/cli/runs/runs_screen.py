@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from gatebell.cli.screen import coloured, columns
+from gatebell.domain.enums import RunState
 from gatebell.domain.text.display import age, cell, inert_line
 from gatebell.errors import NotFoundError, UsageError
 from gatebell.terminal import task_runs
@@ -129,7 +130,7 @@ def status_lines(store: Store, run: Run, now: datetime, is_worked_at: bool) -> l
     lines = [coloured(f"Run {run.id}: {word}", colour)]
     state = "" if end or not task or task.run != run.id else f" [{task.state}]"
     lines += named("Task", f"{task.id}: {task.title}{state}", columns()) if task else []
-    if run.state == "waiting_human":
+    if run.state == RunState.WAITING_HUMAN:
         return lines + _waiting(store, run, now)
     return lines + state_lines(store, run, now, columns(), is_worked_at=is_worked_at)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gatebell.app import locks, wiring
 from gatebell.cli.runs import run_foreground, runs_screen
 from gatebell.cli.runs.run_view import LiveView, show_json, show_line
+from gatebell.domain.enums import RunState
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.services.asks.apply_deadlines import fall_due
 from gatebell.services.runs.claims import is_due, is_kept
@@ -72,6 +73,6 @@ def _is_left(store: Store, run: Run) -> bool:
     """Whether it could go on and nobody is there who takes it."""
     if locks.is_worked_at(store.path):
         return False
-    is_running = run.state == "running"
+    is_running = run.state == RunState.RUNNING
     gone = is_running and not store.machine.lives(parse_identity(run.owner))
     return gone or (is_due(run, store.now()) and not is_kept(store, run))

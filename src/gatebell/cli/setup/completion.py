@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.cli.main import COMMANDS, parser_of
+from gatebell.domain.enums import Priority
 
 if TYPE_CHECKING:
     import argparse
@@ -36,7 +37,7 @@ _LISTS = {
 """What stands for the ids of a kind, and the command that lists them."""
 _FOUND = {"--role": "gate agents --names", "--template": "gate template --names"}
 """Options whose values a command lists; their names hold nothing that a shell would obey."""
-_PRIORITIES = [f"P{number}" for number in range(5)]
+_PRIORITIES = [f"P{number}" for number in Priority]
 
 _BASH = """_gate() {{
     local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" choices=""

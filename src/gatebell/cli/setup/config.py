@@ -16,6 +16,7 @@ from gatebell.app.settings import (
     templates,
 )
 from gatebell.cli.screen import print_json
+from gatebell.domain.enums import ChannelKind
 from gatebell.domain.notifications.routes import Road
 from gatebell.errors import NotFoundError
 
@@ -34,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     # Roads hold passwords: they are shown by their names.
     command = values["notify_cmd"]
     values["notify_cmd"] = command._replace(
-        text=command.text and Road("command", command.text).name
+        text=command.text and Road(ChannelKind.COMMAND, command.text).name
     )
     names = ", ".join(road.name for road in roads(os.environ))
     values["notify"] = Value(names, settings_file(os.environ) if names else "default")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gatebell.app import environment, settings, wiring
 from gatebell.cli.identity import add_identity, caller, must_be_known_beyond
 from gatebell.cli.screen import can_prompt, coloured, print_json
+from gatebell.domain.enums import RuleKind
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.text.display import inert
 from gatebell.errors import AgentRefusedError, CancelledError, UsageError
@@ -138,8 +139,10 @@ def in_force(place: Place) -> Rules:
     store = wiring.open_store()
     found = [rule for rule in manage_rules.gates(store) if rule.project == place.project]
     store.close()
-    gates = sorted(rule.pattern for rule in found if rule.kind == "ask")
-    return Rules(tuple(gates), tuple(sorted(rule.pattern for rule in found if rule.kind == "deny")))
+    gates = sorted(rule.pattern for rule in found if rule.kind == RuleKind.ASK)
+    return Rules(
+        tuple(gates), tuple(sorted(rule.pattern for rule in found if rule.kind == RuleKind.DENY))
+    )
 
 
 def _ask_and_write(

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from gatebell.cli.asks.values import positive
 from gatebell.cli.identity import add_identity
 from gatebell.cli.tasks.tasks_screen import PROJECT, add_project
-from gatebell.domain.tasks.tasks import SIZES, TIMEOUTS, TYPES
+from gatebell.domain.enums import TaskSize, TaskType
+from gatebell.domain.tasks.tasks import TIMEOUTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,12 +57,16 @@ def _fields(parser: Parser) -> None:
     add("--file", metavar="F", help="read the description from a file, or - for standard input")
     add("--role", metavar="R", help="whose work it is: a role of gate agents")
     add("-p", "--priority", metavar="P", help=_PRIORITY)
-    add("--size", choices=SIZES, help="how much work it is (medium)")
-    add("--type", choices=TYPES, help="what it is (task)")
+    add("--size", choices=[size.value for size in TaskSize], help="how much work it is (medium)")
+    add("--type", choices=[kind.value for kind in TaskType], help="what it is (task)")
     add("--parent", metavar="ID", help="the task that it is part of")
     add("--test", dest="test_command", metavar="CMD", help="must succeed before it is closed")
     add("--answer-within", metavar="TIME", help="how long its questions wait: 90s, 5m, 2h, 3d")
-    add("--on-timeout", choices=TIMEOUTS[1:], help="what becomes of it when nobody answers in time")
+    add(
+        "--on-timeout",
+        choices=[str(way) for way in TIMEOUTS[1:]],
+        help="what becomes of it when nobody answers in time",
+    )
 
 
 def _create(parser: Parser) -> None:

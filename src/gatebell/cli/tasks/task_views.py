@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gatebell.app import wiring
 from gatebell.cli.screen import coloured, columns, print_json
 from gatebell.cli.tasks import tasks_screen
+from gatebell.domain.enums import TaskState
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import NotFoundError
 from gatebell.services.asks.apply_deadlines import sweep
@@ -94,7 +95,7 @@ def _left_behind(store: Store, project: str) -> list[str]:
 
 
 def _awaits(task: Task) -> bool:
-    return task.state == "awaiting_input"
+    return task.state == TaskState.AWAITING_INPUT
 
 
 def show_(args: argparse.Namespace) -> int:

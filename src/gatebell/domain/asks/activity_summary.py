@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.asks import MAX_GOING_ON_CHARACTERS
+from gatebell.domain.enums import StepKind
 from gatebell.domain.runs.prompts import OURS
 from gatebell.domain.text.redaction import hide_secrets, redact
 
@@ -23,9 +24,9 @@ _MOST_READ = 50_000
 def explain(steps: Sequence[Step], changes: str) -> str:
     """One text, what helps most first, so that the part shown at once is the part needed."""
     # What a flow says to its agent tells a person nothing: the task is named beside the question.
-    prompts = [s.text for s in steps if s.kind == "prompt" and not s.text.startswith(OURS)]
-    words = [step.text for step in steps if step.kind == "words"][-2:]
-    calls = [step for step in steps if step.kind == "call"][-8:]
+    prompts = [s.text for s in steps if s.kind == StepKind.PROMPT and not s.text.startswith(OURS)]
+    words = [step.text for step in steps if step.kind == StepKind.WORDS][-2:]
+    calls = [step for step in steps if step.kind == StepKind.CALL][-8:]
     parts = []
     if prompts:
         parts.append(f"It works on:\n{_shorten(prompts[-1], _MOST_OF_A_PROMPT)}")

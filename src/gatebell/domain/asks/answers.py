@@ -18,7 +18,7 @@ from gatebell.domain.asks.forms import check_form, check_schema, has_hidden, hid
 from gatebell.domain.asks.requirements import Vote, count, why_not
 from gatebell.domain.audit.events import Event
 from gatebell.domain.digests import digest, keyed_digest
-from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision
+from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision, NoticeKind
 from gatebell.domain.people.logins import door
 from gatebell.domain.permissions.rules import Rule, Scope, granted, made
 from gatebell.errors import (
@@ -248,7 +248,7 @@ def _accept(
         version=ask.version + 1,
     )
     event = Event("ask.answered", ask.id, kept.principal, _content(kept, caller))
-    change = Change(after, (event,), wakes(ask), (Notice("settled", ask.id),))
+    change = Change(after, (event,), wakes(ask), (Notice(NoticeKind.SETTLED, ask.id),))
     if grant:
         change = change._replace(grant=grant, events=(event, made(grant, caller)))
     return Verdict(

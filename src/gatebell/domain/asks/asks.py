@@ -14,7 +14,7 @@ from gatebell.domain.asks.deadlines import (
 from gatebell.domain.asks.requirements import ANYBODY, Requirement
 from gatebell.domain.audit.events import Event
 from gatebell.domain.digests import canonical, digest
-from gatebell.domain.enums import AskKind, AskStatus, Decision
+from gatebell.domain.enums import AskKind, AskStatus, Decision, NoticeKind, Priority
 from gatebell.domain.sessions.visits import FAILED, Terms, make_terms
 from gatebell.errors import AlreadySettledError, UsageError
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from gatebell.domain.runs.runs import Turn
     from gatebell.domain.sessions.visits import Sitting
 
-PRIORITIES = {"urgent": 0, "high": 1, "normal": 2, "low": 3, "backlog": 4}
 
 MAX_PROMPT_CHARACTERS = 200_000
 MAX_CONTEXT_CHARACTERS = 4_000_000
@@ -102,7 +101,7 @@ class Ask(NamedTuple):
     origin: Origin
     opened_at: datetime
     digest: str
-    priority: int = 2
+    priority: Priority = Priority.NORMAL
     confidence: float | None = None
     going_on: str = ""
     """What was going on when the agent asked."""
@@ -134,7 +133,7 @@ class Ask(NamedTuple):
 class Notice(NamedTuple):
     """Something people should be told; it waits in the outbox until a channel sends it."""
 
-    kind: str
+    kind: NoticeKind
     ask_id: str
     to: str = ""
 
@@ -267,15 +266,13 @@ def iso(at: datetime | None) -> str | None:
     return at.isoformat(timespec="microseconds") if at else None
 
 
-def parse_priority(given: str | int) -> int:
+def parse_priority(given: str | int) -> Priority:
     """`urgent`, `high`, `normal`, `low`, `backlog`, or 0 (most urgent) to 4."""
     text = str(given)
-    number = PRIORITIES.get(text, int(text) if text.isdecimal() and len(text) == 1 else -1)
-    if not 0 <= number <= 4:
-        raise UsageError(
-            f"{text[:40]!r} is no priority: write urgent, high, normal, low or backlog"
-        )
-    return number
+    for priority in Priority:
+        if text in (priority.word, str(priority)):
+            return priority
+    raise UsageError(f"{text[:40]!r} is no priority: write urgent, high, normal, low or backlog")
 
 
 def id_length(asks_so_far: int) -> int:
@@ -321,7 +318,7 @@ def wakes(ask: Ask) -> tuple[str, ...]:
 def opened(ask: Ask, actor: str) -> Change:
     content = {"digest": ask.digest, "kind": ask.question.kind, "record": record_digest(ask)}
     event = Event("ask.opened", ask.id, actor, content)
-    return Change(ask, (event,), notices=(Notice("opened", ask.id),))
+    return Change(ask, (event,), notices=(Notice(NoticeKind.OPENED, ask.id),))
 
 
 def cancel(ask: Ask, caller: Caller, reason: str, now: datetime) -> Change:
@@ -337,7 +334,7 @@ def cancel(ask: Ask, caller: Caller, reason: str, now: datetime) -> Change:
     )
     content = {"note": reason, "via": caller.via, "at": iso(now), "evidence": caller.evidence}
     event = Event("ask.cancelled", ask.id, caller.actor, content)
-    return Change(after, (event,), wakes(ask), (Notice("settled", ask.id),))
+    return Change(after, (event,), wakes(ask), (Notice(NoticeKind.SETTLED, ask.id),))
 
 
 def fall_due(ask: Ask, now: datetime) -> Change | None:
@@ -350,10 +347,12 @@ def fall_due(ask: Ask, now: datetime) -> Change | None:
     if clock.escalate_at and clock.escalate_at <= now:
         who = clock.escalations[clock.escalated].who
         event = Event("ask.escalated", ask.id, "gate", {"to": who})
-        return _moved(ask, escalate(clock, ask.opened_at), Notice("escalated", ask.id, who), event)
+        return _moved(
+            ask, escalate(clock, ask.opened_at), Notice(NoticeKind.ESCALATED, ask.id, who), event
+        )
     if clock.remind_at and clock.remind_at <= now:
         event = Event("ask.reminded", ask.id, "gate", {})
-        return _moved(ask, remind(clock, now), Notice("reminder", ask.id), event)
+        return _moved(ask, remind(clock, now), Notice(NoticeKind.REMINDER, ask.id), event)
     return None
 
 
@@ -367,7 +366,7 @@ def expire(ask: Ask, now: datetime, via: str = "deadline") -> Change:
     )
     content = {"value": ask.question.default, "via": via, "at": iso(now)}
     event = Event("ask.timed_out", ask.id, "gate", content)
-    return Change(after, (event,), wakes(ask), (Notice("settled", ask.id),))
+    return Change(after, (event,), wakes(ask), (Notice(NoticeKind.SETTLED, ask.id),))
 
 
 def _moved(ask: Ask, deadlines: Deadlines, notice: Notice, event: Event) -> Change:

@@ -16,7 +16,7 @@ from gatebell.domain.asks.asks import (
     settled_sentence,
 )
 from gatebell.domain.audit.events import Event
-from gatebell.domain.enums import AskStatus
+from gatebell.domain.enums import AskStatus, Priority
 from gatebell.domain.text.display import storable
 from gatebell.errors import UsageError
 
@@ -77,7 +77,7 @@ class FileQuestion(NamedTuple):
     type: str
     content: str
     options: tuple[str, ...]
-    priority: int
+    priority: Priority
     seconds: int
     """How long the agent waits, from its timestamp on."""
 

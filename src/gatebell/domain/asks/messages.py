@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.asks import Change, Message, Notice, must_be_pending, wakes
 from gatebell.domain.audit.events import Event
+from gatebell.domain.enums import NoticeKind
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def reply(ask: Ask, caller: Caller, text: str, now: datetime) -> Change:
     must_be_pending(ask)
     after = ask._replace(version=ask.version + 1)
     change = _said("ask.replied", after, caller, text, now)
-    return change._replace(notices=(Notice("replied", ask.id),))
+    return change._replace(notices=(Notice(NoticeKind.REPLIED, ask.id),))
 
 
 def _said(kind: str, after: Ask, caller: Caller, text: str, now: datetime) -> Change:

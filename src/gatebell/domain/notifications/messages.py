@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.asks.asks import PRIORITIES, Notice, iso
+from gatebell.domain.asks.asks import Notice, iso
 from gatebell.domain.asks.documents import ask_document
+from gatebell.domain.enums import NoticeKind, Priority
 from gatebell.domain.text.display import inert_line
 from gatebell.domain.text.redaction import redact
 
@@ -17,16 +18,20 @@ if TYPE_CHECKING:
 
 _PROMPT_COLUMNS = 300
 _NAME_COLUMNS = 60
-_PRIORITY_WORDS = tuple(PRIORITIES)
 
 _EVENTS = {
-    "opened": "ask.opened",
-    "reminder": "ask.reminded",
-    "escalated": "ask.escalated",
-    "replied": "ask.replied",
-    "settled": "ask.settled",
-    "note": "note.sent",
-    "test": "gate.tested",
+    NoticeKind.OPENED: "ask.opened",
+    NoticeKind.REMINDER: "ask.reminded",
+    NoticeKind.ESCALATED: "ask.escalated",
+    NoticeKind.REPLIED: "ask.replied",
+    NoticeKind.SETTLED: "ask.settled",
+    NoticeKind.NOTE: "note.sent",
+    NoticeKind.TEST: "gate.tested",
+}
+_BEGIN = {
+    NoticeKind.OPENED: "Asked by",
+    NoticeKind.REMINDER: "Still waiting, asked by",
+    NoticeKind.REPLIED: "Reply from",
 }
 # Neither the context nor what was going on, no answer, and no tool call, which may hold anything.
 _TOLD = [
@@ -58,7 +63,7 @@ class Delivery(NamedTuple):
 
     id: str
     """Random, and the same at every attempt: by it a receiver knows a second copy."""
-    kind: str
+    kind: NoticeKind
     ask_id: str
     to: str
     road: str
@@ -76,12 +81,12 @@ class Letter(NamedTuple):
     """What is sent."""
 
     id: str
-    kind: str
+    kind: NoticeKind
     title: str
     body: str
     link: str
     """Opens the ask, after a login; it lets nobody in and settles nothing."""
-    priority: str
+    priority: Priority
     ask_id: str
     document: dict[str, Any]
     """The same for programs."""
@@ -92,7 +97,7 @@ def compose(
 ) -> Letter:
     """The letter of a delivery: of an ask, with the reply it tells of, or of a note."""
     agent = _name(words.author if words and not ask else ask.origin.agent if ask else "")
-    priority = _PRIORITY_WORDS[ask.priority if ask else PRIORITIES["normal"]]
+    priority = ask.priority if ask else Priority.NORMAL
     link = _link(url, ask)
     prompt = _line(ask.question.prompt) if ask else ""
     said = _line(words.text) if words else prompt
@@ -102,8 +107,8 @@ def compose(
         "data": _data(delivery, ask, agent, prompt, said, words) | {"link": link},
     }
     title = _title(delivery, agent, ask)
-    if priority in ("urgent", "high"):
-        title += f" ({priority})"
+    if priority in (Priority.URGENT, Priority.HIGH):
+        title += f" ({priority.word})"
     about = _about(ask) if ask else _project(words.project if words else "")
     body = "\n".join(line for line in (said, about) if line)
     return Letter(
@@ -115,23 +120,24 @@ def compose_test(delivery: Delivery, url: str) -> Letter:
     """What `gate notify test` sends."""
     body = "This road works: you will hear here when something waits."
     document: dict[str, Any] = {
-        "type": _EVENTS["test"],
+        "type": _EVENTS[NoticeKind.TEST],
         "timestamp": iso(delivery.written_at),
         "data": {},
     }
     link = _link(url, None)
-    return Letter(delivery.id, "test", "Test from gate", body, link, "normal", "", document)
+    return Letter(
+        delivery.id, NoticeKind.TEST, "Test from gate", body, link, Priority.NORMAL, "", document
+    )
 
 
 def _title(delivery: Delivery, agent: str, ask: Ask | None) -> str:
     # Each begins with a word of ours: no program may take what an agent wrote for an option.
     who = agent or "somebody"
-    if delivery.kind == "escalated":
+    if delivery.kind == NoticeKind.ESCALATED:
         return f"Escalated to {_name(delivery.to)}: asked by {who}"
-    if delivery.kind == "settled":
+    if delivery.kind == NoticeKind.SETTLED:
         return f"Settled: {delivery.ask_id} is {(ask and (ask.decision or ask.status)) or 'over'}"
-    begin = {"opened": "Asked by", "reminder": "Still waiting, asked by", "replied": "Reply from"}
-    return f"{begin.get(delivery.kind, 'Note from')} {who}"
+    return f"{_BEGIN.get(delivery.kind, 'Note from')} {who}"
 
 
 def _about(ask: Ask) -> str:
@@ -150,7 +156,7 @@ def _data(
         "prompt": prompt,
         "agent": agent,
         "project": inert_line(ask.origin.project, _PROMPT_COLUMNS),
-        "priority": _PRIORITY_WORDS[ask.priority],
+        "priority": ask.priority.word,
         "settled_by": _name(ask.settled_by),
         "to": _name(delivery.to),
     }

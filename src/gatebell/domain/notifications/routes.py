@@ -7,8 +7,9 @@ from binascii import Error as NotBase64Error, a2b_base64
 from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.asks.asks import PRIORITIES, parse_priority
+from gatebell.domain.asks.asks import parse_priority
 from gatebell.domain.digests import text_digest
+from gatebell.domain.enums import ChannelKind, NoticeKind, Priority
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,13 +25,11 @@ KEYS = {
     "quiet": 'when only urgent asks are sent: "22:00-07:00", in local time',
     "secret": "what a webhook is signed with: whsec_…",
 }
-MACHINES = ("command", "webhook")
+MACHINES = (ChannelKind.COMMAND, ChannelKind.WEBHOOK)
 
-_URGENT = PRIORITIES["urgent"]
-_NORMAL = PRIORITIES["normal"]
 _RETRY_AFTER_SECONDS = (10, 60, 300, 1800, 7200)
 _STALE_AFTER = timedelta(days=1)
-_MOOT_ONCE_SETTLED = ("opened", "reminder", "escalated")
+_MOOT_ONCE_SETTLED = (NoticeKind.OPENED, NoticeKind.REMINDER, NoticeKind.ESCALATED)
 
 # Only behind these names does the host's place hold a host; elsewhere it holds a token.
 _HAVE_A_HOST = (
@@ -49,12 +48,11 @@ class Quiet(NamedTuple):
 class Road(NamedTuple):
     """One way to tell people. Its target may hold a password, so it is shown by its name."""
 
-    via: str
-    """`desktop`, `apprise`, `command` or `webhook`."""
+    via: ChannelKind
     target: str
     person: str = ""
     """Whose road it is; empty: everybody's."""
-    priority: int = PRIORITIES["backlog"]
+    priority: Priority = Priority.BACKLOG
     """Asks less urgent than this do not go here."""
     quiet: Quiet | None = None
     secret: str = ""
@@ -64,7 +62,7 @@ class Road(NamedTuple):
     def name(self) -> str:
         """What people see and the store keeps: enough to recognise it, nothing to use it."""
         whose = f" of {self.person}" if self.person else ""
-        if self.via == "desktop":
+        if self.via == ChannelKind.DESKTOP:
             return f"desktop{whose}"
         return f"{_visible(self)} #{text_digest(self.target)[:6]}{whose}"
 
@@ -73,7 +71,7 @@ class Road(NamedTuple):
 
 
 def _visible(road: Road) -> str:
-    if road.via == "command":
+    if road.via == ChannelKind.COMMAND:
         words = [word for word in road.target.split() if "=" not in word]
         program = words[0].rpartition("/")[2] if words else ""
         return f"command {program}" if re.fullmatch(r"[\w.+-]{1,40}", program) else "command"
@@ -88,7 +86,7 @@ def _visible(road: Road) -> str:
         or (scheme.startswith("ntfy") and not (slash and after))
         or not re.fullmatch(r"[A-Za-z0-9.-]{1,80}", host)
     )
-    kind = "webhook " if road.via == "webhook" else ""
+    kind = "webhook " if road.via == ChannelKind.WEBHOOK else ""
     return f"{kind}{scheme}://{'' if hidden else host}"
 
 
@@ -103,31 +101,33 @@ def parse_road(table: Any, where: str) -> Road:
             raise UsageError(f"{where}: {key} is a text in quotes")
     via, target = _target(table.get("to", ""), where)
     secret = table.get("secret", "")
-    if secret and via != "webhook":
+    if secret and via != ChannelKind.WEBHOOK:
         raise UsageError(f"{where}: secret belongs to a webhook; this is none")
     if secret and not _is_key(secret):
         raise UsageError(f"{where}: secret is base64, with or without whsec_ before it")
     try:
-        priority = parse_priority(table.get("priority", "backlog"))
+        priority = parse_priority(table.get("priority", Priority.BACKLOG))
     except UsageError:
-        raise UsageError(f"{where}: priority is {', '.join(PRIORITIES)}") from None
+        raise UsageError(
+            f"{where}: priority is {', '.join(one.word for one in Priority)}"
+        ) from None
     quiet = _quiet(table["quiet"], where) if "quiet" in table else None
     return Road(via, target, table.get("person", "").strip(), priority, quiet, secret)
 
 
-def _target(to: str, where: str) -> tuple[str, str]:
+def _target(to: str, where: str) -> tuple[ChannelKind, str]:
     via, _, rest = to.partition(":")
     rest = rest.strip()
-    if to.strip() == "desktop":
-        return "desktop", ""
-    if via == "command" and rest:
-        return via, rest
-    if via == "webhook":
+    if to.strip() == ChannelKind.DESKTOP:
+        return ChannelKind.DESKTOP, ""
+    if via == ChannelKind.COMMAND and rest:
+        return ChannelKind.COMMAND, rest
+    if via == ChannelKind.WEBHOOK:
         if not re.match(r"https?://[^\s/?#@]+([/?#]\S*)?$", rest):
             raise UsageError(f"{where}: a webhook is webhook: https://HOST/PATH, without user@")
-        return via, rest
+        return ChannelKind.WEBHOOK, rest
     if re.match(r"[a-z][a-z0-9+.-]*://\S", to):
-        return "apprise", to
+        return ChannelKind.APPRISE, to
     raise UsageError(
         f'{where}: to is "desktop", an Apprise address such as ntfy://HOST/TOPIC, '
         '"command: …" or "webhook: https://…"'
@@ -163,9 +163,9 @@ def roads_for(
     notice: Notice, ask: Ask | None, roads: Sequence[Road], groups: Mapping[str, tuple[str, ...]]
 ) -> list[Road]:
     """The roads that a notice takes."""
-    priority = ask.priority if ask else _NORMAL
+    priority = ask.priority if ask else Priority.NORMAL
     fitting = [road for road in roads if priority <= road.priority]
-    if notice.kind == "escalated":
+    if notice.kind == NoticeKind.ESCALATED:
         members = groups.get(notice.to, (notice.to,))
         theirs = [road for road in fitting if road.person in members]
         everybodys = [road for road in fitting if not road.person]
@@ -174,24 +174,24 @@ def roads_for(
     requirement = ask.question.requirement if ask else None
     wanted = requirement.people if requirement and requirement.of else ()
     fitting = [road for road in fitting if not (road.person and wanted) or road.person in wanted]
-    if notice.kind == "settled":
-        return [road for road in fitting if road.via == "webhook"]
+    if notice.kind == NoticeKind.SETTLED:
+        return [road for road in fitting if road.via == ChannelKind.WEBHOOK]
     return fitting
 
 
-def is_moot(kind: str, ask: Ask | None) -> bool:
+def is_moot(kind: NoticeKind, ask: Ask | None) -> bool:
     """Whether nobody needs to hear this any more."""
-    if kind == "note":
+    if kind == NoticeKind.NOTE:
         return False
     return ask is None or (not ask.pending and kind in _MOOT_ONCE_SETTLED)
 
 
-def is_stale(kind: str, written_at: datetime, now: datetime) -> bool:
+def is_stale(kind: NoticeKind, written_at: datetime, now: datetime) -> bool:
     """Whether it lay in the outbox for so long that it tells nothing: nobody sent anything then.
 
     What is still waiting is told, however old it is.
     """
-    return kind != "opened" and now - written_at > _STALE_AFTER
+    return kind != NoticeKind.OPENED and now - written_at > _STALE_AFTER
 
 
 def send_at(road: Road, ask: Ask | None, at: datetime, zone: tzinfo | None = None) -> datetime:
@@ -199,7 +199,7 @@ def send_at(road: Road, ask: Ask | None, at: datetime, zone: tzinfo | None = Non
 
     Without a zone the hours are those of this machine.
     """
-    if road.quiet is None or (ask and ask.priority == _URGENT):
+    if road.quiet is None or (ask and ask.priority == Priority.URGENT):
         return at
     return _quiet_until(road.quiet, at, zone) or at
 

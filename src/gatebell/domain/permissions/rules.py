@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.audit.events import Event
+from gatebell.domain.enums import RuleKind
 from gatebell.domain.permissions.calls import WRITERS
 from gatebell.errors import UsageError
 
@@ -71,8 +72,7 @@ class Rule(NamedTuple):
     """One rule that a person made."""
 
     id: str
-    kind: str
-    """`ask`: a gate. `deny`: never. `grant`: yes, without asking again."""
+    kind: RuleKind
     pattern: str
     made_by: str
     made_at: datetime
@@ -240,7 +240,7 @@ def _stands_before(word: str) -> bool:
 
 def in_scope(rule: Rule, origin: Origin, call: Call) -> bool:
     """Whether a rule is about this asker. A strict one also holds in folders of its project."""
-    inside = rule.kind != "grant" and f"{origin.cwd}/".startswith(f"{rule.project}/")
+    inside = rule.kind != RuleKind.GRANT and f"{origin.cwd}/".startswith(f"{rule.project}/")
     pairs = (
         (rule.project, rule.project if inside else origin.project),
         (rule.session, origin.session),
@@ -256,7 +256,7 @@ def granted(ask: Ask, call: Call, scope: Scope, by: str, now: datetime) -> Rule:
         raise UsageError(f"{ask.id} belongs to no project, so the yes is for this call only")
     pattern = check_pattern(scope.pattern) if scope.pattern else call.pattern
     identity = "" if scope.pattern else call.identity
-    rule = Rule("", "grant", pattern, by, now, identity, ask.origin.project, ask_id=ask.id)
+    rule = Rule("", RuleKind.GRANT, pattern, by, now, identity, ask.origin.project, ask_id=ask.id)
     if not covers(rule, call):
         raise UsageError(
             f"{pattern} does not cover what {ask.id} asks about: {call.pattern}. A grant names "

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.outcomes import answer_text
-from gatebell.domain.enums import AskKind, Decision
+from gatebell.domain.enums import AskKind, CallState, Decision
 from gatebell.domain.phases.phases import Response
 from gatebell.errors import UsageError
 
@@ -63,7 +63,7 @@ def events(calls: Iterable[FlowCall], asks: Mapping[str, Ask]) -> list[PhaseEven
 
 def events_of(phase: str, call: FlowCall, ask: Ask | None) -> list[PhaseEvent]:
     """What one call of a phase tells."""
-    is_done = call.state == "recorded" and call.ended_at
+    is_done = call.state == CallState.RECORDED and call.ended_at
     if call.name in _WORK and is_done:
         told = {"output": _output(call)}
         return [PhaseEvent(AGENT_COMPLETED, phase, is_done, told, call.path)]

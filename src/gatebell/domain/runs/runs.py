@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.audit.events import Event
 from gatebell.domain.digests import text_digest
+from gatebell.domain.enums import CallState, Priority, RunState, TaskState
 from gatebell.domain.runs.journals import ASKING, is_beneath
 from gatebell.domain.text.display import storable
 from gatebell.errors import RefusedError, UsageError
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask, Change
     from gatebell.domain.people.principals import Caller
 
-STATES = ("ready", "running", "waiting_human", "completed", "stuck", "failed")
-ENDED = ("completed", "stuck", "failed")
+ENDED = (RunState.COMPLETED, RunState.STUCK, RunState.FAILED)
 DRIVER = "gate"
 """Who drives runs, as the audit trail names it."""
 
@@ -44,7 +44,7 @@ class Run(NamedTuple):
     root: str = ""
     branch: str = ""
     base: str = ""
-    state: str = "ready"
+    state: RunState = RunState.READY
     reason: str = ""
     """What it waits for, or why it ended."""
     error: str = ""
@@ -70,7 +70,7 @@ class Run(NamedTuple):
     """How many of its drivers died one after another without getting any further."""
     task: str = ""
     """The task that it works on."""
-    priority: int = 2
+    priority: Priority = Priority.NORMAL
     """Of several that are ready, those with the smallest number go on first."""
 
     @property
@@ -101,7 +101,7 @@ class FlowCall(NamedTuple):
     digest: str
     """Of its arguments."""
     started_at: datetime
-    state: str = "open"
+    state: CallState = CallState.OPEN
     """`open`, `waiting` for a person, `held` by one, `recorded` or `failed`."""
     value: Any = None
     error: Any = None
@@ -122,7 +122,7 @@ class FlowCall(NamedTuple):
 
     @property
     def over(self) -> bool:
-        return self.state in ("recorded", "failed")
+        return self.state in (CallState.RECORDED, CallState.FAILED)
 
     @property
     def key(self) -> str:
@@ -165,7 +165,7 @@ class RunChange(NamedTuple):
     events: tuple[Event, ...] = ()
     withdrawn: tuple[Change, ...] = ()
     """Asks that nobody needs to answer any more, unless somebody just did."""
-    task_state: str = ""
+    task_state: TaskState | None = None
     """Where a person who ends the run brings its task; otherwise the task follows the run."""
 
     @property
@@ -204,8 +204,8 @@ def claim(run: Run, owner: str, lease_until: datetime | None) -> RunChange:
     Without a lease the process also keeps it when it parks.
     """
     after = run._replace(
-        state="running", owner=owner, claim=run.claim + 1, lease_until=lease_until, ready_at=None,
-        reason="", falls=run.falls + 1 if run.state == "running" else 0,
+        state=RunState.RUNNING, owner=owner, claim=run.claim + 1, lease_until=lease_until, ready_at=None,
+        reason="", falls=run.falls + 1 if run.state == RunState.RUNNING else 0,
     )  # fmt: skip
     return RunChange(after)
 
@@ -221,13 +221,13 @@ def turn_began(run: Run, turn: Turn, role_digest: str) -> Event:
 
 def record(run: Run, call: FlowCall, value: Any, now: datetime) -> RunChange:
     """A call's result; it is never computed again (law 5)."""
-    after = call._replace(state="recorded", value=value, ended_at=now)
+    after = call._replace(state=CallState.RECORDED, value=value, ended_at=now)
     told = event("call.recorded", run, DRIVER, call=call.path, name=call.name)
     return RunChange(run, (after,), events=(told,))
 
 
 def fail(run: Run, call: FlowCall, error: dict[str, str], now: datetime) -> RunChange:
-    after = call._replace(state="failed", error=error, ended_at=now)
+    after = call._replace(state=CallState.FAILED, error=error, ended_at=now)
     told = event("call.failed", run, DRIVER, call=call.path, name=call.name, kind=error["kind"])
     return RunChange(run, (after,), events=(told,))
 
@@ -244,7 +244,7 @@ def park(
     """
     agents = [call.label for call in waiting if call.name == "run"]
     after = run._replace(
-        state="waiting_human",
+        state=RunState.WAITING_HUMAN,
         reason=_reason("; ".join(ask.question.prompt for ask in asks)),
         agent=agents[0] if agents else "",
         at_path=" ".join(call.path for call in waiting),
@@ -257,13 +257,15 @@ def park(
 
 
 def sleep(run: Run, until: datetime) -> RunChange:
-    after = run._replace(state="ready", reason="", agent="", ready_at=until, **_between_drives(run))
+    after = run._replace(
+        state=RunState.READY, reason="", agent="", ready_at=until, **_between_drives(run)
+    )
     return RunChange(after)
 
 
 def release(run: Run) -> RunChange:
     """Whoever drove it lets go; anybody may go on."""
-    return RunChange(run._replace(state="ready", ready_at=None, **_RELEASED))
+    return RunChange(run._replace(state=RunState.READY, ready_at=None, **_RELEASED))
 
 
 def let_go(run: Run) -> RunChange:
@@ -272,26 +274,30 @@ def let_go(run: Run) -> RunChange:
 
 
 def complete(run: Run, result: Any, now: datetime) -> RunChange:
-    after = _ended(run, "completed", "", now)._replace(result=result)
+    after = _ended(run, RunState.COMPLETED, "", now)._replace(result=result)
     return RunChange(after, events=(event("run.completed", run, DRIVER),))
 
 
 def give_up(run: Run, reason: str, path: str, now: datetime) -> RunChange:
     """The flow itself, or a person's silence, ends the run as stuck."""
-    after = _ended(run, "stuck", reason, now)._replace(at_path=path)
+    after = _ended(run, RunState.STUCK, reason, now)._replace(at_path=path)
     return RunChange(after, events=(event("run.stuck", run, DRIVER, reason=after.reason),))
 
 
 def break_down(run: Run, reason: str, traceback: str, path: str, now: datetime) -> RunChange:
-    after = _ended(run, "failed", reason, now)._replace(error=storable(traceback), at_path=path)
+    after = _ended(run, RunState.FAILED, reason, now)._replace(
+        error=storable(traceback), at_path=path
+    )
     return RunChange(after, events=(event("run.failed", run, DRIVER, reason=after.reason),))
 
 
-def stop(run: Run, caller: Caller, reason: str, now: datetime, task_state: str = "") -> RunChange:
+def stop(
+    run: Run, caller: Caller, reason: str, now: datetime, task_state: TaskState | None = None
+) -> RunChange:
     """A person ends the run; it can be taken up again at the call where it stopped."""
     if run.ended:
         raise RefusedError(f"run {run.id} has ended already ({run.state})")
-    after = _ended(run, "stuck", reason, now)._replace(
+    after = _ended(run, RunState.STUCK, reason, now)._replace(
         claim=run.claim + 1, agent=run.agent, at_path=run.at_path
     )
     content = {"reason": after.reason, "via": caller.via, "evidence": caller.evidence}
@@ -311,7 +317,7 @@ def resume(
 
     `settled` names the asks of this run that ended without an answer.
     """
-    if run.state == "completed":
+    if run.state == RunState.COMPLETED:
         raise RefusedError(
             f"run {run.id} is completed; gate resume {run.id} --from N opens a new run there"
         )
@@ -324,14 +330,14 @@ def resume(
         if call.path == accept:
             _must_be_acceptable(call)
             again.append(call._replace(accepted=True))
-        elif (call.state == "failed" and stopped_here) or (
-            call.state == "waiting" and call.ask_id in unanswered
+        elif (call.state == CallState.FAILED and stopped_here) or (
+            call.state == CallState.WAITING and call.ask_id in unanswered
         ):
             again.append(_again(call))
     if accept and not any(call.path == accept for call in again):
         raise UsageError(f"run {run.id} has no call {accept}: gate show {run.id} lists them")
     after = run._replace(
-        state="ready", reason="", error="", ended_at=None, ready_at=None, claim=run.claim + 1,
+        state=RunState.READY, reason="", error="", ended_at=None, ready_at=None, claim=run.claim + 1,
         waiting_since=None, **_RELEASED,
     )  # fmt: skip
     content = {
@@ -356,13 +362,13 @@ def _must_be_acceptable(call: FlowCall) -> None:
 def _again(call: FlowCall) -> FlowCall:
     """To be tried once more, as another attempt."""
     return call._replace(
-        state="open", error=None, ask_id="", asked=0, attempt=call.attempt + 1, ended_at=None,
+        state=CallState.OPEN, error=None, ask_id="", asked=0, attempt=call.attempt + 1, ended_at=None,
     )  # fmt: skip
 
 
 def heeded(call: FlowCall) -> FlowCall:
     """Its ask is done with; the next one is another."""
-    return call._replace(state="open", ask_id="", asked=call.asked + 1)
+    return call._replace(state=CallState.OPEN, ask_id="", asked=call.asked + 1)
 
 
 def must_be_ended(run: Run) -> None:
@@ -380,7 +386,7 @@ def _between_drives(run: Run) -> dict[str, Any]:
     return {} if run.kept else _RELEASED
 
 
-def _ended(run: Run, state: str, reason: str, now: datetime) -> Run:
+def _ended(run: Run, state: RunState, reason: str, now: datetime) -> Run:
     return run._replace(
         state=state, reason=_reason(reason), ended_at=now, ready_at=None, agent="", at_path="",
         **_RELEASED,

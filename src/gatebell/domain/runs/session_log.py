@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gatebell.domain.enums import StepKind
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -13,8 +15,7 @@ if TYPE_CHECKING:
 class Step(NamedTuple):
     """One thing that the log tells."""
 
-    kind: str
-    """`prompt`, `words`, `trouble` (of the agent's service), `call` or `result`."""
+    kind: StepKind
     text: str
     tool: str = ""
     input: dict[str, Any] | None = None
@@ -24,10 +25,10 @@ class Step(NamedTuple):
 
 def open_call(steps: Sequence[Step], call: Call) -> str:
     """The id of the call like this one that has no result yet; nothing if there are several."""
-    done = {step.call_id for step in steps if step.kind == "result"}
+    done = {step.call_id for step in steps if step.kind == StepKind.RESULT}
     found = set()
     for step in steps:
-        if step.kind == "call" and step.tool == call.tool and step.call_id not in done:
+        if step.kind == StepKind.CALL and step.tool == call.tool and step.call_id not in done:
             given = step.input or {}
             if given == call.input or (call.command and given.get("command") == call.command):
                 found.add(step.call_id)
@@ -35,4 +36,4 @@ def open_call(steps: Sequence[Step], call: Call) -> str:
 
 
 def has_result(steps: Sequence[Step], call_id: str) -> bool:
-    return any(step.kind == "result" and step.call_id == call_id for step in steps)
+    return any(step.kind == StepKind.RESULT and step.call_id == call_id for step in steps)

@@ -14,7 +14,7 @@ from gatebell.domain.asks.asks import (
 )
 from gatebell.domain.asks.deadlines import go_away, stay
 from gatebell.domain.audit.events import Event
-from gatebell.domain.enums import AskStatus
+from gatebell.domain.enums import AskStatus, NoticeKind
 from gatebell.domain.sessions.visits import FAILED, VIA
 
 if TYPE_CHECKING:
@@ -90,6 +90,6 @@ def rise(ask: Ask, sitting: Sitting, actor: str, *, given_up: bool) -> Change:
     return change._replace(
         events=(event, *change.events),
         wakes=wakes(ask),
-        notices=(Notice("settled", ask.id),),
+        notices=(Notice(NoticeKind.SETTLED, ask.id),),
         sitting=sitting,
     )

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import iso
-from gatebell.domain.tasks.tasks import STATES, parse_task_priority
+from gatebell.domain.enums import TaskState
+from gatebell.domain.tasks.tasks import parse_task_priority
 from gatebell.domain.text.display import inert_line, plain
 from gatebell.errors import UsageError
 
@@ -43,7 +44,7 @@ _ORDER = (
 )
 _ALWAYS = ("description", "role", "size", "type")
 _LONGEST_SECONDS = 1e9
-_UNDONE = ("in_progress", "awaiting_input")
+_UNDONE = (TaskState.IN_PROGRESS, TaskState.AWAITING_INPUT)
 
 
 class Line(NamedTuple):
@@ -120,7 +121,7 @@ def _checked(where: str, record: Any) -> Line:
         where,
         name if _ID.fullmatch(name) else "",
         fields | {"state": state, "updated_at": times["updatedAt"], "more": more}
-        | ({"closed_at": closed} if state == "closed" else {}),
+        | ({"closed_at": closed} if state == TaskState.CLOSED else {}),
         _names(record, "dependencies"),
         _text(record, "parent").lower(),
         times["createdAt"],
@@ -152,13 +153,16 @@ def _number(record: Mapping[str, Any], key: str) -> float | None:
     return None if value is None else float(value)
 
 
-def _state(record: Mapping[str, Any]) -> tuple[str, str]:
+def _state(record: Mapping[str, Any]) -> tuple[TaskState, str]:
     """The state to begin with, and what to say where it is another than in the file."""
-    state = _text(record, "state") or "open"
-    if state not in STATES:
-        raise UsageError(f"{inert_line(state, 40)!r} is no state: {', '.join(STATES)}")
+    word = _text(record, "state") or TaskState.OPEN
+    try:
+        state = TaskState(word)
+    except ValueError:
+        known = ", ".join(TaskState)
+        raise UsageError(f"{inert_line(word, 40)!r} is no state: {known}") from None
     if state in _UNDONE:
-        return "open", f"was {state} and is open now: nobody here works on it"
+        return TaskState.OPEN, f"was {state} and is open now: nobody here works on it"
     return state, ""
 
 

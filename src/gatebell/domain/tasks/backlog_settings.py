@@ -6,21 +6,20 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.deadlines import parse_duration
+from gatebell.domain.enums import Strategy, TaskTimeout
 from gatebell.domain.runs.roles import is_role_name
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-STRATEGIES = ("branch", "merge", "review", "direct")
-TIMEOUTS = ("defer", "fail")
 _MOST = 1000
 
 
 class BacklogTerms(NamedTuple):
     """What holds for every task of a project, unless the task itself says otherwise."""
 
-    strategy: str = "branch"
+    strategy: Strategy = Strategy.BRANCH
     base: str = ""
     """The branch that work starts from; empty: the one checked out when a task is taken up."""
     role: str = "code"
@@ -30,7 +29,7 @@ class BacklogTerms(NamedTuple):
     most_asks: int = 5
     answer_within_seconds: float | None = None
     remind_every_seconds: float | None = None
-    on_timeout: str = "defer"
+    on_timeout: TaskTimeout = TaskTimeout.DEFER
 
 
 class _Key(NamedTuple):
@@ -66,11 +65,12 @@ def first_file() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _one_of(*words: str) -> Callable[[Any], str]:
+def _one_of(members: type[Strategy | TaskTimeout]) -> Callable[[Any], str]:
     def read(value: Any) -> str:
-        if value not in words:
-            raise ValueError(f"one of {', '.join(words)}")
-        return str(value)
+        try:
+            return members(value)
+        except ValueError:
+            raise ValueError(f"one of {', '.join(members)}") from None
 
     return read
 
@@ -115,7 +115,7 @@ KEYS = {
         "on the base branch). A base branch that somebody has checked out, you for example, is not "
         "written: the work stays on its own branch then, and the task says so",
         "branch",
-        _one_of(*STRATEGIES),
+        _one_of(Strategy),
     ),
     "base": _Key(
         "the branch that work starts from; without it, the one checked out when a task is taken up",
@@ -141,7 +141,7 @@ KEYS = {
     "on_timeout": _Key(
         "what becomes of a task that nobody answered in time: defer or fail",
         "defer",
-        _one_of(*TIMEOUTS),
+        _one_of(TaskTimeout),
     ),
 }
 """Every key of the file."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gatebell.domain.enums import TaskState
 from gatebell.domain.runs.signals import NEEDS_HUMAN, to_json
 from gatebell.domain.text.display import inert_line
 
@@ -13,11 +14,11 @@ if TYPE_CHECKING:
 
 _SHOWN = 60
 _STATES = {
-    "COMPLETED": "closed",
-    "DONE": "closed",
-    "FAILED": "failed",
-    "ERROR": "failed",
-    "BLOCKED": "blocked",
+    "COMPLETED": TaskState.CLOSED,
+    "DONE": TaskState.CLOSED,
+    "FAILED": TaskState.FAILED,
+    "ERROR": TaskState.FAILED,
+    "BLOCKED": TaskState.BLOCKED,
 }
 STATUSES = ("completed", "failed", "blocked", "needs_input")
 """What the agents of tasks are told to report; the words that flows use are taken, too."""
@@ -26,7 +27,7 @@ STATUSES = ("completed", "failed", "blocked", "needs_input")
 class Report(NamedTuple):
     """A task's result as its run gives it; the task takes it over."""
 
-    state: str
+    state: TaskState
     """`closed`, `failed`, `blocked` or `deferred`."""
     summary: str = ""
     details: str = ""
@@ -37,10 +38,10 @@ class Report(NamedTuple):
     commit: str = ""
 
 
-def read(signal: Signal, unanswered: str) -> Report:
+def read(signal: Signal, unanswered: TaskState) -> Report:
     """The report that a signal is; `unanswered`: what a task becomes that nobody answered."""
-    state = _STATES.get(signal.status, "failed")
-    status = "" if state == "closed" else signal.reason or signal.said
+    state = _STATES.get(signal.status, TaskState.FAILED)
+    status = "" if state == TaskState.CLOSED else signal.reason or signal.said
     if signal.status == NEEDS_HUMAN:
         state = unanswered
     elif signal.status not in _STATES:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.asks.asks import PRIORITIES, parse_priority
+from gatebell.domain.asks.asks import parse_priority
 from gatebell.domain.audit.events import Event
+from gatebell.domain.enums import Priority, RunState, TaskSize, TaskState, TaskTimeout, TaskType
 from gatebell.domain.people.principals import is_person, must_be_a_person
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import AgentRefusedError, RefusedError, UsageError
@@ -18,31 +19,44 @@ if TYPE_CHECKING:
     from gatebell.domain.runs.runs import Run
 
 MOVES = {
-    "open": ("in_progress", "deferred", "failed", "closed"),
-    "in_progress": ("open", "awaiting_input", "blocked", "deferred", "failed", "closed"),
-    "awaiting_input": ("open", "in_progress", "deferred", "failed", "closed"),
-    "blocked": ("open", "deferred", "closed"),
-    "deferred": ("open", "closed"),
-    "failed": ("open", "deferred", "closed"),
-    "closed": ("open",),
+    TaskState.OPEN: (
+        *(TaskState.IN_PROGRESS, TaskState.DEFERRED),
+        *(TaskState.FAILED, TaskState.CLOSED),
+    ),
+    TaskState.IN_PROGRESS: (
+        *(TaskState.OPEN, TaskState.AWAITING_INPUT, TaskState.BLOCKED),
+        *(TaskState.DEFERRED, TaskState.FAILED, TaskState.CLOSED),
+    ),
+    TaskState.AWAITING_INPUT: (
+        *(TaskState.OPEN, TaskState.IN_PROGRESS),
+        *(TaskState.DEFERRED, TaskState.FAILED, TaskState.CLOSED),
+    ),
+    TaskState.BLOCKED: (TaskState.OPEN, TaskState.DEFERRED, TaskState.CLOSED),
+    TaskState.DEFERRED: (TaskState.OPEN, TaskState.CLOSED),
+    TaskState.FAILED: (TaskState.OPEN, TaskState.DEFERRED, TaskState.CLOSED),
+    TaskState.CLOSED: (TaskState.OPEN,),
 }
 """From each state, the states that may follow; there are no others."""
-STATES = tuple(MOVES)
-SIZES = ("small", "medium", "large")
-TYPES = ("task", "bug", "chore")
-TIMEOUTS = ("", "fail", "defer")
+TIMEOUTS = ("", TaskTimeout.FAIL, TaskTimeout.DEFER)
 FLOW = "work_task"
 """The flow that works on tasks."""
 
 _OF_RUNS = {
-    "ready": "open",
-    "running": "in_progress",
-    "waiting_human": "awaiting_input",
-    "stuck": "failed",
-    "failed": "failed",
+    RunState.READY: TaskState.OPEN,
+    RunState.RUNNING: TaskState.IN_PROGRESS,
+    RunState.WAITING_HUMAN: TaskState.AWAITING_INPUT,
+    RunState.STUCK: TaskState.FAILED,
+    RunState.FAILED: TaskState.FAILED,
 }
-_RESULTS = ("closed", "failed", "blocked", "deferred")
-_PRIORITIES = {**PRIORITIES, "critical": 0, "medium": 2}
+RESULTS = (TaskState.CLOSED, TaskState.FAILED, TaskState.BLOCKED, TaskState.DEFERRED)
+"""What a run can make of its task."""
+_OTHER_WORDS = {"critical": Priority.URGENT, "medium": Priority.NORMAL}
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "size": tuple(TaskSize),
+    "type": tuple(TaskType),
+    "state": tuple(TaskState),
+    "on_timeout": TIMEOUTS,
+}
 _LONGEST_TITLE = 500
 _LONGEST_TEXT = 200_000
 _LONGEST_REASON = 1_000
@@ -64,17 +78,17 @@ class Task(NamedTuple):
     description: str = ""
     role: str = ""
     """Whose work it is; empty: the project's default."""
-    priority: int = 2
+    priority: Priority = Priority.NORMAL
     """0 is critical, 4 the backlog."""
-    size: str = "medium"
-    type: str = "task"
+    size: TaskSize = TaskSize.MEDIUM
+    type: TaskType = TaskType.TASK
     parent: str = ""
     needs: tuple[str, ...] = ()
     """The tasks that must be closed before it."""
     test_command: str = ""
     test_from: str = ""
     """The principal that named the test command; an agent's is run only once a person allows it."""
-    state: str = "open"
+    state: TaskState = TaskState.OPEN
     status: str = ""
     """How far it is, or why it ended, in words."""
     summary: str = ""
@@ -105,13 +119,13 @@ class Task(NamedTuple):
     @property
     def ready(self) -> bool:
         """Nothing stands in the way of working on it."""
-        return self.state == "open" and not self.unmet
+        return self.state == TaskState.OPEN and not self.unmet
 
     @property
     def worked_on(self) -> bool:
         """A run or somebody by hand has it now, or waits with it for a person."""
-        return self.state in ("in_progress", "awaiting_input") or (
-            self.state == "open" and self.run > 0
+        return self.state in (TaskState.IN_PROGRESS, TaskState.AWAITING_INPUT) or (
+            self.state == TaskState.OPEN and self.run > 0
         )
 
 
@@ -122,12 +136,12 @@ class TaskChange(NamedTuple):
     events: tuple[Event, ...] = ()
 
 
-def parse_task_priority(given: str | int) -> int:
+def parse_task_priority(given: str | int) -> Priority:
     """`critical`, `high`, `medium`, `low`, `backlog`, P0 … P4, or 0 (most urgent) to 4."""
     text = str(given).strip().lower()
     number = text.removeprefix("p") if text[1:].isdecimal() else text
     try:
-        return parse_priority(_PRIORITIES.get(number, number))
+        return _OTHER_WORDS[number] if number in _OTHER_WORDS else parse_priority(number)
     except UsageError:
         raise UsageError(
             f"{inert_line(text, 40)!r} is no priority: write critical, high, normal, low or "
@@ -147,19 +161,23 @@ def checked(task: Task) -> Task:
     for name in ("description", "test_command", "summary", "details", "status"):
         if len(getattr(task, name)) > _LONGEST_TEXT:
             raise UsageError(f"the {name.replace('_', ' ')} is longer than {_LONGEST_TEXT} signs")
-    choices = (("size", SIZES), ("type", TYPES), ("state", STATES), ("on_timeout", TIMEOUTS))
-    for name, known in choices:
+    for name, known in _CHOICES.items():
         if (given := getattr(task, name)) not in known:
             ways = ", ".join(filter(None, known))
             raise UsageError(f"{inert_line(given, 40)!r} is no {name.replace('_', ' ')}: {ways}")
-    if not 0 <= task.priority <= max(PRIORITIES.values()):
+    if task.priority not in list(Priority):
         raise UsageError(f"{task.priority} is no priority: 0 is critical, 4 the backlog")
     within = task.answer_within_seconds
     if within is not None and not 0 < within < _LONGEST_WAIT_SECONDS:
         raise UsageError(f"an answer cannot be waited for {within:g} seconds: 90s, 5m, 2h, 3d …")
     if len(task.needs) > _MOST_NEEDS:
         raise UsageError(f"a task needs at most {_MOST_NEEDS} others")
-    return task
+    return task._replace(
+        size=TaskSize(task.size),
+        type=TaskType(task.type),
+        state=TaskState(task.state),
+        priority=Priority(task.priority),
+    )
 
 
 def created(task: Task, caller: Caller) -> TaskChange:
@@ -180,13 +198,13 @@ def changed(task: Task, after: Task, caller: Caller, now: datetime) -> TaskChang
 
 
 def move(
-    task: Task, state: str, caller: Caller, now: datetime, reason: str = "", **also: Any
+    task: Task, state: TaskState, caller: Caller, now: datetime, reason: str = "", **also: Any
 ) -> TaskChange:
     """A person or agent brings a task into another state by hand."""
     _must_be_left_to_people(task, caller)
     _must_be_a_move(task, state)
     after = _next(task, now)._replace(
-        state=state, status=reason, answered_at=None, closed_at=now if state == "closed" else None,
+        state=state, status=reason, answered_at=None, closed_at=now if state == TaskState.CLOSED else None,
         **also,
     )  # fmt: skip
     content = {"from": task.state, "reason": reason, "via": caller.via, "evidence": caller.evidence}
@@ -201,25 +219,25 @@ def claim(task: Task, caller: Caller, now: datetime) -> TaskChange:
         raise RefusedError(
             f"{task.id} needs {', '.join(task.needs)} first: gate task show {task.id}"
         )
-    return move(task, "in_progress", caller, now, claimed_by=caller.actor, run=0)
+    return move(task, TaskState.IN_PROGRESS, caller, now, claimed_by=caller.actor, run=0)
 
 
 def ask_by_hand(task: Task, now: datetime) -> TaskChange:
     """Whoever works on it by hand asks a person; what a run works on asks by itself."""
-    if task.state != "in_progress" or task.run:
+    if task.state != TaskState.IN_PROGRESS or task.run:
         raise RefusedError(
             f"{task.id} is {task.state}: only who has claimed it asks for it (gate task claim)"
         )
-    after = _next(task, now)._replace(state="awaiting_input")
+    after = _next(task, now)._replace(state=TaskState.AWAITING_INPUT)
     told = Event("task.awaiting_input", task.id, task.claimed_by, {"from": task.state})
     return TaskChange(after, (told,))
 
 
 def hear_by_hand(task: Task, now: datetime) -> TaskChange | None:
     """What was asked by hand is settled: whoever claimed it goes on; None: nobody waits."""
-    if task.state != "awaiting_input" or task.run:
+    if task.state != TaskState.AWAITING_INPUT or task.run:
         return None
-    after = _next(task, now)._replace(state="in_progress")
+    after = _next(task, now)._replace(state=TaskState.IN_PROGRESS)
     return TaskChange(after, (Event("task.in_progress", task.id, "gate", {"from": task.state}),))
 
 
@@ -234,7 +252,7 @@ def take_up(task: Task, now: datetime) -> Task:
 
 
 def follow(
-    task: Task, run: Run, now: datetime, wanted: str = "", actor: str = "gate"
+    task: Task, run: Run, now: datetime, wanted: TaskState | None = None, actor: str = "gate"
 ) -> TaskChange | None:
     """The task after a step of its run; None: it is as it was, or a person has moved it away.
 
@@ -243,10 +261,9 @@ def follow(
     if task.run != run.id:
         return None
     result = run.result if isinstance(run.result, dict) else {}
-    if run.state == "completed":
-        state = result.get("state")
+    if run.state == RunState.COMPLETED:
         # Nothing is closed by a result that cannot be read.
-        state = state if state in _RESULTS else "failed"
+        state = next((one for one in RESULTS if one == result.get("state")), TaskState.FAILED)
     else:
         state = wanted or _OF_RUNS[run.state]
     # Never refused: a run whose task cannot follow could not be written any more, nor be stopped.
@@ -255,10 +272,12 @@ def follow(
     after = _next(task, now)._replace(
         state=state,
         status=run.reason if run.ended else "",
-        answered_at=now if (task.state, state) == ("awaiting_input", "open") else None,
-        closed_at=now if state == "closed" else None,
+        answered_at=now
+        if (task.state, state) == (TaskState.AWAITING_INPUT, TaskState.OPEN)
+        else None,
+        closed_at=now if state == TaskState.CLOSED else None,
     )
-    if run.state == "completed":
+    if run.state == RunState.COMPLETED:
         after = _with_result(after, result)
     content = {"from": task.state, "run": run.id, "reason": after.status[:_LONGEST_REASON]}
     return TaskChange(after, (Event(f"task.{state}", task.id, actor, content),))
@@ -275,11 +294,11 @@ def _next(task: Task, now: datetime) -> Task:
     return task._replace(version=task.version + 1, updated_at=now)
 
 
-def _must_be_a_move(task: Task, state: str) -> None:
+def _must_be_a_move(task: Task, state: TaskState) -> None:
     if state == task.state:
         raise RefusedError(f"{task.id} is {state} already: gate task show {task.id}")
     if state not in MOVES[task.state]:
-        way = "reopen" if task.state in _RESULTS else "show"
+        way = "reopen" if task.state in RESULTS else "show"
         raise RefusedError(
             f"{task.id} is {task.state}, and cannot become {state}: gate task {way} {task.id}"
         )
@@ -287,9 +306,11 @@ def _must_be_a_move(task: Task, state: str) -> None:
 
 def _must_be_left_to_people(task: Task, caller: Caller) -> None:
     """What waits for a person, or is in a run's hands, an agent leaves as it is."""
-    by_hand = task.state == "in_progress" and not task.run and task.claimed_by == caller.actor
+    by_hand = (
+        task.state == TaskState.IN_PROGRESS and not task.run and task.claimed_by == caller.actor
+    )
     if caller.agent and not caller.verified and task.worked_on and not by_hand:
-        waits = "waits for a person" if task.state == "awaiting_input" else "is worked on"
+        waits = "waits for a person" if task.state == TaskState.AWAITING_INPUT else "is worked on"
         raise AgentRefusedError(
             f"{task.id} {waits}, and an agent seems to be at work here "
             f"({caller.agent.because}): agents may propose, people decide"

@@ -24,6 +24,7 @@ from gatebell.domain.asks.forms import has_hidden
 from gatebell.domain.asks.owners import task_of
 from gatebell.domain.asks.requirements import ANYBODY, make_requirement
 from gatebell.domain.digests import token_digest
+from gatebell.domain.enums import Priority
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.permissions.calls import Call
 from gatebell.domain.sessions.visits import Terms
@@ -55,7 +56,7 @@ class Request(NamedTuple):
     schema: dict[str, Any] | None = None
     context: Any = None
     going_on: str = ""
-    priority: int | str = 2
+    priority: int | str = Priority.NORMAL
     confidence: float | None = None
     default: Any = None
     secret: bool = False

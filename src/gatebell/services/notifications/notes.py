@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.asks import Notice, settled_sentence
 from gatebell.domain.audit.events import Event
+from gatebell.domain.enums import NoticeKind
 from gatebell.domain.notifications.notes import MAX_NOTE_CHARACTERS, Note, said
 from gatebell.domain.runs.signals import NEEDS_HUMAN, as_given
 from gatebell.domain.sessions.joined_sessions import is_agents
@@ -26,7 +27,7 @@ def tell(store: Store, origin: Origin, caller: Caller, text: str) -> Note:
     if not text or len(text) > MAX_NOTE_CHARACTERS:
         raise UsageError(f"a note has 1 to {MAX_NOTE_CHARACTERS} characters")
     note = Note(origin.agent, origin.project, text, store.now())
-    store.notes.add(note, [said(note, caller)], [Notice("note", "")])
+    store.notes.add(note, [said(note, caller)], [Notice(NoticeKind.NOTE, "")])
     return note
 
 

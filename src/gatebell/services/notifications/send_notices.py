@@ -7,6 +7,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
+from gatebell.domain.enums import NoticeKind
 from gatebell.domain.notifications import routes
 from gatebell.domain.notifications.messages import Delivery, compose, compose_test
 from gatebell.domain.notifications.notes import Note
@@ -71,7 +72,7 @@ def _deliveries(
     for road in routes.roads_for(notice, ask, post.roads, groups):
         due_at = routes.send_at(road, ask, now, post.zone)
         # Reminders of a whole night are not made up for in the morning.
-        if due_at == now or notice.kind != "reminder":
+        if due_at == now or notice.kind != NoticeKind.REMINDER:
             made = (os.urandom(16).hex(), *notice, road.name, posted.written_at, due_at)
             found.append(Delivery(*made))
     return found
@@ -85,7 +86,7 @@ def send_next(store: Store, post: Post, road: Road) -> bool:
     ask = store.asks.get(delivery.ask_id)
     now = store.now()
     may_go_at = routes.send_at(road, ask, now, post.zone)
-    missed = delivery.kind == "reminder" and may_go_at > now
+    missed = delivery.kind == NoticeKind.REMINDER and may_go_at > now
     if missed or routes.is_moot(delivery.kind, ask):
         store.outbox.drop(delivery)
         return True
@@ -108,10 +109,10 @@ def send_next(store: Store, post: Post, road: Road) -> bool:
 
 def _words(store: Store, delivery: Delivery) -> Note | None:
     """The note or reply that a delivery tells of. It was written at the same time."""
-    if delivery.kind == "note":
+    if delivery.kind == NoticeKind.NOTE:
         notes = store.notes.newest(_NOTES_LOOKED_THROUGH)
         return next((note for note in notes if note.sent_at == delivery.written_at), None)
-    if delivery.kind == "replied":
+    if delivery.kind == NoticeKind.REPLIED:
         replies = [one for one in store.asks.messages(delivery.ask_id) if one.by_asker]
         said = [one for one in replies if one.sent_at <= delivery.written_at]
         return Note(said[-1].author, "", said[-1].text, said[-1].sent_at) if said else None
@@ -145,7 +146,7 @@ def send_test(store: Store, post: Post, chosen: Sequence[Road]) -> list[Tried]:
     tried = []
     for road in chosen:
         now = store.now()
-        delivery = Delivery(os.urandom(16).hex(), "test", "", "", road.name, now, now)
+        delivery = Delivery(os.urandom(16).hex(), NoticeKind.TEST, "", "", road.name, now, now)
         tried.append(Tried(road.name, _try(post, road, compose_test(delivery, post.url))))
     return tried
 

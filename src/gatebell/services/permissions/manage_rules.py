@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.asks import make_id
+from gatebell.domain.enums import RuleKind
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.permissions import rules
 from gatebell.domain.permissions.rules import Rule, check_pattern
@@ -24,14 +25,16 @@ def set_gates(store: Store, caller: Caller, project: str, patterns: Sequence[str
     _only_people(store, caller)
     wanted = {check_pattern(storable(pattern)) for pattern in patterns}
     there = {
-        rule.pattern: rule for rule in gates(store) if (rule.kind, rule.project) == ("ask", project)
+        rule.pattern: rule
+        for rule in gates(store)
+        if (rule.kind, rule.project) == (RuleKind.ASK, project)
     }
     for pattern in there.keys() - wanted:
         _end(store, caller, there[pattern])
-    _add(store, caller, "ask", project, sorted(wanted - there.keys()))
+    _add(store, caller, RuleKind.ASK, project, sorted(wanted - there.keys()))
 
 
-def add(store: Store, caller: Caller, kind: str, project: str, pattern: str) -> Rule:
+def add(store: Store, caller: Caller, kind: RuleKind, project: str, pattern: str) -> Rule:
     """One more gate, or one more thing that is never allowed. An agent may do this, too."""
     pattern = check_pattern(storable(pattern))
     there = [rule for rule in gates(store) if (rule.kind, rule.project) == (kind, project)]
@@ -42,7 +45,7 @@ def add(store: Store, caller: Caller, kind: str, project: str, pattern: str) -> 
 
 
 def _add(
-    store: Store, caller: Caller, kind: str, project: str, patterns: Sequence[str]
+    store: Store, caller: Caller, kind: RuleKind, project: str, patterns: Sequence[str]
 ) -> list[Rule]:
     now = store.now()
     made = [
@@ -59,11 +62,11 @@ def _new_id() -> str:
 
 def gates(store: Store) -> list[Rule]:
     """Everything that makes things stricter."""
-    return [rule for rule in store.rules.in_force() if rule.kind != "grant"]
+    return [rule for rule in store.rules.in_force() if rule.kind != RuleKind.GRANT]
 
 
 def grants(store: Store) -> list[Rule]:
-    return [rule for rule in store.rules.in_force() if rule.kind == "grant"]
+    return [rule for rule in store.rules.in_force() if rule.kind == RuleKind.GRANT]
 
 
 def end_grant(store: Store, caller: Caller, rule_id: str) -> Rule:

@@ -13,7 +13,7 @@ from gatebell.domain.asks.asks import OTHER, make_id, settled_sentence
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.audit.events import Event
 from gatebell.domain.digests import canonical
-from gatebell.domain.enums import AskStatus, Decision
+from gatebell.domain.enums import AskStatus, Decision, RuleKind
 from gatebell.domain.permissions.calls import Call, headline
 from gatebell.domain.permissions.rules import (
     Rule,
@@ -107,13 +107,17 @@ def by_rule(
     """What the rules say. A denial wins over a grant; a grant is counted as it is used."""
     rules = _rules(store, call, origin, folders)
     for rule in rules:
-        if rule.kind == "deny" and forbids(rule, call):
+        if rule.kind == RuleKind.DENY and forbids(rule, call):
             return Permission(allow=False, message=f"A person has ruled this out: {rule.pattern}")
-    gates = [rule for rule in rules if rule.kind == "ask" and forbids(rule, call)]
+    gates = [rule for rule in rules if rule.kind == RuleKind.ASK and forbids(rule, call)]
     projects = [os.path.realpath(one) for one in (origin.project, project) if one]
     beyond = projects if leaves(call, projects) else []
     for rule in rules:
-        if rule.kind == "grant" and covers(rule, call) and _passes(store, rule, gates, beyond):
+        if (
+            rule.kind == RuleKind.GRANT
+            and covers(rule, call)
+            and _passes(store, rule, gates, beyond)
+        ):
             event = used(rule, call, f"agent:{origin.session}")
             if store.rules.use(rule.id, [event]):
                 return Permission(allow=True)
@@ -137,7 +141,7 @@ def _passes(store: Store, grant: Rule, gates: list[Rule], beyond: list[str]) -> 
 def gated(store: Store, call: Call, origin: Origin, folders: tuple[str, ...] = ()) -> bool:
     """Whether a person must be asked about this call."""
     rules = _rules(store, call, origin, folders)
-    return any(rule.kind != "grant" and forbids(rule, call) for rule in rules)
+    return any(rule.kind != RuleKind.GRANT and forbids(rule, call) for rule in rules)
 
 
 def _rules(store: Store, call: Call, origin: Origin, folders: tuple[str, ...]) -> list[Rule]:
@@ -152,7 +156,7 @@ def _rules(store: Store, call: Call, origin: Origin, folders: tuple[str, ...]) -
 
 def _holds_in(rule: Rule, places: list[Origin], call: Call) -> bool:
     """A strict rule of a project holds by whichever path the project is reached."""
-    if rule.kind == "grant" or not rule.project:
+    if rule.kind == RuleKind.GRANT or not rule.project:
         return False
     real = rule._replace(project=os.path.realpath(rule.project))
     return any(in_scope(real, place, call) for place in places)
@@ -342,7 +346,7 @@ def instead(store: Store, ask_id: str, held: Held, edited: Call) -> Permission:
     now = store.now()
     made_by, origin = ask.settled_by, held.origin
     rule = Rule(
-        make_id(6, os.urandom(16), "g-"), "grant", edited.pattern, made_by, now, edited.identity,
+        make_id(6, os.urandom(16), "g-"), RuleKind.GRANT, edited.pattern, made_by, now, edited.identity,
         origin.project, origin.session, uses_left=1, ask_id=ask.id,
     )  # fmt: skip
     content = {"pattern": rule.pattern, "identity": rule.identity, "ask": ask.id, "via": "answer"}

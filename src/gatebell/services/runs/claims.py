@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from gatebell.domain.enums import RunState
 from gatebell.domain.runs import runs
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.runs import RunChange
@@ -41,16 +42,18 @@ def claim(store: Store, run: Run, keeper: Keeper | None = None) -> Run | None:
 
 def is_due(run: Run, now: datetime) -> bool:
     """Whether it can go on at once."""
-    if run.state == "ready":
+    if run.state == RunState.READY:
         return run.ready_at is None or run.ready_at <= now
-    return run.state == "waiting_human" and run.ready_at is not None and run.ready_at <= now
+    return run.state == RunState.WAITING_HUMAN and run.ready_at is not None and run.ready_at <= now
 
 
 def _is_free(store: Store, run: Run, keeper: Keeper | None) -> bool:
     if run.kept:
         return bool(keeper and keeper.has(run)) or not is_kept(store, run)
     late = run.lease_until is None or run.lease_until <= store.now()
-    return run.state != "running" or late or not store.machine.lives(parse_identity(run.owner))
+    return (
+        run.state != RunState.RUNNING or late or not store.machine.lives(parse_identity(run.owner))
+    )
 
 
 def is_kept(store: Store, run: Run) -> bool:
@@ -94,7 +97,7 @@ class Keeper:
 
     def keep(self, run: Run) -> Run | None:
         """Keep a run that waits and that no other process has; None where one is faster."""
-        if run.ended or run.state == "running" or not _is_free(self._store, run, self):
+        if run.ended or run.state == RunState.RUNNING or not _is_free(self._store, run, self):
             return None
         if self.has(run):
             return run
@@ -127,7 +130,11 @@ class Keeper:
                     self._step_back(self._mine.pop(run_id))
 
     def _let_go(self, run_id: int) -> None:
-        while (run := self._store.runs.get(run_id)) and self.has(run) and run.state != "running":
+        while (
+            (run := self._store.runs.get(run_id))
+            and self.has(run)
+            and run.state != RunState.RUNNING
+        ):
             if self._store.runs.change(runs.let_go(run), run):
                 return
 

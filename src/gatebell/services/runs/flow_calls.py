@@ -12,7 +12,7 @@ from gatebell.domain.asks.forms import has_hidden
 from gatebell.domain.asks.outcomes import Visits, outcome as outcome_of
 from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.digests import canonical
-from gatebell.domain.enums import AskKind, AskStatus
+from gatebell.domain.enums import AskKind, AskStatus, CallState, FlowTimeout, Priority
 from gatebell.domain.people.principals import is_person
 from gatebell.domain.runs import journals, runs
 from gatebell.domain.runs.identities import parse_identity
@@ -64,7 +64,10 @@ def step(
                 return call.value
         call = branch.drive.put(
             call._replace(
-                state="open", dangerous=True, owner=str(branch.drive.store.machine.me()), ask_id=""
+                state=CallState.OPEN,
+                dangerous=True,
+                owner=str(branch.drive.store.machine.me()),
+                ask_id="",
             )
         )
     branch.step = call
@@ -115,7 +118,7 @@ def _settle_doubt(branch: Branch, call: FlowCall, arguments: Any) -> tuple[bool,
                 "required": ["what"],
                 "additionalProperties": False,
             },
-            priority=1,
+            priority=Priority.HIGH,
         ),
     )
     call = branch.drive.calls[call.path]
@@ -163,7 +166,7 @@ def pause(branch: Branch, message: str, more: dict[str, Any]) -> Outcome:
     """A gate: true when, and only when, a person approves."""
     call = branch.begin("pause", message, jsoned([message, more]))
     request = Request(message, "approval", **more)
-    if call.state == "open" and not request.going_on:
+    if call.state == CallState.OPEN and not request.going_on:
         request = request._replace(going_on=_look_at(branch, call))
     return _asked(branch, call, request)
 
@@ -199,10 +202,10 @@ def ask(branch: Branch, request: Request) -> Outcome:
 
 
 def _asked(branch: Branch, call: FlowCall, request: Request) -> Outcome:
-    if call.state == "failed":
+    if call.state == CallState.FAILED:
         result_of(call)
     drive = branch.drive
-    if call.state == "recorded":
+    if call.state == CallState.RECORDED:
         settled = create_ask.get(drive.store, call.ask_id)
     else:
         settled = answer_to(branch, call, request)
@@ -224,12 +227,12 @@ def _asked(branch: Branch, call: FlowCall, request: Request) -> Outcome:
 def answer_to(branch: Branch, call: FlowCall, request: Request) -> Ask:
     """The settled ask of a call; parks until there is one."""
     drive = branch.drive
-    if call.state not in ("waiting", "held"):
+    if call.state not in (CallState.WAITING, CallState.HELD):
         call = open_ask(branch, call, request)
     ask = apply_deadlines.fall_due(drive.store, create_ask.get(drive.store, call.ask_id))
     if ask.question.kind == AskKind.SESSION and not ask.pending:
         _await_leaving(branch, call, ask)
-    elif ask.pending or call.state == "held":
+    elif ask.pending or call.state == CallState.HELD:
         branch.park(call)
     return _heeded(branch, call, ask)
 
@@ -240,7 +243,7 @@ def _await_leaving(branch: Branch, call: FlowCall, ask: Ask) -> None:
     if not visits.is_open(drive.store, ask):
         return
     # Not `waiting`: its ask is settled, so the run would be ready at once.
-    call = drive.put(call._replace(state="held"))
+    call = drive.put(call._replace(state=CallState.HELD))
     branch.raise_always(Parked((call,), drive.store.now() + _LOOK_AGAIN))
 
 
@@ -269,7 +272,7 @@ def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = ""
         # Withdrawn with the run, before this call knew of it; now somebody has taken the run up.
         call = call._replace(asked=call.asked + 1)
     try:
-        return drive.put(call._replace(state="waiting", ask_id=opened.id))
+        return drive.put(call._replace(state=CallState.WAITING, ask_id=opened.id))
     except Overtaken:
         if (now := drive.store.runs.get(run.id)) and now.ended:
             permit_call.retire(drive.store, opened, drive.crew.caller, f"run {run.id} has ended")
@@ -283,9 +286,9 @@ def _heeded(branch: Branch, call: FlowCall, ask: Ask) -> Ask:  # noqa: RET503 - 
         return ask
     if ask.status == AskStatus.TIMED_OUT:
         terms = branch.drive.terms
-        if terms.on_timeout == "return" or ask.value is not None:
+        if terms.on_timeout == FlowTimeout.RETURN or ask.value is not None:
             return ask
-        if terms.on_timeout == "fail":
+        if terms.on_timeout == FlowTimeout.FAIL:
             branch.drive.fail(call, "TimedOutError", settled_sentence(ask))
             result_of(branch.drive.calls[call.path])
     branch.halt(settled_sentence(ask), call)

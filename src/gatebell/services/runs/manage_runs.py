@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.asks.answers import Given
-from gatebell.domain.enums import AskKind, AskStatus
+from gatebell.domain.enums import AskKind, AskStatus, CallState, RunState, TaskState
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.runs import journals, runs, signals
 from gatebell.domain.runs.identities import parse_identity
@@ -76,7 +76,7 @@ def start(
         project=wish.project,
         sponsor=caller.principal,
         created_at=store.now(),
-        state="stuck",
+        state=RunState.STUCK,
         reason=_BEING_MADE,
     )
     run = store.runs.add(new, [runs.started(new, caller, wish.seen)], Carried())
@@ -104,7 +104,7 @@ def in_place(project: str) -> Place:
 
 def _open(store: Store, run: Run, place: Place, *, begin: bool, keeper: Keeper | None) -> Run:
     after = moved_in(run, place)._replace(
-        state="ready" if begin else "stuck", reason="" if begin else NOT_STARTED
+        state=RunState.READY if begin else RunState.STUCK, reason="" if begin else NOT_STARTED
     )
     written = _written(store, RunChange(after), run, keeper if begin else None)
     if written is None:
@@ -125,7 +125,9 @@ def get(store: Store, run_id: int) -> Run:
     return run
 
 
-def stop(store: Store, run_id: int, caller: Caller, reason: str, task_state: str = "") -> Run:
+def stop(
+    store: Store, run_id: int, caller: Caller, reason: str, task_state: TaskState | None = None
+) -> Run:
     """End a run: its agents, its asks, and whoever drives it."""
     while True:
         run = get(store, run_id)
@@ -170,7 +172,7 @@ def resume(
                 f"gate delete {run_id} removes it"
             )
         calls = store.runs.calls(run_id)
-        asks = (store.asks.get(call.ask_id) for call in calls if call.state == "waiting")
+        asks = (store.asks.get(call.ask_id) for call in calls if call.state == CallState.WAITING)
         unanswered = [
             ask.id
             for ask in asks
@@ -188,7 +190,7 @@ def _must_be_its_tasks(store: Store, run: Run) -> None:
         raise RefusedError(
             f"run {run.id} worked on {task.id}, which was reopened since: gate task show {task.id}"
         )
-    if task and task.state in ("closed", "deferred"):
+    if task and task.state in (TaskState.CLOSED, TaskState.DEFERRED):
         raise RefusedError(f"{task.id} is {task.state}: gate task reopen {task.id}")
 
 
@@ -220,7 +222,7 @@ def fork(
         project=run.project,
         sponsor=caller.principal,
         created_at=store.now(),
-        state="stuck",
+        state=RunState.STUCK,
         reason=_BEING_MADE,
         parent=run.id,
         parent_path=path,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.digests import digest
+from gatebell.domain.enums import CallState, FlowTimeout, RunState
 from gatebell.domain.lists import USE_A_LIST
 from gatebell.domain.runs import journals, prompts, runs, signals
 from gatebell.domain.runs.prompts import Said
@@ -43,7 +44,7 @@ _PAUSE_SECONDS = 1.0
 class Terms(NamedTuple):
     """What a flow says about its waits for people."""
 
-    on_timeout: str = "stuck"
+    on_timeout: FlowTimeout = FlowTimeout.STUCK
     """`stuck`, `fail`, or `return`."""
     human_seconds: float | None = 86_400.0
     """How long its asks wait; None: until somebody answers."""
@@ -140,7 +141,7 @@ class Drive:
         """Write a step, if the run is still ours; proves and extends the claim."""
         with self.lock:
             after = change.run
-            if after.state == "running":
+            if after.state == RunState.RUNNING:
                 # Whoever writes down a call has got further than those who died before.
                 falls = 0 if change.calls else after.falls
                 lease = None if after.kept else self.store.now() + LEASE
@@ -278,7 +279,7 @@ current: ContextVar[Branch] = ContextVar("current")
 
 def result_of(call: FlowCall) -> Any:
     """What a call that is over gives the flow, the first time and every time."""
-    if call.state != "failed":
+    if call.state != CallState.FAILED:
         return call.value
     if call.name == "parallel":
         raise BranchFailedError(call.error["message"], call.error["paths"], call.value)
@@ -308,7 +309,7 @@ def said_before(drive: Drive, path: str, since: str) -> list[Said]:
     """What agents and people said in the calls before this one and after another."""
     told = []
     for call in sorted(drive.calls.values(), key=lambda call: journals.order(call.path)):
-        if call.state != "recorded" or not journals.is_before(call.path, path):
+        if call.state != CallState.RECORDED or not journals.is_before(call.path, path):
             continue
         if since and journals.order(call.path) <= journals.order(since):
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gatebell.domain.enums import CallState
 from gatebell.domain.runs.runs import FlowCall, Run
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs.flow_calls import decided_by_person
@@ -26,7 +27,7 @@ def ask_after_falls(branch: Branch) -> None:
     """A run at which one driver after another dies must not take all of them with it."""
     drive, run = branch.drive, branch.drive.run
     call = drive.calls.get(_FALLS) or FlowCall(run.id, _FALLS, "driver", "", "", drive.store.now())
-    if run.falls < _MOST_FALLS and call.state != "waiting":
+    if run.falls < _MOST_FALLS and call.state != CallState.WAITING:
         return
     request = Request(
         f"{_MOST_FALLS} processes that drove this run died one after another at the same place. "
@@ -48,7 +49,7 @@ def settle_in(branch: Branch) -> None:
     if call.over:
         return
     trouble = ""
-    while call.state == "waiting" or (trouble := _trouble(branch)):
+    while call.state == CallState.WAITING or (trouble := _trouble(branch)):
         request = Request(
             "The folder of this run could not be set up. What now?",
             "choice",

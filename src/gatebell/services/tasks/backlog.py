@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gatebell.domain.asks.asks import id_length, make_id
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import run_of
+from gatebell.domain.enums import RunState, TaskState
 from gatebell.domain.lists import as_list
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.runs import runs
@@ -149,24 +150,24 @@ def release(store: Store, task_id: str, caller: Caller) -> Task:
     """Whoever worked on it by hand does not any more."""
 
     def change(task: Task) -> TaskChange:
-        if task.run or task.state != "in_progress":
+        if task.run or task.state != TaskState.IN_PROGRESS:
             raise RefusedError(f"{task.id} is not claimed by hand: it is {task.state}")
-        return tasks.move(task, "open", caller, store.now(), claimed_by="")
+        return tasks.move(task, TaskState.OPEN, caller, store.now(), claimed_by="")
 
     return _changed(store, task_id, change)
 
 
 def close(store: Store, task_id: str, caller: Caller, reason: str = "") -> Task:
     """Done, or not needed; a run that works on it is ended."""
-    return _ended(store, task_id, caller, "closed", reason)
+    return _ended(store, task_id, caller, TaskState.CLOSED, reason)
 
 
 def defer(store: Store, task_id: str, caller: Caller, reason: str = "") -> Task:
     """Put off until it is reopened; a run that works on it is ended."""
-    return _ended(store, task_id, caller, "deferred", reason)
+    return _ended(store, task_id, caller, TaskState.DEFERRED, reason)
 
 
-def _ended(store: Store, task_id: str, caller: Caller, state: str, reason: str) -> Task:
+def _ended(store: Store, task_id: str, caller: Caller, state: TaskState, reason: str) -> Task:
     while True:
         task = get(store, task_id)
         run = store.runs.get(task.run) if task.run else None
@@ -188,12 +189,12 @@ def reopen(store: Store, task_id: str, caller: Caller, *, fresh: bool = False) -
     """Work on it again: from where the last run left the folder, or fresh from its dependencies."""
 
     def change(task: Task) -> TaskChange:
-        if task.state in ("open", "in_progress", "awaiting_input"):
+        if task.state in (TaskState.OPEN, TaskState.IN_PROGRESS, TaskState.AWAITING_INPUT):
             raise RefusedError(f"{task.id} is {task.state}: there is nothing to reopen")
         again = 0 if fresh else task.run or task.goes_on_from
         # What came of it so far is kept by its runs.
         return tasks.move(
-            task, "open", caller, store.now(), claimed_by="", run=0, goes_on_from=again,
+            task, TaskState.OPEN, caller, store.now(), claimed_by="", run=0, goes_on_from=again,
             summary="", details="", confidence=None,
         )  # fmt: skip
 
@@ -295,7 +296,7 @@ def _exchange(ask: Ask) -> Exchange:
 def waiting_for(store: Store, task: Task) -> list[Task]:
     """The tasks that hold it up."""
     found = (store.tasks.get(one) for one in task.needs)
-    return [one for one in found if one and one.state != "closed"]
+    return [one for one in found if one and one.state != TaskState.CLOSED]
 
 
 def _changed(store: Store, task_id: str, change: Callable[[Task], TaskChange]) -> Task:
@@ -326,6 +327,6 @@ def recover(store: Store, task: Task, caller: Caller) -> Task:
     if not task.run:
         return release(store, task.id, caller)
     run = store.runs.get(task.run)
-    if run and run.state == "running":
+    if run and run.state == RunState.RUNNING:
         store.runs.change(runs.release(run), run)
     return get(store, task.id)

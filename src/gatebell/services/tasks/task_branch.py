@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from gatebell.domain.enums import CallState
 from gatebell.domain.runs.runs import FlowCall, RunChange
 from gatebell.errors import GateError, MergeConflictError
 from gatebell.services.asks.create_ask import Request
@@ -31,7 +32,7 @@ def move_in(branch: Branch) -> None:
         return
     call = drive.calls.get(PATH) or FlowCall(run.id, PATH, "branch", "", "", drive.store.now())
     markers, conflict = False, ""
-    while call.state == "waiting" or (conflict := _conflict(branch, call, task, markers)):
+    while call.state == CallState.WAITING or (conflict := _conflict(branch, call, task, markers)):
         request = Request(
             f"What {task.id} needs cannot be merged into one branch. What now?",
             "choice",
@@ -58,7 +59,9 @@ def _conflict(branch: Branch, call: FlowCall, task: Task, markers: bool) -> str:
     after = drive.run._replace(
         folder=place.folder, root=place.root, branch=place.branch, base=place.base
     )
-    recorded = call._replace(state="recorded", value=place.remarks, ended_at=drive.store.now())
+    recorded = call._replace(
+        state=CallState.RECORDED, value=place.remarks, ended_at=drive.store.now()
+    )
     drive.write(RunChange(after, (recorded,)))
     return ""
 

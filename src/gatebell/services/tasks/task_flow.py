@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import iso
-from gatebell.domain.enums import AskStatus
+from gatebell.domain.enums import AskStatus, FlowTimeout, Strategy, TaskState, TaskTimeout
 from gatebell.domain.runs import prompts
 from gatebell.domain.tasks import reports
 from gatebell.domain.tasks.reports import Report
@@ -44,7 +44,7 @@ _MARK = "mark"
 _AGAIN = "Try again"
 _LEAVE = "Leave it on its branch"
 _NOT_ACCEPTED = "A person did not accept it before."
-_TIMED_OUT = {"fail": "failed", "defer": "deferred"}
+_TIMED_OUT = {TaskTimeout.FAIL: TaskState.FAILED, TaskTimeout.DEFER: TaskState.DEFERRED}
 
 
 class _Plan(NamedTuple):
@@ -60,18 +60,23 @@ class _Plan(NamedTuple):
     own_test: str
     """The project's, for where a person does not want the one that an agent named."""
     test_tries: int
-    strategy: str
+    strategy: Strategy
     base: str
     sure: float | None
     """Below this, and where its confidence cannot be read, a person confirms what the agent did."""
-    unanswered: str
+    unanswered: TaskState
     """The state of a task that nobody answered in time."""
+
+
+def _read_plan(recorded: dict[str, Any]) -> _Plan:
+    plan = _Plan(**recorded)
+    return plan._replace(strategy=Strategy(plan.strategy), unanswered=TaskState(plan.unanswered))
 
 
 def terms(given: BacklogTerms, task: Task) -> Terms:
     """What the flow says about its waits for people."""
     return Terms(
-        on_timeout="return",
+        on_timeout=FlowTimeout.RETURN,
         human_seconds=task.answer_within_seconds or given.answer_within_seconds,
         remind_seconds=given.remind_every_seconds,
         most_asks=given.most_asks,
@@ -85,7 +90,7 @@ def work_task(_prompt: str) -> dict[str, Any]:
     try:
         return _Work(current.get()).done()._asdict()
     except StepFailedError as error:
-        return Report("failed", status=error.message)._asdict()
+        return Report(TaskState.FAILED, status=error.message)._asdict()
 
 
 class _Work:
@@ -94,7 +99,7 @@ class _Work:
     def __init__(self, branch: Branch) -> None:
         self._branch, self._drive = branch, branch.drive
         self._place, self._workspace = place_of(branch.drive.run), branch.drive.crew.workspace
-        self._plan = _Plan(**self._step("plan", lambda: self._planned()._asdict()))
+        self._plan = _read_plan(self._step("plan", lambda: self._planned()._asdict()))
         self._allowed: Outcome | None = None
         self._mark = ""
 
@@ -124,7 +129,7 @@ class _Work:
             given.strategy,
             given.base,
             role.confidence,
-            _TIMED_OUT[task.on_timeout or given.on_timeout],
+            _TIMED_OUT[TaskTimeout(task.on_timeout or given.on_timeout)],
         )
 
     def done(self) -> Report:
@@ -133,7 +138,7 @@ class _Work:
         while True:
             signal = run_agent.instruct(self._branch, Wanted(self._plan.role, words))
             report = reports.read(signal, self._plan.unanswered)
-            if report.state != "closed":
+            if report.state != TaskState.CLOSED:
                 return report
             test = self._test()
             if test is None:
@@ -143,7 +148,7 @@ class _Work:
                 failures += 1
                 if failures >= self._plan.test_tries:
                     status = f"its test failed {failures} times. {trouble}"
-                    return report._replace(state="failed", status=status)
+                    return report._replace(state=TaskState.FAILED, status=status)
                 words = f"Your work does not pass its test. Mend it.\n{prompts.quoted(trouble)}"
                 continue
             # Who said no wants to see what comes of it, however sure the agent is now.
@@ -182,7 +187,7 @@ class _Work:
     def _committed(self, report: Report, doubt: str) -> str | Outcome:
         """The commit of the work; or what a person says who was asked and did not accept it."""
         plan, words = self._plan, self._message(report)
-        if plan.strategy == "review":
+        if plan.strategy == Strategy.REVIEW:
             # These words are part of what was asked: runs that wait replay them (law 5).
             doubt = "" if report.confidence is None else reports.sure_words(report.confidence)
         elif not doubt or self._was_let_pass():
@@ -230,7 +235,7 @@ class _Work:
     def _kept(self, report: Report, commit: str) -> Report:
         """Bring what was committed where the project wants it."""
         report = report._replace(branch=self._place.branch, commit=commit)
-        return report if self._plan.strategy == "branch" else self._merged(report)
+        return report if self._plan.strategy == Strategy.BRANCH else self._merged(report)
 
     def _merged(self, report: Report) -> Report:
         plan, branch, words = self._plan, self._place.branch, self._message(report)
@@ -238,7 +243,7 @@ class _Work:
             done = self._step("merge", lambda: self._merge(words), plan.base)
             if commit := done["commit"]:
                 # Others start from the base branch, where this commit stands for all of it.
-                told = "" if done.get("gone") or plan.strategy == "direct" else branch
+                told = "" if done.get("gone") or plan.strategy == Strategy.DIRECT else branch
                 gone = f", so its branch {branch} is removed" if done.get("gone") else ""
                 status = f"on {plan.base} as {commit[:12]}{gone}"
                 return report._replace(branch=told, commit=commit, status=status)
@@ -246,7 +251,7 @@ class _Work:
                 return report._replace(status=f"left on {branch}: {done['why']}")
 
     def _merge(self, words: str) -> dict[str, Any]:
-        base, squash = self._plan.base, self._plan.strategy == "direct"
+        base, squash = self._plan.base, self._plan.strategy == Strategy.DIRECT
         # The same at every try: whatever was merged is found again by it.
         key = f"run-{self._drive.run.id}/merge/{self._mark}"
         made, conflict, why, gone = "", False, "", False

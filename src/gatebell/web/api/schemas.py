@@ -6,10 +6,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.digests import canonical
-from gatebell.domain.enums import AskKind, AskStatus, Decision
+from gatebell.domain.enums import AskKind, AskStatus, Decision, Priority, RunState, TaskState
 from gatebell.domain.people.logins import SCOPES
-from gatebell.domain.runs.runs import STATES
-from gatebell.domain.tasks.tasks import STATES as TASK_STATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,7 +56,7 @@ REQUEST = thing(
     schema={"type": ["object", "null"]},
     context=ANYTHING,
     going_on={"type": "string", "maxLength": 256_000},
-    priority={"enum": ["urgent", "high", "normal", "low", "backlog", 0, 1, 2, 3, 4]},
+    priority={"enum": [*(one.word for one in Priority), *(one.value for one in Priority)]},
     confidence={"type": ["number", "null"], "minimum": 0, "maximum": 1},
     default=ANYTHING,
     secret={"type": "boolean"},
@@ -142,7 +140,7 @@ RUN_GIVEN: dict[str, Any] = {
         "id": {"type": "integer"},
         "flow": TEXT,
         "prompt": TEXT,
-        "state": {"enum": list(STATES)},
+        "state": {"enum": _words(RunState)},
         "reason": TEXT,
         "result": ANYTHING,
         "waiting_for": many(TEXT),
@@ -167,7 +165,7 @@ TASK_GIVEN: dict[str, Any] = {
         "title": TEXT,
         "project": TEXT,
         "description": TEXT,
-        "state": {"enum": list(TASK_STATES)},
+        "state": {"enum": _words(TaskState)},
         "priority": {"type": "integer"},
         "needs": many(TEXT),
         "parent": TEXT,

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
-from gatebell.domain.asks.asks import PRIORITIES, settled_word
+from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.context_text import context_text, is_plain
 from gatebell.domain.asks.duplicates import alike, groups
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import run_of
 from gatebell.domain.asks.requirements import why_not
-from gatebell.domain.enums import AnswerOutcome, AskStatus
+from gatebell.domain.enums import AnswerOutcome, AskStatus, Priority
 from gatebell.domain.people.principals import TRUST, is_person
 from gatebell.domain.permissions.calls import shown
 from gatebell.domain.sessions import visits
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from gatebell.web.context import Visit
 
 MOST_LISTED = 200
-URGENCIES = tuple(PRIORITIES)
+URGENCIES = tuple(priority.word for priority in Priority)
 _NOTES_ARE_SHOWN = timedelta(hours=24)
 _IS_ANSWERING = timedelta(seconds=60)
 _MOST_NOTES = 20

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.enums import CallState, RunState
 from gatebell.domain.runs.journals import is_carried
 from gatebell.domain.runs.signals import NEEDS_HUMAN, parse_signal
 from gatebell.domain.sessions.joined_sessions import path_of
@@ -73,7 +74,9 @@ class Listed(NamedTuple):
 
     @property
     def agent(self) -> str:
-        return self.run.agent if self.run.state in ("running", "waiting_human") else ""
+        return (
+            self.run.agent if self.run.state in (RunState.RUNNING, RunState.WAITING_HUMAN) else ""
+        )
 
 
 class Cut(NamedTuple):
@@ -235,7 +238,11 @@ class _Room:
 
 def _entry(call: FlowCall, turns: Sequence[Turn], asks: Sequence[Ask], room: _Room) -> Entry:
     value = None
-    if call.state == "recorded" and call.value is not None and call.name not in _SAYS_NO_MORE:
+    if (
+        call.state == CallState.RECORDED
+        and call.value is not None
+        and call.name not in _SAYS_NO_MORE
+    ):
         value = room.cut_json(call.value)
     error = room.cut(f"{call.error['kind']}: {call.error['message']}") if call.error else None
     return Entry(call, _CALL_STATES[call.state], _happened(turns, asks, room), value, error, {})

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.asks.owners import run_of
+from gatebell.domain.enums import TaskState
 from gatebell.terminal import task_runs
 from gatebell.terminal.task_tree import branches
 from gatebell.terminal.tasks import ICONS, pending_asks
@@ -111,7 +112,7 @@ def tree(store: Store, project: str, limit: int, *, closed: bool) -> Tree:
         )
     }
     tasks = sorted(_with_parents(store, project, found), key=_in_order)
-    shown = sum(closed or task.state != "closed" for task in tasks)
+    shown = sum(closed or task.state != TaskState.CLOSED for task in tasks)
     left = store.tasks.how_many(project, closed=closed) - shown
     return Tree(_nested(store, tasks, closed=closed), shown, max(0, left))
 
@@ -132,7 +133,7 @@ def _with_parents(store: Store, project: str, found: dict[str, Task]) -> list[Ta
 
 
 def _in_order(task: Task) -> tuple[bool, bool, int]:
-    return task.state == "closed", task.answered_at is None, task.priority
+    return task.state == TaskState.CLOSED, task.answered_at is None, task.priority
 
 
 def _nested(store: Store, tasks: Sequence[Task], *, closed: bool) -> list[Node]:
@@ -157,13 +158,13 @@ def _node(store: Store, task: Task, above: Task | None, more: int) -> Node:
 
 def held_up(store: Store, task: Task) -> list[Held]:
     """What stands in the way of an open task."""
-    if task.state != "open" or not task.unmet:
+    if task.state != TaskState.OPEN or not task.unmet:
         return []
     there = {name: store.tasks.get(name) for name in task.needs}
     return [
         Held(name, Seen(one).word) if one else Held(name, "not there", there=False)
         for name, one in there.items()
-        if one is None or one.state != "closed"
+        if one is None or one.state != TaskState.CLOSED
     ]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gatebell.domain.asks.asks import OTHER, make_id
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import owner_of
-from gatebell.domain.enums import AskStatus
+from gatebell.domain.enums import AskStatus, CallState
 from gatebell.domain.runs import prompts, runs, signals
 from gatebell.domain.runs.runs import Turn
 from gatebell.domain.runs.signals import NEEDS_HUMAN
@@ -152,7 +152,7 @@ class People:
             ask_messages.reply(drive.store, ask.id, agent.caller(turn), words)
         wait_for_ask.hear(drive.store, ask)
         self._keep()
-        drive.put(agent.call._replace(state="waiting"))
+        drive.put(agent.call._replace(state=CallState.WAITING))
         return None
 
     def _asked_back(self, ask: Ask) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.forms import check_schema, faults
-from gatebell.domain.enums import AskStatus
+from gatebell.domain.enums import AskStatus, CallState, Priority
 from gatebell.domain.runs import prompts, signals
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.roles import Role
@@ -72,13 +72,15 @@ class _Instruction:
         if turn and not turn.ended_at:
             turn = self._recover(turn)
             if turn and first_prompt.is_asked_back(turn):
-                self._drive.put(self._agent.call._replace(state="waiting"))
-        if self._agent.call.state == "held":
+                self._drive.put(self._agent.call._replace(state=CallState.WAITING))
+        if self._agent.call.state == CallState.HELD:
             self._drive.put(
-                self._agent.call._replace(state="waiting" if self._agent.call.ask_id else "open")
+                self._agent.call._replace(
+                    state=CallState.WAITING if self._agent.call.ask_id else CallState.OPEN
+                )
             )
         while True:
-            if self._agent.call.state == "waiting":
+            if self._agent.call.state == CallState.WAITING:
                 asked = self._people.heed()
                 if asked is None:
                     return self._unanswered()
@@ -158,7 +160,7 @@ class _Instruction:
             joining.take_back(self._drive.store, turn)
             self._drive.look_again()
         elif not left and not self._is_unanswered():
-            call = self._drive.put(self._agent.call._replace(state="held"))
+            call = self._drive.put(self._agent.call._replace(state=CallState.HELD))
             self._branch.park(call, self._drive.store.now() + LOOK_AGAIN)
         return next((t for t in reversed(self._agent.turns()) if t.signal), None)
 
@@ -174,7 +176,7 @@ class _Instruction:
             f"{turn.process} could not be ended from here, and two must not work in one session.",
             "choice",
             options=(_GONE, _STOP),
-            priority=1,
+            priority=Priority.HIGH,
         )
         if decided_by_person(self._branch, call, request) != _GONE:
             self._branch.halt(f"the agent of turn {turn.id} may still be at work", call)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import Origin, make_id
 from gatebell.domain.asks.owners import owner_of
+from gatebell.domain.enums import CallState
 from gatebell.domain.people.principals import Sighting
 from gatebell.domain.runs import runs, signals
 from gatebell.domain.runs.runs import FlowCall, Turn
@@ -163,8 +164,8 @@ class Agent:
         self._must_be_free(turns)
         call = self.call
         # That an answer is on its way, and that it is heeded, is one write.
-        answers = call.state == "waiting" and turn.ask_id == call.ask_id
-        call = runs.heeded(call) if answers else call._replace(state="open")
+        answers = call.state == CallState.WAITING and turn.ask_id == call.ask_id
+        call = runs.heeded(call) if answers else call._replace(state=CallState.OPEN)
         try:
             self.drive.begin_turn(call, turns, self.role)
         except Overtaken:
@@ -183,7 +184,7 @@ class Agent:
                 joining.take_back(store, holder)
                 self.drive.look_again()
                 return
-        call = self.drive.put(self.call._replace(state="held"))
+        call = self.drive.put(self.call._replace(state=CallState.HELD))
         self.branch.park(call, self.drive.store.now() + LOOK_AGAIN)
 
     def _order(self, turn: Turn) -> Order:
