@@ -205,7 +205,7 @@ def test_a_letter_says_who_asks_what_and_where():
     told = letter(ask=an_ask(priority=Priority.URGENT))
     assert told.title == "Asked by coder (urgent)"
     assert told.body == "Deploy?\na-222 · approval · shop"
-    assert told.link == "https://gate.example.org/asks/a-222" and told.priority == "urgent"
+    assert told.link == "https://gate.example.org/asks/a-222" and told.priority == Priority.URGENT
     assert letter(ask=an_ask(), url="").link == ""
     titles = {
         kind: letter(kind, an_ask(agent=""), to="bob").title

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gatebell.api import gate
 from gatebell.api.human import Human, session
+from gatebell.domain.enums import AskKind
 from gatebell.errors import UsageError
 from gatebell.services.asks import wait_for_ask
 from gatebell.services.sessions.lost_visits import is_visited
@@ -81,19 +82,19 @@ class AsyncGate:
         self._wake(frozenset(self._waiters))
 
     async def ask(
-        self, prompt: str, kind: str = "text", *, options: Sequence[str] = (), **more: Any
+        self, prompt: str, kind: str = AskKind.TEXT, *, options: Sequence[str] = (), **more: Any
     ) -> Outcome:
         """Ask and await the answer."""
         return await self.wait(await self.open(prompt, kind, options=options, **more))
 
     async def approve(self, prompt: str, **more: Any) -> Approval:
-        return cast("Approval", await self.ask(prompt, "approval", **more))
+        return cast("Approval", await self.ask(prompt, AskKind.APPROVAL, **more))
 
     async def choose(self, prompt: str, options: Sequence[str], **more: Any) -> Choice:
-        return cast("Choice", await self.ask(prompt, "choice", options=options, **more))
+        return cast("Choice", await self.ask(prompt, AskKind.CHOICE, options=options, **more))
 
     async def open(
-        self, prompt: str, kind: str = "text", *, options: Sequence[str] = (), **more: Any
+        self, prompt: str, kind: str = AskKind.TEXT, *, options: Sequence[str] = (), **more: Any
     ) -> str:
         return await asyncio.to_thread(self.gate.open, prompt, kind, options=options, **more)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from gatebell.domain.asks.asks import parse_priority
 from gatebell.domain.asks.deadlines import make_escalations
-from gatebell.domain.enums import FlowTimeout
+from gatebell.domain.enums import AskKind, FlowTimeout
 from gatebell.domain.lists import as_items, as_list
 from gatebell.errors import StoreTroubleError, UsageError
 from gatebell.services.asks.create_ask import Request
@@ -114,11 +114,15 @@ def pause(message: str, **more: Unpack[AskOptions]) -> Approval:
 
 
 def ask(
-    prompt: str, kind: str = "text", *, options: Sequence[str] = (), **more: Unpack[AskOptions]
+    prompt: str,
+    kind: str = AskKind.TEXT,
+    *,
+    options: Sequence[str] = (),
+    **more: Unpack[AskOptions],
 ) -> Outcome:
     """A question to a person: a text, a choice among options, or a form."""
     offered = as_list(options, "options")
-    kind = "choice" if offered and kind == "text" else kind
+    kind = AskKind.CHOICE if offered and kind == AskKind.TEXT else kind
     request = Request(prompt, kind, offered, **_request(more))
     return _made("ask", flow_calls.ask, request)
 

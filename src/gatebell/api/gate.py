@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 from gatebell.app import wiring
 from gatebell.domain.asks import deadlines
 from gatebell.domain.asks.answers import Given
+from gatebell.domain.enums import AskKind
 from gatebell.domain.lists import as_list
 from gatebell.services.asks import (
     answer_ask,
@@ -81,7 +82,7 @@ class Gate:
     def ask(
         self,
         prompt: str,
-        kind: str = "text",
+        kind: str = AskKind.TEXT,
         *,
         options: Sequence[str] = (),
         reply: Callable[[str], str] | None = None,
@@ -92,16 +93,16 @@ class Gate:
 
     def approve(self, prompt: str, **more: Unpack[AskOptions]) -> Approval:
         """Ask for an approval: true when, and only when, a person approved."""
-        return cast("Approval", self.ask(prompt, "approval", **more))
+        return cast("Approval", self.ask(prompt, AskKind.APPROVAL, **more))
 
     def choose(self, prompt: str, options: Sequence[str], **more: Unpack[AskOptions]) -> Choice:
         """Let a person choose. A last option `Other…` lets them write their own."""
-        return cast("Choice", self.ask(prompt, "choice", options=options, **more))
+        return cast("Choice", self.ask(prompt, AskKind.CHOICE, options=options, **more))
 
     def open(
         self,
         prompt: str,
-        kind: str = "text",
+        kind: str = AskKind.TEXT,
         *,
         options: Sequence[str] = (),
         owner: str = "",

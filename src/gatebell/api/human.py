@@ -11,8 +11,8 @@ from gatebell.api import session_options
 from gatebell.api.schemas import wish
 from gatebell.domain.asks.answers import Given, interpret
 from gatebell.domain.asks.asks import settled_sentence
-from gatebell.domain.enums import AskKind
-from gatebell.domain.sessions.visits import FAILED, VIA
+from gatebell.domain.enums import AskKind, HandleStatus, SessionOutcome, VisitEnd
+from gatebell.domain.sessions.visits import VIA
 from gatebell.domain.text.display import plain
 from gatebell.domain.text.redaction import redact
 from gatebell.errors import AlreadySettledError, InvalidAnswerError, UsageError
@@ -47,7 +47,12 @@ if TYPE_CHECKING:
 
 
 _MOST_LISTED = 10_000
-_ENDS = {"completed": "left", "cancelled": "left", "timeout": "time", FAILED: FAILED}
+_ENDS = {
+    SessionOutcome.COMPLETED: VisitEnd.LEFT,
+    SessionOutcome.CANCELLED: VisitEnd.LEFT,
+    SessionOutcome.TIMEOUT: VisitEnd.TIME,
+    SessionOutcome.FAILED: VisitEnd.FAILED,
+}
 # Whoever asks while another session has the terminal waits for an answer from elsewhere.
 _terminal = threading.Lock()
 
@@ -63,13 +68,14 @@ class Human:
         self._seats: dict[str, Seated] = {}
 
     @property
-    def status(self) -> str:
+    def status(self) -> HandleStatus:
         """`idle`, `pending` or `resolved`, of what was asked last."""
         if self._opening:
-            return "pending"
+            return HandleStatus.PENDING
         if self._ask_id is None:
-            return "idle"
-        return "pending" if create_ask.get(self._inbox.store, self._ask_id).pending else "resolved"
+            return HandleStatus.IDLE
+        is_pending = create_ask.get(self._inbox.store, self._ask_id).pending
+        return HandleStatus.PENDING if is_pending else HandleStatus.RESOLVED
 
     @property
     def session_id(self) -> str | None:
@@ -98,13 +104,13 @@ class Human:
     def cancel(self, reason: str = "") -> Ask:
         """Withdraw what is pending, from any thread; whoever waits for it gets `cancelled`."""
         with self._lock:
-            if self._ask_id is None or self.status != "pending":
+            if self._ask_id is None or self.status != HandleStatus.PENDING:
                 raise UsageError("nothing is pending here that could be cancelled")
             return create_ask.cancel(self._inbox.store, self._ask_id, self._inbox.caller(), reason)
 
     def open(self, prompt: str, options: Sequence[str] = (), **more: Any) -> str:
         """Ask without waiting."""
-        kind = "choice" if options else "text"
+        kind = AskKind.CHOICE if options else AskKind.TEXT
         return self._open(lambda: self._inbox.open(prompt, kind, options=options, **more))
 
     def open_interactive(self, prompt: str, options: InteractiveOptions) -> tuple[str, Wish]:
@@ -114,7 +120,7 @@ class Human:
 
     def _open(self, opening: Callable[[], str]) -> str:
         with self._lock:
-            if self.status == "pending":
+            if self.status == HandleStatus.PENDING:
                 raise UsageError(
                     f"{self._ask_id} is still pending here, and a handle asks one thing at a time: "
                     "wait for it, cancel it, or ask with another Human(gate)"
@@ -187,7 +193,7 @@ class Human:
         """Give a session back undecided; it goes on waiting."""
         if ask_id not in self._seats:
             raise UsageError(f"the session of {ask_id} was not claimed here")
-        self._rise(self._seats[ask_id], self._inbox.caller(), "left")
+        self._rise(self._seats[ask_id], self._inbox.caller(), VisitEnd.LEFT)
 
     def complete_interactive(
         self,
@@ -203,7 +209,8 @@ class Human:
         withdraws it, `timeout` says that its time is up, and `failed` that this attempt was in
         vain, with the response as the reason. A response that does not fit leaves it claimed.
         """
-        if outcome not in _ENDS:
+        ended = next((one for one in _ENDS if one == outcome), None)
+        if ended is None:
             raise UsageError(f"a session's outcome is {', '.join(_ENDS)}, not {outcome!r}")
         if duration_ms is not None and not (
             isinstance(duration_ms, int | float) and 0 <= duration_ms < 1e12
@@ -213,15 +220,15 @@ class Human:
         ask, seat = create_ask.get(store, ask_id), self._seats.get(ask_id)
         if ask.pending:
             seat = seat or self.claim(ask_id)
-            if outcome == "completed":
+            if ended == SessionOutcome.COMPLETED:
                 self._must_fit(ask, response, caller)
         # Given back first: whoever waits finds it whole once the ask is settled.
         if seat:
-            end = _ENDS[outcome] if ask.pending else "stopped"
+            end = _ENDS[ended] if ask.pending else VisitEnd.STOPPED
             self._rise(seat, caller, end, response, transcript, duration_ms)
-        if outcome == "completed":
+        if ended == SessionOutcome.COMPLETED:
             return answer_ask.answer(store, ask_id, caller, Given(response))[1]
-        if outcome == "cancelled":
+        if ended == SessionOutcome.CANCELLED:
             return create_ask.cancel(store, ask_id, caller, str(response or ""))
         if not ask.pending:
             raise AlreadySettledError(settled_sentence(ask))
@@ -231,7 +238,7 @@ class Human:
         self,
         seat: Seated,
         caller: Caller,
-        end: str,
+        end: VisitEnd,
         response: Any = None,
         transcript: str | None = None,
         duration_ms: float | None = None,
@@ -246,7 +253,7 @@ class Human:
                 seat.sitting,
                 caller,
                 end,
-                trouble=str(response or "no reason given") if end == FAILED else "",
+                trouble=str(response or "no reason given") if end == VisitEnd.FAILED else "",
                 transcript=redact(str(transcript)) if keeps else "",
                 seconds=None if duration_ms is None else duration_ms / 1000,
             )

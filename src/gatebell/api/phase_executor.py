@@ -11,6 +11,7 @@ from gatebell.api import flows
 from gatebell.api.schemas import schema_of, shaped
 from gatebell.api.workflow_runner import watching
 from gatebell.domain.asks.forms import faults
+from gatebell.domain.enums import AskKind, SignalStatus
 from gatebell.domain.lists import as_items
 from gatebell.domain.people.principals import is_person
 from gatebell.domain.phases import records
@@ -212,8 +213,8 @@ class Journey:
         more: Any = human.more
         ask: Callable[[], Outcome] = (
             partial(flows.pause, prompt, **more)
-            if human.type == "approval"
-            else partial(flows.ask, prompt, "choice", options=options, **more)
+            if human.type == AskKind.APPROVAL
+            else partial(flows.ask, prompt, AskKind.CHOICE, options=options, **more)
         )
         # Agents may answer a choice in the inbox; here that is nobody's answer.
         while not is_person((response := self._answered(phase, ask)).actor):
@@ -318,7 +319,7 @@ def _output(phase: Phase, raw: Any) -> Any:
     if not isinstance(phase.agent, str):
         return raw if phase.returns is None else shaped(phase.returns, raw)
     signal: Signal = raw
-    if signal.status in ("ERROR", "BLOCKED"):
+    if signal.status in (SignalStatus.ERROR, SignalStatus.BLOCKED):
         why = signal.reason or signal.said or "no reason given"
         return _Refusal(f"{named(phase.name)}: {phase.agent} reported {signal.status}: {why}")
     return signal if phase.returns is None else shaped(phase.returns, signal.value)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from gatebell.api.schemas import Wish, wish
 from gatebell.domain.asks.deadlines import Escalation
+from gatebell.domain.enums import AskKind
 from gatebell.domain.lists import as_list
 from gatebell.domain.sessions.visits import Terms
 from gatebell.errors import UsageError
@@ -48,7 +49,7 @@ def request(prompt: str, options: InteractiveOptions) -> tuple[Request, Wish]:
     terms = Terms(answer=wanted.answered_as, **given)  # type: ignore[arg-type]
     made = Request(
         prompt,
-        "session",
+        AskKind.SESSION,
         wanted.options,
         wanted.multiple,
         wanted.schema,

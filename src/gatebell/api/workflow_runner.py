@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gatebell.api import handlers
 from gatebell.app import environment, project_files, runtime, wiring
 from gatebell.domain.asks.asks import settled_sentence
-from gatebell.domain.enums import RunState
+from gatebell.domain.enums import CallName, RunState
 from gatebell.domain.phases.records import PhaseEvent, events
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import (
@@ -193,7 +193,9 @@ class Performance:
 
     def _is_of_a_phase(self, run: Run, ask: Ask) -> bool:
         calls = self.store.runs.calls(run.id)
-        return any(call.ask_id == ask.id and call.name in ("pause", "ask") for call in calls)
+        return any(
+            call.ask_id == ask.id and call.name in (CallName.PAUSE, CallName.ASK) for call in calls
+        )
 
     def _hand_over(self, ask: Ask, settle: Callable[[Awaitable[Any]], Any]) -> None:
         """Let the handler answer; whatever goes wrong, the ask is still in the inbox."""

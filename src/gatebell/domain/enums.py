@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from enum import IntEnum, StrEnum
+    from enum import IntEnum as IntEnum, StrEnum as StrEnum  # noqa: PLC0414  exported
 else:
 
     class _Members(type):
@@ -220,3 +220,77 @@ class StepKind(StrEnum):
     TROUBLE = "trouble"
     CALL = "call"
     RESULT = "result"
+
+
+class CallName(StrEnum):
+    """What a call of a flow does; the last three are made by gate itself."""
+
+    RUN = "run"
+    PAUSE = "pause"
+    ASK = "ask"
+    STEP = "step"
+    READ = "read"
+    SLEEP = "sleep"
+    NOW = "now"
+    RANDOM = "random"
+    LOG = "log"
+    PARALLEL = "parallel"
+    SETUP = "setup"
+    BRANCH = "branch"
+    DRIVER = "driver"
+
+
+class SignalStatus(StrEnum):
+    """What agents are told to report; any other word reaches the flow as it is."""
+
+    DONE = "DONE"
+    APPROVED = "APPROVED"
+    CHANGES_REQUESTED = "CHANGES_REQUESTED"
+    BLOCKED = "BLOCKED"
+    NEEDS_REVIEW = "NEEDS_REVIEW"
+    NEEDS_HUMAN = "NEEDS_HUMAN"
+    ERROR = "ERROR"
+
+
+class SessionOutcome(StrEnum):
+    """How a session with an agent ended; `pending` while nobody has decided."""
+
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    TIMEOUT = "timeout"
+    FAILED = "failed"
+    PENDING = "pending"
+
+
+class VisitEnd(StrEnum):
+    """How a person's visit to a session ended."""
+
+    LEFT = "left"
+    TIME = "time"
+    FAILED = "failed"
+    LOST = "lost"
+    STOPPED = "stopped"
+
+
+class HandleStatus(StrEnum):
+    """How far the last ask of a handle is."""
+
+    IDLE = "idle"
+    PENDING = "pending"
+    RESOLVED = "resolved"
+
+
+class QuestionType(StrEnum):
+    """What a question in a file wants to get back."""
+
+    TEXT = "text"
+    YESNO = "yesno"
+    SELECT = "select"
+
+
+class SecretKind(StrEnum):
+    """How a secret came to be: a person chose it, a machine made it, or it may be none."""
+
+    CHOSEN = "chosen"
+    MADE = "made"
+    MAYBE = "maybe"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gatebell.domain.asks import file_questions
 from gatebell.domain.asks.asks import Notice
 from gatebell.domain.asks.outcomes import answer_text
-from gatebell.domain.enums import AskStatus, NoticeKind
+from gatebell.domain.enums import AskStatus, NoticeKind, StrEnum
 from gatebell.domain.notifications.notes import Note
 from gatebell.domain.text.display import inert_line, storable
 from gatebell.errors import UsageError
@@ -27,12 +27,26 @@ SESSIONS = "files/"
 _MOST_NAMED = 20
 
 
+class HappeningKind(StrEnum):
+    """What happened: to a question, a file (`refused`), answers (`foreign`), folders (`repaired`)
+    or a project (`held` by another listener)."""
+
+    QUEUED = "queued"
+    ANSWERED = "answered"
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+    STATUS = "status"
+    REFUSED = "refused"
+    FOREIGN = "foreign"
+    REPAIRED = "repaired"
+    HELD = "held"
+    TROUBLE = "trouble"
+
+
 class Happening(NamedTuple):
     """Something that people who look on are told."""
 
-    what: str
-    """`queued`, `answered`, `timed_out`, `cancelled`; `status`; `refused` (a file), `foreign`
-    (answers); `repaired` (folders), `held` (a project, by another listener) or `trouble`."""
+    what: HappeningKind
     who: str
     words: str
     ask: Ask | None = None
@@ -113,4 +127,4 @@ class Answers:
         words = f"not written by gate, and no answer to anything: {names}{more} in {where}"
         note = Note("gate", self._helpers.project, storable(words), self._store.now())
         self._store.notes.add(note, [event for _, event in new], [Notice(NoticeKind.NOTE, "")])
-        self._tell(Happening("foreign", "gate", words))
+        self._tell(Happening(HappeningKind.FOREIGN, "gate", words))

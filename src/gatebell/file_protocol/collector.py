@@ -17,11 +17,11 @@ from gatebell.domain.asks.file_questions import (
     parse_name,
     parse_question,
 )
-from gatebell.domain.enums import AskStatus
+from gatebell.domain.enums import AskKind, AskStatus, QuestionType, StrEnum
 from gatebell.domain.people.principals import Sighting
 from gatebell.errors import GateError, StoreTroubleError, UsageError
 from gatebell.file_protocol import folders
-from gatebell.file_protocol.answers import SESSIONS, Answers, Happening, key_of, told
+from gatebell.file_protocol.answers import SESSIONS, Answers, Happening, HappeningKind, key_of, told
 from gatebell.file_protocol.registry import Registry
 from gatebell.services.asks import apply_deadlines, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
@@ -50,14 +50,24 @@ _NOBODY = "nobody"
 _NOT_TOLD = "its old script cannot be told: move scripts/ask-human.sh away, then gate init"
 
 
+class _FileState(StrEnum):
+    """How far a question in a file is."""
+
+    WAITING = "waiting"
+    WRITTEN = "written"
+    """Its answer stands in its file."""
+    TAKEN = "taken"
+    OVER = "over"
+    """Nothing is told."""
+
+
 class _Known(NamedTuple):
     """A question file, and the ask that stands for it."""
 
     question: FileQuestion
     stamp: tuple[int, ...]
     ask: Ask
-    state: str = "waiting"
-    """`waiting`, `written` (its answer stands in its file), `taken`, or `over` (nothing is told)."""
+    state: _FileState = _FileState.WAITING
     left_at: float | None = None
     """When an original script's question was gone while its answer still stood there."""
 
@@ -91,7 +101,7 @@ class Collector:
     @property
     def waiting(self) -> list[FileQuestion]:
         """What agents wait for now."""
-        return [one.question for one in self._known.values() if one.state == "waiting"]
+        return [one.question for one in self._known.values() if one.state == _FileState.WAITING]
 
     def look(self, changed: frozenset[str] | None = None) -> None:
         """Look at the files if they may have changed; of asks, at those `changed` (None: at all)."""
@@ -146,7 +156,7 @@ class Collector:
             left = question.left(self._store.now())
             if left <= 0 and self._store.asks.with_key(self._key(question.name)) is None:
                 self._turn_away(
-                    file, stamp, "nobody listened before its time was over", "timed_out"
+                    file, stamp, "nobody listened before its time was over", HappeningKind.TIMED_OUT
                 )
                 return False
             ask, is_new = self._asked(question, max(left, 1.0))
@@ -203,12 +213,16 @@ class Collector:
             self._turn_away(file, stamp, str(why))
 
     def _turn_away(
-        self, file: str, stamp: tuple[int, ...], why: str, status: str = "refused"
+        self,
+        file: str,
+        stamp: tuple[int, ...],
+        why: str,
+        status: HappeningKind = HappeningKind.REFUSED,
     ) -> None:
         self._odd[file] = _Odd(stamp, self._store.monotonic(), told=True)
         name = parse_name(file)
         is_original = name is not None and name.is_original
-        hint = f"; {_NOT_TOLD}" if is_original and status == "refused" else ""
+        hint = f"; {_NOT_TOLD}" if is_original and status == HappeningKind.REFUSED else ""
         self._tell(Happening(status, file, f"{why}{hint}"))
         # The original script would print a refusal as an answer: it is left to its own time limit.
         if name and not is_original:
@@ -244,7 +258,9 @@ class Collector:
     def _is_leaving(self, file: str, known: _Known) -> bool:
         """Whether an original script is just cleaning up: its question goes first, then its answer."""
         name, now = known.question.name, self._store.monotonic()
-        is_read = name.is_original and known.state == "written" and not self._is_there(file)
+        is_read = (
+            name.is_original and known.state == _FileState.WRITTEN and not self._is_there(file)
+        )
         if not is_read or not self._helpers.answers.file_stamp(name.answer):
             return False
         left_at = now if known.left_at is None else known.left_at
@@ -279,7 +295,9 @@ class Collector:
             # The same agent may wait for it by another file, too.
             if not any(other.ask.id == ask.id for other in self._known.values()):
                 self._withdraw(ask, name)
-        elif known.state == "written" and not self._helpers.answers.file_stamp(name.answer):
+        elif known.state == _FileState.WRITTEN and not self._helpers.answers.file_stamp(
+            name.answer
+        ):
             self._take(ask)
         elif self._answers.is_ours(name.answer):
             # Nobody fetches it any more; it is kept in the store.
@@ -316,11 +334,11 @@ class Collector:
     def _write_back(self, changed: frozenset[str] | None) -> None:
         for file, known in list(self._known.items()):
             is_new = changed is None or known.ask.id in changed or not known.ask.pending
-            if known.state == "waiting" and is_new:
+            if known.state == _FileState.WAITING and is_new:
                 ask = self._store.asks.get(known.ask.id) or known.ask
                 if not (ask := apply_deadlines.fall_due(self._store, ask)).pending:
                     self._answer(file, known, ask)
-            elif known.state == "written":
+            elif known.state == _FileState.WRITTEN:
                 self._look_after(file, known)
 
     def _answer(self, file: str, known: _Known, ask: Ask) -> None:
@@ -328,9 +346,9 @@ class Collector:
         if name.is_original and ask.status != AskStatus.ANSWERED:
             # Its script would print any file as an answer; without one it ends with an error.
             self._helpers.questions.remove(file)
-            self._known[file] = known._replace(ask=ask, state="over")
+            self._known[file] = known._replace(ask=ask, state=_FileState.OVER)
         elif self._write_answer(name, told(name, ask)):
-            self._known[file] = known._replace(ask=ask, state="written")
+            self._known[file] = known._replace(ask=ask, state=_FileState.WRITTEN)
             self.registry.answered(name.agent, ask.settled_at or self._store.now())
 
     def _look_after(self, file: str, known: _Known) -> None:
@@ -338,7 +356,7 @@ class Collector:
         name, ask = known.question.name, known.ask
         if not self._helpers.answers.file_stamp(name.answer):
             self._take(ask)
-            self._known[file] = known._replace(state="taken")
+            self._known[file] = known._replace(state=_FileState.TAKEN)
         elif ask.settled_at and self._store.now() - ask.settled_at > _KEPT:
             self._helpers.questions.remove(file)
             self._helpers.answers.remove(name.answer)
@@ -358,7 +376,7 @@ class Collector:
         """Once for each trouble."""
         if self._troubles.get(what) != why:
             self._troubles[what] = why
-            self._tell(Happening("trouble", self._helpers.project, why))
+            self._tell(Happening(HappeningKind.TROUBLE, self._helpers.project, why))
 
 
 def _by_files(ask: Ask) -> bool:
@@ -366,10 +384,12 @@ def _by_files(ask: Ask) -> bool:
 
 
 def _request(question: FileQuestion, left: float) -> Request:
-    options = {"yesno": YES_OR_NO, "select": question.options}.get(question.type, ())
+    options = {QuestionType.YESNO: YES_OR_NO, QuestionType.SELECT: question.options}.get(
+        question.type, ()
+    )
     return Request(
         question.content,
-        "choice" if options else "text",
+        AskKind.CHOICE if options else AskKind.TEXT,
         options,
         priority=question.priority,
         expires_seconds=left,

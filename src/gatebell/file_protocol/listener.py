@@ -14,9 +14,10 @@ from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.enums import AskStatus
 from gatebell.errors import GateError, RefusedError
-from gatebell.file_protocol.answers import SESSIONS, Happening
+from gatebell.file_protocol.answers import SESSIONS, Happening, HappeningKind
 from gatebell.file_protocol.collector import Collector
 from gatebell.file_protocol.folders import Helpers
+from gatebell.file_protocol.registry import AgentStatus
 from gatebell.install import records
 from gatebell.services.asks.apply_deadlines import sweep
 
@@ -61,7 +62,7 @@ class _Post:
             store, self.helpers, caller, lambda happening: tell(project, happening)
         )
         for words in self.helpers.repaired:
-            tell(project, Happening("repaired", project, words))
+            tell(project, Happening(HappeningKind.REPAIRED, project, words))
 
     def _settle_in(self) -> None:
         if not self.helpers.hold():
@@ -201,11 +202,11 @@ class Listener:
             if ask.pending and ask.id not in self._open:
                 self._open[ask.id] = ask
                 who, words = ask.origin.agent, ask.question.prompt
-                self._tell(ask.origin.project, Happening("queued", who, words, ask))
+                self._tell(ask.origin.project, Happening(HappeningKind.QUEUED, who, words, ask))
             elif not ask.pending and ask.id in self._open:
                 del self._open[ask.id]
-                words = _words(ask)
-                self._tell(ask.origin.project, Happening(ask.status, ask.origin.agent, words, ask))
+                words, what = _words(ask), HappeningKind(ask.status.value)
+                self._tell(ask.origin.project, Happening(what, ask.origin.agent, words, ask))
 
     def _asks(self, changed: frozenset[str] | None) -> list[Ask]:
         get = self._store.asks.get
@@ -232,10 +233,10 @@ class Listener:
             f"{SESSIONS}{agent.agent_id}"
             for post in self._posts.values()
             for agent in post.collector.registry.agents.values()
-            if agent.status(at) != "idle"
+            if agent.status(at) != AgentStatus.IDLE
         }
         words = f"{len(self._open)} questions in queue, {len(asking)} active agents"
-        self._tell("", Happening("status", "", words))
+        self._tell("", Happening(HappeningKind.STATUS, "", words))
 
     def look_for_projects(self) -> None:
         """Begin where it should listen and does not yet, and leave what has gone."""
@@ -249,12 +250,14 @@ class Listener:
                     self.begin(project)
                     self._troubles.pop(project, None)
                 except HeldError as error:
-                    self._complain(project, str(error), "held")
+                    self._complain(project, str(error), HappeningKind.HELD)
                 except Exception as error:
                     # As above: one project holds up no other.
                     self._complain(project, _trouble(error))
 
-    def _complain(self, project: str, trouble: str, what: str = "trouble") -> None:
+    def _complain(
+        self, project: str, trouble: str, what: HappeningKind = HappeningKind.TROUBLE
+    ) -> None:
         """Once for each trouble."""
         if self._troubles.get(project) != trouble:
             self._troubles[project] = trouble

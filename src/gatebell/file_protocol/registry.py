@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.file_questions import document, shortened
+from gatebell.domain.enums import StrEnum
 from gatebell.file_protocol.folders import OddFileError
 
 if TYPE_CHECKING:
@@ -24,6 +25,14 @@ _HIGHEST = 2**53
 """What every reader of JSON can hold."""
 
 
+class AgentStatus(StrEnum):
+    """What an agent that asks by files does."""
+
+    WAITING = "waiting"
+    ACTIVE = "active"
+    IDLE = "idle"
+
+
 class Agent(NamedTuple):
     """One agent, as its questions show it."""
 
@@ -35,10 +44,10 @@ class Agent(NamedTuple):
     questions_asked: int = 0
     waiting: bool = False
 
-    def status(self, now: int) -> str:
+    def status(self, now: int) -> AgentStatus:
         if self.waiting:
-            return "waiting"
-        return "idle" if now - self.last_seen >= _IDLE_SECONDS else "active"
+            return AgentStatus.WAITING
+        return AgentStatus.IDLE if now - self.last_seen >= _IDLE_SECONDS else AgentStatus.ACTIVE
 
     def document(self, now: int) -> dict[str, Any]:
         number = self.agent_id.removeprefix("agent_")
@@ -117,7 +126,7 @@ class Registry:
 
     def active(self, at: int) -> int:
         """How many agents are there."""
-        return sum(agent.status(at) != "idle" for agent in self.agents.values())
+        return sum(agent.status(at) != AgentStatus.IDLE for agent in self.agents.values())
 
     def clear(self) -> None:
         """Nobody listens any more: the files of the agents go, and nobody is in the queue."""

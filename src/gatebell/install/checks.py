@@ -17,6 +17,7 @@ from gatebell.install import (
     settings_files,
     text_blocks,
 )
+from gatebell.install.json_entries import EntryKind
 from gatebell.install.places import Place
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _still_there(cli: str, written: Written) -> tuple[bool, str]:
 
 
 def _name(entry: json_entries.Entry) -> str:
-    end = f" {entry.value}" if isinstance(entry.value, str) and entry.kind == "item" else ""
+    end = f" {entry.value}" if isinstance(entry.value, str) and entry.kind == EntryKind.ITEM else ""
     return ".".join(entry.path) + end
 
 

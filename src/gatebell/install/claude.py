@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gatebell.domain.permissions.rules import OUTSIDE
 from gatebell.install.default_gates import SPELLINGS_NOTE
 from gatebell.install.instructions import INSTRUCTIONS
-from gatebell.install.json_entries import Entry
+from gatebell.install.json_entries import Entry, EntryKind
 from gatebell.install.places import Target, Wanted
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def wanted(place: Place, gate: str, rules: Rules) -> Wanted:
             "alwaysLoad": True,
             "timeout": _DAY_SECONDS * 1000,
         },
-        "own",
+        EntryKind.OWN,
     )
     if place.project:
         settings = os.path.join(place.project, ".claude", "settings.json")
@@ -107,7 +107,9 @@ def _settings(gate: str, rules: Rules) -> list[Entry]:
     entries += [
         _hook(event, hook, _RETIRE_SECONDS) for event in ("Stop", "UserPromptSubmit", "SessionEnd")
     ]
-    entries += [Entry(("env", name), value, "default") for name, value in _ENVIRONMENT.items()]
+    entries += [
+        Entry(("env", name), value, EntryKind.DEFAULT) for name, value in _ENVIRONMENT.items()
+    ]
     return entries
 
 

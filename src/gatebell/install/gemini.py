@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gatebell.install.instructions import INSTRUCTIONS
-from gatebell.install.json_entries import Entry
+from gatebell.install.json_entries import Entry, EntryKind
 from gatebell.install.places import Target, Wanted
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def wanted(place: Place, gate: str, _: Rules) -> Wanted:
     server = Entry(
         ("mcpServers", "gatebell"),
         {"command": gate, "args": ["mcp"], "trust": True, "timeout": 86_400_000},
-        "own",
+        EntryKind.OWN,
     )
     folder = os.path.join(place.project, ".gemini") if place.project else root(place)
     targets = (

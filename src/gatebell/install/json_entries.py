@@ -7,10 +7,30 @@ import re
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gatebell.domain.enums import StrEnum
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+class EntryKind(StrEnum):
+    """How an entry belongs to its place."""
+
+    ITEM = "item"
+    """A member of the list there."""
+    OWN = "own"
+    """The key is ours alone."""
+    DEFAULT = "default"
+    """A key whose value the person may have set; then theirs stays."""
+
+
+class _State(StrEnum):
+    """What is in the place of an entry."""
+
+    THERE = "there"
+    OTHER = "other"
+    ABSENT = "absent"
 
 
 class Entry(NamedTuple):
@@ -18,9 +38,7 @@ class Entry(NamedTuple):
 
     path: tuple[str, ...]
     value: Any
-    kind: str = "item"
-    """`item`: a member of the list there. `own`: the key is ours alone. `default`: a key whose
-    value the person may have set; then theirs stays."""
+    kind: EntryKind = EntryKind.ITEM
 
 
 class Edited(NamedTuple):
@@ -41,17 +59,17 @@ def put(text: str, file: str, wanted: tuple[Entry, ...], old: tuple[Entry, ...])
     ours, kept = [], []
     for entry in wanted:
         state = _state(document, entry, file)
-        if state == "other" and entry.kind == "default":
+        if state == _State.OTHER and entry.kind == EntryKind.DEFAULT:
             kept.append(entry)
             continue
-        if state == "other" and entry.path not in [one.path for one in old]:
+        if state == _State.OTHER and entry.path not in [one.path for one in old]:
             raise UsageError(
                 f"{file} has {'.'.join(entry.path)} already, and gate did not write it: "
                 "remove it, then install again"
             )
-        if state != "there":
+        if state != _State.THERE:
             _set(document, entry)
-        if state != "there" or entry in old:
+        if state != _State.THERE or entry in old:
             ours.append(entry)
     same = document == found and text.strip()
     return Edited(text if same else render(document, text), tuple(ours), tuple(kept))
@@ -68,7 +86,7 @@ def cut(text: str, file: str, ours: tuple[Entry, ...], before: str) -> str:
 def missing(text: str, file: str, ours: tuple[Entry, ...]) -> list[Entry]:
     """Which of our entries are no longer there as we wrote them."""
     document = parse(text, file)
-    return [entry for entry in ours if _state(document, entry, file) != "there"]
+    return [entry for entry in ours if _state(document, entry, file) != _State.THERE]
 
 
 def parse(text: str, file: str) -> dict[str, Any]:
@@ -109,8 +127,7 @@ def render(document: dict[str, Any], like: str) -> str:
     return text if whole else json.dumps(document, indent=step) + end
 
 
-def _state(document: dict[str, Any], entry: Entry, file: str) -> str:
-    """`there`, `other` or `absent`."""
+def _state(document: dict[str, Any], entry: Entry, file: str) -> _State:
     place: Any = document
     for depth, key in enumerate(entry.path[:-1]):
         place = place.get(key, {})
@@ -118,21 +135,21 @@ def _state(document: dict[str, Any], entry: Entry, file: str) -> str:
             here = ".".join(entry.path[: depth + 1])
             raise UsageError(f"{file} has something else than an object as {here}: mend that first")
     found = place.get(entry.path[-1])
-    if entry.kind == "item":
+    if entry.kind == EntryKind.ITEM:
         if not isinstance(found, list | None):
             here = ".".join(entry.path)
             raise UsageError(f"{file} has something else than a list as {here}: mend that first")
-        return "there" if entry.value in (found or []) else "absent"
+        return _State.THERE if entry.value in (found or []) else _State.ABSENT
     if entry.path[-1] not in place:
-        return "absent"
-    return "there" if found == entry.value else "other"
+        return _State.ABSENT
+    return _State.THERE if found == entry.value else _State.OTHER
 
 
 def _set(document: dict[str, Any], entry: Entry) -> None:
     place = document
     for key in entry.path[:-1]:
         place = place.setdefault(key, {})
-    if entry.kind == "item":
+    if entry.kind == EntryKind.ITEM:
         place.setdefault(entry.path[-1], []).append(deepcopy(entry.value))
     else:
         place[entry.path[-1]] = deepcopy(entry.value)
@@ -148,10 +165,10 @@ def _remove(
         if not isinstance(places[-1], dict) or entry.path[-1] not in places[-1]:
             continue
         found = places[-1][entry.path[-1]]
-        if entry.kind == "item":
+        if entry.kind == EntryKind.ITEM:
             if isinstance(found, list) and entry.value in found:
                 found.remove(entry.value)
-        elif entry.kind == "own" or found == entry.value:
+        elif entry.kind == EntryKind.OWN or found == entry.value:
             del places[-1][entry.path[-1]]
         _prune(places, entry.path, before)
 

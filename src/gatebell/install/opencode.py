@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.errors import UsageError
 from gatebell.install.instructions import INSTRUCTIONS
-from gatebell.install.json_entries import Entry
+from gatebell.install.json_entries import Entry, EntryKind
 from gatebell.install.places import Target, Wanted
 
 if TYPE_CHECKING:
@@ -38,7 +38,10 @@ def wanted(place: Place, gate: str, _: Rules) -> Wanted:
             f'into it yourself: "mcp": {{"gatebell": {json.dumps(server)}}}'
         )
     targets = (
-        Target(os.path.join(folder, "opencode.json"), (Entry(("mcp", "gatebell"), server, "own"),)),
+        Target(
+            os.path.join(folder, "opencode.json"),
+            (Entry(("mcp", "gatebell"), server, EntryKind.OWN),),
+        ),
         Target(os.path.join(folder, "AGENTS.md"), block=INSTRUCTIONS),
     )
     return Wanted(targets, ("opencode can ask; nothing here makes it ask before it acts.",))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gatebell.app import settings
 from gatebell.errors import UsageError
 from gatebell.install import settings_files
-from gatebell.install.json_entries import Entry
+from gatebell.install.json_entries import Entry, EntryKind
 from gatebell.install.text_blocks import Block
 
 if TYPE_CHECKING:
@@ -145,7 +145,8 @@ def _written(document: dict[str, Any]) -> Written:
             "before": None if before is None else base64.b64decode(before),
             "folders": tuple(document["folders"]),
             "entries": tuple(
-                Entry(tuple(one["path"]), one["value"], one["kind"]) for one in document["entries"]
+                Entry(tuple(one["path"]), one["value"], EntryKind(one["kind"]))
+                for one in document["entries"]
             ),
             "block": block and Block(block["begin"], block["end"], tuple(block["lines"])),
         }

@@ -17,13 +17,26 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
+from gatebell.domain.enums import StrEnum
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 _SCRIPT = re.compile(r"\bscript<<(.*?)>>script\b", re.DOTALL)
 _STEP = re.compile(r"_step(\d+)_")
 _RESULT = re.compile(r"\{\{result(?::(.+?))?\}\}")
-_SPEAKERS = {"user": "said", "assistant": "told"}
+
+
+class _TurnKind(StrEnum):
+    """What a part of a conversation is: the user said it, or the model told or called it."""
+
+    SAID = "said"
+    TOLD = "told"
+    CALLED = "called"
+    RESULT = "result"
+
+
+_SPEAKERS = {"user": _TurnKind.SAID, "assistant": _TurnKind.TOLD}
 # What claude puts in the model's mouth after a crash.
 _NOT_SAID = ("No response requested.",)
 _USAGE = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
@@ -52,7 +65,7 @@ def script(steps: Sequence[dict[str, Any]]) -> str:
 
 def tool_results(request: dict[str, Any]) -> list[str]:
     """What the tools returned to the model, as a request tells it."""
-    return [words for kind, words in _turns(request) if kind == "result"]
+    return [words for kind, words in _turns(request) if kind == _TurnKind.RESULT]
 
 
 class ScriptedModel(ThreadingHTTPServer):
@@ -73,21 +86,21 @@ class ScriptedModel(ThreadingHTTPServer):
         self.server_close()
 
 
-def _turns(request: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _turns(request: dict[str, Any]) -> Iterator[tuple[_TurnKind, str]]:
     """What was `said` by the user and `told` by the model, what was `called`, each `result`."""
     for message in request.get("messages", ()):
         for block in _blocks(message["content"]):
             if block["type"] == "tool_use":
-                yield "called", block["id"]
+                yield _TurnKind.CALLED, block["id"]
             elif block["type"] == "tool_result":
-                yield "result", _words(block.get("content", ""))
+                yield _TurnKind.RESULT, _words(block.get("content", ""))
             elif block["type"] == "text" and message["role"] in _SPEAKERS:
                 yield _SPEAKERS[message["role"]], block["text"]
     for item in request.get("input", ()):
         if item["type"] == "function_call":
-            yield "called", item["call_id"]
+            yield _TurnKind.CALLED, item["call_id"]
         elif item["type"] == "function_call_output":
-            yield "result", _words(item["output"])
+            yield _TurnKind.RESULT, _words(item["output"])
         elif item["type"] == "message" and item["role"] in _SPEAKERS:
             yield _SPEAKERS[item["role"]], _words(item["content"])
 
@@ -104,16 +117,16 @@ def _next_step(request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     """The step to play now: the one after the last that was called for, or said, since the script came."""
     steps, number, result, told = [text("there is no script in this prompt")], 0, "", False
     for kind, words in _turns(request):
-        if kind == "said" and (found := _SCRIPT.findall(words)):
+        if kind == _TurnKind.SAID and (found := _SCRIPT.findall(words)):
             steps, number, told = json.loads(found[-1]), 0, False
-        elif kind == "said" and told:
+        elif kind == _TurnKind.SAID and told:
             # A later turn of the same session goes on with the same script.
             number, told = number + 1, False
-        elif kind == "told":
+        elif kind == _TurnKind.TOLD:
             told = words not in _NOT_SAID
-        elif kind == "called" and (called := _STEP.search(words)):
+        elif kind == _TurnKind.CALLED and (called := _STEP.search(words)):
             number = int(called[1]) + 1
-        elif kind == "result":
+        elif kind == _TurnKind.RESULT:
             result = words
     step = steps[number] if number < len(steps) else text("the script is at its end")
     return number, _filled(step, result)

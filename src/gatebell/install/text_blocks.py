@@ -119,8 +119,8 @@ def _strangers(lines: list[str], block: Block) -> list[str]:
 
     matcher = SequenceMatcher(None, list(block.lines), _plain(lines), autojunk=False)
     strangers: list[str] = []
-    for kind, _, _, start, stop in matcher.get_opcodes():
-        if kind != "equal":
+    for tag, _, _, start, stop in matcher.get_opcodes():
+        if tag != "equal":
             strangers += _standing_alone(lines[start:stop], block)
     return strangers
 

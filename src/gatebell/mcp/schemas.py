@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from gatebell.domain.enums import AskKind, Priority
+
 _URGENCY = {
-    "enum": ["low", "normal", "high", "urgent"],
+    "enum": [one.word for one in reversed(list(Priority)[:-1])],
     "description": "How soon the answer is needed. Default: normal.",
 }
 _QUESTION: dict[str, Any] = {
@@ -14,7 +16,7 @@ _QUESTION: dict[str, Any] = {
         "description": "One decision, in one or two sentences that make sense on their own.",
     },
     "kind": {
-        "enum": ["approval", "choice", "text", "form"],
+        "enum": [kind.value for kind in AskKind if kind != AskKind.SESSION],
         "description": "approval: yes or no to something you are about to do. Default: choice "
         "with options, form with a schema, otherwise text.",
     },

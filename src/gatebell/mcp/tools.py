@@ -11,7 +11,7 @@ from gatebell.app import wiring
 from gatebell.domain.asks.asks import Origin, settled_sentence
 from gatebell.domain.asks.elicitation import Quotation
 from gatebell.domain.asks.outcomes import answer_text
-from gatebell.domain.enums import AskStatus
+from gatebell.domain.enums import AskKind, AskStatus
 from gatebell.domain.runs.signals import parse_signal
 from gatebell.domain.text.display import storable
 from gatebell.errors import NotAnsweredError, UsageError
@@ -194,7 +194,7 @@ class Tools:
         options, schema = given.get("options") or [], given.get("schema")
         if not isinstance(options, list):
             raise UsageError("options is a list of texts")
-        kind = given.get("kind") or ("form" if schema else "choice" if options else "text")
+        kind = given.get("kind") or _suggested(schema, options)
         return Request(
             prompt=given["question"],
             kind=kind,
@@ -327,6 +327,12 @@ class Tools:
         waits = store.asks.pending_of_session(origin.session)
         lines = [f"{ask.id}: {ask.question.prompt}" for ask in waits]
         return "\n".join(lines) or "This session waits for nothing.", None
+
+
+def _suggested(schema: Any, options: list[Any]) -> AskKind:
+    if schema:
+        return AskKind.FORM
+    return AskKind.CHOICE if options else AskKind.TEXT
 
 
 def _cli(name: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.asks import iso, question_digest, record_digest
 from gatebell.domain.audit import events
+from gatebell.domain.audit.events import EventKind
 from gatebell.domain.audit.trails import Told
 from gatebell.domain.enums import AskStatus
 from gatebell.errors import GateError
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 # The events that an ask is compared with, and the status that each of them brings about.
-_COMPARED = {
-    "ask.opened": AskStatus.PENDING,
-    "ask.answered": AskStatus.ANSWERED,
-    "ask.cancelled": AskStatus.CANCELLED,
-    "ask.timed_out": AskStatus.TIMED_OUT,
-    "ask.taken": AskStatus.ANSWERED,
+_COMPARED: dict[str, AskStatus] = {
+    EventKind.ASK_OPENED: AskStatus.PENDING,
+    EventKind.ASK_ANSWERED: AskStatus.ANSWERED,
+    EventKind.ASK_CANCELLED: AskStatus.CANCELLED,
+    EventKind.ASK_TIMED_OUT: AskStatus.TIMED_OUT,
+    EventKind.ASK_TAKEN: AskStatus.ANSWERED,
 }
 
 
@@ -99,11 +100,11 @@ def _contradictions(store: Store, entry: Entry) -> Iterator[str]:
         yield f"{ask_id} has events, but is gone"
     elif entry.erased:
         yield f"event {entry.seq} ({kind}): its content is gone, so {ask_id} cannot be compared"
-    elif kind == "ask.opened":
+    elif kind == EventKind.ASK_OPENED:
         shown = question_digest(ask.question, ask.origin)
         if not shown == ask.digest == content["digest"] or not _is_record(ask, content["record"]):
             yield f"{ask_id} was changed after it was opened"
-    elif kind == "ask.taken":
+    elif kind == EventKind.ASK_TAKEN:
         if (iso(ask.delivered_at), ask.delivered_to) != (content["at"], actor):
             yield f"{ask_id} was taken otherwise than event {entry.seq} says"
     else:

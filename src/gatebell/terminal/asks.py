@@ -9,7 +9,7 @@ from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.context_text import context_text
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import owner_in_words, run_of
-from gatebell.domain.enums import AnswerOutcome, AskKind, Priority
+from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision, Priority
 from gatebell.domain.people.principals import TRUST, is_person
 from gatebell.domain.permissions.calls import shown
 from gatebell.domain.sessions import visits
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
     Paint = Callable[[str, str], str]
+
+_COLOURS: dict[str, str] = {
+    Decision.APPROVED: "green",
+    Decision.REJECTED: "red",
+    AskStatus.ANSWERED: "green",
+}
 
 
 def ask_lines(
@@ -147,8 +153,8 @@ def kind_of(field: Mapping[str, Any]) -> str:
     """What a field takes, as it is typed."""
     if "enum" in field:
         return " or ".join(map(str, field["enum"]))
-    kind = field.get("type") or "anything"
-    return "yes or no" if kind == "boolean" else str(kind)
+    schema_type = field.get("type") or "anything"
+    return "yes or no" if schema_type == "boolean" else str(schema_type)
 
 
 def _talk(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
@@ -196,7 +202,7 @@ def _settlement(store: Store, ask: Ask, width: int, paint: Paint) -> list[str]:
         by += " (claimed)"
     at = f"{ask.settled_at:%Y-%m-%d %H:%M:%S} UTC" if ask.settled_at else ""
     word = settled_word(ask)
-    colour = {"approved": "green", "rejected": "red", "answered": "green"}.get(word, "yellow")
+    colour = _COLOURS.get(word, "yellow")
     via = f" via {ask.settled_via}" if by else ""
     if word == FAILED:
         by, via = f", given up{by}" if by else "", ""

@@ -8,7 +8,8 @@ import shlex
 from typing import TYPE_CHECKING
 
 from gatebell import errors
-from gatebell.domain.enums import CallState, RunState
+from gatebell.domain.audit.events import EventKind
+from gatebell.domain.enums import AskKind, CallName, CallState, RunState, SignalStatus, TaskState
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import RefusedError
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
     from gatebell.terminal.task_runs import End
 
 COLOURS = {
-    "waiting_human": "yellow",
-    "completed": "green",
-    "stuck": "yellow",
-    "failed": "red",
-    "running": "cyan",
-    "ready": "cyan",
+    RunState.WAITING_HUMAN: "yellow",
+    RunState.COMPLETED: "green",
+    RunState.STUCK: "yellow",
+    RunState.FAILED: "red",
+    RunState.RUNNING: "cyan",
+    RunState.READY: "cyan",
 }
 # Agent programs whose sessions a person can always open.
 JOINABLE = {"claude": "Claude", "codex": "Codex"}
@@ -61,7 +62,7 @@ def state_lines(
     if run.state == RunState.READY:
         return _ready(store, run, now, is_worked_at=is_worked_at)
     end = task_runs.end_of(store, run)
-    if end and (run.state == RunState.COMPLETED or end.state != "failed"):
+    if end and (run.state == RunState.COMPLETED or end.state != TaskState.FAILED):
         return _task_end(run, end, width)
     if run.state == RunState.COMPLETED:
         return _result(run, width)
@@ -104,13 +105,15 @@ def _gave_itself_up(store: Store, run: Run) -> bool:
     if run.state != RunState.STUCK or run.at_path:
         return False
     ends = [entry.event.kind for entry in store.audit.of_subject(run.name)]
-    return [kind for kind in ends if kind in ("run.stuck", "run.stopped")][-1:] == ["run.stuck"]
+    return [kind for kind in ends if kind in (EventKind.RUN_STUCK, EventKind.RUN_STOPPED)][-1:] == [
+        EventKind.RUN_STUCK
+    ]
 
 
 def _last_asked(store: Store, run: Run) -> str:
     """The call at which a person could decide otherwise; where nobody was asked, the last one."""
     calls = [call for call in store.runs.calls(run.id) if int(call.path.partition(".")[0])]
-    asked = [call for call in calls if call.name in ("pause", "ask")] or calls
+    asked = [call for call in calls if call.name in (CallName.PAUSE, CallName.ASK)] or calls
     return asked[-1].path.partition(".")[0] if asked else ""
 
 
@@ -186,7 +189,9 @@ def _task_end(run: Run, end: End, width: int) -> list[str]:
     result = run.result if isinstance(run.result, dict) else {}
     told = ("Ended by", end.by), ("Reason", end.why), ("Summary", str(result.get("summary") or ""))
     lines = [line for name, text in told if text for line in named(name, text, width)]
-    again = "" if end.state == "closed" else f", 'gate task reopen {run.task}' to try it again"
+    again = (
+        "" if end.state == TaskState.CLOSED else f", 'gate task reopen {run.task}' to try it again"
+    )
     return [*lines, "", f"Use 'gate task show {run.task}' to see all of it{again}."]
 
 
@@ -201,7 +206,7 @@ def how_to_answer(ask: Ask) -> str:
     """The command that answers an ask, with a hint of what it takes."""
     if ask.question.session:
         return f"gate continue {ask.id}"
-    takes = {"approval": "yes|no", "choice": _an_option(ask), "text": "TEXT"}
+    takes = {AskKind.APPROVAL: "yes|no", AskKind.CHOICE: _an_option(ask), AskKind.TEXT: "TEXT"}
     return f"gate answer {ask.id} {takes.get(ask.question.kind, '')}".rstrip()
 
 
@@ -221,7 +226,7 @@ def folder_is_gone(run: Run) -> RefusedError:
 
 def glyph(call: FlowCall) -> tuple[str, str]:
     """How far a call is, as one character and its colour."""
-    if call.state == CallState.FAILED or reported(call) == "ERROR":
+    if call.state == CallState.FAILED or reported(call) == SignalStatus.ERROR:
         return "✗", "red"
     if call.state in (CallState.WAITING, CallState.HELD):
         return "⏸", "yellow"
@@ -231,7 +236,9 @@ def glyph(call: FlowCall) -> tuple[str, str]:
 def reported(call: FlowCall) -> str:
     """The status that an agent gave at the end of its call."""
     is_signal = (
-        call.name == "run" and call.state == CallState.RECORDED and isinstance(call.value, dict)
+        call.name == CallName.RUN
+        and call.state == CallState.RECORDED
+        and isinstance(call.value, dict)
     )
     return str(call.value.get("status")) if is_signal else ""
 

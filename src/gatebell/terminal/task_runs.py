@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.enums import RunState
+from gatebell.domain.enums import RunState, TaskState
 from gatebell.domain.people.principals import is_person
+from gatebell.domain.tasks.tasks import RESULTS
 
 if TYPE_CHECKING:
     from gatebell.domain.runs.runs import Run
@@ -13,30 +14,29 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 ICONS = {
-    "open": "○",
-    "in_progress": "▸",
-    "awaiting_input": "❓",
-    "blocked": "⊘",
-    "deferred": "◌",
-    "failed": "✗",
-    "closed": "✓",
+    TaskState.OPEN: "○",
+    TaskState.IN_PROGRESS: "▸",
+    TaskState.AWAITING_INPUT: "❓",
+    TaskState.BLOCKED: "⊘",
+    TaskState.DEFERRED: "◌",
+    TaskState.FAILED: "✗",
+    TaskState.CLOSED: "✓",
 }
 COLOURS = {
-    "open": "cyan",
-    "in_progress": "cyan",
-    "awaiting_input": "yellow",
-    "blocked": "yellow",
-    "deferred": "dim",
-    "failed": "red",
-    "closed": "green",
+    TaskState.OPEN: "cyan",
+    TaskState.IN_PROGRESS: "cyan",
+    TaskState.AWAITING_INPUT: "yellow",
+    TaskState.BLOCKED: "yellow",
+    TaskState.DEFERRED: "dim",
+    TaskState.FAILED: "red",
+    TaskState.CLOSED: "green",
 }
-_ENDS = ("closed", "failed", "blocked", "deferred")
 
 
 class End(NamedTuple):
     """What a task came to by one of its runs."""
 
-    state: str
+    state: TaskState
     why: str = ""
     by: str = ""
     """The person who ended the run; empty: it came to its end."""
@@ -76,15 +76,15 @@ def end_of(store: Store, run: Run) -> End | None:
         return _reported(run.result if isinstance(run.result, dict) else {})
     # A person who closes or puts off a task ends its run as stuck: only the task's trail tells.
     for entry in reversed(store.audit.of_subject(run.task)):
-        kind, _, state = entry.event.kind.partition(".")
-        if entry.event.content.get("run") == run.id and kind == "task" and state in _ENDS:
-            person = entry.event.actor if is_person(entry.event.actor) else ""
-            return End(state, run.reason, person)
+        event = entry.event
+        state = next((one for one in RESULTS if event.kind == f"task.{one}"), None)
+        if event.content.get("run") == run.id and state:
+            return End(state, run.reason, event.actor if is_person(event.actor) else "")
     return None
 
 
 def _reported(result: dict[str, Any]) -> End:
-    state = result.get("state")
-    if state not in _ENDS or state == "closed":
-        return End("closed", str(result.get("status") or ""))
+    state = next((one for one in RESULTS if one == result.get("state")), TaskState.CLOSED)
+    if state == TaskState.CLOSED:
+        return End(state, str(result.get("status") or ""))
     return End(state, str(result.get("status") or result.get("summary") or ""))

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.context_text import context_text
 from gatebell.domain.asks.outcomes import answer_text
-from gatebell.domain.enums import AnswerOutcome, RunState, TaskState
+from gatebell.domain.audit.events import EventKind
+from gatebell.domain.enums import AnswerOutcome, AskStatus, RunState, TaskState
 from gatebell.domain.tasks.task_forms import within_text
 from gatebell.domain.text.display import SHOWN_CHARACTERS, cell, frame, inert_line
 from gatebell.services.tasks import backlog
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 ICONS, COLOURS = task_runs.ICONS, task_runs.COLOURS
 AWAITING = "Awaiting Human Input:"
-_HOLDS = {"awaiting_input": "awaiting your answer"}
+_HOLDS = {TaskState.AWAITING_INPUT: "awaiting your answer"}
 _SIZE_COLUMNS = 6
 _LEAST_TITLE = 16
 
@@ -135,7 +136,7 @@ def _facts(store: Store, task: Task, now: datetime, width: int) -> list[str]:
 def made_by(store: Store, task: Task) -> str:
     """`person:ada, by agent:claude/s1` where an agent did it for her."""
     trail = store.audit.of_subject(task.id)
-    actor = next((one.event.actor for one in trail if one.event.kind == "task.created"), "")
+    actor = next((one.event.actor for one in trail if one.event.kind == EventKind.TASK_CREATED), "")
     by_agent = actor.startswith("agent:")
     return f"{task.created_by}, by {actor}" if by_agent else task.created_by
 
@@ -188,12 +189,12 @@ def history_lines(store: Store, task: Task, now: datetime, width: int, paint: Pa
 
 def _pending_lines(store: Store, asked: Exchange, width: int, paint: Paint) -> list[str]:
     """What whoever answers now goes by: the options, and what was going on."""
-    ask = store.asks.get(asked.ask_id) if asked.status == "pending" else None
+    ask = store.asks.get(asked.ask_id) if asked.status == AskStatus.PENDING else None
     return answer_lines(ask, width) + going_on_lines(ask, width, paint) if ask else []
 
 
 def _answer(asked: Exchange, width: int) -> list[str]:
-    if asked.status == "pending":
+    if asked.status == AskStatus.PENDING:
         return ["Nobody has answered yet."]
     at = f" at {asked.answered_at:%Y-%m-%d %H:%M:%S} UTC" if asked.answered_at else ""
     by = f" by {inert_line(asked.who, 60)}" if asked.who else ""

@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.asks.owners import run_of
-from gatebell.domain.enums import AskKind, RunState
+from gatebell.domain.enums import AskKind, CallName, CallState, RunState, SignalStatus
 from gatebell.domain.sessions import joined_sessions
 from gatebell.domain.text.display import age, inert_line
 from gatebell.errors import GateError
@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from gatebell.terminal.task_runs import End
 
 STATES = {
-    "ready": "○ ready",
-    "running": "● running",
-    "waiting_human": "⏸ waiting",
-    "completed": "✓ completed",
-    "stuck": "■ stuck",
-    "failed": "✗ failed",
+    RunState.READY: "○ ready",
+    RunState.RUNNING: "● running",
+    RunState.WAITING_HUMAN: "⏸ waiting",
+    RunState.COMPLETED: "✓ completed",
+    RunState.STUCK: "■ stuck",
+    RunState.FAILED: "✗ failed",
 }
+_AT_WORK = {CallState.OPEN: "at work", CallState.HELD: "held by a person"}
 _MOST_RUNS = 200
 _MOST_ASKS = 100
 _MOST_WAITING = 2_000
@@ -128,16 +129,16 @@ def call_lines(calls: list[FlowCall], now: datetime, width: int) -> list[str]:
 
 
 def _call_line(call: FlowCall, now: datetime, width: int) -> str:
-    what = call.label if call.name == "run" else f"{call.name} {call.label}".rstrip()
+    what = call.label if call.name == CallName.RUN else f"{call.name} {call.label}".rstrip()
     seconds = ((call.ended_at or now) - call.started_at).total_seconds()
     shape, colour = terminal.glyph(call)
     mark = paint(shape, colour)
     if call.over:
         said = terminal.reported(call) or call.state
-        told = "" if said in ("DONE", "recorded") else f"{inert_line(said, 30)} "
+        told = "" if said in (SignalStatus.DONE, CallState.RECORDED) else f"{inert_line(said, 30)} "
         end = f"{mark} {told}{lasted(seconds)}"
     else:
-        word = {"open": "at work", "held": "held by a person"}.get(call.state, call.state)
+        word = _AT_WORK.get(call.state, str(call.state))
         end = f"{mark} {word} ({age(seconds)})"
     return f"#{call.path} {inert_line(what, max(8, width - 50))} {end}"
 

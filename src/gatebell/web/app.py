@@ -208,8 +208,8 @@ def _checked(row: Row, raw: bytes, headers: Any) -> Any:
         return None
     if not raw and not row.body["required"]:
         return {}
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
+    media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
         raise Problem(415, "send JSON: content-type application/json")
     try:
         body = json.loads(raw)

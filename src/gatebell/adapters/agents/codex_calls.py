@@ -64,10 +64,10 @@ def unwrapped(line: str) -> str:
 
 def _changes(changes: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
     for change in changes:
-        kind = change["kind"]["type"]
-        tool, part = ("Write", "content") if kind == "add" else ("Edit", "diff")
+        change_type = change["kind"]["type"]
+        tool, part = ("Write", "content") if change_type == "add" else ("Edit", "diff")
         given = {"file_path": change["path"], part: change["diff"]}
-        yield tool, given | ({"delete": True} if kind == "delete" else {})
+        yield tool, given | ({"delete": True} if change_type == "delete" else {})
         if moved := change["kind"].get("move_path"):
             yield "Write", {"file_path": moved, "moved_from": change["path"]}
 

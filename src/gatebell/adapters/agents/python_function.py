@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from gatebell.domain.enums import SignalStatus
 from gatebell.errors import UsageError
 from gatebell.ports.agents import Ended
 
@@ -38,7 +39,9 @@ class PythonDriver:
             given = self._work(order.text)
             if not isinstance(given, str):
                 signal = given if isinstance(given, dict) and "status" in given else None
-                given = json.dumps(signal or {"status": "DONE", "value": given}, allow_nan=False)
+                given = json.dumps(
+                    signal or {"status": SignalStatus.DONE, "value": given}, allow_nan=False
+                )
         except Exception as error:  # whatever it raises, the flow decides what to do about it
             return Ended(ok=False, words="", trouble=f"{type(error).__name__}: {error}")
         return Ended(ok=True, words=given)

@@ -21,7 +21,7 @@ from gatebell.domain.asks.asks import Ask, Change, Message, Origin, Question, is
 from gatebell.domain.asks.deadlines import Deadlines, Escalation
 from gatebell.domain.asks.owners import run_of, task_of
 from gatebell.domain.asks.requirements import ANYBODY, Requirement
-from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision, Priority
+from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision, Priority, VisitEnd
 from gatebell.domain.permissions.calls import Call
 from gatebell.domain.sessions.visits import Sitting, Terms
 from gatebell.errors import RefusedError
@@ -377,15 +377,15 @@ def _to_decision(word: str | None) -> Decision | None:
 
 def _sitting_row(sitting: Sitting) -> tuple[Any, ...]:
     times = ("started_at", "ended_at", "expires_at")
-    return tuple(
-        (sitting._asdict() | {name: iso(getattr(sitting, name)) for name in times}).values()
-    )
+    told = {name: iso(getattr(sitting, name)) for name in times} | {"end": sitting.end or ""}
+    return tuple((sitting._asdict() | told).values())
 
 
 @names_unreadable("a session of ask", 1)
 def _to_sitting(row: Any) -> Sitting:
     started, (ended, expires) = read_time(row[7]), map(as_time, (row[9], row[13]))
-    return Sitting(*row)._replace(started_at=started, ended_at=ended, expires_at=expires)
+    end = as_member(VisitEnd, row[10]) if row[10] else None
+    return Sitting(*row)._replace(started_at=started, ended_at=ended, end=end, expires_at=expires)
 
 
 def _to_requirement(text: str | None) -> Requirement:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gatebell.domain.enums import CallState, RunState
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -182,7 +184,7 @@ TABLES = {
         | dict.fromkeys(("claim", "owner", "lease_until", "falls"), _LEASE),
         subject="'run:' || id",
         partly=dict.fromkeys(("state", "reason", "at_path"), _MOVES),
-        partly_when=Among("state", "completed", "stuck", "failed"),
+        partly_when=Among("state", RunState.COMPLETED, RunState.STUCK, RunState.FAILED),
     ),
     "calls": Table(
         key="run path",
@@ -192,7 +194,7 @@ TABLES = {
         ),
         apart={"owner": _LEASE},
         subject="'run:' || run",
-        unless=Among("state", "open"),
+        unless=Among("state", CallState.OPEN),
     ),
     "turns": Table(
         key="id",

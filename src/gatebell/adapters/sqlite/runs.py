@@ -17,7 +17,7 @@ from gatebell.adapters.sqlite.queries import (
     read_time,
 )
 from gatebell.domain.asks.asks import iso
-from gatebell.domain.enums import CallState, Priority, RunState, TaskState
+from gatebell.domain.enums import CallName, CallState, Priority, RunState, TaskState
 from gatebell.domain.runs.journals import Carried, order
 from gatebell.domain.runs.runs import DRIVER, FlowCall, Run, RunChange, Turn
 
@@ -230,6 +230,7 @@ def _call_row(call: FlowCall) -> tuple[Any, ...]:
 @names_unreadable("a step of run")
 def _to_call(row: Any) -> FlowCall:
     values = list(row)
+    values[2] = as_member(CallName, row[2])
     values[5], values[6] = read_time(row[5]), as_member(CallState, row[6])
     values[7:9] = from_json(row[7]), from_json(row[8])
     values[12:14] = bool(row[12]), bool(row[13])

@@ -19,6 +19,7 @@ from gatebell.cli.screen import can_prompt, coloured, print_json
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import UsageError
+from gatebell.file_protocol.answers import HappeningKind
 from gatebell.file_protocol.listener import Beside, Listener, initialised
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ class Screen:
             if at_prompt and ask and ask.id == self._at and ask.settled_via != AT_PROMPT:
                 if not ask.pending:
                     self._print([f"\n{_line(happening)} (Enter goes on)"])
-            elif not (at_prompt and happening.what == "status"):
+            elif not (at_prompt and happening.what == HappeningKind.STATUS):
                 self.say(_line(happening))
 
 
@@ -220,18 +221,18 @@ def _line(happening: Happening) -> str:
     """One line of what happened; what agents wrote cannot do anything in it."""
     what, who = happening.what, inert_line(happening.who, 100)
     words = inert_line(happening.words, _MOST_COLUMNS)
-    if what == "queued":
+    if what == HappeningKind.QUEUED:
         return (
             f"[Agent {who}] Question queued: {inert_line(happening.words[:_FIRST_CHARACTERS])}..."
         )
-    if what == "answered":
+    if what == HappeningKind.ANSWERED:
         return f"[{who}] Answer: {words}"
-    if what == "status":
+    if what == HappeningKind.STATUS:
         return f"[Status] {words}"
-    if what == "refused":
+    if what == HappeningKind.REFUSED:
         return f"ERROR: Could not read question file: {who}: {words}"
-    if what in ("foreign", "trouble"):
+    if what in (HappeningKind.FOREIGN, HappeningKind.TROUBLE):
         return f"{coloured('!!', 'red')} {words}"
-    if what in ("repaired", "held"):
+    if what in (HappeningKind.REPAIRED, HappeningKind.HELD):
         return f"{coloured('!!', 'yellow')} {words}"
-    return f"[{who}] {'Timed out' if what == 'timed_out' else 'Cancelled'}: {words}"
+    return f"[{who}] {'Timed out' if what == HappeningKind.TIMED_OUT else 'Cancelled'}: {words}"

@@ -11,6 +11,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from gatebell.app import runtime, wiring
+from gatebell.domain.enums import RunState
 from gatebell.domain.text.display import inert
 from gatebell.services.runs.run_journal import place_of
 
@@ -36,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         print("There is nothing to clean: no run that has ended has a folder of its own.")
     done = "Would remove" if args.dry_run else "Removed"
     for one in found:
-        if one.state == "completed":
+        if one.state == RunState.COMPLETED:
             kept = workspace.remove(place_of(one), one.id, dry_run=args.dry_run)
             kept += f" To drop it: gate delete {one.id} --force" if kept else ""
         else:

@@ -13,7 +13,7 @@ from gatebell.app import runtime, wiring
 from gatebell.cli.runs import runs_screen
 from gatebell.cli.screen import coloured, columns, print_json
 from gatebell.domain.asks.owners import owner_of
-from gatebell.domain.enums import AskStatus, CallState, Decision, RunState
+from gatebell.domain.enums import AskStatus, CallName, CallState, Decision, RunState
 from gatebell.domain.text.display import age, frame, inert_line
 from gatebell.terminal.runs import how_to_answer, pending_asks
 from gatebell.terminal.task_runs import task_of
@@ -32,7 +32,10 @@ _LOOK_EVERY_SECONDS = 0.2
 _WIDEST = 4_000
 _MOST_BYTES = 1_000_000
 # These show themselves by what people are asked, or by what is said.
-_SILENT = ("setup", "pause", "ask", "log", "now", "random", "read")
+_SILENT = (
+    *(CallName.SETUP, CallName.PAUSE, CallName.ASK, CallName.LOG),
+    *(CallName.NOW, CallName.RANDOM, CallName.READ),
+)
 
 
 class Said(NamedTuple):
@@ -198,7 +201,7 @@ def _news_of_call(call: FlowCall) -> News:
 
 
 def _call_line(call: FlowCall) -> str:
-    what = call.label if call.name == "run" else f"{call.name} {call.label}"
+    what = call.label if call.name == CallName.RUN else f"{call.name} {call.label}"
     if call.state == CallState.FAILED:
         words = f"{call.path} {what}: {call.error['kind']}: {call.error['message']}"
         return runs_screen.mark(call) + _cut(words, 2)
@@ -207,7 +210,7 @@ def _call_line(call: FlowCall) -> str:
     if call.state == CallState.OPEN:
         return runs_screen.mark(call) + _cut(f"{call.path} {what}", 2)
     words = f"{call.path} {what}"
-    if call.name == "run" and isinstance(call.value, dict):
+    if call.name == CallName.RUN and isinstance(call.value, dict):
         said = call.value.get("summary") or call.value.get("message") or call.value.get("reason")
         words += f": {call.value.get('status')}" + (f", {said}" if said else "")
     return runs_screen.mark(call) + _cut(words, 2)

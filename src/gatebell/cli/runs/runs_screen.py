@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from gatebell.cli.screen import coloured, columns
-from gatebell.domain.enums import RunState
+from gatebell.domain.enums import RunState, TaskState
 from gatebell.domain.text.display import age, cell, inert_line
 from gatebell.errors import NotFoundError, UsageError
 from gatebell.terminal import task_runs
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from gatebell.domain.runs.runs import FlowCall, Run, Turn
     from gatebell.ports.store import Store
 
-_EXIT_CODES = {
-    "completed": 0,
-    "closed": 0,
-    "failed": 12,
-    "stuck": 13,
-    "blocked": 13,
-    "deferred": 13,
+_EXIT_CODES: dict[RunState | TaskState, int] = {
+    RunState.COMPLETED: 0,
+    TaskState.CLOSED: 0,
+    RunState.FAILED: 12,
+    RunState.STUCK: 13,
+    TaskState.BLOCKED: 13,
+    TaskState.DEFERRED: 13,
 }
 INTERRUPTED = 130
 _STATE_COLUMNS = max(map(len, COLOURS))
@@ -188,7 +188,7 @@ def can_join(ask: Ask) -> bool:
 
 def ended_line(run: Run) -> str:
     """How a run ended, on one line."""
-    words = {"completed": "", "stuck": run.reason, "failed": run.reason}.get(run.state, "")
+    words = run.reason if run.state in (RunState.STUCK, RunState.FAILED) else ""
     told = f": {inert_line(words, max(20, columns() - 24))}" if words else ""
     return coloured(f"Run {run.id}: {run.state}", COLOURS[run.state]) + told
 

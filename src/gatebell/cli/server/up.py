@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from gatebell.app import daemon, runtime, settings, wiring
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import UsageError
+from gatebell.file_protocol.answers import HappeningKind
 from gatebell.services.notifications.send_notices import Sender
 from gatebell.services.people import manage_logins
 
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 
 PORT = 4283
 _SLOTS = 4
-_TROUBLES = ("refused", "foreign", "repaired", "trouble")
+_TROUBLES = (
+    *(HappeningKind.REFUSED, HappeningKind.FOREIGN),
+    *(HappeningKind.REPAIRED, HappeningKind.TROUBLE),
+)
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 

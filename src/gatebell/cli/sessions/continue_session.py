@@ -15,7 +15,7 @@ from gatebell.cli.screen import columns, recorded
 from gatebell.cli.sessions import terminal_handover
 from gatebell.cli.sessions.session_timer import STOPPED, TIME, Attendant
 from gatebell.domain.asks.asks import settled_sentence
-from gatebell.domain.enums import AskStatus
+from gatebell.domain.enums import AskStatus, VisitEnd
 from gatebell.domain.sessions import proposals, session_prompt
 from gatebell.domain.sessions.proposals import PERSON
 from gatebell.domain.sessions.visits import (
@@ -104,7 +104,7 @@ def _ways_on(ask: Ask) -> str:
 
 def _talked(store: Store, who: Caller, host: Host, seated: Seated) -> _Left:
     """The session from its opening to its end, which is recorded whatever happens."""
-    sitting, end, trouble, told = seated.sitting, "left", "", False
+    sitting, end, trouble, told = seated.sitting, VisitEnd.LEFT, "", False
     ended: Ended | None = None
     began = store.monotonic()
     try:
@@ -217,19 +217,19 @@ def _in_words(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{ceil(seconds)} seconds"
 
 
-def _end(ended: Ended, talk: Talk | None, said: bool, cli: str) -> tuple[str, str]:
+def _end(ended: Ended, talk: Talk | None, said: bool, cli: str) -> tuple[VisitEnd, str]:
     """How the sitting ended, and why if it failed."""
     if ended.why or ended.told:
-        return ended.why or "left", ""
+        return VisitEnd(ended.why) if ended.why else VisitEnd.LEFT, ""
     if talk and talk.trouble:
         return FAILED, f"{cli} could not talk: {talk.trouble}"
     if ended.code in _INTERRUPTED:
-        return "left", ""
+        return VisitEnd.LEFT, ""
     if ended.code < 0:
         return FAILED, f"{cli} was ended by signal {-ended.code}"
     if ended.code and not said:
         return FAILED, f"{cli} ended with exit code {ended.code} before anything was said"
-    return "left", ""
+    return VisitEnd.LEFT, ""
 
 
 def _tell_settled(ask: Ask, sitting: Sitting) -> int:
@@ -244,7 +244,7 @@ def _tell_settled(ask: Ask, sitting: Sitting) -> int:
         sentence = f"the time of the session was up: {sentence}"
     if sitting.end == STOPPED:
         sentence = f"the session was ended, for {sentence}"
-    errors = {"timed_out": TimedOutError, "cancelled": CancelledError}
+    errors = {AskStatus.TIMED_OUT: TimedOutError, AskStatus.CANCELLED: CancelledError}
     raise errors.get(ask.status, AlreadySettledError)(sentence)
 
 

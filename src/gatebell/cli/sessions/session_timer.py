@@ -9,6 +9,7 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.asks.asks import Origin
+from gatebell.domain.enums import VisitEnd
 from gatebell.domain.sessions.visits import VIA
 from gatebell.errors import GateError
 from gatebell.services.asks import create_ask
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from gatebell.domain.sessions.visits import Sitting
     from gatebell.ports.store import Store
 
-TIME = "time"
-STOPPED = "stopped"
+TIME = VisitEnd.TIME
+STOPPED = VisitEnd.STOPPED
 _LOOK_EVERY_SECONDS = 1.0
 _TITLE_EVERY_SECONDS = 10.0
 

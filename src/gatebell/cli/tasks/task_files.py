@@ -12,6 +12,7 @@ from gatebell.cli.screen import print_json
 from gatebell.cli.tasks.tasks_screen import project_of
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.context_text import context_text
+from gatebell.domain.enums import AskStatus
 from gatebell.domain.tasks import backlog_jsonl
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import UsageError
@@ -80,7 +81,7 @@ def _said(store: Store, task: Task) -> dict[str, Any]:
         told["question"] = asked[0].question
         if context := context_text(asked[0].context):
             told["questionContext"] = context
-        if asked[0].status == "answered":
+        if asked[0].status == AskStatus.ANSWERED:
             told["humanResponse"] = asked[0].answer
             told["humanRespondedAt"] = iso(asked[0].answered_at)
     return told

@@ -10,6 +10,8 @@ from gatebell.app import wiring
 from gatebell.cli.screen import coloured, columns, print_json
 from gatebell.cli.tasks.tasks_screen import project_of
 from gatebell.domain.asks.documents import entry_document
+from gatebell.domain.audit.events import EventKind
+from gatebell.domain.enums import TaskState
 from gatebell.domain.text.display import cell, inert_line
 from gatebell.services.tasks import backlog
 from gatebell.terminal.tasks import COLOURS, ICONS
@@ -93,7 +95,8 @@ def _print(store: Store, entries: Iterable[Entry], *, as_json: bool) -> None:
 def _line(store: Store, entry: Entry) -> str:
     event = entry.event
     word = event.kind.removeprefix(_TASK)
-    icon = coloured(cell(ICONS.get(word, "·"), 2), COLOURS.get(word, "dim"))
+    state = next((one for one in TaskState if one == word), None)
+    icon = coloured(cell(ICONS[state], 2), COLOURS[state]) if state else coloured("· ", "dim")
     head = f"{entry.at[:19].replace('T', ' ')}  {icon} {event.subject}  {word:14}  "
     who = inert_line(event.actor, 40)
     room = columns() - _AROUND_COLUMNS - len(event.subject) - len(who)
@@ -104,7 +107,7 @@ def _line(store: Store, entry: Entry) -> str:
 def _said(store: Store, entry: Entry) -> str:
     """What more there is to tell of an event: the question, the reason, what was changed."""
     content = entry.event.content
-    if entry.event.kind == "task.awaiting_input":
+    if entry.event.kind == EventKind.TASK_AWAITING_INPUT:
         at = datetime.fromisoformat(entry.at)
         asked = [ask for ask in store.asks.of_task(entry.event.subject) if ask.opened_at <= at]
         return asked[-1].question.prompt if asked else ""

@@ -16,7 +16,7 @@ from gatebell.domain.asks.asks import (
 )
 from gatebell.domain.asks.forms import check_form, check_schema, has_hidden, hide
 from gatebell.domain.asks.requirements import Vote, count, why_not
-from gatebell.domain.audit.events import Event
+from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.digests import digest, keyed_digest
 from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision, NoticeKind
 from gatebell.domain.people.logins import door
@@ -205,7 +205,7 @@ def answer(
     )
     if error:
         content = _content(kept, caller) | {"reason": kept.reason}
-        refused = Event("answer.refused", ask.id, principal, content)
+        refused = Event(EventKind.ANSWER_REFUSED, ask.id, principal, content)
         return Verdict(kept, None, (refused,), error=error)
     grant = _grant(ask, kept, given.scope, random_bytes) if given.scope else None
     return _accept(ask, votes, kept, caller, clear, grant)
@@ -234,7 +234,7 @@ def _accept(
     if kept.decision:
         decision = count(ask.question.requirement, [*votes, Vote(kept.principal, kept.decision)])
     if kept.decision and decision is None:
-        event = Event("ask.voted", ask.id, kept.principal, _content(kept, caller))
+        event = Event(EventKind.ASK_VOTED, ask.id, kept.principal, _content(kept, caller))
         change = Change(ask._replace(version=ask.version + 1), (event,))
         return Verdict(kept, change, (event,))
     after = ask._replace(
@@ -247,7 +247,7 @@ def _accept(
         settled_via=kept.via,
         version=ask.version + 1,
     )
-    event = Event("ask.answered", ask.id, kept.principal, _content(kept, caller))
+    event = Event(EventKind.ASK_ANSWERED, ask.id, kept.principal, _content(kept, caller))
     change = Change(after, (event,), wakes(ask), (Notice(NoticeKind.SETTLED, ask.id),))
     if grant:
         change = change._replace(grant=grant, events=(event, made(grant, caller)))

@@ -12,7 +12,7 @@ from gatebell.domain.asks.deadlines import (
     remind,
 )
 from gatebell.domain.asks.requirements import ANYBODY, Requirement
-from gatebell.domain.audit.events import Event
+from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.digests import canonical, digest
 from gatebell.domain.enums import AskKind, AskStatus, Decision, NoticeKind, Priority
 from gatebell.domain.sessions.visits import FAILED, Terms, make_terms
@@ -317,7 +317,7 @@ def wakes(ask: Ask) -> tuple[str, ...]:
 
 def opened(ask: Ask, actor: str) -> Change:
     content = {"digest": ask.digest, "kind": ask.question.kind, "record": record_digest(ask)}
-    event = Event("ask.opened", ask.id, actor, content)
+    event = Event(EventKind.ASK_OPENED, ask.id, actor, content)
     return Change(ask, (event,), notices=(Notice(NoticeKind.OPENED, ask.id),))
 
 
@@ -333,7 +333,7 @@ def cancel(ask: Ask, caller: Caller, reason: str, now: datetime) -> Change:
         version=ask.version + 1,
     )
     content = {"note": reason, "via": caller.via, "at": iso(now), "evidence": caller.evidence}
-    event = Event("ask.cancelled", ask.id, caller.actor, content)
+    event = Event(EventKind.ASK_CANCELLED, ask.id, caller.actor, content)
     return Change(after, (event,), wakes(ask), (Notice(NoticeKind.SETTLED, ask.id),))
 
 
@@ -346,12 +346,12 @@ def fall_due(ask: Ask, now: datetime) -> Change | None:
         return expire(ask, now)
     if clock.escalate_at and clock.escalate_at <= now:
         who = clock.escalations[clock.escalated].who
-        event = Event("ask.escalated", ask.id, "gate", {"to": who})
+        event = Event(EventKind.ASK_ESCALATED, ask.id, "gate", {"to": who})
         return _moved(
             ask, escalate(clock, ask.opened_at), Notice(NoticeKind.ESCALATED, ask.id, who), event
         )
     if clock.remind_at and clock.remind_at <= now:
-        event = Event("ask.reminded", ask.id, "gate", {})
+        event = Event(EventKind.ASK_REMINDED, ask.id, "gate", {})
         return _moved(ask, remind(clock, now), Notice(NoticeKind.REMINDER, ask.id), event)
     return None
 
@@ -365,7 +365,7 @@ def expire(ask: Ask, now: datetime, via: str = "deadline") -> Change:
         version=ask.version + 1,
     )
     content = {"value": ask.question.default, "via": via, "at": iso(now)}
-    event = Event("ask.timed_out", ask.id, "gate", content)
+    event = Event(EventKind.ASK_TIMED_OUT, ask.id, "gate", content)
     return Change(after, (event,), wakes(ask), (Notice(NoticeKind.SETTLED, ask.id),))
 
 
@@ -380,7 +380,9 @@ def held(ask: Ask, by: str, now: datetime) -> Change:
     if deadlines == ask.deadlines:
         return Change(ask, ())
     after = ask._replace(deadlines=deadlines, version=ask.version + 1)
-    return Change(after, (Event("ask.held", ask.id, by, {"until": iso(deadlines.expires_at)}),))
+    return Change(
+        after, (Event(EventKind.ASK_HELD, ask.id, by, {"until": iso(deadlines.expires_at)}),)
+    )
 
 
 def take(ask: Ask, to: str, now: datetime) -> Change | None:
@@ -388,7 +390,7 @@ def take(ask: Ask, to: str, now: datetime) -> Change | None:
     if ask.status != AskStatus.ANSWERED or ask.delivered_at:
         return None
     after = ask._replace(delivered_at=now, delivered_to=to, version=ask.version + 1)
-    event = Event("ask.taken", ask.id, to, {"at": iso(now)})
+    event = Event(EventKind.ASK_TAKEN, ask.id, to, {"at": iso(now)})
     return Change(after, (event,), erase_secret=True)
 
 

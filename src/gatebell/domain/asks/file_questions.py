@@ -15,8 +15,8 @@ from gatebell.domain.asks.asks import (
     parse_priority,
     settled_sentence,
 )
-from gatebell.domain.audit.events import Event
-from gatebell.domain.enums import AskStatus, Priority
+from gatebell.domain.audit.events import Event, EventKind
+from gatebell.domain.enums import AskStatus, Priority, QuestionType
 from gatebell.domain.text.display import storable
 from gatebell.errors import UsageError
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.asks import Ask
 
-TYPES = ("text", "yesno", "select")
 YES_OR_NO = ("yes", "no")
 DEFAULT_SECONDS = 300
 LONGEST_SECONDS = 7 * 86_400
@@ -74,7 +73,7 @@ class FileQuestion(NamedTuple):
     agent_name: str
     folder: str
     """Where the agent says it works."""
-    type: str
+    type: QuestionType
     content: str
     options: tuple[str, ...]
     priority: Priority
@@ -111,11 +110,12 @@ def parse_question(name: Name, content: bytes) -> FileQuestion:
         raise UsageError("its id is not the one in its name")
     if given.get("agent_id", name.agent) != name.agent:
         raise UsageError("its agent_id is not the one in its name")
-    kind = given.get("type", "text")
-    if kind not in TYPES:
-        raise UsageError(f"its type is none of {', '.join(TYPES)}")
-    options = _options(given.get("options", [])) if kind == "select" else ()
-    if kind == "select" and not options:
+    try:
+        kind = QuestionType(given.get("type", QuestionType.TEXT))
+    except ValueError:
+        raise UsageError(f"its type is none of {', '.join(QuestionType)}") from None
+    options = _options(given.get("options", [])) if kind == QuestionType.SELECT else ()
+    if kind == QuestionType.SELECT and not options:
         raise UsageError("a select needs options")
     return FileQuestion(
         name,
@@ -208,7 +208,7 @@ def told_ask(content: bytes) -> str:
 
 def foreign(path: str, stamp: Sequence[int]) -> Event:
     """An answer's file that nobody here wrote; the stamp tells it from others in its place."""
-    return Event("file.foreign", storable(path), "gate", {"stamp": list(stamp)})
+    return Event(EventKind.FILE_FOREIGN, storable(path), "gate", {"stamp": list(stamp)})
 
 
 def answer_file(name: Name, ask: Ask, text: str) -> bytes:

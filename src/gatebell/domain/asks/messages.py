@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.asks import Change, Message, Notice, must_be_pending, wakes
-from gatebell.domain.audit.events import Event
+from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.enums import NoticeKind
 from gatebell.errors import UsageError
 
@@ -20,7 +20,7 @@ def ask_back(ask: Ask, caller: Caller, text: str, now: datetime) -> Change:
     """A person's message to the asker. The ask stays pending."""
     must_be_pending(ask)
     after = ask._replace(asked_back=ask.asked_back + 1, version=ask.version + 1)
-    change = _said("ask.asked_back", after, caller, text, now)
+    change = _said(EventKind.ASK_ASKED_BACK, after, caller, text, now)
     # The agent of a parked run can reply only if somebody drives it.
     is_run = ask.origin.owner.startswith("run:") and ask.origin.session
     return change._replace(wakes=wakes(ask) if is_run else ())
@@ -30,14 +30,14 @@ def reply(ask: Ask, caller: Caller, text: str, now: datetime) -> Change:
     """The asker's words to the people. What it has not heard yet, it will still be handed."""
     must_be_pending(ask)
     after = ask._replace(version=ask.version + 1)
-    change = _said("ask.replied", after, caller, text, now)
+    change = _said(EventKind.ASK_REPLIED, after, caller, text, now)
     return change._replace(notices=(Notice(NoticeKind.REPLIED, ask.id),))
 
 
-def _said(kind: str, after: Ask, caller: Caller, text: str, now: datetime) -> Change:
+def _said(kind: EventKind, after: Ask, caller: Caller, text: str, now: datetime) -> Change:
     if not text.strip():
         raise UsageError("an empty message says nothing")
     content = {"text": text, "via": caller.via, "evidence": caller.evidence}
     event = Event(kind, after.id, caller.actor, content)
-    message = Message(after.id, caller.actor, kind == "ask.replied", text, now)
+    message = Message(after.id, caller.actor, kind == EventKind.ASK_REPLIED, text, now)
     return Change(after, (event,), message=message)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import Ask, Origin, Question
-from gatebell.domain.enums import AskKind, AskStatus, Decision
+from gatebell.domain.enums import AskKind, AskStatus, Decision, SessionOutcome
 from gatebell.domain.permissions.calls import shown
 from gatebell.domain.sessions.visits import FAILED, seconds_used
 from gatebell.errors import CancelledError, NotAnsweredError, TimedOutError
@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from gatebell.domain.sessions.visits import Sitting
 
 _NOT_ASKED = Ask("", Question(AskKind.APPROVAL, ""), Origin(), datetime.min.replace(tzinfo=UTC), "")
+
+
+_ENDED = {
+    AskStatus.PENDING: SessionOutcome.PENDING,
+    AskStatus.ANSWERED: SessionOutcome.COMPLETED,
+    AskStatus.TIMED_OUT: SessionOutcome.TIMEOUT,
+    AskStatus.CANCELLED: SessionOutcome.CANCELLED,
+}
 
 
 class Outcome:
@@ -134,8 +142,7 @@ class Session(Outcome):
         self.decision: Decision | None = ask.decision
         """`approved` or `rejected`, where that was asked; None when nobody decided."""
         failed = ask.status == AskStatus.CANCELLED and ask.settled_via == FAILED
-        names = {"answered": "completed", "timed_out": "timeout"}
-        self.outcome: str = FAILED if failed else names.get(ask.status, ask.status)
+        self.outcome: SessionOutcome = SessionOutcome.FAILED if failed else _ENDED[ask.status]
         """`completed`, `cancelled`, `timeout` or `failed`; `pending` while nobody has decided."""
         self.attempts: int = visits.attempts
         """How often somebody opened it."""

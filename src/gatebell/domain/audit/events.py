@@ -5,16 +5,77 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.digests import GENESIS, digest, link
+from gatebell.domain.enums import StrEnum
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+
+class EventKind(StrEnum):
+    """What this version tells of; `ask.made` and the like are rules."""
+
+    ASK_OPENED = "ask.opened"
+    ASK_HELD = "ask.held"
+    ASK_REMINDED = "ask.reminded"
+    ASK_ESCALATED = "ask.escalated"
+    ASK_ASKED_BACK = "ask.asked_back"
+    ASK_REPLIED = "ask.replied"
+    ASK_VOTED = "ask.voted"
+    ASK_ANSWERED = "ask.answered"
+    ASK_TIMED_OUT = "ask.timed_out"
+    ASK_CANCELLED = "ask.cancelled"
+    ASK_TAKEN = "ask.taken"
+    ANSWER_REFUSED = "answer.refused"
+    ASK_MADE = "ask.made"
+    ASK_ENDED = "ask.ended"
+    DENY_MADE = "deny.made"
+    DENY_ENDED = "deny.ended"
+    GRANT_MADE = "grant.made"
+    GRANT_USED = "grant.used"
+    GRANT_ENDED = "grant.ended"
+    PERSON_ADDED = "person.added"
+    PERSON_REMOVED = "person.removed"
+    GROUP_SET = "group.set"
+    TOKEN_MADE = "token.made"  # noqa: S105  the name of an event
+    TOKEN_REVOKED = "token.revoked"  # noqa: S105  likewise
+    LINK_MADE = "link.made"
+    LOGIN_MADE = "login.made"
+    LOGIN_ENDED = "login.ended"
+    NOTE_SENT = "note.sent"
+    AGENT_SIGNALLED = "agent.signalled"
+    FILE_FOREIGN = "file.foreign"
+    SESSION_OPENED = "session.opened"
+    SESSION_LEFT = "session.left"
+    SESSION_JOINED = "session.joined"
+    SESSION_CLOSED = "session.closed"
+    RUN_STARTED = "run.started"
+    RUN_SOURCE_CHANGED = "run.source_changed"
+    RUN_PARKED = "run.parked"
+    RUN_STOPPED = "run.stopped"
+    RUN_RESUMED = "run.resumed"
+    RUN_COMPLETED = "run.completed"
+    RUN_STUCK = "run.stuck"
+    RUN_FAILED = "run.failed"
+    RUN_DELETED = "run.deleted"
+    CALL_RECORDED = "call.recorded"
+    CALL_FAILED = "call.failed"
+    TURN_BEGAN = "turn.began"
+    TASK_CREATED = "task.created"
+    TASK_CHANGED = "task.changed"
+    TASK_OPEN = "task.open"
+    TASK_IN_PROGRESS = "task.in_progress"
+    TASK_AWAITING_INPUT = "task.awaiting_input"
+    TASK_BLOCKED = "task.blocked"
+    TASK_DEFERRED = "task.deferred"
+    TASK_FAILED = "task.failed"
+    TASK_CLOSED = "task.closed"
 
 
 class Event(NamedTuple):
     """One change of state, as it is handed to the store."""
 
     kind: str
-    """Noun and past participle: `ask.opened`, `answer.refused`."""
+    """An EventKind, a table that was written, or what a newer version told of."""
     subject: str
     """The ask, person or group it happened to."""
     actor: str

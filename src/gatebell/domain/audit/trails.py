@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gatebell.domain.audit.events import EventKind
 from gatebell.domain.audit.seals import hint
 from gatebell.domain.digests import canonical, text_digest
 
@@ -21,31 +22,31 @@ _HINT = 4
 _RUN = "run:"
 
 # The events by which older versions told of a row, without its seal.
-_BIRTHS = {
-    "ask.opened": ("asks", "ask_keys", "outbox", "deliveries"),
-    "ask.answered": ("answers", "wakes", "outbox", "deliveries"),
-    "ask.voted": ("answers",),
-    "answer.refused": ("answers",),
-    "ask.asked_back": ("messages", "wakes"),
-    "ask.replied": ("messages", "outbox", "deliveries"),
-    "ask.cancelled": ("wakes", "outbox", "deliveries"),
-    "ask.timed_out": ("wakes", "outbox", "deliveries"),
-    "ask.escalated": ("outbox", "deliveries"),
-    "session.opened": ("sittings",),
-    "person.added": ("people",),
-    "token.made": ("tokens",),
-    "group.set": ("group_members",),
-    "ask.made": ("rules",),
-    "deny.made": ("rules",),
-    "grant.made": ("rules",),
-    "link.made": ("logins",),
-    "login.made": ("logins",),
-    "note.sent": ("notes", "outbox", "deliveries"),
-    "run.started": ("runs", "calls", "turns"),
-    "task.created": ("tasks", "task_needs"),
-    "task.changed": ("task_needs",),
+_BIRTHS: dict[str, tuple[str, ...]] = {
+    EventKind.ASK_OPENED: ("asks", "ask_keys", "outbox", "deliveries"),
+    EventKind.ASK_ANSWERED: ("answers", "wakes", "outbox", "deliveries"),
+    EventKind.ASK_VOTED: ("answers",),
+    EventKind.ANSWER_REFUSED: ("answers",),
+    EventKind.ASK_ASKED_BACK: ("messages", "wakes"),
+    EventKind.ASK_REPLIED: ("messages", "outbox", "deliveries"),
+    EventKind.ASK_CANCELLED: ("wakes", "outbox", "deliveries"),
+    EventKind.ASK_TIMED_OUT: ("wakes", "outbox", "deliveries"),
+    EventKind.ASK_ESCALATED: ("outbox", "deliveries"),
+    EventKind.SESSION_OPENED: ("sittings",),
+    EventKind.PERSON_ADDED: ("people",),
+    EventKind.TOKEN_MADE: ("tokens",),
+    EventKind.GROUP_SET: ("group_members",),
+    EventKind.ASK_MADE: ("rules",),
+    EventKind.DENY_MADE: ("rules",),
+    EventKind.GRANT_MADE: ("rules",),
+    EventKind.LINK_MADE: ("logins",),
+    EventKind.LOGIN_MADE: ("logins",),
+    EventKind.NOTE_SENT: ("notes", "outbox", "deliveries"),
+    EventKind.RUN_STARTED: ("runs", "calls", "turns"),
+    EventKind.TASK_CREATED: ("tasks", "task_needs"),
+    EventKind.TASK_CHANGED: ("task_needs",),
 }
-_DEATHS = {"person.removed": "people", "run.deleted": "runs"}
+_DEATHS: dict[str, str] = {EventKind.PERSON_REMOVED: "people", EventKind.RUN_DELETED: "runs"}
 # One event may tell of many such rows, or of none.
 _MANY = (
     "ask_keys",
@@ -139,7 +140,7 @@ class Told:
         self._births[_TRAITS] = 1
         for table in births:
             # A notice of a note is about no ask.
-            nothing = kind == "note.sent" and table != "notes"
+            nothing = kind == EventKind.NOTE_SENT and table != "notes"
             self._births[table, "" if nothing else subject] += 1
         for table in _NAMED:
             place = (table, subject.removeprefix(_RUN))

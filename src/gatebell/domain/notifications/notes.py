@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.domain.audit.events import Event
+from gatebell.domain.audit.events import Event, EventKind
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -24,4 +24,6 @@ class Note(NamedTuple):
 
 
 def said(note: Note, caller: Caller) -> Event:
-    return Event("note.sent", note.author, caller.actor, {"text": note.text, "via": caller.via})
+    return Event(
+        EventKind.NOTE_SENT, note.author, caller.actor, {"text": note.text, "via": caller.via}
+    )

@@ -12,7 +12,7 @@ import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.domain.audit.events import Event
+from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.enums import RuleKind
 from gatebell.domain.permissions.calls import WRITERS
 from gatebell.errors import UsageError
@@ -293,18 +293,18 @@ def made(rule: Rule, caller: Caller) -> Event:
         "via": caller.via,
         "evidence": caller.evidence,
     }
-    return Event(f"{rule.kind}.made", rule.id, caller.actor, content)
+    return Event(EventKind(f"{rule.kind}.made"), rule.id, caller.actor, content)
 
 
 def used(rule: Rule, call: Call, asker: str) -> Event:
     """A grant let a call pass."""
     content = {"pattern": rule.pattern, "tool": call.tool, "input": call.input}
-    return Event("grant.used", rule.id, asker, content)
+    return Event(EventKind.GRANT_USED, rule.id, asker, content)
 
 
 def ended(rule: Rule, caller: Caller) -> Event:
     content = {"pattern": rule.pattern, "via": caller.via, "evidence": caller.evidence}
-    return Event(f"{rule.kind}.ended", rule.id, caller.actor, content)
+    return Event(EventKind(f"{rule.kind}.ended"), rule.id, caller.actor, content)
 
 
 def scope_words(rule: Rule) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from gatebell.domain.enums import AskKind
 from gatebell.domain.phases.phases import HumanInput, Lead, leads
 from gatebell.domain.text.display import inert_line
 
@@ -48,9 +49,8 @@ def _about(phase: Phase) -> list[str]:
         lines.append(f"{agent}{each}")
     if isinstance(phase.human, HumanInput):
         asked = "" if callable(phase.human.prompt) else f": {phase.human.prompt}"
-        lines.append(
-            f"asks for {'an' if phase.human.type == 'approval' else 'a'} {phase.human.type}{asked}"
-        )
+        article = "an" if phase.human.type == AskKind.APPROVAL else "a"
+        lines.append(f"asks for {article} {phase.human.type}{asked}")
     elif phase.human:
         lines.append("may ask a person")
     return lines

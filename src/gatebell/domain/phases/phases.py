@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from gatebell.domain.enums import AskKind
+
 _S = TypeVar("_S")
 
 OURS = ("approved", "human_response", "history", "answer_of", "data")
@@ -66,7 +68,7 @@ class Response(NamedTuple):
     phase: str
     id: str
     """Of the ask."""
-    type: str
+    type: AskKind
     value: str
     """`yes` or `no`; or the option, or the person's own words."""
     approved: bool | None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.outcomes import answer_text
-from gatebell.domain.enums import AskKind, CallState, Decision
+from gatebell.domain.enums import AskKind, CallName, CallState, Decision
 from gatebell.domain.phases.phases import Response
 from gatebell.errors import UsageError
 
@@ -21,8 +21,8 @@ AGENT_COMPLETED = "agent:completed"
 INPUT_REQUESTED = "input:requested"
 INPUT_RECEIVED = "input:received"
 _MARK = "phase "
-_WORK = ("run", "step", "parallel")
-_ASKED = ("pause", "ask")
+_WORK = (CallName.RUN, CallName.STEP, CallName.PARALLEL)
+_ASKED = (CallName.PAUSE, CallName.ASK)
 
 
 class PhaseEvent(NamedTuple):
@@ -54,7 +54,7 @@ def events(calls: Iterable[FlowCall], asks: Mapping[str, Ask]) -> list[PhaseEven
     for call in calls:
         if "." in call.path:
             continue
-        if call.name == "log" and call.label.startswith(_MARK):
+        if call.name == CallName.LOG and call.label.startswith(_MARK):
             phase = call.label.removeprefix(_MARK)
         elif phase:
             found += events_of(phase, call, asks.get(call.ask_id))
@@ -106,9 +106,9 @@ def response_json(answer: Response) -> dict[str, Any]:
 
 
 def _output(call: FlowCall) -> Any:
-    if call.name == "run":
+    if call.name == CallName.RUN:
         return _reported(call.value)
-    if call.name == "parallel":
+    if call.name == CallName.PARALLEL:
         return [_unmarked(one) for one in call.value]
     return call.value
 

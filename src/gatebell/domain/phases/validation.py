@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.asks.asks import make_question
 from gatebell.domain.asks.deadlines import make_escalations
+from gatebell.domain.enums import AskKind
 from gatebell.domain.lists import as_list
 from gatebell.domain.phases.phases import (
     HumanInput,
@@ -20,7 +21,7 @@ from gatebell.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-TYPES = ("approval", "choice")
+TYPES = (AskKind.APPROVAL, AskKind.CHOICE)
 MORE = (
     *("context", "going_on", "priority", "confidence", "requirement", "expires_seconds"),
     *("hard", "remind_every_seconds", "escalations"),
@@ -132,7 +133,7 @@ def input_faults(human: HumanInput) -> Iterator[str]:
     prompt, options = human.prompt, human.options
     if human.type not in TYPES:
         yield (
-            f"asks for {human.type!r}: it is 'approval' or 'choice', and free text is a choice "
+            f"asks for '{human.type}': it is 'approval' or 'choice', and free text is a choice "
             "with the option 'Other…'"
         )
         return
@@ -192,8 +193,8 @@ def _table_faults(phase: Phase, table: dict[str, str]) -> Iterator[str]:
     if not isinstance(human, HumanInput) or callable(options := human.options):
         return
     expected: tuple[str, ...] = _YES_NO
-    if human.type == "choice":
-        question = make_question("choice", "asked later", options=tuple(options))
+    if human.type == AskKind.CHOICE:
+        question = make_question(AskKind.CHOICE, "asked later", options=tuple(options))
         expected, other = question.options, question.other
     for answer in table:
         if answer not in expected:

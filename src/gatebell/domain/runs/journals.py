@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from gatebell.domain.enums import CallName
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import UsageError
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.runs.runs import FlowCall, Turn
 
-ASKING = ("pause", "ask")
+ASKING = (CallName.PAUSE, CallName.ASK)
 """The calls that ask a person something."""
 
 _CARRIED = "+"
@@ -39,7 +40,7 @@ def is_before(path: str, other: str) -> bool:
     return shared < len(mine) and shared % 2 == 0
 
 
-def misfit(call: FlowCall, name: str, label: str, digest: str) -> str:
+def misfit(call: FlowCall, name: CallName, label: str, digest: str) -> str:
     """Why a record does not fit what the code asks for at its path; nothing if it does."""
     if (call.name, call.label) != (name, label):
         return (
@@ -61,7 +62,7 @@ def misfit(call: FlowCall, name: str, label: str, digest: str) -> str:
     return ""
 
 
-def described(name: str, label: str) -> str:
+def described(name: CallName, label: str) -> str:
     return f"{name}({inert_line(label, 60)!r})" if label else f"{name}()"
 
 
@@ -97,7 +98,7 @@ def shared(calls: Sequence[FlowCall], path: str) -> list[FlowCall]:
     used = [
         call.path
         for call in before
-        if call.name == "pause" and any(is_before(call.path, other.path) for other in calls)
+        if call.name == CallName.PAUSE and any(is_before(call.path, other.path) for other in calls)
     ]
     # A record around a used approval would answer for it.
     return [call for call in before if not any(is_beneath(one, call.path) for one in used)]

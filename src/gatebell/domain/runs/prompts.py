@@ -11,7 +11,8 @@ import json
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.runs.signals import NEEDS_HUMAN, STATUSES
+from gatebell.domain.enums import SignalStatus
+from gatebell.domain.runs.signals import STATUSES
 from gatebell.domain.text.display import inert_line
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ def _reporting(signal_file: str, schema: dict[str, Any] | None, statuses: Sequen
     )
     known = ", ".join(statuses)
     own = ", or another word that your role asks for" if statuses == STATUSES else ""
-    needs = next((one for one in statuses if one.startswith("needs_")), NEEDS_HUMAN)
+    needs = next((one for one in statuses if one.startswith("needs_")), SignalStatus.NEEDS_HUMAN)
     # No braces here: what an agent says back must not read like a signal.
     return (
         f"{_reminder(signal_file)}\n"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.outcomes import Session, answer_text, sum_up
+from gatebell.domain.enums import AskStatus
 from gatebell.domain.sessions.visits import ANSWERS
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ def _session_lines(depth: int, one: Mapping[str, Any], session: Mapping[str, Any
     named = {"type": "interactive_session", "status": session["outcome"]}
     yield pad + _start("human-interaction", named, ("type", "status"))
     yield from _texts(depth + 1, one, ("prompt",))
-    if one["status"] == "pending":
+    if one["status"] == AskStatus.PENDING:
         yield f"{pad}  <config>"
         config = {
             "model": session["model"],
@@ -193,7 +194,7 @@ def _session_lines(depth: int, one: Mapping[str, Any], session: Mapping[str, Any
         yield f"{pad}  </config>"
         yield f"{pad}  <message>{_WAITING}</message>"
     else:
-        decided = one["decision"] or ("answered" if one["status"] == "answered" else "")
+        decided = one["decision"] or ("answered" if one["status"] == AskStatus.ANSWERED else "")
         yield from _texts(depth + 1, {"outcome": decided}, ("outcome",))
         yield f"{pad}  <duration>{session['duration_ms']}</duration>"
         yield from _json_lines(depth + 1, "response", session["response"])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.audit.events import Event
+from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.digests import text_digest
-from gatebell.domain.enums import CallState, Priority, RunState, TaskState
+from gatebell.domain.enums import CallName, CallState, Priority, RunState, TaskState
 from gatebell.domain.runs.journals import ASKING, is_beneath
 from gatebell.domain.text.display import storable
 from gatebell.errors import RefusedError, UsageError
@@ -94,8 +94,7 @@ class FlowCall(NamedTuple):
     run: int
     path: str
     """`3`, or `4.1.2` for the second call in the first branch of the fourth."""
-    name: str
-    """`run`, `pause`, `ask`, `step`, `read`, `sleep`, `now`, `random`, `log` or `parallel`."""
+    name: CallName
     label: str
     """The role, question or name of the step."""
     digest: str
@@ -174,7 +173,7 @@ class RunChange(NamedTuple):
         return self.events[0].actor if self.events else DRIVER
 
 
-def event(what: str, run: Run, actor: str, **content: Any) -> Event:
+def event(what: EventKind, run: Run, actor: str, **content: Any) -> Event:
     return Event(what, run.name, actor, content)
 
 
@@ -190,7 +189,7 @@ def started(run: Run, caller: Caller, seen: Mapping[str, str] | None = None) -> 
         "via": caller.via,
         "evidence": caller.evidence,
     }
-    return Event("run.started", run.name, caller.actor, content)
+    return Event(EventKind.RUN_STARTED, run.name, caller.actor, content)
 
 
 def keep(run: Run, owner: str) -> Run:
@@ -213,7 +212,7 @@ def claim(run: Run, owner: str, lease_until: datetime | None) -> RunChange:
 def turn_began(run: Run, turn: Turn, role_digest: str) -> Event:
     """Which role, as it was defined then, was sent what."""
     return event(
-        "turn.began", run, DRIVER,
+        EventKind.TURN_BEGAN, run, DRIVER,
         call=turn.path, turn=turn.id, role=turn.role, role_digest=role_digest,
         session=f"{turn.cli}/{turn.session}", sent=text_digest(turn.sent),
     )  # fmt: skip
@@ -222,13 +221,15 @@ def turn_began(run: Run, turn: Turn, role_digest: str) -> Event:
 def record(run: Run, call: FlowCall, value: Any, now: datetime) -> RunChange:
     """A call's result; it is never computed again (law 5)."""
     after = call._replace(state=CallState.RECORDED, value=value, ended_at=now)
-    told = event("call.recorded", run, DRIVER, call=call.path, name=call.name)
+    told = event(EventKind.CALL_RECORDED, run, DRIVER, call=call.path, name=call.name)
     return RunChange(run, (after,), events=(told,))
 
 
 def fail(run: Run, call: FlowCall, error: dict[str, str], now: datetime) -> RunChange:
     after = call._replace(state=CallState.FAILED, error=error, ended_at=now)
-    told = event("call.failed", run, DRIVER, call=call.path, name=call.name, kind=error["kind"])
+    told = event(
+        EventKind.CALL_FAILED, run, DRIVER, call=call.path, name=call.name, kind=error["kind"]
+    )
     return RunChange(run, (after,), events=(told,))
 
 
@@ -242,7 +243,7 @@ def park(
 
     Nobody has to stay alive for it (law 1).
     """
-    agents = [call.label for call in waiting if call.name == "run"]
+    agents = [call.label for call in waiting if call.name == CallName.RUN]
     after = run._replace(
         state=RunState.WAITING_HUMAN,
         reason=_reason("; ".join(ask.question.prompt for ask in asks)),
@@ -252,7 +253,7 @@ def park(
         ready_at=wake_at,
         **_between_drives(run),
     )
-    told = event("run.parked", run, DRIVER, calls=[call.path for call in waiting])
+    told = event(EventKind.RUN_PARKED, run, DRIVER, calls=[call.path for call in waiting])
     return RunChange(after, events=(told,))
 
 
@@ -275,20 +276,20 @@ def let_go(run: Run) -> RunChange:
 
 def complete(run: Run, result: Any, now: datetime) -> RunChange:
     after = _ended(run, RunState.COMPLETED, "", now)._replace(result=result)
-    return RunChange(after, events=(event("run.completed", run, DRIVER),))
+    return RunChange(after, events=(event(EventKind.RUN_COMPLETED, run, DRIVER),))
 
 
 def give_up(run: Run, reason: str, path: str, now: datetime) -> RunChange:
     """The flow itself, or a person's silence, ends the run as stuck."""
     after = _ended(run, RunState.STUCK, reason, now)._replace(at_path=path)
-    return RunChange(after, events=(event("run.stuck", run, DRIVER, reason=after.reason),))
+    return RunChange(after, events=(event(EventKind.RUN_STUCK, run, DRIVER, reason=after.reason),))
 
 
 def break_down(run: Run, reason: str, traceback: str, path: str, now: datetime) -> RunChange:
     after = _ended(run, RunState.FAILED, reason, now)._replace(
         error=storable(traceback), at_path=path
     )
-    return RunChange(after, events=(event("run.failed", run, DRIVER, reason=after.reason),))
+    return RunChange(after, events=(event(EventKind.RUN_FAILED, run, DRIVER, reason=after.reason),))
 
 
 def stop(
@@ -301,7 +302,7 @@ def stop(
         claim=run.claim + 1, agent=run.agent, at_path=run.at_path
     )
     content = {"reason": after.reason, "via": caller.via, "evidence": caller.evidence}
-    told = Event("run.stopped", run.name, caller.actor, content)
+    told = Event(EventKind.RUN_STOPPED, run.name, caller.actor, content)
     return RunChange(after, events=(told,), task_state=task_state)
 
 
@@ -347,7 +348,7 @@ def resume(
         "via": caller.via,
         "evidence": caller.evidence,
     }
-    told = Event("run.resumed", run.name, caller.actor, content)
+    told = Event(EventKind.RUN_RESUMED, run.name, caller.actor, content)
     return RunChange(after, tuple(again), events=(told,))
 
 

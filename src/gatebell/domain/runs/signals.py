@@ -11,20 +11,16 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gatebell.domain.enums import SignalStatus
 from gatebell.domain.text.display import plain, storable
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-NEEDS_HUMAN = "NEEDS_HUMAN"
-STATUSES = (
-    *("DONE", "APPROVED", "CHANGES_REQUESTED", "BLOCKED"),
-    *("NEEDS_REVIEW", NEEDS_HUMAN, "ERROR"),
-)
-"""What we tell agents to use; any other word reaches the flow as it is."""
+STATUSES: tuple[str, ...] = tuple(SignalStatus)
 
-_OTHER_NAMES = {"NEEDS_INPUT": NEEDS_HUMAN}
+_OTHER_NAMES = {"NEEDS_INPUT": SignalStatus.NEEDS_HUMAN}
 _LONGEST_STATUS = 64
 _MOST_LAST_WORDS = 2_000
 _MOST_OPTIONS = 100
@@ -176,7 +172,7 @@ def judge(
     if given := explicit(offered, file_text):
         return given
     if not ended_ok:
-        return Signal("ERROR", reason=storable(trouble) or "the agent ended badly")
+        return Signal(SignalStatus.ERROR, reason=storable(trouble) or "the agent ended badly")
     return last_signal(words) or _missing(words, file_text or "")
 
 
@@ -188,7 +184,7 @@ def last_signal(words: str) -> Signal | None:
 
 def _missing(words: str, file_text: str) -> Signal:
     broken = ": its signal file holds no whole JSON object with a status" if file_text else ""
-    return Signal("ERROR", reason=f"the agent gave no signal{broken}{last_words(words)}")
+    return Signal(SignalStatus.ERROR, reason=f"the agent gave no signal{broken}{last_words(words)}")
 
 
 def last_words(words: str) -> str:
@@ -242,22 +238,22 @@ def _end(text: str, start: int, passed: set[int]) -> int:
     at = start
     wanted: tuple[str, ...] = (text[start],)
     while token := _TOKEN.match(text, at):
-        kind = token["mark"] or str(token.lastgroup)
-        if kind not in wanted:
+        mark = token["mark"] or str(token.lastgroup)
+        if mark not in wanted:
             return -1
         at = token.end()
-        if kind in ("{", "["):
+        if mark in ("{", "["):
             passed.add(at - 1)
-            opened.append(kind)
-            wanted = _KEY_OR_END if kind == "{" else (*_VALUE, "]")
-        elif kind in ("}", "]"):
+            opened.append(mark)
+            wanted = _KEY_OR_END if mark == "{" else (*_VALUE, "]")
+        elif mark in ("}", "]"):
             opened.pop()
             if not opened:
                 return at
             wanted = _AFTER_VALUE[opened[-1]]
-        elif kind == ":":
+        elif mark == ":":
             wanted = _VALUE
-        elif kind == ",":
+        elif mark == ",":
             wanted = _KEY if opened[-1] == "{" else _VALUE
         else:
             is_key = wanted in (_KEY, _KEY_OR_END)

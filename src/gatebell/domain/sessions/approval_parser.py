@@ -10,13 +10,14 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
+from gatebell.domain.enums import Decision
 from gatebell.domain.sessions import approval_words
 from gatebell.domain.text.display import inert
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-APPROVED, REJECTED = "approved", "rejected"
+APPROVED, REJECTED = Decision.APPROVED, Decision.REJECTED
 
 _LONGEST = 20_000
 # Stands for what somebody else said: a quotation, code, or our own words.

@@ -13,8 +13,8 @@ from gatebell.domain.asks.asks import (
     wakes,
 )
 from gatebell.domain.asks.deadlines import go_away, stay
-from gatebell.domain.audit.events import Event
-from gatebell.domain.enums import AskStatus, NoticeKind
+from gatebell.domain.audit.events import Event, EventKind
+from gatebell.domain.enums import AskStatus, NoticeKind, VisitEnd
 from gatebell.domain.sessions.visits import FAILED, VIA
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def sit(ask: Ask, sitting: Sitting, caller: Caller, seconds: float) -> Change:
         "via": caller.via,
         "evidence": caller.evidence,
     }
-    event = Event("session.opened", ask.id, caller.actor, content)
+    event = Event(EventKind.SESSION_OPENED, ask.id, caller.actor, content)
     clock = stay(ask.deadlines, sitting.started_at, seconds)
     after = ask._replace(deadlines=clock, version=ask.version + 1)
     return Change(after, (event,), sitting=sitting)
@@ -58,7 +58,7 @@ def _moved(ask: Ask, clock: Deadlines, turn: Turn, more: dict[str, Any]) -> Chan
         return None
     content = {"until": iso(clock.expires_at), "turn": turn.id} | more
     after = ask._replace(deadlines=clock, version=ask.version + 1)
-    return Change(after, (Event("ask.held", ask.id, turn.by, content),))
+    return Change(after, (Event(EventKind.ASK_HELD, ask.id, turn.by, content),))
 
 
 def at_work(ask: Ask, sitting: Sitting) -> Change:
@@ -69,10 +69,10 @@ def at_work(ask: Ask, sitting: Sitting) -> Change:
 def rise(ask: Ask, sitting: Sitting, actor: str, *, given_up: bool) -> Change:
     """The session given back. Its time may be up with it, or the last attempt has failed."""
     content = {"sitting": sitting.id, "end": sitting.end, "trouble": sitting.trouble}
-    event = Event("session.closed", ask.id, actor, content)
+    event = Event(EventKind.SESSION_CLOSED, ask.id, actor, content)
     at = sitting.ended_at
     assert at, "a sitting that was ended has an end"
-    if not ask.pending or not (given_up or sitting.end == "time"):
+    if not ask.pending or not (given_up or sitting.end == VisitEnd.TIME):
         clock = go_away(ask.deadlines, sitting.expires_at, at)
         after = ask._replace(deadlines=clock, version=ask.version + 1)
         # Settled while they were in it, it is handed over now.
@@ -84,7 +84,7 @@ def rise(ask: Ask, sitting: Sitting, actor: str, *, given_up: bool) -> Change:
             status=AskStatus.CANCELLED, note=note, settled_by="gate"
         )
         told = {"note": note, "via": FAILED, "at": iso(at)}
-        change = Change(after, (Event("ask.cancelled", ask.id, "gate", told),))
+        change = Change(after, (Event(EventKind.ASK_CANCELLED, ask.id, "gate", told),))
     else:
         change = expire(ask, at, VIA)
     return change._replace(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.asks import owners
-from gatebell.domain.audit.events import Event
-from gatebell.domain.enums import AskKind
+from gatebell.domain.audit.events import Event, EventKind
+from gatebell.domain.enums import AskKind, CallName, SignalStatus
 from gatebell.domain.runs import journals
 from gatebell.domain.runs.runs import RunChange, Turn
-from gatebell.domain.runs.signals import NEEDS_HUMAN, to_json
+from gatebell.domain.runs.signals import to_json
 from gatebell.domain.sessions import visits
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import NotFoundError, UsageError
@@ -68,7 +68,7 @@ def is_agents(ask: Ask, calls: Sequence[FlowCall]) -> bool:
     """Whether an agent of the run asks this, so that its signal can be the answer."""
     return any(
         call.path == path_of(ask)
-        and call.name == "run"
+        and call.name == CallName.RUN
         # Asked a moment ago, its call may not know of it yet.
         and call.ask_id in ("", ask.id)
         and not call.over
@@ -115,7 +115,7 @@ def join(run: Run, turn: Turn, caller: Caller) -> RunChange:
         "via": caller.via,
         "evidence": caller.evidence,
     }
-    told = Event("session.joined", run.name, caller.actor, content)
+    told = Event(EventKind.SESSION_JOINED, run.name, caller.actor, content)
     return RunChange(run, turns=(turn,), events=(told,))
 
 
@@ -126,12 +126,12 @@ def leave(
     kept = to_json(signal) if signal else None
     closed = turn._replace(ended_at=now, signal=kept)
     content = {"turn": turn.id, "status": signal.status if signal else "", "reason": reason}
-    return Leaving(closed, Event("session.left", run.name, actor, content))
+    return Leaving(closed, Event(EventKind.SESSION_LEFT, run.name, actor, content))
 
 
 def settles(signal: Signal | None) -> bool:
     """Whether the wait is over: the agent has reported, and needs nobody any more."""
-    return signal is not None and signal.status != NEEDS_HUMAN
+    return signal is not None and signal.status != SignalStatus.NEEDS_HUMAN
 
 
 def held(holder: Turn, orphans: Sequence[str], ask_id: str, now: datetime) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.domain.enums import AskKind
+from gatebell.domain.enums import AskKind, VisitEnd
 from gatebell.domain.text.display import age, inert_line
 from gatebell.errors import UsageError
 
@@ -23,17 +23,17 @@ ANSWERS = {
 """The kind of answer that each kind of outcome is."""
 
 ENDS = {
-    "left": "left",
-    "time": "its time was up",
-    "failed": "it failed",
-    "lost": "their gate continue died",
-    "stopped": "it was settled or stopped meanwhile",
+    VisitEnd.LEFT: "left",
+    VisitEnd.TIME: "its time was up",
+    VisitEnd.FAILED: "it failed",
+    VisitEnd.LOST: "their gate continue died",
+    VisitEnd.STOPPED: "it was settled or stopped meanwhile",
 }
 """How a sitting can end, in words."""
 
-LOST = "lost"
+LOST = VisitEnd.LOST
 """How a visit ended whose harness was killed."""
-FAILED = "failed"
+FAILED = VisitEnd.FAILED
 """How an ask is settled whose session could not be had."""
 VIA = "session"
 GRACE_SECONDS = 60.0
@@ -87,7 +87,7 @@ class Sitting(NamedTuple):
     program: str = ""
     """The agent's program, once it runs."""
     ended_at: datetime | None = None
-    end: str = ""
+    end: VisitEnd | None = None
     """`left`; `time`: it was up; `failed`: the program did not do it; `lost`: whoever opened it
     died; `stopped`: the ask was settled meanwhile."""
     trouble: str = ""
@@ -105,7 +105,7 @@ def make_terms(terms: Terms) -> Terms:
     """Terms that make sense, or a UsageError that says why they do not."""
     if terms.answer not in ANSWERS.values():
         kinds = ", ".join(ANSWERS)
-        raise UsageError(f"{terms.answer!r} is no outcome of a session; there are {kinds}")
+        raise UsageError(f"'{terms.answer}' is no outcome of a session; there are {kinds}")
     texts = (terms.system_prompt, terms.model, terms.cwd, terms.mcp_config, terms.resume_session)
     if not all(isinstance(text, str) for text in texts):
         raise UsageError("system_prompt, model, cwd, mcp_config and resume_session are texts")
@@ -213,5 +213,6 @@ def stay(sitting: Sitting, now: datetime, orphans: Sequence[str] = ()) -> str:
         return f"{who}, for {lasted}: {ENDS[LOST]}, but {_living(orphans)}: end that"
     if not sitting.ended_at:
         return f"{who}, in it now, for {lasted}"
+    assert sitting.end
     why = f": {inert_line(sitting.trouble, 200)}" if sitting.trouble else ""
     return f"{who}, for {lasted}: {ENDS[sitting.end]}{why}"

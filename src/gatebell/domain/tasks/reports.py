@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.enums import TaskState
-from gatebell.domain.runs.signals import NEEDS_HUMAN, to_json
+from gatebell.domain.enums import SignalStatus, TaskState
+from gatebell.domain.runs.signals import to_json
 from gatebell.domain.text.display import inert_line
 
 if TYPE_CHECKING:
     from gatebell.domain.runs.signals import Signal
 
 _SHOWN = 60
-_STATES = {
+_STATES: dict[str, TaskState] = {
     "COMPLETED": TaskState.CLOSED,
-    "DONE": TaskState.CLOSED,
+    SignalStatus.DONE: TaskState.CLOSED,
     "FAILED": TaskState.FAILED,
-    "ERROR": TaskState.FAILED,
-    "BLOCKED": TaskState.BLOCKED,
+    SignalStatus.ERROR: TaskState.FAILED,
+    SignalStatus.BLOCKED: TaskState.BLOCKED,
 }
 STATUSES = ("completed", "failed", "blocked", "needs_input")
 """What the agents of tasks are told to report; the words that flows use are taken, too."""
@@ -42,7 +42,7 @@ def read(signal: Signal, unanswered: TaskState) -> Report:
     """The report that a signal is; `unanswered`: what a task becomes that nobody answered."""
     state = _STATES.get(signal.status, TaskState.FAILED)
     status = "" if state == TaskState.CLOSED else signal.reason or signal.said
-    if signal.status == NEEDS_HUMAN:
+    if signal.status == SignalStatus.NEEDS_HUMAN:
         state = unanswered
     elif signal.status not in _STATES:
         told = inert_line(signal.status, 60)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import parse_priority
-from gatebell.domain.audit.events import Event
+from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.enums import Priority, RunState, TaskSize, TaskState, TaskTimeout, TaskType
 from gatebell.domain.people.principals import is_person, must_be_a_person
 from gatebell.domain.text.display import inert_line
@@ -182,7 +182,9 @@ def checked(task: Task) -> Task:
 
 def created(task: Task, caller: Caller) -> TaskChange:
     content = {"title": task.title, "via": caller.via, "evidence": caller.evidence}
-    return TaskChange(checked(task), (Event("task.created", task.id, caller.actor, content),))
+    return TaskChange(
+        checked(task), (Event(EventKind.TASK_CREATED, task.id, caller.actor, content),)
+    )
 
 
 def changed(task: Task, after: Task, caller: Caller, now: datetime) -> TaskChange:
@@ -193,7 +195,7 @@ def changed(task: Task, after: Task, caller: Caller, now: datetime) -> TaskChang
         must_be_a_person(caller, f"changes the test command of {task.id}, which a person named")
     names = [name for name in Task._fields if getattr(task, name) != getattr(after, name)]
     content = {"changed": names, "via": caller.via, "evidence": caller.evidence}
-    told = Event("task.changed", task.id, caller.actor, content)
+    told = Event(EventKind.TASK_CHANGED, task.id, caller.actor, content)
     return TaskChange(checked(_next(after, now)), (told,))
 
 
@@ -208,7 +210,9 @@ def move(
         **also,
     )  # fmt: skip
     content = {"from": task.state, "reason": reason, "via": caller.via, "evidence": caller.evidence}
-    return TaskChange(checked(after), (Event(f"task.{state}", task.id, caller.actor, content),))
+    return TaskChange(
+        checked(after), (Event(EventKind(f"task.{state}"), task.id, caller.actor, content),)
+    )
 
 
 def claim(task: Task, caller: Caller, now: datetime) -> TaskChange:
@@ -229,7 +233,7 @@ def ask_by_hand(task: Task, now: datetime) -> TaskChange:
             f"{task.id} is {task.state}: only who has claimed it asks for it (gate task claim)"
         )
     after = _next(task, now)._replace(state=TaskState.AWAITING_INPUT)
-    told = Event("task.awaiting_input", task.id, task.claimed_by, {"from": task.state})
+    told = Event(EventKind.TASK_AWAITING_INPUT, task.id, task.claimed_by, {"from": task.state})
     return TaskChange(after, (told,))
 
 
@@ -238,7 +242,9 @@ def hear_by_hand(task: Task, now: datetime) -> TaskChange | None:
     if task.state != TaskState.AWAITING_INPUT or task.run:
         return None
     after = _next(task, now)._replace(state=TaskState.IN_PROGRESS)
-    return TaskChange(after, (Event("task.in_progress", task.id, "gate", {"from": task.state}),))
+    return TaskChange(
+        after, (Event(EventKind.TASK_IN_PROGRESS, task.id, "gate", {"from": task.state}),)
+    )
 
 
 def working(task: Task) -> str:
@@ -280,7 +286,7 @@ def follow(
     if run.state == RunState.COMPLETED:
         after = _with_result(after, result)
     content = {"from": task.state, "run": run.id, "reason": after.status[:_LONGEST_REASON]}
-    return TaskChange(after, (Event(f"task.{state}", task.id, actor, content),))
+    return TaskChange(after, (Event(EventKind(f"task.{state}"), task.id, actor, content),))
 
 
 def _with_result(task: Task, result: Mapping[str, Any]) -> Task:

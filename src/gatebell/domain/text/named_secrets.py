@@ -6,6 +6,7 @@ import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
+from gatebell.domain.enums import SecretKind
 from gatebell.domain.text import secret_formats as formats
 from gatebell.domain.text.secret_values import (
     HIDDEN,
@@ -115,38 +116,38 @@ def hide_named(text: str) -> str:
     return _hide_near(text)
 
 
-def _kind_of(words: tuple[str, ...], joined: str) -> tuple[str, int]:
+def _kind_of(words: tuple[str, ...], joined: str) -> tuple[SecretKind | None, int]:
     """What the value of such a name is, and which of its words says so."""
     for at, word in enumerate(words):
         is_pass = word.endswith("pass") and word not in formats.NOT_PASS
         if is_pass or word in formats.CHOSEN_WORDS or any(one in word for one in formats.CHOSEN):
-            return "chosen", at
+            return SecretKind.CHOSEN, at
     for at, word in enumerate(words):
         if any(one in word for one in formats.MADE) and not word.startswith(("tokens", "tokeniz")):
-            return "made", at
+            return SecretKind.MADE, at
         if word == "key" and at and words[at - 1] in formats.KEYS_OF:
-            return "made", at
+            return SecretKind.MADE, at
     if joined.startswith("_auth"):
-        return "made", 0
+        return SecretKind.MADE, 0
     for at, word in enumerate(words):
         if word in formats.HARMLESS_TOO:
-            return "maybe", at
-    return "", 0
+            return SecretKind.MAYBE, at
+    return None, 0
 
 
 # A text repeats few names; hostile texts hold any number of them.
 @lru_cache(maxsize=1024)
-def kind_of(name: str) -> str:
-    """chosen, made or maybe, for a name that stands for a secret; otherwise nothing."""
+def kind_of(name: str) -> SecretKind | None:
+    """Of a name that stands for a secret; otherwise None."""
     words = tuple(word.lower() for word in _compiled(_WORD).findall(name))
     kind, at = _kind_of(words, name.lower())
     if words[at : at + 2] == ("session", "id"):
         return kind
     if not kind or any(word in formats.ABOUT for word in words[at + 1 :]):
-        return ""
-    if kind != "chosen" and any(word in formats.BEFORE_HARMLESS for word in words[:at]):
-        return ""
-    return "" if name in ("PWD", "OLDPWD", "PASS") else kind
+        return None
+    if kind != SecretKind.CHOSEN and any(word in formats.BEFORE_HARMLESS for word in words[:at]):
+        return None
+    return None if name in ("PWD", "OLDPWD", "PASS") else kind
 
 
 def _has_block(text: str) -> bool:
@@ -215,7 +216,9 @@ def _judge_assigned(found: re.Match[str], depth: int) -> str:
     if place.quoted:
         return _show(found, found["quoted"], depth, place)
     is_line = starts is not None and text[start - 1 : start] in ("", "\n")
-    return _judge_bare(found, depth, place, is_whole=place.is_env or (is_line and kind == "chosen"))
+    return _judge_bare(
+        found, depth, place, is_whole=place.is_env or (is_line and kind == SecretKind.CHOSEN)
+    )
 
 
 def _judge_bare(found: re.Match[str], depth: int, place: Place, *, is_whole: bool) -> str:
@@ -283,7 +286,7 @@ def _hide_option(found: re.Match[str]) -> str:
     value, group = _value_of(found)
     if not kind or is_filler(value) or (value.isupper() and value.isalpha()):
         return found.group()
-    if kind == "chosen":
+    if kind == SecretKind.CHOSEN:
         is_it = len(value) > 2 and not value.endswith(":")
     else:
         is_it = is_secret(value, Place(kind, "=", quoted=True)) and not value.isalpha()
@@ -309,7 +312,7 @@ def _hide_element(found: re.Match[str]) -> str:
 def _hide_wrapped(found: re.Match[str]) -> str:
     """`"NAME=two words"`, as a shell is told it."""
     kind, value = kind_of(found["name"]), found["value"]
-    if kind == "chosen" and is_secret(value, Place(kind, "=", quoted=True)):
+    if kind == SecretKind.CHOSEN and is_secret(value, Place(kind, "=", quoted=True)):
         return _replace(found, value, "value")
     return found.group()
 
@@ -331,7 +334,7 @@ def _hide_said(found: re.Match[str]) -> str:
         return found.group()
     if not (has_sign or any(c.isdigit() for c in value)) or len(value) < 6:
         return found.group()
-    if not is_secret(value, Place("made", "=", quoted=True)):
+    if not is_secret(value, Place(SecretKind.MADE, "=", quoted=True)):
         return found.group()
     return _replace(found, value, "value")
 
@@ -341,7 +344,11 @@ def _hide_near(text: str) -> str:
     parts, done = [], 0
     for at in _keyword_positions(text):
         found = _compiled(_REST).match(text, at)
-        if at < done or found is None or kind_of(_name_of(found, found.end())[1]) in ("", "maybe"):
+        if (
+            at < done
+            or found is None
+            or kind_of(_name_of(found, found.end())[1]) in (None, SecretKind.MAYBE)
+        ):
             continue
         if (word := _compiled(_NEXT).match(text, found.end())) and _is_next(word["v"]):
             parts += [text[done : word.start("v")], HIDDEN]

@@ -6,6 +6,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from gatebell.domain.enums import SecretKind
 from gatebell.domain.text import secret_formats as formats
 
 HIDDEN = "‹hidden›"
@@ -36,8 +37,8 @@ _PROSE = r".*(?:password|passphrase|token|secret).*|.*[.:?!]"
 class Place(NamedTuple):
     """Where a value was found."""
 
-    kind: str
-    """chosen, made or maybe: how much the name alone says."""
+    kind: SecretKind
+    """How much the name alone says."""
     sep: str
     """What stands between the name and the value, with the blanks."""
     quoted: bool = False
@@ -67,15 +68,19 @@ def is_secret(value: str, place: Place) -> bool:
     """Whether the value that was found there must be hidden."""
     if is_filler(value) or _fits(_PATH, value) or _fits(_ADDRESS, value):
         return False
-    if place.kind == "maybe":
+    if place.kind == SecretKind.MAYBE:
         return is_random(value)
     if not place.quoted and _fits(_CODE, value):
         return False
     if place.is_env and len(value) > 2:
-        return place.kind == "chosen" or not value.isdigit()
+        return place.kind == SecretKind.CHOSEN or not value.isdigit()
     if place.quoted:
         return _is_quoted_secret(value, place.kind)
-    return _is_bare_choice(value, place) if place.kind == "chosen" else _is_bare_made(value, place)
+    return (
+        _is_bare_choice(value, place)
+        if place.kind == SecretKind.CHOSEN
+        else _is_bare_made(value, place)
+    )
 
 
 def is_random(value: str) -> bool:
@@ -116,8 +121,8 @@ def _is_mixed(value: str) -> bool:
     return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
 
 
-def _is_quoted_secret(value: str, kind: str) -> bool:
-    if kind == "chosen":
+def _is_quoted_secret(value: str, kind: SecretKind) -> bool:
+    if kind == SecretKind.CHOSEN:
         has_blank = any(c.isspace() for c in value)
         is_prose = has_blank and ('"' in value or _fits(_PROSE, value.lower()))
         return len(value) > 2 and not is_prose

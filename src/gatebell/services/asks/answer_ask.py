@@ -9,6 +9,7 @@ from gatebell.domain.asks import answers
 from gatebell.domain.asks.asks import held
 from gatebell.domain.asks.duplicates import alike
 from gatebell.domain.asks.requirements import Vote
+from gatebell.domain.audit.events import EventKind
 from gatebell.domain.enums import AnswerOutcome
 from gatebell.domain.people.principals import person
 from gatebell.domain.text.display import plain, storable
@@ -71,7 +72,7 @@ def _votes(store: Store, ask: Ask) -> Sequence[Vote]:
     return [
         Vote(entry.event.actor, entry.event.content["decision"])
         for entry in store.audit.of_subject(ask.id)
-        if entry.event.kind == "ask.voted" and entry.event.actor in here
+        if entry.event.kind == EventKind.ASK_VOTED and entry.event.actor in here
     ]
 
 

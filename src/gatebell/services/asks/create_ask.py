@@ -24,7 +24,7 @@ from gatebell.domain.asks.forms import has_hidden
 from gatebell.domain.asks.owners import task_of
 from gatebell.domain.asks.requirements import ANYBODY, make_requirement
 from gatebell.domain.digests import token_digest
-from gatebell.domain.enums import Priority
+from gatebell.domain.enums import AskKind, Priority
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.permissions.calls import Call
 from gatebell.domain.sessions.visits import Terms
@@ -50,7 +50,7 @@ class Request(NamedTuple):
     """What an asker wants to know, before it is checked."""
 
     prompt: str
-    kind: str = "text"
+    kind: str = AskKind.TEXT
     options: tuple[str, ...] = ()
     multiple: bool = False
     schema: dict[str, Any] | None = None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.asks import Notice, settled_sentence
-from gatebell.domain.audit.events import Event
-from gatebell.domain.enums import NoticeKind
+from gatebell.domain.audit.events import Event, EventKind
+from gatebell.domain.enums import NoticeKind, SignalStatus
 from gatebell.domain.notifications.notes import MAX_NOTE_CHARACTERS, Note, said
-from gatebell.domain.runs.signals import NEEDS_HUMAN, as_given
+from gatebell.domain.runs.signals import as_given
 from gatebell.domain.sessions.joined_sessions import is_agents
 from gatebell.domain.text.display import storable
 from gatebell.errors import RefusedError, UsageError
@@ -40,7 +40,9 @@ def offer(store: Store, turn_id: str, given: Signal) -> str:
     if turn and turn.by:
         return _tell_in_joined(store, turn, given)
     asked = (
-        " A person is asked, and the answer is sent to you." if given.status == NEEDS_HUMAN else ""
+        " A person is asked, and the answer is sent to you."
+        if given.status == SignalStatus.NEEDS_HUMAN
+        else ""
     )
     return f"Recorded: {given.status}.{asked} End your turn now; a later signal replaces this one."
 
@@ -76,5 +78,5 @@ def signal(store: Store, origin: Origin, caller: Caller, status: str, summary: s
     text = f"{storable(status)[:100]}: {storable(summary)}"[:MAX_NOTE_CHARACTERS]
     note = Note(origin.agent, origin.project, text.removesuffix(": "), store.now())
     content = {"status": status, "summary": summary, "via": caller.via}
-    event = Event("agent.signalled", origin.session or origin.agent, caller.actor, content)
+    event = Event(EventKind.AGENT_SIGNALLED, origin.session or origin.agent, caller.actor, content)
     store.notes.add(note, [event], [])

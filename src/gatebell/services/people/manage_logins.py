@@ -6,7 +6,7 @@ import os
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from gatebell.domain.audit.events import Event
+from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.digests import token_digest
 from gatebell.domain.people.logins import SCOPES, Login
 from gatebell.domain.people.principals import must_be_a_person, person
@@ -37,7 +37,7 @@ def make_link(store: Store, caller: Caller) -> str:
     scopes = {token.id: token.scopes for token in store.people.tokens()} | {"": SCOPES}
     may = scopes.get(caller.token_id, ())
     login = Login(caller.name, caller.verified, may, store.now() + LINKS_LIVE, caller.token_id)
-    event = Event("link.made", caller.name, caller.actor, {"evidence": caller.evidence})
+    event = Event(EventKind.LINK_MADE, caller.name, caller.actor, {"evidence": caller.evidence})
     if not store.logins.add_link(token_digest(made), login, [event]):
         raise RefusedError("the token that was presented has been revoked")
     return made
@@ -82,7 +82,7 @@ def _enter(
     made = os.urandom(32).hex()
     sealed = token_digest(seal) if seal else ""
     login = found._replace(expires_at=store.now() + LOGINS_LIVE, seal=sealed)
-    event = Event("login.made", found.person, person(found.person), {"evidence": evidence})
+    event = Event(EventKind.LOGIN_MADE, found.person, person(found.person), {"evidence": evidence})
     return made if store.logins.enter(token_digest(made), login, link, [event]) else None
 
 
@@ -92,5 +92,5 @@ def whose_login(store: Store, secret: str) -> Login | None:
 
 def leave(store: Store, secret: str, login: Login) -> None:
     """End this login."""
-    event = Event("login.ended", login.person, person(login.person), {})
+    event = Event(EventKind.LOGIN_ENDED, login.person, person(login.person), {})
     store.logins.end(token_digest(secret), [event])

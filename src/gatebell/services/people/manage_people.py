@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.audit.events import Event
+from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.digests import token_digest
 from gatebell.domain.people.logins import PERSONAL, Token, check_scopes, listed_as
 from gatebell.domain.people.principals import must_be_a_person
@@ -33,7 +33,7 @@ def add(
     check_scopes(scopes)
     if name in store.people.groups():
         raise UsageError(f"{name} is the name of a group")
-    if not store.people.add(name, [_event("person.added", name, caller)]):
+    if not store.people.add(name, [_event(EventKind.PERSON_ADDED, name, caller)]):
         raise UsageError(f"there is already somebody called {name}: gate person token {name}")
     return token(store, caller, name, scopes, label)
 
@@ -50,7 +50,7 @@ def token(
     made = "gate_" + os.urandom(32).hex()
     digest = token_digest(made)
     new = Token(listed_as(digest), name, check_scopes(scopes), storable(label)[:100])
-    event = _event("token.made", name, caller, id=new.id, scopes=list(new.scopes))
+    event = _event(EventKind.TOKEN_MADE, name, caller, id=new.id, scopes=list(new.scopes))
     if not store.people.add_token(new, digest, [event]):
         raise NotFoundError(f"there is nobody called {name}: gate person list")
     return made
@@ -59,14 +59,14 @@ def token(
 def revoke(store: Store, caller: Caller, token_id: str) -> None:
     """Make a token worthless, with every login that was made with it."""
     _only_people(store, caller)
-    if not store.people.remove_token(token_id, [_event("token.revoked", token_id, caller)]):
+    if not store.people.remove_token(token_id, [_event(EventKind.TOKEN_REVOKED, token_id, caller)]):
         raise NotFoundError(f"there is no token {token_id}: gate person list")
 
 
 def remove(store: Store, caller: Caller, name: str) -> None:
     """Remove somebody with all their tokens; what they answered stays answered."""
     _only_people(store, caller)
-    if not store.people.remove(name, [_event("person.removed", name, caller)]):
+    if not store.people.remove(name, [_event(EventKind.PERSON_REMOVED, name, caller)]):
         raise NotFoundError(f"there is nobody called {name}: gate person list")
 
 
@@ -80,7 +80,7 @@ def set_group(store: Store, caller: Caller, name: str, members: Sequence[str]) -
         if member not in known:
             raise NotFoundError(f"there is nobody called {member}: gate person add {member}")
     content = {"members": list(members), "via": caller.via, "evidence": caller.evidence}
-    store.people.set_group(name, members, [Event("group.set", name, caller.actor, content)])
+    store.people.set_group(name, members, [Event(EventKind.GROUP_SET, name, caller.actor, content)])
 
 
 def whose(store: Store, secret: str, name: str = "") -> Token:
@@ -97,7 +97,7 @@ def whose(store: Store, secret: str, name: str = "") -> Token:
     return found
 
 
-def _event(kind: str, subject: str, caller: Caller, **more: Any) -> Event:
+def _event(kind: EventKind, subject: str, caller: Caller, **more: Any) -> Event:
     content = {"via": caller.via, "evidence": caller.evidence, **more}
     return Event(kind, subject, caller.actor, content)
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import OTHER, make_id, settled_sentence
 from gatebell.domain.asks.outcomes import answer_text
-from gatebell.domain.audit.events import Event
+from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.digests import canonical
-from gatebell.domain.enums import AskStatus, Decision, RuleKind
+from gatebell.domain.enums import AskKind, AskStatus, Decision, RuleKind
 from gatebell.domain.permissions.calls import Call, headline
 from gatebell.domain.permissions.rules import (
     Rule,
@@ -272,7 +272,7 @@ def _requests(held: Held) -> list[Request]:
         return [
             Request(
                 prompt=one["question"],
-                kind="choice",
+                kind=AskKind.CHOICE,
                 options=(*(option["label"] for option in one["options"]), OTHER),
                 multiple=bool(one.get("multiSelect")),
                 context={o["label"]: o.get("description", "") for o in one["options"]},
@@ -292,7 +292,7 @@ def _open(store: Store, held: Held, caller: Caller, seconds: float | None) -> As
     request = Request(
         # The whole call is shown beneath it, however long it is.
         prompt=f"{prompt[:_LONGEST_HEADLINE]}…" if len(prompt) > _LONGEST_HEADLINE else prompt,
-        kind="approval",
+        kind=AskKind.APPROVAL,
         call=held.call,
         deferred=seconds is None,
         going_on=held.going_on(),
@@ -350,7 +350,7 @@ def instead(store: Store, ask_id: str, held: Held, edited: Call) -> Permission:
         origin.project, origin.session, uses_left=1, ask_id=ask.id,
     )  # fmt: skip
     content = {"pattern": rule.pattern, "identity": rule.identity, "ask": ask.id, "via": "answer"}
-    store.rules.add([rule], [Event("grant.made", rule.id, made_by, content)])
+    store.rules.add([rule], [Event(EventKind.GRANT_MADE, rule.id, made_by, content)])
     said = f"A person allows something else instead. Call {edited.tool} with exactly this input:"
     return Permission(allow=False, message=f"{said}\n{canonical(edited.input)}")
 

@@ -6,6 +6,7 @@ import contextvars
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from gatebell.domain.audit.events import EventKind
 from gatebell.domain.runs import runs
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.runs import RunChange
@@ -128,7 +129,7 @@ class Driver:
         if source_digest != drive.run.source_digest:
             must_be_seen(branch, FLOW, source_digest, "")
             told = runs.event(
-                "run.source_changed", drive.run, runs.DRIVER,
+                EventKind.RUN_SOURCE_CHANGED, drive.run, runs.DRIVER,
                 before=drive.run.source_digest, now=source_digest,
             )  # fmt: skip
             changed = drive.run._replace(source_digest=source_digest)

@@ -12,7 +12,7 @@ from gatebell.domain.asks.forms import has_hidden
 from gatebell.domain.asks.outcomes import Visits, outcome as outcome_of
 from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.digests import canonical
-from gatebell.domain.enums import AskKind, AskStatus, CallState, FlowTimeout, Priority
+from gatebell.domain.enums import AskKind, AskStatus, CallName, CallState, FlowTimeout, Priority
 from gatebell.domain.people.principals import is_person
 from gatebell.domain.runs import journals, runs
 from gatebell.domain.runs.identities import parse_identity
@@ -54,7 +54,7 @@ def step(
 
     A plain step that was interrupted runs again; a dangerous one becomes a question (law 5).
     """
-    call = branch.begin("step", label, jsoned([arguments, dangerous]))
+    call = branch.begin(CallName.STEP, label, jsoned([arguments, dangerous]))
     if call.over:
         return result_of(call)
     if dangerous:
@@ -102,8 +102,8 @@ def _settle_doubt(branch: Branch, call: FlowCall, arguments: Any) -> tuple[bool,
         branch,
         call,
         Request(
-            f"Did {journals.described('step', call.label)} happen? It was begun and interrupted.",
-            "form",
+            f"Did {journals.described(CallName.STEP, call.label)} happen? It was begun and interrupted.",
+            AskKind.FORM,
             going_on=f"Its arguments: {canonical(jsoned(arguments))}\n"
             + (f"The process that began it ({begun_by}) may still be at work." if lives else ""),
             schema={
@@ -129,7 +129,8 @@ def _settle_doubt(branch: Branch, call: FlowCall, arguments: Any) -> tuple[bool,
     if what == _STOP:
         ask_anew(branch, call)
         branch.halt(
-            f"{journals.described('step', call.label)} was in doubt: {ask.note or _STOP}", call
+            f"{journals.described(CallName.STEP, call.label)} was in doubt: {ask.note or _STOP}",
+            call,
         )
     if what == _HAPPENED:
         branch.drive.record(call, _typed(ask.value.get("result")))
@@ -164,8 +165,8 @@ def _typed(text: str | None) -> Any:
 
 def pause(branch: Branch, message: str, more: dict[str, Any]) -> Outcome:
     """A gate: true when, and only when, a person approves."""
-    call = branch.begin("pause", message, jsoned([message, more]))
-    request = Request(message, "approval", **more)
+    call = branch.begin(CallName.PAUSE, message, jsoned([message, more]))
+    request = Request(message, AskKind.APPROVAL, **more)
     if call.state == CallState.OPEN and not request.going_on:
         request = request._replace(going_on=_look_at(branch, call))
     return _asked(branch, call, request)
@@ -192,7 +193,7 @@ def ask(branch: Branch, request: Request) -> Outcome:
     if request.secret or has_hidden(request.schema):
         raise UsageError("a secret cannot stand in a journal: ask for it in a step, with gate.ask")
     answer = request.session.answer if request.session else request.kind
-    name = "pause" if answer == "approval" else "ask"
+    name = CallName.PAUSE if answer == AskKind.APPROVAL else CallName.ASK
     arguments = request._asdict()
     if request.session is None:
         # A journal that was begun before there were sessions still fits.
@@ -257,7 +258,7 @@ def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = ""
     origin = Origin(
         project=run.project,
         cwd=run.folder,
-        agent=call.label if call.name == "run" else run.flow,
+        agent=call.label if call.name == CallName.RUN else run.flow,
         session=session,
         sponsor=run.sponsor,
         owner=owner_of(run.id, call.path),
@@ -296,7 +297,7 @@ def _heeded(branch: Branch, call: FlowCall, ask: Ask) -> Ask:  # noqa: RET503 - 
 
 def read(branch: Branch, path: str) -> str:
     """The text of a file in the run's folder, as it was when it was read first."""
-    call = branch.begin("read", path, path)
+    call = branch.begin(CallName.READ, path, path)
     if call.over:
         return str(result_of(call))
     folder = folder_of(branch, call.path)
@@ -327,7 +328,7 @@ def _text(folder: str, wanted: str) -> str:
 
 def sleep(branch: Branch, seconds: float) -> None:
     """Go on after so long; the run needs no process meanwhile."""
-    call = branch.begin("sleep", f"{seconds:g} s", seconds)
+    call = branch.begin(CallName.SLEEP, f"{seconds:g} s", seconds)
     if call.over:
         return
     drive = branch.drive
@@ -341,13 +342,13 @@ def sleep(branch: Branch, seconds: float) -> None:
 
 
 def now(branch: Branch) -> datetime:
-    call = branch.begin("now", "", None)
+    call = branch.begin(CallName.NOW, "", None)
     at = result_of(call) if call.over else branch.drive.store.now().isoformat()
     return datetime.fromisoformat(at if call.over else branch.drive.record(call, at))
 
 
 def random(branch: Branch) -> float:
-    call = branch.begin("random", "", None)
+    call = branch.begin(CallName.RANDOM, "", None)
     if call.over:
         return float(result_of(call))
     number = int.from_bytes(os.urandom(7)) >> 3
@@ -356,7 +357,7 @@ def random(branch: Branch) -> float:
 
 def log(branch: Branch, text: str) -> None:
     """A line for people, written once."""
-    call = branch.begin("log", text[:200], text)
+    call = branch.begin(CallName.LOG, text[:200], text)
     if not call.over:
         branch.drive.record(call, text)
         branch.drive.crew.said(branch.drive.run, call.path, "log", text)

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.asks.answers import Given
+from gatebell.domain.audit.events import EventKind
 from gatebell.domain.enums import AskKind, AskStatus, CallState, RunState, TaskState
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.runs import journals, runs, signals
@@ -283,7 +284,9 @@ def delete(store: Store, run_id: int, caller: Caller) -> Run:
     """Forget an ended run; the audit trail keeps what it tells of it."""
     run = get(store, run_id)
     runs.must_be_ended(run)
-    told = runs.event("run.deleted", run, caller.actor, via=caller.via, evidence=caller.evidence)
+    told = runs.event(
+        EventKind.RUN_DELETED, run, caller.actor, via=caller.via, evidence=caller.evidence
+    )
     if not store.runs.delete(run, [told]):
         raise RefusedError(f"run {run_id} was taken up by somebody else just now")
     return run

@@ -7,6 +7,7 @@ import queue
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gatebell.domain.enums import CallName
 from gatebell.errors import StepFailedError
 from gatebell.services.asks import wait_for_ask
 from gatebell.services.permissions import permit_call
@@ -51,7 +52,7 @@ def parallel(
     settle: bool,
 ) -> list[Any]:
     """The results of all branches, in their order."""
-    call = branch.begin("parallel", f"{len(works)} branches", [len(works), settle])
+    call = branch.begin(CallName.PARALLEL, f"{len(works)} branches", [len(works), settle])
     if call.over:
         return _unpacked(branch, call)
     call = branch.drive.put(call)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.digests import digest
-from gatebell.domain.enums import CallState, FlowTimeout, RunState
+from gatebell.domain.enums import CallName, CallState, FlowTimeout, RunState
 from gatebell.domain.lists import USE_A_LIST
 from gatebell.domain.runs import journals, prompts, runs, signals
 from gatebell.domain.runs.prompts import Said
@@ -209,7 +209,7 @@ class Branch:
         self.step: FlowCall | None = None
         """The step that runs now; it may make no calls of its own."""
 
-    def begin(self, name: str, label: str, arguments: Any) -> FlowCall:
+    def begin(self, name: CallName, label: str, arguments: Any) -> FlowCall:
         """The record of the next call, or a new one that is not written yet."""
         if threading.get_ident() != self.thread:
             raise UsageError(f"{name}() was called on a thread of its own: use parallel()")
@@ -281,7 +281,7 @@ def result_of(call: FlowCall) -> Any:
     """What a call that is over gives the flow, the first time and every time."""
     if call.state != CallState.FAILED:
         return call.value
-    if call.name == "parallel":
+    if call.name == CallName.PARALLEL:
         raise BranchFailedError(call.error["message"], call.error["paths"], call.value)
     raise StepFailedError(call.error["kind"], call.error["message"], call.path)
 
@@ -313,10 +313,12 @@ def said_before(drive: Drive, path: str, since: str) -> list[Said]:
             continue
         if since and journals.order(call.path) <= journals.order(since):
             continue
-        if call.name == "run":
+        if call.name == CallName.RUN:
             words = prompts.told(signals.from_json(call.value))
             told.append(Said(call.path, call.label, words))
-        elif call.name in ("pause", "ask") and (ask := drive.store.asks.get(call.ask_id)):
+        elif call.name in (CallName.PAUSE, CallName.ASK) and (
+            ask := drive.store.asks.get(call.ask_id)
+        ):
             answer = "" if ask.value is None else answer_text(ask, ask.value)
             lines = [ask.question.prompt, ask.decision or answer or ask.status, ask.note]
             told.append(Said(call.path, ask.settled_by or "gate", "\n".join(filter(None, lines))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatebell.domain.enums import CallState
+from gatebell.domain.enums import AskKind, CallName, CallState
 from gatebell.domain.runs.runs import FlowCall, Run
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs.flow_calls import decided_by_person
@@ -26,13 +26,15 @@ _STOP = "Stop the run"
 def ask_after_falls(branch: Branch) -> None:
     """A run at which one driver after another dies must not take all of them with it."""
     drive, run = branch.drive, branch.drive.run
-    call = drive.calls.get(_FALLS) or FlowCall(run.id, _FALLS, "driver", "", "", drive.store.now())
+    call = drive.calls.get(_FALLS) or FlowCall(
+        run.id, _FALLS, CallName.DRIVER, "", "", drive.store.now()
+    )
     if run.falls < _MOST_FALLS and call.state != CallState.WAITING:
         return
     request = Request(
         f"{_MOST_FALLS} processes that drove this run died one after another at the same place. "
         "Does its code end the process? Look at it, then say what now.",
-        "choice",
+        AskKind.CHOICE,
         options=(_AGAIN, _STOP),
     )
     if decided_by_person(branch, call, request) == _STOP:
@@ -45,14 +47,16 @@ def settle_in(branch: Branch) -> None:
     drive, run = branch.drive, branch.drive.run
     if not run.branch:
         return
-    call = drive.calls.get(_PATH) or FlowCall(run.id, _PATH, "setup", "", "", drive.store.now())
+    call = drive.calls.get(_PATH) or FlowCall(
+        run.id, _PATH, CallName.SETUP, "", "", drive.store.now()
+    )
     if call.over:
         return
     trouble = ""
     while call.state == CallState.WAITING or (trouble := _trouble(branch)):
         request = Request(
             "The folder of this run could not be set up. What now?",
-            "choice",
+            AskKind.CHOICE,
             options=(_AGAIN, _WITHOUT, _STOP),
             # Not as its context: asked again after a crash, the trouble may read otherwise.
             going_on=trouble,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.asks.asks import make_id, settled_sentence
 from gatebell.domain.asks.requirements import why_not
-from gatebell.domain.enums import AskKind
+from gatebell.domain.enums import AskKind, VisitEnd
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.sessions import changes, visits
 from gatebell.domain.sessions.visits import GRACE_SECONDS, LOST, Sitting, Terms
@@ -155,7 +155,7 @@ def rise(
     store: Store,
     sitting: Sitting,
     caller: Caller,
-    end: str,
+    end: VisitEnd,
     *,
     trouble: str = "",
     transcript: str = "",

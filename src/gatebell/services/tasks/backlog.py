@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gatebell.domain.asks.asks import id_length, make_id
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import run_of
-from gatebell.domain.enums import RunState, TaskState
+from gatebell.domain.audit.events import EventKind
+from gatebell.domain.enums import AskStatus, RunState, TaskState
 from gatebell.domain.lists import as_list
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.runs import runs
@@ -49,7 +50,7 @@ class Exchange(NamedTuple):
     asked_at: datetime
     question: str
     context: Any
-    status: str
+    status: AskStatus
     answer: str
     note: str
     who: str
@@ -218,7 +219,7 @@ def take_up(store: Store, project: str, digest: str) -> Run | None:
             priority=task.priority,
         )
         content = {"flow": run.flow, "task": task.id, "source": digest}
-        told = runs.event("run.started", run, runs.DRIVER, **content)
+        told = runs.event(EventKind.RUN_STARTED, run, runs.DRIVER, **content)
         if made := store.tasks.take_up(tasks.take_up(task, now), run, [told], task):
             return made
     return None
@@ -245,7 +246,8 @@ def _writer(store: Store, task: Task, name: str) -> str:
     wrote = [
         entry.event.actor
         for entry in store.audit.of_subject(task.id)
-        if entry.event.kind == "task.created" or name in entry.event.content.get("changed", ())
+        if entry.event.kind == EventKind.TASK_CREATED
+        or name in entry.event.content.get("changed", ())
     ]
     return wrote[-1] if wrote else ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from gatebell.domain.enums import RunState
+from gatebell.domain.enums import RunState, TaskState
 from gatebell.services.tasks import backlog
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Taking:
         if not run.task or not run.ended:
             return run
         result = run.result if isinstance(run.result, dict) else {}
-        failed = run.state == RunState.FAILED or result.get("state") == "failed"
+        failed = run.state == RunState.FAILED or result.get("state") == TaskState.FAILED
         self._failures = self._failures + 1 if failed else 0
         if self._failures >= _MOST_FAILURES:
             self._failures = 0

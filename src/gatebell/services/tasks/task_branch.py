@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.enums import CallState
+from gatebell.domain.enums import AskKind, CallName, CallState
 from gatebell.domain.runs.runs import FlowCall, RunChange
 from gatebell.errors import GateError, MergeConflictError
 from gatebell.services.asks.create_ask import Request
@@ -30,12 +30,14 @@ def move_in(branch: Branch) -> None:
     drive, run = branch.drive, branch.drive.run
     if run.folder or not (task := drive.store.tasks.get(run.task)):
         return
-    call = drive.calls.get(PATH) or FlowCall(run.id, PATH, "branch", "", "", drive.store.now())
+    call = drive.calls.get(PATH) or FlowCall(
+        run.id, PATH, CallName.BRANCH, "", "", drive.store.now()
+    )
     markers, conflict = False, ""
     while call.state == CallState.WAITING or (conflict := _conflict(branch, call, task, markers)):
         request = Request(
             f"What {task.id} needs cannot be merged into one branch. What now?",
-            "choice",
+            AskKind.CHOICE,
             options=(_AGAIN, _MARKERS, _STOP),
             # Not as its context: asked again after a crash, the trouble may read otherwise.
             going_on=conflict,

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import iso
-from gatebell.domain.enums import AskStatus, FlowTimeout, Strategy, TaskState, TaskTimeout
+from gatebell.domain.enums import AskKind, AskStatus, FlowTimeout, Strategy, TaskState, TaskTimeout
 from gatebell.domain.runs import prompts
 from gatebell.domain.tasks import reports
 from gatebell.domain.tasks.reports import Report
@@ -276,7 +276,7 @@ class _Work:
 
     def _tries_again(self, why: str) -> bool:
         asked = f"{self._plan.task} does not fit {self._plan.base} any more. What now?"
-        request = Request(asked, "choice", options=(_AGAIN, _LEAVE), context=why)
+        request = Request(asked, AskKind.CHOICE, options=(_AGAIN, _LEAVE), context=why)
         answer = flow_calls.ask(self._branch, request)
         return answer.status == AskStatus.ANSWERED and answer.value == _AGAIN
 
@@ -313,7 +313,7 @@ def _history(branch: Branch, task: Task) -> str:
             said = prompts.quoted(str(why)[:_MOST_WORDS])
             lines.append(f"Run {before.id} ended as {state}:\n{said}")
     for one in backlog.history(store, task):
-        if one.run < run.id and one.status == "answered":
+        if one.run < run.id and one.status == AskStatus.ANSWERED:
             asked = prompts.quoted(one.question[:_MOST_WORDS])
             said = prompts.quoted("\n".join(filter(None, [one.answer, one.note])))
             who = f"{inert_line(one.who)}, {iso(one.answered_at)}"

@@ -21,6 +21,7 @@ from gatebell.domain.asks.documents import (
     message_document,
     token_document,
 )
+from gatebell.domain.audit.events import EventKind
 from gatebell.domain.enums import AskStatus
 from gatebell.domain.people.logins import PERSONAL
 from gatebell.domain.people.principals import Sighting, person
@@ -45,13 +46,13 @@ _LARGEST_CONTEXT = 200_000
 _READS_WITHIN_SECONDS = 30.0
 # Whoever watches proves now and then that they still may.
 _LONGEST_STREAM_SECONDS = 900.0
-_ADMISSION_CHANGED = ("login.ended", "token.revoked", "person.removed")
+_ADMISSION_CHANGED = (EventKind.LOGIN_ENDED, EventKind.TOKEN_REVOKED, EventKind.PERSON_REMOVED)
 
 
 def list_asks(visit: Visit) -> Response:
     sweep(visit.store)
     limit, query = int(visit.query.get("limit", 100)), visit.query
-    if query.get("status", "pending") == "pending":
+    if query.get("status", AskStatus.PENDING) == AskStatus.PENDING:
         found = visit.store.asks.pending(limit, query.get("project"))
     else:
         found = visit.store.asks.settled(limit, query.get("search", ""))

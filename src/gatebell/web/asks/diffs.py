@@ -131,8 +131,8 @@ def _compared(old: str, new: str, head: str, *, numbered: bool) -> Iterator[Part
         groups = SequenceMatcher(None, before, after).get_grouped_opcodes(3)
     for group in groups:
         rows: list[Row] = []
-        for kind, a, b, c, d in group:
-            if kind == "equal":
+        for tag, a, b, c, d in group:
+            if tag == "equal":
                 rows += [Row(" ", None, None, line) for line in before[a:b]]
             else:
                 rows += [Row("-", None, None, line) for line in before[a:b]]

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from gatebell.domain.asks.forms import step
-from gatebell.web.asks.schema_fields import ABSENT, Field, code, plan
+from gatebell.web.asks.schema_fields import ABSENT, Field, FieldKind, code, plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,21 +69,21 @@ def _read(field: Field, name: str, posted: _Posted) -> Any:
         return _BELOW[field.kind](field, name, posted)
     if field.kind in _BELOW:
         # Of rows that were too many to be drawn all stand in one box.
-        return from_json(typed) if field.kind == "rows" and typed.strip() else ABSENT
-    if field.kind == "lines":
+        return from_json(typed) if field.kind == FieldKind.ROWS and typed.strip() else ABSENT
+    if field.kind == FieldKind.LINES:
         lines = (_scalar(field.parts[0], line) for line in typed.split("\n"))
         return [line for line in lines if line is not ABSENT] or ABSENT
     return _scalar(field, typed)
 
 
 def _scalar(field: Field, typed: str) -> Any:
-    if not typed or (field.kind != "text" and not typed.strip()):
+    if not typed or (field.kind != FieldKind.TEXT and not typed.strip()):
         return ABSENT
-    if field.kind == "choice":
+    if field.kind == FieldKind.CHOICE:
         return _chosen(field, typed)
-    if field.kind == "number":
+    if field.kind == FieldKind.NUMBER:
         return from_json(typed) if _NUMBER.fullmatch(typed.strip()) else typed
-    return from_json(typed) if field.kind == "json" else typed
+    return from_json(typed) if field.kind == FieldKind.JSON else typed
 
 
 def _chosen(field: Field, typed: str) -> Any:
@@ -107,11 +107,11 @@ def _left_empty(field: Field) -> Any:
     """What it means that nothing was filled in."""
     if not field.required:
         return ABSENT
-    if field.nullable and field.kind != "choice":
+    if field.nullable and field.kind != FieldKind.CHOICE:
         return None
-    if field.kind == "group":
+    if field.kind == FieldKind.GROUP:
         return _with_empty_parts(field, [ABSENT] * len(field.parts))
-    return [] if field.kind in ("choices", "lines", "rows") else ABSENT
+    return [] if field.kind in (FieldKind.CHOICES, FieldKind.LINES, FieldKind.ROWS) else ABSENT
 
 
 def _rows(field: Field, name: str, posted: _Posted) -> Any:
@@ -132,4 +132,4 @@ def _text(posted: _Posted, name: str) -> str:
     return typed.replace("\r\n", "\n") if isinstance(typed, str) else ""
 
 
-_BELOW = {"group": _group, "rows": _rows, "choices": _choices}
+_BELOW = {FieldKind.GROUP: _group, FieldKind.ROWS: _rows, FieldKind.CHOICES: _choices}

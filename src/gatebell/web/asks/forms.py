@@ -13,7 +13,7 @@ from markupsafe import Markup
 from gatebell.domain.asks.forms import step
 from gatebell.domain.text.display import inert, inert_line
 from gatebell.web.asks.form_data import MORE, MOST_ROWS, from_json, read, wants_more
-from gatebell.web.asks.schema_fields import ABSENT, Field, code, empty_rows, plan
+from gatebell.web.asks.schema_fields import ABSENT, Field, FieldKind, code, empty_rows, plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -78,14 +78,14 @@ def render(schema: Any, value: Any = None, errors: Iterable[tuple[str, str]] | N
 
 
 def _field(page: _Page, field: Field, name: str, value: Any) -> Markup:
-    if field.kind == "group":
+    if field.kind == FieldKind.GROUP:
         return _group(page, field, name, value)
-    if field.kind == "rows":
+    if field.kind == FieldKind.ROWS:
         return _rows(page, field, name, value)
     shown = ABSENT if field.secret else value
-    if field.kind == "choices":
+    if field.kind == FieldKind.CHOICES:
         return _choices(page, field, name, shown)
-    if field.kind == "choice":
+    if field.kind == FieldKind.CHOICE:
         few = len(field.options) <= _MOST_RADIOS
         return (_radios if few else _select)(page, field, name, shown)
     return _typed(page, field, name, shown)
@@ -107,7 +107,7 @@ def _rows(page: _Page, field: Field, name: str, value: Any) -> Markup:
     (row,), given = field.parts, value if isinstance(value, list) else []
     page.in_rows["fields"] += len(given) * _size(row)
     if len(given) > MOST_ROWS or page.in_rows["fields"] > _MOST_IN_ROWS:
-        whole = field._replace(kind="json", secret=_is_secret(field))
+        whole = field._replace(kind=FieldKind.JSON, secret=_is_secret(field))
         return _typed(page, whole, name, ABSENT if whole.secret else value)
     said = _beside(page, field, name)
     least, most = field.schema.get("minItems", 0), field.schema.get("maxItems", MOST_ROWS)
@@ -127,7 +127,7 @@ def _rows(page: _Page, field: Field, name: str, value: Any) -> Markup:
 def _size(field: Field) -> int:
     """How many fields it is while nothing stands in it."""
     below = sum(map(_size, field.parts))
-    return 1 + (below * empty_rows(field.schema) if field.kind == "rows" else below)
+    return 1 + (below * empty_rows(field.schema) if field.kind == FieldKind.ROWS else below)
 
 
 def _is_secret(field: Field) -> bool:
@@ -188,7 +188,7 @@ def _select(page: _Page, field: Field, name: str, value: Any) -> Markup:
 def _typed(page: _Page, field: Field, name: str, value: Any) -> Markup:
     said = _beside(page, field, name)
     typed = _as_typed(field, value)
-    if field.kind in ("json", "lines") or field.is_long or "\n" in typed:
+    if field.kind in (FieldKind.JSON, FieldKind.LINES) or field.is_long or "\n" in typed:
         # The first line end in a textarea is not part of its text.
         box = Markup('<textarea id="{}" name="{}" rows="{}"{}>\n{}</textarea>').format(
             said.id,
@@ -212,27 +212,27 @@ def _typed(page: _Page, field: Field, name: str, value: Any) -> Markup:
 def _input_type(field: Field, typed: str) -> str:
     if field.secret:
         return "password"
-    kind = _format(field)[0]
+    input_type = _format(field)[0]
     # Browsers throw away what does not fit these, and nothing that was typed gets lost.
-    if (kind == "date" and not _DATE.fullmatch(typed)) or typed != typed.strip():
+    if (input_type == "date" and not _DATE.fullmatch(typed)) or typed != typed.strip():
         return "text"
-    return kind if field.kind == "text" else "text"
+    return input_type if field.kind == FieldKind.TEXT else "text"
 
 
 def _keyboard(field: Field) -> Markup:
     whole = field.schema.get("type") == "integer"
     hint = Markup(' inputmode="{}"').format("numeric" if whole else "decimal")
     off = Markup(' autocomplete="off"')
-    return off + hint if field.kind == "number" else off
+    return off + hint if field.kind == FieldKind.NUMBER else off
 
 
 def _as_typed(field: Field, value: Any) -> str:
-    if value is ABSENT or (value is None and field.kind != "json"):
+    if value is ABSENT or (value is None and field.kind != FieldKind.JSON):
         return ""
-    if field.kind == "lines" and isinstance(value, list):
+    if field.kind == FieldKind.LINES and isinstance(value, list):
         return "\n".join(one if isinstance(one, str) else code(one) for one in value)
     is_no_text = not isinstance(value, str) or not value.strip() or from_json(value) != value
-    if field.kind == "json" and is_no_text:
+    if field.kind == FieldKind.JSON and is_no_text:
         return _visible(json.dumps(value, ensure_ascii=False, indent=2))
     return value if isinstance(value, str) else code(value)
 
@@ -247,7 +247,7 @@ def _visible(typed: str) -> str:
 def _beside(page: _Page, field: Field, name: str) -> _Said:
     made_id = f"field-{next(page.ids)}"
     # Of a field without fields of its own, also the errors that lie deeper.
-    below = name if field.kind in ("group", "rows") else f"{name}/"
+    below = name if field.kind in (FieldKind.GROUP, FieldKind.ROWS) else f"{name}/"
     names = [one for one in page.errors if one == name or (below != name and one.startswith(below))]
     wrong = "; ".join(message for one in names for message in page.errors.pop(one))
     words, described = Markup(), []
@@ -258,7 +258,7 @@ def _beside(page: _Page, field: Field, name: str) -> _Said:
             described.append(f"{made_id}-{kind}")
             paragraph = Markup('<p class="{}" id="{}">{}</p>\n')
             words += paragraph.format(kind, described[-1], _words(text))
-    if field.kind == "json":
+    if field.kind == FieldKind.JSON:
         schema = _words(json.dumps(field.schema, ensure_ascii=False, indent=2))
         details = Markup("<details><summary>Its JSON Schema</summary><pre>{}</pre></details>\n")
         words += details.format(schema)

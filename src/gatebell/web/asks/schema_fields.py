@@ -6,6 +6,7 @@ import json
 from typing import Any, NamedTuple
 
 from gatebell.domain.asks.forms import has_hidden, resolve
+from gatebell.domain.enums import StrEnum
 
 ABSENT: Any = object()
 """No value at all, which is not null."""
@@ -32,11 +33,23 @@ _UNREAD = ("$ref", "allOf", "$defs", "definitions", "$schema", "$id", "$comment"
 _SAID_ONCE = ("title", "description", "default", "examples")
 
 
+class FieldKind(StrEnum):
+    """How a field is filled in."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    CHOICE = "choice"
+    CHOICES = "choices"
+    LINES = "lines"
+    ROWS = "rows"
+    GROUP = "group"
+    JSON = "json"
+
+
 class Field(NamedTuple):
     """A field, or a group of them."""
 
-    kind: str
-    """text, number, choice, choices, lines, rows, group or json"""
+    kind: FieldKind
     key: str
     """The name of the property that it is; empty at the top and for the row of a list."""
     schema: dict[str, Any]
@@ -58,6 +71,14 @@ class Field(NamedTuple):
     def is_long(self) -> bool:
         most = self.schema.get("maxLength", 0)
         return self.schema.get("format") == "textarea" or (isinstance(most, int) and most > _LONG)
+
+
+_OF_LISTS = {
+    FieldKind.CHOICE: FieldKind.CHOICES,
+    FieldKind.TEXT: FieldKind.LINES,
+    FieldKind.NUMBER: FieldKind.LINES,
+    FieldKind.GROUP: FieldKind.ROWS,
+}
 
 
 class _Place(NamedTuple):
@@ -99,22 +120,23 @@ def _plan(node: Any, place: _Place) -> Field:
         return _json(node, place)
     secret = place.secret or flat.get("writeOnly") is True
     place = place._replace(secret=secret, references=references)
-    made = Field("json", place.key, flat, place.required, secret, null)
+    made = Field(FieldKind.JSON, place.key, flat, place.required, secret, null)
     listed = flat.get("enum")
     if isinstance(listed, list) and not _fits(place, "options", len(listed)):
         return _json(node, place)
     if options := _options(flat):
         options = (*options, (None, "none")) if null else options
-        return made._replace(kind="choice", options=options)
+        return made._replace(kind=FieldKind.CHOICE, options=options)
     if not _BEYOND_FIELDS.isdisjoint(flat):
         return _json(node, place)
-    kind = flat.get("type", "object" if "properties" in flat else None)
-    if kind in ("string", "number", "integer"):
-        return made._replace(kind="text" if kind == "string" else "number")
-    parts: tuple[str, tuple[Field, ...]] | None = None
-    if kind == "array":
+    schema_type = flat.get("type", "object" if "properties" in flat else None)
+    if schema_type in ("string", "number", "integer"):
+        is_text = schema_type == "string"
+        return made._replace(kind=FieldKind.TEXT if is_text else FieldKind.NUMBER)
+    parts: tuple[FieldKind, tuple[Field, ...]] | None = None
+    if schema_type == "array":
         parts = _list(flat, place)
-    if kind == "object":
+    if schema_type == "object":
         parts = _group(flat, place)
     if parts is None:
         return _json(node, place)
@@ -128,7 +150,7 @@ def _json(node: Any, place: _Place) -> Field:
     if id(node) not in known:
         some = known[id(place.root)]
         known[id(node)] = some and (has_hidden(node) or "$ref" in code(node))
-    return Field("json", place.key, shown, place.required, place.secret or known[id(node)])
+    return Field(FieldKind.JSON, place.key, shown, place.required, place.secret or known[id(node)])
 
 
 def _fits(place: _Place, what: str, count: int) -> bool:
@@ -140,18 +162,17 @@ def _fits(place: _Place, what: str, count: int) -> bool:
     return True
 
 
-def _list(flat: dict[str, Any], place: _Place) -> tuple[str, tuple[Field, ...]] | None:
+def _list(flat: dict[str, Any], place: _Place) -> tuple[FieldKind, tuple[Field, ...]] | None:
     copies = place.copies * empty_rows(flat)
     below = place._replace(key="", required=True, depth=place.depth + 1, copies=copies)
     item = _plan(flat.get("items"), below)
-    kinds = {"choice": "choices", "text": "lines", "number": "lines", "group": "rows"}
     # Several answers of yes and no say nothing, and a line cannot hold more than a line.
     if item.schema.get("type") == "boolean" or item.nullable or item.is_long:
         return None
-    return (kinds[item.kind], (item,)) if item.kind in kinds else None
+    return (_OF_LISTS[item.kind], (item,)) if item.kind in _OF_LISTS else None
 
 
-def _group(flat: dict[str, Any], place: _Place) -> tuple[str, tuple[Field, ...]] | None:
+def _group(flat: dict[str, Any], place: _Place) -> tuple[FieldKind, tuple[Field, ...]] | None:
     properties, required = flat.get("properties"), flat.get("required", [])
     if not isinstance(properties, dict) or not properties or set(required) - set(properties):
         return None
@@ -168,7 +189,7 @@ def _group(flat: dict[str, Any], place: _Place) -> tuple[str, tuple[Field, ...]]
         for name, part in properties.items()
         if part is not False
     )
-    return "group", tuple(parts)
+    return FieldKind.GROUP, tuple(parts)
 
 
 def _options(flat: dict[str, Any]) -> tuple[tuple[Any, str], ...]:

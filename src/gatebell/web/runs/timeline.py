@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.outcomes import answer_text
-from gatebell.domain.enums import CallState, RunState
+from gatebell.domain.enums import CallName, CallState, RunState, SignalStatus
 from gatebell.domain.runs.journals import is_carried
-from gatebell.domain.runs.signals import NEEDS_HUMAN, parse_signal
+from gatebell.domain.runs.signals import parse_signal
 from gatebell.domain.sessions.joined_sessions import path_of
 from gatebell.domain.text.display import SHOWN_CHARACTERS
 from gatebell.domain.text.redaction import hide_secrets
@@ -35,22 +35,22 @@ _MOST_CHARACTERS = 300_000
 _SHORT = 160
 
 STATES = {
-    "ready": "ready",
-    "running": "running",
-    "waiting_human": "waiting for a person",
-    "completed": "completed",
-    "stuck": "stuck",
-    "failed": "failed",
+    RunState.READY: "ready",
+    RunState.RUNNING: "running",
+    RunState.WAITING_HUMAN: "waiting for a person",
+    RunState.COMPLETED: "completed",
+    RunState.STUCK: "stuck",
+    RunState.FAILED: "failed",
 }
 _CALL_STATES = {
-    "open": "under way",
-    "waiting": "waiting for a person",
-    "held": "held by a person",
-    "recorded": "recorded",
-    "failed": "failed",
+    CallState.OPEN: "under way",
+    CallState.WAITING: "waiting for a person",
+    CallState.HELD: "held by a person",
+    CallState.RECORDED: "recorded",
+    CallState.FAILED: "failed",
 }
 # Of these the turn, or the ask, says all that the record says.
-_SAYS_NO_MORE = ("run", "pause")
+_SAYS_NO_MORE = (CallName.RUN, CallName.PAUSE)
 
 
 class Standing(NamedTuple):
@@ -262,7 +262,7 @@ def _spoken(turn: Turn, room: _Room) -> Spoken:
     signal = parse_signal(turn.signal)
     said = value = None
     if signal:
-        words = signal.asked if signal.status == NEEDS_HUMAN else signal.said
+        words = signal.asked if signal.status == SignalStatus.NEEDS_HUMAN else signal.said
         said, value = room.cut(words), signal.value
     return Spoken(
         turn,

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from gatebell.domain.asks.asks import OTHER, make_id
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.owners import owner_of
-from gatebell.domain.enums import AskStatus, CallState
+from gatebell.domain.enums import AskKind, AskStatus, CallState, SignalStatus
 from gatebell.domain.runs import prompts, runs, signals
 from gatebell.domain.runs.runs import Turn
-from gatebell.domain.runs.signals import NEEDS_HUMAN
 from gatebell.errors import AlreadySettledError
 from gatebell.services.asks import ask_messages, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
@@ -53,8 +52,8 @@ class People:
         """The agent needs a person; the flow does not notice."""
         self._keep()
         prompt = signal.asked or f"{self._agent.role.name} needs a person and did not say why"
-        kind = "choice" if len(signal.options) > 1 else "text"
-        options = (*signal.options, OTHER) if kind == "choice" else ()
+        kind = AskKind.CHOICE if len(signal.options) > 1 else AskKind.TEXT
+        options = (*signal.options, OTHER) if kind == AskKind.CHOICE else ()
         session = f"{turn.cli}/{turn.session}"
         request = Request(
             prompt,
@@ -142,7 +141,7 @@ class People:
                 ask_id=mark,
             )
         signal = signals.from_json(turn.signal)
-        if signal.status not in ("ERROR", NEEDS_HUMAN):
+        if signal.status not in (SignalStatus.ERROR, SignalStatus.NEEDS_HUMAN):
             permit_call.retire(drive.store, ask, agent.caller(turn), "the agent went on by itself")
             drive.put(runs.heeded(agent.call))
             return turn

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.forms import check_schema, faults
-from gatebell.domain.enums import AskStatus, CallState, Priority
+from gatebell.domain.enums import AskKind, AskStatus, CallName, CallState, Priority, SignalStatus
 from gatebell.domain.runs import prompts, signals
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.roles import Role
-from gatebell.domain.runs.signals import NEEDS_HUMAN
 from gatebell.errors import StepFailedError, StoreTroubleError
 from gatebell.services.asks import create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
@@ -36,7 +35,7 @@ def instruct(branch: Branch, wanted: Wanted) -> Signal:
     if wanted.schema is not None:
         check_schema(wanted.schema)
     arguments = [wanted.prompt, wanted.session, wanted.human, wanted.schema]
-    call = branch.begin("run", wanted.role, jsoned(arguments))
+    call = branch.begin(CallName.RUN, wanted.role, jsoned(arguments))
     if call.over:
         return signals.from_json(result_of(call))
     try:
@@ -89,14 +88,18 @@ class _Instruction:
                 turn = first_prompt.begin(self._agent, turn)
             signal = signals.from_json(turn.signal)
             self._hand_over(turn)
-            if signal.status == NEEDS_HUMAN and self._wanted.human and self._drive.terms.human:
+            if (
+                signal.status == SignalStatus.NEEDS_HUMAN
+                and self._wanted.human
+                and self._drive.terms.human
+            ):
                 if why := self._people.refusal(signal, turn):
-                    return self._done(signals.Signal("ERROR", reason=why))
+                    return self._done(signals.Signal(SignalStatus.ERROR, reason=why))
                 self._people.ask(signal, turn)
             elif wrong := self._faults(signal):
                 if self._tried() >= self._wanted.tries:
                     reason = f"its value did not fit {self._tried()} times: {'; '.join(wrong)}"
-                    return self._done(signals.Signal("ERROR", reason=reason))
+                    return self._done(signals.Signal(SignalStatus.ERROR, reason=reason))
                 turn = self._correct(wrong)
             else:
                 return self._done(signal)
@@ -174,7 +177,7 @@ class _Instruction:
         request = Request(
             f"Is the agent of run {call.run}, call {call.path} ({turn.role}) gone? Its process "
             f"{turn.process} could not be ended from here, and two must not work in one session.",
-            "choice",
+            AskKind.CHOICE,
             options=(_GONE, _STOP),
             priority=Priority.HIGH,
         )
@@ -184,7 +187,11 @@ class _Instruction:
     # Structured results
 
     def _faults(self, signal: Signal) -> list[str]:
-        if self._wanted.schema is None or signal.status in ("ERROR", "BLOCKED", NEEDS_HUMAN):
+        if self._wanted.schema is None or signal.status in (
+            SignalStatus.ERROR,
+            SignalStatus.BLOCKED,
+            SignalStatus.NEEDS_HUMAN,
+        ):
             return []
         return [
             f"{where or 'the value'}: {why}"
