@@ -1,0 +1,139 @@
+"""Closed sets of words: the type checker finds typos, and no literal stands for a member."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gatebell
+from gatebell.api import enums as exported
+from gatebell.domain import enums
+
+SOURCE = Path(gatebell.__file__).parent
+HOMES = (
+    "domain.enums", "domain.audit.events", "file_protocol.answers", "file_protocol.registry",
+    "install.json_entries", "web.asks.schema_fields",
+)  # fmt: skip
+# Names of fields and variables that hold members, wherever they are.
+HOLDERS = frozenset(
+    ("status", "state", "kind", "decision", "outcome", "answered_as", "strategy", "priority")
+)
+
+
+def classes():
+    found = {}
+    for home in HOMES:
+        for name, value in vars(importlib.import_module(f"gatebell.{home}")).items():
+            is_enum = isinstance(value, type) and issubclass(value, enums.StrEnum | enums.IntEnum)
+            if is_enum and list(value):
+                found.setdefault(name, f"gatebell.{home}")
+    return found
+
+
+def holder(node):
+    """The name of the field or variable that is compared."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def is_literal(node):
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def is_word_comparison(left, operator, right):
+    if isinstance(operator, ast.In | ast.NotIn):
+        listed = right.elts if isinstance(right, ast.Tuple | ast.List | ast.Set) else []
+        return holder(left) in HOLDERS and any(map(is_literal, listed))
+    return any(
+        holder(one) in HOLDERS and is_literal(other)
+        for one, other in ((left, right), (right, left))
+    )
+
+
+def compared_words(source):
+    """Each comparison of a holder with a literal, as (line, code)."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            if any(map(is_word_comparison, sides, node.ops, sides[1:])):
+                yield node.lineno, ast.unparse(node)
+        elif isinstance(node, ast.Match) and holder(node.subject) in HOLDERS:
+            values = [one for one in ast.walk(node) if isinstance(one, ast.MatchValue)]
+            if any(is_literal(one.value) for one in values):
+                yield node.lineno, f"match {ast.unparse(node.subject)}"
+
+
+@pytest.mark.proves("ENUM-2")
+def test_type_checker_reports_a_typo_in_each_enum(tmp_path):
+    lines = [f"from {home} import {name}" for name, home in classes().items()]
+    imports = len(lines)
+    for name, home in classes().items():
+        member = next(iter(getattr(importlib.import_module(home), name))).name
+        lines += [f"{name}.{member}.value", f"{name}.{member}X.value"]
+    lines += [
+        "from gatebell.domain.asks.asks import Ask",
+        "def settle(ask: Ask) -> Ask:",
+        "    if ask.status == AskStatus.PENDNG:",
+        '        return ask._replace(status="answerd")',
+        "    return ask._replace(status=AskStatus.ANSWERED)",
+    ]
+    (tmp_path / "planted.py").write_text("\n".join(lines) + "\n")
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--config-file", os.devnull,
+         "--cache-dir", str(tmp_path), "--follow-imports=silent", "planted.py"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
+        env=os.environ | {"MYPYPATH": str(SOURCE.parent)},
+    )  # fmt: skip
+    found = [int(line.split(":")[1]) for line in checked.stdout.splitlines() if ": error:" in line]
+    after = imports + 2 * len(classes())
+    assert sorted(set(found)) == [*range(imports + 2, after + 1, 2), after + 3, after + 4]
+
+
+@pytest.mark.proves("ENUM-3")
+def test_no_literal_is_compared_with_a_closed_word():
+    found = {
+        f"{path.relative_to(SOURCE)}:{line}: {code}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        for line, code in compared_words(path.read_text(encoding="utf-8"))
+    }
+    assert found == set()
+
+
+@pytest.mark.proves("ENUM-3")
+@pytest.mark.parametrize(
+    "code",
+    [
+        'ask.status == "pendng"', '"closed" != task.state', 'kind in ("text", "choice")',
+        'run.state not in {"ready"}', 'f(x).decision == "approved" or y',
+        'match call.state:\n    case "open" | "held":\n        pass',
+    ],
+)  # fmt: skip
+def test_planted_literal_is_found(code):
+    assert list(compared_words(code))
+
+
+@pytest.mark.proves("ENUM-3")
+@pytest.mark.parametrize(
+    "code",
+    ["ask.status == AskStatus.PENDING", 'block["type"] == "text"', 'mode == "r"', '"id" in state'],
+)
+def test_other_comparisons_are_left_alone(code):
+    assert not list(compared_words(code))
+
+
+@pytest.mark.proves("ENUM-4")
+def test_enums_that_users_meet_are_exported():
+    assert {name: getattr(exported, name) for name in exported.__all__} == {
+        name: getattr(enums, name) for name in exported.__all__
+    }
+    wanted = {"AskStatus", "AskKind", "Decision", "AnswerOutcome", "RunState", "CallState"}
+    assert wanted | {"TaskState", "Priority", "SessionOutcome"} <= set(exported.__all__)
+    # One module holds them all, so the names of the package stay few.
+    assert not set(exported.__all__) & set(gatebell.__all__)
