@@ -22,7 +22,17 @@ HOMES = (
 )  # fmt: skip
 # Names of fields and variables that hold members, wherever they are.
 HOLDERS = frozenset(
-    ("status", "state", "kind", "decision", "outcome", "answered_as", "strategy", "priority")
+    (
+        "status",
+        "state",
+        "kind",
+        "decision",
+        "outcome",
+        "answered_as",
+        "strategy",
+        "priority",
+        "call.name",
+    )
 )
 
 
@@ -39,7 +49,8 @@ def classes():
 def holder(node):
     """The name of the field or variable that is compared."""
     if isinstance(node, ast.Attribute):
-        return node.attr
+        is_call = node.attr == "name" and ast.unparse(node.value).endswith("call")
+        return "call.name" if is_call else node.attr
     return node.id if isinstance(node, ast.Name) else ""
 
 

@@ -50,7 +50,7 @@ class SqliteAsks:
                 if task := task_of(ask.origin.owner):
                     self._store.tasks.asked(task, at)
                 if key:
-                    self._db.write(_SQL["insert_ask_key"], (key, ask.id))
+                    self._db.write(_SQL["insert_ask_key"], {"key": key, "ask_id": ask.id})
                 self._store.record(at, change.events, change.notices)
         except RefusedError:
             return Conflict(None)
@@ -117,13 +117,15 @@ class SqliteAsks:
                 self._write_state(ask, expected_version)
                 if answer:
                     self._db.write(_SQL["insert_answer"], _answer_row(answer))
-                    self._db.write(_SQL["drop_draft"], (ask.id, answer.principal))
+                    whose = {"ask_id": ask.id, "principal": answer.principal}
+                    self._db.write(_SQL["drop_draft"], whose)
                 if secret is not None:
-                    self._db.write(_SQL["keep_secret"], (ask.id, json.dumps(secret), at))
+                    kept = {"ask_id": ask.id, "value": json.dumps(secret), "kept_at": at}
+                    self._db.write(_SQL["keep_secret"], kept)
                 if change.message:
                     self._db.write(_SQL["insert_message"], _message_row(change.message))
                 if change.erase_secret and ask.token_digest:
-                    self._db.write(_SQL["erase_secret"], (ask.id,))
+                    self._db.write(_SQL["erase_secret"], {"ask_id": ask.id})
                 if change.grant:
                     self._store.rules.write(change.grant)
                 if change.sitting:
@@ -145,21 +147,21 @@ class SqliteAsks:
 
     def withdraw(self, change: Change, at: str) -> None:
         """As part of the transaction that ends a run; whoever was faster has settled the ask."""
-        state = (*_state(change.ask), change.ask.id, change.ask.version - 1)
-        if self._db.write(_SQL["change_ask"], state):
+        if self._db.write(_SQL["change_ask"], _state(change.ask, change.ask.version - 1)):
             self._store.record(at, change.events, change.notices)
 
     def _wake(self, owner: str, ask_id: str, at: str) -> None:
         if run := run_of(owner):
-            if self._db.write(_SQL["wake_run"], (run,)):
+            if self._db.write(_SQL["wake_run"], {"id": run}):
                 self._store.runs.followed(run, at)
         elif task := task_of(owner):
             self._store.tasks.heard(task, at)
         else:
-            self._db.write(_SQL["wake"], (owner, ask_id, at))
+            row = {"owner": owner, "ask_id": ask_id, "woken_at": at}
+            self._db.write(_SQL["wake"], row)
 
     def _write_state(self, ask: Ask, expected_version: int) -> None:
-        if not self._db.write(_SQL["change_ask"], (*_state(ask), ask.id, expected_version)):
+        if not self._db.write(_SQL["change_ask"], _state(ask, expected_version)):
             raise _OvertakenError
 
     def keep_answer(self, answer: Answer, events: Sequence[Event]) -> Result:
@@ -195,7 +197,8 @@ class SqliteAsks:
         try:
             with self._store.transaction() as at:
                 self._write_state(ask, expected_version)
-                self._db.write(_SQL["save_draft"], (ask.id, principal, text, at))
+                draft = {"ask_id": ask.id, "principal": principal, "text": text, "saved_at": at}
+                self._db.write(_SQL["save_draft"], draft)
                 self._store.record(at, change.events)
         except _OvertakenError:
             return Conflict(self.get(ask.id))
@@ -220,8 +223,8 @@ class SqliteAsks:
         old = self._db.rows(_SQL["old_secrets"], (iso(before),))
         if old:
             with self._store.transaction():
-                for row in old:
-                    self._db.write(_SQL["erase_secret"], row)
+                for (ask_id,) in old:
+                    self._db.write(_SQL["erase_secret"], {"ask_id": ask_id})
             self._db.checkpoint()
         return len(old)
 
@@ -250,61 +253,62 @@ class _OvertakenError(Exception):
     """Undoes a transaction whose version is no longer the current one."""
 
 
-def _to_row(ask: Ask) -> tuple[Any, ...]:
+def _to_row(ask: Ask) -> dict[str, Any]:
     question, clock = ask.question, ask.deadlines
     requirement = question.requirement
-    return (
-        ask.id,
-        question.kind,
-        question.prompt,
-        as_json(question.context),
-        json.dumps(question.options) if question.options else None,
-        question.multiple,
-        question.other,
-        as_json(question.schema),
-        as_json(question.default),
-        question.secret,
-        json.dumps(requirement) if requirement.personal else None,
-        *ask.origin[:-1],
-        iso(ask.opened_at),
-        ask.digest,
-        ask.priority,
-        ask.confidence,
-        ask.going_on,
-        ask.token_digest,
-        clock.hard,
-        clock.remind_every_seconds,
-        json.dumps(clock.escalations) if clock.escalations else None,
-        *_state(ask),
-        json.dumps(question.call) if question.call else None,
-        ask.deferred,
-        json.dumps(question.session) if question.session else None,
-        ask.origin.task,
-    )
+    return {
+        "kind": question.kind,
+        "prompt": question.prompt,
+        "context": as_json(question.context),
+        "options": json.dumps(question.options) if question.options else None,
+        "multiple": question.multiple,
+        "other": question.other,
+        "schema": as_json(question.schema),
+        "default_value": as_json(question.default),
+        "secret": question.secret,
+        "requirement": json.dumps(requirement) if requirement.personal else None,
+        "call": json.dumps(question.call) if question.call else None,
+        "terms": json.dumps(question.session) if question.session else None,
+        **ask.origin._asdict(),
+        "opened_at": iso(ask.opened_at),
+        "digest": ask.digest,
+        "priority": ask.priority,
+        "confidence": ask.confidence,
+        "going_on": ask.going_on,
+        "token_digest": ask.token_digest,
+        "deferred": ask.deferred,
+        "hard": clock.hard,
+        "remind_every_seconds": clock.remind_every_seconds,
+        "escalations": json.dumps(clock.escalations) if clock.escalations else None,
+        **_state(ask),
+    }
 
 
-def _state(ask: Ask) -> tuple[Any, ...]:
+def _state(ask: Ask, expected_version: int = 0) -> dict[str, Any]:
+    """What can change of an ask, and from which version it may be written."""
     clock = ask.deadlines
-    return (
-        iso(clock.expires_at),
-        clock.moved_seconds,
-        iso(clock.remind_at),
-        clock.escalated,
-        iso(clock.escalate_at),
-        iso(clock.due_at),
-        ask.status,
-        ask.decision,
-        as_json(ask.value),
-        ask.note,
-        iso(ask.settled_at),
-        ask.settled_by,
-        ask.settled_via,
-        iso(ask.delivered_at),
-        ask.delivered_to,
-        ask.asked_back,
-        ask.heard,
-        ask.version,
-    )
+    return {
+        "id": ask.id,
+        "expected_version": expected_version,
+        "expires_at": iso(clock.expires_at),
+        "moved_seconds": clock.moved_seconds,
+        "remind_at": iso(clock.remind_at),
+        "escalated": clock.escalated,
+        "escalate_at": iso(clock.escalate_at),
+        "due_at": iso(clock.due_at),
+        "status": ask.status,
+        "decision": ask.decision,
+        "value": as_json(ask.value),
+        "note": ask.note,
+        "settled_at": iso(ask.settled_at),
+        "settled_by": ask.settled_by,
+        "settled_via": ask.settled_via,
+        "delivered_at": iso(ask.delivered_at),
+        "delivered_to": ask.delivered_to,
+        "asked_back": ask.asked_back,
+        "heard": ask.heard,
+        "version": ask.version,
+    }
 
 
 def _to_question(row: Any) -> Question:
@@ -375,10 +379,10 @@ def _to_decision(word: str | None) -> Decision | None:
     return None if word is None else as_member(Decision, word)
 
 
-def _sitting_row(sitting: Sitting) -> tuple[Any, ...]:
+def _sitting_row(sitting: Sitting) -> dict[str, Any]:
     times = ("started_at", "ended_at", "expires_at")
     told = {name: iso(getattr(sitting, name)) for name in times} | {"end": sitting.end or ""}
-    return tuple((sitting._asdict() | told).values())
+    return sitting._asdict() | told
 
 
 @names_unreadable("a session of ask", 1)
@@ -395,9 +399,9 @@ def _to_requirement(text: str | None) -> Requirement:
     return Requirement(n, tuple(of), tuple(veto), not_author, reject)
 
 
-def _answer_row(answer: Answer) -> tuple[Any, ...]:
-    given_at = iso(answer.given_at)
-    return (*answer[:4], as_json(answer.value), *answer[5:7], given_at, *answer[8:])
+def _answer_row(answer: Answer) -> dict[str, Any]:
+    given = {"value": as_json(answer.value), "given_at": iso(answer.given_at)}
+    return answer._asdict() | given
 
 
 @names_unreadable("an answer to ask", 1)
@@ -416,5 +420,5 @@ def _to_message(row: Any) -> Message:
     return Message(of, who, bool(asker), text, read_time(at))
 
 
-def _message_row(message: Message) -> tuple[Any, ...]:
-    return (*message[:4], iso(message.sent_at))
+def _message_row(message: Message) -> dict[str, Any]:
+    return message._asdict() | {"sent_at": iso(message.sent_at)}

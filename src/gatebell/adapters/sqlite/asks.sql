@@ -1,12 +1,23 @@
 -- name: insert_ask
 -- A new ask. Fails on its id or on the attachable index.
-INSERT INTO asks VALUES (
-    NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+INSERT INTO asks (
+    id, kind, prompt, context, options, multiple, other, schema, default_value, secret,
+    requirement, project, cwd, agent, session, tool_use_id, sponsor, owner, opened_at, digest,
+    priority, confidence, going_on, token_digest, hard, remind_every_seconds, escalations,
+    expires_at, moved_seconds, remind_at, escalated, escalate_at, due_at, status, decision, value,
+    note, settled_at, settled_by, settled_via, delivered_at, delivered_to, asked_back, heard,
+    version, call, deferred, terms, task
+) VALUES (
+    :id, :kind, :prompt, :context, :options, :multiple, :other, :schema, :default_value, :secret,
+    :requirement, :project, :cwd, :agent, :session, :tool_use_id, :sponsor, :owner, :opened_at,
+    :digest, :priority, :confidence, :going_on, :token_digest, :hard, :remind_every_seconds,
+    :escalations, :expires_at, :moved_seconds, :remind_at, :escalated, :escalate_at, :due_at,
+    :status, :decision, :value, :note, :settled_at, :settled_by, :settled_via, :delivered_at,
+    :delivered_to, :asked_back, :heard, :version, :call, :deferred, :terms, :task
 );
 
 -- name: insert_ask_key
-INSERT INTO ask_keys VALUES (?, ?);
+INSERT INTO ask_keys (key, ask_id) VALUES (:key, :ask_id);
 
 -- name: ask_with_key
 SELECT asks.* FROM asks JOIN ask_keys ON ask_id = id WHERE key = ?;
@@ -14,10 +25,12 @@ SELECT asks.* FROM asks JOIN ask_keys ON ask_id = id WHERE key = ?;
 -- name: change_ask
 -- The conditional write: only what can change, and only from the version it was decided on.
 UPDATE asks SET
-    expires_at = ?, moved_seconds = ?, remind_at = ?, escalated = ?, escalate_at = ?, due_at = ?,
-    status = ?, decision = ?, value = ?, note = ?, settled_at = ?, settled_by = ?,
-    settled_via = ?, delivered_at = ?, delivered_to = ?, asked_back = ?, heard = ?, version = ?
-WHERE id = ? AND version = ?;
+    expires_at = :expires_at, moved_seconds = :moved_seconds, remind_at = :remind_at,
+    escalated = :escalated, escalate_at = :escalate_at, due_at = :due_at, status = :status,
+    decision = :decision, value = :value, note = :note, settled_at = :settled_at,
+    settled_by = :settled_by, settled_via = :settled_via, delivered_at = :delivered_at,
+    delivered_to = :delivered_to, asked_back = :asked_back, heard = :heard, version = :version
+WHERE id = :id AND version = :expected_version;
 
 -- name: get_ask
 SELECT * FROM asks WHERE id = ?;
@@ -64,7 +77,7 @@ SELECT * FROM asks WHERE task = ? AND task <> '' ORDER BY seq;
 
 -- name: wake_run
 -- In the transaction that settles its ask.
-UPDATE runs SET state = 'ready', ready_at = NULL WHERE id = ? AND state = 'waiting_human';
+UPDATE runs SET state = 'ready', ready_at = NULL WHERE id = :id AND state = 'waiting_human';
 
 -- name: settled_asks
 -- Newest first; a search walks along the index and stops at the limit.
@@ -94,7 +107,13 @@ WHERE id > '' AND (
 ORDER BY id;
 
 -- name: insert_answer
-INSERT INTO answers VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO answers (
+    ask_id, principal, verified, via, value, decision, note, given_at, outcome, reason, key,
+    fingerprint
+) VALUES (
+    :ask_id, :principal, :verified, :via, :value, :decision, :note, :given_at, :outcome, :reason,
+    :key, :fingerprint
+);
 
 -- name: answers_of_ask
 SELECT * FROM answers WHERE ask_id = ? ORDER BY seq;
@@ -103,18 +122,20 @@ SELECT * FROM answers WHERE ask_id = ? ORDER BY seq;
 SELECT * FROM answers WHERE ask_id = ? AND principal = ? AND key = ? AND key <> '';
 
 -- name: insert_message
-INSERT INTO messages VALUES (NULL, ?, ?, ?, ?, ?);
+INSERT INTO messages (ask_id, author, by_asker, text, sent_at)
+VALUES (:ask_id, :author, :by_asker, :text, :sent_at);
 
 -- name: messages_of_ask
 SELECT ask_id, author, by_asker, text, sent_at FROM messages WHERE ask_id = ? ORDER BY seq;
 
 -- name: save_draft
-INSERT INTO drafts VALUES (?, ?, ?, ?)
+INSERT INTO drafts (ask_id, principal, text, saved_at)
+VALUES (:ask_id, :principal, :text, :saved_at)
 ON CONFLICT (ask_id, principal) DO UPDATE SET text = excluded.text, saved_at = excluded.saved_at;
 
 -- name: drop_draft
 -- The person's own answer counted; drafts of others stay.
-DELETE FROM drafts WHERE ask_id = ? AND principal = ?;
+DELETE FROM drafts WHERE ask_id = :ask_id AND principal = :principal;
 
 -- name: get_draft
 SELECT text FROM drafts WHERE ask_id = ? AND principal = ?;
@@ -127,25 +148,31 @@ WHERE saved_at > ? AND status = 'pending' ORDER BY saved_at;
 SELECT project, count(*) FROM asks WHERE status = 'pending' GROUP BY project ORDER BY 2 DESC, 1;
 
 -- name: keep_secret
-INSERT INTO secrets VALUES (?, ?, ?);
+INSERT INTO secrets (ask_id, value, kept_at) VALUES (:ask_id, :value, :kept_at);
 
 -- name: get_secret
 SELECT value FROM secrets WHERE ask_id = ?;
 
 -- name: erase_secret
-DELETE FROM secrets WHERE ask_id = ?;
+DELETE FROM secrets WHERE ask_id = :ask_id;
 
 -- name: old_secrets
 SELECT ask_id FROM secrets WHERE kept_at < ?;
 
 -- name: wake
-INSERT INTO wakes VALUES (NULL, ?, ?, ?);
+INSERT INTO wakes (owner, ask_id, woken_at) VALUES (:owner, :ask_id, :woken_at);
 
 -- name: woken
 SELECT owner FROM wakes ORDER BY seq;
 
 -- name: write_sitting
-INSERT INTO sittings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO sittings (
+    id, ask_id, number, by, cli, session, process, started_at, program, ended_at, "end", trouble,
+    transcript, expires_at
+) VALUES (
+    :id, :ask_id, :number, :by, :cli, :session, :process, :started_at, :program, :ended_at, :end,
+    :trouble, :transcript, :expires_at
+)
 ON CONFLICT (id) DO UPDATE SET
     session = excluded.session, started_at = excluded.started_at, program = excluded.program,
     ended_at = excluded.ended_at, "end" = excluded."end", trouble = excluded.trouble,

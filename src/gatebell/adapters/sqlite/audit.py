@@ -62,8 +62,8 @@ class SqliteAudit:
             content = canonical({**event.content, "rows": sealed})
             content_digest = text_digest(content)
             previous = link(previous, seq, then, event, content_digest)
-            row = (seq, then, *event[:3], content, content_digest, previous)
-            self._db.write(_SQL["append_event"], row)
+            row = {"seq": seq, "at": then, "content_digest": content_digest, "hash": previous}
+            self._db.write(_SQL["append_event"], event._asdict() | row | {"content": content})
 
     def snapshot(self) -> Snapshot:
         return Snapshot(self._db)

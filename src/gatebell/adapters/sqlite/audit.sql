@@ -7,7 +7,8 @@ SELECT 1 FROM events WHERE seq = ? AND EXISTS (SELECT 1 FROM traits WHERE name =
   AND CASE WHEN json_valid(content) THEN json_type(content, '$.rows') IS NULL END;
 
 -- name: append_event
-INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO events (seq, at, kind, subject, actor, content, content_digest, hash)
+VALUES (:seq, :at, :kind, :subject, :actor, :content, :content_digest, :hash);
 
 -- name: entries_after
 SELECT * FROM events WHERE seq > ? ORDER BY seq LIMIT ?;

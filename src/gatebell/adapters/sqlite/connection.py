@@ -15,7 +15,7 @@ from gatebell.adapters.sqlite.bell import ring
 from gatebell.errors import StoreTroubleError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from gatebell.adapters.sqlite.audit import SqliteAudit
     from gatebell.ports.clock import Clock
@@ -64,7 +64,7 @@ class Connection:
         time.sleep((1 + os.urandom(1)[0] % 12) / 1000)
         return now - self._waiting_since < _PATIENCE_SECONDS
 
-    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+    def rows(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
         try:
             # Another thread's half-done transaction is visible on this connection: wait for it.
             with self.lock:
@@ -72,7 +72,7 @@ class Connection:
         except apsw.Error as error:
             raise self.trouble(error) from error
 
-    def write(self, sql: str, parameters: Sequence[Any] = ()) -> int:
+    def write(self, sql: str, parameters: Mapping[str, Any]) -> int:
         """Run one statement of an open transaction; says how many rows it changed."""
         self.raw.execute(sql, parameters)
         return self.raw.changes()

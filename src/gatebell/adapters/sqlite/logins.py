@@ -30,7 +30,9 @@ class SqliteLogins:
 
     def enter(self, digest: str, login: Login, link: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
-            if link and not (self.link(link) and self._db.write(_SQL["end_login"], (link,))):
+            if link and not (
+                self.link(link) and self._db.write(_SQL["end_login"], {"digest": link})
+            ):
                 return False
             return self._insert(at, digest, "login", login, events)
 
@@ -39,26 +41,34 @@ class SqliteLogins:
 
     def end(self, digest: str, events: Sequence[Event]) -> None:
         with self._store.transaction() as at:
-            if self._db.write(_SQL["end_login"], (digest,)):
+            if self._db.write(_SQL["end_login"], {"digest": digest}):
                 self._store.record(at, events)
 
     def end_of_token(self, token_id: str) -> None:
         """Inside the transaction that removes the token."""
-        self._db.write(_SQL["end_logins_of_token"], (token_id,))
+        self._db.write(_SQL["end_logins_of_token"], {"token_id": token_id})
 
     def end_of_person(self, name: str) -> None:
         """Inside the transaction that removes the person."""
-        self._db.write(_SQL["end_logins_of_person"], (name,))
+        self._db.write(_SQL["end_logins_of_person"], {"person": name})
 
     def _insert(
         self, at: str, digest: str, kind: str, login: Login, events: Sequence[Event]
     ) -> bool:
-        ends = login.expires_at.isoformat(timespec="microseconds")
-        who = (login.person, int(login.verified), " ".join(login.scopes), login.token_id)
-        if not self._db.write(_SQL["add_login"], (digest, kind, *who, ends, login.seal)):
+        row = {
+            "digest": digest,
+            "kind": kind,
+            "person": login.person,
+            "verified": login.verified,
+            "scopes": " ".join(login.scopes),
+            "token_id": login.token_id,
+            "expires_at": login.expires_at.isoformat(timespec="microseconds"),
+            "seal": login.seal,
+        }
+        if not self._db.write(_SQL["add_login"], row):
             return False
         # In the transaction of an event, which tells that they are gone.
-        self._db.write(_SQL["drop_old_logins"], (at,))
+        self._db.write(_SQL["drop_old_logins"], {"now": at})
         self._store.record(at, events)
         return True
 

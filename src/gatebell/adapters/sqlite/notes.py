@@ -23,7 +23,7 @@ class SqliteNotes:
 
     def add(self, note: Note, events: Sequence[Event], notices: Sequence[Notice]) -> None:
         with self._store.transaction() as at:
-            row = (note.author, note.project, note.text, at)
+            row = note._asdict() | {"sent_at": at}
             self._store.connection.write(_SQL["insert_note"], row)
             self._store.record(at, events, notices)
 

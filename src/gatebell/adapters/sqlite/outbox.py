@@ -28,7 +28,7 @@ class SqliteOutbox:
     def put(self, at: str, notices: Iterable[Notice]) -> None:
         """Inside the transaction that the notices tell of."""
         for notice in notices:
-            self._db.write(_SQL["put_notice"], (*notice, at))
+            self._db.write(_SQL["put_notice"], _notice_row(notice, at))
 
     def waiting(self, limit: int) -> list[Notice]:
         return [_notice(row) for row in self._db.rows(_SQL["waiting_notices"], (limit,))]
@@ -39,37 +39,43 @@ class SqliteOutbox:
     def spread(self, deliveries: Mapping[Posted, Sequence[Delivery]]) -> None:
         with self._store.quiet_transaction() as at:
             for posted, ways in deliveries.items():
-                row = (posted.seq, *posted.notice, iso(posted.written_at))
-                if self._db.write(_SQL["take_notice"], row):
+                row = _notice_row(posted.notice, iso(posted.written_at))
+                if self._db.write(_SQL["take_notice"], row | {"seq": posted.seq}):
                     for delivery in ways:
                         self._db.write(_SQL["insert_delivery"], _row(delivery))
             old = datetime.fromisoformat(at) - _KEPT
-            self._db.write(_SQL["delete_old_deliveries"], (iso(old),))
+            self._db.write(_SQL["delete_old_deliveries"], {"before": iso(old)})
 
     def claim(self, road: str) -> Delivery | None:
         with self._store.quiet_transaction() as at:
             until = iso(datetime.fromisoformat(at) + _CLAIM)
-            rows = self._db.rows(_SQL["claim_delivery"], (road, at, until))
+            claim = {"road": road, "now": at, "until": until}
+            rows = self._db.rows(_SQL["claim_delivery"], claim)
             return _delivery(rows[0]) if rows else None
 
     def sent(self, delivery: Delivery) -> None:
         with self._store.quiet_transaction() as at:
-            self._db.write(_SQL["delivery_sent"], (at, delivery.id))
+            self._db.write(_SQL["delivery_sent"], {"sent_at": at, "id": delivery.id})
 
     def failed(self, delivery: Delivery, trouble: str, again_at: datetime | None) -> None:
         with self._store.quiet_transaction() as at:
-            given_up = None if again_at else at
-            row = (trouble, iso(again_at), given_up, delivery.id, delivery.attempts)
+            row = {
+                "trouble": trouble,
+                "again_at": iso(again_at),
+                "given_up_at": None if again_at else at,
+                "id": delivery.id,
+                "attempts": delivery.attempts,
+            }
             self._db.write(_SQL["delivery_failed"], row)
 
     def put_off(self, delivery: Delivery, until: datetime) -> None:
         with self._store.quiet_transaction():
-            row = (iso(until), delivery.id, delivery.attempts)
+            row = {"due_at": iso(until), "id": delivery.id, "attempts": delivery.attempts}
             self._db.write(_SQL["put_off_delivery"], row)
 
     def drop(self, delivery: Delivery) -> None:
         with self._store.quiet_transaction():
-            self._db.write(_SQL["drop_delivery"], (delivery.id,))
+            self._db.write(_SQL["drop_delivery"], {"id": delivery.id})
 
     def troubles(self, limit: int) -> list[Delivery]:
         return [_delivery(row) for row in self._db.rows(_SQL["deliveries_in_trouble"], (limit,))]
@@ -79,11 +85,19 @@ class SqliteOutbox:
 
     def try_again(self) -> int:
         with self._store.quiet_transaction() as at:
-            return self._db.write(_SQL["try_again"], (at,))
+            return self._db.write(_SQL["try_again"], {"due_at": at})
 
 
-def _row(delivery: Delivery) -> tuple[Any, ...]:
-    return tuple(iso(one) if isinstance(one, datetime) else one for one in delivery)
+def _notice_row(notice: Notice, at: str | None) -> dict[str, Any]:
+    return {
+        "kind": notice.kind, "ask_id": notice.ask_id, "recipient": notice.to, "written_at": at
+    }  # fmt: skip
+
+
+def _row(delivery: Delivery) -> dict[str, Any]:
+    values = delivery._asdict()
+    plain = {name: iso(one) for name, one in values.items() if isinstance(one, datetime)}
+    return values | plain | {"recipient": delivery.to}
 
 
 @names_unreadable("a notice of ask", 1)

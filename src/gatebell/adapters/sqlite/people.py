@@ -24,12 +24,12 @@ class SqlitePeople:
 
     def add(self, name: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
-            return self._recorded(at, "add_person", (name, at), events)
+            return self._recorded(at, "add_person", {"name": name, "added_at": at}, events)
 
     def remove(self, name: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
             self._store.logins.end_of_person(name)
-            return self._recorded(at, "remove_person", (name,), events)
+            return self._recorded(at, "remove_person", {"name": name}, events)
 
     def all(self) -> list[Person]:
         rows = self._db.rows(_SQL["all_people"])
@@ -37,7 +37,13 @@ class SqlitePeople:
 
     def add_token(self, token: Token, token_digest: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
-            row = (token.person, token_digest, at, token.label, " ".join(token.scopes))
+            row = {
+                "person": token.person,
+                "digest": token_digest,
+                "made_at": at,
+                "label": token.label,
+                "scopes": " ".join(token.scopes),
+            }
             return self._recorded(at, "add_token", row, events)
 
     def by_token(self, token_digest: str) -> Token | None:
@@ -50,13 +56,13 @@ class SqlitePeople:
     def remove_token(self, token_id: str, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
             self._store.logins.end_of_token(token_id)
-            return self._recorded(at, "remove_token", (token_id,), events)
+            return self._recorded(at, "remove_token", {"id": token_id}, events)
 
     def set_group(self, name: str, members: Sequence[str], events: Sequence[Event]) -> None:
         with self._store.transaction() as at:
-            self._db.write(_SQL["empty_group"], (name,))
+            self._db.write(_SQL["empty_group"], {"name": name})
             for member in members:
-                self._db.write(_SQL["add_member"], (name, member))
+                self._db.write(_SQL["add_member"], {"name": name, "member": member})
             self._store.record(at, events)
 
     def groups(self) -> dict[str, tuple[str, ...]]:
@@ -65,7 +71,7 @@ class SqlitePeople:
             found[name] = (*found.get(name, ()), member)
         return found
 
-    def _recorded(self, at: str, query: str, row: Any, events: Sequence[Event]) -> bool:
+    def _recorded(self, at: str, query: str, row: dict[str, str], events: Sequence[Event]) -> bool:
         if not self._db.write(_SQL[query], row):
             return False
         self._store.record(at, events)

@@ -31,22 +31,8 @@ class SqliteRules:
 
     def write(self, rule: Rule) -> None:
         """Inside a transaction."""
-        row = (
-            rule.id,
-            rule.kind,
-            rule.pattern,
-            rule.identity,
-            rule.project,
-            rule.session,
-            rule.owner,
-            rule.branch,
-            iso(rule.expires_at),
-            rule.uses_left,
-            rule.made_by,
-            iso(rule.made_at),
-            rule.ask_id,
-        )
-        self._db.write(_SQL["insert_rule"], row)
+        times = {"expires_at": iso(rule.expires_at), "made_at": iso(rule.made_at)}
+        self._db.write(_SQL["insert_rule"], rule._asdict() | times)
 
     def in_force(self) -> list[Rule]:
         now = iso(self._store.now())
@@ -64,7 +50,7 @@ class SqliteRules:
             return self._recorded(at, "end_rule", rule_id, events)
 
     def _recorded(self, at: str, query: str, rule_id: str, events: Sequence[Event]) -> bool:
-        if not self._db.write(_SQL[query], (rule_id, at)):
+        if not self._db.write(_SQL[query], {"id": rule_id, "now": at}):
             return False
         self._store.record(at, events)
         return True

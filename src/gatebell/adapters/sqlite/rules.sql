@@ -1,5 +1,11 @@
 -- name: insert_rule
-INSERT INTO rules VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL);
+INSERT INTO rules (
+    id, kind, pattern, identity, project, session, owner, branch, expires_at, uses_left, made_by,
+    made_at, ask_id
+) VALUES (
+    :id, :kind, :pattern, :identity, :project, :session, :owner, :branch, :expires_at, :uses_left,
+    :made_by, :made_at, :ask_id
+);
 
 -- name: rules_in_force
 SELECT * FROM rules
@@ -12,8 +18,8 @@ SELECT 1 FROM rules WHERE kind <> 'grant' LIMIT 1;
 -- name: use_rule
 -- The conditional write: whoever comes after the last use, the end or the hour changes nothing.
 UPDATE rules SET uses_left = uses_left - 1
-WHERE id = ?1 AND ended_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)
+WHERE id = :id AND ended_at IS NULL AND (expires_at IS NULL OR expires_at > :now)
     AND coalesce(uses_left, 1) > 0;
 
 -- name: end_rule
-UPDATE rules SET ended_at = ?2 WHERE id = ?1 AND ended_at IS NULL;
+UPDATE rules SET ended_at = :now WHERE id = :id AND ended_at IS NULL;

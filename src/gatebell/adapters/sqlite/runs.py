@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gatebell.domain.audit.events import Event
 
 _SQL = load("runs")
+_TIMES_OF_RUN = ("created_at", "ready_at", "waiting_since", "ended_at", "lease_until")
 
 
 class SqliteRuns:
@@ -48,7 +49,7 @@ class SqliteRuns:
 
     def insert(self, run: Run, events: Sequence[Event], at: str) -> Run:
         """As part of a transaction; with its number."""
-        number = self._db.raw.execute(_SQL["insert_run"], _to_row(run)[1:]).get
+        number = self._db.raw.execute(_SQL["insert_run"], _to_row(run)).get
         new = run._replace(id=number)
         self._store.record(at, [event._replace(subject=new.name) for event in events])
         return new
@@ -91,7 +92,7 @@ class SqliteRuns:
                 for withdrawn in change.withdrawn:
                     self._store.asks.withdraw(withdrawn, at)
                 if run.state == RunState.WAITING_HUMAN:
-                    self._db.write(_SQL["ready_if_answered"], (run.id,))
+                    self._db.write(_SQL["ready_if_answered"], {"id": run.id})
                 self._store.record(at, change.events)
                 if run.task and not quiet:
                     self.followed(run.id, at, change.task_state, change.actor)
@@ -116,24 +117,24 @@ class SqliteRuns:
 
     def set_priority(self, run_id: int, priority: Priority) -> None:
         """As part of a transaction."""
-        self._db.write(_SQL["set_priority"], (priority, run_id))
+        self._db.write(_SQL["set_priority"], {"priority": priority, "id": run_id})
 
     def _write_run(self, run: Run, expected: Run) -> None:
+        proof = {
+            "id": run.id, "expected_claim": expected.claim, "expected_state": expected.state
+        }  # fmt: skip
         if run == expected:
-            proof = (run.id, expected.claim, expected.state)
             written = self._db.write(_SQL["prove_run"], proof)
         elif run._replace(lease_until=None) == expected._replace(lease_until=None):
-            lease = (iso(run.lease_until), run.id, run.claim)
-            written = self._db.write(_SQL["extend_lease"], lease)
+            written = self._db.write(_SQL["extend_lease"], _lease(run, run.lease_until))
         else:
-            condition = (run.id, expected.claim, expected.state)
-            written = self._db.write(_SQL["change_run"], (*_state(run), *condition))
+            written = self._db.write(_SQL["change_run"], _to_row(run) | proof)
         if not written:
             raise _OvertakenError
 
     def extend(self, run: Run, until: datetime) -> bool:
         with self._store.quiet_transaction():
-            return bool(self._db.write(_SQL["extend_lease"], (iso(until), run.id, run.claim)))
+            return bool(self._db.write(_SQL["extend_lease"], _lease(run, until)))
 
     def calls(self, run_id: int) -> list[FlowCall]:
         found = [_to_call(row) for row in self._db.rows(_SQL["calls_of_run"], (run_id,))]
@@ -155,11 +156,12 @@ class SqliteRuns:
 
     def offer(self, turn_id: str, signal: Any) -> bool:
         with self._store.transaction():
-            return bool(self._db.write(_SQL["offer_signal"], (json.dumps(signal), turn_id)))
+            offer = {"offered": json.dumps(signal), "id": turn_id}
+            return bool(self._db.write(_SQL["offer_signal"], offer))
 
     def delete(self, run: Run, events: Sequence[Event]) -> bool:
         with self._store.transaction() as at:
-            found = bool(self._db.write(_SQL["delete_run"], (run.id, run.claim)))
+            found = bool(self._db.write(_SQL["delete_run"], {"id": run.id, "claim": run.claim}))
             if found:
                 self._store.record(at, events)
             return found
@@ -172,35 +174,13 @@ class _OvertakenError(Exception):
     """Undoes a transaction of somebody whose claim is no longer the newest."""
 
 
-def _state(run: Run) -> tuple[Any, ...]:
-    return (
-        run.source_digest,
-        run.folder,
-        run.root,
-        run.branch,
-        run.base,
-        run.state,
-        run.reason,
-        run.error,
-        as_json(run.result),
-        run.agent,
-        run.at_path,
-        iso(run.ready_at),
-        iso(run.waiting_since),
-        iso(run.ended_at),
-        run.claim,
-        run.owner,
-        iso(run.lease_until),
-        run.falls,
-    )
+def _lease(run: Run, until: datetime | None) -> dict[str, Any]:
+    return {"lease_until": iso(until), "id": run.id, "claim": run.claim}
 
 
-def _to_row(run: Run) -> tuple[Any, ...]:
-    digest, *place_and_state, claim, owner, lease, falls = _state(run)
-    head = (run.id, run.flow, run.source, digest, run.prompt, run.project, run.sponsor)
-    parent = (run.parent, run.parent_path)
-    tail = (claim, owner, lease, falls, run.task, run.priority)
-    return (*head, iso(run.created_at), *place_and_state, *parent, *tail)
+def _to_row(run: Run) -> dict[str, Any]:
+    times = {name: iso(getattr(run, name)) for name in _TIMES_OF_RUN}
+    return run._asdict() | times | {"result": as_json(run.result)}
 
 
 @names_unreadable("run")
@@ -215,16 +195,13 @@ def _to_run(row: Any) -> Run:
     return Run(*values)
 
 
-def _call_row(call: FlowCall) -> tuple[Any, ...]:
-    return (
-        *call[:5],
-        iso(call.started_at),
-        call.state,
-        as_json(call.value),
-        as_json(call.error),
-        *call[9:16],
-        iso(call.ended_at),
-    )
+def _call_row(call: FlowCall) -> dict[str, Any]:
+    return call._asdict() | {
+        "started_at": iso(call.started_at),
+        "value": as_json(call.value),
+        "error": as_json(call.error),
+        "ended_at": iso(call.ended_at),
+    }
 
 
 @names_unreadable("a step of run")
@@ -238,9 +215,13 @@ def _to_call(row: Any) -> FlowCall:
     return FlowCall(*values)
 
 
-def _turn_row(turn: Turn) -> tuple[Any, ...]:
-    *head, started, fork_of, process, by, ask_id, ended, signal, words, _ = turn
-    return (*head, iso(started), fork_of, process, by, ask_id, iso(ended), as_json(signal), words)
+def _turn_row(turn: Turn) -> dict[str, Any]:
+    return turn._asdict() | {
+        "started_at": iso(turn.started_at),
+        "person": turn.by,
+        "ended_at": iso(turn.ended_at),
+        "signal": as_json(turn.signal),
+    }
 
 
 @names_unreadable("a turn of run", 1)

@@ -1,24 +1,33 @@
 -- name: insert_run
-INSERT INTO runs VALUES (
-    NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+INSERT INTO runs (
+    flow, source, source_digest, prompt, project, sponsor, created_at, folder, root, branch, base,
+    state, reason, error, result, agent, at_path, ready_at, waiting_since, ended_at, parent,
+    parent_path, claim, owner, lease_until, falls, task, priority
+) VALUES (
+    :flow, :source, :source_digest, :prompt, :project, :sponsor, :created_at, :folder, :root,
+    :branch, :base, :state, :reason, :error, :result, :agent, :at_path, :ready_at, :waiting_since,
+    :ended_at, :parent, :parent_path, :claim, :owner, :lease_until, :falls, :task, :priority
 ) RETURNING id;
 
 -- name: change_run
 -- The conditional write of every step: an owner whose claim is no longer the newest writes nothing.
 UPDATE runs SET
-    source_digest = ?, folder = ?, root = ?, branch = ?, base = ?, state = ?, reason = ?,
-    error = ?, result = ?, agent = ?, at_path = ?, ready_at = ?, waiting_since = ?, ended_at = ?,
-    claim = ?, owner = ?, lease_until = ?, falls = ?
-WHERE id = ? AND claim = ? AND state = ?;
+    source_digest = :source_digest, folder = :folder, root = :root, branch = :branch,
+    base = :base, state = :state, reason = :reason, error = :error, result = :result,
+    agent = :agent, at_path = :at_path, ready_at = :ready_at, waiting_since = :waiting_since,
+    ended_at = :ended_at, claim = :claim, owner = :owner, lease_until = :lease_until,
+    falls = :falls
+WHERE id = :id AND claim = :expected_claim AND state = :expected_state;
 
 -- name: extend_lease
 -- The same proof, for a step that changes nothing else of the run.
-UPDATE runs SET lease_until = ? WHERE id = ? AND claim = ? AND state = 'running';
+UPDATE runs SET lease_until = :lease_until
+WHERE id = :id AND claim = :claim AND state = 'running';
 
 -- name: ready_if_answered
 -- Somebody may have answered, or asked the agent back, while the run was about to park.
 UPDATE runs SET state = 'ready', ready_at = NULL
-WHERE id = ? AND state = 'waiting_human' AND EXISTS (
+WHERE id = :id AND state = 'waiting_human' AND EXISTS (
     SELECT 1 FROM calls JOIN asks ON asks.id = calls.ask_id
     WHERE calls.run = runs.id AND calls.state = 'waiting'
         -- Others may have been left behind, as by a branch whose neighbour failed.
@@ -28,7 +37,8 @@ WHERE id = ? AND state = 'waiting_human' AND EXISTS (
 
 -- name: prove_run
 -- The proof alone, for people who write beside whoever drives the run: its lease is not theirs.
-UPDATE runs SET claim = claim WHERE id = ? AND claim = ? AND state = ?;
+UPDATE runs SET claim = claim
+WHERE id = :id AND claim = :expected_claim AND state = :expected_state;
 
 -- name: get_run
 SELECT * FROM runs WHERE id = ?;
@@ -74,10 +84,16 @@ SELECT * FROM runs WHERE state = 'running' ORDER BY id;
 SELECT * FROM runs WHERE task = ? AND task <> '' ORDER BY id;
 
 -- name: set_priority
-UPDATE runs SET priority = ? WHERE id = ?;
+UPDATE runs SET priority = :priority WHERE id = :id;
 
 -- name: put_call
-INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO calls (
+    run, path, name, label, digest, started_at, state, value, error, ask_id, attempt, asked,
+    dangerous, accepted, snapshot, owner, ended_at
+) VALUES (
+    :run, :path, :name, :label, :digest, :started_at, :state, :value, :error, :ask_id, :attempt,
+    :asked, :dangerous, :accepted, :snapshot, :owner, :ended_at
+)
 ON CONFLICT (run, path) DO UPDATE SET
     name = excluded.name, label = excluded.label, digest = excluded.digest, state = excluded.state,
     value = excluded.value, error = excluded.error, ask_id = excluded.ask_id,
@@ -90,7 +106,13 @@ SELECT * FROM calls WHERE run = ?;
 
 -- name: put_turn
 -- What the agent offered is its own to write.
-INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)
+INSERT INTO turns (
+    id, run, path, number, role, cli, session, sent, started_at, fork_of, process, person, ask_id,
+    ended_at, signal, words
+) VALUES (
+    :id, :run, :path, :number, :role, :cli, :session, :sent, :started_at, :fork_of, :process,
+    :person, :ask_id, :ended_at, :signal, :words
+)
 ON CONFLICT (id) DO UPDATE SET
     session = excluded.session, sent = excluded.sent, process = excluded.process,
     started_at = excluded.started_at, ended_at = excluded.ended_at,
@@ -112,7 +134,7 @@ SELECT * FROM turns WHERE ended_at IS NULL AND session <> '' AND person <> '' OR
 
 -- name: offer_signal
 -- Nothing counts that is said after the run was stopped, or after a person's question was settled.
-UPDATE turns SET offered = ? WHERE id = ? AND ended_at IS NULL
+UPDATE turns SET offered = :offered WHERE id = :id AND ended_at IS NULL
     AND NOT EXISTS (
         SELECT 1 FROM runs
         WHERE runs.id = turns.run AND runs.state IN ('completed', 'stuck', 'failed')
@@ -122,4 +144,4 @@ UPDATE turns SET offered = ? WHERE id = ? AND ended_at IS NULL
     ));
 
 -- name: delete_run
-DELETE FROM runs WHERE id = ? AND claim = ?;
+DELETE FROM runs WHERE id = :id AND claim = :claim;

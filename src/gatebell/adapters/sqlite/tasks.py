@@ -45,7 +45,7 @@ class SqliteTasks:
                     self._write_needs(task)
                     self._store.record(at, events)
                 for task, _ in changes:
-                    self._db.write(_SQL["count_unmet"], (task.id,))
+                    self._db.write(_SQL["count_unmet"], {"id": task.id})
         except apsw.ConstraintError as error:
             if any(self.get(change.task.id) for change in changes):
                 return False
@@ -135,18 +135,18 @@ class SqliteTasks:
 
     def _write(self, change: TaskChange, expected: Task) -> None:
         task = change.task
-        row = (*_to_row(task)[1:], task.id, expected.version)
+        row = _to_row(task) | {"expected_version": expected.version}
         if not self._db.write(_SQL["change_task"], row):
             raise _OvertakenError
         if task.needs != expected.needs:
             self._write_needs(task)
         if task.needs != expected.needs or task.state != expected.state:
-            self._db.write(_SQL["count_unmet"], (task.id,))
+            self._db.write(_SQL["count_unmet"], {"id": task.id})
 
     def _write_needs(self, task: Task) -> None:
-        self._db.write(_SQL["forget_needs"], (task.id,))
+        self._db.write(_SQL["forget_needs"], {"task": task.id})
         for needed in task.needs:
-            self._db.write(_SQL["add_need"], (task.id, needed))
+            self._db.write(_SQL["add_need"], {"task": task.id, "needed": needed})
 
     def _tasks(self, query: str, *parameters: Any) -> list[Task]:
         return [_to_task(row) for row in self._db.rows(_SQL[query], parameters)]
@@ -156,13 +156,13 @@ class _OvertakenError(Exception):
     """Undoes a transaction whose version is no longer the current one."""
 
 
-def _to_row(task: Task) -> tuple[Any, ...]:
+def _to_row(task: Task) -> dict[str, Any]:
     values = task._asdict()
     for name in _TIMES:
         values[name] = iso(values[name])
     for name in ("needs", "more"):
         values[name] = json.dumps(values[name])
-    return tuple(values.values())
+    return values
 
 
 @names_unreadable("task", 1)

@@ -1,17 +1,28 @@
 -- name: insert_task
-INSERT INTO tasks VALUES (
-    NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+INSERT INTO tasks (
+    id, title, project, created_at, updated_at, created_by, description, role, priority, size,
+    type, parent, needs, test_command, test_from, state, status, summary, details, confidence,
+    run, goes_on_from, claimed_by, answered_at, branch, closed_at, answer_within_seconds,
+    on_timeout, unmet, version, more
+) VALUES (
+    :id, :title, :project, :created_at, :updated_at, :created_by, :description, :role, :priority,
+    :size, :type, :parent, :needs, :test_command, :test_from, :state, :status, :summary, :details,
+    :confidence, :run, :goes_on_from, :claimed_by, :answered_at, :branch, :closed_at,
+    :answer_within_seconds, :on_timeout, :unmet, :version, :more
 );
 
 -- name: change_task
 -- The conditional write: only from the version it was decided on.
 UPDATE tasks SET
-    title = ?, project = ?, created_at = ?, updated_at = ?, created_by = ?, description = ?, role = ?,
-    priority = ?, size = ?, type = ?, parent = ?, needs = ?, test_command = ?, test_from = ?,
-    state = ?, status = ?, summary = ?, details = ?, confidence = ?, run = ?, goes_on_from = ?,
-    claimed_by = ?, answered_at = ?, branch = ?, closed_at = ?,
-    answer_within_seconds = ?, on_timeout = ?, unmet = ?, version = ?, more = ?
-WHERE id = ? AND version = ?;
+    title = :title, project = :project, created_at = :created_at, updated_at = :updated_at,
+    created_by = :created_by, description = :description, role = :role, priority = :priority,
+    size = :size, type = :type, parent = :parent, needs = :needs, test_command = :test_command,
+    test_from = :test_from, state = :state, status = :status, summary = :summary,
+    details = :details, confidence = :confidence, run = :run, goes_on_from = :goes_on_from,
+    claimed_by = :claimed_by, answered_at = :answered_at, branch = :branch,
+    closed_at = :closed_at, answer_within_seconds = :answer_within_seconds,
+    on_timeout = :on_timeout, unmet = :unmet, version = :version, more = :more
+WHERE id = :id AND version = :expected_version;
 
 -- name: get_task
 SELECT * FROM tasks WHERE id = ?;
@@ -23,10 +34,10 @@ SELECT id FROM tasks WHERE id >= ?1 AND id < ?1 || '~' ORDER BY id LIMIT ?2;
 SELECT coalesce(max(seq), 0) FROM tasks;
 
 -- name: forget_needs
-DELETE FROM task_needs WHERE task = ?;
+DELETE FROM task_needs WHERE task = :task;
 
 -- name: add_need
-INSERT OR IGNORE INTO task_needs VALUES (?, ?);
+INSERT OR IGNORE INTO task_needs (task, needed) VALUES (:task, :needed);
 
 -- name: needing
 SELECT tasks.* FROM task_needs JOIN tasks ON tasks.id = task WHERE needed = ? ORDER BY seq;
@@ -39,7 +50,7 @@ UPDATE tasks SET unmet = (
         SELECT 1 FROM tasks AS other WHERE other.id = needed AND other.state = 'closed'
     )
 )
-WHERE id = ?1 OR id IN (SELECT task FROM task_needs WHERE needed = ?1);
+WHERE id = :id OR id IN (SELECT task FROM task_needs WHERE needed = :id);
 
 -- name: unfinished_tasks
 SELECT * FROM tasks WHERE project = ? AND state <> 'closed'
