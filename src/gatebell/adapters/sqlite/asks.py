@@ -381,15 +381,15 @@ def _to_decision(word: str | None) -> Decision | None:
 
 def _sitting_row(sitting: Sitting) -> dict[str, Any]:
     times = ("started_at", "ended_at", "expires_at")
-    told = {name: iso(getattr(sitting, name)) for name in times} | {"end": sitting.end or ""}
+    told = {name: iso(getattr(sitting, name)) for name in times}
     return sitting._asdict() | told
 
 
 @names_unreadable("a session of ask", 1)
 def _to_sitting(row: Any) -> Sitting:
     started, (ended, expires) = read_time(row[7]), map(as_time, (row[9], row[13]))
-    end = as_member(VisitEnd, row[10]) if row[10] else None
-    return Sitting(*row)._replace(started_at=started, ended_at=ended, end=end, expires_at=expires)
+    read = Sitting(*row)._replace(started_at=started, ended_at=ended, expires_at=expires)
+    return read._replace(end=as_member(VisitEnd, read.end)) if read.end else read
 
 
 def _to_requirement(text: str | None) -> Requirement:

@@ -11,6 +11,7 @@ from gatebell.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
+    from typing import Literal
 
     from gatebell.domain.runs.runs import Turn
 
@@ -87,7 +88,7 @@ class Sitting(NamedTuple):
     program: str = ""
     """The agent's program, once it runs."""
     ended_at: datetime | None = None
-    end: VisitEnd | None = None
+    end: VisitEnd | Literal[""] = ""
     """`left`; `time`: it was up; `failed`: the program did not do it; `lost`: whoever opened it
     died; `stopped`: the ask was settled meanwhile."""
     trouble: str = ""
