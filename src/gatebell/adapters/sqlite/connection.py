@@ -72,7 +72,7 @@ class Connection:
         except apsw.Error as error:
             raise self.trouble(error) from error
 
-    def write(self, sql: str, parameters: Mapping[str, Any]) -> int:
+    def write(self, sql: str, parameters: Mapping[str, Any] | None = None) -> int:
         """Run one statement of an open transaction; says how many rows it changed."""
         self.raw.execute(sql, parameters)
         return self.raw.changes()

@@ -86,7 +86,7 @@ class SqliteStore:
     def mark_throwaway(self) -> None:
         """For demos and tests; a store in use cannot become one."""
         with self.transaction():
-            self.connection.write(_SQL["mark_throwaway"], {})
+            self.connection.write(_SQL["mark_throwaway"])
 
     def now(self) -> datetime:
         return self._clock.now()
