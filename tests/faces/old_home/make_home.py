@@ -21,6 +21,7 @@ from pathlib import Path
 ROOT = Path("/tmp/ada")
 HERE = Path(__file__).parent
 PROJECT = ROOT / "project"
+RUNS = 2
 
 FLOW = """from humangate import flow, pause, run, step
 import humangate.testing
@@ -151,8 +152,10 @@ def work_until_all_wait() -> None:
         [ROOT / "bin" / "gate", "worker"], cwd=PROJECT, env=environ(), stdout=subprocess.DEVNULL
     )
     try:
-        while gate("list").count("waiting_human") < 2:
-            pass
+        for _ in range(100):
+            if gate("list").count("waiting_human") == RUNS:
+                return
+        raise SystemExit(f"they never came to wait:\n{gate('list')}")
     finally:
         worker.send_signal(signal.SIGTERM)
         worker.wait()
