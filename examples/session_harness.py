@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING, Any
 from gatebell import Gate, GateError, InvalidAnswerError
 
 if TYPE_CHECKING:
-    from gatebell.service.sitting import Seated
-
     from gatebell import Ask, Human
+    from gatebell.services.sessions.sitting import Seated
 
 LOOK_EVERY_SECONDS = 1.0
 

@@ -36,8 +36,10 @@ def work_off(path: str, project: str, point: tuple[int, str, str], slots: int) -
 operation.JOBS.update(work_off=work_off)
 
 if __name__ == "__main__":
-    for late in ("flows", "drivers.command", "engines.local", "workspaces.worktrees"):
+    # Imported before the kills are counted.
+    for late in (
+        *("api.flows", "adapters.agents.command", "adapters.engines.local"),
+        *("adapters.git.worktrees", "services.tasks.backlog", "services.tasks.task_flow"),
+    ):
         importlib.import_module(f"gatebell.{late}")
-    for late in ("backlog", "working"):
-        importlib.import_module(f"gatebell.services.{late}")
     operation.serve(socket.socket(fileno=int(sys.argv[1])))
