@@ -157,6 +157,9 @@ def work(path: str, lease: float = 0, slow: str = "", tied: bool = True) -> None
 operation.JOBS.update(drive=drive, work=work)
 
 if __name__ == "__main__":
-    for late in ("flows", "phases", "drivers.command", "engines.local", "workspaces.worktrees"):
+    for late in (
+        *("api.flows", "api.phases", "adapters.agents.command", "adapters.engines.local"),
+        "adapters.git.worktrees",
+    ):
         importlib.import_module(f"gatebell.{late}")
     operation.serve(socket.socket(fileno=int(sys.argv[1])))
