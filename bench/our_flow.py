@@ -52,7 +52,7 @@ def fill(number: int) -> None:
     store = wiring.open_store()
     # Making them is no figure, and every engine does it so.
     store.connection.rows("PRAGMA synchronous = OFF")
-    driver = runtime.flow_driver(store)
+    driver = runtime.build_driver(store)
     for index in range(number):
         parked(driver.drive(begin(store, "wait", index)))
     print("waiting", flush=True)
@@ -71,7 +71,7 @@ def answer() -> None:
 def steps(number: int) -> None:
     """Record so many steps, one after another, and say how long it took."""
     store = wiring.open_store()
-    driver, run = runtime.flow_driver(store), begin(store, "many", number)
+    driver, run = runtime.build_driver(store), begin(store, "many", number)
     began = time.monotonic()
     parked(driver.drive(run))
     print(time.monotonic() - began, flush=True)
@@ -81,7 +81,7 @@ def steps(number: int) -> None:
 def replay(number: int) -> None:
     """Say how much longer it takes to resume a run with so many steps than one with a single one."""
     store = wiring.open_store()
-    driver, seconds = runtime.flow_driver(store), {}
+    driver, seconds = runtime.build_driver(store), {}
     for calls in (number, 1):
         taken = []
         for _ in range(_REPEATED):

@@ -24,7 +24,7 @@ from gatebell import Gate, GateError, InvalidAnswerError
 
 if TYPE_CHECKING:
     from gatebell import Ask, Human
-    from gatebell.services.sessions.sitting import Seated
+    from gatebell.services.sessions.ask_session import AskVisit
 
 LOOK_EVERY_SECONDS = 1.0
 
@@ -59,7 +59,7 @@ def serve(human: Human, ask: Ask, program: list[str]) -> None:
     decide(human, ask)
 
 
-def talk(ask: Ask, seat: Seated, program: list[str], folder: Path) -> tuple[str, str]:
+def talk(ask: Ask, seat: AskVisit, program: list[str], folder: Path) -> tuple[str, str]:
     """Lend the terminal to the program; how that ended, and why."""
     paper = folder / "prompt.md"
     paper.write_text(prompt(ask), encoding="utf-8")
@@ -91,7 +91,7 @@ def prompt(ask: Ask) -> str:
     return f"{ask.question.prompt}\n\n## Context\n```json\n{context}\n```\n"
 
 
-def options(seat: Seated, program: list[str], folder: Path) -> list[str]:
+def options(seat: AskVisit, program: list[str], folder: Path) -> list[str]:
     """What claude is told beside the prompt, as far as there is anything to tell."""
     if os.path.basename(program[0]) != "claude":
         return []

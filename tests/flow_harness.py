@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,11 +15,13 @@ from gatebell.domain.asks.answers import Given
 from gatebell.domain.permissions.calls import Call
 from gatebell.domain.runs.roles import Role
 from gatebell.domain.tasks.backlog_settings import BacklogTerms
+from gatebell.ports.flows import LoadedFlow
 from gatebell.ports.workspaces import Place
 from gatebell.services.asks import answer_ask
 from gatebell.services.runs import manage_runs
+from gatebell.services.runs.dependencies import RunDependencies
 from gatebell.services.runs.drive_run import Driver
-from gatebell.services.runs.run_journal import Crew, Drive, Overtaken
+from gatebell.services.runs.run_journal import Drive, Overtaken
 from gatebell.testing import FakeClock, MemoryStore, ScriptedAgent
 from tests.conftest import a_person
 
@@ -138,25 +141,35 @@ class Harness:
         self.driver = self.another_driver()
 
     def another_driver(self) -> Mortal:
-        self._drivers.append(Mortal(self.store, self.crew()))
+        self._drivers.append(Mortal(self.store, self.dependencies()))
         return self._drivers[-1]
 
     def close(self) -> None:
         for driver in self._drivers:
             driver.close()
 
-    def crew(self) -> Crew:
-        return Crew(
-            load=lambda _: (self.flow.work, self.flow.terms, self.source),
-            role=lambda _, name: Role(name, f"You are the {name}.", cli="scripted"),
-            driver=lambda role, work: PythonDriver(work) if work else self.agents[role.name],
+    def dependencies(self) -> RunDependencies:
+        """What stands outside of a run, as objects of a few functions."""
+
+        def write(_: Run, path: str, speaker: str, text: str) -> None:
+            self.said.append((path, f"{speaker}: {text}"))
+
+        return RunDependencies(
+            flows=SimpleNamespace(
+                load=lambda _: LoadedFlow(self.flow.work, self.flow.terms, self.source)
+            ),
+            roles=SimpleNamespace(
+                find=lambda _, name: Role(name, f"You are the {name}.", cli="scripted")
+            ),
+            agents=SimpleNamespace(
+                driver=lambda role, work: PythonDriver(work) if work else self.agents[role.name]
+            ),
             workspace=self.folders,
-            tool_call=Call,
-            going_on=lambda _: "it was thinking",
+            activity=SimpleNamespace(tool_call=Call, summary=lambda _: "it was thinking"),
+            backlogs=SimpleNamespace(terms=lambda _: self.backlog, trouble=lambda _: ""),
+            log=SimpleNamespace(write=write),
+            hosts=SimpleNamespace(open=lambda cli: self.hosts[cli]),
             caller=a_person("gate")._replace(principal="gate", via="flow"),
-            backlog=lambda _: self.backlog,
-            said=lambda _, path, role, text: self.said.append((path, f"{role}: {text}")),
-            host=lambda cli: self.hosts[cli],
         )
 
     # Agents and flows

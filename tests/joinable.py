@@ -90,7 +90,7 @@ class Desk:
         keys = {name: value for name, value in (known | role).items() if value}
         front = "\n".join(f"{name}: {json.dumps(value)}" for name, value in keys.items())
         self.write_role("coder", front)
-        self.driver = runtime.flow_driver(self.store)
+        self.driver = runtime.build_driver(self.store)
 
     def write_role(self, name, front):
         path = self.project / ".gate" / "agents" / f"{name}.md"

@@ -27,7 +27,7 @@ from gatebell.services.people import manage_logins, manage_people
 from gatebell.services.permissions import manage_rules, permit_call
 from gatebell.services.permissions.permit_call import Held
 from gatebell.services.runs import manage_runs
-from gatebell.services.sessions import sitting
+from gatebell.services.sessions import ask_session
 from gatebell.services.tasks import backlog
 from gatebell.testing import FakeClock
 from tests.conftest import a_person, an_agent
@@ -118,9 +118,9 @@ def _rules(store: Any) -> None:
 def _session(store: Any) -> None:
     terms = Terms("approval")
     asked = opened(store, "Is the schema good?", kind="session", session=terms).ask
-    seated = sitting.sit(store, asked.id, ADA, "claude", "s9").sitting
-    began = sitting.began(store, seated, "boot/9/1")
-    sitting.rise(store, began, ADA, "left", transcript="we talked")
+    seated = ask_session.open_visit(store, asked.id, ADA, "claude", "s9").sitting
+    began = ask_session.note_program(store, seated, "boot/9/1")
+    ask_session.close_visit(store, began, ADA, "left", transcript="we talked")
 
 
 def _tasks(store: Any) -> None:

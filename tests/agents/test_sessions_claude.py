@@ -25,8 +25,8 @@ from gatebell.services.asks.create_ask import Request
 HASTY = """
 import sys
 from gatebell.cli import main
-from gatebell.cli.sessions import continue_session
-continue_session.GRACE_SECONDS = 2
+from gatebell.cli.sessions import ask_visit
+ask_visit.GRACE_SECONDS = 2
 sys.exit(main.program())
 """
 ASKED = "perl -e 'open F, q(>counted.txt); print F 42; print 6*7'"

@@ -15,7 +15,7 @@ from gatebell.domain.asks.asks import Origin
 from gatebell.domain.sessions.visits import Terms
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.create_ask import Request
-from gatebell.services.sessions import sitting
+from gatebell.services.sessions import ask_session
 from gatebell.testing import FakeClock
 
 SCHEMA = {"type": "object", "properties": {"approved": {"type": "boolean"}}}
@@ -42,9 +42,9 @@ def asked(store, terms=None, kind="session", **more):
 
 def sat(store, ask, seconds, end="left", transcript=""):
     """Somebody opens it, and stays so long."""
-    seated = sitting.sit(store, ask.id, a_person(), "claude", "s1")
+    seated = ask_session.open_visit(store, ask.id, a_person(), "claude", "s1")
     store.clock.advance(seconds)
-    sitting.rise(store, seated.sitting, a_person(), end, transcript=transcript)
+    ask_session.close_visit(store, seated.sitting, a_person(), end, transcript=transcript)
 
 
 def row(path, ask):
@@ -121,7 +121,7 @@ def test_transcript_and_duration_are_those_of_all_sittings(store, path):
     [
         (lambda store, ask: answer_ask.answer(store, ask.id, a_person(), Given("no")), "rejected"),
         (lambda store, ask: create_ask.cancel(store, ask.id, a_person(), ""), "cancelled"),
-        (lambda store, ask: sitting.fail(store, ask.id, a_person(), "broken"), "cancelled"),
+        (lambda store, ask: ask_session.fail(store, ask.id, a_person(), "broken"), "cancelled"),
         (lambda store, ask: sat(store, ask, 70, "time"), "timeout"),
     ],
     ids=["rejected", "cancelled", "failed", "timeout"],
@@ -163,6 +163,6 @@ def test_an_older_store_gains_the_columns_and_keeps_what_it_holds(store, path):
 @pytest.mark.proves("S0-37", "S0-96")
 def test_while_somebody_is_in_it_its_duration_is_not_known(store, path):
     ask = asked(store, Terms("text"))
-    sitting.sit(store, ask.id, a_person(), "claude", "s1")
+    ask_session.open_visit(store, ask.id, a_person(), "claude", "s1")
     store.clock.advance(5)
     assert row(path, ask)["session_duration"] is None

@@ -22,12 +22,12 @@ def work_off(path: str, project: str, point: tuple[int, str, str], slots: int) -
     """Until it is killed; tells how many points it has passed at every byte that comes."""
     striker = Striker(*point)
     with closing(wiring.open_store(path)) as store:
-        crew = flow_jobs._struck_crew(store, striker)
+        needs = flow_jobs._struck_dependencies(store, striker)
         striker.around_write(store.tasks, "take_up")
         striker.around(repositories, "run_git")
         flow_jobs._ready()
-        driver = Driver(store, crew)
-        worker = runtime.worker(store, driver, slots, None, lambda _: [project])
+        driver = Driver(store, needs)
+        worker = runtime.build_worker(store, driver, slots, [project])
         threading.Thread(target=worker.work, daemon=True).start()
         while workers.may_start():
             workers.tell("passed", striker.passed)

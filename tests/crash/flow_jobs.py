@@ -27,6 +27,7 @@ from gatebell.app import runtime, wiring
 from gatebell.domain.runs.runs import RunChange
 from gatebell.ports.store import Store
 from gatebell.services.runs import claims, run_journal
+from gatebell.services.runs.dependencies import RunDependencies
 from gatebell.services.runs.drive_run import Driver
 
 _LOOK_EVERY_SECONDS = 0.005
@@ -107,7 +108,7 @@ def drive(path: str, run_id: int, point: tuple[int, str, str], lease: float) -> 
     striker = Striker(*point)
     with closing(wiring.open_store(path)) as store:
         _ready()
-        driver = Driver(store, _struck_crew(store, striker))
+        driver = Driver(store, _struck_dependencies(store, striker))
         while not striker.struck:
             run = store.runs.get(run_id)
             assert run
@@ -124,19 +125,19 @@ def drive(path: str, run_id: int, point: tuple[int, str, str], lease: float) -> 
         driver.close()
 
 
-def _struck_crew(store: Store, striker: Striker) -> run_journal.Crew:
+def _struck_dependencies(store: Store, striker: Striker) -> RunDependencies:
     for name in ("change", "extend"):
         striker.around_write(store.runs, name)
     for name in ("open", "change"):
         striker.around_write(store.asks, name)
-    crew = runtime.crew(store)
+    needs = runtime.build_dependencies(store)
 
     def driver(role: Any, work: Callable[..., Any] | None) -> Any:
-        made = crew.driver(role, work)
+        made = needs.agents.driver(role, work)
         striker.around(made, "run")
         return made
 
-    return crew._replace(driver=driver)
+    return needs._replace(agents=SimpleNamespace(driver=driver))
 
 
 def work(path: str, lease: float = 0, slow: str = "", tied: bool = True) -> None:
@@ -151,7 +152,7 @@ def work(path: str, lease: float = 0, slow: str = "", tied: bool = True) -> None
         )
     with closing(wiring.open_store(path)) as store:
         _ready()
-        runtime.worker(store, runtime.flow_driver(store), 3).work()
+        runtime.build_worker(store, runtime.build_driver(store), 3).work()
 
 
 operation.JOBS.update(drive=drive, work=work)

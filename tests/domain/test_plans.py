@@ -15,7 +15,7 @@ from gatebell.domain.runs import run_xml
 from gatebell.domain.runs.changes import Changed, changed
 from gatebell.domain.runs.runs import FlowCall, Run, Turn
 from gatebell.domain.runs.signals import Signal
-from gatebell.domain.sessions import joined_sessions
+from gatebell.domain.sessions import joined_sessions, visits
 from gatebell.domain.sessions.visits import Sitting, Terms
 from gatebell.errors import NotFoundError, UsageError
 
@@ -177,22 +177,22 @@ def test_the_session_of_the_agent_that_asks_or_the_last_of_the_run():
     calls = [a_call("1", "run", state="waiting", ask_id="a-7k2"), a_call("2", "pause")]
     mine, other = a_turn(number=1), a_turn("3", number=9, session="s2")
     asked = an_ask("1", "text", session="claude/s1")
-    assert joined_sessions.seat(asked, calls, [mine, other]) == (mine, True)
+    assert joined_sessions.find_session(asked, calls, [mine, other]) == (mine, True)
     young = [calls[0]._replace(state="open", ask_id="")]
-    assert joined_sessions.seat(asked, young, [mine, other]) == (mine, True)
-    assert joined_sessions.seat(an_ask("2"), calls, [mine, other]) == (other, False)
+    assert joined_sessions.find_session(asked, young, [mine, other]) == (mine, True)
+    assert joined_sessions.find_session(an_ask("2"), calls, [mine, other]) == (other, False)
     for no_agents in (
         an_ask("1", "text"),
         an_ask("1", "approval", session="claude/s1"),
         an_ask("1", "text", session="claude/s1")._replace(id="a-zzz"),
     ):
-        assert joined_sessions.seat(no_agents, calls, [mine]) == (mine, False)
+        assert joined_sessions.find_session(no_agents, calls, [mine]) == (mine, False)
     over = [calls[0]._replace(state="recorded")]
-    assert not joined_sessions.seat(asked, over, [mine]).settles
+    assert not joined_sessions.find_session(asked, over, [mine]).settles
     with pytest.raises(NotFoundError, match="run 42: no agent has worked in it yet"):
-        joined_sessions.seat(asked, calls, [a_turn(id="t-1+42"), other])
+        joined_sessions.find_session(asked, calls, [a_turn(id="t-1+42"), other])
     with pytest.raises(NotFoundError, match="a Python function has no session"):
-        joined_sessions.seat(asked, calls, [a_turn(cli="python", session="")])
+        joined_sessions.find_session(asked, calls, [a_turn(cli="python", session="")])
     assert joined_sessions.run_of(asked) == 42
     with pytest.raises(UsageError, match="a-7k2 belongs to no run"):
         joined_sessions.run_of(asked._replace(origin=Origin(project="/p")))
@@ -202,14 +202,15 @@ def test_the_session_of_the_agent_that_asks_or_the_last_of_the_run():
 def test_who_holds_a_session_is_said():
     now = NOW + timedelta(minutes=10)
     ada = a_turn(by="person:ada", process="boot/77/5")
-    told = joined_sessions.held(ada, [], "a-7k2", now)
+    told = visits.held(ada, "a-7k2", [], now)
     assert "person:ada has this session open since 2026-05-04 12:30:01 UTC (9m ago)" in told
     assert "in process 77: wait until they leave" in told and "gate answer a-7k2" in told
-    left = joined_sessions.held(ada, ["8", "9"], "a-7k2", now)
+    left = visits.held(ada, "a-7k2", ["8", "9"], now)
     assert "its gate continue is gone, but process 8, 9 of it lives: end that" in left
-    busy = joined_sessions.held(a_turn(process="boot/77/5"), [], "a-7k2", now)
+    busy = visits.agent_at_work(a_turn(process="boot/77/5"), "a-7k2")
     assert busy.startswith("coder is at work in this session now (process 77)")
-    assert "(process ?)" in joined_sessions.held(a_turn(), [], "a-7k2", now)
+    assert "gate stop 42, or answer without it: gate answer a-7k2" in busy
+    assert "(process ?)" in visits.agent_at_work(a_turn(), "a-7k2")
 
 
 @pytest.mark.proves("RUN-355", "RUN-356")

@@ -76,47 +76,47 @@ def test_a_session_is_answered_by_what_comes_of_it():
 
 @pytest.mark.proves("SES-122", "S0-B28")
 def test_who_comes_is_left_time_by_a_soft_deadline_only():
-    sat = changes.sit(an_ask(expires=60), OPEN._replace(expires_at=later(60)), ADA, 3600)
+    sat = changes.open_visit(an_ask(expires=60), OPEN._replace(expires_at=later(60)), ADA, 3600)
     assert sat.ask.deadlines.expires_at == later(3600) and sat.ask.version == 2
     assert sat.events[0][:3] == ("session.opened", "a-222", "person:ada")
-    assert changes.sit(an_ask(expires=9000), OPEN, ADA, 3600).ask.deadlines.expires_at == later(
-        9000
-    )
-    assert changes.sit(an_ask(), OPEN, ADA, 3600).ask.deadlines.expires_at is None
+    assert changes.open_visit(
+        an_ask(expires=9000), OPEN, ADA, 3600
+    ).ask.deadlines.expires_at == later(9000)
+    assert changes.open_visit(an_ask(), OPEN, ADA, 3600).ask.deadlines.expires_at is None
     hard = deadlines.start(NOW, 60, hard=True)
     assert deadlines.stay(hard, NOW, 3600) == hard
     assert deadlines.go_away(hard, later(5), NOW) == hard
     # Who leaves again leaves the deadline as it was, but for two minutes in which to answer.
-    gone = changes.rise(sat.ask, ended(sat.sitting, 5), "person:ada", given_up=False)
+    gone = changes.close_visit(sat.ask, ended(sat.sitting, 5), "person:ada", given_up=False)
     assert gone.ask.deadlines.expires_at == later(125)
-    long = changes.sit(an_ask(expires=600), OPEN._replace(expires_at=later(600)), ADA, 3600)
-    left = changes.rise(long.ask, ended(long.sitting, 5), "person:ada", given_up=False)
+    long = changes.open_visit(an_ask(expires=600), OPEN._replace(expires_at=later(600)), ADA, 3600)
+    left = changes.close_visit(long.ask, ended(long.sitting, 5), "person:ada", given_up=False)
     assert left.ask.deadlines.expires_at == later(600)
-    free = changes.sit(an_ask(), OPEN, ADA, 3600)
-    after = changes.rise(free.ask, ended(free.sitting, 5), "person:ada", given_up=False)
+    free = changes.open_visit(an_ask(), OPEN, ADA, 3600)
+    after = changes.close_visit(free.ask, ended(free.sitting, 5), "person:ada", given_up=False)
     assert after.ask.deadlines.expires_at is None
     settled = an_ask()._replace(status="answered", settled_at=NOW)
     with pytest.raises(AlreadySettledError):
-        changes.sit(settled, OPEN, ADA, 1)
+        changes.open_visit(settled, OPEN, ADA, 1)
 
 
 @pytest.mark.proves("SES-123", "S0-104", "S0-111", "LAW-3")
 def test_only_time_and_the_last_failure_settle_a_session_that_is_left():
     ask = an_ask(owner="run:1/2")
-    left = changes.rise(ask, ended(OPEN, 5), "person:ada", given_up=False)
+    left = changes.close_visit(ask, ended(OPEN, 5), "person:ada", given_up=False)
     assert left.ask.pending and left.ask.version == 2 and not left.wakes
-    up = changes.rise(ask, ended(OPEN, 5, "time"), "person:ada", given_up=False)
+    up = changes.close_visit(ask, ended(OPEN, 5, "time"), "person:ada", given_up=False)
     assert (up.ask.status, up.ask.decision, up.ask.settled_via) == ("timed_out", None, "session")
     assert [event.kind for event in up.events] == ["session.closed", "ask.timed_out"]
     assert up.wakes == ("run:1/2",) and up.notices[0].kind == "settled"
     failed = ended(OPEN, 5, "failed", trouble="no claude")
-    gave = changes.rise(ask, failed, "person:ada", given_up=True)
+    gave = changes.close_visit(ask, failed, "person:ada", given_up=True)
     assert gave.ask.status == "cancelled"
     assert (gave.ask.settled_by, gave.ask.settled_via) == ("gate", "failed")
     assert "no claude" in gave.ask.note and gave.events[1].kind == "ask.cancelled"
     assert gave.wakes == ("run:1/2",) and gave.sitting == failed
     settled = ask._replace(status="answered", settled_at=NOW)
-    late = changes.rise(settled, ended(OPEN, 5, "time"), "person:ada", given_up=True)
+    late = changes.close_visit(settled, ended(OPEN, 5, "time"), "person:ada", given_up=True)
     assert late.ask.status == "answered" and len(late.events) == 1
 
 
@@ -198,13 +198,13 @@ def test_the_words_of_killed_sittings_stand_in_the_next_transcript():
 @pytest.mark.proves("RUN-391")
 def test_joined_session_holds_the_deadline_of_its_ask():
     turn = Turn("t-1", 1, "1", 2, "coder", "command", "s1", "", NOW, by="person:ada")
-    held = changes.join(an_ask(expires=60), turn, 3600)
+    held = changes.hold_open(an_ask(expires=60), turn, 3600)
     assert held.ask.deadlines.expires_at == later(3600)
     assert held.events[0].kind == "ask.held" and held.events[0].actor == "person:ada"
-    assert changes.leave(held.ask, turn, later(60), later(5)).ask.deadlines == (
+    assert changes.release(held.ask, turn, later(60), later(5)).ask.deadlines == (
         held.ask.deadlines._replace(expires_at=later(125))
     )
-    assert changes.join(an_ask(), turn, 3600) is None
-    assert changes.leave(an_ask(expires=60), turn, None, later(5)) is None
+    assert changes.hold_open(an_ask(), turn, 3600) is None
+    assert changes.release(an_ask(expires=60), turn, None, later(5)) is None
     settled = held.ask._replace(status="answered")
-    assert changes.leave(settled, turn, later(60), later(5)) is None
+    assert changes.release(settled, turn, later(60), later(5)) is None

@@ -21,7 +21,7 @@ from gatebell.domain.asks.answers import Given
 from gatebell.domain.sessions.visits import Terms
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.create_ask import Request
-from gatebell.services.sessions import sitting
+from gatebell.services.sessions import ask_session
 
 FORMS = {"elicitation": {"form": {}, "url": {}}}
 NEWEST = DISCOVERY["_meta"] | {"io.modelcontextprotocol/clientCapabilities": FORMS}
@@ -43,9 +43,9 @@ class Room:
         request = Request("Is the schema good?", "session", session=Terms(answer), **more)
         who = self.caller()
         self.ask = create_ask.ask(self.store, request, wiring.origin(who), who).ask
-        seated = sitting.sit(self.store, self.ask.id, who, cli, "s1")
+        seated = ask_session.open_visit(self.store, self.ask.id, who, cli, "s1")
         here = str(processes.me()) if program is None else program
-        self.sitting = sitting.began(self.store, seated.sitting, here)
+        self.sitting = ask_session.note_program(self.store, seated.sitting, here)
         return self
 
     @property
@@ -69,7 +69,7 @@ class Room:
         return self.world.get(self.ask.id)
 
     def rise(self, end="left"):
-        return sitting.rise(self.store, self.sitting, self.caller(), end)
+        return ask_session.close_visit(self.store, self.sitting, self.caller(), end)
 
 
 def shown(client):
@@ -473,8 +473,8 @@ def test_each_participant_decides_in_their_own_sitting(room):
     assert "it needs" in client.text(number)[0] and room.now().pending
     room.rise()
     bob = room.caller("bob")
-    seated = sitting.sit(room.store, room.ask.id, bob, "claude", "s1")
-    room.sitting = sitting.began(room.store, seated.sitting, str(processes.me()))
+    seated = ask_session.open_visit(room.store, room.ask.id, bob, "claude", "s1")
+    room.sitting = ask_session.note_program(room.store, seated.sitting, str(processes.me()))
     client = room.client()
     number = room.propose(client)
     client.send({"id": shown(client)["id"], "result": APPROVE})

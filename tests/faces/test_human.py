@@ -393,7 +393,7 @@ def test_an_agent_neither_takes_a_session_nor_completes_it(scene, monkeypatch):
     claimed.claim(ask_id)
     monkeypatch.setenv("CLAUDECODE", "1")
     agent = Gate(scene.path).human
-    with pytest.raises(AgentRefusedError, match="only a person opens a session"):
+    with pytest.raises(AgentRefusedError, match="only a person opens an agent's session"):
         agent.claim(ask_id)
     with pytest.raises(AgentRefusedError):
         agent.complete_interactive(ask_id, "completed", "approved")

@@ -11,7 +11,7 @@ from tests.conftest import an_agent, eventually
 from tests.joinable import FLOW, Desk, Screen, pid_in
 
 from gatebell.adapters.system import processes
-from gatebell.app.runtime import crew
+from gatebell.app.runtime import build_dependencies
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.runs import RunChange
@@ -23,7 +23,7 @@ from gatebell.errors import (
 )
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.runs.run_journal import Drive
-from gatebell.services.sessions import joining
+from gatebell.services.sessions import run_session
 
 NEEDS = {"status": "NEEDS_HUMAN", "reason": "two ways", "question": "Which way?"}
 DONE = {"status": "DONE", "summary": "by itself"}
@@ -70,7 +70,7 @@ def test_a_signal_given_in_the_session_ends_the_wait(world, desk, screens):
     ada = screens(Screen.joining(world.ada, run.id))
     pid_in(ada)
     announced = ada.seen.splitlines()[:2]
-    assert announced == ["Opening agent's session for: coder", "Reason: Which way?"]
+    assert announced == ["Opening the session for: coder", "Reason: Which way?"]
     ada.type("DONE\n")
     ada.until("signalled DONE")
     assert desk.store.asks.get(asked.id).pending, "nothing counts before they leave"
@@ -211,16 +211,16 @@ def test_a_program_is_told_when_its_holder_is_killed(world, desk, screens):
 def test_no_agent_joins_and_nobody_beside_one_at_work(world, desk, screens):
     run = desk.run(NEEDS)
     agent = screens(Screen(world.claude, "continue", str(run.id)))
-    assert agent.end() == 7 and "only a person joins an agent's session" in agent.seen
+    assert agent.end() == 7 and "only a person opens an agent's session" in agent.seen
     (asked,) = desk.store.asks.pending_of_run(run.id)
     with pytest.raises(AgentRefusedError):
-        joining.join(desk.store, crew(desk.store), asked.id, an_agent())
+        run_session.open_visit(desk.store, build_dependencies(desk.store), asked.id, an_agent())
     turn = desk.store.runs.turns(run.id)[-1]
     busy = turn._replace(id="t-busy", ended_at=None, signal=None)
     now = desk.store.runs.get(run.id)
     assert desk.store.runs.change(RunChange(now, turns=(busy,)), now)
     with pytest.raises(RefusedError, match=r"coder is at work in this session now .*gate stop"):
-        joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+        run_session.open_visit(desk.store, build_dependencies(desk.store), asked.id, desk.caller())
 
 
 @pytest.mark.proves("RUN-351", "RUN-355", "RUN-384", "RUN-385", "S2-32")
@@ -230,7 +230,7 @@ def test_at_a_gate_one_looks_around_first_and_decides_oneself(world, desk, scree
     assert asked.question.kind == "approval"
     ada = screens(Screen.joining(world.ada, run.id))
     pid_in(ada)
-    assert ada.seen.startswith("Opening agent's session for: coder\nReason: Ship it?\n")
+    assert ada.seen.startswith("Opening the session for: coder\nReason: Ship it?\n")
     ada.type("APPROVED\n")
     ada.until("signalled")
     ada.type("exit\n")
@@ -240,9 +240,11 @@ def test_at_a_gate_one_looks_around_first_and_decides_oneself(world, desk, scree
     ada.type("\n")
     assert ada.end() == 11 and f"gate answer {asked.id}" in ada.seen
     assert desk.store.asks.get(asked.id).pending and desk.drive(run).state == "waiting_human"
-    joined = joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+    joined = run_session.open_visit(
+        desk.store, build_dependencies(desk.store), asked.id, desk.caller()
+    )
     desk.store.runs.offer(joined.turn.id, {"status": "APPROVED"})
-    assert joining.leave(desk.store, joined, desk.caller()).ask.pending, "no model approves"
+    assert run_session.leave(desk.store, joined, desk.caller()).ask.pending, "no model approves"
     assert desk.store.runs.turn(joined.turn.id).signal is None
     again = screens(Screen.joining(world.ada, run.id))
     pid_in(again)
@@ -273,9 +275,11 @@ def test_the_same_question_asked_again_is_another_question(desk):
     run = desk.run(NEEDS, NEEDS, flow=wants)
     for value in ("no number", 7):
         (asked,) = desk.store.asks.pending_of_run(run.id)
-        joined = joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+        joined = run_session.open_visit(
+            desk.store, build_dependencies(desk.store), asked.id, desk.caller()
+        )
         desk.store.runs.offer(joined.turn.id, {"status": "DONE", "value": value})
-        assert joining.leave(desk.store, joined, desk.caller()).ask.settled_via == "session"
+        assert run_session.leave(desk.store, joined, desk.caller()).ask.settled_via == "session"
         assert desk.store.runs.get(run.id).state == "ready"
         run = desk.drive(run)
     assert run.state == "completed"
@@ -285,7 +289,9 @@ def test_the_same_question_asked_again_is_another_question(desk):
 def test_a_crash_before_the_ask_is_settled_is_not_misread(desk, monkeypatch):
     run = desk.run(NEEDS, DONE)
     (asked,) = desk.store.asks.pending_of_run(run.id)
-    joined = joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+    joined = run_session.open_visit(
+        desk.store, build_dependencies(desk.store), asked.id, desk.caller()
+    )
     desk.store.runs.offer(joined.turn.id, {"status": "BLOCKED"})
 
     def killed(*_):
@@ -294,10 +300,10 @@ def test_a_crash_before_the_ask_is_settled_is_not_misread(desk, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(answer_ask, "answer", killed)
         with pytest.raises(KeyboardInterrupt):
-            joining.leave(desk.store, joined, desk.caller())
+            run_session.leave(desk.store, joined, desk.caller())
     assert not desk.store.runs.turn(joined.turn.id).ended_at, "it is settled and closed at once"
     assert desk.drive(run).state == "waiting_human", "its holder lives"
-    assert joining.leave(desk.store, joined, desk.caller()).ask.settled_via == "session"
+    assert run_session.leave(desk.store, joined, desk.caller()).ask.settled_via == "session"
     assert desk.drive(run).result == ["BLOCKED", ""]
     assert not (desk.project / "heard-1").exists(), "the agent is sent no answer"
 
@@ -306,14 +312,16 @@ def test_a_crash_before_the_ask_is_settled_is_not_misread(desk, monkeypatch):
 def test_whoever_answers_first_wins_over_the_session(desk):
     run = desk.run(NEEDS, DONE)
     (asked,) = desk.store.asks.pending_of_run(run.id)
-    joined = joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+    joined = run_session.open_visit(
+        desk.store, build_dependencies(desk.store), asked.id, desk.caller()
+    )
     desk.store.runs.offer(joined.turn.id, {"status": "BLOCKED"})
     answer_ask.answer(desk.store, asked.id, desk.caller("bob"), Given("left"))
     assert desk.drive(run).state == "ready", "it waits until the session is free"
-    left = joining.leave(desk.store, joined, desk.caller())
+    left = run_session.leave(desk.store, joined, desk.caller())
     assert isinstance(left.trouble, AlreadySettledError) and "person:bob" in str(left.trouble)
     with pytest.raises(AlreadySettledError):
-        joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+        run_session.open_visit(desk.store, build_dependencies(desk.store), asked.id, desk.caller())
     assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.heard(1)
 
 
@@ -354,12 +362,12 @@ def feature(prompt):
     run = desk.run(flow=source)
     (asked,) = desk.store.asks.pending_of_run(run.id)
     with pytest.raises(NotFoundError, match="no agent has worked in it yet"):
-        joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+        run_session.open_visit(desk.store, build_dependencies(desk.store), asked.id, desk.caller())
     answer_ask.answer(desk.store, asked.id, desk.caller(), Given("yes"))
     assert desk.drive(run).state == "waiting_human"
     (asked,) = desk.store.asks.pending_of_run(run.id)
     with pytest.raises(NotFoundError, match="a Python function has no session"):
-        joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+        run_session.open_visit(desk.store, build_dependencies(desk.store), asked.id, desk.caller())
 
 
 @pytest.mark.proves("RUN-366")
@@ -372,10 +380,12 @@ def test_session_that_ends_after_the_look_counts(desk, monkeypatch):
         if not visits:
             (asked,) = desk.store.asks.pending(9)
             visits.append(
-                joined := joining.join(desk.store, crew(desk.store), asked.id, desk.caller())
+                joined := run_session.open_visit(
+                    desk.store, build_dependencies(desk.store), asked.id, desk.caller()
+                )
             )
             desk.store.runs.offer(joined.turn.id, {"status": "DONE", "summary": "worked out"})
-            joining.leave(desk.store, joined, desk.caller())
+            run_session.leave(desk.store, joined, desk.caller())
 
     monkeypatch.setattr(Drive, "look_again", visit_once)
     desk.write_role("slow", 'command: ["/usr/bin/python3", "quick.py"]')
@@ -395,7 +405,11 @@ def test_a_branch_goes_on_with_what_was_worked_out_while_another_works(desk, mon
             look_again(drive)
         if not joins:
             (asked,) = desk.store.asks.pending(9)
-            joins.append(joining.join(desk.store, crew(desk.store), asked.id, desk.caller()))
+            joins.append(
+                run_session.open_visit(
+                    desk.store, build_dependencies(desk.store), asked.id, desk.caller()
+                )
+            )
         if when == "before":
             look_again(drive)
 
@@ -414,7 +428,7 @@ def test_a_branch_goes_on_with_what_was_worked_out_while_another_works(desk, mon
     number = joined.turn.run
     assert desk.store.runs.get(number).state == "running"
     desk.store.runs.offer(joined.turn.id, {"status": "DONE", "summary": "worked out"})
-    assert joining.leave(desk.store, joined, desk.caller()).ask.settled_via == "session"
+    assert run_session.leave(desk.store, joined, desk.caller()).ask.settled_via == "session"
 
     def went_on():
         calls = {call.path: call for call in desk.store.runs.calls(number)}

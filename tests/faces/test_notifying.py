@@ -37,8 +37,8 @@ from gatebell.adapters.channels.apprise import AppriseChannel
 from gatebell.adapters.channels.command import CommandChannel
 from gatebell.adapters.channels.desktop import DesktopChannel
 from gatebell.adapters.channels.webhook import WebhookChannel
-from gatebell.adapters.system import file_locks
-from gatebell.app import locks, notifier_process, settings, wiring
+from gatebell.adapters.system import file_locks, notifier_process
+from gatebell.app import locks, settings, wiring
 from gatebell.domain.asks.asks import Ask, Origin, make_question
 from gatebell.domain.notifications.messages import Delivery, compose
 from gatebell.domain.notifications.routes import Road
@@ -760,7 +760,7 @@ def test_hot_commands_load_nothing_of_this_without_roads_and_nothing_slow_with_t
     ours = [
         "domain.notifications.routes",
         "domain.notifications.messages",
-        "app.notifier_process",
+        "adapters.system.notifier_process",
         "services.notifications.send_notices",
     ]
     code = (
@@ -770,7 +770,10 @@ def test_hot_commands_load_nothing_of_this_without_roads_and_nothing_slow_with_t
     )
     for environ, expected in (
         ({}, ["", ""]),
-        ({"GATE_NOTIFY_CMD": "true"}, ["", "domain.notifications.routes app.notifier_process"]),
+        (
+            {"GATE_NOTIFY_CMD": "true"},
+            ["", "domain.notifications.routes adapters.system.notifier_process"],
+        ),
     ):
         ran = subprocess.run(
             [sys.executable, "-c", code, "ask", "Q?", "--no-wait"],

@@ -18,8 +18,7 @@ from tests.conftest import a_person, eventually
 from tests.faces.conftest import said_in
 from tests.run_project import RunProject, lives
 
-from gatebell.app import locks
-from gatebell.app.runtime import Papers
+from gatebell.app import locks, runtime
 from gatebell.cli.runs import runs_screen
 from gatebell.cli.runs.run_view import Follower
 from gatebell.domain.asks.asks import Origin
@@ -348,7 +347,7 @@ def test_the_logs_hold_what_agents_said_and_the_flow_logged(world, project, star
     assert len(world.ada.gate("logs", "1", "--call", "2").out.splitlines()) == 2
     first = json.loads(world.ada.gate("logs", "1", "--json").out.splitlines()[0])
     assert first["who"] == "quick" and first["text"].endswith("\x1b[31m")
-    with open(Papers(world.path).path(world.store.runs.get(1)), "a") as file:
+    with open(runtime.run_log_path(world.store, world.store.runs.get(1)), "a") as file:
         file.write(f"10:00:00 3 quick  {'x' * 2_500_000}\n10:00:01 3 quick  last\n10:00:02 3 qu")
     out = world.ada.gate("logs", "1", "--call", "3").out
     assert len(out) > 2_500_000 and out.endswith("10:00:01 3 quick  last\n")

@@ -26,7 +26,7 @@ from gatebell.domain.sessions.visits import GRACE_SECONDS, Terms
 from gatebell.errors import AlreadySettledError, GateError, RefusedError
 from gatebell.services.asks import answer_ask, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
-from gatebell.services.sessions import sitting
+from gatebell.services.sessions import ask_session
 from gatebell.testing import FakeClock, MemoryStore
 
 NESTED = {"type": "object", "properties": {"port": {"type": "object"}}, "required": ["port"]}
@@ -149,7 +149,7 @@ def test_who_comes_back_from_ctrl_z_after_the_time_is_up_is_warned_first(monkeyp
     store, ada = MemoryStore(clock), a_person("ada")
     request = Request("Good?", "session", session=Terms("approval", session_seconds=100))
     ask = create_ask.ask(store, request, Origin(), ada).ask
-    seated = sitting.sit(store, ask.id, ada, "claude", "s1")
+    seated = ask_session.open_visit(store, ask.id, ada, "claude", "s1")
     both = Stopped(clock)
     monkeypatch.setattr(store, "bell", lambda: both)
     Attendant(store, seated.sitting, ada, seated.seconds_left, GRACE_SECONDS).attend(both)
@@ -282,11 +282,11 @@ def test_a_clock_that_was_set_back_gives_nobody_time():
     store, ada = MemoryStore(clock), a_person("ada")
     request = Request("Good?", "session", session=Terms("approval", session_seconds=100))
     ask = create_ask.ask(store, request, Origin(), ada).ask
-    seated = sitting.sit(store, ask.id, ada, "claude", "s1")
+    seated = ask_session.open_visit(store, ask.id, ada, "claude", "s1")
     clock.jump(-3600)
-    sitting.rise(store, seated.sitting, ada, "left")
+    ask_session.close_visit(store, seated.sitting, ada, "left")
     assert wait_for_ask.outcome(store, store.asks.get(ask.id), None).duration_ms == 0
-    assert sitting.sit(store, ask.id, ada, "claude", "s1").seconds_left == 100
+    assert ask_session.open_visit(store, ask.id, ada, "claude", "s1").seconds_left == 100
 
 
 @pytest.mark.proves("SES-84")

@@ -19,7 +19,7 @@ from gatebell.domain.asks.asks import Origin
 from gatebell.domain.sessions.visits import Terms
 from gatebell.services.asks import answer_ask, ask_messages, create_ask
 from gatebell.services.asks.create_ask import Request
-from gatebell.services.sessions import sitting
+from gatebell.services.sessions import ask_session
 
 __all__ = ["inbox", "orphan"]
 
@@ -33,15 +33,15 @@ def asked(store, terms=TERMS, prompt="Is the schema good?", **more):
 
 
 def sat(store, ask, end="left", **more):
-    seated = sitting.sit(store, ask.id, a_person("ada"), "claude", "s1")
-    return sitting.rise(store, seated.sitting, a_person("ada"), end, **more)
+    seated = ask_session.open_visit(store, ask.id, a_person("ada"), "claude", "s1")
+    return ask_session.close_visit(store, seated.sitting, a_person("ada"), end, **more)
 
 
 @pytest.mark.proves("SES-105", "SES-106", "S0-109", "LAW-8")
 def test_gate_show_tells_what_a_session_is_about_and_who_was_in_it(world):
     ask = asked(world.store)
     sat(world.store, ask, "failed", trouble="claude is \x1b[2J not found")
-    sitting.sit(world.store, ask.id, a_person("bob"), "codex", "s1")
+    ask_session.open_visit(world.store, ask.id, a_person("bob"), "codex", "s1")
     ran = world.ada.gate("show", ask.id)
     assert ran.code == 0 and "\x1b" not in ran.out and "\u202e" not in ran.out
     for line in (
@@ -72,7 +72,7 @@ def test_whoever_died_in_a_session_is_not_shown_in_it(world, inbox):
         (inbox.store, lambda ask: text_of(inbox.browser().get(f"/asks/{ask.id}").text)),
     ):
         ask = asked(store)
-        sitting.sit(store, ask.id, a_person("bob"), "claude", "s1")
+        ask_session.open_visit(store, ask.id, a_person("bob"), "claude", "s1")
         assert "in it now" in look(ask)
         with store.transaction():
             store.connection.write("UPDATE sittings SET process = ?", ("before/1/1",))
@@ -87,7 +87,7 @@ def test_orphan_of_a_session_is_shown_with_its_command(world, inbox, orphan):
         (inbox.store, lambda ask: text_of(inbox.browser().get(f"/asks/{ask.id}").text)),
     ):
         ask = asked(store)
-        seated = sitting.sit(store, ask.id, a_person("bob"), "claude", "s1")
+        seated = ask_session.open_visit(store, ask.id, a_person("bob"), "claude", "s1")
         kill_harness(store, seated.sitting)
         pid = orphan(seated.sitting.id).pid
         shown = " ".join(look(ask).split())
@@ -98,7 +98,7 @@ def test_orphan_of_a_session_is_shown_with_its_command(world, inbox, orphan):
 @pytest.mark.proves("SES-172")
 def test_waiting_asker_is_told_of_an_orphan(world, orphan):
     ask = asked(world.store)
-    seated = sitting.sit(world.store, ask.id, a_person("bob"), "claude", "s1")
+    seated = ask_session.open_visit(world.store, ask.id, a_person("bob"), "claude", "s1")
     kill_harness(world.store, seated.sitting)
     pid = orphan(seated.sitting.id).pid
     answer_ask.answer(world.store, ask.id, a_person("bob"), Given("yes"))
@@ -114,7 +114,7 @@ def test_a_session_that_failed_is_called_so_and_offers_no_way_in(world, inbox):
         (inbox.store, lambda ask: text_of(inbox.browser().get(f"/asks/{ask.id}").text)),
     ):
         ask = asked(store)
-        sitting.fail(store, ask.id, a_person("bob"), "no login")
+        ask_session.fail(store, ask.id, a_person("bob"), "no login")
         shown = look(ask)
         assert (
             "Failed" in shown
@@ -149,7 +149,7 @@ def test_the_page_of_a_session_tells_the_same(inbox):
     ask = asked(inbox.store)
     sat(inbox.store, ask, transcript="person: <i>hm</i> \x1b[2J")
     ask_messages.reply(inbox.store, ask.id, a_person("x"), "proposes: APPROVED")
-    sitting.sit(inbox.store, ask.id, a_person("bob"), "claude", "s1")
+    ask_session.open_visit(inbox.store, ask.id, a_person("bob"), "claude", "s1")
     page = inbox.browser().get(f"/asks/{ask.id}").text
     shown = text_of(page)
     assert "<i>" not in page and "<b>now" not in page and "\x1b" not in page
@@ -221,7 +221,7 @@ def test_gate_plan_shows_how_far_a_session_is(world):
     project.commit()
     ran = world.ada.gate("run", "review", "Look", "--detach", "--as", "ada")
     assert ran.code in (0, 11), ran.err
-    runtime.flow_driver(world.store).drive(project.run(1))
+    runtime.build_driver(world.store).drive(project.run(1))
     ask = project.ask(1)
     (waits,) = ET.fromstring(world.ada.gate("plan", "1").out).iter("human-interaction")
     assert waits.attrib == {"type": "interactive_session", "status": "pending"}

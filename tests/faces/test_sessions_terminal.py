@@ -49,8 +49,8 @@ while line := sys.stdin.readline():
 HASTY = """
 import sys
 from gatebell.cli import main
-from gatebell.cli.sessions import continue_session, terminal_handover
-continue_session.GRACE_SECONDS, terminal_handover._LEAVE_SECONDS = 0.6, 1
+from gatebell.cli.sessions import ask_visit, terminal_handover
+ask_visit.GRACE_SECONDS, terminal_handover._LEAVE_SECONDS = 0.6, 1
 sys.exit(main.program())
 """
 # A program whose talk can be read, and said this at last.
@@ -143,7 +143,7 @@ def test_a_session_is_worked_out_in_the_terminal_and_decided_after_it(desk, open
     ada = opened(ask)
     pid_in(ada)
     announced = ada.seen.splitlines()
-    assert announced[0] == f"Opening your session for: {ask.id}"
+    assert announced[0] == f"Opening the session for: {ask.id}"
     assert announced[1] == "Question: Is the schema good?"
     assert "leave it as you always do" in announced[-2]
     (sitting,) = desk.store.asks.sittings(ask.id)

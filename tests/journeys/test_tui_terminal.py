@@ -71,7 +71,7 @@ def test_the_session_takes_the_terminal_over_and_the_tui_comes_back(world, termi
     terminal.until("⏸ waiting")
     terminal.type("", "c")
     seen = terminal.until("at your service")
-    assert "Opening agent's session for: coder\nReason: Which way?" in seen
+    assert "Opening the session for: coder\nReason: Which way?" in seen
     terminal.type("", "C-c")
     terminal.until("interrupted")
     terminal.tmux("resize-window", "-x", "100", "-y", "30")

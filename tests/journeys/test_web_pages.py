@@ -17,7 +17,7 @@ from gatebell.services.asks import answer_ask, ask_messages, create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.notifications import notes
 from gatebell.services.people import manage_logins, manage_people
-from gatebell.services.sessions import sitting
+from gatebell.services.sessions import ask_session
 
 SIZES = pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 
@@ -349,7 +349,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(web, tab, size, 
     terms = Terms("approval", "w" * 300, cwd="/" + "f" * 300, session_seconds=1800)
     request = Request("Is it good?", "session", session=terms)
     session = create_ask.ask(web.store, request, Origin("/projects/shop"), a_person("sue")).ask
-    sitting.sit(web.store, session.id, a_person("bob"), "claude", "s1")
+    ask_session.open_visit(web.store, session.id, a_person("bob"), "claude", "s1")
     asks.append(session)
     twin = web.ask("The same?", kind="text")
     web.ask("The same?", kind="text")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from tests.conftest import a_person, an_agent
@@ -17,7 +18,7 @@ from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import manage_runs
 from gatebell.services.tasks import backlog
-from gatebell.services.tasks.scheduler import Taking
+from gatebell.services.tasks.scheduler import TaskScheduler
 from gatebell.testing import MemoryStore
 
 ADA = a_person("ada")
@@ -238,46 +239,50 @@ def test_a_run_says_which_task_it_works_on(store):
     assert store.audit.of_subject(run.name)[0].event.content["task"] == task.id
 
 
+def scheduler(store, *projects, trouble=lambda _: ""):
+    return TaskScheduler(store, SimpleNamespace(trouble=trouble), "d", projects)
+
+
 def over(store, state="completed", result=None):
     return backlog.take_up(store, "/p", "d")._replace(state=state, result=result)
 
 
 @pytest.mark.proves("TASK-194")
-def test_after_three_failures_in_a_row_no_task_is_taken_up_for_a_while(store, capsys):
-    taking = Taking(store, lambda _: ["/q", "/p"], "d")
+def test_after_three_failures_in_a_row_no_task_is_taken_up_for_a_while(store, caplog):
+    taking = scheduler(store, "/q", "/p")
     for _ in range(10):
         create(store)
     assert taking.take_up().task
-    taking.heed(over(store, "failed"))
-    taking.heed(over(store))
-    taking.heed(over(store, "failed"))
-    taking.heed(over(store, "completed", {"state": "failed"}))
+    taking.note_end(over(store, "failed"))
+    taking.note_end(over(store))
+    taking.note_end(over(store, "failed"))
+    taking.note_end(over(store, "completed", {"state": "failed"}))
     assert taking.take_up(), "a completed one in between has cleared the count"
-    taking.heed(over(store, "failed"))
+    taking.note_end(over(store, "failed"))
     assert taking.take_up() is None
-    assert "no new ones are taken up for 5 minutes" in capsys.readouterr().err
+    assert "no new ones are taken up for 5 minutes" in caplog.text
     store.clock.advance(301)
     assert taking.take_up()
 
 
 @pytest.mark.proves("TASK-194")
 def test_runs_without_a_task_or_an_end_count_for_nothing(store):
-    taking = Taking(store, lambda _: ["/p"], "d")
+    taking = scheduler(store, "/p")
     create(store)
     run = over(store, "failed")
     for one in (run._replace(task=""), run._replace(state="waiting_human")) * 5:
-        taking.heed(one)
+        taking.note_end(one)
     create(store)
     assert taking.take_up()
 
 
 @pytest.mark.proves("TASK-195")
-def test_tasks_stay_open_while_the_projects_terms_cannot_be_read(store, capsys):
+def test_tasks_stay_open_while_the_projects_terms_cannot_be_read(store, caplog):
     troubles = ["backlog.toml sets 'strategie'"]
-    taking = Taking(store, lambda _: ["/p"], "d", lambda _: troubles[0])
+    taking = scheduler(store, "/p", trouble=lambda _: troubles[0])
     create(store)
     assert taking.take_up() is None and taking.take_up() is None
-    assert capsys.readouterr().err.count("'strategie'") == 1
+    assert caplog.text.count("'strategie'") == 1
     assert store.tasks.page("/p", "ready", 5)
     troubles[0] = ""
     assert taking.take_up()

@@ -31,7 +31,7 @@ from gatebell.ports.agents import Ended
 from gatebell.services.asks import answer_ask, ask_messages, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import manage_runs
-from gatebell.services.runs.agent_call.turns import Agent
+from gatebell.services.runs.agent_call.turn import Agent
 from gatebell.testing import ScriptedAgent, ScriptedPerson
 
 __all__ = ["house"]
@@ -832,6 +832,6 @@ def test_the_trail_tells_which_role_was_sent_what(house):
         for entry in house.store.audit.of_subject(f"run:{house.run_id}")
         if entry.event.kind == "turn.began"
     ]
-    role = house.driver._crew.role(house.store.runs.get(house.run_id), "coder")
+    role = house.driver._needs.roles.find(house.store.runs.get(house.run_id), "coder")
     assert [(one["turn"], one["sent"]) for one in began] == [(turn.id, text_digest(turn.sent))]
     assert began[0]["role_digest"] == role.digest

@@ -13,11 +13,11 @@ from gatebell import MissingAgentError, flow, run
 from gatebell.adapters.agents import session_logs
 from gatebell.adapters.agents.python_function import PythonDriver
 from gatebell.api.flows import Flow
+from gatebell.domain.runs.flow_terms import FlowTerms
 from gatebell.ports.agents import Ended
 from gatebell.services.asks import ask_messages
 from gatebell.services.permissions import permit_call
 from gatebell.services.permissions.permit_call import Permission
-from gatebell.services.runs.run_journal import Terms
 from gatebell.testing import ScriptedAgent
 
 __all__ = ["house"]
@@ -32,7 +32,7 @@ def one_run(**more):
 
 def on_terms(**terms):
     """A flow of one call, on terms that no decorator offers."""
-    return Flow(lambda _: list(run("coder", "Write it")[:3]), Terms(**terms))
+    return Flow(lambda _: list(run("coder", "Write it")[:3]), FlowTerms(**terms))
 
 
 class Forgetful(ScriptedAgent):

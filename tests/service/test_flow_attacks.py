@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
+from types import SimpleNamespace
 
 import pytest
 from tests.conftest import a_person, an_agent
@@ -52,9 +53,10 @@ def test_agents_in_the_project_itself_cannot_change_what_they_are_part_of(house,
     house.agent("coder", needs("Which?"), done())
     house.agent("reviewer", done())
     digest = {"reviewer": "r1", "coder": "r1"}
-    crew = house.driver._crew
-    house.driver._crew = crew._replace(
-        role=lambda _, name: Role(name, "…", cli="scripted", digest=digest[name])
+    house.driver._needs = house.driver._needs._replace(
+        roles=SimpleNamespace(
+            find=lambda _, name: Role(name, "…", cli="scripted", digest=digest[name])
+        )
     )
     house.go(flow(lambda _: [run("coder").status, run("reviewer").status]), seen=digests)
     if part == "flow":

@@ -9,6 +9,7 @@ import sys
 import threading
 from contextlib import contextmanager
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from tests.conftest import a_person, eventually
@@ -18,9 +19,10 @@ from gatebell import StoreTroubleError, flow, parallel, pause, run, sleep, step
 from gatebell.adapters.engines.local import Worker
 from gatebell.adapters.system import processes
 from gatebell.domain.runs.runs import RunChange
-from gatebell.services.asks.apply_deadlines import sweep
+from gatebell.services.asks import apply_deadlines
 from gatebell.services.runs import claims, manage_runs
 from gatebell.services.runs.claims import Abandoned, Heart
+from gatebell.services.tasks.scheduler import TaskScheduler
 
 __all__ = ["house", "real_house"]
 
@@ -78,14 +80,13 @@ def test_whoever_was_overtaken_writes_nothing_and_begins_nothing(house, how):
 def test_a_run_is_driven_by_one_at_a_time(house, stranger):
     house.start(lambda _: "mine")
     owned(house, processes.identify(stranger.pid))
-    begun = []
-    assert house.driver.drive(house.run(), lambda: begun.append(1)).state == "running"
-    assert begun == []
+    assert house.driver.claim(house.run()) is None
+    assert house.driver.drive(house.run()).state == "running"
     first = manage_runs.get(house.store, house.run_id)
     assert claims.claim(house.store, first._replace(claim=0)) is None
     house.clock.advance(31)
-    assert house.driver.drive(house.run(), lambda: begun.append(1)).result == "mine"
-    assert begun == [1]
+    claimed = house.driver.claim(house.run())
+    assert house.driver.drive_claimed(claimed).result == "mine"
 
 
 @pytest.mark.proves("RUN-442")
@@ -308,11 +309,22 @@ def test_ctrl_c_among_branches_begins_nothing_more(house):
     assert over.wait(PATIENCE_SECONDS) and did == []
 
 
-def a_worker(house, slots=2):
-    abandoned = Abandoned(house.store, house.driver.is_driving)
-    return Worker(
-        house.store, house.driver.drive, abandoned.find, lambda: sweep(house.store), slots
-    )
+def a_worker(house, slots=2, driver=None):
+    scheduler = TaskScheduler(house.store, SimpleNamespace(), "digest")
+    return Worker(house.store, driver or house.driver, scheduler, slots)
+
+
+class Claiming:
+    """A driver that has every run it is asked for."""
+
+    def __init__(self, drive):
+        self.drive_claimed = drive
+
+    def claim(self, run):
+        return run
+
+    def is_driving(self, run_id):
+        return False
 
 
 @contextmanager
@@ -388,7 +400,7 @@ def test_a_worker_fills_its_slots_and_not_more(real_house):
 
 
 @pytest.mark.proves("RUN-454", "RUN-458")
-def test_a_worker_survives_trouble_with_one_run(house, capsys):
+def test_a_worker_survives_trouble_with_one_run(house, caplog):
     driven = []
 
     def drive(run_now):
@@ -401,18 +413,18 @@ def test_a_worker_survives_trouble_with_one_run(house, capsys):
 
     for _ in range(3):
         house.start(lambda _: 1)
-    made = Worker(house.store, drive, list, lambda: None, 1)
+    made = a_worker(house, 1, Claiming(drive))
     made._start_ready()
     eventually(lambda: len(driven) == 3)
     assert made.wait_idle(PATIENCE_SECONDS)
-    assert "run 1: the disk is full" in capsys.readouterr().err
+    assert "run 1: the disk is full" in caplog.text
 
 
 @pytest.mark.proves("RUN-454", "RUN-458")
-def test_a_worker_outlives_trouble_while_it_looks(house, capsys):
+def test_a_worker_outlives_trouble_while_it_looks(house, caplog, monkeypatch):
     looks, driven = [], []
 
-    def troubled():
+    def troubled(_):
         looks.append(1)
         house.clock.advance(2)
         if len(looks) < 3:
@@ -420,15 +432,16 @@ def test_a_worker_outlives_trouble_while_it_looks(house, capsys):
         made.stop()
 
     house.start(lambda _: 1)
-    made = Worker(house.store, driven.append, list, troubled, 1)
+    made = a_worker(house, 1, Claiming(driven.append))
+    monkeypatch.setattr(apply_deadlines, "sweep", troubled)
     made.work()
-    assert len(looks) == 3 and capsys.readouterr().err.count("it was busy") == 2
+    assert len(looks) == 3 and caplog.text.count("it was busy") == 2
 
 
 @pytest.mark.proves("RUN-454")
 def test_a_worker_whose_slots_are_taken_does_not_spin(house):
     house.go(lambda _: sleep(5))
-    made = Worker(house.store, house.driver.drive, list, lambda: None, 1)
+    made = a_worker(house, 1)
     assert made._patience() == 1.0
     house.clock.advance(4.5)
     assert made._patience() == 0.5
@@ -451,7 +464,7 @@ def test_a_busy_worker_takes_nothing_over(house):
         go.wait(PATIENCE_SECONDS)
         return run_now
 
-    made = Worker(house.store, drive, list, lambda: None, 1)
+    made = a_worker(house, 1, Claiming(drive))
     made._start_ready()
     assert begun.wait(PATIENCE_SECONDS)
     made._take_over(house.run())

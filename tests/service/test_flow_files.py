@@ -11,8 +11,9 @@ import pytest
 from tests.plain_project import home, project, write
 
 from gatebell.adapters.files import flow_files, role_files, text_files
+from gatebell.adapters.files.signal_files import LocalSignalFiles
+from gatebell.domain.runs import signals
 from gatebell.errors import NotFoundError, RefusedError, UsageError
-from gatebell.services.runs.agent_call import signal_files
 
 __all__ = ["home", "project"]
 
@@ -116,10 +117,11 @@ def test_what_is_no_readable_file_of_the_project_is_refused_with_a_sentence(home
 
 @pytest.mark.proves("S2-7", "S2-B2", "RUN-214")
 def test_every_turn_has_a_signal_file_of_its_own(project):
-    path = write(project / signal_files.file_of("coder", "t-7k2"), "{}")
+    path = write(project / signals.signal_file("coder", "t-7k2"), "{}")
     assert path == str(project / ".agents/signals/coder-t-7k2.json")
-    assert signal_files.text(str(project), "coder", "t-7k2") == "{}"
-    assert signal_files.text(str(project), "coder", "t-7k3") is None
+    files = LocalSignalFiles()
+    assert files.read(str(project), "coder", "t-7k2") == "{}"
+    assert files.read(str(project), "coder", "t-7k3") is None
 
 
 @pytest.mark.proves("RUN-233")

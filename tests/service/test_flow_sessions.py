@@ -16,7 +16,7 @@ from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.run_journal import jsoned
-from gatebell.services.sessions import sitting
+from gatebell.services.sessions import ask_session
 
 __all__ = ["house"]
 
@@ -65,8 +65,10 @@ def test_a_flow_waits_for_a_session_and_gets_the_typed_value(house):
     assert (ask.question.kind, ask.question.session) == ("session", terms)
     assert ask.question.context == {"findings": ["a", "b"]}
     assert (ask.origin.cwd, ask.deadlines.expires_at is not None) == (house.folder, True)
-    seated = sitting.sit(house.store, ask.id, a_person("ada"), "claude", "s1")
-    sitting.rise(house.store, seated.sitting, a_person("ada"), "left", transcript="ada: fine")
+    seated = ask_session.open_visit(house.store, ask.id, a_person("ada"), "claude", "s1")
+    ask_session.close_visit(
+        house.store, seated.sitting, a_person("ada"), "left", transcript="ada: fine"
+    )
     over = house.answered({"approved": True, "notes": "rename it"})
     assert (over.state, over.result) == ("completed", ["Review", "rename it", "ada: fine"])
     assert house.calls()["1"].name == "ask"
@@ -75,14 +77,16 @@ def test_a_flow_waits_for_a_session_and_gets_the_typed_value(house):
 @pytest.mark.proves("SES-136", "S0-27", "S0-B7", "S0-B26")
 def test_whatever_becomes_of_a_session_the_flow_is_told(house):
     house.go(reviewed)
-    sitting.fail(house.store, only_ask(house).id, a_person("ada"), "no terminal anywhere")
+    ask_session.fail(house.store, only_ask(house).id, a_person("ada"), "no terminal anywhere")
     assert house.drive().result == ["failed", None, "no terminal anywhere"]
     house.go(reviewed)
     create_ask.cancel(house.store, only_ask(house).id, a_person("ada"), "not needed")
     assert house.drive().result == ["cancelled", None, "not needed"]
     house.go(reviewed)
-    seated = sitting.sit(house.store, only_ask(house).id, a_person("ada"), "claude", "s1")
-    sitting.rise(house.store, seated.sitting, a_person("ada"), "time")
+    seated = ask_session.open_visit(
+        house.store, only_ask(house).id, a_person("ada"), "claude", "s1"
+    )
+    ask_session.close_visit(house.store, seated.sitting, a_person("ada"), "time")
     assert house.drive().result == ["timeout", None, ""]
     house.go(reviewed)
     house.clock.advance(90_000)
@@ -141,9 +145,9 @@ def test_who_is_to_be_told_and_where_it_opens(house):
     house.go(told)
     ask = only_ask(house)
     assert [step.who for step in ask.deadlines.escalations] == ["ada"]
-    seated = sitting.sit(house.store, ask.id, a_person("ada"), "claude", "s1")
+    seated = ask_session.open_visit(house.store, ask.id, a_person("ada"), "claude", "s1")
     assert (seated.cwd, seated.mcp_config) == (f"{house.folder}/sub", f"{house.folder}/tools.json")
-    sitting.rise(house.store, seated.sitting, a_person("ada"), "left")
+    ask_session.close_visit(house.store, seated.sitting, a_person("ada"), "left")
     assert house.answered("so").result == "so"
 
 

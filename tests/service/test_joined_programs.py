@@ -13,10 +13,10 @@ from tests.joinable import desk
 
 from gatebell import Phase, Workflow
 from gatebell.adapters.system import processes
-from gatebell.app.runtime import crew
+from gatebell.app.runtime import build_dependencies
 from gatebell.domain.runs.runs import RunChange
 from gatebell.services.runs import manage_runs
-from gatebell.services.sessions import joining, lost_visits
+from gatebell.services.sessions import lost_visits, run_session
 
 __all__ = ["desk"]
 
@@ -52,7 +52,9 @@ def test_report_of_killed_session_reaches_the_program(desk, program, monkeypatch
     """No bell rings when the process that held the session dies."""
     (ask,) = eventually(lambda: desk.store.asks.pending_of_run(1))
     eventually(lambda: manage_runs.get(desk.store, 1).state == "waiting_human")
-    joined = joining.join(desk.store, crew(desk.store), ask.id, desk.caller())
+    joined = run_session.open_visit(
+        desk.store, build_dependencies(desk.store), ask.id, desk.caller()
+    )
     report(joined, DONE)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as holder:
         looks = holder_is_seen(monkeypatch, str(processes.identify(holder.pid)))

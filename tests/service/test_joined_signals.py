@@ -11,7 +11,7 @@ from tests.joinable import desk
 from tests.visits import dead_process, write_log
 
 from gatebell.app import runtime, wiring
-from gatebell.app.runtime import crew
+from gatebell.app.runtime import build_dependencies
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.runs.runs import RunChange
 from gatebell.domain.runs.signals import Signal
@@ -20,7 +20,7 @@ from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.apply_deadlines import sweep
 from gatebell.services.notifications import notes
 from gatebell.services.runs import manage_runs
-from gatebell.services.sessions import joining
+from gatebell.services.sessions import run_session
 
 __all__ = ["desk"]
 
@@ -52,7 +52,9 @@ def feature(prompt):
 
 def join(desk, run):
     (ask,) = desk.store.asks.pending_of_run(run.id)
-    return ask, joining.join(desk.store, crew(desk.store), ask.id, desk.caller())
+    return ask, run_session.open_visit(
+        desk.store, build_dependencies(desk.store), ask.id, desk.caller()
+    )
 
 
 def kill_holder(desk, joined):
@@ -83,7 +85,7 @@ def test_file_that_the_agent_knows_counts_in_joined_session(desk):
     assert joined.environ["GATE_SIGNAL_FILE"] == path
     assert not os.path.exists(path), "what it holds from now on is news"
     write_signal(path, DONE)
-    left = joining.leave(desk.store, joined, desk.caller())
+    left = run_session.leave(desk.store, joined, desk.caller())
     assert left.ask.settled_via == "session" and left.ask.id == ask.id
     assert desk.drive(run).result == ["DONE", "to the left"]
 
@@ -95,7 +97,7 @@ def test_old_file_is_no_new_signal(desk):
     for _ in range(2):
         write_signal(path, DONE)
         _, joined = join(desk, run)
-        left = joining.leave(desk.store, joined, desk.caller())
+        left = run_session.leave(desk.store, joined, desk.caller())
         assert (left.signal, left.ask.pending) == (None, True)
 
 
@@ -105,7 +107,7 @@ class Hosts:
     def __init__(self):
         self.asked = []
 
-    def __call__(self, cli):
+    def open(self, cli):
         self.asked.append(cli)
         return wiring.host("claude")
 
@@ -129,7 +131,7 @@ def test_only_last_words_of_agent_count(desk, tmp_path, monkeypatch, said, count
     _, joined = join(desk, run)
     write_log(tmp_path, desk.store, joined.turn.session, *said)
     hosts = Hosts()
-    left = joining.leave(desk.store, joined, desk.caller(), hosts)
+    left = run_session.leave(desk.store, joined, desk.caller(), hosts)
     assert hosts.asked == ["command"] and left.ask.pending is not counts
     if counts:
         assert desk.drive(run).result == ["DONE", "to the left"]
@@ -144,14 +146,14 @@ def test_words_said_before_joining_do_not_count(desk, tmp_path, monkeypatch):
     path = tmp_path / "claude" / "projects" / "p" / f"{session}.jsonl"
     path.write_text(path.read_text().replace('"20', '"19'))
     _, joined = join(desk, run)
-    assert joining.leave(desk.store, joined, desk.caller(), Hosts()).ask.pending
+    assert run_session.leave(desk.store, joined, desk.caller(), Hosts()).ask.pending
 
 
 @pytest.mark.proves("RUN-381")
 def test_agent_without_log_has_no_last_words(desk):
     run = desk.run(NEEDS)
     _, joined = join(desk, run)
-    assert joining.leave(desk.store, joined, desk.caller(), wiring.host).ask.pending
+    assert run_session.leave(desk.store, joined, desk.caller(), wiring.hosts()).ask.pending
 
 
 @pytest.mark.proves("RUN-382", "LAW-1")
@@ -166,7 +168,7 @@ def test_signal_survives_killed_gate_continue(desk, way, who):
         write_signal(told_file(desk, run), DONE)
     kill_holder(desk, joined)
     if who == "worker":
-        made = runtime.worker(desk.store, desk.driver, 1)
+        made = runtime.build_worker(desk.store, desk.driver, 1)
         made._look()
         assert desk.store.runs.get(run.id).state == "ready"
     elif who == "continue":
@@ -180,7 +182,9 @@ def test_signal_survives_killed_gate_continue(desk, way, who):
 
 
 def join_again(desk, ask):
-    return joining.join(desk.store, crew(desk.store), ask.id, desk.caller("bob"))
+    return run_session.open_visit(
+        desk.store, build_dependencies(desk.store), ask.id, desk.caller("bob")
+    )
 
 
 @pytest.mark.proves("RUN-382")
@@ -190,8 +194,8 @@ def test_two_who_take_back_count_it_once(desk):
     desk.store.runs.offer(joined.turn.id, DONE)
     kill_holder(desk, joined)
     (found,) = desk.store.runs.joined()
-    joining.take_back(desk.store, found)
-    joining.take_back(desk.store, found)
+    run_session.take_back(desk.store, found)
+    run_session.take_back(desk.store, found)
     assert desk.store.runs.turn(joined.turn.id).signal == DONE
     assert desk.drive(run).result == ["DONE", "to the left"]
 
@@ -208,7 +212,7 @@ def test_store_trouble_loses_no_signal(desk, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(answer_ask, "answer", trouble)
         with pytest.raises(StoreTroubleError):
-            joining.leave(desk.store, joined, desk.caller())
+            run_session.leave(desk.store, joined, desk.caller())
     kill_holder(desk, joined)
     assert desk.drive(run).result == ["DONE", "to the left"]
 
@@ -220,7 +224,7 @@ def test_answer_in_the_last_moment_wins(desk, monkeypatch, status):
     run = desk.run(NEEDS, AGAIN)
     ask, joined = join(desk, run)
     desk.store.runs.offer(joined.turn.id, {"status": status, "question": "And when?"})
-    look = joining.apply_deadlines
+    look = run_session.apply_deadlines
 
     def answered_meanwhile(store, found):
         seen = look(store, found)
@@ -228,8 +232,8 @@ def test_answer_in_the_last_moment_wins(desk, monkeypatch, status):
         return seen
 
     with monkeypatch.context() as patched:
-        patched.setattr(joining, "apply_deadlines", answered_meanwhile)
-        left = joining.leave(desk.store, joined, desk.caller())
+        patched.setattr(run_session, "apply_deadlines", answered_meanwhile)
+        left = run_session.leave(desk.store, joined, desk.caller())
     assert isinstance(left.trouble, AlreadySettledError)
     assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.heard(1)
 
@@ -262,7 +266,7 @@ def test_signal_after_stop_never_counts(desk, tmp_path, way, end):
     else:
         write_signal(told_file(desk, run), DONE)
     if end == "left":
-        left = joining.leave(desk.store, joined, desk.caller())
+        left = run_session.leave(desk.store, joined, desk.caller())
         assert left.ask.status == "cancelled" and bool(left.trouble) is (way == "file")
     else:
         kill_holder(desk, joined)
@@ -296,7 +300,7 @@ def test_signal_after_answer_from_elsewhere_is_refused(desk):
     answer_ask.answer(desk.store, ask.id, desk.caller("bob"), Given("left"))
     with pytest.raises(RefusedError, match=r"answered by person:bob.*does not count"):
         notes.offer(desk.store, joined.turn.id, Signal("DONE"))
-    joining.leave(desk.store, joined, desk.caller())
+    run_session.leave(desk.store, joined, desk.caller())
     assert desk.drive(run).result == ["DONE", "by itself"] and "left" in desk.heard(1)
 
 
@@ -309,7 +313,7 @@ def test_signal_at_gate_is_only_a_proposal(desk, end):
     assert said.startswith("Passed on as a proposal: CONTINUE. It decides nothing: only a person")
     assert ask.id in said and "Recorded" not in said and "counts" not in said
     if end == "left":
-        left = joining.leave(desk.store, joined, desk.caller())
+        left = run_session.leave(desk.store, joined, desk.caller())
         assert left.ask.pending and left.signal.status == "CONTINUE" and left.trouble is None
     else:
         kill_holder(desk, joined)
@@ -328,7 +332,7 @@ def test_ask_does_not_expire_while_somebody_is_there(desk, monkeypatch):
     monkeypatch.setattr(desk.store, "now", lambda: later)
     sweep(desk.store)
     assert create_ask.get(desk.store, ask.id).pending
-    assert joining.leave(desk.store, joined, desk.caller()).ask.status == "answered"
+    assert run_session.leave(desk.store, joined, desk.caller()).ask.status == "answered"
     assert desk.drive(run).result == "to the left"
 
 
@@ -343,7 +347,7 @@ def test_earlier_deadline_counts_after_leaving(desk, monkeypatch, end, after, gr
     now = opened + timedelta(seconds=after)
     monkeypatch.setattr(desk.store, "now", lambda: now)
     if end == "left":
-        joining.leave(desk.store, joined, desk.caller())
+        run_session.leave(desk.store, joined, desk.caller())
     else:
         kill_holder(desk, joined)
         sweep(desk.store)
@@ -355,7 +359,7 @@ def test_earlier_deadline_counts_after_leaving(desk, monkeypatch, end, after, gr
 def test_late_deadline_does_not_move(desk):
     ask, joined = join(desk, desk.run(NEEDS))
     assert ask.deadlines.expires_at - desk.store.now() > timedelta(hours=20)
-    joining.leave(desk.store, joined, desk.caller())
+    run_session.leave(desk.store, joined, desk.caller())
     assert create_ask.get(desk.store, ask.id) == ask
 
 

@@ -11,7 +11,7 @@ from tests.joinable import desk
 
 from gatebell.adapters.system import processes
 from gatebell.app import wiring
-from gatebell.app.runtime import crew
+from gatebell.app.runtime import build_dependencies
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.runs.journals import Carried
@@ -22,7 +22,7 @@ from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.notifications import notes
 from gatebell.services.runs import manage_runs
-from gatebell.services.sessions import joining
+from gatebell.services.sessions import run_session
 from gatebell.testing import MemoryStore
 
 __all__ = ["desk"]
@@ -37,7 +37,9 @@ def only(desk, run):
 
 
 def join(desk, ask, name="ada"):
-    return joining.join(desk.store, crew(desk.store), ask.id, desk.caller(name))
+    return run_session.open_visit(
+        desk.store, build_dependencies(desk.store), ask.id, desk.caller(name)
+    )
 
 
 def gone():
@@ -70,12 +72,12 @@ def test_who_comes_after_a_dead_holder_closes_its_session(desk):
 def test_only_news_settles(desk):
     run = desk.run(NEEDS)
     ask = only(desk, run)
-    left = joining.leave(desk.store, join(desk, ask), desk.caller())
+    left = run_session.leave(desk.store, join(desk, ask), desk.caller())
     assert left.ask.pending and left.signal is None
     for asked, messages in (("And why?", 1), ("Which way?", 1), ("", 1), ("And when?", 2)):
         joined = join(desk, ask)
         desk.store.runs.offer(joined.turn.id, {"status": "NEEDS_HUMAN", "question": asked})
-        left = joining.leave(desk.store, joined, desk.caller())
+        left = run_session.leave(desk.store, joined, desk.caller())
         assert left.ask.pending and left.signal.status == "NEEDS_HUMAN" and not left.trouble
         assert len(desk.store.asks.messages(ask.id)) == messages
 
@@ -87,7 +89,7 @@ def test_a_choice_is_settled_by_words_of_its_own(desk):
     assert ask.question.kind == "choice"
     joined = join(desk, ask)
     desk.store.runs.offer(joined.turn.id, {"status": "DONE", "summary": "left, then right"})
-    left = joining.leave(desk.store, joined, desk.caller())
+    left = run_session.leave(desk.store, joined, desk.caller())
     assert left.ask.value == {"other": "DONE: left, then right"}
     assert desk.drive(run).result == ["DONE", "left, then right"]
 
@@ -107,7 +109,7 @@ def test_a_run_that_was_stopped_meanwhile_is_not_gone_on_with(desk):
     joined = join(desk, ask)
     desk.store.runs.offer(joined.turn.id, DONE)
     manage_runs.stop(desk.store, run.id, desk.caller("bob"), "enough")
-    left = joining.leave(desk.store, joined, desk.caller())
+    left = run_session.leave(desk.store, joined, desk.caller())
     assert "enough" in str(left.trouble) and left.ask.status == "cancelled"
     kept = desk.store.runs.turn(joined.turn.id)
     assert (kept.offered, kept.signal) == (DONE, None), "it is kept, and does not count"

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 from tests.conftest import a_person, eventually
@@ -22,6 +23,7 @@ from gatebell.domain.runs.runs import RunChange
 from gatebell.services.asks import answer_ask
 from gatebell.services.runs import claims, manage_runs
 from gatebell.services.runs.claims import Abandoned, Keeper
+from gatebell.services.tasks.scheduler import TaskScheduler
 
 __all__ = ["house", "real_house"]
 
@@ -52,13 +54,13 @@ class Asked:
 
 def a_worker(store, driven):
     """One that notes what it would drive."""
-    abandoned = Abandoned(store, lambda _: False)
 
     def drive(run):
         driven.append(run.state)
         return run
 
-    return Worker(store, drive, abandoned.find, lambda: None, 1, unkept=abandoned.find_ready)
+    driver = SimpleNamespace(claim=lambda run: run, drive_claimed=drive, is_driving=lambda _: False)
+    return Worker(store, driver, TaskScheduler(store, SimpleNamespace(), "digest"), 1)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from gatebell.adapters.agents.command import CommandDriver
 from gatebell.errors import GateError, MissingAgentError
 from gatebell.ports.agents import Ruling
 from gatebell.ports.workspaces import Place
-from gatebell.services.sessions import joining
+from gatebell.services.sessions import run_session
 
 __all__ = ["house"]
 
@@ -264,5 +264,7 @@ def test_a_run_has_its_programs_from_the_project_and_not_from_its_worktree(
     over = house.go(flow(lambda _: run("coder").status), in_place=False)
     (order,) = coder.orders
     assert (order.project, order.cwd) == (over.project, str(folder)) == (house.folder, over.folder)
-    joined = joining.join(house.store, house.crew(), house.ask().id, a_person("ada"))
+    joined = run_session.open_visit(
+        house.store, house.dependencies(), house.ask().id, a_person("ada")
+    )
     assert joined.words == [house.folder, str(folder)]

@@ -22,7 +22,7 @@ from gatebell.domain.asks.answers import Given
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.errors import GateError, RefusedError, StoreTroubleError
 from gatebell.services.asks import answer_ask, apply_deadlines, create_ask, wait_for_ask
-from gatebell.services.sessions import joining, presence, sitting
+from gatebell.services.sessions import ask_session, presence, run_session
 
 __all__ = ["desk", "orphan"]
 
@@ -33,10 +33,10 @@ VISIT = """
 import sys
 from gatebell import Gate
 from gatebell.domain.people.principals import Caller, person
-from gatebell.services.sessions import sitting
+from gatebell.services.sessions import ask_session
 store = Gate(sys.argv[1]).store
 who = Caller(person("ada"), False, "cli", None, {})
-print(sitting.sit(store, sys.argv[2], who, "claude", "s1").sitting.process, flush=True)
+print(ask_session.open_visit(store, sys.argv[2], who, "claude", "s1").sitting.process, flush=True)
 input()
 """
 JOIN = """
@@ -44,10 +44,10 @@ import sys
 from gatebell import Gate
 from gatebell.app import runtime
 from gatebell.domain.people.principals import Caller, person
-from gatebell.services.sessions import joining
+from gatebell.services.sessions import run_session
 store = Gate(sys.argv[1]).store
 who = Caller(person("ada"), False, "cli", None, {})
-print(joining.join(store, runtime.crew(store), sys.argv[2], who).turn.process, flush=True)
+print(run_session.open_visit(store, runtime.build_dependencies(store), sys.argv[2], who).turn.process, flush=True)
 input()
 """
 
@@ -81,7 +81,7 @@ def test_killed_container_gives_its_session_back(gate):
     try:
         assert processes.is_elsewhere(parse_identity(container.said))
         with pytest.raises(RefusedError, match="person:ada has this session open"):
-            sitting.sit(gate.store, ask_id, BOB, "claude", "s2")
+            ask_session.open_visit(gate.store, ask_id, BOB, "claude", "s2")
         apply_deadlines.sweep(gate.store)
         assert ends(gate, ask_id) == [""]
         answer_ask.answer(gate.store, ask_id, BOB, Given("yes"))
@@ -100,7 +100,9 @@ def test_killed_container_gives_joined_session_back(desk):
     try:
         assert processes.is_elsewhere(parse_identity(container.said))
         with pytest.raises(RefusedError, match="person:ada has this session open"):
-            joining.join(desk.store, runtime.crew(desk.store), ask.id, desk.caller("bob"))
+            run_session.open_visit(
+                desk.store, runtime.build_dependencies(desk.store), ask.id, desk.caller("bob")
+            )
         apply_deadlines.sweep(desk.store)
         assert desk.store.runs.joined()
     finally:
@@ -113,20 +115,20 @@ def test_killed_container_gives_joined_session_back(desk):
 @pytest.mark.parametrize("alive", [True, False], ids=["alive", "dead"])
 def test_lock_alone_tells_of_holder_elsewhere(gate, monkeypatch, alive):
     ask_id = ask_for_session(gate)
-    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
     go_elsewhere(monkeypatch)
     if not alive:
         visit_locks._forget()
     assert presence.holds(gate.store, visited) == alive
     if alive:
-        sitting.rise(gate.store, visited, ADA, "left")
+        ask_session.close_visit(gate.store, visited, ADA, "left")
         assert os.listdir(f"{gate.store.path}-visits") == [], "nothing is left behind"
 
 
 @pytest.mark.proves("SES-170")
 def test_lock_that_cannot_be_read_proves_nothing(gate, monkeypatch):
     ask_id = ask_for_session(gate)
-    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
     go_elsewhere(monkeypatch)
     (lock,) = os.scandir(f"{gate.store.path}-visits")
     os.rename(lock.path, f"{lock.path}-moved")
@@ -138,7 +140,7 @@ def test_lock_that_cannot_be_read_proves_nothing(gate, monkeypatch):
 def test_program_of_visit_keeps_its_proof(gate, monkeypatch):
     """Its `gate continue` is killed elsewhere, and the program works on in the session."""
     ask_id = ask_for_session(gate)
-    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
     with gate.store.machine.visit_proof(visited.id) as proof:
         program = subprocess.Popen(
             [sys.executable, "-c", "input()"],
@@ -157,7 +159,7 @@ def test_program_of_visit_keeps_its_proof(gate, monkeypatch):
 @pytest.mark.proves("SES-170")
 def test_forked_child_does_not_prove_a_visit(gate, monkeypatch):
     ask_id = ask_for_session(gate)
-    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
     told, tells = os.pipe()
     child = os.fork()
     if child == 0:
@@ -183,7 +185,7 @@ def test_refused_visit_leaves_no_lock(gate, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(gate.store.asks, "change", trouble)
         with pytest.raises(GateError):
-            sitting.sit(gate.store, ask_id, ADA, "claude", "s1")
+            ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1")
     assert os.listdir(f"{gate.store.path}-visits") == []
 
 
@@ -193,7 +195,7 @@ def test_visit_without_lock_is_refused_with_advice(gate):
     with open(f"{gate.store.path}-visits", "x", encoding="utf-8"):
         pass
     with pytest.raises(StoreTroubleError, match=r"cannot be locked .* no session is opened: make"):
-        sitting.sit(gate.store, ask_id, ADA, "claude", "s1")
+        ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1")
     assert gate.store.asks.sittings(ask_id) == []
 
 
@@ -211,7 +213,7 @@ LOOKS = {
 def test_lost_visit_gives_deadline_back(gate, look):
     ask_id = ask_for_session(gate, expires=600)
     before = create_ask.get(gate.store, ask_id).deadlines.expires_at
-    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
     held = create_ask.get(gate.store, ask_id).deadlines.expires_at
     assert held - before > timedelta(hours=7)
     LOOKS[look](gate, ask_id)
@@ -226,7 +228,7 @@ def test_lost_visit_gives_deadline_back(gate, look):
 @pytest.mark.parametrize("how", ["blocking", "async"])
 def test_waiting_asker_finds_visit_lost_by_itself(gate, how):
     ask_id = ask_for_session(gate)
-    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
 
     async def wait():
         async with AsyncGate(gate.store) as twin:
@@ -246,12 +248,12 @@ def test_waiting_asker_finds_visit_lost_by_itself(gate, how):
 def test_visit_that_ends_meanwhile_is_not_lost(gate, monkeypatch):
     """Its harness leaves between the look at its visit and the look at its process."""
     ask_id = ask_for_session(gate)
-    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
     look = presence.holds
 
     def leave_first(store, visit):
         monkeypatch.setattr(presence, "holds", look)
-        sitting.rise(store, visited, ADA, "left", transcript="ada: fine")
+        ask_session.close_visit(store, visited, ADA, "left", transcript="ada: fine")
         return False
 
     monkeypatch.setattr(presence, "holds", leave_first)
@@ -263,14 +265,14 @@ def test_visit_that_ends_meanwhile_is_not_lost(gate, monkeypatch):
 @pytest.mark.proves("SES-172")
 def test_orphan_is_named_with_its_command(gate, orphan):
     ask_id = ask_for_session(gate)
-    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
     kill_harness(gate.store, visited)
     (visited,) = gate.store.asks.sittings(ask_id)
     child = orphan(visited.id)
     (named,) = presence.orphans(gate.store, visited)
     assert named.startswith(f"{child.pid} (") and named.endswith("…)")
     with pytest.raises(RefusedError, match=rf"process {child.pid} \(.* of it lives: end that"):
-        sitting.sit(gate.store, ask_id, BOB, "claude", "s2")
+        ask_session.open_visit(gate.store, ask_id, BOB, "claude", "s2")
     seen = []
     answer_ask.answer(gate.store, ask_id, BOB, Given("yes"))
     wait_for_ask.wait(gate.store, ask_id, 0.1, visited=seen.append)
@@ -280,7 +282,7 @@ def test_orphan_is_named_with_its_command(gate, orphan):
 @pytest.mark.proves("SES-173", "LAW-5")
 def test_log_written_later_does_not_change_result(gate, tmp_path):
     ask_id = ask_for_session(gate)
-    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
     kill_harness(gate.store, visited)
     answer_ask.answer(gate.store, ask_id, BOB, Given("yes"))
     got = gate.human.wait(ask_id)
@@ -293,7 +295,7 @@ def test_log_written_later_does_not_change_result(gate, tmp_path):
 @pytest.mark.proves("SES-173", "LAW-5")
 def test_log_that_grows_later_does_not_change_result(gate, tmp_path):
     ask_id = ask_for_session(gate)
-    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
     write_log(tmp_path, gate.store, "s1", ("user", "is it safe?"))
     kill_harness(gate.store, visited)
     answer_ask.answer(gate.store, ask_id, BOB, Given("yes"))
@@ -307,10 +309,10 @@ def test_log_that_grows_later_does_not_change_result(gate, tmp_path):
 def test_late_harness_does_not_change_result(gate):
     """A harness whose first process is gone, though another one of it works on."""
     ask_id = ask_for_session(gate)
-    visited = sitting.sit(gate.store, ask_id, ADA, "claude", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "claude", "s1").sitting
     kill_harness(gate.store, visited)
     answer_ask.answer(gate.store, ask_id, BOB, Given("yes"))
     got = gate.human.wait(ask_id)
-    sitting.rise(gate.store, visited, ADA, "left", transcript="ada: late", seconds=9)
+    ask_session.close_visit(gate.store, visited, ADA, "left", transcript="ada: late", seconds=9)
     again = gate.human.wait(ask_id)
     assert (again.transcript, again.duration_ms) == (got.transcript, got.duration_ms) == ("", 0)

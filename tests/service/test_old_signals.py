@@ -8,13 +8,14 @@ import pytest
 from tests.joinable import desk
 from tests.visits import dead_process
 
+from gatebell.adapters.files.signal_files import LocalSignalFiles
 from gatebell.app import runtime
+from gatebell.domain.runs import signals
 from gatebell.domain.runs.runs import RunChange
 from gatebell.errors import GateError, RefusedError
 from gatebell.services.asks import create_ask
 from gatebell.services.runs import manage_runs
-from gatebell.services.runs.agent_call import signal_files
-from gatebell.services.sessions import joining
+from gatebell.services.sessions import run_session
 
 __all__ = ["desk"]
 
@@ -28,7 +29,7 @@ def test_old_signal_file_of_killed_join_never_counts(desk, monkeypatch):
     run = desk.run(NEEDS, DONE)
     (ask,) = desk.store.asks.pending_of_run(run.id)
     (told,) = [turn for turn in desk.store.runs.turns(run.id) if turn.sent]
-    path = os.path.join(run.folder, signal_files.file_of(told.role, told.id))
+    path = os.path.join(run.folder, signals.signal_file(told.role, told.id))
     with open(path, "w", encoding="utf-8") as file:
         file.write('{"status": "DONE", "summary": "an old one"}')
 
@@ -36,15 +37,18 @@ def test_old_signal_file_of_killed_join_never_counts(desk, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(joining, "_hold", killed)
-        patched.setattr(signal_files, "clear", _killed_after_write(desk.store, signal_files.clear))
+        patched.setattr(run_session, "_hold", killed)
+        killed_late = _killed_after_write(desk.store, LocalSignalFiles.remove)
+        patched.setattr(LocalSignalFiles, "remove", killed_late)
         with pytest.raises(KeyboardInterrupt):
-            joining.join(desk.store, runtime.crew(desk.store), ask.id, desk.caller())
+            run_session.open_visit(
+                desk.store, runtime.build_dependencies(desk.store), ask.id, desk.caller()
+            )
     (turn,) = desk.store.runs.joined()
     now = manage_runs.get(desk.store, run.id)
     dead = turn._replace(process=dead_process())
     assert desk.store.runs.change(RunChange(now, turns=(dead,)), now)
-    joining.take_back(desk.store, dead)
+    run_session.take_back(desk.store, dead)
     assert create_ask.get(desk.store, ask.id).pending, "the file was there before the visit"
     assert desk.store.runs.turn(turn.id).signal is None
 
@@ -71,7 +75,9 @@ def test_signal_file_that_stays_keeps_session_shut(desk, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(os, "unlink", refuse)
         with pytest.raises(GateError, match="cannot be removed, and its old signal must not count"):
-            joining.join(desk.store, runtime.crew(desk.store), ask.id, desk.caller())
+            run_session.open_visit(
+                desk.store, runtime.build_dependencies(desk.store), ask.id, desk.caller()
+            )
     assert desk.store.runs.joined() == []
 
 
@@ -79,23 +85,27 @@ def test_signal_file_that_stays_keeps_session_shut(desk, monkeypatch):
 def test_second_joiner_does_not_clear_first_ones_signal(desk, monkeypatch):
     run = desk.run(NEEDS)
     (ask,) = desk.store.asks.pending_of_run(run.id)
-    prepare = joining._prepared
+    prepare = LocalSignalFiles.prepare
     first = []
 
     def overtaken(*words):
         """The other one joins and reports while this one gets ready."""
         mine = prepare(*words)
-        monkeypatch.setattr(joining, "_prepared", prepare)
+        monkeypatch.setattr(LocalSignalFiles, "prepare", prepare)
         who = desk.caller("bob")
-        first.append(joining.join(desk.store, runtime.crew(desk.store), ask.id, who))
+        first.append(
+            run_session.open_visit(desk.store, runtime.build_dependencies(desk.store), ask.id, who)
+        )
         with open(first[0].environ["GATE_SIGNAL_FILE"], "w", encoding="utf-8") as file:
             file.write('{"status": "DONE", "summary": "to the left"}')
         return mine
 
-    monkeypatch.setattr(joining, "_prepared", overtaken)
+    monkeypatch.setattr(LocalSignalFiles, "prepare", overtaken)
     with pytest.raises(RefusedError, match="person:bob has this session open"):
-        joining.join(desk.store, runtime.crew(desk.store), ask.id, desk.caller())
-    left = joining.leave(desk.store, first[0], desk.caller("bob"))
+        run_session.open_visit(
+            desk.store, runtime.build_dependencies(desk.store), ask.id, desk.caller()
+        )
+    left = run_session.leave(desk.store, first[0], desk.caller("bob"))
     assert (left.ask.status, left.signal.said) == ("answered", "to the left")
 
 
@@ -108,5 +118,9 @@ def test_join_waits_for_no_stopped_joiner(desk):
         desk.store.machine.join_alone(),
         pytest.raises(RefusedError, match="at this moment: try again"),
     ):
-        joining.join(desk.store, runtime.crew(desk.store), ask.id, desk.caller())
-    assert joining.join(desk.store, runtime.crew(desk.store), ask.id, desk.caller())
+        run_session.open_visit(
+            desk.store, runtime.build_dependencies(desk.store), ask.id, desk.caller()
+        )
+    assert run_session.open_visit(
+        desk.store, runtime.build_dependencies(desk.store), ask.id, desk.caller()
+    )

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gatebell.app import runtime
+from gatebell.adapters.files import run_log
+from gatebell.adapters.files.run_log import RunLogFiles
 from gatebell.domain.runs.runs import Run
 
 MADE = datetime(2026, 1, 1, tzinfo=UTC)
@@ -14,8 +15,8 @@ MADE = datetime(2026, 1, 1, tzinfo=UTC)
 
 @pytest.mark.proves("RUN-481")
 def test_papers_are_a_runs_own_and_do_not_fill_the_disk(tmp_path, monkeypatch):
-    monkeypatch.setattr(runtime, "_MOST_PAPERS_BYTES", 100)
-    papers = runtime.Papers(str(tmp_path / "gate.db"))
+    monkeypatch.setattr(run_log, "MAX_LOG_BYTES", 100)
+    papers = RunLogFiles(str(tmp_path / "gate.db"))
     run = Run(1, "feature", "", "", "", "", "", MADE)
     papers.write(run, "3", "coder", "hello\nworld")
     path = papers.path(run)
@@ -32,7 +33,7 @@ def test_papers_are_a_runs_own_and_do_not_fill_the_disk(tmp_path, monkeypatch):
 
 @pytest.mark.proves("RED-5")
 def test_papers_hold_no_secrets(tmp_path):
-    papers = runtime.Papers(str(tmp_path / "gate.db"))
+    papers = RunLogFiles(str(tmp_path / "gate.db"))
     run = Run(1, "feature", "", "", "", "", "", MADE)
     key = "-----BEGIN PRIVATE KEY-----\n" + "Ab1/" * 16 + "\n-----END PRIVATE KEY-----"
     papers.write(run, "3", "coder", f"DB_PASS=hunter2\n{key}\ndone")

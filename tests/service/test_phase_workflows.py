@@ -789,7 +789,7 @@ def test_somebody_may_be_faster_than_the_handler(capsys):
 def test_what_an_agent_asks_in_between_is_not_the_handlers_business(house, monkeypatch, capsys):
     house.agent("coder", needs("Which way?", options=["L", "R"]), done())
     ScriptedPerson(house.store).will_answer("Which way?", "L")
-    monkeypatch.setattr("gatebell.app.runtime.flow_driver", lambda *_: house.driver)
+    monkeypatch.setattr("gatebell.app.runtime.build_driver", lambda *_: house.driver)
     flow = Workflow("w", phases=[Phase(agent="coder", human=HumanInput("Fine?", "approval"), terminal=True)])  # fmt: skip
     house.flow = flow
     handler = Script(True)
@@ -1033,7 +1033,7 @@ def test_an_event_is_told_while_the_next_phase_still_works():
 def test_what_somebody_else_drove_is_told_as_well(house, monkeypatch):
     """Its drives happen where nothing tells the observer of them."""
     told = []
-    monkeypatch.setattr("gatebell.app.runtime.flow_driver", lambda *_: house.driver)
+    monkeypatch.setattr("gatebell.app.runtime.build_driver", lambda *_: house.driver)
     house.flow, house.source = ask_once, flow_digest(__file__)
     drive = house.driver.drive
 

@@ -16,7 +16,7 @@ from tests.conftest import eventually
 from gatebell.adapters.agents import agent_process
 from gatebell.adapters.agents.command import CommandDriver
 from gatebell.adapters.system import processes
-from gatebell.app.notifier_process import Starter
+from gatebell.adapters.system.notifier_process import Starter
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.roles import Role
 from gatebell.errors import GateError, MissingAgentError, UsageError

@@ -36,7 +36,7 @@ def with_role(project, front):
 
 def driven_role(project, name):
     run = SimpleNamespace(project=str(project), task="")
-    return runtime.crew(MemoryStore()).role(run, name)
+    return runtime.build_dependencies(MemoryStore()).roles.find(run, name)
 
 
 def model_of(project, name):

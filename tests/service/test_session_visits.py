@@ -18,7 +18,7 @@ from gatebell.domain.asks.answers import Given
 from gatebell.domain.runs.runs import RunChange
 from gatebell.services.asks import answer_ask, create_ask, wait_for_ask
 from gatebell.services.runs import manage_runs
-from gatebell.services.sessions import sitting, visits
+from gatebell.services.sessions import ask_session, visits
 
 __all__ = ["house"]
 
@@ -51,7 +51,7 @@ def logs(monkeypatch, tmp_path):
 
 def visit(store, session="s1"):
     (ask,) = store.asks.pending(9)
-    return ask, sitting.sit(store, ask.id, ADA, "claude", session).sitting
+    return ask, ask_session.open_visit(store, ask.id, ADA, "claude", session).sitting
 
 
 def answer(store, ask, value="yes, it is"):
@@ -69,7 +69,7 @@ def test_flow_gets_session_after_visit_ended(house, work):
     assert create_ask.get(house.store, ask.id).delivered_at is None
     house.clock.advance(3)
     assert house.drive().state == "waiting_human"
-    sitting.rise(house.store, visited, ADA, "stopped", transcript="ada: fine")
+    ask_session.close_visit(house.store, visited, ADA, "stopped", transcript="ada: fine")
     assert house.run().state == "ready", "leaving wakes the run"
     assert house.drive().state == "waiting_human"
     assert create_ask.get(house.store, ask.id).delivered_at is not None
@@ -81,11 +81,11 @@ def test_flow_gets_session_after_visit_ended(house, work):
 def test_recorded_session_is_not_read_again(house, work):
     house.go(work)
     ask, visited = visit(house.store)
-    sitting.rise(house.store, visited, ADA, "left", transcript="ada: fine")
+    ask_session.close_visit(house.store, visited, ADA, "left", transcript="ada: fine")
     answer(house.store, ask)
     assert house.drive().state == "waiting_human"
     house.clock.advance(60)
-    sitting.rise(house.store, visited, ADA, "left", transcript="ada: something else")
+    ask_session.close_visit(house.store, visited, ADA, "left", transcript="ada: something else")
     over = house.answered("yes")
     assert (over.state, over.result) == ("completed", ["yes, it is", "ada: fine", 0, 1])
 
@@ -94,7 +94,7 @@ def test_recorded_session_is_not_read_again(house, work):
 def test_old_journal_without_visits_still_replays(house):
     house.go(told)
     ask, visited = visit(house.store)
-    sitting.rise(house.store, visited, ADA, "left", transcript="ada: fine")
+    ask_session.close_visit(house.store, visited, ADA, "left", transcript="ada: fine")
     answer(house.store, ask)
     house.drive()
     old = house.calls()["1"]
@@ -127,15 +127,14 @@ def test_flow_reads_log_of_killed_harness(house, logs, answered):
 
 @pytest.mark.proves("SES-153")
 def test_unknown_harness_leaves_empty_transcript(house):
-    def unknown(cli):
-        return wiring.host(cli)
-
     house.go(told)
     ask, visited = visit(house.store)
     kill_harness(house.store, visited)
     rewrite_visit(house.store, visited.id, cli="my-agent")
     answer(house.store, ask)
-    came = wait_for_ask.outcome(house.store, create_ask.get(house.store, ask.id), "x", unknown)
+    came = wait_for_ask.outcome(
+        house.store, create_ask.get(house.store, ask.id), "x", wiring.hosts()
+    )
     assert (came.transcript, came.attempts) == ("", 1)
 
 
@@ -161,7 +160,7 @@ def test_blocking_asker_waits_for_visit_end(gate, tmp_path):
     came = []
     waiter = threading.Thread(target=lambda: came.append(gate.human.wait(ask_id)))
     waiter.start()
-    sitting.rise(gate.store, visited, ADA, "stopped", transcript="ada: fine")
+    ask_session.close_visit(gate.store, visited, ADA, "stopped", transcript="ada: fine")
     waiter.join(20)
     assert (came[0].outcome, came[0].transcript) == ("completed", "ada: fine")
     assert create_ask.get(gate.store, ask_id).delivered_at is not None
@@ -202,7 +201,7 @@ def test_visit_closed_as_lost_gets_its_transcript(gate, logs):
     ask, visited = visit(gate.store)
     write_log(logs, gate.store, "s1", *SAID)
     kill_harness(gate.store, visited)
-    bob = sitting.sit(gate.store, ask_id, a_person("bob"), "claude", "s2").sitting
+    bob = ask_session.open_visit(gate.store, ask_id, a_person("bob"), "claude", "s2").sitting
     kill_harness(gate.store, bob)
     answer(gate.store, ask)
     assert "It is." in gate.human.wait(ask_id).transcript
@@ -235,7 +234,7 @@ def test_killed_visit_is_closed_without_transcript(gate):
 def test_command_without_log_has_empty_transcript(gate, monkeypatch):
     monkeypatch.setenv("GATE_SESSION_COMMAND", "my-agent")
     ask_id = ask_for_session(gate)
-    visited = sitting.sit(gate.store, ask_id, ADA, "command", "s1").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "command", "s1").sitting
     kill_harness(gate.store, visited)
     answer(gate.store, create_ask.get(gate.store, ask_id))
     assert gate.human.wait(ask_id).transcript == ""
@@ -246,7 +245,7 @@ def test_codex_conversation_is_found_in_its_log(gate, tmp_path, monkeypatch):
     """Codex chooses the id of its conversation, and the harness was killed before it knew."""
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
     ask_id = ask_for_session(gate)
-    visited = sitting.sit(gate.store, ask_id, ADA, "codex", "").sitting
+    visited = ask_session.open_visit(gate.store, ask_id, ADA, "codex", "").sitting
     path = tmp_path / "codex/sessions/2026/11/16/rollout-1-c1.jsonl"
     path.parent.mkdir(parents=True)
     first = visits.first_words(gate.store, ask_id)
@@ -270,7 +269,7 @@ def test_stopped_run_hands_nothing_over(house):
     answer(house.store, ask)
     assert house.drive().state == "waiting_human"
     house.stop()
-    sitting.rise(house.store, visited, ADA, "left", transcript="ada: fine")
+    ask_session.close_visit(house.store, visited, ADA, "left", transcript="ada: fine")
     assert house.run().state == "stuck"
     manage_runs.resume(house.store, house.run_id, ADA)
     assert house.drive().state == "waiting_human"

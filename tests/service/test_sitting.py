@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from tests.contract.conftest import store
-from tests.visits import rewrite_visit
+from tests.visits import kill_harness, rewrite_visit
 
 from gatebell.adapters.system import processes
 from gatebell.domain.asks.answers import Given
@@ -26,7 +26,7 @@ from gatebell.ports.results import Conflict, Done
 from gatebell.services.asks import answer_ask, apply_deadlines, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.people import manage_people
-from gatebell.services.sessions import sitting
+from gatebell.services.sessions import ask_session, visits
 
 __all__ = ["store"]
 
@@ -39,7 +39,7 @@ def asked(store, terms=None, **more):
 
 
 def sit(store, ask, who=ADA, session="s1"):
-    return sitting.sit(store, ask.id, who, "claude", session)
+    return ask_session.open_visit(store, ask.id, who, "claude", session)
 
 
 def result(store, ask):
@@ -54,9 +54,9 @@ def test_one_person_at_a_time_has_the_session(store):
     assert (seated.goes_on, seated.seconds_left, seated.sitting.number) == (False, None, 1)
     with pytest.raises(RefusedError, match="person:ada has this session open"):
         sit(store, ask, BOB, "s2")
-    began = sitting.began(store, seated.sitting, "boot/9/1")
+    began = ask_session.note_program(store, seated.sitting, "boot/9/1")
     assert store.asks.sitting(began.id) == began and began.program == "boot/9/1"
-    assert sitting.rise(store, began, ADA, "left").pending
+    assert ask_session.close_visit(store, began, ADA, "left").pending
     again = sit(store, ask, BOB, "s2")
     assert (again.goes_on, again.sitting.session, again.sitting.number) == (True, "s1", 2)
     assert store.asks.open_sittings() == [again.sitting]
@@ -74,7 +74,7 @@ def test_the_session_of_who_died_is_free_again_once_all_of_it_is_gone(store):
     ask = asked(store)
     seated = sit(store, ask)
     gone = seated.sitting._replace(process=dead)
-    sitting.began(store, gone, "")
+    ask_session.note_program(store, gone, "")
     rewrite_visit(store, gone.id, process=dead)
     held = store.asks.sittings(ask.id)[0]
     assert held.process == dead
@@ -89,10 +89,10 @@ def test_the_session_of_who_died_is_free_again_once_all_of_it_is_gone(store):
     try:
         with pytest.raises(RefusedError, match=rf"process {orphan.pid} \(.* of it lives"):
             sit(store, ask, BOB)
-        assert [one.end for one in sitting.stays(store, ask.id)] == [""]
+        assert [one.end for one in visits.list_visits(store, ask.id)] == [""]
     finally:
         orphan.communicate(b"\n")
-    assert [one.end for one in sitting.stays(store, ask.id)] == ["lost"]
+    assert [one.end for one in visits.list_visits(store, ask.id)] == ["lost"]
     again = sit(store, ask, BOB)
     assert again.goes_on and [s.end for s in store.asks.sittings(ask.id)] == ["lost", ""]
 
@@ -104,7 +104,7 @@ def test_a_conversation_has_one_holder_whichever_ask_brought_them(store):
     second = asked(store, Terms("text", resume_session="claude/s1"))
     with pytest.raises(RefusedError, match=f"gate answer {first.id}"):
         sit(store, second)
-    sitting.rise(store, held.sitting, ADA, "left")
+    ask_session.close_visit(store, held.sitting, ADA, "left")
     assert sit(store, second, session="s9").sitting.session == "s1"
 
 
@@ -113,11 +113,11 @@ def test_time_that_is_up_settles_it_and_never_approves(store):
     ask = asked(store, Terms("approval", session_seconds=100))
     first = sit(store, ask)
     store.clock.advance(40)
-    sitting.rise(store, first.sitting, ADA, "left")
+    ask_session.close_visit(store, first.sitting, ADA, "left")
     second = sit(store, ask)
     assert second.seconds_left == 60
     store.clock.advance(60)
-    after = sitting.rise(store, second.sitting, ADA, "time", transcript="so far")
+    after = ask_session.close_visit(store, second.sitting, ADA, "time", transcript="so far")
     assert (after.status, after.decision) == ("timed_out", None)
     assert (result(store, ask).outcome, result(store, ask).duration_ms) == ("timeout", 100_000)
     with pytest.raises(AlreadySettledError):
@@ -129,7 +129,7 @@ def test_whose_time_is_used_up_can_still_answer(store):
     ask = asked(store, Terms("approval", session_seconds=10))
     seated = sit(store, ask)
     store.clock.advance(11)
-    sitting.rise(store, seated.sitting, ADA, "left")
+    ask_session.close_visit(store, seated.sitting, ADA, "left")
     with pytest.raises(TimedOutError, match=f"gate answer {ask.id}"):
         sit(store, ask)
     answer_ask.answer(store, ask.id, ADA, Given("no"))
@@ -145,7 +145,7 @@ def test_a_deadline_waits_for_who_is_there_and_settles_when_nobody_comes(store):
     apply_deadlines.sweep(store)
     assert result(store, alone).outcome == "timeout"
     assert result(store, ask).outcome == "pending"
-    sitting.rise(store, seated.sitting, ADA, "left")
+    ask_session.close_visit(store, seated.sitting, ADA, "left")
     store.clock.advance(119)
     apply_deadlines.sweep(store)
     assert result(store, ask).outcome == "pending"
@@ -157,9 +157,13 @@ def test_a_deadline_waits_for_who_is_there_and_settles_when_nobody_comes(store):
 @pytest.mark.proves("SES-131", "S0-B25")
 def test_failed_attempts_are_kept_and_the_last_one_settles(store):
     ask = asked(store, Terms("text", max_attempts=2))
-    first = sitting.rise(store, sit(store, ask).sitting, ADA, "failed", trouble="no claude\x00")
+    first = ask_session.close_visit(
+        store, sit(store, ask).sitting, ADA, "failed", trouble="no claude\x00"
+    )
     assert first.pending
-    after = sitting.rise(store, sit(store, ask).sitting, BOB, "failed", trouble="no login")
+    after = ask_session.close_visit(
+        store, sit(store, ask).sitting, BOB, "failed", trouble="no login"
+    )
     assert after.status == "cancelled"
     assert (result(store, ask).outcome, result(store, ask).attempts) == ("failed", 2)
     assert [one.trouble for one in store.asks.sittings(ask.id)] == ["no claude\ufffd", "no login"]
@@ -170,19 +174,19 @@ def test_a_person_closes_it_as_failed(store):
     ask = asked(store)
     agent = ADA._replace(agent=Sighting("claude", "s", "CLAUDECODE is set"))
     with pytest.raises(AgentRefusedError):
-        sitting.fail(store, ask.id, agent, "it will not work")
-    sitting.fail(store, ask.id, ADA, "it will not work")
+        ask_session.fail(store, ask.id, agent, "it will not work")
+    ask_session.fail(store, ask.id, ADA, "it will not work")
     assert (result(store, ask).outcome, result(store, ask).note) == ("failed", "it will not work")
     text = create_ask.ask(store, Request("Why?"), Origin(), ADA).ask
     with pytest.raises(UsageError, match="is no session"):
-        sitting.fail(store, text.id, ADA, "")
+        ask_session.fail(store, text.id, ADA, "")
 
 
 @pytest.mark.proves("SES-132", "LAW-3", "S0-B34")
 def test_who_may_not_decide_may_not_sit(store):
     ask = asked(store)
     agent = ADA._replace(agent=Sighting("claude", "s", "CLAUDECODE is set"))
-    with pytest.raises(AgentRefusedError, match="opens a session"):
+    with pytest.raises(AgentRefusedError, match="opens an agent's session"):
         sit(store, ask, agent)
     text = create_ask.ask(store, Request("Why?"), Origin(), ADA).ask
     with pytest.raises(UsageError, match="is no session"):
@@ -199,7 +203,7 @@ def test_participants_come_in_turn_and_all_of_them_decide(store):
         sit(store, ask)
     for who, pending in ((ada, True), (bob, False)):
         seated = sit(store, ask, who)
-        sitting.rise(store, seated.sitting, who, "left")
+        ask_session.close_visit(store, seated.sitting, who, "left")
         after = answer_ask.answer(store, ask.id, who, Given("yes"))[1]
         assert after.pending == pending
     assert (result(store, ask).response, result(store, ask).attempts) == ("approved", 2)
@@ -210,7 +214,7 @@ def test_a_session_that_is_settled_elsewhere_can_be_left(store):
     ask = asked(store)
     seated = sit(store, ask)
     answer_ask.answer(store, ask.id, BOB, Given("yes"))
-    after = sitting.rise(store, seated.sitting, ADA, "stopped")
+    after = ask_session.close_visit(store, seated.sitting, ADA, "stopped")
     assert (after.status, after.settled_by) == ("answered", "person:bob")
 
 
@@ -219,8 +223,20 @@ def test_of_two_who_take_one_conversation_at_the_same_moment_one_gets_it(store):
     one, other = asked(store), asked(store, Terms("text"))
     held = sit(store, one).sitting
     late = held._replace(id="t-late", ask_id=other.id)
-    change = changes.sit(other, late, BOB, 60)
+    change = changes.open_visit(other, late, BOB, 60)
     assert isinstance(store.asks.change(change, other.version), Conflict)
     assert store.asks.sittings(other.id) == [] and store.asks.holder("claude", "s1") == held
     unknown = held._replace(id="t-none", ask_id=other.id, session="")
-    assert isinstance(store.asks.change(changes.sit(other, unknown, BOB, 60), other.version), Done)
+    assert isinstance(
+        store.asks.change(changes.open_visit(other, unknown, BOB, 60), other.version), Done
+    )
+
+
+@pytest.mark.proves("SES-129", "SES-171", "LAYER-4")
+def test_lost_visit_of_other_ask_frees_conversation(store):
+    first = asked(store)
+    held = sit(store, first)
+    second = asked(store, Terms("text", resume_session="claude/s1"))
+    kill_harness(store, held.sitting)
+    assert sit(store, second, session="s9").sitting.session == "s1"
+    assert store.asks.sitting(held.sitting.id).end == "lost"

@@ -37,7 +37,7 @@ class Desk:
 
     def __init__(self, folder, store, clock):
         self.folder, self.store, self.clock = folder, store, clock
-        self.driver = runtime.flow_driver(store)
+        self.driver = runtime.build_driver(store)
 
     def set_up(self, terms=""):
         """With something else than main checked out."""

@@ -26,7 +26,7 @@ class Desk:
     def __init__(self, folder, store, clock):
         self._folder, self.store, self.clock = folder, store, clock
         self.project = None
-        self._driver = runtime.flow_driver(store)
+        self._driver = runtime.build_driver(store)
 
     def set_up(self, terms="", role="", *, away=True, **more):
         """`away`: the user has something else than main checked out."""
@@ -60,7 +60,7 @@ class Desk:
 
     @property
     def workspace(self):
-        return self._driver._crew.workspace
+        return self._driver._needs.workspace
 
     def asked(self, part):
         (ask,) = self.store.asks.pending(9)

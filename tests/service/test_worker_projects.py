@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from queue import SimpleQueue
+from types import SimpleNamespace
 
 import pytest
 from tests.task_records import add_task, asks, taken_up
 
-from gatebell.app import runtime
+from gatebell.adapters.engines.local import Worker
 from gatebell.cli.runs import worker
 from gatebell.install import records
 from gatebell.install.records import Installed
-from gatebell.testing import FakeClock, MemoryStore
+from gatebell.services.tasks.scheduler import TaskScheduler
+from gatebell.testing import MemoryStore
 
 
 def projects(**wish):
@@ -27,59 +30,68 @@ def set_up(environ, project):
 @pytest.mark.proves("TASK-266")
 def test_everywhere_is_where_a_person_ran_gate_init(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    clock = FakeClock()
-    store, everywhere = MemoryStore(clock), projects(everywhere=True)
     environ = {"XDG_DATA_HOME": str(tmp_path)}
     set_up(environ, "/shop")
-    assert everywhere(store) == ["/shop"]
+    assert projects(everywhere=True) == ["/shop"]
     set_up(environ, "/bank")
-    assert everywhere(store) == ["/shop"], "it is not looked at for every task"
-    clock.advance(6)
-    assert sorted(everywhere(store)) == ["/bank", "/shop"]
+    assert sorted(projects(everywhere=True)) == ["/bank", "/shop"]
+
+
+@pytest.mark.proves("TASK-266")
+def test_worker_learns_of_new_projects(monkeypatch):
+    """It looks again after some seconds without a report."""
+    reports, given = SimpleQueue(), []
+    monkeypatch.setattr(worker, "_LOOK_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(worker, "_projects", lambda _: ["/bank"])
+
+    def set_projects(found):
+        given.append(found)
+        reports.put(None)
+
+    args = argparse.Namespace(everywhere=True)
+    worker._show_reports(args, SimpleNamespace(set_projects=set_projects), reports, "")
+    assert given == [["/bank"]]
 
 
 @pytest.mark.proves("TASK-266")
 def test_otherwise_it_is_the_project_here_or_none(tmp_path, monkeypatch):
     (tmp_path / ".gate").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert projects()(MemoryStore()) == [str(tmp_path)]
-    assert projects(no_tasks=True)(MemoryStore()) == []
+    assert projects() == [str(tmp_path)]
+    assert projects(no_tasks=True) == []
 
 
 @pytest.mark.proves("TASK-314", "S3-25")
-def test_what_is_said_of_a_task_is_said_in_one_go(tmp_path, capsys):
-    store, said = MemoryStore(), []
+def test_report_on_task_is_printed_at_once(tmp_path, capsys):
+    store = MemoryStore()
     run = taken_up(store, add_task(store))
     asks(store, run, "Which way?")
-    worker._tell(lambda *lines: said.append(lines))(store, run, True)
-    [lines] = said
+    reports = SimpleQueue()
+    a_worker(store, run, reports)._report(run, is_over=True)
+    reports.put(None)
+    log = tmp_path / "log"
+    worker._show_reports(argparse.Namespace(everywhere=False), None, reports, str(log))
+    lines = capsys.readouterr().err.splitlines()
     assert [line.split(":")[0] for line in lines] == [
         f"❓ Task {run.task} needs human input",
         "   Question",
         "   Answer",
     ]
-    worker._teller(str(tmp_path / "log"))(*lines)
-    assert capsys.readouterr().err == "\n".join(lines) + "\n"
-    assert len((tmp_path / "log").read_text(encoding="utf-8").splitlines()) == 3
+    assert len(log.read_text(encoding="utf-8").splitlines()) == 3
+
+
+def a_worker(store, claimed, reports):
+    driver = SimpleNamespace(
+        claim=lambda _: claimed, drive_claimed=lambda run: run, is_driving=lambda _: False
+    )
+    return Worker(store, driver, TaskScheduler(store, SimpleNamespace(), "digest"), 1, reports)
 
 
 @pytest.mark.proves("TASK-317", "S3-49")
-def test_a_worker_says_nothing_of_what_another_one_drives(monkeypatch):
-    class Driver:
-        is_faster = True
-
-        def drive(self, run, begun):
-            if self.is_faster:
-                begun()
-            return run
-
-        def is_driving(self, _):
-            return False
-
-    monkeypatch.setattr(runtime, "work_digest", lambda: "digest")
-    store, driver, told = MemoryStore(), Driver(), []
+def test_worker_reports_only_runs_it_drives():
+    store = MemoryStore()
     run = taken_up(store, add_task(store))
-    working = runtime.worker(store, driver, 1, lambda _, __, is_over: told.append(is_over))
-    assert working._drive(run) == run and told == [False, True]
-    driver.is_faster = False
-    assert working._drive(run) == run and told == [False, True]
+    for claimed, expected in ((run, [False, True]), (None, [])):
+        reports = SimpleQueue()
+        a_worker(store, claimed, reports)._drive(run)
+        assert [reports.get().is_over for _ in range(reports.qsize())] == expected

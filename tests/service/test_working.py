@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from tests.conftest import a_person, an_agent
@@ -17,6 +18,7 @@ from gatebell.errors import (
     MergeConflictError,
     MissingAgentError,
 )
+from gatebell.ports.flows import LoadedFlow
 from gatebell.services.asks import answer_ask
 from gatebell.services.asks.apply_deadlines import sweep
 from gatebell.services.runs.drive_run import Driver
@@ -33,18 +35,16 @@ class Work:
     def __init__(self, made):
         self.house, self.store, self.folders = made, made.store, made.folders
         self.role = Role("code", "You write code.", cli="scripted")
-        self.driver = Driver(made.store, self.crew())
+        self.driver = Driver(made.store, self.dependencies())
 
-    def crew(self):
+    def dependencies(self):
         def load(run):
-            return (
-                task_flow.work_task,
-                task_flow.terms(self.house.backlog, self.task(run)),
-                "digest",
-            )
+            terms = task_flow.terms(self.house.backlog, self.task(run))
+            return LoadedFlow(task_flow.work_task, terms, "digest")
 
-        return self.house.crew()._replace(
-            load=load, role=lambda _, name: self.role._replace(name=name)
+        return self.house.dependencies()._replace(
+            flows=SimpleNamespace(load=load),
+            roles=SimpleNamespace(find=lambda _, name: self.role._replace(name=name)),
         )
 
     def terms(self, **more):

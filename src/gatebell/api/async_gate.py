@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.asks.outcomes import Approval, Choice, Outcome, Session
     from gatebell.ports.store import Store
-    from gatebell.services.sessions.sitting import Seated
+    from gatebell.services.sessions.ask_session import AskVisit
 
 _LOOK_AGAIN_SECONDS = 1.0
 
@@ -194,7 +194,7 @@ class AsyncHuman:
     async def list_pending(self, kind: str | None = None) -> list[Ask]:
         return await asyncio.to_thread(self._human.list_pending, kind)
 
-    async def claim(self, ask_id: str, cli: str = "", session: str = "") -> Seated:
+    async def claim(self, ask_id: str, cli: str = "", session: str = "") -> AskVisit:
         return await asyncio.to_thread(self._human.claim, ask_id, cli, session)
 
     async def release(self, ask_id: str) -> None:

@@ -12,13 +12,14 @@ from gatebell.domain.asks.asks import parse_priority
 from gatebell.domain.asks.deadlines import make_escalations
 from gatebell.domain.enums import AskKind, FlowTimeout
 from gatebell.domain.lists import as_items, as_list
+from gatebell.domain.runs.flow_terms import FlowTerms
 from gatebell.errors import StoreTroubleError, UsageError
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import flow_calls, parallel_branches
 from gatebell.services.runs.agent_call import run_agent
-from gatebell.services.runs.agent_call.turns import Wanted
+from gatebell.services.runs.agent_call.turn import AgentRequest
 from gatebell.services.runs.parallel_branches import Stuck
-from gatebell.services.runs.run_journal import Terms, Unwritable, current
+from gatebell.services.runs.run_journal import Unwritable, current
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -37,7 +38,7 @@ _T = TypeVar("_T")
 class Flow:
     """A function that can be run as a flow; called like any other it is that function."""
 
-    def __init__(self, work: Callable[..., Any], terms: Terms) -> None:
+    def __init__(self, work: Callable[..., Any], terms: FlowTerms) -> None:
         self.gatebell_flow = True
         """By this a flow is known in the module that it stands in."""
         self.work = work
@@ -83,7 +84,7 @@ def flow(
         raise UsageError(f"on_timeout is one of {known}, not {on_timeout!r}") from None
     if not isinstance(human_timeout, int | float) or not human_timeout > 0:
         raise UsageError(f"human_timeout is a number of seconds above 0, not {human_timeout!r}")
-    terms = Terms(way, human_timeout, human)
+    terms = FlowTerms(way, human_timeout, human)
     return Flow(work, terms) if work else lambda made: Flow(made, terms)
 
 
@@ -104,8 +105,8 @@ def run(
     """
     work = None if isinstance(role, str) else role
     name = role if isinstance(role, str) else getattr(role, "__name__", type(role).__name__)
-    wanted = Wanted(name, prompt or "", session, human, returns, tries, work)
-    return _made("run", run_agent.instruct, wanted)
+    wanted = AgentRequest(name, prompt or "", session, human, returns, tries, work)
+    return _made("run", run_agent.call_agent, wanted)
 
 
 def pause(message: str, **more: Unpack[AskOptions]) -> Approval:

@@ -144,7 +144,7 @@ class Gate:
     def read(self, ask: Ask) -> Outcome:
         """What an ask has come to, without recording that it was handed over."""
         value = wait_for_ask.reveal(self.store, ask, self._tokens.get(ask.id, ""))
-        return wait_for_ask.outcome(self.store, ask, value, wiring.host)
+        return wait_for_ask.outcome(self.store, ask, value, wiring.hosts())
 
     def take(self, ask: Ask) -> None:
         """Record that the answer was handed over."""

@@ -17,7 +17,7 @@ from gatebell.domain.text.display import plain
 from gatebell.domain.text.redaction import redact
 from gatebell.errors import AlreadySettledError, InvalidAnswerError, UsageError
 from gatebell.services.asks import answer_ask, apply_deadlines, create_ask
-from gatebell.services.sessions import sitting
+from gatebell.services.sessions import ask_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
     from gatebell.ports.store import Store
     from gatebell.services.asks.create_ask import Request
-    from gatebell.services.sessions.sitting import Seated
+    from gatebell.services.sessions.ask_session import AskVisit
 
     class Inbox(Protocol):
         """Where a handle asks: a `Gate`."""
@@ -65,7 +65,7 @@ class Human:
         self._lock = threading.Lock()
         self._ask_id: str | None = None
         self._opening = False
-        self._seats: dict[str, Seated] = {}
+        self._seats: dict[str, AskVisit] = {}
 
     @property
     def status(self) -> HandleStatus:
@@ -180,12 +180,12 @@ class Human:
         found = self._inbox.store.asks.pending(_MOST_LISTED)
         return [ask for ask in found if kind in (None, ask.question.kind)]
 
-    def claim(self, ask_id: str, cli: str = "", session: str = "") -> Seated:
+    def claim(self, ask_id: str, cli: str = "", session: str = "") -> AskVisit:
         """Take a session, so that nobody else opens it; RefusedError says who has it.
 
         `cli` and `session` name the conversation; one that was begun before goes on.
         """
-        seat = sitting.sit(self._inbox.store, ask_id, self._inbox.caller(), cli, session)
+        seat = ask_session.open_visit(self._inbox.store, ask_id, self._inbox.caller(), cli, session)
         self._seats[ask_id] = seat
         return seat
 
@@ -236,7 +236,7 @@ class Human:
 
     def _rise(
         self,
-        seat: Seated,
+        seat: AskVisit,
         caller: Caller,
         end: VisitEnd,
         response: Any = None,
@@ -248,7 +248,7 @@ class Human:
             # Another thread may have given it back meanwhile.
             if self._seats.get(seat.ask.id) is not seat:
                 return
-            sitting.rise(
+            ask_session.close_visit(
                 self._inbox.store,
                 seat.sitting,
                 caller,

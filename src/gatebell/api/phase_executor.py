@@ -258,7 +258,7 @@ class _Telling:
         for event in self._events(drive.calls.get(self._path)):
             if event.key not in self._before:
                 words = f"{event.name} {event.phase} {_brief(event)}"
-                drive.crew.said(drive.run, self._path, "phase", words)
+                drive.needs.log.write(drive.run, self._path, "phase", words)
             if observer:
                 observer(event)
 

@@ -22,8 +22,8 @@ from gatebell.domain.phases import diagrams
 from gatebell.domain.phases.phases import HumanInput, Phase, Response, State
 from gatebell.domain.phases.records import PhaseEvent
 from gatebell.domain.phases.validation import checked
+from gatebell.domain.runs.flow_terms import FlowTerms
 from gatebell.errors import UsageError
-from gatebell.services.runs.run_journal import Terms
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -86,7 +86,7 @@ class Workflow:
         if not isinstance(human_timeout, int | float) or not human_timeout > 0:
             raise UsageError(f"human_timeout is a number of seconds above 0, not {human_timeout!r}")
         self.name = name
-        self.terms = Terms(FlowTimeout.STUCK, human_timeout)
+        self.terms = FlowTerms(FlowTimeout.STUCK, human_timeout)
         self._plan = Plan(name, checked(phases), state, start)
         self._shape: Any = type(self._plan.fresh())
         frame = inspect.currentframe()

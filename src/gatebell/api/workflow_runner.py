@@ -24,10 +24,12 @@ from gatebell.errors import (
     UnfinishedError,
     UsageError,
 )
+from gatebell.ports.flows import LoadedFlow
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.apply_deadlines import fall_due
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.claims import Abandoned, Keeper
+from gatebell.services.runs.dependencies import OneFlow
 from gatebell.services.runs.manage_runs import Wish
 
 if TYPE_CHECKING:
@@ -37,10 +39,10 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.answers import Given
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.people.principals import Caller
+    from gatebell.domain.runs.flow_terms import FlowTerms
     from gatebell.domain.runs.runs import Run
     from gatebell.ports.store import Store
     from gatebell.services.runs.drive_run import Driver
-    from gatebell.services.runs.run_journal import Terms
 
     Observer = Callable[[PhaseEvent], object]
 
@@ -60,7 +62,7 @@ class Part(NamedTuple):
     source: str
     """The file in which whoever takes the run over finds it; nothing in a store in memory."""
     work: Callable[[str], Any]
-    terms: Terms
+    terms: FlowTerms
     in_place: bool
     has_roles: bool
     """Agents that could edit its file, if they work in place."""
@@ -100,7 +102,7 @@ class Performance:
 
     def perform(self, prompt: str, settle: Callable[[Awaitable[Any]], Any]) -> Run:
         """Start the run and stay with it until it ends; `settle` waits for what a handler awaits."""
-        driver = self._driver = runtime.flow_driver(self.store, self._load)
+        driver = self._driver = runtime.build_driver(self.store, OneFlow(self._flow()))
         try:
             run = self._start(prompt)
             self._tell(PhaseEvent(STARTED, "", run.created_at, {"run": run.id}))
@@ -136,8 +138,8 @@ class Performance:
         if self._is_ours:
             self.store.close()
 
-    def _load(self, _: Run) -> tuple[Callable[[str], Any], Terms, str]:
-        return self._part.work, self._part.terms, self._digest
+    def _flow(self) -> LoadedFlow:
+        return LoadedFlow(self._part.work, self._part.terms, self._digest)
 
     def _start(self, prompt: str) -> Run:
         part, project = self._part, environment.project(os.getcwd())

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import sys
-import threading
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -58,25 +57,6 @@ def become(store_path: str, url: str, *, personal: bool = False) -> int:
     os.ftruncate(descriptor, 0)
     os.write(descriptor, json.dumps(Up(os.getpid(), url, personal)._asdict()).encode())
     return keep_from_children(descriptor)
-
-
-def leave(code: int, left: Sequence[int]) -> int:
-    """End with this code after driving runs, and name those that were left in the middle.
-
-    A flow's code that does not come back keeps nobody: neither its drive nor its own threads,
-    which Python would wait for.
-    """
-    for number in left:
-        print(
-            f"gate: run {number} was left in the middle, for its code does not come back; whoever "
-            "drives runs next takes it up",
-            file=sys.stderr,
-        )
-    if left or any(not one.daemon for one in threading.enumerate()[1:]):
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-    return code
 
 
 def log_path(store_path: str) -> str:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import os
 
-from gatebell.adapters.system.file_locks import hold, is_held, keep_from_children, release
+from gatebell.adapters.system.file_locks import (
+    hold,
+    is_held,
+    keep_from_children,
+    lock_path,
+    release,
+    up_lock_path,
+)
 
 __all__ = [
     "hold",
@@ -16,16 +23,6 @@ __all__ = [
     "up_lock_path",
     "work_at",
 ]
-
-
-def lock_path(store_path: str) -> str:
-    """Held by the living sender that was started on its own."""
-    return f"{store_path}-sender"
-
-
-def up_lock_path(store_path: str) -> str:
-    """Held by a living `gate up`, which sends, too."""
-    return f"{store_path}-up"
 
 
 def work_at(store_path: str) -> int:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from gatebell.adapters.files.role_files import Roles
     from gatebell.adapters.files.template_files import Templates
     from gatebell.domain.asks.templates import Template
-    from gatebell.domain.runs.roles import Role
     from gatebell.domain.tasks.backlog_settings import BacklogTerms
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
@@ -88,16 +87,7 @@ def roles(project: str) -> Roles:
     from gatebell.adapters.files import role_files
 
     found = role_files.all(project)
-    return found._replace(roles=[with_model(role) for role in found.roles])
-
-
-def with_model(role: Role) -> Role:
-    """The role with the model that heavy, medium or light means to its program."""
-    # Models that are set wrongly hold up only the roles that need them.
-    if role.model not in settings.MODEL_WORDS:
-        return role
-    meant = settings.models(os.environ).get(role.cli, {})
-    return role._replace(model=meant.get(role.model, role.model))
+    return found._replace(roles=[role_files.with_model(role) for role in found.roles])
 
 
 def backlog_terms(project: str) -> BacklogTerms:

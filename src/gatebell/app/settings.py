@@ -3,8 +3,23 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
+from gatebell.adapters.files.settings_file import (
+    MODEL_WORDS,
+    MODELS,
+    ROADS,
+    SESSION_CLIS,
+    SETTINGS,
+    TEMPLATES,
+    Setting,
+    Value,
+    models,
+    read_file,
+    read_settings,
+    read_table,
+    session_command,
+)
 from gatebell.adapters.system import folders
 from gatebell.domain.enums import ChannelKind
 from gatebell.errors import UsageError
@@ -14,80 +29,31 @@ if TYPE_CHECKING:
 
     from gatebell.domain.notifications.routes import Road
 
+__all__ = [
+    "DIALOGS",
+    "MODELS",
+    "MODEL_WORDS",
+    "SESSION_CLIS",
+    "SETTINGS",
+    "Setting",
+    "Value",
+    "agent_wait_seconds",
+    "data_folder",
+    "dialog",
+    "inbox_url",
+    "models",
+    "read_settings",
+    "roads",
+    "session_cli",
+    "session_command",
+    "settings_file",
+    "store_path",
+    "templates",
+]
 
-class Setting(NamedTuple):
-    """One thing a user may set."""
 
-    name: str
-    variable: str
-    default: str
-    meaning: str
-
-
-SETTINGS = (
-    Setting(
-        "store",
-        "GATE_STORE",
-        "",
-        "Where the inbox is kept: a file, an existing folder, or sqlite:///PATH. "
-        "By default gatebell/gate.db in your data folder.",
-    ),
-    Setting(
-        "agent_wait_seconds",
-        "GATE_AGENT_WAIT_SECONDS",
-        "100",
-        "How long a wait in an agent's shell lasts before it says NOT ANSWERED YET.",
-    ),
-    Setting(
-        "url",
-        "GATE_URL",
-        "",
-        "Where the web inbox is reached, for links in notifications: https://gate.example.org.",
-    ),
-    Setting(
-        "notify_cmd",
-        "GATE_NOTIFY_CMD",
-        "",
-        "A command that is run when something waits (notifications.md).",
-    ),
-    Setting(
-        "session_cli",
-        "GATE_SESSION_CLI",
-        "claude",
-        "The program in which a session is opened: claude, codex, or command.",
-    ),
-    Setting(
-        "session_command",
-        "GATE_SESSION_COMMAND",
-        "",
-        "The command that `command` opens; {prompt_file} in it, and GATE_PROMPT_FILE, "
-        "name the file with the question.",
-    ),
-    Setting(
-        "dialog",
-        "GATE_DIALOG",
-        "auto",
-        "What shows questions on the desktop: auto, tkinter, zenity, yad, osascript, dialog "
-        "(in the terminal), or off (dialogs.md).",
-    ),
-)
 NAME, OLD_NAME = folders.NAME, folders.OLD_NAME
 DIALOGS = ("auto", "tkinter", "zenity", "yad", "osascript", "dialog", "off")
-SESSION_CLIS = ("claude", "codex", "command")
-MODEL_WORDS = ("heavy", "medium", "light")
-MODELS = {
-    "claude": dict(zip(MODEL_WORDS, ("opus", "sonnet", "haiku"), strict=True)),
-    "codex": dict.fromkeys(MODEL_WORDS, ""),
-}
-"""What heavy, medium and light mean to each program; empty is that program's own choice."""
-_ROADS, _MODELS, _TEMPLATES = "notify", "models", "templates"
-
-
-class Value(NamedTuple):
-    """A setting's value and where it came from."""
-
-    text: str
-    source: str
 
 
 def data_folder(environ: Mapping[str, str]) -> str:
@@ -106,41 +72,6 @@ def old_folders(environ: Mapping[str, str]) -> list[str]:
 def ignored_folders(environ: Mapping[str, str]) -> list[str]:
     """Return the folders of the old name that are not used, because there is a new one as well."""
     return folders.ignored_folders(environ)
-
-
-def read_settings(environ: Mapping[str, str]) -> dict[str, Value]:
-    """Every setting by its name."""
-    path = settings_file(environ)
-    written = _read_file(path)
-    found = {}
-    for setting in SETTINGS:
-        if value := environ.get(setting.variable):
-            found[setting.name] = Value(value, setting.variable)
-        elif setting.name in written:
-            if setting.name == "store" and not os.path.isabs(str(written["store"])):
-                raise UsageError(f"store in {path} must be an absolute path")
-            found[setting.name] = Value(str(written[setting.name]), path)
-        else:
-            found[setting.name] = Value(setting.default, "default")
-    return found
-
-
-def _read_file(path: str) -> dict[str, Any]:
-    if not os.path.exists(path):
-        return {}
-    # Imported here: most people have no settings file, and it costs a whole interpreter.
-    import tomllib
-
-    try:
-        with open(path, "rb") as file:
-            written = tomllib.load(file)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"the settings file {path} cannot be read: {error}") from None
-    known = [*(setting.name for setting in SETTINGS), _ROADS, _MODELS, _TEMPLATES]
-    for name in written:
-        if name not in known:
-            raise UsageError(f"{path} sets {name!r}; there are only {', '.join(known)}")
-    return written
 
 
 def store_path(environ: Mapping[str, str]) -> str:
@@ -178,22 +109,6 @@ def dialog(environ: Mapping[str, str]) -> str:
     return value.text
 
 
-def session_command(environ: Mapping[str, str]) -> list[str]:
-    """The words of the command that opens a session; none when it is not set."""
-    # Imported here: it is for those who open a session only.
-    import shlex
-
-    value = read_settings(environ)["session_command"]
-    try:
-        words = shlex.split(value.text)
-    except ValueError as error:
-        raise UsageError(f"session_command ({value.source}) is no command: {error}") from None
-    # It is opened in folders that others write to.
-    if words and os.sep in words[0] and not os.path.isabs(words[0]):
-        raise UsageError(f"session_command ({value.source}) begins with a name or a whole path")
-    return words
-
-
 def inbox_url(environ: Mapping[str, str]) -> str:
     """Where the web inbox is reached, without a slash at the end; empty when nobody said."""
     value = read_settings(environ)["url"]
@@ -209,8 +124,8 @@ def inbox_url(environ: Mapping[str, str]) -> str:
 def roads(environ: Mapping[str, str]) -> tuple[Road, ...]:
     """The roads that notices take: those of the settings file, and notify_cmd."""
     path = settings_file(environ)
-    written = _read_file(path)
-    tables = written.get(_ROADS, [])
+    written = read_file(path)
+    tables = written.get(ROADS, [])
     command = environ.get("GATE_NOTIFY_CMD") or str(written.get("notify_cmd", ""))
     if not tables and not command:
         return ()
@@ -218,10 +133,10 @@ def roads(environ: Mapping[str, str]) -> tuple[Road, ...]:
     from gatebell.domain.notifications.routes import Road, parse_road
 
     if not isinstance(tables, list):
-        raise UsageError(f"{_ROADS} in {path} is a list: write [[notify]] above each road")
+        raise UsageError(f"{ROADS} in {path} is a list: write [[notify]] above each road")
     found: dict[str, Road] = {}
     for number, table in enumerate(tables, 1):
-        where = f"{_ROADS} number {number} in {path}"
+        where = f"{ROADS} number {number} in {path}"
         road = parse_road(table, where)
         if road.name in found:
             raise UsageError(f"{where} is a road that stands there already: one of them is enough")
@@ -232,38 +147,11 @@ def roads(environ: Mapping[str, str]) -> tuple[Road, ...]:
     return tuple(found.values())
 
 
-def models(environ: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """What heavy, medium and light mean to each program: as the settings file says, or else MODELS."""
-    path = settings_file(environ)
-    found = {cli: dict(meant) for cli, meant in MODELS.items()}
-    for cli, table in _table(path, _MODELS).items():
-        if cli not in found:
-            raise UsageError(f"{path} sets models.{cli}; there are {', '.join(found)}")
-        if not isinstance(table, dict):
-            raise UsageError(f"models.{cli} in {path} is a table: write [models.{cli}] above it")
-        for word, model in table.items():
-            if word not in found[cli]:
-                raise UsageError(
-                    f"{path} sets models.{cli}.{word}; there are {', '.join(found[cli])}"
-                )
-            if not isinstance(model, str):
-                raise UsageError(f"models.{cli}.{word} in {path} is a model's name, as a text")
-            found[cli][word] = model
-    return found
-
-
 def templates(environ: Mapping[str, str]) -> dict[str, str]:
     """The answers that the settings file holds ready, by name."""
     path = settings_file(environ)
-    found = _table(path, _TEMPLATES)
+    found = read_table(path, TEMPLATES)
     for name, text in found.items():
         if not isinstance(text, str):
             raise UsageError(f"templates.{name} in {path} is an answer, as a text")
     return found
-
-
-def _table(path: str, name: str) -> dict[str, Any]:
-    table = _read_file(path).get(name, {})
-    if not isinstance(table, dict):
-        raise UsageError(f"{name} in {path} is a table: write [{name}] above it")
-    return table

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from typing import TYPE_CHECKING
 
 from gatebell.adapters.sqlite.store import SqliteStore
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
     from gatebell.domain.runs.session_log import Step
-    from gatebell.ports.agents import Host
+    from gatebell.ports.agents import Activity, Host, Hosts
     from gatebell.ports.channels import Channel
     from gatebell.ports.clock import Clock
     from gatebell.ports.dialogs import Dialog, Found
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from gatebell.services.notifications.send_notices import Post
 
 
-_LOG_IS_LATE_SECONDS = 0.5
 _FIND_GATES = "Set GATE_STORE to the store with your gates, or make gates: gate install"
 
 
@@ -80,7 +78,7 @@ def _starter(path: str) -> Callable[[], None] | None:
         # A road that cannot be read must not keep anybody from asking; gate doctor tells of it.
         return None
     # Imported here: most people have no roads.
-    from gatebell.app.notifier_process import Starter
+    from gatebell.adapters.system.notifier_process import Starter
 
     return Starter(os.path.abspath(path))
 
@@ -227,33 +225,21 @@ def call_is_over(origin: Origin, call_id: str) -> bool:
     return has_result(session_logs.read(cli, session_logs.find(cli, session, os.environ)), call_id)
 
 
+def activity() -> Activity:
+    """What agents on this machine do."""
+    from gatebell.adapters.agents.activity import AgentActivity
+
+    return AgentActivity()
+
+
 def call(tool: str, given: object, cwd: str) -> Call:
     """A tool call, with what only this machine can tell about it."""
-    from gatebell.adapters.git import changes
-    from gatebell.domain.permissions.calls import make_call
-    from gatebell.services.permissions.permit_call import find_real_path
-
-    made = make_call(tool, given, cwd, changes.branch(cwd))
-    return made._replace(real_path=find_real_path(made))
+    return activity().tool_call(tool, given, cwd)
 
 
 def going_on(origin: Origin, log: str = "") -> str:
     """What the asking agent was doing, from its session log and the repository."""
-    from gatebell.adapters.agents import session_logs
-    from gatebell.adapters.git import changes
-    from gatebell.domain.asks.activity_summary import explain
-
-    cli, _, session = origin.session.partition("/")
-    steps = session_logs.read(cli, log or session_logs.find(cli, session, os.environ))
-    until = time.monotonic() + _LOG_IS_LATE_SECONDS
-    # The host may call first and write afterwards.
-    while origin.tool_use_id and not any(s.call_id == origin.tool_use_id for s in steps):
-        if time.monotonic() > until:
-            break
-        time.sleep(0.02)
-        steps = session_logs.read(cli, log or session_logs.find(cli, session, os.environ))
-    began = next((step.at for step in steps if step.at), "")
-    return explain(steps, changes.changes(origin.cwd, began))
+    return activity().summary(origin, log)
 
 
 def origin(caller: Caller, asker: str = "", owner: str = "", folder: str | None = None) -> Origin:
@@ -282,20 +268,16 @@ def in_its_project(origin: Origin) -> Origin:
     return origin._replace(project=environment.set_up_above(origin.project) or origin.project)
 
 
+def hosts() -> Hosts:
+    """The programs in which people and agents talk."""
+    from gatebell.adapters.agents.hosts import InteractivePrograms
+
+    return InteractivePrograms()
+
+
 def host(cli: str) -> Host:
     """The program in which a person and an agent talk."""
-    from gatebell.adapters.agents import interactive_programs
-
-    if cli == "command":
-        if not (words := settings.session_command(os.environ)):
-            raise UsageError(
-                "session_command is not set: name the command that is opened in "
-                f"{settings.settings_file(os.environ)}, or in GATE_SESSION_COMMAND"
-            )
-        return interactive_programs.CommandHost(words)
-    if cli not in settings.SESSION_CLIS:
-        raise UsageError(f"no session can be opened in {cli}: gate answer takes the answer, too")
-    return interactive_programs.CodexHost() if cli == "codex" else interactive_programs.ClaudeHost()
+    return hosts().open(cli)
 
 
 def session_papers(store_path: str, ask_id: str) -> str:

@@ -28,7 +28,10 @@ _COMMANDS = {
     "run": ("cli.runs.run", "run a flow: agents work, people are asked, nothing is lost"),
     "list": ("cli.runs.list", "list runs, and what they wait for"),
     "status": ("cli.runs.status", "how far one run is, and what it needs"),
-    "continue": ("cli.sessions.continue_run", "open the session of the agent that waits for you"),
+    "continue": (
+        "cli.sessions.continue_session",
+        "open the session of the agent that waits for you",
+    ),
     "watch": ("cli.runs.watch", "follow a run until it ends"),
     "logs": ("cli.runs.logs", "what the agents of a run said"),
     "plan": ("cli.runs.plan", "a run as XML: calls, branches, and where people came in"),

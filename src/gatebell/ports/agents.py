@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from gatebell.domain.asks.asks import Origin
+    from gatebell.domain.permissions.calls import Call
     from gatebell.domain.runs.roles import Role
     from gatebell.domain.sessions.proposals import Said
 
@@ -150,4 +152,36 @@ class Host(Protocol):
 
     def talk(self, session: str, since: datetime) -> Talk | None:
         """What was said since then; None where the program keeps no log that can be read."""
+        ...
+
+
+class Agents(Protocol):
+    """Finds the way of talking to each kind of agent."""
+
+    def driver(self, role: Role, work: Callable[..., Any] | None) -> Driver:
+        """The one for a role; with a function, that takes the place of an agent's program."""
+        ...
+
+
+class Hosts(Protocol):
+    """Finds the programs in which people and agents talk."""
+
+    def open(self, cli: str) -> Host:
+        """The program of this name.
+
+        Raises:
+            UsageError: Sessions cannot be opened in it.
+        """
+        ...
+
+
+class Activity(Protocol):
+    """Looks at what an agent does: in its session log, and in its folder."""
+
+    def tool_call(self, tool: str, given: object, cwd: str) -> Call:
+        """Tool, input and folder as a call that can be approved."""
+        ...
+
+    def summary(self, origin: Origin, log: str = "") -> str:
+        """What the asking agent was doing; `log` names its session log, if that is known."""
         ...

@@ -1,4 +1,4 @@
-"""The machine on which a store is used: its processes, and locks that prove them alive."""
+"""The machine on which a store is used: its processes, locks that prove them alive, agents' files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,16 @@ if TYPE_CHECKING:
 
     from gatebell.domain.runs.identities import Identity
     from gatebell.domain.runs.runs import Run
+    from gatebell.ports.signal_files import SignalFiles
 
 
 class Machine(Protocol):
     """Says which processes live and ends them. A store is given one; services ask the store."""
+
+    @property
+    def signal_files(self) -> SignalFiles:
+        """The files by which the agents of runs signal."""
+        ...
 
     def me(self) -> Identity:
         """The identity of this process."""

@@ -106,9 +106,9 @@ def _session(store: Store, ask: Ask, width: int, paint: Paint, most: int | None)
         lines += ["  The agent is told:", *frame(terms.system_prompt, width, "  │ ", most)]
     # Imported here: most asks are no sessions, and commands that list them load this, too.
     from gatebell.services.sessions.presence import orphans
-    from gatebell.services.sessions.sitting import stays as stays_of
+    from gatebell.services.sessions.visits import list_visits
 
-    stays = stays_of(store, ask.id)
+    stays = list_visits(store, ask.id)
     lines += ["  Sittings:"] if stays else []
     for one in stays:
         words = f"{one.number}. {visits.stay(one, store.now(), orphans(store, one))}"

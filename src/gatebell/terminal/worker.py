@@ -9,19 +9,20 @@ from gatebell.domain.text.display import inert_line
 from gatebell.terminal.tasks import ICONS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gatebell.domain.asks.asks import Ask
     from gatebell.domain.tasks.tasks import Task
-    from gatebell.ports.store import Store
 
 _LONGEST = 300
 
 
-def worked_lines(store: Store, task: Task, is_over: bool) -> list[str]:
-    """`is_over`: its run was driven as far as it went."""
+def worked_lines(task: Task, asks: Sequence[Ask], *, is_over: bool) -> list[str]:
+    """`is_over`: its run was driven as far as it went; then `asks` hold what it waits for."""
     if not is_over:
         return [f"🤖 Worker processing task {task.id}: {inert_line(task.title)}"]
     icon = ICONS[task.state]
     if task.state == TaskState.AWAITING_INPUT:
-        asks = store.asks.pending_of_run(task.run)
         questions = [f"   Question: {inert_line(one.question.prompt, _LONGEST)}" for one in asks]
         answer = f"   Answer: gate respond {task.id}"
         return [f"{icon} Task {task.id} needs human input", *questions, answer]

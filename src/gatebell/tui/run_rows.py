@@ -88,7 +88,7 @@ def session_of(store: Store, ask: Ask) -> Session:
     if ask.question.kind == AskKind.SESSION:
         return Session("", ask.origin.agent)
     run = joined_sessions.run_of(ask)
-    last = joined_sessions.seat(ask, store.runs.calls(run), store.runs.turns(run)).last
+    last = joined_sessions.find_session(ask, store.runs.calls(run), store.runs.turns(run)).last
     return Session(terminal.JOINABLE.get(last.cli, ""), last.role)
 
 

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-import sys
+import logging
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gatebell.errors import GateError
+from gatebell.ports.engines import DriveReport
+from gatebell.services.asks import apply_deadlines
+from gatebell.services.runs.claims import Abandoned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from queue import SimpleQueue
 
     from gatebell.domain.runs.runs import Run
     from gatebell.ports.store import Store
+    from gatebell.services.runs.drive_run import Driver
+    from gatebell.services.tasks.scheduler import TaskScheduler
+
+    Reports = SimpleQueue[DriveReport | None]
 
 _LOOK_EVERY_SECONDS = 1.0
+_log = logging.getLogger("gatebell.worker")
 
 
 class Worker:
@@ -24,20 +32,18 @@ class Worker:
     def __init__(
         self,
         store: Store,
-        drive: Callable[[Run], Run],
-        abandoned: Callable[[], list[Run]],
-        sweep: Callable[[], object],
+        driver: Driver,
+        scheduler: TaskScheduler,
         slots: int,
-        take_up: Callable[[], Run | None] = lambda: None,
-        unkept: Callable[[], list[Run]] = list,
+        reports: Reports | None = None,
     ) -> None:
-        """`abandoned` finds runs whose owners are gone; `sweep` lets deadlines fall due.
+        """`scheduler` makes a run for the next task, where nothing that was begun can go on.
 
-        `unkept` finds those that could go on, and whose keepers are gone.
-        `take_up` makes a run for the next task, where nothing that was begun can go on.
+        `reports` gets one report when a drive begins, and one when it is over.
         """
-        self._store, self._drive, self._abandoned, self._sweep = store, drive, abandoned, sweep
-        self._take_up, self._unkept = take_up, unkept
+        self._store, self._driver, self.scheduler = store, driver, scheduler
+        self._abandoned = Abandoned(store, driver.is_driving)
+        self._reports = reports
         self._slots = slots
         self._busy: set[int] = set()
         self._lock = threading.Lock()
@@ -55,7 +61,7 @@ class Worker:
                     self._start_ready()
                     patience = self._patience()
                 except GateError as error:
-                    print(f"gate: {error}", file=sys.stderr)
+                    _log.error("%s", error)
                 bell.wait(patience)
         finally:
             bell.close()
@@ -77,8 +83,8 @@ class Worker:
         if now - self._looked_at < _LOOK_EVERY_SECONDS:
             return
         self._looked_at = now
-        self._sweep()
-        for run in self._abandoned():
+        apply_deadlines.sweep(self._store)
+        for run in self._abandoned.find():
             self._take_over(run)
 
     def _start_ready(self) -> None:
@@ -97,11 +103,11 @@ class Worker:
                 if run and run_id not in self._busy:
                     self._busy.add(run_id)
                     return run
-            for run in self._unkept():
+            for run in self._abandoned.find_ready():
                 if run.id not in self._busy:
                     self._busy.add(run.id)
                     return run
-            if new := self._take_up():
+            if new := self.scheduler.take_up():
                 self._busy.add(new.id)
             return new
 
@@ -119,13 +125,31 @@ class Worker:
                 self._drive(run)
             except GateError as error:
                 # The run is taken up again once the store can be written.
-                print(f"gate: run {run.id}: {error}", file=sys.stderr)
+                _log.error("run %d: %s", run.id, error)
             finally:
                 with self._lock:
                     self._busy.discard(run.id)
                 run = None
             with suppress(GateError):
                 run = self._next()
+
+    def _drive(self, run: Run) -> None:
+        claimed = self._driver.claim(run)
+        if claimed is None:
+            # Of several workers one was the fastest; the others have nothing to report.
+            return
+        self._report(claimed, is_over=False)
+        driven = self._driver.drive_claimed(claimed)
+        self._report(driven, is_over=True)
+        self.scheduler.note_end(driven)
+
+    def _report(self, run: Run, *, is_over: bool) -> None:
+        if self._reports is None:
+            return
+        # Read now: it may be another when somebody looks at the report.
+        task = self._store.tasks.get(run.task) if run.task else None
+        asks = self._store.asks.pending_of_run(task.run) if task and is_over else []
+        self._reports.put(DriveReport(run, is_over, task, asks))
 
     def wait_idle(self, seconds: float) -> bool:
         """Whether nothing is driven any more, within so long."""

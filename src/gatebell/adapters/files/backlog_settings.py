@@ -6,7 +6,29 @@ import os
 
 from gatebell.adapters.files.text_files import read_text
 from gatebell.domain.tasks.backlog_settings import BacklogTerms, parse_backlog_terms
-from gatebell.errors import UsageError
+from gatebell.errors import GateError, UsageError
+
+_COMMIT_LENGTH = 40
+
+
+class BacklogFiles:
+    """How the tasks of each project are worked on."""
+
+    def terms(self, project: str) -> BacklogTerms:
+        # Imported here: most who read the file do not look at the repository.
+        from gatebell.adapters.git import changes
+
+        terms, here = read(project), changes.branch(project)
+        # Where no branch is checked out, git names the commit.
+        is_commit = len(here) >= _COMMIT_LENGTH and not here.strip("0123456789abcdef")
+        return terms if terms.base or is_commit else terms._replace(base=here)
+
+    def trouble(self, project: str) -> str:
+        try:
+            read(project)
+        except GateError as error:
+            return str(error)
+        return ""
 
 
 def path_of(project: str) -> str:

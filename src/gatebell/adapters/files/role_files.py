@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from gatebell.adapters.files import settings_file
 from gatebell.adapters.files.text_files import names_in, read_text, user_folder
 from gatebell.domain.runs.roles import Role, is_role_name, parse_role
 from gatebell.errors import GateError, NotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from gatebell.domain.runs.runs import Run
 
 _BUILT_IN = os.path.join(os.path.dirname(__file__), "built_in_roles")
 
@@ -32,6 +36,16 @@ class _Shelf(NamedTuple):
     """Its files were made for Claude Code."""
 
 
+class RoleFiles:
+    """The roles of agents, as the runs of any project get them."""
+
+    def find(self, run: Run, name: str) -> Role:
+        found = with_model(find(run.project, name))
+        if not run.task:
+            return found
+        return found._replace(instructions=f"{preamble(run.project)}\n\n{found.instructions}")
+
+
 def find(project: str, name: str) -> Role:
     """The role of this name. NotFoundError says which file to write."""
     if not is_role_name(name):
@@ -45,6 +59,15 @@ def find(project: str, name: str) -> Role:
     raise NotFoundError(
         f"there is no role {name!r}; there are {', '.join(known)}. Write its instructions to {wanted}"
     )
+
+
+def with_model(role: Role) -> Role:
+    """The role with the model that heavy, medium or light means to its program."""
+    # Models that are set wrongly hold up only the roles that need them.
+    if role.model not in settings_file.MODEL_WORDS:
+        return role
+    meant = settings_file.models(os.environ).get(role.cli, {})
+    return role._replace(model=meant.get(role.model, role.model))
 
 
 def all(project: str) -> Roles:  # noqa: A001 - it reads as roles.all

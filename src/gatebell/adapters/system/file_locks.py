@@ -11,6 +11,16 @@ _TRY_EVERY_SECONDS = 0.01
 _locks: dict[int, os.stat_result] = {}
 
 
+def lock_path(store_path: str) -> str:
+    """Held by the living sender that was started on its own."""
+    return f"{store_path}-sender"
+
+
+def up_lock_path(store_path: str) -> str:
+    """Held by a living `gate up`, which sends, too."""
+    return f"{store_path}-up"
+
+
 def hold(path: str) -> int | None:
     """Lock a file for as long as this process lives, or until `release`; None: another does."""
     for _ in range(_TRIES):

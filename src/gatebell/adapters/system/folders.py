@@ -50,6 +50,11 @@ def _settings_base(environ: Mapping[str, str]) -> str:
     return environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
 
 
+def runs_folder(store_path: str) -> str:
+    """Where the worktrees and logs of a store's runs are kept: beside it."""
+    return f"{os.path.abspath(store_path)}-runs"
+
+
 def _find(base: str, signs: tuple[str, ...]) -> str:
     new, old = os.path.join(base, NAME), os.path.join(base, OLD_NAME)
     return old if not os.path.isdir(new) and _is_ours(old, signs) else new

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.runs.identities import Identity
     from gatebell.domain.runs.runs import Run
+    from gatebell.ports.signal_files import SignalFiles
 
 # The modules of locks are imported where they are used: most commands need no lock.
 
@@ -25,6 +26,13 @@ class LocalMachine:
 
     def __init__(self, store_path: str) -> None:
         self._path = store_path
+
+    @property
+    def signal_files(self) -> SignalFiles:
+        # Imported here: most commands have nothing to do with the agents of runs.
+        from gatebell.adapters.files.signal_files import LocalSignalFiles
+
+        return LocalSignalFiles()
 
     def me(self) -> Identity:
         return processes.me()

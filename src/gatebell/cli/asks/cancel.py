@@ -9,7 +9,7 @@ from gatebell.cli.identity import add_identity, caller
 from gatebell.cli.screen import print_json
 from gatebell.domain.asks.documents import ask_document
 from gatebell.services.asks.create_ask import cancel, find
-from gatebell.services.sessions.sitting import fail
+from gatebell.services.sessions.ask_session import fail
 
 if TYPE_CHECKING:
     import argparse

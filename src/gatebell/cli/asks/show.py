@@ -23,7 +23,7 @@ from gatebell.domain.text.display import frame
 from gatebell.services.asks.apply_deadlines import fall_due
 from gatebell.services.asks.ask_messages import nobody_replies
 from gatebell.services.asks.create_ask import MOST_DIGITS, look_up
-from gatebell.services.sessions.sitting import stays
+from gatebell.services.sessions.visits import list_visits
 
 if TYPE_CHECKING:
     import argparse
@@ -86,6 +86,6 @@ def _document(store: Store, ask: Ask) -> dict[str, object]:
     return ask_document(ask) | {
         "messages": [message_document(one) for one in store.asks.messages(ask.id)],
         "answers": [answer_document(one) for one in store.asks.answers(ask.id)],
-        "sittings": [sitting_document(one) for one in stays(store, ask.id)],
+        "sittings": [sitting_document(one) for one in list_visits(store, ask.id)],
         "audit": [entry_document(one) for one in store.audit.of_subject(ask.id)],
     }

@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         _drop(runtime.workspace(store), found, who)
     manage_runs.delete(store, found.id, who)
     with suppress(FileNotFoundError):
-        os.unlink(runtime.Papers(store.path).path(found))
+        os.unlink(runtime.run_log_path(store, found))
     print(f"Deleted run {found.id}")
     return 0
 

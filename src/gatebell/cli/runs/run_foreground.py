@@ -74,7 +74,7 @@ def follow(
 
     # Commands do without it, but this may last for days, and flows are anybody's code.
     gc.enable()
-    driver = runtime.flow_driver(store)
+    driver = runtime.build_driver(store)
     if words := driven_elsewhere(store, runs_screen.find(store, number)):
         print(f"gate: {words}; this shows it, and drives it once that ends", file=sys.stderr)
     try:

@@ -51,7 +51,7 @@ class Papers:
     """Reads what the agents of a run said, from wherever it stopped before."""
 
     def __init__(self, store: Store, run_id: int, *, from_end: bool = False) -> None:
-        self._path = runtime.Papers(store.path).path(runs_screen.find(store, run_id))
+        self._path = runtime.run_log_path(store, runs_screen.find(store, run_id))
         self._rest = b""
         self._read_bytes = 0
         if from_end and os.path.exists(self._path):

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from typing import TYPE_CHECKING
 
-from gatebell.app import daemon, environment, runtime, settings
+from gatebell.app import environment, runtime, settings
 from gatebell.cli.asks.values import positive
+from gatebell.cli.server.leave import leave
 from gatebell.domain.text.display import inert_line
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from queue import SimpleQueue
 
-    from gatebell.domain.runs.runs import Run
-    from gatebell.ports.store import Store
-
+    from gatebell.app.runtime import BackgroundWorker
+    from gatebell.ports.engines import DriveReport
 
 _LOOK_EVERY_SECONDS = 5.0
 
@@ -49,76 +48,81 @@ def run(args: argparse.Namespace) -> int:
         from gatebell.cli.tasks.stale_tasks import look
 
         return look(args)
-    # Imported here: only who stays for long listens to signals.
+    # Imported here and below: only those who stay for long listen to signals and reports.
     import signal
+    from queue import SimpleQueue
 
-    reading, writing = os.pipe()
+    from gatebell.cli.log_lines import show_log_lines
+
+    show_log_lines()
+    reports: SimpleQueue[DriveReport | None] = SimpleQueue()
     for name in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(name, lambda *_: os.write(writing, b"."))
+        signal.signal(name, lambda *_: reports.put(None))
     log = runtime.worker_log(settings.store_path(os.environ))
-    say = _teller(log)
-    end = runtime.work_beside(args.slots, _tell(say), _projects(args))
+    worker = runtime.BackgroundWorker(args.slots, _projects(args), reports)
     where = "every project" if args.everywhere else environment.project(os.getcwd())
     tasks = "" if args.no_tasks else f", and tasks of {where}"
     store = settings.store_path(os.environ)
-    say(f"gate worker: driving runs of {store}{tasks}, {args.slots} at once")
+    _say(log, f"gate worker: driving runs of {store}{tasks}, {args.slots} at once")
     print(f"gate worker: what is said here stands in {log}", file=sys.stderr, flush=True)
-    os.read(reading, 1)
-    say("gate worker: ending")
-    return daemon.leave(0, end())
+    _show_reports(args, worker, reports, log)
+    _say(log, "gate worker: ending")
+    left = worker.end()
+    while not reports.empty():
+        # Runs were let go while it ended; a second Ctrl+C put None there.
+        if report := reports.get():
+            _say(log, *_report_lines(report))
+    return leave(0, left)
 
 
-def _projects(args: argparse.Namespace) -> Callable[[Store], list[str]]:
+def _show_reports(
+    args: argparse.Namespace,
+    worker: BackgroundWorker,
+    reports: SimpleQueue[DriveReport | None],
+    log: str,
+) -> None:
+    """Until somebody ends this process."""
+    # Imported here: whoever looks at stale tasks waits for nothing.
+    from queue import Empty
+
+    while True:
+        try:
+            report = reports.get(timeout=_LOOK_EVERY_SECONDS if args.everywhere else None)
+        except Empty:
+            worker.set_projects(_projects(args))
+            continue
+        if report is None:
+            return
+        _say(log, *_report_lines(report))
+
+
+def _projects(args: argparse.Namespace) -> list[str]:
     if args.no_tasks:
-        return lambda _: []
-    if args.everywhere:
-        return _everywhere()
-    here = environment.project(os.getcwd())
-    return lambda _: [here]
-
-
-def _everywhere() -> Callable[[Store], list[str]]:
-    """The projects in which a person ran gate init.
-
-    Not all that have tasks: an agent could make some in a folder of its own, with roles of its own.
-    """
+        return []
+    if not args.everywhere:
+        return [environment.project(os.getcwd())]
     # Imported here: most workers have one project.
     from gatebell.install.records import projects_of
 
-    looked_at, known = [-_LOOK_EVERY_SECONDS], [[""]]
-
-    def projects(store: Store) -> list[str]:
-        if store.monotonic() - looked_at[0] >= _LOOK_EVERY_SECONDS:
-            looked_at[0], known[0] = store.monotonic(), projects_of(os.environ, "init")
-        return known[0]
-
-    return projects
+    # Not all that have tasks: an agent could make some in a folder of its own, with roles of its
+    # own. A person ran gate init in these.
+    return projects_of(os.environ, "init")
 
 
-def _tell(say: Callable[..., None]) -> Callable[[Store, Run, bool], None]:
-    def tell(store: Store, run: Run, is_over: bool) -> None:
-        if run.task and (task := store.tasks.get(run.task)):
-            # Imported here: workers without tasks do without.
-            from gatebell.terminal.worker import worked_lines
+def _report_lines(report: DriveReport) -> list[str]:
+    run = report.run
+    if report.task:
+        # Imported here: workers without tasks do without.
+        from gatebell.terminal.worker import worked_lines
 
-            say(*worked_lines(store, task, is_over))
-            return
-        told = f"gate worker: run {run.id} ({inert_line(run.flow, 40)})"
-        why = f": {inert_line(run.reason, 200)}" if run.reason else ""
-        say(f"{told} is {run.state}{why}" if is_over else f"{told} is driven")
-
-    return tell
+        return worked_lines(report.task, report.asks, is_over=report.is_over)
+    told = f"gate worker: run {run.id} ({inert_line(run.flow, 40)})"
+    why = f": {inert_line(run.reason, 200)}" if run.reason else ""
+    return [f"{told} is {run.state}{why}" if report.is_over else f"{told} is driven"]
 
 
-def _teller(log: str) -> Callable[..., None]:
-    """Says some lines here, one below the other, and keeps them in the worker's log."""
-
-    alone = threading.Lock()
-
-    def say(*lines: str) -> None:
-        with alone:
-            print("\n".join(lines), file=sys.stderr, flush=True)
-            for line in lines:
-                runtime.append_line(log, line)
-
-    return say
+def _say(log: str, *lines: str) -> None:
+    """Print some lines here, one below the other, and keep them in the worker's log."""
+    print("\n".join(lines), file=sys.stderr, flush=True)
+    for line in lines:
+        runtime.append_line(log, line)

@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app import daemon, runtime, settings, wiring
+from gatebell.cli.server.leave import leave
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import UsageError
 from gatebell.file_protocol.answers import HappeningKind
@@ -77,17 +78,17 @@ def run(args: argparse.Namespace) -> int:
             wiring.renewed_post(store, site.url),
         )
         sender = Sender(store, post, renewed)
-        end = list if args.no_worker else runtime.work_beside(_SLOTS)
+        worker = None if args.no_worker else runtime.BackgroundWorker(_SLOTS)
         end_listening = _listen(store)
         left: list[int] = []
         try:
             code = serve(store, site, args, sender, lambda: _say(store, site.url, args, site))
         finally:
             end_listening()
-            left = end()
+            left = worker.end() if worker else []
     finally:
         os.close(lock)
-    return daemon.leave(code, left)
+    return leave(code, left)
 
 
 def _listen(store: Store) -> Callable[[], None]:

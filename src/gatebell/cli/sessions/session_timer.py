@@ -15,7 +15,7 @@ from gatebell.errors import GateError
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.apply_deadlines import fall_due
 from gatebell.services.notifications import notes
-from gatebell.services.sessions import sitting
+from gatebell.services.sessions import ask_session
 
 if TYPE_CHECKING:
     from gatebell.cli.sessions.terminal_handover import Program
@@ -44,7 +44,7 @@ class Attendant(NamedTuple):
         began = self.store.monotonic()
         # A store that gives trouble just now must not take the talk away from anybody.
         with suppress(GateError):
-            sitting.began(self.store, self.sitting, str(program.process))
+            ask_session.note_program(self.store, self.sitting, str(program.process))
         warned_at: float | None = None
         with closing(self.store.bell()) as bell:
             while not program.over:

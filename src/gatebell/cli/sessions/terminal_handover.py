@@ -10,11 +10,12 @@ import sys
 import termios
 import threading
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gatebell.app import environment
 from gatebell.cli.screen import can_prompt
 from gatebell.errors import MissingAgentError, UsageError
+from gatebell.services.sessions.visit_session import ProgramEnd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,18 +29,6 @@ _MODES = (1047, 1000, 1002, 1003, 1006, 1007, 1016, 1004, 2004, 2026, 2031)
 _PLAIN_SCREEN = (
     "".join(f"\x1b[?{mode}l" for mode in _MODES) + "\x1b[<u\x1b[>4m\x1b[?25h\x1b[0m\x1b]0;\a\r\n"
 )
-
-
-class Ended(NamedTuple):
-    """How a program ended."""
-
-    code: int
-    """Negative: the signal that ended it."""
-    process: Identity
-    why: str = ""
-    """What `Program.end` was called with, if that ended it."""
-    told: int = 0
-    """The signal by which this process was told to end meanwhile, and passed on."""
 
 
 class Program:
@@ -92,7 +81,7 @@ def run(
     cwd: str,
     beside: Callable[[Program], None] | None = None,
     proof: Sequence[int] = (),
-) -> Ended:
+) -> ProgramEnd:
     """Run a program in the foreground of this terminal, until it ends.
 
     It is a job of its own, as a shell would start it: Ctrl+C and resizing reach it alone, and
@@ -129,7 +118,7 @@ def run(
     if code:
         sys.stdout.write(_PLAIN_SCREEN)
         sys.stdout.flush()
-    return Ended(code, found, program.why, 0 if program.why or not told else told[0])
+    return ProgramEnd(code, found, program.why, 0 if program.why or not told else told[0])
 
 
 def _start_beside(beside: Callable[[Program], None], program: Program) -> None:

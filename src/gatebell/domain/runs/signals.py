@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 STATUSES: tuple[str, ...] = tuple(SignalStatus)
 
+SIGNAL_FOLDER = ".agents/signals"
+CONTEXT_FILE = ".agents/context.md"
+"""Both within the run's folder: where agents signal, and what was said in the run so far."""
+
 _OTHER_NAMES = {"NEEDS_INPUT": SignalStatus.NEEDS_HUMAN}
 _LONGEST_STATUS = 64
 _MOST_LAST_WORDS = 2_000
@@ -96,6 +100,16 @@ class Signal(NamedTuple):
 
 
 _TEXTS = ("reason", "summary", "question", "message")
+
+
+def signal_file(role: str, turn_id: str) -> str:
+    """The file by which the agent of this turn may signal, within the run's folder."""
+    return f"{SIGNAL_FOLDER}/{role}-{turn_id}.json"
+
+
+def signal_environ(run_id: int, turn_id: str, path: str) -> dict[str, str]:
+    """The variables that an agent needs to signal; `path` is its signal file."""
+    return {"GATE_TURN": turn_id, "GATE_RUN": str(run_id), "GATE_SIGNAL_FILE": path}
 
 
 def parse_signal(given: Any) -> Signal | None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gatebell.domain.sessions.visits import Sitting
 
 
-def sit(ask: Ask, sitting: Sitting, caller: Caller, seconds: float) -> Change:
+def open_visit(ask: Ask, sitting: Sitting, caller: Caller, seconds: float) -> Change:
     """Somebody takes the session of an ask, and may stay so long."""
     must_be_pending(ask)
     content = {
@@ -42,13 +42,13 @@ def sit(ask: Ask, sitting: Sitting, caller: Caller, seconds: float) -> Change:
     return Change(after, (event,), sitting=sitting)
 
 
-def join(ask: Ask, turn: Turn, seconds: float) -> Change | None:
+def hold_open(ask: Ask, turn: Turn, seconds: float) -> Change | None:
     """The ask of a run while a person is in its agent's session; None: no deadline has to move."""
     before, clock = ask.deadlines.expires_at, stay(ask.deadlines, turn.started_at, seconds)
     return _moved(ask, clock, turn, {"before": iso(before)})
 
 
-def leave(ask: Ask, turn: Turn, before: datetime | None, now: datetime) -> Change | None:
+def release(ask: Ask, turn: Turn, before: datetime | None, now: datetime) -> Change | None:
     """The same once they have left; None: no deadline has to move."""
     return _moved(ask, go_away(ask.deadlines, before, now), turn, {})
 
@@ -61,12 +61,12 @@ def _moved(ask: Ask, clock: Deadlines, turn: Turn, more: dict[str, Any]) -> Chan
     return Change(after, (Event(EventKind.ASK_HELD, ask.id, turn.by, content),))
 
 
-def at_work(ask: Ask, sitting: Sitting) -> Change:
+def update_visit(ask: Ask, sitting: Sitting) -> Change:
     """What is known of a sitting now, while it goes on."""
     return Change(ask._replace(version=ask.version + 1), (), sitting=sitting)
 
 
-def rise(ask: Ask, sitting: Sitting, actor: str, *, given_up: bool) -> Change:
+def close_visit(ask: Ask, sitting: Sitting, actor: str, *, given_up: bool) -> Change:
     """The session given back. Its time may be up with it, or the last attempt has failed."""
     content = {"sitting": sitting.id, "end": sitting.end, "trouble": sitting.trouble}
     event = Event(EventKind.SESSION_CLOSED, ask.id, actor, content)

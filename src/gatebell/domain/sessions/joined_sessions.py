@@ -10,8 +10,6 @@ from gatebell.domain.enums import AskKind, CallName, SignalStatus
 from gatebell.domain.runs import journals
 from gatebell.domain.runs.runs import RunChange, Turn
 from gatebell.domain.runs.signals import to_json
-from gatebell.domain.sessions import visits
-from gatebell.domain.text.display import inert_line
 from gatebell.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -23,15 +21,12 @@ if TYPE_CHECKING:
     from gatebell.domain.runs.runs import FlowCall, Run
     from gatebell.domain.runs.signals import Signal
 
-VIA = "session"
-"""How an ask is settled by a person in the session of the agent that asked."""
 
-
-class Seat(NamedTuple):
-    """The place that a person takes in a run."""
+class AgentSession(NamedTuple):
+    """The session that a person opens for an ask of a run."""
 
     last: Turn
-    """The newest turn of the session."""
+    """Its newest turn."""
     settles: bool
     """Whether a signal given there settles the ask: it was this agent that asked."""
 
@@ -48,7 +43,7 @@ class Leaving(NamedTuple):
     event: Event
 
 
-def seat(ask: Ask, calls: Sequence[FlowCall], turns: Sequence[Turn]) -> Seat:
+def find_session(ask: Ask, calls: Sequence[FlowCall], turns: Sequence[Turn]) -> AgentSession:
     """The session of the agent that asks; at a gate or another question, the last one of the run."""
     path, asking = path_of(ask), is_agents(ask, calls)
     mine = [turn for turn in turns if turn.path == path] if asking else turns
@@ -61,7 +56,7 @@ def seat(ask: Ask, calls: Sequence[FlowCall], turns: Sequence[Turn]) -> Seat:
             f"there is no session to open in run {run_of(ask)}: {why}. "
             f"Answer with: gate answer {ask.id}"
         )
-    return Seat(max(own, key=lambda turn: (turn.started_at, turn.number)), asking)
+    return AgentSession(max(own, key=lambda turn: (turn.started_at, turn.number)), asking)
 
 
 def is_agents(ask: Ask, calls: Sequence[FlowCall]) -> bool:
@@ -132,17 +127,3 @@ def leave(
 def settles(signal: Signal | None) -> bool:
     """Whether the wait is over: the agent has reported, and needs nobody any more."""
     return signal is not None and signal.status != SignalStatus.NEEDS_HUMAN
-
-
-def held(holder: Turn, orphans: Sequence[str], ask_id: str, now: datetime) -> str:
-    """Who has a session open, and what to do about it.
-
-    `orphans` name the processes that live in it though its holder's own is gone.
-    """
-    if not holder.by:
-        pid = holder.process.split("/")[1] if holder.process else "?"
-        return (
-            f"{inert_line(holder.role, 80)} is at work in this session now (process {pid}): wait "
-            f"until it needs you, or end it with gate stop {holder.run}"
-        )
-    return visits.held(holder, ask_id, orphans, now)

@@ -179,6 +179,15 @@ def held(holder: Sitting | Turn, ask_id: str, orphans: Sequence[str], now: datet
     )
 
 
+def agent_at_work(turn: Turn, ask_id: str) -> str:
+    """Why a session cannot be opened in which an agent works by itself, and what to do."""
+    pid = turn.process.split("/")[1] if turn.process else "?"
+    return (
+        f"{inert_line(turn.role, 80)} is at work in this session now (process {pid}): wait until it "
+        f"needs you, end it with gate stop {turn.run}, or answer without it: gate answer {ask_id}"
+    )
+
+
 def left_behind(ask_id: str, orphans: Sequence[str]) -> str:
     """Why the asker of a session still waits though its visitor is gone, and what to do."""
     return f"the visitor of {ask_id} is gone, but {_living(orphans)}: end that, or wait for its end"

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.asks.outcomes import Outcome
+    from gatebell.ports.agents import Hosts
     from gatebell.ports.store import Store
-    from gatebell.services.sessions.visits import Hosts
 
 _A_DAY_SECONDS = 86400.0
 _LOOK_AROUND_SECONDS = 1.0

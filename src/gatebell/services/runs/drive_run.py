@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.audit.events import EventKind
 from gatebell.domain.runs import runs
+from gatebell.domain.runs.flow_terms import FlowTerms
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.runs import RunChange
 from gatebell.errors import StepFailedError
@@ -23,7 +24,6 @@ from gatebell.services.runs.run_journal import (
     Halted,
     Overtaken,
     Parked,
-    Terms,
     Unwritable,
     current,
     waiting_asks,
@@ -37,34 +37,35 @@ if TYPE_CHECKING:
     from gatebell.domain.runs.runs import Run
     from gatebell.ports.store import Store
     from gatebell.services.runs.claims import Keeper
-    from gatebell.services.runs.run_journal import Crew
+    from gatebell.services.runs.dependencies import RunDependencies
 
 
 class Driver:
     """Drives runs in this process, one on each thread that calls `drive`."""
 
-    def __init__(self, store: Store, crew: Crew) -> None:
-        self._store, self._crew, self._heart = store, crew, Heart(store)
+    def __init__(self, store: Store, needs: RunDependencies) -> None:
+        self._store, self._needs, self._heart = store, needs, Heart(store)
         self._drives: dict[int, Drive] = {}
         self._closing = False
 
-    def drive(
-        self,
-        run: Run,
-        begun: Callable[[], object] = lambda: None,
-        keeper: Keeper | None = None,
-    ) -> Run:
+    def drive(self, run: Run, keeper: Keeper | None = None) -> Run:
         """Drive a run until it parks or ends; returns it as it is then.
 
-        `begun` is called once it is ours, and not where somebody else was faster. With a keeper
-        it stays ours when it parks.
+        With a keeper it stays ours when it parks.
         """
-        claimed = claims.claim(self._store, run, keeper)
+        claimed = self.claim(run, keeper)
         if claimed is None:
             return self._store.runs.get(run.id) or run
-        begun()
-        drive = Drive(self._store, self._crew, claimed, Terms())
-        self._drives[run.id] = drive
+        return self.drive_claimed(claimed)
+
+    def claim(self, run: Run, keeper: Keeper | None = None) -> Run | None:
+        """Take a run for this process; None where another process has it."""
+        return claims.claim(self._store, run, keeper)
+
+    def drive_claimed(self, claimed: Run) -> Run:
+        """Drive a run that `claim` gave."""
+        drive = Drive(self._store, self._needs, claimed, FlowTerms())
+        self._drives[claimed.id] = drive
         if not claimed.kept:
             self._heart.hold(claimed)
         try:
@@ -80,8 +81,8 @@ class Driver:
             # Threads that the flow's code left behind may begin nothing any more.
             drive.lost = True
             self._heart.let_go(claimed)
-            del self._drives[run.id]
-        return self._store.runs.get(run.id) or drive.run
+            del self._drives[claimed.id]
+        return self._store.runs.get(claimed.id) or drive.run
 
     def is_driving(self, run_id: int) -> bool:
         return run_id in self._drives
@@ -125,7 +126,7 @@ class Driver:
 
     def _load(self, branch: Branch) -> Callable[[str], Any]:
         drive = branch.drive
-        work, drive.terms, source_digest = self._crew.load(drive.run)
+        work, drive.terms, source_digest = self._needs.flows.load(drive.run)
         if source_digest != drive.run.source_digest:
             must_be_seen(branch, FLOW, source_digest, "")
             told = runs.event(
@@ -156,7 +157,7 @@ class Driver:
         self._end(drive, runs.break_down(drive.run, reason, told, at, self._store.now()))
 
     def _end(self, drive: Drive, change: RunChange) -> None:
-        reason, caller = f"run {drive.run.id} has ended", self._crew.caller
+        reason, caller = f"run {drive.run.id} has ended", self._needs.caller
         withdrawn = withdrawals(self._store, drive.run.id, caller, reason)
         drive.write(change._replace(withdrawn=withdrawn))
 

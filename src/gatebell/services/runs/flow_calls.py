@@ -177,7 +177,7 @@ def _look_at(branch: Branch, call: FlowCall) -> str:
     run = branch.drive.run
     said = [f"{one.who}:\n{one.what}" for one in said_before(branch.drive, call.path, "")]
     try:
-        changes = branch.drive.crew.workspace.diff(place_of(run)) if run.branch else ""
+        changes = branch.drive.needs.workspace.diff(place_of(run)) if run.branch else ""
     except GateError as error:
         changes = f"They cannot be shown: {error}"
     parts = [
@@ -213,7 +213,7 @@ def _asked(branch: Branch, call: FlowCall, request: Request) -> Outcome:
         call = drive.calls[call.path]
         kept: dict[str, Any] = {"ask": settled.id, "status": settled.status}
         if settled.question.kind == AskKind.SESSION:
-            found = visits.summary(drive.store, settled, drive.crew.host)
+            found = visits.summary(drive.store, settled, drive.needs.hosts)
             kept["visits"] = found._asdict()
         drive.record(call, kept)
         call = drive.calls[call.path]
@@ -264,7 +264,7 @@ def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = ""
         owner=owner_of(run.id, call.path),
         task=run.task,
     )
-    author = drive.crew.caller._replace(principal=run.sponsor)
+    author = drive.needs.caller._replace(principal=run.sponsor)
     while True:
         key = f"{call.key}/{call.asked}"
         opened = create_ask.ask(drive.store, request, origin, author, key).ask
@@ -276,7 +276,7 @@ def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = ""
         return drive.put(call._replace(state=CallState.WAITING, ask_id=opened.id))
     except Overtaken:
         if (now := drive.store.runs.get(run.id)) and now.ended:
-            permit_call.retire(drive.store, opened, drive.crew.caller, f"run {run.id} has ended")
+            permit_call.retire(drive.store, opened, drive.needs.caller, f"run {run.id} has ended")
         raise
 
 
@@ -360,4 +360,4 @@ def log(branch: Branch, text: str) -> None:
     call = branch.begin(CallName.LOG, text[:200], text)
     if not call.over:
         branch.drive.record(call, text)
-        branch.drive.crew.said(branch.drive.run, call.path, "log", text)
+        branch.drive.needs.log.write(branch.drive.run, call.path, "log", text)

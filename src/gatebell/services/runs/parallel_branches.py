@@ -197,7 +197,7 @@ class _Parallel:
 
     def _withdraw(self) -> None:
         """What the others still ask, nobody needs to answer any more."""
-        store, caller = self._drive.store, self._drive.crew.caller
+        store, caller = self._drive.store, self._drive.needs.caller
         for parked in self._parked.values():
             for call in parked.waiting:
                 ask = store.asks.get(call.ask_id)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.digests import digest
-from gatebell.domain.enums import CallName, CallState, FlowTimeout, RunState
+from gatebell.domain.enums import CallName, CallState, RunState
 from gatebell.domain.lists import USE_A_LIST
 from gatebell.domain.runs import journals, prompts, runs, signals
 from gatebell.domain.runs.prompts import Said
@@ -21,65 +21,22 @@ from gatebell.errors import (
     StoreTroubleError,
     UsageError,
 )
-from gatebell.ports.workspaces import Place, Workspace
+from gatebell.ports.workspaces import Place
 from gatebell.services.runs.claims import LEASE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
-    from gatebell.domain.asks.asks import Ask, Origin
-    from gatebell.domain.people.principals import Caller
-    from gatebell.domain.permissions.calls import Call
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.runs.flow_terms import FlowTerms
     from gatebell.domain.runs.roles import Role
-    from gatebell.domain.tasks.backlog_settings import BacklogTerms
-    from gatebell.ports.agents import Driver, Host
     from gatebell.ports.store import Store
+    from gatebell.services.runs.dependencies import RunDependencies
 
 
 _MOST_SWALLOWED = 100
 _PAUSE_SECONDS = 1.0
-
-
-class Terms(NamedTuple):
-    """What a flow says about its waits for people."""
-
-    on_timeout: FlowTimeout = FlowTimeout.STUCK
-    """`stuck`, `fail`, or `return`."""
-    human_seconds: float | None = 86_400.0
-    """How long its asks wait; None: until somebody answers."""
-    human: bool = True
-    """Whether NEEDS_HUMAN asks a person unless a call says otherwise."""
-    remind_seconds: float | None = None
-    """How often people are reminded of an ask that says nothing of it."""
-    most_asks: int | None = None
-    """How often the agents of one run may need people."""
-    statuses: Sequence[str] = signals.STATUSES
-    """What its agents are told to report."""
-    asks_by_question: bool = False
-    """NEEDS_HUMAN without a question of its own is an error."""
-
-
-class Crew(NamedTuple):
-    """What a drive needs from outside."""
-
-    load: Callable[[Run], tuple[Callable[[str], Any], Terms, str]]
-    """The flow of a run: its function, its terms, and the digest of its source."""
-    role: Callable[[Run, str], Role]
-    driver: Callable[[Role, Callable[..., Any] | None], Driver]
-    """How to talk to a role; with a function, that takes the place of an agent's program."""
-    workspace: Workspace
-    tool_call: Callable[[str, Any, str], Call]
-    """Tool, input and folder as a call that can be approved."""
-    going_on: Callable[[Origin], str]
-    caller: Caller
-    """Opens the asks of runs."""
-    backlog: Callable[[str], BacklogTerms]
-    """How the tasks of a project are worked on."""
-    said: Callable[[Run, str, str, str], None]
-    """Run, path, role and what its agent says, for people who look on."""
-    host: Callable[[str], Host]
-    """The program of this name in which people and agents talk, with its logs."""
 
 
 def place_of(run: Run) -> Place:
@@ -123,9 +80,9 @@ class Closing(BaseException):
 class Drive:
     """One drive of one run. Branches on several threads share it."""
 
-    def __init__(self, store: Store, crew: Crew, run: Run, terms: Terms) -> None:
+    def __init__(self, store: Store, needs: RunDependencies, run: Run, terms: FlowTerms) -> None:
         self.store = store
-        self.crew = crew
+        self.needs = needs
         self.run = run
         self.terms = terms
         self.closing = threading.Event()

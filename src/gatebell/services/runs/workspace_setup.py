@@ -72,7 +72,7 @@ def settle_in(branch: Branch) -> None:
 
 def _trouble(branch: Branch) -> str:
     run = branch.drive.run
-    return branch.drive.crew.workspace.set_up(run.project, place_of(run))
+    return branch.drive.needs.workspace.set_up(run.project, place_of(run))
 
 
 def moved_in(run: Run, place: Place) -> Run:

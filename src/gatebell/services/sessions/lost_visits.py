@@ -61,7 +61,7 @@ def _close_if_lost(store: Store, ask: Ask, sitting: Sitting) -> None:
         return
     lost = sitting._replace(ended_at=store.now(), end=LOST)
     # After a conflict the next look closes it.
-    store.asks.change(changes.rise(ask, lost, "gate", given_up=False), ask.version)
+    store.asks.change(changes.close_visit(ask, lost, "gate", given_up=False), ask.version)
     store.machine.leave_visit(sitting.id)
 
 
@@ -70,10 +70,10 @@ def take_back_lost(store: Store, turns: list[Turn]) -> None:
     lost = [turn for turn in turns if not presence.holds(store, turn)]
     if lost:
         # Imported here: commands that list asks run this, and seldom need it.
-        from gatebell.services.sessions import joining
+        from gatebell.services.sessions import run_session
 
         for turn in lost:
-            joining.take_back(store, turn)
+            run_session.take_back(store, turn)
 
 
 def _sittings(store: Store, ask: Ask) -> list[Sitting]:

@@ -17,16 +17,14 @@ from gatebell.services.asks.create_ask import get
 from gatebell.services.sessions import presence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
-    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.asks.asks import Ask, Question
+    from gatebell.domain.sessions.proposals import Proposal
     from gatebell.domain.sessions.visits import Sitting
-    from gatebell.ports.agents import Host, Talk
+    from gatebell.ports.agents import Host, Hosts, Talk
     from gatebell.ports.store import Store
-
-    Hosts = Callable[[str], Host]
-    """The program of this name, with its logs."""
 
 _MOST_TRANSCRIPT_CHARACTERS = 1_000_000
 _NOTHING_SAID = "its log held no words when the result was handed over"
@@ -39,6 +37,17 @@ def is_open(store: Store, ask: Ask) -> bool:
     return any(
         not one.ended_at and presence.holds(store, one) for one in store.asks.sittings(ask.id)
     )
+
+
+def list_visits(store: Store, ask_id: str) -> list[Sitting]:
+    """Every visit in the session of an ask; one whose process died is lost, closed or not."""
+    found = store.asks.sittings(ask_id)
+    return [
+        one
+        if one.ended_at or presence.holds(store, one)
+        else one._replace(ended_at=store.now(), end=LOST)
+        for one in found
+    ]
 
 
 def summary(store: Store, ask: Ask, hosts: Hosts) -> Visits:
@@ -64,7 +73,7 @@ def _close_lost(store: Store, ask: Ask, hosts: Hosts) -> None:
         session, words = read_log(store, ask, found, hosts)
         trouble = "" if words else _NOTHING_SAID
         told = found[-1]._replace(session=session, transcript=words, trouble=trouble)
-        if isinstance(store.asks.change(changes.at_work(ask, told), ask.version), Done):
+        if isinstance(store.asks.change(changes.update_visit(ask, told), ask.version), Done):
             return
 
 
@@ -83,7 +92,7 @@ def read_log(store: Store, ask: Ask, sittings: Sequence[Sitting], hosts: Hosts) 
     if not _is_captured(ask):
         return last.session, ""
     try:
-        host = hosts(last.cli)
+        host = hosts.open(last.cli)
     except GateError:
         # The visit was in a harness of somebody's own, whose log we do not know.
         return last.session, ""
@@ -111,6 +120,19 @@ def talk(store: Store, host: Host, session: str, ask_id: str, since: datetime) -
     """What was said by the two; the first words are ours, though the log has them as the person's."""
     found, ours = host.talk(session, since), first_words(store, ask_id)
     return found and found._replace(said=[one for one in found.said if one.text != ours])
+
+
+def propose_answer(
+    question: Question, found: Talk | None, ours: Sequence[str] = ()
+) -> Proposal | None:
+    """What a talk suggests as the answer; words of `ours` that somebody repeats suggest nothing."""
+    if found is None:
+        return None
+    # Imported here: it is for those who have just left a session.
+    from gatebell.domain.sessions.proposals import propose
+
+    options, multiple, schema = question.options, question.multiple, question.schema
+    return propose(found.said, question.answered_as, options, multiple, schema, ours)
 
 
 def transcript(found: Talk | None) -> str:

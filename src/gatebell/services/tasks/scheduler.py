@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import sys
+import logging
 from typing import TYPE_CHECKING
 
 from gatebell.domain.enums import RunState, TaskState
 from gatebell.services.tasks import backlog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     from gatebell.domain.runs.runs import Run
+    from gatebell.ports.flows import Backlogs
     from gatebell.ports.store import Store
 
-_MOST_FAILURES = 3
+_MAX_FAILURES = 3
 _REST_SECONDS = 300.0
+_log = logging.getLogger("gatebell.tasks")
 
 
-class Taking:
+class TaskScheduler:
     """Makes runs for the tasks of some projects.
 
     Where several fail in a row something is wrong with more than the tasks: a program that is not
@@ -26,16 +28,13 @@ class Taking:
     """
 
     def __init__(
-        self,
-        store: Store,
-        projects: Callable[[Store], list[str]],
-        digest: str,
-        trouble: Callable[[str], str] = lambda _: "",
+        self, store: Store, backlogs: Backlogs, digest: str, projects: Sequence[str] = ()
     ) -> None:
-        """`trouble` says why the tasks of a project cannot be worked on as it is now."""
-        self._store, self._projects, self._digest = store, projects, digest
-        self._trouble = trouble
-        self._told: dict[str, str] = {}
+        """`digest` is that of the flow that works on tasks."""
+        self._store, self._backlogs, self._digest = store, backlogs, digest
+        self.projects = projects
+        """Whose tasks are taken up; another thread may put another list here."""
+        self._logged: dict[str, str] = {}
         self._failures = 0
         self._rests_until = 0.0
 
@@ -43,33 +42,32 @@ class Taking:
         """A run for the next task that is ready, if there is one."""
         if self._store.monotonic() < self._rests_until:
             return None
-        for project in self._projects(self._store):
-            waits = self._store.tasks.next(project) and not self._tell_trouble(project)
+        for project in self.projects:
+            waits = self._store.tasks.next(project) and not self._find_trouble(project)
             if waits and (taken := backlog.take_up(self._store, project, self._digest)):
                 return taken
         return None
 
-    def _tell_trouble(self, project: str) -> str:
-        why = self._trouble(project)
-        if why and self._told.get(project) != why:
-            print(f"gate: no task is taken up before this is mended: {why}", file=sys.stderr)
-        self._told[project] = why
+    def _find_trouble(self, project: str) -> str:
+        why = self._backlogs.trouble(project)
+        if why and self._logged.get(project) != why:
+            _log.warning("no task is taken up before this is mended: %s", why)
+        self._logged[project] = why
         return why
 
-    def heed(self, run: Run) -> Run:
-        """Look how a run came out that was driven just now."""
+    def note_end(self, run: Run) -> None:
+        """Count the failures in a row, of runs that were driven just now."""
         if not run.task or not run.ended:
-            return run
+            return
         result = run.result if isinstance(run.result, dict) else {}
         failed = run.state == RunState.FAILED or result.get("state") == TaskState.FAILED
         self._failures = self._failures + 1 if failed else 0
-        if self._failures >= _MOST_FAILURES:
+        if self._failures >= _MAX_FAILURES:
             self._failures = 0
             self._rests_until = self._store.monotonic() + _REST_SECONDS
-            print(
-                f"gate: {_MOST_FAILURES} tasks in a row have failed, so no new ones are taken up "
-                f"for {_REST_SECONDS / 60:.0f} minutes: gate task list tells why, and a worker that "
-                "is started anew goes on at once",
-                file=sys.stderr,
+            _log.warning(
+                "%d tasks in a row have failed, so no new ones are taken up for %.0f minutes: "
+                "gate task list tells why, and a worker that is started anew goes on at once",
+                _MAX_FAILURES,
+                _REST_SECONDS / 60,
             )
-        return run

@@ -69,7 +69,7 @@ def _conflict(branch: Branch, call: FlowCall, task: Task, markers: bool) -> str:
 
 
 def _made(drive: Drive, task: Task, markers: bool) -> Place:
-    run, workspace = drive.run, drive.crew.workspace
+    run, workspace = drive.run, drive.needs.workspace
     named: dict[str, Any] = {"token": run.created_at.isoformat(), "branch": f"task/{task.id}"}
     before = drive.store.runs.get(task.goes_on_from) if task.goes_on_from else None
     if before and (kept := _kept(drive, before)):
@@ -78,7 +78,7 @@ def _made(drive: Drive, task: Task, markers: bool) -> Place:
     commits = ((one.branch, _commit(drive, one)) for one in needed if one)
     # Branches are deleted once they are merged; what was committed is found without them.
     onto = {branch or commit: commit for branch, commit in commits if branch or commit}
-    base = drive.crew.backlog(run.project).base
+    base = drive.needs.backlogs.terms(run.project).base
     return workspace.make(
         run.project, run.id, base=base, onto=[*onto], instead=onto, markers=markers, **named
     )
@@ -93,7 +93,7 @@ def _commit(drive: Drive, task: Task) -> str:
 
 def _kept(drive: Drive, before: Run) -> str:
     """The work of an earlier run of the task, as it stands in its folder; or nothing."""
-    workspace, place = drive.crew.workspace, place_of(before)
+    workspace, place = drive.needs.workspace, place_of(before)
     if not before.branch:
         return ""
     if os.path.isdir(before.folder):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.enums import AskKind, AskStatus, FlowTimeout, Strategy, TaskState, TaskTimeout
 from gatebell.domain.runs import prompts
+from gatebell.domain.runs.flow_terms import FlowTerms
 from gatebell.domain.tasks import reports
 from gatebell.domain.tasks.reports import Report
 from gatebell.domain.text.display import inert_line
@@ -25,8 +26,8 @@ from gatebell.errors import (
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import flow_calls
 from gatebell.services.runs.agent_call import run_agent
-from gatebell.services.runs.agent_call.turns import Wanted
-from gatebell.services.runs.run_journal import Terms, current, place_of
+from gatebell.services.runs.agent_call.turn import AgentRequest
+from gatebell.services.runs.run_journal import current, place_of
 from gatebell.services.tasks import backlog, task_branch
 
 if TYPE_CHECKING:
@@ -73,9 +74,9 @@ def _read_plan(recorded: dict[str, Any]) -> _Plan:
     return plan._replace(strategy=Strategy(plan.strategy), unanswered=TaskState(plan.unanswered))
 
 
-def terms(given: BacklogTerms, task: Task) -> Terms:
+def terms(given: BacklogTerms, task: Task) -> FlowTerms:
     """What the flow says about its waits for people."""
-    return Terms(
+    return FlowTerms(
         on_timeout=FlowTimeout.RETURN,
         human_seconds=task.answer_within_seconds or given.answer_within_seconds,
         remind_seconds=given.remind_every_seconds,
@@ -98,7 +99,7 @@ class _Work:
 
     def __init__(self, branch: Branch) -> None:
         self._branch, self._drive = branch, branch.drive
-        self._place, self._workspace = place_of(branch.drive.run), branch.drive.crew.workspace
+        self._place, self._workspace = place_of(branch.drive.run), branch.drive.needs.workspace
         self._plan = _read_plan(self._step("plan", lambda: self._planned()._asdict()))
         self._allowed: Outcome | None = None
         self._mark = ""
@@ -114,8 +115,8 @@ class _Work:
 
     def _planned(self) -> _Plan:
         run, store = self._drive.run, self._drive.store
-        task, given = backlog.get(store, run.task), self._drive.crew.backlog(run.project)
-        role = self._drive.crew.role(run, task.role or given.role)
+        task, given = backlog.get(store, run.task), self._drive.needs.backlogs.terms(run.project)
+        role = self._drive.needs.roles.find(run, task.role or given.role)
         parts = [part(self._branch, task) for part in (_remarks, _needed, _history)]
         return _Plan(
             task.id,
@@ -136,7 +137,7 @@ class _Work:
         """What the task has come to."""
         words, failures, earlier = self._plan.words, 0, ""
         while True:
-            signal = run_agent.instruct(self._branch, Wanted(self._plan.role, words))
+            signal = run_agent.call_agent(self._branch, AgentRequest(self._plan.role, words))
             report = reports.read(signal, self._plan.unanswered)
             if report.state != TaskState.CLOSED:
                 return report

@@ -22,7 +22,8 @@ from gatebell.domain.permissions.calls import shown
 from gatebell.domain.sessions import visits
 from gatebell.domain.sessions.joined_sessions import path_of
 from gatebell.domain.text.display import SHOWN_CHARACTERS, inert
-from gatebell.services.sessions import presence, sitting
+from gatebell.services.sessions import presence
+from gatebell.services.sessions.visits import list_visits
 from gatebell.web import markdown
 from gatebell.web.asks import diffs
 
@@ -169,7 +170,7 @@ def _session(store: Store, one: Ask) -> dict[str, Any]:
             "words": visits.stay(stay, now, presence.orphans(store, stay)),
             "said": stay.transcript[-SHOWN_CHARACTERS:],
         }
-        for stay in sitting.stays(store, one.id)
+        for stay in list_visits(store, one.id)
     ]
     return {"facts": visits.facts(terms, one.origin.cwd), "stays": stays}
 

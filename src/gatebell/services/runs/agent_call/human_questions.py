@@ -16,14 +16,14 @@ from gatebell.errors import AlreadySettledError
 from gatebell.services.asks import ask_messages, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.permissions import permit_call
-from gatebell.services.runs.agent_call import first_prompt
+from gatebell.services.runs.agent_call import send_prompt
 from gatebell.services.runs.flow_calls import answer_to, open_ask
 from gatebell.services.runs.run_journal import jsoned, place_of
 
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.signals import Signal
-    from gatebell.services.runs.agent_call.turns import Agent
+    from gatebell.services.runs.agent_call.turn import Agent
 
 JOINED, SIGNALLED = "session", "signal"
 """How an ask is settled when a person worked it out in the session, or signals for the agent."""
@@ -35,7 +35,7 @@ class People:
     def __init__(self, agent: Agent) -> None:
         self._agent, self._drive = agent, agent.drive
 
-    def refusal(self, signal: Signal, turn: Turn) -> str:
+    def find_refusal(self, signal: Signal, turn: Turn) -> str:
         """Why nobody is asked although the agent needs somebody, or nothing."""
         terms = self._drive.terms
         if terms.asks_by_question and not signal.question.strip():
@@ -43,14 +43,14 @@ class People:
             return f"needs_input came without a question{words}"
         # In all of the run: an agent whose work did not pass its test begins another call.
         turns = self._drive.all_turns()
-        times = len({one.ask_id for one in turns if not first_prompt.is_asked_back(one)} - {""})
+        times = len({one.ask_id for one in turns if not send_prompt.is_asked_back(one)} - {""})
         if terms.most_asks is not None and times >= terms.most_asks:
             return f"it has asked {times} times and may not again; now it asked: {signal.asked}"
         return ""
 
     def ask(self, signal: Signal, turn: Turn) -> None:
         """The agent needs a person; the flow does not notice."""
-        self._keep()
+        self._take_snapshot()
         prompt = signal.asked or f"{self._agent.role.name} needs a person and did not say why"
         kind = AskKind.CHOICE if len(signal.options) > 1 else AskKind.TEXT
         options = (*signal.options, OTHER) if kind == AskKind.CHOICE else ()
@@ -61,19 +61,19 @@ class People:
             options=options,
             context=signal.context or None,
             confidence=signal.confidence,
-            going_on=self._drive.crew.going_on(self._agent.origin(turn)),
+            going_on=self._drive.needs.activity.summary(self._agent.origin(turn)),
         )
         open_ask(self._agent.branch, self._agent.call, request, session)
 
-    def _keep(self) -> None:
+    def _take_snapshot(self) -> None:
         """Partial work survives the wait (law 7)."""
         run = self._drive.run
         if run.branch:
-            self._drive.crew.workspace.snapshot(place_of(run), run.id, f"{self._agent.path}-ask")
+            self._drive.needs.workspace.snapshot(place_of(run), run.id, f"{self._agent.path}-ask")
 
-    def _restored(self) -> list[str]:
+    def _restore_folder(self) -> list[str]:
         """Have the folder back as it was kept; what is told of it."""
-        run, workspace = self._drive.run, self._drive.crew.workspace
+        run, workspace = self._drive.run, self._drive.needs.workspace
         if not run.branch:
             return []
         was_gone = not os.path.isdir(run.folder)
@@ -82,7 +82,7 @@ class People:
         trouble = workspace.set_up(run.project, place_of(run)) if was_gone else ""
         return [*told, *([trouble] if trouble else [])]
 
-    def heed(self) -> Turn | None:
+    def take_answer(self) -> Turn | None:
         """What people said to the open ask, taken into the session; parks until they do.
 
         None: nobody did in time, and the flow wants to be told.
@@ -91,14 +91,14 @@ class People:
         drive.look_again()
         ask = create_ask.get(drive.store, agent.call.ask_id)
         asked_back = ask.pending and ask.asked_back > ask.heard
-        if asked_back and (turn := self._pass_on(ask)):
+        if asked_back and (turn := self._pass_question_back(ask)):
             return turn
         ask = answer_to(agent.branch, agent.call, Request(""))
         if ask.status != AskStatus.ANSWERED:
             return None
-        changed = self._restored()
+        changed = self._restore_folder()
         if ask.settled_via == SIGNALLED:
-            return self._signalled(ask)
+            return self._write_signal_of_person(ask)
         if ask.settled_via == JOINED:
             # The session may have ended after the first look; its turn was written with the answer.
             drive.look_again()
@@ -106,14 +106,14 @@ class People:
             wait_for_ask.take(drive.store, ask, owner_of(drive.run.id, agent.path))
             mine = [turn for turn in agent.turns() if turn.ask_id == ask.id and turn.signal]
             return mine[-1]
-        exchange = first_prompt.exchange(ask)
-        return first_prompt.send(
+        exchange = send_prompt.build_exchange(ask)
+        return send_prompt.send_next(
             agent,
             lambda new: prompts.answered(new, exchange, agent.signal_file(new), changed),
             ask_id=ask.id,
         )
 
-    def _signalled(self, ask: Ask) -> Turn:
+    def _write_signal_of_person(self, ask: Ask) -> Turn:
         """A person signalled in the agent's place: a turn of theirs, over as soon as it is known."""
         drive, agent, words = self._drive, self._agent, answer_text(ask, ask.value)
         given = signals.Signal(ask.note, summary="" if words == ask.note else words)
@@ -127,15 +127,15 @@ class People:
         wait_for_ask.take(drive.store, ask, owner_of(turn.run, turn.path))
         return turn
 
-    def _pass_on(self, ask: Ask) -> Turn | None:
+    def _pass_question_back(self, ask: Ask) -> Turn | None:
         """A person asks back: their words go to the agent, its words to them; nothing is settled."""
         drive, agent = self._drive, self._agent
         mark = f"{ask.id}?{ask.asked_back}"
         turn = next((one for one in agent.turns() if one.ask_id == mark and one.signal), None)
         if turn is None:
-            self._restored()
-            who, words = self._asked_back(ask)
-            turn = first_prompt.send(
+            self._restore_folder()
+            who, words = self._read_questions_back(ask)
+            turn = send_prompt.send_next(
                 agent,
                 lambda new: prompts.asked_back(new, words, who, agent.signal_file(new)),
                 ask_id=mark,
@@ -150,11 +150,11 @@ class People:
             words = signal.message or turn.words or "(no words)"
             ask_messages.reply(drive.store, ask.id, agent.caller(turn), words)
         wait_for_ask.hear(drive.store, ask)
-        self._keep()
+        self._take_snapshot()
         drive.put(agent.call._replace(state=CallState.WAITING))
         return None
 
-    def _asked_back(self, ask: Ask) -> tuple[str, str]:
+    def _read_questions_back(self, ask: Ask) -> tuple[str, str]:
         """Who asks back, and their words; of several, each under their own name."""
         said = [one for one in self._drive.store.asks.messages(ask.id) if not one.by_asker]
         new = said[ask.heard : ask.asked_back]

@@ -12,7 +12,7 @@ from gatebell.services.runs.run_journal import Closing
 
 if TYPE_CHECKING:
     from gatebell.domain.runs.runs import Turn
-    from gatebell.services.runs.agent_call.turns import Agent
+    from gatebell.services.runs.agent_call.turn import Agent
     from gatebell.services.runs.run_journal import Drive
 
 # Whoever asks permission waits alive, and that has an end even where asks have none.
@@ -24,15 +24,15 @@ def permit(agent: Agent, turn: Turn, tool: str, given: dict[str, Any], call_id: 
     drive = agent.drive
     origin = agent.origin(turn)._replace(tool_use_id=call_id)
     held = Held(
-        call=drive.crew.tool_call(tool, given, drive.run.folder),
+        call=drive.needs.activity.tool_call(tool, given, drive.run.folder),
         origin=origin,
         limit_seconds=drive.terms.human_seconds or _LONGEST_SECONDS,
-        going_on=lambda: drive.crew.going_on(origin),
+        going_on=lambda: drive.needs.activity.summary(origin),
         elsewhere=lambda: _over(drive, turn.id),
     )
     permission = permit_call.decide(drive.store, held, agent.caller(turn))
     if permission.edited_by and not agent.driver.takes_edits:
-        edited = drive.crew.tool_call(tool, permission.input, drive.run.folder)
+        edited = drive.needs.activity.tool_call(tool, permission.input, drive.run.folder)
         permission = permit_call.instead(drive.store, permission.edited_by, held, edited)
     permit_call.hand_over(drive.store, permission, held)
     message = permission.message or ("" if permission.allow else "Nobody allowed this")
@@ -53,4 +53,4 @@ def withdraw(agent: Agent, turn: Turn) -> None:
         # What is asked later is another's: this drive may have been overtaken meanwhile.
         late = turn.ended_at and ask.opened_at > turn.ended_at
         if ask.origin.owner == mine and ask.id != agent.call.ask_id and not late:
-            permit_call.retire(store, ask, agent.drive.crew.caller, "the agent's turn is over")
+            permit_call.retire(store, ask, agent.drive.needs.caller, "the agent's turn is over")

@@ -13,24 +13,24 @@ from gatebell.errors import StepFailedError, StoreTroubleError
 from gatebell.services.asks import create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import source_check
-from gatebell.services.runs.agent_call import first_prompt
+from gatebell.services.runs.agent_call import send_prompt
 from gatebell.services.runs.agent_call.human_questions import People
-from gatebell.services.runs.agent_call.turns import LOOK_AGAIN, Agent
+from gatebell.services.runs.agent_call.turn import LOOK_AGAIN, Agent
 from gatebell.services.runs.flow_calls import decided_by_person
 from gatebell.services.runs.run_journal import jsoned, result_of
-from gatebell.services.sessions import joining, presence
+from gatebell.services.sessions import presence, run_session
 
 if TYPE_CHECKING:
     from gatebell.domain.runs.runs import FlowCall, Turn
     from gatebell.domain.runs.signals import Signal
-    from gatebell.services.runs.agent_call.turns import Wanted
+    from gatebell.services.runs.agent_call.turn import AgentRequest
     from gatebell.services.runs.run_journal import Branch
 
 _GONE = "It is gone: go on"
 _STOP = "Stop the run"
 
 
-def instruct(branch: Branch, wanted: Wanted) -> Signal:
+def call_agent(branch: Branch, wanted: AgentRequest) -> Signal:
     """Have an agent work, with as many people in between as it takes."""
     if wanted.schema is not None:
         check_schema(wanted.schema)
@@ -39,7 +39,7 @@ def instruct(branch: Branch, wanted: Wanted) -> Signal:
     if call.over:
         return signals.from_json(result_of(call))
     try:
-        return _Instruction(branch, call, wanted).work()
+        return _AgentCall(branch, call, wanted).run_to_end()
     except (StepFailedError, StoreTroubleError):
         raise
     except Exception as error:
@@ -48,29 +48,29 @@ def instruct(branch: Branch, wanted: Wanted) -> Signal:
         raise StepFailedError(kind, str(error), call.path) from error
 
 
-class _Instruction:
+class _AgentCall:
     """One call of one agent, from wherever it was left."""
 
-    def __init__(self, branch: Branch, call: FlowCall, wanted: Wanted) -> None:
+    def __init__(self, branch: Branch, call: FlowCall, wanted: AgentRequest) -> None:
         self._branch, self._drive, self._wanted = branch, branch.drive, wanted
-        crew = branch.drive.crew
+        needs = branch.drive.needs
         role = (
             Role(wanted.role, "", cli="python")
             if wanted.work
-            else crew.role(branch.drive.run, wanted.role)
+            else needs.roles.find(branch.drive.run, wanted.role)
         )
         if not wanted.work:
             source_check.must_be_seen(branch, source_check.role(role.name), role.digest, call.path)
-        driver = crew.driver(role, wanted.work)
+        driver = needs.agents.driver(role, wanted.work)
         self._agent = Agent(branch, call, role, driver, wanted)
         self._people = People(self._agent)
 
-    def work(self) -> Signal:
+    def run_to_end(self) -> Signal:
         before = self._agent.turns()
-        turn = self._counted(before[-1]) if before else None
+        turn = self._drop_late_signal(before[-1]) if before else None
         if turn and not turn.ended_at:
-            turn = self._recover(turn)
-            if turn and first_prompt.is_asked_back(turn):
+            turn = self._recover_turn(turn)
+            if turn and send_prompt.is_asked_back(turn):
                 self._drive.put(self._agent.call._replace(state=CallState.WAITING))
         if self._agent.call.state == CallState.HELD:
             self._drive.put(
@@ -80,63 +80,65 @@ class _Instruction:
             )
         while True:
             if self._agent.call.state == CallState.WAITING:
-                asked = self._people.heed()
+                asked = self._people.take_answer()
                 if asked is None:
-                    return self._unanswered()
+                    return self._end_unanswered()
                 turn = asked
             elif turn is None or turn.signal is None:
-                turn = first_prompt.begin(self._agent, turn)
+                turn = send_prompt.send_first(self._agent, turn)
             signal = signals.from_json(turn.signal)
-            self._hand_over(turn)
+            self._note_answer_taken(turn)
             if (
                 signal.status == SignalStatus.NEEDS_HUMAN
                 and self._wanted.human
                 and self._drive.terms.human
             ):
-                if why := self._people.refusal(signal, turn):
-                    return self._done(signals.Signal(SignalStatus.ERROR, reason=why))
+                if why := self._people.find_refusal(signal, turn):
+                    return self._record(signals.Signal(SignalStatus.ERROR, reason=why))
                 self._people.ask(signal, turn)
             elif wrong := self._faults(signal):
-                if self._tried() >= self._wanted.tries:
-                    reason = f"its value did not fit {self._tried()} times: {'; '.join(wrong)}"
-                    return self._done(signals.Signal(SignalStatus.ERROR, reason=reason))
-                turn = self._correct(wrong)
+                if self._count_misfits() >= self._wanted.tries:
+                    reason = (
+                        f"its value did not fit {self._count_misfits()} times: {'; '.join(wrong)}"
+                    )
+                    return self._record(signals.Signal(SignalStatus.ERROR, reason=reason))
+                turn = self._send_correction(wrong)
             else:
-                return self._done(signal)
+                return self._record(signal)
 
-    def _counted(self, turn: Turn) -> Turn:
+    def _drop_late_signal(self, turn: Turn) -> Turn:
         """Without the signal of a joined session that came too late to answer its question."""
         ask = self._drive.store.asks.get(turn.ask_id) if turn.by and turn.signal else None
         counts = ask is None or ask.status == AskStatus.ANSWERED or ask.pending
         return turn if counts else turn._replace(signal=None)
 
-    def _unanswered(self) -> Signal:
+    def _end_unanswered(self) -> Signal:
         """Nobody came in time, and the flow wants to know."""
         needed = next(turn.signal for turn in reversed(self._agent.turns()) if turn.signal)
-        return self._done(signals.from_json(needed)._replace(reason="nobody answered in time"))
+        return self._record(signals.from_json(needed)._replace(reason="nobody answered in time"))
 
-    def _correct(self, wrong: list[str]) -> Turn:
-        return first_prompt.send(
+    def _send_correction(self, wrong: list[str]) -> Turn:
+        return send_prompt.send_next(
             self._agent, lambda new: prompts.try_again(new, wrong, self._agent.signal_file(new))
         )
 
-    def _done(self, signal: Signal) -> Signal:
+    def _record(self, signal: Signal) -> Signal:
         self._drive.record(self._agent.call, jsoned(signals.to_json(signal)))
         return signal
 
-    def _hand_over(self, turn: Turn) -> None:
+    def _note_answer_taken(self, turn: Turn) -> None:
         """The answer that a turn carried has been heard, once its agent has come to an end."""
-        if turn.ask_id and not turn.by and not first_prompt.is_asked_back(turn):
+        if turn.ask_id and not turn.by and not send_prompt.is_asked_back(turn):
             ask = create_ask.get(self._drive.store, turn.ask_id)
             wait_for_ask.take(self._drive.store, ask, f"agent:{turn.cli}/{turn.session}")
 
     # After a crash
 
-    def _recover(self, turn: Turn) -> Turn | None:
+    def _recover_turn(self, turn: Turn) -> Turn | None:
         """A turn without an end: prove its process gone, then go on in its session (law 5)."""
         drive = self._drive
         if turn.by:
-            return self._recover_joined(turn)
+            return self._recover_visit(turn)
         if turn.process and not drive.store.machine.end(
             parse_identity(turn.process), ("GATE_TURN", turn.id)
         ):
@@ -152,15 +154,15 @@ class _Instruction:
             return closed
         heard = bool(turn.process) and self._agent.driver.heard(turn.session, turn.id)
         if not heard:
-            return first_prompt.send_again(self._agent, turn)
-        return first_prompt.interrupted(self._agent, turn)
+            return send_prompt.send_again(self._agent, turn)
+        return send_prompt.continue_interrupted(self._agent, turn)
 
-    def _recover_joined(self, turn: Turn) -> Turn | None:
+    def _recover_visit(self, turn: Turn) -> Turn | None:
         # They may have left since this drive looked.
         self._drive.look_again()
         left = bool(self._drive.turns[turn.id].ended_at)
         if not left and not presence.holds(self._drive.store, turn):
-            joining.take_back(self._drive.store, turn)
+            run_session.take_back(self._drive.store, turn)
             self._drive.look_again()
         elif not left and not self._is_unanswered():
             call = self._drive.put(self._agent.call._replace(state=CallState.HELD))
@@ -198,6 +200,6 @@ class _Instruction:
             for where, why in faults(self._wanted.schema, signal.value)
         ]
 
-    def _tried(self) -> int:
+    def _count_misfits(self) -> int:
         done = [signals.from_json(turn.signal) for turn in self._agent.turns() if turn.signal]
         return sum(bool(self._faults(signal)) for signal in done)

@@ -1,4 +1,4 @@
-"""Joining the session of a run's agent, one person at a time, and leaving it."""
+"""The session of a run's agent: a person opens it, and a signal there may answer its question."""
 
 from __future__ import annotations
 
@@ -9,39 +9,32 @@ from typing import TYPE_CHECKING, NamedTuple
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import make_id, settled_sentence
 from gatebell.domain.enums import AskKind
-from gatebell.domain.people.principals import Caller, Sighting, must_be_a_person
+from gatebell.domain.people.principals import Caller, Sighting
 from gatebell.domain.runs import prompts, signals
 from gatebell.domain.runs.runs import RunChange, Turn
-from gatebell.domain.sessions import changes, joined_sessions, visits
-from gatebell.domain.sessions.proposals import AGENT
-from gatebell.errors import (
-    AlreadySettledError,
-    GateError,
-    RefusedError,
-    StoreTroubleError,
-)
+from gatebell.domain.sessions import changes, joined_sessions
+from gatebell.domain.sessions.proposals import AGENT, Proposal
+from gatebell.domain.sessions.visits import VIA
+from gatebell.errors import AlreadySettledError, GateError, StoreTroubleError
 from gatebell.ports.agents import Order
 from gatebell.ports.results import Done
 from gatebell.services.asks import answer_ask, ask_messages, create_ask
-from gatebell.services.asks.apply_deadlines import apply_deadlines, fall_due
+from gatebell.services.asks.apply_deadlines import apply_deadlines
 from gatebell.services.runs import manage_runs
-from gatebell.services.runs.agent_call import signal_files
-from gatebell.services.sessions import presence
-from gatebell.services.sessions.sitting import MAY_STAY_SECONDS
+from gatebell.services.sessions import visit_session, visits
+from gatebell.services.sessions.visit_session import MAY_STAY_SECONDS
 
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.runs import Run
     from gatebell.domain.runs.signals import Signal
-    from gatebell.domain.sessions.joined_sessions import Seat
-    from gatebell.ports.agents import Talk
+    from gatebell.ports.agents import Hosts, Talk
     from gatebell.ports.store import Store
-    from gatebell.services.runs.run_journal import Crew
-    from gatebell.services.sessions.visits import Hosts
+    from gatebell.services.runs.dependencies import RunDependencies
 
 
-class Joined(NamedTuple):
-    """A session in a person's hands, and what opens it in their terminal."""
+class RunVisit(NamedTuple):
+    """The session of a run's agent in a person's hands, and what opens it in their terminal."""
 
     turn: Turn
     ask: Ask
@@ -49,12 +42,12 @@ class Joined(NamedTuple):
     """Whether a new signal of the agent settles the ask."""
     words: list[str]
     environ: dict[str, str]
-    """For the program, beside what stands around this process."""
+    """For the program, beside the environment of this process."""
     cwd: str
 
 
 class Left(NamedTuple):
-    """What came of it."""
+    """What came of a visit."""
 
     ask: Ask
     """As it is now."""
@@ -64,63 +57,83 @@ class Left(NamedTuple):
     """Why the signal did not settle the ask."""
 
 
-def join(store: Store, crew: Crew, ask_id: str, caller: Caller) -> Joined:
-    """Take the session that an ask of a run belongs to; RefusedError says who has it."""
-    must_be_a_person(caller, "joins an agent's session")
-    while True:
-        ask = fall_due(store, create_ask.get(store, ask_id))
+class RunSession:
+    """The session of the agent that asks; at a gate, of the agent that worked last."""
+
+    def __init__(self, needs: RunDependencies) -> None:
+        self._needs = needs
+        self._run: Run
+        self._told: Turn
+        """The turn whose signal file the agent knows."""
+        self._settles = False
+
+    def find(self, store: Store, ask: Ask, caller: Caller) -> Turn:
         if not ask.pending:
             raise AlreadySettledError(settled_sentence(ask))
-        run = manage_runs.get(store, joined_sessions.run_of(ask))
+        self._run = run = manage_runs.get(store, joined_sessions.run_of(ask))
         turns = store.runs.turns(run.id)
-        seat = joined_sessions.seat(ask, store.runs.calls(run.id), turns)
-        if other := presence.sits_in(store, seat.last.cli, seat.last.session):
-            orphans = presence.orphans(store, other)
-            raise RefusedError(visits.held(other, other.ask_id, orphans, store.now()))
-        if holder := store.runs.holder(seat.last.cli, seat.last.session):
-            _close_if_left(store, holder, ask.id)
-            continue
-        turn = Turn(
+        last, self._settles = joined_sessions.find_session(ask, store.runs.calls(run.id), turns)
+        visit = Turn(
             id=make_id(12, os.urandom(16), "t-"),
             run=run.id,
-            path=seat.last.path,
-            number=sum(one.path == seat.last.path for one in turns) + 1,
-            role=seat.last.role,
-            cli=seat.last.cli,
-            session=seat.last.session,
+            path=last.path,
+            number=sum(one.path == last.path for one in turns) + 1,
+            role=last.role,
+            cli=last.cli,
+            session=last.session,
             sent="",
             started_at=store.now(),
             process=str(store.machine.me()),
             by=caller.actor,
             ask_id=ask.id,
         )
-        told = joined_sessions.told_in(turn, turns)
-        joined = _prepared(crew, run, turn, ask, seat, told)
-        if _is_entered(store, run, turn, told, caller):
-            _hold(store, turn)
-            return joined
+        self._told = joined_sessions.told_in(visit, turns)
+        return visit
 
-
-def _is_entered(store: Store, run: Run, turn: Turn, told: Turn, caller: Caller) -> bool:
-    """Whether the visit is written; a signal file that was there before it never counts."""
-    store.machine.enter_visit(turn.id)
-    written = False
-    try:
-        # One at a time: nobody may clear the file of a visit that another process has just begun.
+    def enter(self, store: Store, ask: Ask, visit: Turn, caller: Caller) -> RunVisit | None:
+        run, files = self._run, store.machine.signal_files
+        path = files.prepare(run.folder, visit.role, self._told.id)
+        environ = signals.signal_environ(run.id, visit.id, path)
+        words = self._find_words(visit, environ)
+        # One at a time: the file of a visit that another process has just begun must stay.
         with store.machine.join_alone():
-            if store.runs.holder(turn.cli, turn.session) is None:
-                # Before the write: a process that is killed in between must leave no old signal.
-                signal_files.clear(run.folder, told.role, told.id)
-                written = store.runs.change(joined_sessions.join(run, turn, caller), run)
-    finally:
-        if not written:
-            store.machine.leave_visit(turn.id)
-    return written
+            if store.runs.holder(visit.cli, visit.session):
+                return None
+            # Before the write: a process that is killed in between must leave no old signal.
+            files.remove(run.folder, self._told.role, self._told.id)
+            if not store.runs.change(joined_sessions.join(run, visit, caller), run):
+                return None
+        _hold(store, visit)
+        return RunVisit(visit, ask, self._settles, words, environ, run.folder)
+
+    def _find_words(self, visit: Turn, environ: dict[str, str]) -> list[str]:
+        """The command that opens the session."""
+        run, role = self._run, self._needs.roles.find(self._run, visit.role)
+        if role.cli != visit.cli:
+            # The role was given to another program since; the session is still this one's.
+            role = role._replace(cli=visit.cli, model="", arguments=())
+        order = Order(
+            turn_id=visit.id,
+            role=role,
+            session=visit.session,
+            fresh=False,
+            fork_of="",
+            text="",
+            cwd=run.folder,
+            environ=environ,
+            project=run.project,
+        )
+        return self._needs.agents.driver(role, None).join(order)
+
+
+def open_visit(store: Store, needs: RunDependencies, ask_id: str, caller: Caller) -> RunVisit:
+    """Take the session that an ask of a run belongs to; RefusedError says who has it."""
+    return visit_session.open_visit(store, ask_id, caller, RunSession(needs))
 
 
 def _hold(store: Store, turn: Turn) -> None:
     """Keep the ask from expiring while a person is in the session: a signal there must count."""
-    while change := changes.join(create_ask.get(store, turn.ask_id), turn, MAY_STAY_SECONDS):
+    while change := changes.hold_open(create_ask.get(store, turn.ask_id), turn, MAY_STAY_SECONDS):
         if isinstance(store.asks.change(change, change.ask.version - 1), Done):
             return
 
@@ -134,39 +147,9 @@ def _let_go(store: Store, turn: Turn) -> None:
         if event.content.get("turn") == turn.id and "before" in event.content
     ]
     before = datetime.fromisoformat(held[0]) if held else None
-    while change := changes.leave(create_ask.get(store, turn.ask_id), turn, before, store.now()):
+    while change := changes.release(create_ask.get(store, turn.ask_id), turn, before, store.now()):
         if isinstance(store.asks.change(change, change.ask.version - 1), Done):
             return
-
-
-def _prepared(crew: Crew, run: Run, turn: Turn, ask: Ask, seat: Seat, told: Turn) -> Joined:
-    role = crew.role(run, turn.role)
-    if role.cli != turn.cli:
-        # The role was given to another program since; the session is still this one's.
-        role = role._replace(cli=turn.cli, model="", arguments=())
-    environ = signal_files.environ(run.id, turn.id, run.folder, role.name, told.id)
-    order = Order(
-        turn_id=turn.id,
-        role=role,
-        session=turn.session,
-        fresh=False,
-        fork_of="",
-        text="",
-        cwd=run.folder,
-        environ=environ,
-        project=run.project,
-    )
-    words = crew.driver(role, None).join(order)
-    return Joined(turn, ask, seat.settles, words, environ, run.folder)
-
-
-def _close_if_left(store: Store, holder: Turn, ask_id: str) -> None:
-    """Take back the session of somebody whose process died; otherwise RefusedError says who has it."""
-    lives = not holder.by or presence.lives(store, holder)
-    orphans = [] if lives else presence.orphans(store, holder)
-    if lives or orphans:
-        raise RefusedError(joined_sessions.held(holder, orphans, ask_id, store.now()))
-    take_back(store, holder)
 
 
 def take_back(store: Store, turn: Turn) -> None:
@@ -176,27 +159,34 @@ def take_back(store: Store, turn: Turn) -> None:
     knows whether they were the last.
     """
     evidence = {"turn": turn.id, "process": turn.process}
-    holder = Caller(turn.by, False, joined_sessions.VIA, None, evidence)
+    holder = Caller(turn.by, False, VIA, None, evidence)
     _give_back(store, turn, holder, "gate", "", f"process {turn.process} is gone")
 
 
-def leave(store: Store, joined: Joined, caller: Caller, hosts: Hosts | None = None) -> Left:
+def leave(store: Store, visit: RunVisit, caller: Caller, hosts: Hosts | None = None) -> Left:
     """Give the session back; a signal that its agent gave there settles the ask (S2-20).
 
     `hosts` have the log with the agent's last words.
     """
-    said = talk(joined.turn, hosts) if hosts else None
+    said = _read_talk(visit.turn, hosts) if hosts else None
     words = said.said[-1].text if said and said.said and said.said[-1].speaker == AGENT else ""
-    caller = caller._replace(via=joined_sessions.VIA)
-    return _give_back(store, joined.turn, caller, caller.actor, words, "")
+    caller = caller._replace(via=VIA)
+    return _give_back(store, visit.turn, caller, caller.actor, words, "")
 
 
-def talk(turn: Turn, hosts: Hosts) -> Talk | None:
+def _read_talk(turn: Turn, hosts: Hosts) -> Talk | None:
     """What was said in a joined session; None where its program keeps no log that can be read."""
     try:
-        return hosts(turn.cli).talk(turn.session, turn.started_at)
+        return hosts.open(turn.cli).talk(turn.session, turn.started_at)
     except GateError:
         return None
+
+
+def find_proposal(visit: RunVisit, left: Left, hosts: Hosts) -> Proposal | None:
+    """What the agent signalled at a gate, or else what the talk suggests."""
+    if left.signal:
+        return Proposal(left.signal.status, AGENT, left.signal.said or left.signal.status)
+    return visits.propose_answer(left.ask.question, _read_talk(visit.turn, hosts))
 
 
 def _give_back(
@@ -209,7 +199,7 @@ def _give_back(
         # Somebody else took it back just now.
         return Left(create_ask.get(store, turn.ask_id))
     told = joined_sessions.told_in(turn, store.runs.turns(run.id))
-    text = signal_files.text(run.folder, told.role, told.id)
+    text = store.machine.signal_files.read(run.folder, told.role, told.id)
     signal = signals.explicit(turn.offered, text) or signals.last_signal(words)
     ask = apply_deadlines(store, create_ask.get(store, turn.ask_id))
     if (

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.enums import AskStatus
-from gatebell.domain.runs import journals, prompts
+from gatebell.domain.runs import journals, prompts, signals
 from gatebell.domain.runs.prompts import Exchange
-from gatebell.services.runs.agent_call import signal_files
-from gatebell.services.runs.agent_call.turns import SessionGoneError
+from gatebell.services.runs.agent_call.turn import SessionGoneError
 from gatebell.services.runs.run_journal import folder_of, place_of, said_before
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.runs import Turn
-    from gatebell.services.runs.agent_call.turns import Agent
+    from gatebell.services.runs.agent_call.turn import Agent
 
 
 def is_asked_back(turn: Turn) -> bool:
@@ -25,31 +24,31 @@ def is_asked_back(turn: Turn) -> bool:
     return "?" in turn.ask_id
 
 
-def begin(agent: Agent, stopped: Turn | None) -> Turn:
+def send_first(agent: Agent, stopped: Turn | None) -> Turn:
     """The first turn of this call, or of the same session after it was stopped."""
     ask_id = stopped.ask_id if stopped and not is_asked_back(stopped) else ""
     if stopped and stopped.process and stopped.session:
-        return send(agent, _interrupted(agent, stopped), ask_id=ask_id)
+        return send_next(agent, _compose_interrupted(agent, stopped), ask_id=ask_id)
     drive, run, call = agent.drive, agent.drive.run, agent.call
     folder_of(agent.branch, call.path)
-    snapshot = call.snapshot or drive.crew.workspace.snapshot(place_of(run), run.id, call.path)
+    snapshot = call.snapshot or drive.needs.workspace.snapshot(place_of(run), run.id, call.path)
     drive.put(call._replace(snapshot=snapshot))
-    session, fork_of, spoke_at = _session(agent)
-    text = _told(agent, spoke_at, _exchanges(agent, _unheard(agent)))
+    session, fork_of, spoke_at = _choose_session(agent)
+    text = _compose_first(agent, spoke_at, _find_exchanges(agent, _find_unheard(agent)))
     try:
         return agent.send(text, session=session, fork_of=fork_of, ask_id=ask_id)
     except SessionGoneError as gone:
-        return _afresh(agent, gone.turn, None, ask_id)
+        return _send_in_new_session(agent, gone.turn, None, ask_id)
 
 
-def send(
+def send_next(
     agent: Agent, text: Callable[[str], str], *, ask_id: str = "", instead_of: Turn | None = None
 ) -> Turn:
     """Go on in the call's session; where that is gone, all is told again in a fresh one."""
     try:
         return agent.send(text, ask_id=ask_id, instead_of=instead_of)
     except SessionGoneError as gone:
-        return _afresh(agent, gone.turn, text, ask_id)
+        return _send_in_new_session(agent, gone.turn, text, ask_id)
 
 
 def send_again(agent: Agent, unheard: Turn) -> Turn:
@@ -61,31 +60,33 @@ def send_again(agent: Agent, unheard: Turn) -> Turn:
         text: Callable[[str], str] | None = None
         if unheard.ask_id and not is_asked_back(unheard):
             # The answer that it carried stands in the history by now.
-            text = _interrupted(agent, unheard)
+            text = _compose_interrupted(agent, unheard)
         elif began:
             text = lambda new: unheard.sent.replace(unheard.id, new)  # noqa: E731 - of one type
-        return _afresh(agent, gone.turn, text, unheard.ask_id)
+        return _send_in_new_session(agent, gone.turn, text, unheard.ask_id)
 
 
-def interrupted(agent: Agent, turn: Turn) -> Turn:
+def continue_interrupted(agent: Agent, turn: Turn) -> Turn:
     """A turn that its agent heard, and whose end nobody knows, goes on."""
     closed = turn._replace(ended_at=agent.drive.store.now())
-    return send(agent, _interrupted(agent, turn), ask_id=turn.ask_id, instead_of=closed)
+    return send_next(
+        agent, _compose_interrupted(agent, turn), ask_id=turn.ask_id, instead_of=closed
+    )
 
 
-def _interrupted(agent: Agent, turn: Turn) -> Callable[[str], str]:
+def _compose_interrupted(agent: Agent, turn: Turn) -> Callable[[str], str]:
     return lambda new: prompts.interrupted(new, turn.id, agent.signal_file(new))
 
 
-def _afresh(
+def _send_in_new_session(
     agent: Agent, lost: Turn | None, text: Callable[[str], str] | None, ask_id: str
 ) -> Turn:
     """A fresh session that is told the whole history, then what the lost one was to be told."""
-    turns, unsent = _turns_of_role(agent), lost is not None and not lost.ended_at
+    turns, unsent = _find_turns_of_role(agent), lost is not None and not lost.ended_at
     if lost and unsent:
         turns = [turn for turn in turns if turn.id != lost.id]
         lost = lost._replace(process="", ended_at=agent.drive.store.now())
-    whole = _told(agent, "", _exchanges(agent, turns), again=True)
+    whole = _compose_first(agent, "", _find_exchanges(agent, turns), again=True)
     return agent.send(
         (lambda new: f"{whole(new)}\n{text(new)}") if text else whole,
         session=agent.driver.new_session(),
@@ -94,14 +95,14 @@ def _afresh(
     )
 
 
-def _told(
+def _compose_first(
     agent: Agent, spoke_at: str, exchanges: list[Exchange], *, again: bool = False
 ) -> Callable[[str], str]:
     """The text that opens the call for a role that spoke last at this call of the run, or never."""
     drive, run = agent.drive, agent.drive.run
     since = said_before(drive, agent.path, spoke_at)
     whole = prompts.context_file(said_before(drive, agent.path, ""))
-    signal_files.write_context(run.folder, whole)
+    drive.store.machine.signal_files.write_context(run.folder, whole)
     return lambda new: prompts.first(
         new,
         role=agent.role.name,
@@ -110,7 +111,7 @@ def _told(
         since=since,
         prompt=agent.wanted.prompt,
         signal_file=agent.signal_file(new),
-        context_path=signal_files.CONTEXT,
+        context_path=signals.CONTEXT_FILE,
         schema=agent.wanted.schema,
         statuses=drive.terms.statuses,
         exchanges=exchanges,
@@ -118,7 +119,7 @@ def _told(
     )
 
 
-def _session(agent: Agent) -> tuple[str, str, str]:
+def _choose_session(agent: Agent) -> tuple[str, str, str]:
     """The session to speak in, the one it is forked from, and where this role last spoke in it."""
     if not agent.wanted.is_ours:
         return agent.wanted.session, "", "0"
@@ -142,7 +143,7 @@ def _place(turn: Turn) -> tuple[tuple[int, ...], int]:
     return journals.order(turn.path), turn.number
 
 
-def _turns_of_role(agent: Agent) -> list[Turn]:
+def _find_turns_of_role(agent: Agent) -> list[Turn]:
     """All in this run that the agent of this call may know of."""
     mine = [
         turn
@@ -153,20 +154,20 @@ def _turns_of_role(agent: Agent) -> list[Turn]:
     return sorted(mine, key=_place)
 
 
-def _unheard(agent: Agent) -> list[Turn]:
+def _find_unheard(agent: Agent) -> list[Turn]:
     """Turns of this call whose answer no agent was ever sent: its program was not there."""
     turns = agent.turns()
     heard = {turn.ask_id for turn in turns if turn.process or turn.by}
     return [turn for turn in turns if turn.ask_id not in heard]
 
 
-def _exchanges(agent: Agent, turns: Iterable[Turn]) -> list[Exchange]:
+def _find_exchanges(agent: Agent, turns: Iterable[Turn]) -> list[Exchange]:
     ids = dict.fromkeys(turn.ask_id for turn in turns if turn.ask_id and not is_asked_back(turn))
     asks = (agent.drive.store.asks.get(ask_id) for ask_id in ids)
-    return [exchange(ask) for ask in asks if ask and ask.status == AskStatus.ANSWERED]
+    return [build_exchange(ask) for ask in asks if ask and ask.status == AskStatus.ANSWERED]
 
 
-def exchange(ask: Ask) -> Exchange:
+def build_exchange(ask: Ask) -> Exchange:
     """What a settled ask of an agent was about, and what was answered."""
     said = "\n".join(filter(None, [answer_text(ask, ask.value), ask.note]))
     when = ask.settled_at or ask.opened_at

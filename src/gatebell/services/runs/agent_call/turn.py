@@ -14,9 +14,9 @@ from gatebell.domain.runs import runs, signals
 from gatebell.domain.runs.runs import FlowCall, Turn
 from gatebell.errors import MissingAgentError
 from gatebell.ports.agents import Ended, Events, Order, Ruling
-from gatebell.services.runs.agent_call import permissions, signal_files
+from gatebell.services.runs.agent_call import permissions
 from gatebell.services.runs.run_journal import Closing, Overtaken, folder_of, jsoned
-from gatebell.services.sessions import joining, presence
+from gatebell.services.sessions import presence, run_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ LOOK_AGAIN = timedelta(seconds=3)
 """How soon a call looks whether a person has left its session."""
 
 
-class Wanted(NamedTuple):
+class AgentRequest(NamedTuple):
     """What the flow's code asks of an agent."""
 
     role: str
@@ -65,7 +65,7 @@ class Agent:
     """The agent of one call, whoever drives the run now."""
 
     def __init__(
-        self, branch: Branch, call: FlowCall, role: Role, driver: Driver, wanted: Wanted
+        self, branch: Branch, call: FlowCall, role: Role, driver: Driver, wanted: AgentRequest
     ) -> None:
         self.branch, self.drive, self.role, self.driver = branch, branch.drive, role, driver
         self.path, self.wanted = call.path, wanted
@@ -83,10 +83,11 @@ class Agent:
         return next((turn.session for turn in reversed(self.turns()) if turn.session), "")
 
     def signal_file(self, turn_id: str) -> str:
-        return signal_files.file_of(self.role.name, turn_id)
+        return signals.signal_file(self.role.name, turn_id)
 
     def signal_text(self, turn_id: str) -> str | None:
-        return signal_files.text(self.drive.run.folder, self.role.name, turn_id)
+        files = self.drive.store.machine.signal_files
+        return files.read(self.drive.run.folder, self.role.name, turn_id)
 
     def send(
         self,
@@ -181,13 +182,15 @@ class Agent:
             if holder is None or holder.id in [turn.id for turn in turns]:
                 return
             if holder.by and not presence.holds(store, holder):
-                joining.take_back(store, holder)
+                run_session.take_back(store, holder)
                 self.drive.look_again()
                 return
         call = self.drive.put(self.call._replace(state=CallState.HELD))
         self.branch.park(call, self.drive.store.now() + LOOK_AGAIN)
 
     def _order(self, turn: Turn) -> Order:
+        files, folder = self.drive.store.machine.signal_files, self.drive.run.folder
+        path = files.prepare(folder, self.role.name, turn.id)
         return Order(
             turn_id=turn.id,
             role=self.role,
@@ -195,8 +198,8 @@ class Agent:
             fresh=self._is_fresh(turn),
             fork_of=turn.fork_of,
             text=turn.sent,
-            cwd=self.drive.run.folder,
-            environ=signal_files.environ(turn.run, turn.id, self.drive.run.folder, self.role.name),
+            cwd=folder,
+            environ=signals.signal_environ(turn.run, turn.id, path),
             schema=self.wanted.schema,
             project=self.drive.run.project,
         )
@@ -213,7 +216,7 @@ class Agent:
             drive.put(self.call, drive.turns[turn_id]._replace(session=session))
 
         def said(text: str) -> None:
-            drive.crew.said(drive.run, path, role, text)
+            drive.needs.log.write(drive.run, path, role, text)
 
         def permit(tool: str, given: dict[str, Any], call_id: str) -> Ruling:
             return permissions.permit(self, drive.turns[turn_id], tool, given, call_id)
@@ -255,7 +258,7 @@ class Agent:
 
     def caller(self, turn: Turn) -> Caller:
         seen = Sighting(turn.cli, turn.session, f"it is the agent of run {turn.run}")
-        return self.drive.crew.caller._replace(agent=seen, verified=False)
+        return self.drive.needs.caller._replace(agent=seen, verified=False)
 
     def origin(self, turn: Turn) -> Origin:
         run = self.drive.run

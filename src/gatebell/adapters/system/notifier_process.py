@@ -6,7 +6,7 @@ import os
 import sys
 from contextlib import suppress
 
-from gatebell.app.locks import is_held, lock_path, up_lock_path
+from gatebell.adapters.system.file_locks import is_held, lock_path, up_lock_path
 
 
 class Starter:

@@ -1,0 +1,165 @@
+"""The settings file, and the variables that win over it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gatebell.adapters.system.folders import settings_file
+from gatebell.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Setting(NamedTuple):
+    """One thing a user may set."""
+
+    name: str
+    variable: str
+    default: str
+    meaning: str
+
+
+SETTINGS = (
+    Setting(
+        "store",
+        "GATE_STORE",
+        "",
+        "Where the inbox is kept: a file, an existing folder, or sqlite:///PATH. "
+        "By default gatebell/gate.db in your data folder.",
+    ),
+    Setting(
+        "agent_wait_seconds",
+        "GATE_AGENT_WAIT_SECONDS",
+        "100",
+        "How long a wait in an agent's shell lasts before it says NOT ANSWERED YET.",
+    ),
+    Setting(
+        "url",
+        "GATE_URL",
+        "",
+        "Where the web inbox is reached, for links in notifications: https://gate.example.org.",
+    ),
+    Setting(
+        "notify_cmd",
+        "GATE_NOTIFY_CMD",
+        "",
+        "A command that is run when something waits (notifications.md).",
+    ),
+    Setting(
+        "session_cli",
+        "GATE_SESSION_CLI",
+        "claude",
+        "The program in which a session is opened: claude, codex, or command.",
+    ),
+    Setting(
+        "session_command",
+        "GATE_SESSION_COMMAND",
+        "",
+        "The command that `command` opens; {prompt_file} in it, and GATE_PROMPT_FILE, "
+        "name the file with the question.",
+    ),
+    Setting(
+        "dialog",
+        "GATE_DIALOG",
+        "auto",
+        "What shows questions on the desktop: auto, tkinter, zenity, kdialog, yad, osascript, dialog "
+        "(in the terminal), or off (dialogs.md).",
+    ),
+)
+SESSION_CLIS = ("claude", "codex", "command")
+MODEL_WORDS = ("heavy", "medium", "light")
+MODELS = {
+    "claude": dict(zip(MODEL_WORDS, ("opus", "sonnet", "haiku"), strict=True)),
+    "codex": dict.fromkeys(MODEL_WORDS, ""),
+}
+"""What heavy, medium and light mean to each program; empty is that program's own choice."""
+ROADS, _MODELS, TEMPLATES = "notify", "models", "templates"
+
+
+class Value(NamedTuple):
+    """A setting's value and where it came from."""
+
+    text: str
+    source: str
+
+
+def read_settings(environ: Mapping[str, str]) -> dict[str, Value]:
+    """Every setting by its name."""
+    path = settings_file(environ)
+    written = read_file(path)
+    found = {}
+    for setting in SETTINGS:
+        if value := environ.get(setting.variable):
+            found[setting.name] = Value(value, setting.variable)
+        elif setting.name in written:
+            if setting.name == "store" and not os.path.isabs(str(written["store"])):
+                raise UsageError(f"store in {path} must be an absolute path")
+            found[setting.name] = Value(str(written[setting.name]), path)
+        else:
+            found[setting.name] = Value(setting.default, "default")
+    return found
+
+
+def read_file(path: str) -> dict[str, Any]:
+    """What the settings file says, by name; nothing when it is not there."""
+    if not os.path.exists(path):
+        return {}
+    # Imported here: most people have no settings file, and it costs a whole interpreter.
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            written = tomllib.load(file)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the settings file {path} cannot be read: {error}") from None
+    known = [*(setting.name for setting in SETTINGS), ROADS, _MODELS, TEMPLATES]
+    for name in written:
+        if name not in known:
+            raise UsageError(f"{path} sets {name!r}; there are only {', '.join(known)}")
+    return written
+
+
+def session_command(environ: Mapping[str, str]) -> list[str]:
+    """The words of the command that opens a session; none when it is not set."""
+    # Imported here: it is for those who open a session only.
+    import shlex
+
+    value = read_settings(environ)["session_command"]
+    try:
+        words = shlex.split(value.text)
+    except ValueError as error:
+        raise UsageError(f"session_command ({value.source}) is no command: {error}") from None
+    # It is opened in folders that others write to.
+    if words and os.sep in words[0] and not os.path.isabs(words[0]):
+        raise UsageError(f"session_command ({value.source}) begins with a name or a whole path")
+    return words
+
+
+def models(environ: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """What heavy, medium and light mean to each program: as the settings file says, or else MODELS."""
+    path = settings_file(environ)
+    found = {cli: dict(meant) for cli, meant in MODELS.items()}
+    for cli, table in read_table(path, _MODELS).items():
+        if cli not in found:
+            raise UsageError(f"{path} sets models.{cli}; there are {', '.join(found)}")
+        if not isinstance(table, dict):
+            raise UsageError(f"models.{cli} in {path} is a table: write [models.{cli}] above it")
+        for word, model in table.items():
+            if word not in found[cli]:
+                raise UsageError(
+                    f"{path} sets models.{cli}.{word}; there are {', '.join(found[cli])}"
+                )
+            if not isinstance(model, str):
+                raise UsageError(f"models.{cli}.{word} in {path} is a model's name, as a text")
+            found[cli][word] = model
+    return found
+
+
+def read_table(path: str, name: str) -> dict[str, Any]:
+    """One table of the settings file."""
+    table = read_file(path).get(name, {})
+    if not isinstance(table, dict):
+        raise UsageError(f"{name} in {path} is a table: write [{name}] above it")
+    return table

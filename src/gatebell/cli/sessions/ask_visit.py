@@ -1,0 +1,206 @@
+"""The session of an ask in this terminal: what is prepared for it, and deciding after it."""
+
+from __future__ import annotations
+
+import os
+from math import ceil
+from typing import TYPE_CHECKING
+
+from gatebell.app import settings, wiring
+from gatebell.cli.asks import prompts
+from gatebell.cli.screen import columns, recorded
+from gatebell.cli.sessions.continue_session import announce, quote_proposal
+from gatebell.cli.sessions.session_timer import STOPPED, TIME, Attendant
+from gatebell.domain.asks.asks import settled_sentence
+from gatebell.domain.enums import AskStatus
+from gatebell.domain.sessions import session_prompt
+from gatebell.domain.sessions.visits import FAILED, GRACE_SECONDS, VIA, conversation
+from gatebell.domain.text.display import inert_line
+from gatebell.errors import (
+    AlreadySettledError,
+    CancelledError,
+    GateError,
+    NotAnsweredError,
+    TimedOutError,
+)
+from gatebell.ports.agents import Opening
+from gatebell.services.asks.create_ask import get
+from gatebell.services.sessions import ask_session, visits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gatebell.cli.sessions.terminal_handover import Program
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.people.principals import Caller
+    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.ports.agents import Host
+    from gatebell.ports.store import Store
+    from gatebell.services.sessions.ask_session import AskVisit
+    from gatebell.services.sessions.visit_session import ProgramEnd
+
+
+class TerminalAskVisit:
+    """A person opens the session of an ask."""
+
+    def __init__(self, store: Store, who: Caller, ask: Ask, wanted: str) -> None:
+        self._store, self._who = store, who._replace(via=VIA)
+        cli = _choose_cli(store, ask, wanted)
+        host = wiring.host(cli)
+        self._visit = ask_session.open_visit(store, ask.id, self._who, cli, host.new_session())
+        self._sitting = self._visit.sitting
+        if self._sitting.cli != cli:
+            # Another process began it with another program just now.
+            host = wiring.host(self._sitting.cli)
+        if wanted not in ("", self._sitting.cli):
+            print(f"{ask.id} was begun in {self._sitting.cli}, and goes on there.")
+        self._host, self.id = host, self._sitting.id
+        self._ask = self._visit.ask
+        self._began = store.monotonic()
+        self._is_told_to_end = False
+
+    def prepare(self) -> tuple[Sequence[str], Mapping[str, str], str]:
+        opening = _build_opening(self._store, self._host, self._visit)
+        words = self._host.open_session(opening)
+        again = ", where it was left" if not opening.prompt else ""
+        question, hints = ("Question", self._ask.question.prompt), _hints(self._visit, opening)
+        announce(self._sitting.cli, f"{self._ask.id}{again}", question, hints, "you decide")
+        return words, opening.environ, opening.cwd
+
+    def attend(self, program: Program) -> None:
+        left = self._visit.seconds_left
+        Attendant(self._store, self._sitting, self._who, left, GRACE_SECONDS).attend(program)
+
+    def leave(self, ended: ProgramEnd | None, trouble: Exception | None) -> None:
+        self._is_told_to_end = bool(ended and ended.told)
+        self._ask, self._sitting = ask_session.leave(
+            self._store,
+            self._visit,
+            self._who,
+            self._host,
+            ended,
+            str(trouble) if trouble else "",
+            self._store.monotonic() - self._began,
+        )
+
+    def conclude(self) -> int:
+        ask, sitting = self._ask, self._sitting
+        if not ask.pending:
+            return _say_settled(ask, sitting)
+        if sitting.end == FAILED:
+            raise GateError(f"{sitting.trouble}\n{_list_ways_on(ask)}")
+        if self._is_told_to_end:
+            print(f"Not answered; {ask.id} is still waiting.")
+            return NotAnsweredError.exit_code
+        return self._decide()
+
+    def _decide(self) -> int:
+        store, ask = self._store, get(self._store, self._ask.id)
+        proposal = ask_session.find_proposal(store, ask, self._host)
+        proposed, quoted = proposal and proposal.value, quote_proposal(proposal)
+        done = prompts.prompt_for(store, self._who, ask, above=quoted, proposed=proposed)
+        if not done and get(store, ask.id).pending:
+            print(f"To go on there: gate continue {ask.id}   Without it: gate answer {ask.id}")
+        return 0 if done else NotAnsweredError.exit_code
+
+
+def _choose_cli(store: Store, ask: Ask, wanted: str) -> str:
+    """The program that a conversation was begun with, or that is wanted for a new one."""
+    assert ask.question.session, "it is a session ask"
+    cli = wanted or settings.session_cli(os.environ)
+    begun = conversation(ask.question.session, store.asks.sittings(ask.id), cli)
+    return begun[0] if begun else cli
+
+
+def _list_ways_on(ask: Ask) -> str:
+    return (
+        f"{ask.id} is still waiting. Try again: gate continue {ask.id}; --with CLI takes another "
+        f"program\nOr answer without a session: gate answer {ask.id}"
+    )
+
+
+def _build_opening(store: Store, host: Host, visit: AskVisit) -> Opening:
+    ask, sitting, terms = visit.ask, visit.sitting, visit.terms
+    cwd = visit.cwd or os.getcwd()
+    if not os.path.isdir(cwd):
+        raise GateError(f"there is no folder {cwd} to open the session in")
+    first = store.asks.sittings(ask.id)[0].started_at
+    mark = session_prompt.mark(ask.id)
+    session = sitting.session or host.found_session(mark, first)
+    papers = _write_papers(store, visit)
+    prompt_file = os.path.join(papers, session_prompt.PROMPT_FILE)
+    was_told = bool(session) and host.was_told(session, mark)
+    return Opening(
+        mark=sitting.id,
+        session=session,
+        fresh=not terms.resume_session,
+        prompt="" if was_told else visits.first_words(store, ask.id),
+        prompt_file=prompt_file,
+        system_file=os.path.join(papers, "system.md") if terms.system_prompt else "",
+        papers=papers,
+        model=terms.model,
+        cwd=cwd,
+        mcp_config=visit.mcp_config,
+        environ={"GATE_TURN": sitting.id, "GATE_SITTING": sitting.id, "GATE_ASK": ask.id},
+        project=ask.origin.project or cwd,
+    )
+
+
+def _write_papers(store: Store, visit: AskVisit) -> str:
+    ask = visit.ask
+    folder = wiring.session_papers(store.path, ask.id)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    for place in (os.path.dirname(folder), folder):
+        # The agent may read all there without asking, and we write there.
+        if os.path.islink(place):
+            raise GateError(f"{place} leads elsewhere, and is none of ours: remove it")
+        os.chmod(place, 0o700)
+    brief = session_prompt.brief(ask.question, folder)
+    texts = {session_prompt.PROMPT_FILE: brief.prompt, "system.md": visit.terms.system_prompt}
+    texts |= {brief.context_file: brief.context} if brief.context_file else {}
+    for name, text in texts.items():
+        # Anew each time: the agent of an earlier visit may have written there.
+        path = os.path.join(folder, name)
+        draft = f"{path}.{visit.sitting.id}"
+        with open(draft, "x", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+        os.replace(draft, path)
+    return folder
+
+
+def _hints(visit: AskVisit, opening: Opening) -> list[str]:
+    hints = []
+    if not _is_here(opening.cwd):
+        hints.append(f"Folder: {inert_line(opening.cwd, columns() - 14)}")
+    if opening.mcp_config:
+        hints.append(f"More tools: {inert_line(opening.mcp_config, columns() - 14)}")
+    if visit.sitting.cli == "claude" and not _is_here(opening.cwd):
+        hints.append("It may first ask whether you trust this folder: its default is No.")
+    if visit.seconds_left is not None:
+        left = _in_words(visit.seconds_left)
+        hints.append(f"You have {left}; a bell rings when that is over.")
+    return hints
+
+
+def _is_here(folder: str) -> bool:
+    return os.path.realpath(folder) == os.path.realpath(os.getcwd())
+
+
+def _in_words(seconds: float) -> str:
+    return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{ceil(seconds)} seconds"
+
+
+def _say_settled(ask: Ask, sitting: Sitting) -> int:
+    """What became of an ask that was settled while somebody was in its session."""
+    if ask.settled_via == VIA and ask.settled_by == sitting.by and ask.status == AskStatus.ANSWERED:
+        print(recorded(ask))
+        return 0
+    sentence = settled_sentence(ask)
+    if ask.settled_via == FAILED:
+        sentence = f"{ask.id} has failed: {ask.note}"
+    if sitting.end == TIME and ask.status == AskStatus.TIMED_OUT:
+        sentence = f"the time of the session was up: {sentence}"
+    if sitting.end == STOPPED:
+        sentence = f"the session was ended, for {sentence}"
+    errors = {"timed_out": TimedOutError, "cancelled": CancelledError}
+    raise errors.get(ask.status, AlreadySettledError)(sentence)

@@ -1,0 +1,23 @@
+"""What an engine reports while it drives runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.runs.runs import Run
+    from gatebell.domain.tasks.tasks import Task
+
+
+class DriveReport(NamedTuple):
+    """An engine has begun to drive a run, or has driven it as far as it went."""
+
+    run: Run
+    is_over: bool
+    task: Task | None = None
+    """The task that the run works on."""
+    asks: Sequence[Ask] = ()
+    """What the task waits for."""

@@ -1,0 +1,36 @@
+"""What the drive of a run needs from outside, each behind a port. `app` builds it once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from gatebell.domain.people.principals import Caller
+    from gatebell.domain.runs.runs import Run
+    from gatebell.ports.agents import Activity, Agents, Hosts
+    from gatebell.ports.flows import Backlogs, Flows, LoadedFlow, Roles, RunLog
+    from gatebell.ports.workspaces import Workspace
+
+
+class RunDependencies(NamedTuple):
+    """The outside of a run."""
+
+    flows: Flows
+    roles: Roles
+    agents: Agents
+    workspace: Workspace
+    activity: Activity
+    backlogs: Backlogs
+    log: RunLog
+    hosts: Hosts
+    caller: Caller
+    """Opens the asks of runs."""
+
+
+class OneFlow(NamedTuple):
+    """The code of every run that a program drives itself."""
+
+    flow: LoadedFlow
+
+    def load(self, run: Run) -> LoadedFlow:
+        return self.flow

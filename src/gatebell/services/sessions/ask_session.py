@@ -1,0 +1,243 @@
+"""The session of an ask: a person opens it, works the question out, and leaves it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from gatebell.domain.asks.asks import make_id, settled_sentence
+from gatebell.domain.asks.requirements import why_not
+from gatebell.domain.enums import AskKind, VisitEnd
+from gatebell.domain.people.principals import must_be_a_person
+from gatebell.domain.sessions import changes, session_prompt, visits as rules
+from gatebell.domain.sessions.visits import FAILED, GRACE_SECONDS, Sitting, Terms
+from gatebell.domain.text.display import storable
+from gatebell.errors import AlreadySettledError, RefusedError, TimedOutError, UsageError
+from gatebell.ports.results import Done
+from gatebell.services.asks import create_ask
+from gatebell.services.sessions import visit_session, visits
+from gatebell.services.sessions.visit_session import MAY_STAY_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gatebell.domain.asks.asks import Ask, Change
+    from gatebell.domain.people.principals import Caller
+    from gatebell.domain.sessions.proposals import Proposal
+    from gatebell.ports.agents import Host, Talk
+    from gatebell.ports.store import Store
+    from gatebell.services.sessions.visit_session import ProgramEnd
+
+_MAX_TRANSCRIPT_CHARACTERS = 4_000_000
+_SOON_SECONDS = 3.0
+# Ctrl+C is how people leave many a program.
+_INTERRUPTED = (-signal.SIGINT, 128 + signal.SIGINT)
+
+
+class AskVisit(NamedTuple):
+    """The session of an ask in a person's hands."""
+
+    ask: Ask
+    sitting: Sitting
+    terms: Terms
+    goes_on: bool
+    """There is a conversation already, and it is resumed."""
+    seconds_left: float | None
+    """Until its time is up, where it is limited."""
+
+    @property
+    def cwd(self) -> str:
+        return os.path.join(self.ask.origin.cwd, self.terms.cwd)
+
+    @property
+    def mcp_config(self) -> str:
+        named = self.terms.mcp_config
+        return os.path.join(self.ask.origin.cwd, named) if named else ""
+
+
+class AskSession:
+    """The session of an ask; a new conversation is with this program and has this id."""
+
+    def __init__(self, cli: str, session: str) -> None:
+        self._new, self._goes_on = (cli, session), False
+        self._seconds_left: float | None = None
+
+    def find(self, store: Store, ask: Ask, caller: Caller) -> Sitting | None:
+        terms = _find_terms(ask, caller)
+        now, earlier = store.now(), store.asks.sittings(ask.id)
+        if earlier and not earlier[-1].ended_at:
+            visit_session.must_be_left(store, earlier[-1], ask.id)
+            return None
+        self._seconds_left = rules.seconds_left(terms, earlier, now)
+        if self._seconds_left == 0:
+            raise TimedOutError(f"the time of {ask.id} is used up: gate answer {ask.id}")
+        begun = rules.conversation(terms, earlier, self._new[0])
+        self._goes_on = begun is not None
+        cli, session = begun or self._new
+        return Sitting(
+            id=make_id(12, os.urandom(16), "t-"),
+            ask_id=ask.id,
+            number=len(earlier) + 1,
+            by=caller.actor,
+            cli=cli,
+            session=session,
+            process=str(store.machine.me()),
+            started_at=now,
+            expires_at=ask.deadlines.expires_at,
+        )
+
+    def enter(self, store: Store, ask: Ask, visit: Sitting, caller: Caller) -> AskVisit | None:
+        left, terms = self._seconds_left, _find_terms(ask, caller)
+        seconds = GRACE_SECONDS + (MAY_STAY_SECONDS if left is None else left)
+        change = changes.open_visit(ask, visit, caller, seconds)
+        if not isinstance(store.asks.change(change, ask.version), Done):
+            return None
+        return AskVisit(change.ask, visit, terms, self._goes_on, left)
+
+
+def _find_terms(ask: Ask, caller: Caller) -> Terms:
+    question, origin = ask.question, ask.origin
+    if question.session is None:
+        raise UsageError(f"{ask.id} is no session: answer it with gate answer {ask.id}")
+    if not ask.pending:
+        raise AlreadySettledError(settled_sentence(ask))
+    if reason := why_not(question.requirement, origin.sponsor, origin.session, caller):
+        raise RefusedError(reason)
+    return question.session
+
+
+def open_visit(store: Store, ask_id: str, caller: Caller, cli: str, session: str) -> AskVisit:
+    """Take the session of an ask; RefusedError says who has it.
+
+    A new conversation is with this program and has this id; one that was begun goes on.
+    """
+    return visit_session.open_visit(store, ask_id, caller, AskSession(cli, session))
+
+
+def note_program(store: Store, sitting: Sitting, program: str) -> Sitting:
+    """Record that the agent's program runs, as this process."""
+    after = sitting._replace(program=program)
+    _write(store, sitting.ask_id, lambda ask: changes.update_visit(ask, after))
+    return after
+
+
+def close_visit(
+    store: Store,
+    sitting: Sitting,
+    caller: Caller,
+    end: VisitEnd,
+    *,
+    trouble: str = "",
+    transcript: str = "",
+    session: str = "",
+    seconds: float | None = None,
+) -> Ask:
+    """Give the session back, with how it ended; the ask as it is after that.
+
+    `seconds` is how long it was, where the visitor's program measured that.
+    """
+    now = store.now()
+    closed = sitting._replace(
+        started_at=sitting.started_at if seconds is None else now - timedelta(seconds=seconds),
+        ended_at=now,
+        end=end,
+        trouble=storable(trouble),
+        transcript=storable(transcript)[-_MAX_TRANSCRIPT_CHARACTERS:],
+        session=session or sitting.session,
+    )
+
+    def close(ask: Ask) -> Change | None:
+        kept = store.asks.sitting(sitting.id)
+        if kept and kept.ended_at:
+            # Another process found it lost and closed it: its asker may have it by now.
+            return None
+        terms = ask.question.session
+        assert terms, "a sitting is one of a session ask"
+        earlier = [one for one in store.asks.sittings(ask.id) if one.id != sitting.id]
+        failed = rules.failures([*earlier, closed])
+        given_up = end == FAILED and 0 < terms.max_attempts <= failed
+        return changes.close_visit(ask, closed, caller.actor, given_up=given_up)
+
+    after = _write(store, sitting.ask_id, close)
+    store.machine.leave_visit(sitting.id)
+    return after
+
+
+def _write(store: Store, ask_id: str, step: Callable[[Ask], Change | None]) -> Ask:
+    while True:
+        ask = create_ask.get(store, ask_id)
+        change = step(ask)
+        if change is None:
+            return ask
+        if isinstance(store.asks.change(change, ask.version), Done):
+            return change.ask
+
+
+def leave(
+    store: Store,
+    visit: AskVisit,
+    caller: Caller,
+    host: Host,
+    ended: ProgramEnd | None,
+    trouble: str,
+    seconds: float,
+) -> tuple[Ask, Sitting]:
+    """Close a visit in one of our programs, with what its log tells; the ask and the visit then.
+
+    `ended` is None where the program could not be opened; `trouble` says why. `seconds` is how
+    long it lasted.
+    """
+    sitting, mark = visit.sitting, session_prompt.mark(visit.ask.id)
+    session = sitting.session or host.found_session(mark, sitting.started_at)
+    talk = visits.talk(store, host, session, sitting.ask_id, sitting.started_at)
+    # A command has no log that tells what was said in it.
+    said = bool(talk.said) if talk else seconds > _SOON_SECONDS
+    end = FAILED if trouble else VisitEnd.LEFT
+    if ended:
+        end, trouble = _judge_end(ended, talk, said, sitting.cli)
+    if end == FAILED and not said and not visit.goes_on:
+        # Nothing was begun, so the next attempt may take another program.
+        sitting, session = sitting._replace(session=""), ""
+    words = ""
+    if visit.terms.capture_transcript:
+        since = rules.untold_since(store.asks.sittings(sitting.ask_id))
+        words = visits.transcript(visits.talk(store, host, session, sitting.ask_id, since))
+    ask = close_visit(
+        store, sitting, caller, end, trouble=trouble, transcript=words, session=session
+    )
+    return ask, sitting._replace(end=end, trouble=trouble, session=session)
+
+
+def _judge_end(ended: ProgramEnd, talk: Talk | None, said: bool, cli: str) -> tuple[VisitEnd, str]:
+    """How the visit ended, and why if it failed."""
+    if ended.why or ended.told:
+        return VisitEnd(ended.why) if ended.why else VisitEnd.LEFT, ""
+    if talk and talk.trouble:
+        return FAILED, f"{cli} could not talk: {talk.trouble}"
+    if ended.code in _INTERRUPTED:
+        return VisitEnd.LEFT, ""
+    if ended.code < 0:
+        return FAILED, f"{cli} was ended by signal {-ended.code}"
+    if ended.code and not said:
+        return FAILED, f"{cli} ended with exit code {ended.code} before anything was said"
+    return VisitEnd.LEFT, ""
+
+
+def find_proposal(store: Store, ask: Ask, host: Host) -> Proposal | None:
+    """What the conversation suggests, from all visits of the ask."""
+    sittings = store.asks.sittings(ask.id)
+    session = next((one.session for one in reversed(sittings) if one.session), "")
+    talk = visits.talk(store, host, session, ask.id, sittings[0].started_at)
+    papers, first = visits.papers(store.path, ask.id), visits.first_words(store, ask.id)
+    ours = session_prompt.injected(ask.question, papers, first)
+    return visits.propose_answer(ask.question, talk, ours)
+
+
+def fail(store: Store, ask_id: str, caller: Caller, reason: str) -> Ask:
+    """A person says that nothing will come of a session: its asker gets `failed`."""
+    must_be_a_person(caller, "gives a session up")
+    if create_ask.get(store, ask_id).question.kind != AskKind.SESSION:
+        raise UsageError(f"{ask_id} is no session: gate cancel {ask_id}")
+    return create_ask.cancel(store, ask_id, caller._replace(via=FAILED), reason)

@@ -1,0 +1,113 @@
+"""A person opens an agent's session and has it alone until they leave.
+
+The session belongs to an ask (`ask_session`) or to the agent of a run (`run_session`). Here is the
+part that both share. What differs is an object: which visit would begin, and how it is written.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from gatebell.domain.people.principals import must_be_a_person
+from gatebell.domain.sessions import visits
+from gatebell.errors import RefusedError
+from gatebell.services.asks import create_ask
+from gatebell.services.asks.apply_deadlines import fall_due
+from gatebell.services.sessions import presence
+from gatebell.services.sessions.lost_visits import close_lost, take_back_lost
+
+if TYPE_CHECKING:
+    from typing import Protocol, TypeVar
+
+    from gatebell.domain.asks.asks import Ask
+    from gatebell.domain.people.principals import Caller
+    from gatebell.domain.runs.identities import Identity
+    from gatebell.domain.runs.runs import Turn
+    from gatebell.domain.sessions.visits import Sitting
+    from gatebell.ports.store import Store
+
+    Opened_co = TypeVar("Opened_co", covariant=True)
+    Visit = TypeVar("Visit", Sitting, Turn)
+
+    class Session(Protocol[Visit, Opened_co]):
+        """The session of an ask, or of a run's agent."""
+
+        def find(self, store: Store, ask: Ask, caller: Caller) -> Visit | None:
+            """The visit that this person would begin; None: look at the ask once more.
+
+            Raises:
+                GateError: They may not, or there is no session to open.
+            """
+            ...
+
+        def enter(self, store: Store, ask: Ask, visit: Visit, caller: Caller) -> Opened_co | None:
+            """Write the visit; None where another process was faster."""
+            ...
+
+
+MAY_STAY_SECONDS = 8 * 3600.0
+"""How long a deadline waits for a visitor whose time nobody limited."""
+
+
+class ProgramEnd(NamedTuple):
+    """How a program ended that a person had in their terminal."""
+
+    code: int
+    """Negative: the signal that ended it."""
+    process: Identity
+    why: str = ""
+    """The reason why gate ended it, if gate did."""
+    told: int = 0
+    """The signal by which gate itself was told to end meanwhile, and passed on."""
+
+
+def open_visit(
+    store: Store, ask_id: str, caller: Caller, session: Session[Visit, Opened_co]
+) -> Opened_co:
+    """Take a session for a person.
+
+    Raises:
+        AgentRefusedError: The caller is an agent.
+        RefusedError: Somebody else has the session; it says who.
+    """
+    must_be_a_person(caller, "opens an agent's session")
+    while True:
+        ask = fall_due(store, create_ask.get(store, ask_id))
+        visit = session.find(store, ask, caller)
+        if visit is None or _has_closed_lost(store, ask.id, visit.cli, visit.session):
+            continue
+        # Before it is written: from then on each process sees that its holder lives.
+        store.machine.enter_visit(visit.id)
+        opened = None
+        try:
+            opened = session.enter(store, ask, visit, caller)
+        finally:
+            if opened is None:
+                store.machine.leave_visit(visit.id)
+        if opened is not None:
+            return opened
+
+
+def _has_closed_lost(store: Store, ask_id: str, cli: str, session: str) -> bool:
+    """Whether the holder of a conversation was gone, so that their visit was closed just now.
+
+    A conversation has one holder, be it through an ask or in a run.
+    """
+    if sitting := store.asks.holder(cli, session):
+        must_be_left(store, sitting, sitting.ask_id)
+        close_lost(store, create_ask.get(store, sitting.ask_id))
+        return True
+    if turn := store.runs.holder(cli, session):
+        if not turn.by:
+            raise RefusedError(visits.agent_at_work(turn, ask_id))
+        must_be_left(store, turn, ask_id)
+        take_back_lost(store, [turn])
+        return True
+    return False
+
+
+def must_be_left(store: Store, holder: Sitting | Turn, ask_id: str) -> None:
+    """RefusedError names the holder of a session, or the processes that outlive the holder."""
+    orphans = presence.orphans(store, holder)
+    if orphans or presence.lives(store, holder):
+        raise RefusedError(visits.held(holder, ask_id, orphans, store.now()))
