@@ -61,7 +61,7 @@ def _start(folder: Path, tools: tuple[str, ...]) -> dict[int, subprocess.Popen[b
         (programs / tool).symlink_to(shutil.which(tool) or tool)
     for name in ("questions", "answers"):
         (folder / ".helpers" / name).mkdir(parents=True, mode=0o700)
-    script = files("gatebell") / "scripts" / "ask-human.sh"
+    script = files("gatebell") / "install" / "scripts" / "ask-human.sh"
     environ = {"PATH": str(programs), "HOME": str(folder)}
     started = [
         subprocess.Popen(

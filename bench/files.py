@@ -74,7 +74,7 @@ def _with_gate(
     store: SqliteStore, lines: IO[str], project: str, environ: dict[str, str]
 ) -> Iterator[Figure]:
     """By the script, which is `gate ask` then."""
-    script = str(files("gatebell") / "scripts" / "ask-human.sh")
+    script = str(files("gatebell") / "install" / "scripts" / "ask-human.sh")
 
     def ask(number: int) -> _Asked:
         asker = subprocess.Popen(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.conftest import eventually
 
-SCRIPT = Path(str(files("gatebell") / "scripts" / "ask-human.sh"))
+SCRIPT = Path(str(files("gatebell") / "install" / "scripts" / "ask-human.sh"))
 COMMON = (
     *("bash", "chmod", "date", "ln", "ls", "mkdir", "mkfifo", "mv", "od", "ps", "readlink", "rm"),
     *("sleep", "tr", "tty"),
