@@ -36,7 +36,7 @@ unit: setup
 
 # In one process, line by line counted.
 counted:
-	$(BIN)/coverage run -m pytest $(ITS_CACHE) tests/test_requirements.py tests/contract tests/domain tests/service
+	$(BIN)/coverage run -m pytest $(ITS_CACHE) tests/test_promises.py tests/contract tests/domain tests/service
 
 # Real programs: more at once than there are processors, for most of them wait most of the time.
 # The files run in this order, so that short ones come last and all the workers end together.

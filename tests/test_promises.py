@@ -13,9 +13,10 @@ _ID = re.compile(r"\"([A-Z0-9]+-[A-Z]?\d+)\"")
 
 
 def promised() -> dict[str, str]:
-    lines = (HERE / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    texts = [path.read_text(encoding="utf-8") for path in sorted(HERE.glob("promises/*.txt"))]
+    lines = [line for text in texts for line in text.splitlines()]
     pairs = [line.split("  ", 1) for line in lines if line and not line.startswith("#")]
-    assert len(pairs) == len({name for name, _ in pairs}), "an id stands twice"
+    assert len(pairs) == len({name for name, _ in pairs}), "an id is used twice"
     return dict(pairs)
 
 
