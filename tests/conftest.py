@@ -6,14 +6,12 @@ import os
 import signal
 import sys
 import tempfile
-import threading
-import time
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
-from gatebell.domain.people.principals import SIGNS, Caller, Sighting, person
+from gatebell.domain.people.principals import SIGNS
 from gatebell.testing import FakeClock
 
 HERE = Path(__file__).parent
@@ -44,15 +42,6 @@ for _signal in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
 _cpu_seconds: dict[str, float] = defaultdict(float)
 _CPU_AT_START = pytest.StashKey[float]()
 _skipped: dict[str, str] = {}
-
-
-def eventually(true, seconds=30, what="it"):
-    """Look until it is so, and give what was seen; for what no bell rings."""
-    until, pause = time.monotonic() + seconds, threading.Event()
-    while not (seen := true()):
-        assert time.monotonic() < until, f"{what} never came about in {seconds} s"
-        pause.wait(0.01)
-    return seen
 
 
 def pytest_addoption(parser):
@@ -184,17 +173,3 @@ def chromium():
 @pytest.fixture
 def clock():
     return FakeClock()
-
-
-def a_person(name: str = "ada", *, verified: bool = False) -> Caller:
-    return Caller(person(name), verified, "cli", None, {"uid": 1000})
-
-
-def an_agent(session: str = "s1", cli: str = "claude") -> Caller:
-    sighting = Sighting(cli, session, "the variable CLAUDECODE is set")
-    return Caller(person("ada"), False, "cli", sighting, {"uid": 1000})
-
-
-def make_lasting(store) -> None:
-    """As if this store were not made for tests."""
-    store.connection.raw.execute("DELETE FROM traits")

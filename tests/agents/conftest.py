@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 import apsw
 import pytest
-from tests.conftest import eventually
 from tests.faces.conftest import World
 from tests.journeys.conftest import Terminal
+from tests.support.waiting import eventually
 
 from gatebell.install.claude import guarded
 from gatebell.install.scripted_model import ScriptedModel, script, tool_results

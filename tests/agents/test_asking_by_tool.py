@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.conftest import eventually
+from tests.support.waiting import eventually
 
 from gatebell.install.scripted_model import text, tool, tools
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from tests.agents.test_flows import Project, report
-from tests.conftest import eventually
+from tests.support.waiting import eventually
 
 from gatebell.install.scripted_model import script, text, tool
 

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import pytest
 from tests.agents.conftest import OWN_QUESTIONS
-from tests.conftest import eventually
+from tests.support.waiting import eventually
 
 from gatebell.adapters.agents import claude
 from gatebell.adapters.agents.claude import ClaudeDriver

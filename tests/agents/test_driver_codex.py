@@ -14,7 +14,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from tests.conftest import eventually
+from tests.support.waiting import eventually
 
 from gatebell.adapters.agents.codex import CodexDriver
 from gatebell.adapters.system import processes

@@ -10,7 +10,7 @@ from tests.agents.test_deciding_hosts import FORM, propose
 from tests.agents.test_flows import project
 from tests.agents.test_joining_claude import press
 from tests.agents.test_sessions_claude import NO_SCRIPT, Desk
-from tests.conftest import eventually
+from tests.support.waiting import eventually
 
 from gatebell.install.scripted_model import script, text
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.agents.test_flows import Project, report
-from tests.conftest import eventually
+from tests.support.waiting import eventually
 
 from gatebell.adapters.system import processes
 from gatebell.install.scripted_model import script, tool

@@ -7,7 +7,7 @@ import shlex
 import subprocess
 
 import pytest
-from tests.conftest import eventually
+from tests.support.waiting import eventually
 
 from gatebell.install.scripted_model import script, text, tool
 

@@ -7,7 +7,7 @@ import signal
 import uuid
 
 import pytest
-from tests.conftest import eventually
+from tests.support.waiting import eventually
 
 from gatebell.install.scripted_model import text, tool
 

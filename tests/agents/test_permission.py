@@ -6,8 +6,8 @@ import threading
 
 import pytest
 from tests.agents.conftest import OWN_QUESTIONS
-from tests.conftest import eventually
 from tests.faces.test_hook_calls import until_it_waits
+from tests.support.waiting import eventually
 
 from gatebell.install import scripted_model
 from gatebell.install.scripted_model import text, tool, tools

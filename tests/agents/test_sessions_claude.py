@@ -12,8 +12,9 @@ import sys
 
 import pytest
 from tests.agents.test_joining_claude import press, trust
-from tests.conftest import a_person, eventually
-from tests.joinable import Screen
+from tests.support.people import a_person
+from tests.support.sessions import Screen
+from tests.support.waiting import eventually
 
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.sessions.visits import Terms

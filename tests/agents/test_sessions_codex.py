@@ -9,7 +9,7 @@ import signal
 import pytest
 from tests.agents.test_joining_claude import press
 from tests.agents.test_sessions_claude import PLAIN, Desk
-from tests.conftest import eventually
+from tests.support.waiting import eventually
 
 from gatebell.domain.sessions.visits import Terms
 from gatebell.install.scripted_model import script, text

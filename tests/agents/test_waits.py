@@ -6,7 +6,7 @@ import time
 from contextlib import closing
 
 import pytest
-from tests.conftest import eventually
+from tests.support.waiting import eventually
 
 from gatebell.install.scripted_model import text, tool, tool_results
 

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests import rich_store
+from tests.support import rich_store
 
 from gatebell.adapters.sqlite import queries
 from gatebell.app.wiring import open_throwaway_store

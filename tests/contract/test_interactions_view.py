@@ -7,7 +7,7 @@ from contextlib import closing
 
 import apsw
 import pytest
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 from gatebell.app.wiring import open_store, open_throwaway_store
 from gatebell.domain.asks.answers import Given

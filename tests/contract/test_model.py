@@ -15,7 +15,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from tests.conftest import a_person, an_agent
+from tests.support.people import a_person, an_agent
 
 from gatebell.app.wiring import open_store, open_throwaway_store
 from gatebell.domain.asks.answers import Given

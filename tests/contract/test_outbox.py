@@ -6,7 +6,7 @@ import threading
 from datetime import timedelta
 
 import pytest
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 from gatebell.app.wiring import open_store, open_throwaway_store
 from gatebell.domain.asks.asks import Notice, Origin

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import apsw
 import pytest
-from tests import rich_store
+from tests.support import rich_store
 
 from gatebell.app.wiring import open_store
 from gatebell.services import audit

@@ -10,7 +10,7 @@ import threading
 import apsw
 import pytest
 from bench import plans
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 from gatebell.adapters.sqlite import bell
 from gatebell.app.wiring import open_store, open_throwaway_store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 from gatebell.domain.asks import asks, deadlines, messages
 from gatebell.domain.asks.answers import Given, answer

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.conftest import a_person
-from tests.task_records import add_task
+from tests.support.people import a_person
+from tests.support.task_records import add_task
 
 from gatebell.services.tasks import backlog
 

@@ -8,8 +8,8 @@ from contextlib import closing
 
 import apsw
 import pytest
-from tests import rich_store
-from tests.rich_store import ADA, answered, opened
+from tests.support import rich_store
+from tests.support.rich_store import ADA, answered, opened
 
 from gatebell.adapters.sqlite.columns import TABLES, apart
 from gatebell.adapters.sqlite.rows import compared

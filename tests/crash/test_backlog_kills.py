@@ -19,7 +19,7 @@ from operation import ADA
 from plays import Point, all_asks, damage
 from points import differences
 from telling import tell
-from tests.backlog_project import BacklogProject, asks_first, report
+from tests.support.backlog_project import BacklogProject, asks_first, report
 
 from gatebell.app import wiring
 from gatebell.domain.asks.answers import Given

@@ -15,7 +15,7 @@ from nursery import Child, Nursery
 from operation import ADA
 from plays import all_asks, damage
 from telling import tell
-from tests.backlog_project import BacklogProject, asks_first, report
+from tests.support.backlog_project import BacklogProject, asks_first, report
 
 from gatebell.app import wiring
 from gatebell.domain.asks.answers import Given

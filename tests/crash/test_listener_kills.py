@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.conftest import a_person
-from tests.file_agent import set_up
+from tests.support.file_agent import set_up
+from tests.support.people import a_person
 
 import gatebell
 from gatebell.app.wiring import open_store

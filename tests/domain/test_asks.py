@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tests.conftest import a_person, an_agent
+from tests.support.people import a_person, an_agent
 
 from gatebell.domain.asks import asks, deadlines, messages
 from gatebell.domain.asks.asks import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from tests.conftest import an_agent
+from tests.support.people import an_agent
 
 from gatebell.domain.asks.activity_summary import explain
 from gatebell.domain.notifications.notes import Note, said

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 from gatebell.domain.asks.asks import Ask, Origin, make_question
 from gatebell.domain.runs import run_xml

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 from gatebell.domain.people.principals import (
     GONE,

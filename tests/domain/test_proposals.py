@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 from hypothesis import assume, given, strategies as st
-from tests.talks import person, value
+from tests.support.transcripts import person, value
 
 from gatebell.domain.asks.asks import Question
 from gatebell.domain.sessions.proposals import AGENT, PERSON, Proposal, Said, propose

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.talks import person, value
+from tests.support.transcripts import person, value
 
 from gatebell.domain.sessions.proposals import AGENT, PERSON, Proposal, Said, propose
 

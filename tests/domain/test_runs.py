@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 from gatebell.domain.asks.asks import Ask, Origin, make_question
 from gatebell.domain.asks.owners import owner_of, run_of

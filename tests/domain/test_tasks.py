@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.conftest import a_person, an_agent
+from tests.support.people import a_person, an_agent
 
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.documents import task_document

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import pytest
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 from gatebell.app.wiring import open_store, open_throwaway_store
 from gatebell.services.people import manage_people

@@ -13,8 +13,8 @@ import subprocess
 import time
 
 import pytest
-from tests.original_programs import original_answer
-from tests.script_project import AWKS, Project, asked_and_answered, ended, heard
+from tests.support.original_programs import original_answer
+from tests.support.script_project import AWKS, Project, asked_and_answered, ended, heard
 
 WAYS = ("jq", "python3", "awk")
 NASTY = [

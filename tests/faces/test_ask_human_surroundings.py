@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from tests.conftest import eventually
-from tests.script_project import AWKS, SCRIPT, Project, asked_and_answered, ended, heard
+from tests.support.script_project import AWKS, SCRIPT, Project, asked_and_answered, ended, heard
+from tests.support.waiting import eventually
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ from contextlib import closing
 
 import apsw
 import pytest
-from tests.conftest import a_person, eventually
-from tests.file_agent import set_up
+from tests.support.file_agent import set_up
+from tests.support.people import a_person
+from tests.support.waiting import eventually
 
 from gatebell.domain.asks.answers import Given
 from gatebell.file_protocol.listener import Listener

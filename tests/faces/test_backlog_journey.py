@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.backlog_project import ANSWERED, BacklogProject, asks_first, report
-from tests.conftest import eventually
+from tests.support.backlog_project import ANSWERED, BacklogProject, asks_first, report
+from tests.support.waiting import eventually
 
 TITLE = "Implement user authentication"
 QUESTION = "Should I use JWT tokens or session cookies?"

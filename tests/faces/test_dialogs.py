@@ -13,8 +13,8 @@ import threading
 
 import pytest
 from hypothesis import given, settings as hypothesis_settings, strategies as st
-from tests.conftest import eventually
-from tests.desk import desk, display
+from tests.support.waiting import eventually
+from tests.support.web_context import desk, display
 
 from gatebell.adapters.dialogs import discovery, texts
 from gatebell.adapters.dialogs.dialog_process import Ended

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 import pytest
-from tests.conftest import a_person
-from tests.file_agent import set_up
+from tests.support.file_agent import set_up
+from tests.support.people import a_person
 
 from gatebell.app.wiring import open_store, open_throwaway_store
 from gatebell.cli.server import up

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 import pytest
-from tests.conftest import eventually
-from tests.run_project import RunProject
+from tests.support.run_project import RunProject
+from tests.support.waiting import eventually
 
 PLANTER = """#!{python}
 import json, os, subprocess, sys

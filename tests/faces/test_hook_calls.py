@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.conftest import eventually
 from tests.faces.test_hooks import Session, decision, ended, the_ask
+from tests.support.waiting import eventually
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.conftest import a_person, eventually
+from tests.support.people import a_person
+from tests.support.waiting import eventually
 
 from gatebell import (
     AgentRefusedError,

@@ -7,8 +7,9 @@ import signal
 import threading
 
 import pytest
-from tests.conftest import an_agent, eventually
-from tests.joinable import FLOW, Desk, Screen, pid_in
+from tests.support.people import an_agent
+from tests.support.sessions import FLOW, Desk, Screen, pid_in
+from tests.support.waiting import eventually
 
 from gatebell.adapters.system import processes
 from gatebell.app.runtime import build_dependencies

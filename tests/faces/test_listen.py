@@ -12,7 +12,7 @@ import time
 
 import pytest
 from tests.faces.conftest import Shell
-from tests.file_agent import Agent, set_up
+from tests.support.file_agent import Agent, set_up
 
 PAUSE = threading.Event()
 

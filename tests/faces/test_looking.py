@@ -14,7 +14,7 @@ from pathlib import Path
 import apsw
 import pytest
 from bench.hot import SLOW_MODULES
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 from gatebell import errors
 from gatebell.cli.main import COMMANDS, main, parser_of

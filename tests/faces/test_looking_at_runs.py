@@ -6,9 +6,9 @@ import json
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.conftest import a_person
-from tests.git_project import git
-from tests.joinable import FLOW, Desk
+from tests.support.git_project import git
+from tests.support.people import a_person
+from tests.support.sessions import FLOW, Desk
 
 from gatebell.app import project_files, runtime
 from gatebell.domain.asks.answers import Given

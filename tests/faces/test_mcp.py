@@ -14,7 +14,7 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.types.methods import SERVER_RESULTS
 from pydantic import TypeAdapter
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.owners import owner_of

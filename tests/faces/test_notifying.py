@@ -30,7 +30,8 @@ import pytest
 from aiosmtpd.controller import Controller
 from bench.hot import SLOW_MODULES
 from standardwebhooks.webhooks import Webhook
-from tests.conftest import a_person, eventually
+from tests.support.people import a_person
+from tests.support.waiting import eventually
 
 from gatebell.adapters.channels import webhook
 from gatebell.adapters.channels.apprise import AppriseChannel

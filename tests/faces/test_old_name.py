@@ -12,10 +12,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tests.conftest import eventually
 from tests.faces.conftest import Ran, said_in
 from tests.faces.old_home import OldHome
-from tests.web_inbox import Inbox
+from tests.support.waiting import eventually
+from tests.support.web_inbox import Inbox
 
 from gatebell.adapters.agents import claude
 from gatebell.app import settings

@@ -7,11 +7,11 @@ import os
 import subprocess
 
 import pytest
-from tests.conftest import eventually
 from tests.faces.test_listen import Listening, answer
-from tests.file_agent import set_up
-from tests.original_programs import WAYS, OriginalListener, OriginalScript
-from tests.script_project import SCRIPT, Project, ended
+from tests.support.file_agent import set_up
+from tests.support.original_programs import WAYS, OriginalListener, OriginalScript
+from tests.support.script_project import SCRIPT, Project, ended
+from tests.support.waiting import eventually
 from watchdog.events import FileSystemEventHandler
 from watchdog.observers import Observer
 

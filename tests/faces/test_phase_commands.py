@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.conftest import eventually
-from tests.flow_harness import Harness
-from tests.run_project import RunProject
-from tests.web_inbox import Inbox
+from tests.support.flow_harness import Harness
+from tests.support.run_project import RunProject
+from tests.support.waiting import eventually
+from tests.support.web_inbox import Inbox
 
 from gatebell import HumanInput, Phase, Workflow
 

@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 import pytest
-from tests.conftest import eventually
-from tests.run_project import RunProject
+from tests.support.run_project import RunProject
+from tests.support.waiting import eventually
 
 from gatebell.app import locks
 

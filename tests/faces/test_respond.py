@@ -6,8 +6,8 @@ import json
 import os
 
 import pytest
-from tests.asking_tasks import ask_for, let_ask
-from tests.conftest import a_person
+from tests.support.asking_tasks import ask_for, let_ask
+from tests.support.people import a_person
 
 from gatebell.app import locks
 from gatebell.domain.asks.answers import Given

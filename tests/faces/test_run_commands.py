@@ -14,9 +14,10 @@ from datetime import timedelta
 
 import pytest
 from bench.hot import SLOW_MODULES
-from tests.conftest import a_person, eventually
 from tests.faces.conftest import said_in
-from tests.run_project import RunProject, lives
+from tests.support.people import a_person
+from tests.support.run_project import RunProject, lives
+from tests.support.waiting import eventually
 
 from gatebell.app import locks, runtime
 from gatebell.cli.runs import runs_screen

@@ -14,10 +14,10 @@ import time
 
 import pytest
 from bench.hot import SLOW_MODULES
-from tests.conftest import eventually
 from tests.faces.conftest import said_in
-from tests.run_project import HEAD, RunProject
-from tests.run_records import add_run, answer, ask_of, call
+from tests.support.run_project import HEAD, RunProject
+from tests.support.run_records import add_run, answer, ask_of, call
+from tests.support.waiting import eventually
 
 from gatebell.app import locks
 from gatebell.cli.runs.run_view import Follower

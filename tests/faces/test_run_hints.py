@@ -8,9 +8,9 @@ import select
 import signal
 
 import pytest
-from tests.conftest import eventually
 from tests.faces.test_run_commands import ended, project, seen, started  # noqa: F401 - fixtures
-from tests.run_project import HEAD
+from tests.support.run_project import HEAD
+from tests.support.waiting import eventually
 
 ROLE = '---\ncommand: ["{}"]\n---\nYou fail.\n'
 MORE_FLOWS = {

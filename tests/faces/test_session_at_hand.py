@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.conftest import a_person
 from tests.faces.test_sessions_terminal import FLOW, Desk
-from tests.joinable import Screen, pid_in
+from tests.support.people import a_person
+from tests.support.sessions import Screen, pid_in
 
 from gatebell.app import wiring
 from gatebell.domain.sessions.visits import Terms

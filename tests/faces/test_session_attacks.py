@@ -12,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
-from tests.conftest import a_person
 from tests.faces.test_sessions_terminal import SCHEMA, TALKATIVE, Desk, pid_in
 from tests.faces.test_tui import lone_ask, play, waiting_run
-from tests.run_records import ask_of
+from tests.support.people import a_person
+from tests.support.run_records import ask_of
 from textual.events import Paste
 
 from gatebell import Approval, Gate

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tests.conftest import a_person
-from tests.joinable import Screen
+from tests.support.people import a_person
+from tests.support.sessions import Screen
 
 from gatebell import Approval, Gate, Selection
 from gatebell.api import human

@@ -7,11 +7,11 @@ import re
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.conftest import a_person
-from tests.run_project import RunProject
 from tests.security.markup import text_of
-from tests.visits import kill_harness, orphan
-from tests.web_inbox import inbox
+from tests.support.people import a_person
+from tests.support.run_project import RunProject
+from tests.support.visits import kill_harness, orphan
+from tests.support.web_inbox import inbox
 
 from gatebell.app import runtime
 from gatebell.domain.asks.answers import Given

@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.conftest import a_person, eventually
-from tests.joinable import Desk as RunDesk, Screen, pid_in
+from tests.support.people import a_person
+from tests.support.sessions import Desk as RunDesk, Screen, pid_in
+from tests.support.waiting import eventually
 
 from gatebell.adapters.system import processes
 from gatebell.app import wiring

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.asking_tasks import let_ask
+from tests.support.asking_tasks import let_ask
 
 from gatebell.services.tasks import backlog
 

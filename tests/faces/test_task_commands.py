@@ -12,9 +12,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.asking_tasks import let_ask
-from tests.conftest import a_person
-from tests.run_records import add_run
+from tests.support.asking_tasks import let_ask
+from tests.support.people import a_person
+from tests.support.run_records import add_run
 
 from gatebell.app.wiring import open_store
 from gatebell.domain.enums import TaskState

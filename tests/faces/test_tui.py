@@ -7,8 +7,8 @@ import time
 from datetime import timedelta
 
 import pytest
-from tests.conftest import a_person, an_agent
-from tests.run_records import add_run, answer, ask_of, call, turn
+from tests.support.people import a_person, an_agent
+from tests.support.run_records import add_run, answer, ask_of, call, turn
 from textual.events import Paste
 from textual.widgets import Input, OptionList
 

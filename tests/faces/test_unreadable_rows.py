@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.conftest import a_person
 from tests.faces.test_tui import Play
-from tests.run_records import add_run
-from tests.web_inbox import inbox
+from tests.support.people import a_person
+from tests.support.run_records import add_run
+from tests.support.web_inbox import inbox
 
 from gatebell.cli import main
 from gatebell.tui.app import GateApp

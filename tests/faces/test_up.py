@@ -16,7 +16,7 @@ import time
 from urllib.request import ProxyHandler, build_opener
 
 import pytest
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 from gatebell.adapters.system import file_locks
 from gatebell.app import daemon, locks

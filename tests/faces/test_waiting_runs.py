@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import closing
 
 import pytest
-from tests.conftest import eventually
-from tests.joinable import Desk
-from tests.run_project import RunProject
+from tests.support.run_project import RunProject
+from tests.support.sessions import Desk
+from tests.support.waiting import eventually
 
 from gatebell.app.wiring import open_store
 

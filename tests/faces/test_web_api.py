@@ -7,8 +7,9 @@ import threading
 
 import jsonschema_rs
 import pytest
-from tests.conftest import a_person, eventually
-from tests.web_inbox import URL, inbox
+from tests.support.people import a_person
+from tests.support.waiting import eventually
+from tests.support.web_inbox import URL, inbox
 
 from gatebell.domain.digests import text_digest
 from gatebell.services.people import manage_logins, manage_people

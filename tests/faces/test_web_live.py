@@ -8,8 +8,9 @@ import socket
 import threading
 
 import pytest
-from tests.conftest import a_person, eventually
-from tests.web_server import WebServer
+from tests.support.people import a_person
+from tests.support.waiting import eventually
+from tests.support.web_server import WebServer
 
 from gatebell.domain.asks.answers import Given
 from gatebell.services.asks import answer_ask

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.conftest import a_person, eventually
-from tests.git_project import git, project  # noqa: F401 - a fixture
-from tests.run_records import add_run, answer, ask_of, call, turn
 from tests.security.markup import read, text_of
-from tests.web_inbox import Inbox, in_order, inbox
-from tests.web_server import WebServer
+from tests.support.git_project import git, project  # noqa: F401 - a fixture
+from tests.support.people import a_person
+from tests.support.run_records import add_run, answer, ask_of, call, turn
+from tests.support.waiting import eventually
+from tests.support.web_inbox import Inbox, in_order, inbox
+from tests.support.web_server import WebServer
 
 from gatebell.api import flows
 from gatebell.app import runtime
@@ -366,7 +367,7 @@ def test_a_stream_tells_of_runs_and_of_agents_that_begin_to_work(tmp_path):
 @pytest.mark.proves("WEB-83")
 def test_the_page_fits_a_run_that_was_really_driven(tmp_path):
     """Not only records that somebody made up."""
-    from tests.flow_harness import Harness, done, needs
+    from tests.support.flow_harness import Harness, done, needs
 
     from gatebell.web.app import make_app, make_desk
     from gatebell.web.context import local_site

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.conftest import a_person
-from tests.run_records import answer
 from tests.security.markup import read, text_of
-from tests.task_records import add_task, add_tasks, asks, awaiting, taken_up
-from tests.web_inbox import in_order, inbox
+from tests.support.people import a_person
+from tests.support.run_records import answer
+from tests.support.task_records import add_task, add_tasks, asks, awaiting, taken_up
+from tests.support.web_inbox import in_order, inbox
 
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.runs import runs

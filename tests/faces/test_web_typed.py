@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from starlette.datastructures import FormData
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.permissions.calls import make_call

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.security.markup import text_of
-from tests.web_inbox import inbox
+from tests.support.web_inbox import inbox
 
 __all__ = ["inbox"]
 

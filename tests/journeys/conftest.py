@@ -95,7 +95,7 @@ def terminal(world, tmp_path):
 @pytest.fixture
 def web(tmp_path):
     """The web inbox on a store of its own."""
-    from tests.web_server import WebServer
+    from tests.support.web_server import WebServer
 
     made = WebServer(tmp_path).start()
     yield made

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.asking_tasks import let_ask
-from tests.conftest import a_person
+from tests.support.asking_tasks import let_ask
+from tests.support.people import a_person
 
 from gatebell.services.asks import answer_ask
 from gatebell.services.tasks import backlog

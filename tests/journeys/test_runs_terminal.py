@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.conftest import eventually
-from tests.run_project import RunProject, lives
+from tests.support.run_project import RunProject, lives
+from tests.support.waiting import eventually
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.conftest import an_agent
+from tests.support.people import an_agent
 
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.permissions.calls import make_call

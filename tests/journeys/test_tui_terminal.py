@@ -6,10 +6,10 @@ import shlex
 import sys
 
 import pytest
-from tests.conftest import eventually
-from tests.joinable import Desk
-from tests.run_project import RunProject
-from tests.run_records import add_run
+from tests.support.run_project import RunProject
+from tests.support.run_records import add_run
+from tests.support.sessions import Desk
+from tests.support.waiting import eventually
 
 NEEDS = {"status": "NEEDS_HUMAN", "reason": "two ways", "question": "Which way?"}
 

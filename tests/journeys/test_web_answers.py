@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
-from tests.conftest import a_person, eventually
 from tests.faces.conftest import Shell
-from tests.web_server import FORM, PHONE, WIDE, button, push
+from tests.support.people import a_person
+from tests.support.waiting import eventually
+from tests.support.web_server import FORM, PHONE, WIDE, button, push
 
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Change

@@ -6,8 +6,8 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from tests.conftest import a_person
-from tests.web_server import FORM, PHONE, WIDE, button, must_suit_everybody, push
+from tests.support.people import a_person
+from tests.support.web_server import FORM, PHONE, WIDE, button, must_suit_everybody, push
 
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import expect
-from tests.conftest import a_person
-from tests.run_records import add_run, answer, ask_of, call, turn
-from tests.web_server import PHONE, WIDE, button, must_suit_everybody
+from tests.support.people import a_person
+from tests.support.run_records import add_run, answer, ask_of, call, turn
+from tests.support.web_server import PHONE, WIDE, button, must_suit_everybody
 
 from gatebell.domain.runs.runs import RunChange
 from gatebell.services.runs import manage_runs

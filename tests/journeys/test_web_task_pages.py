@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import expect
-from tests.conftest import a_person
-from tests.run_records import answer
-from tests.task_records import add_task, add_tasks, awaiting
-from tests.web_server import PHONE, WIDE, must_suit_everybody
+from tests.support.people import a_person
+from tests.support.run_records import answer
+from tests.support.task_records import add_task, add_tasks, awaiting
+from tests.support.web_server import PHONE, WIDE, must_suit_everybody
 
 from gatebell.services.tasks import backlog
 

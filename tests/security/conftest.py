@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import pytest
 import uvicorn
-from tests.conftest import a_person, eventually
 from tests.security.fingerprint import Fingerprint
+from tests.support.people import a_person
+from tests.support.waiting import eventually
 
 from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.asks import Origin

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 from gatebell.domain.asks.asks import Origin
 from gatebell.services.asks import apply_deadlines, create_ask, wait_for_ask

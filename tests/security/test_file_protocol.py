@@ -13,8 +13,8 @@ import time
 import uuid
 
 import pytest
-from tests.conftest import a_person
-from tests.file_agent import Agent, set_up
+from tests.support.file_agent import Agent, set_up
+from tests.support.people import a_person
 
 from gatebell.app.wiring import open_store
 from gatebell.domain.asks.answers import Given

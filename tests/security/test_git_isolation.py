@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.git_project import begin, branch, files, git, project, trap, workspace, write
+from tests.support.git_project import begin, branch, files, git, project, trap, workspace, write
 
 from gatebell.adapters.git import (
     changes as git_changes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 from gatebell import Gate, RefusedError
 from gatebell.app.wiring import open_throwaway_store

@@ -8,7 +8,7 @@ import json
 import pytest
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
-from tests.conftest import eventually
+from tests.support.waiting import eventually
 
 from gatebell.services.people import manage_logins
 from gatebell.web.app import make_app

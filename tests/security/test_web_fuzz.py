@@ -9,9 +9,9 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import load_all_checks
-from tests.conftest import a_person
-from tests.run_records import add_run, call
-from tests.web_inbox import URL, inbox
+from tests.support.people import a_person
+from tests.support.run_records import add_run, call
+from tests.support.web_inbox import URL, inbox
 
 from gatebell.domain.people.logins import SCOPES
 from gatebell.services.tasks import backlog

@@ -14,9 +14,9 @@ from itertools import cycle
 
 import pytest
 from starlette.testclient import TestClient
-from tests.conftest import a_person
 from tests.security.fingerprint import Fingerprint
-from tests.web_inbox import URL, Inbox
+from tests.support.people import a_person
+from tests.support.web_inbox import URL, Inbox
 
 from gatebell.domain.permissions.calls import Call
 from gatebell.services.people import manage_logins

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 from gatebell.app.wiring import open_store
 from gatebell.services.people import manage_logins, manage_people

@@ -6,10 +6,10 @@ import logging
 from typing import NamedTuple
 
 import pytest
-from tests.conftest import a_person
-from tests.run_records import add_run
 from tests.security.fingerprint import Fingerprint
-from tests.web_inbox import URL, Inbox
+from tests.support.people import a_person
+from tests.support.run_records import add_run
+from tests.support.web_inbox import URL, Inbox
 
 from gatebell.adapters.sqlite.store import SqliteStore
 from gatebell.domain.digests import text_digest, token_digest

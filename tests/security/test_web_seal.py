@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.run_records import add_run
-from tests.task_records import add_task
+from tests.support.run_records import add_run
+from tests.support.task_records import add_task
 
 SUBMIT = """form => {
   for (const field of form.querySelectorAll("input[type=text], input[type=search], textarea")) field.value ||= "some words";

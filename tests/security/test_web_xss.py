@@ -6,11 +6,11 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 from playwright.sync_api import expect
-from tests.conftest import a_person, an_agent
-from tests.run_records import add_run, answer, ask_of, call, turn
 from tests.security.markup import FIELDS, PICTURES, WORDS
 from tests.security.payloads import PAYLOADS
-from tests.task_records import add_task, awaiting
+from tests.support.people import a_person, an_agent
+from tests.support.run_records import add_run, answer, ask_of, call, turn
+from tests.support.task_records import add_task, awaiting
 
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin

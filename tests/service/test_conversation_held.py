@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.joinable import desk
-from tests.visits import dead_process
+from tests.support.sessions import desk
+from tests.support.visits import dead_process
 
 from gatebell.app.runtime import build_dependencies
 from gatebell.domain.asks.answers import Given

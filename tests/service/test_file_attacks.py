@@ -8,8 +8,8 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
-from tests.conftest import a_person
 from tests.service.test_file_questions import Project
+from tests.support.people import a_person
 
 from gatebell.cli.asks import ask_loop
 from gatebell.cli.asks.ask_loop import Bringer

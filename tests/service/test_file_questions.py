@@ -9,7 +9,7 @@ import uuid
 from contextlib import contextmanager
 
 import pytest
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin

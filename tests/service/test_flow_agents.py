@@ -7,8 +7,8 @@ import os
 from datetime import timedelta
 
 import pytest
-from tests.conftest import a_person
-from tests.flow_harness import Crash, done, house, needs
+from tests.support.flow_harness import Crash, done, house, needs
+from tests.support.people import a_person
 
 from gatebell import (
     MissingAgentError,

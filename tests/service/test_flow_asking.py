@@ -6,8 +6,8 @@ import os
 import shutil
 
 import pytest
-from tests.conftest import a_person
-from tests.flow_harness import Crash, done, house, needs
+from tests.support.flow_harness import Crash, done, house, needs
+from tests.support.people import a_person
 
 from gatebell import MissingAgentError, flow, run
 from gatebell.adapters.agents import session_logs

@@ -8,8 +8,8 @@ import threading
 from types import SimpleNamespace
 
 import pytest
-from tests.conftest import a_person, an_agent
-from tests.flow_harness import Crash, done, house, needs
+from tests.support.flow_harness import Crash, done, house, needs
+from tests.support.people import a_person, an_agent
 
 from gatebell import AgentRefusedError, RefusedError, UsageError, flow, pause, run, step
 from gatebell.adapters.system import processes

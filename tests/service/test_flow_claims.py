@@ -12,8 +12,9 @@ from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
-from tests.conftest import a_person, eventually
-from tests.flow_harness import Crash, done, house, needs, real_house
+from tests.support.flow_harness import Crash, done, house, needs, real_house
+from tests.support.people import a_person
+from tests.support.waiting import eventually
 
 from gatebell import StoreTroubleError, flow, parallel, pause, run, sleep, step
 from gatebell.adapters.engines.local import Worker

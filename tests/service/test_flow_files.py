@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 
 import pytest
-from tests.plain_project import home, project, write
+from tests.support.plain_project import home, project, write
 
 from gatebell.adapters.files import flow_files, role_files, text_files
 from gatebell.adapters.files.signal_files import LocalSignalFiles

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.flow_harness import Crash, Harness
+from tests.support.flow_harness import Crash, Harness
 
 from gatebell.api import flows
 

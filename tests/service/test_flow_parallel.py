@@ -6,7 +6,7 @@ import itertools
 import threading
 
 import pytest
-from tests.flow_harness import Crash, done, needs, real_house
+from tests.support.flow_harness import Crash, done, needs, real_house
 
 from gatebell import (
     BranchFailedError,

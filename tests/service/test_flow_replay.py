@@ -6,8 +6,8 @@ import math
 import os
 
 import pytest
-from tests.conftest import a_person, an_agent
-from tests.flow_harness import Crash, done, house, needs, real_house
+from tests.support.flow_harness import Crash, done, house, needs, real_house
+from tests.support.people import a_person, an_agent
 
 from gatebell import (
     BranchFailedError,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from tests.conftest import a_person
-from tests.flow_harness import house
+from tests.support.flow_harness import house
+from tests.support.people import a_person
 
 from gatebell import Approval, UsageError, ask, ask_interactive, flow
 from gatebell.api.schemas import Selection, Structured

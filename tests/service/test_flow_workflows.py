@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.conftest import a_person
-from tests.flow_harness import done, house, needs
+from tests.support.flow_harness import done, house, needs
+from tests.support.people import a_person
 
 from gatebell import StepFailedError, UsageError, ask, flow, pause, run, stuck
 from gatebell.services.asks import create_ask

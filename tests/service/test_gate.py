@@ -6,7 +6,7 @@ import asyncio
 import threading
 
 import pytest
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 import gatebell
 from gatebell import AsyncGate, Gate, TimedOutError
@@ -114,7 +114,7 @@ def test_a_program_that_asks_for_a_secret_gets_it_once(store):
 
 @pytest.mark.proves("PY-1", "WHO-3")
 def test_a_program_answers_as_the_person_whose_token_it_has(tmp_path):
-    from tests.conftest import a_person
+    from tests.support.people import a_person
 
     from gatebell.services.people import manage_people
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.conftest import a_person, an_agent
+from tests.support.people import a_person, an_agent
 
 from gatebell import HumanInput, Phase, StoreTroubleError, Workflow
 from gatebell.domain.asks.answers import Given

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.conftest import a_person, an_agent
 from tests.service.test_permitting import held
+from tests.support.people import a_person, an_agent
 
 from gatebell.domain.asks.answers import Given
 from gatebell.services.asks import answer_ask, wait_for_ask

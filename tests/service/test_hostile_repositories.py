@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.git_project import git, project, trap, workspace, write
+from tests.support.git_project import git, project, trap, workspace, write
 
 from gatebell.adapters.git import changes as quick_git, repositories, special_files
 from gatebell.errors import GateError, UsageError

@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from tests.conftest import a_person, an_agent
+from tests.support.people import a_person, an_agent
 
 from gatebell.domain.tasks import backlog_jsonl
 from gatebell.errors import AgentRefusedError, UsageError

@@ -8,8 +8,8 @@ import sys
 import threading
 
 import pytest
-from tests.conftest import eventually
-from tests.joinable import desk
+from tests.support.sessions import desk
+from tests.support.waiting import eventually
 
 from gatebell import Phase, Workflow
 from gatebell.adapters.system import processes

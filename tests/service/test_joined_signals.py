@@ -7,8 +7,8 @@ import os
 from datetime import timedelta
 
 import pytest
-from tests.joinable import desk
-from tests.visits import dead_process, write_log
+from tests.support.sessions import desk
+from tests.support.visits import dead_process, write_log
 
 from gatebell.app import runtime, wiring
 from gatebell.app.runtime import build_dependencies

@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from tests.conftest import a_person
-from tests.joinable import desk
+from tests.support.people import a_person
+from tests.support.sessions import desk
 
 from gatebell.adapters.system import processes
 from gatebell.app import wiring

@@ -10,8 +10,8 @@ import subprocess
 import sys
 
 import pytest
-from tests.conftest import a_person
-from tests.flow_harness import real_house
+from tests.support.flow_harness import real_house
+from tests.support.people import a_person
 
 from gatebell import StoreTroubleError, pause
 from gatebell.adapters.system import processes

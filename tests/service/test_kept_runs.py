@@ -10,8 +10,9 @@ import threading
 from types import SimpleNamespace
 
 import pytest
-from tests.conftest import a_person, eventually
-from tests.flow_harness import house, real_house
+from tests.support.flow_harness import house, real_house
+from tests.support.people import a_person
+from tests.support.waiting import eventually
 
 from gatebell import HumanInput, Phase, StoreTroubleError, Workflow, pause, sleep
 from gatebell.adapters.engines.local import Worker

@@ -9,9 +9,10 @@ import threading
 from contextlib import suppress
 
 import pytest
-from tests.conftest import a_person, eventually
-from tests.flow_harness import house, needs
 from tests.service.test_processes import SLEEP, TURN, Watched, order, pid_in, there
+from tests.support.flow_harness import house, needs
+from tests.support.people import a_person
+from tests.support.waiting import eventually
 
 from gatebell import flow, run
 from gatebell.adapters.agents import agent_process, pipes

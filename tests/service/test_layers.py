@@ -9,8 +9,8 @@ from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
-from tests.joinable import desk
-from tests.upward_calls import upward_calls
+from tests.support.sessions import desk
+from tests.support.upward_calls import upward_calls
 
 import gatebell
 from gatebell.app import runtime, wiring

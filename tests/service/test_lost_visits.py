@@ -10,10 +10,11 @@ import threading
 from datetime import timedelta
 
 import pytest
-from tests.conftest import a_person, eventually
-from tests.containers import Container
-from tests.joinable import desk
-from tests.visits import kill_harness, orphan, write_log
+from tests.support.containers import Container
+from tests.support.people import a_person
+from tests.support.sessions import desk
+from tests.support.visits import kill_harness, orphan, write_log
+from tests.support.waiting import eventually
 
 from gatebell import AsyncGate, Gate
 from gatebell.adapters.system import processes, visit_locks

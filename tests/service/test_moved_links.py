@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.conftest import a_person, an_agent
+from tests.support.people import a_person, an_agent
 
 from gatebell.app.wiring import call
 from gatebell.domain.asks.answers import Given

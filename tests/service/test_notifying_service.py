@@ -7,7 +7,8 @@ from datetime import UTC, timedelta
 from functools import partial
 
 import pytest
-from tests.conftest import a_person, an_agent, eventually
+from tests.support.people import a_person, an_agent
+from tests.support.waiting import eventually
 
 from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 import pytest
-from tests.joinable import desk
-from tests.visits import dead_process
+from tests.support.sessions import desk
+from tests.support.visits import dead_process
 
 from gatebell.adapters.files.signal_files import LocalSignalFiles
 from gatebell.app import runtime

@@ -6,8 +6,8 @@ import json
 import os
 
 import pytest
-from tests.conftest import a_person
 from tests.service.test_file_questions import Project
+from tests.support.people import a_person
 
 from gatebell.file_protocol.folders import Folder
 from gatebell.services.asks import create_ask

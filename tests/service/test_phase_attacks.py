@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import pytest
-from tests.conftest import a_person, an_agent, eventually
-from tests.flow_harness import Crash, done, house
+from tests.support.flow_harness import Crash, done, house
+from tests.support.people import a_person, an_agent
+from tests.support.waiting import eventually
 
 from gatebell import HumanInput, Phase, UsageError, Workflow
 from gatebell.app.wiring import open_store

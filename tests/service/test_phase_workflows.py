@@ -12,8 +12,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tests.conftest import a_person, an_agent, eventually
-from tests.flow_harness import Crash, done, house, needs
+from tests.support.flow_harness import Crash, done, house, needs
+from tests.support.people import a_person, an_agent
+from tests.support.waiting import eventually
 
 from gatebell import (
     Gate,

@@ -11,7 +11,7 @@ import time
 from uuid import uuid4
 
 import pytest
-from tests.conftest import eventually
+from tests.support.waiting import eventually
 
 from gatebell.adapters.agents import agent_process
 from gatebell.adapters.agents.command import CommandDriver

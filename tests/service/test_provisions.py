@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from tests.git_project import files, git, project, workspace, write
+from tests.support.git_project import files, git, project, workspace, write
 
 from gatebell.adapters.git import provisions
 from gatebell.errors import UsageError

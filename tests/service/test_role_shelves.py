@@ -7,7 +7,7 @@ import re
 from types import SimpleNamespace
 
 import pytest
-from tests.plain_project import home, project, write
+from tests.support.plain_project import home, project, write
 
 from gatebell.adapters.files import role_files, template_files, text_files
 from gatebell.app import project_files, runtime, settings

@@ -8,9 +8,10 @@ import threading
 from datetime import timedelta
 
 import pytest
-from tests.conftest import a_person, eventually
-from tests.flow_harness import house
-from tests.visits import kill_harness, rewrite_visit, write_log
+from tests.support.flow_harness import house
+from tests.support.people import a_person
+from tests.support.visits import kill_harness, rewrite_visit, write_log
+from tests.support.waiting import eventually
 
 from gatebell import AsyncGate, Gate, ask_interactive, flow, parallel, pause, step
 from gatebell.app import wiring

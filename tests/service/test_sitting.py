@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from tests.contract.conftest import store
-from tests.visits import kill_harness, rewrite_visit
+from tests.support.visits import kill_harness, rewrite_visit
 
 from gatebell.adapters.system import processes
 from gatebell.domain.asks.answers import Given

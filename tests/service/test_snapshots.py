@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.git_project import ODD, files, git, project, state, workspace, write
+from tests.support.git_project import ODD, files, git, project, state, workspace, write
 
 from gatebell.adapters.git import repositories, snapshots
 from gatebell.errors import GateError, UsageError

@@ -8,9 +8,9 @@ import sys
 from contextlib import closing
 
 import pytest
-from tests.backlog_project import BacklogProject, report
-from tests.conftest import a_person, an_agent
-from tests.task_records import add_task, asks, awaiting, taken_up
+from tests.support.backlog_project import BacklogProject, report
+from tests.support.people import a_person, an_agent
+from tests.support.task_records import add_task, asks, awaiting, taken_up
 
 from gatebell.adapters.git import provisions
 from gatebell.app import runtime, wiring

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.git_project import (
+from tests.support.git_project import (
     ODD,
     begin,
     branch,

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.git_project import begin, branch, files, git, odd_file, project, workspace, write
+from tests.support.git_project import begin, branch, files, git, odd_file, project, workspace, write
 
 from gatebell.adapters.git.worktrees import GitWorkspace
 from gatebell.errors import GateError

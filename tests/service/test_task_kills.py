@@ -7,7 +7,7 @@ import shutil
 import signal
 
 import pytest
-from tests.git_project import begin, branch, files, git, names_in, project, workspace, write
+from tests.support.git_project import begin, branch, files, git, names_in, project, workspace, write
 
 from gatebell.adapters.git import repositories, restoration
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import closing
 
 import pytest
-from tests.backlog_project import BacklogProject, report
-from tests.conftest import a_person, an_agent
-from tests.flow_harness import Crash
+from tests.support.backlog_project import BacklogProject, report
+from tests.support.flow_harness import Crash
+from tests.support.people import a_person, an_agent
 
 from gatebell.app import runtime, wiring
 from gatebell.domain.asks.answers import Given

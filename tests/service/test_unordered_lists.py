@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.flow_harness import house
+from tests.support.flow_harness import house
 
 from gatebell import Gate, HumanInput, Phase, UsageError, Workflow
 from gatebell.api import flows

@@ -7,7 +7,7 @@ from queue import SimpleQueue
 from types import SimpleNamespace
 
 import pytest
-from tests.task_records import add_task, asks, taken_up
+from tests.support.task_records import add_task, asks, taken_up
 
 from gatebell.adapters.engines.local import Worker
 from gatebell.cli.runs import worker

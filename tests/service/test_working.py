@@ -6,8 +6,8 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from tests.conftest import a_person, an_agent
-from tests.flow_harness import Crash, house, needs, real_house
+from tests.support.flow_harness import Crash, house, needs, real_house
+from tests.support.people import a_person, an_agent
 
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.runs.roles import Role

@@ -11,7 +11,7 @@ import sys
 import threading
 
 import pytest
-from tests.git_project import ODD, files, git, project, state, workspace, write
+from tests.support.git_project import ODD, files, git, project, state, workspace, write
 
 from gatebell.adapters.git import (
     linked_worktrees,

@@ -11,7 +11,7 @@ from gatebell.domain.runs.runs import RunChange, Turn
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.tasks import backlog
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 
 def let_ask(store, project, question, **request):

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import pytest
 
 from gatebell.adapters.dialogs import discovery
-from tests.conftest import eventually
+from tests.support.waiting import eventually
 
 _DEADLINE_SECONDS = 15.0
 _STILL_SECONDS = 0.65

@@ -10,7 +10,7 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
-from tests.conftest import eventually
+from tests.support.waiting import eventually
 
 SCRIPT = Path(str(files("gatebell") / "install" / "scripts" / "ask-human.sh"))
 COMMON = (

@@ -16,7 +16,7 @@ from gatebell.services.people import manage_logins, manage_people
 from gatebell.testing import FakeClock
 from gatebell.web.app import make_app, make_desk
 from gatebell.web.context import COOKIE, local_site
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 PORT = 4283
 URL = f"http://127.0.0.1:{PORT}"

@@ -23,7 +23,7 @@ from gatebell.services.runs.dependencies import RunDependencies
 from gatebell.services.runs.drive_run import Driver
 from gatebell.services.runs.run_journal import Drive, Overtaken
 from gatebell.testing import FakeClock, MemoryStore, ScriptedAgent
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask

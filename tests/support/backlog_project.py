@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from gatebell.services.tasks import backlog
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 AGENT = """#!/bin/sh
 # Keeps what it is told, then does what stands in the script of its task.

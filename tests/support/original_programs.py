@@ -11,7 +11,7 @@ import sys
 import threading
 from pathlib import Path
 
-from tests.conftest import eventually
+from tests.support.waiting import eventually
 
 PROGRAMS = Path(__file__).parent / "faces" / "original_file_protocol"
 TOOLS = ("bash", "cat", "date", "grep", "ps", "rm", "sed", "sleep")

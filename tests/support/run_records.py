@@ -11,7 +11,7 @@ from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn, started
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.create_ask import Request
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 DIFF = """diff --git a/login.py b/login.py
 --- a/login.py

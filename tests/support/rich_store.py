@@ -30,8 +30,8 @@ from gatebell.services.runs import manage_runs
 from gatebell.services.sessions import ask_session
 from gatebell.services.tasks import backlog
 from gatebell.testing import FakeClock
-from tests.conftest import a_person, an_agent
-from tests.flow_harness import Harness
+from tests.support.flow_harness import Harness
+from tests.support.people import a_person, an_agent
 
 ADA, BOB = a_person("ada", verified=True), a_person("bob", verified=True)
 ORIGIN = Origin("/p", "/p", "claude", "claude/s1", "t1", "person:ada")

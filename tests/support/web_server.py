@@ -18,7 +18,8 @@ from gatebell.services.people import manage_logins, manage_people
 from gatebell.web.app import make_app, make_desk
 from gatebell.web.context import local_site
 from gatebell.web.server import Hurried
-from tests.conftest import a_person, eventually
+from tests.support.people import a_person
+from tests.support.waiting import eventually
 
 AGENT = a_person("root")._replace(via="mcp")
 WIDE, PHONE = (1280, 800), (390, 844)

@@ -11,7 +11,7 @@ from gatebell.domain.tasks.tasks import Task, TaskChange
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.tasks import backlog
-from tests.conftest import a_person
+from tests.support.people import a_person
 
 PROJECT = "/p"
 _LEFT = ("summary", "details", "branch", "claimed_by")

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from tests.conftest import eventually
+from tests.support.waiting import eventually
 
 AGENT = """#!{python}
 import json, os, sys, time
