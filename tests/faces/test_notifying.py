@@ -41,6 +41,7 @@ from gatebell.adapters.channels.webhook import WebhookChannel
 from gatebell.adapters.system import file_locks, notifier_process
 from gatebell.app import locks, settings, wiring
 from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.enums import Priority
 from gatebell.domain.notifications.messages import Delivery, compose
 from gatebell.domain.notifications.routes import Road
 from gatebell.errors import DeliveryError
@@ -168,7 +169,9 @@ def home(world):
 def a_letter(prompt="Deploy?", agent="coder", priority=2):
     now = datetime.now(UTC)
     question = make_question("approval", prompt, context="the context")
-    ask = Ask("a-222", question, Origin(project="/p/shop", agent=agent), now, "d" * 64, priority)
+    ask = Ask(
+        "a-222", question, Origin(project="/p/shop", agent=agent), now, "d" * 64, Priority(priority)
+    )
     delivery = Delivery("i" * 32, "opened", "a-222", "", "x", now, now)
     return compose(delivery, "https://gate.example.org", ask)
 
@@ -518,7 +521,7 @@ def test_the_desktop_shows_words_and_never_takes_them_for_anything_else(
 @pytest.mark.proves("NTF-20")
 def test_without_a_desktop_the_trouble_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    letter = a_letter()._replace(link="", priority="low")
+    letter = a_letter()._replace(link="", priority=Priority.LOW)
     with pytest.raises(DeliveryError, match="notify-send is not installed"):
         DesktopChannel("linux").send(letter)
     fake_program(tmp_path, "notify-send", "exit 1")

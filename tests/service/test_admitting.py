@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.conftest import make_lasting
 from tests.support.people import a_person, an_agent
+from tests.support.stores import make_lasting
 
 from gatebell.app import wiring
 from gatebell.errors import AgentRefusedError, NotFoundError, RefusedError, UsageError

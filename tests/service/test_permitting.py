@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.conftest import make_lasting
 from tests.support.people import a_person, an_agent
+from tests.support.stores import make_lasting
 
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin

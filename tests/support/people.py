@@ -12,8 +12,3 @@ def a_person(name: str = "ada", *, verified: bool = False) -> Caller:
 def an_agent(session: str = "s1", cli: str = "claude") -> Caller:
     sighting = Sighting(cli, session, "the variable CLAUDECODE is set")
     return Caller(person("ada"), False, "cli", sighting, {"uid": 1000})
-
-
-def make_lasting(store) -> None:
-    """As if this store were not made for tests."""
-    store.connection.raw.execute("DELETE FROM traits")
