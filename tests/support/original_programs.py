@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tests.support.waiting import eventually
 
-PROGRAMS = Path(__file__).parent / "faces" / "original_file_protocol"
+PROGRAMS = Path(__file__).parents[1] / "faces" / "original_file_protocol"
 TOOLS = ("bash", "cat", "date", "grep", "ps", "rm", "sed", "sleep")
 WAYS = ("jq", "python3", "grep")
 
