@@ -12,6 +12,7 @@ from tests.support import rich_store
 from gatebell.adapters.sqlite import queries
 from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain import enums
+from gatebell.domain.tasks import tasks as backlog
 from gatebell.errors import StoreTroubleError
 
 HOME = Path(queries.__file__).parent
@@ -74,8 +75,8 @@ COLUMNS = {
     "calls.name": (calls, "name", enums.CallName),
     "calls.state": (calls, "state", enums.CallState),
     "tasks.state": (tasks, "state", enums.TaskState),
-    "tasks.size": (tasks, "size", enums.TaskSize),
-    "tasks.type": (tasks, "type", enums.TaskType),
+    "tasks.size": (tasks, "size", backlog.TaskSize),
+    "tasks.type": (tasks, "type", backlog.TaskType),
     "tasks.priority": (tasks, "priority", enums.Priority),
     "rules.kind": (rules, "kind", enums.RuleKind),
     "outbox.kind": (notices, "kind", enums.NoticeKind),

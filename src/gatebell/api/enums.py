@@ -5,6 +5,8 @@ Each member is a text, or for a priority a number: `ask.status == AskStatus.PEND
 
 from __future__ import annotations
 
+from gatebell.api.human import HandleStatus
+from gatebell.domain.asks.outcomes import SessionOutcome
 from gatebell.domain.enums import (
     AnswerOutcome,
     AskKind,
@@ -12,17 +14,13 @@ from gatebell.domain.enums import (
     CallName,
     CallState,
     Decision,
-    FlowTimeout,
-    HandleStatus,
     Priority,
     RunState,
-    SessionOutcome,
     SignalStatus,
-    TaskSize,
     TaskState,
-    TaskTimeout,
-    TaskType,
 )
+from gatebell.domain.runs.flow_terms import FlowTimeout
+from gatebell.domain.tasks.tasks import TaskSize, TaskTimeout, TaskType
 
 __all__ = [
     "AnswerOutcome",

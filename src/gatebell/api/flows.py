@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from gatebell.domain.asks.asks import parse_priority
 from gatebell.domain.asks.deadlines import make_escalations
-from gatebell.domain.enums import AskKind, FlowTimeout
+from gatebell.domain.enums import AskKind
 from gatebell.domain.lists import as_items, as_list
-from gatebell.domain.runs.flow_terms import FlowTerms
+from gatebell.domain.runs.flow_terms import FlowTerms, FlowTimeout
 from gatebell.errors import StoreTroubleError, UsageError
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import flow_calls, parallel_branches

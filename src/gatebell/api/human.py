@@ -11,7 +11,8 @@ from gatebell.api import session_options
 from gatebell.api.schemas import wish
 from gatebell.domain.asks.answers import Given, interpret
 from gatebell.domain.asks.asks import settled_sentence
-from gatebell.domain.enums import AskKind, HandleStatus, SessionOutcome, VisitEnd
+from gatebell.domain.asks.outcomes import SessionOutcome
+from gatebell.domain.enums import AskKind, StrEnum, VisitEnd
 from gatebell.domain.sessions.visits import VIA
 from gatebell.domain.text.display import plain
 from gatebell.domain.text.redaction import redact
@@ -44,6 +45,14 @@ if TYPE_CHECKING:
         def send(self, request: Request) -> str: ...
         def wait(self, ask_id: str) -> Outcome: ...
         def caller(self) -> Caller: ...
+
+
+class HandleStatus(StrEnum):
+    """How far the last ask of a handle is."""
+
+    IDLE = "idle"
+    PENDING = "pending"
+    RESOLVED = "resolved"
 
 
 _MOST_LISTED = 10_000

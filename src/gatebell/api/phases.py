@@ -17,12 +17,11 @@ from gatebell.api.handlers import HumanInputHandler, Reply, cli_prompt
 from gatebell.api.phase_executor import Journey, Plan, awaited, settled
 from gatebell.api.schemas import shaped
 from gatebell.api.workflow_runner import Part, Performance, must_be_completed
-from gatebell.domain.enums import FlowTimeout
 from gatebell.domain.phases import diagrams
 from gatebell.domain.phases.phases import HumanInput, Phase, Response, State
 from gatebell.domain.phases.records import PhaseEvent
 from gatebell.domain.phases.validation import checked
-from gatebell.domain.runs.flow_terms import FlowTerms
+from gatebell.domain.runs.flow_terms import FlowTerms, FlowTimeout
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The closed sets of words and numbers: statuses, kinds, states, decisions, outcomes, priorities.
+"""The closed sets of words and numbers that many rooms share; those of one noun are beside it.
 
 Type checkers see the enums of the standard library. At run time a light class takes their place,
 because the module `enum` costs a hot command more than half of a bare interpreter.
@@ -42,22 +42,22 @@ else:
         def __contains__(cls, value: object) -> bool:
             return value in cls._members
 
-    class _Member:
-        def __repr__(self) -> str:
-            return f"<{type(self).__name__}.{self.name}: {self.value!r}>"
+    def _show(member: Any) -> str:
+        return f"<{type(member).__name__}.{member.name}: {member.value!r}>"
 
-        def __reduce_ex__(self, protocol: int) -> tuple[Any, ...]:
-            return type(self), (self.value,)
+    def _reduce(member: Any, protocol: int) -> tuple[Any, ...]:
+        return type(member), (member.value,)
 
-    class StrEnum(_Member, str, metaclass=_Members):  # noqa: SLOT000  a member keeps its name
+    class StrEnum(str, metaclass=_Members):  # noqa: SLOT000  a member keeps its name
         """A word of a closed set."""
 
-        __str__ = str.__str__
+        __repr__, __reduce_ex__ = _show, _reduce
 
-    class IntEnum(_Member, int, metaclass=_Members):
+    class IntEnum(int, metaclass=_Members):
         """A number of a closed set."""
 
         __str__ = int.__repr__
+        __repr__, __reduce_ex__ = _show, _reduce
 
 
 class AskStatus(StrEnum):
@@ -151,22 +151,6 @@ class TaskState(StrEnum):
     CLOSED = "closed"
 
 
-class TaskSize(StrEnum):
-    """How much work a task is."""
-
-    SMALL = "small"
-    MEDIUM = "medium"
-    LARGE = "large"
-
-
-class TaskType(StrEnum):
-    """What a task is."""
-
-    TASK = "task"
-    BUG = "bug"
-    CHORE = "chore"
-
-
 class NoticeKind(StrEnum):
     """What people are told of."""
 
@@ -177,49 +161,6 @@ class NoticeKind(StrEnum):
     SETTLED = "settled"
     NOTE = "note"
     TEST = "test"
-
-
-class ChannelKind(StrEnum):
-    """How a notification reaches people."""
-
-    DESKTOP = "desktop"
-    APPRISE = "apprise"
-    COMMAND = "command"
-    WEBHOOK = "webhook"
-
-
-class TaskTimeout(StrEnum):
-    """What becomes of a task that nobody answered in time."""
-
-    DEFER = "defer"
-    FAIL = "fail"
-
-
-class FlowTimeout(StrEnum):
-    """What becomes of a flow that nobody answered in time."""
-
-    STUCK = "stuck"
-    FAIL = "fail"
-    RETURN = "return"
-
-
-class Strategy(StrEnum):
-    """What becomes of the work on a task."""
-
-    BRANCH = "branch"
-    MERGE = "merge"
-    REVIEW = "review"
-    DIRECT = "direct"
-
-
-class StepKind(StrEnum):
-    """What a step in the log of an agent's session is; `trouble` is its service's."""
-
-    PROMPT = "prompt"
-    WORDS = "words"
-    TROUBLE = "trouble"
-    CALL = "call"
-    RESULT = "result"
 
 
 class CallName(StrEnum):
@@ -240,28 +181,6 @@ class CallName(StrEnum):
     DRIVER = "driver"
 
 
-class SignalStatus(StrEnum):
-    """What agents are told to report; any other word reaches the flow as it is."""
-
-    DONE = "DONE"
-    APPROVED = "APPROVED"
-    CHANGES_REQUESTED = "CHANGES_REQUESTED"
-    BLOCKED = "BLOCKED"
-    NEEDS_REVIEW = "NEEDS_REVIEW"
-    NEEDS_HUMAN = "NEEDS_HUMAN"
-    ERROR = "ERROR"
-
-
-class SessionOutcome(StrEnum):
-    """How a session with an agent ended; `pending` while nobody has decided."""
-
-    COMPLETED = "completed"
-    CANCELLED = "cancelled"
-    TIMEOUT = "timeout"
-    FAILED = "failed"
-    PENDING = "pending"
-
-
 class VisitEnd(StrEnum):
     """How a person's visit to a session ended."""
 
@@ -272,25 +191,22 @@ class VisitEnd(StrEnum):
     STOPPED = "stopped"
 
 
-class HandleStatus(StrEnum):
-    """How far the last ask of a handle is."""
+class ChannelKind(StrEnum):
+    """How a notification reaches people."""
 
-    IDLE = "idle"
-    PENDING = "pending"
-    RESOLVED = "resolved"
-
-
-class QuestionType(StrEnum):
-    """What a question in a file wants to get back."""
-
-    TEXT = "text"
-    YESNO = "yesno"
-    SELECT = "select"
+    DESKTOP = "desktop"
+    APPRISE = "apprise"
+    COMMAND = "command"
+    WEBHOOK = "webhook"
 
 
-class SecretKind(StrEnum):
-    """How a secret came to be: a person chose it, a machine made it, or it may be none."""
+class SignalStatus(StrEnum):
+    """What agents are told to report; any other word reaches the flow as it is."""
 
-    CHOSEN = "chosen"
-    MADE = "made"
-    MAYBE = "maybe"
+    DONE = "DONE"
+    APPROVED = "APPROVED"
+    CHANGES_REQUESTED = "CHANGES_REQUESTED"
+    BLOCKED = "BLOCKED"
+    NEEDS_REVIEW = "NEEDS_REVIEW"
+    NEEDS_HUMAN = "NEEDS_HUMAN"
+    ERROR = "ERROR"

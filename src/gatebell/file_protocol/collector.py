@@ -14,10 +14,11 @@ from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.file_questions import (
     YES_OR_NO,
     FileQuestion,
+    QuestionType,
     parse_name,
     parse_question,
 )
-from gatebell.domain.enums import AskKind, AskStatus, QuestionType, StrEnum
+from gatebell.domain.enums import AskKind, AskStatus, StrEnum
 from gatebell.domain.people.principals import Sighting
 from gatebell.errors import GateError, StoreTroubleError, UsageError
 from gatebell.file_protocol import folders

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.enums import RunState, TaskState
 from gatebell.domain.people.principals import is_person
-from gatebell.domain.tasks.tasks import RESULTS
 
 if TYPE_CHECKING:
     from gatebell.domain.runs.runs import Run
@@ -31,6 +30,7 @@ COLOURS = {
     TaskState.FAILED: "red",
     TaskState.CLOSED: "green",
 }
+_ENDS = (TaskState.CLOSED, TaskState.FAILED, TaskState.BLOCKED, TaskState.DEFERRED)
 
 
 class End(NamedTuple):
@@ -77,14 +77,14 @@ def end_of(store: Store, run: Run) -> End | None:
     # A person who closes or puts off a task ends its run as stuck: only the task's trail tells.
     for entry in reversed(store.audit.of_subject(run.task)):
         event = entry.event
-        state = next((one for one in RESULTS if event.kind == f"task.{one}"), None)
+        state = next((one for one in _ENDS if event.kind == f"task.{one}"), None)
         if event.content.get("run") == run.id and state:
             return End(state, run.reason, event.actor if is_person(event.actor) else "")
     return None
 
 
 def _reported(result: dict[str, Any]) -> End:
-    state = next((one for one in RESULTS if one == result.get("state")), TaskState.CLOSED)
+    state = next((one for one in _ENDS if one == result.get("state")), TaskState.CLOSED)
     if state == TaskState.CLOSED:
         return End(state, str(result.get("status") or ""))
     return End(state, str(result.get("status") or result.get("summary") or ""))

@@ -12,8 +12,8 @@ from uuid import uuid4
 from gatebell.adapters.agents import agent_process, session_logs
 from gatebell.adapters.agents.claude import ClaudeDriver
 from gatebell.adapters.agents.codex import CodexDriver
-from gatebell.domain.enums import StepKind
 from gatebell.domain.runs.roles import Role
+from gatebell.domain.runs.session_log import StepKind
 from gatebell.domain.sessions.proposals import AGENT, PERSON, Said
 from gatebell.errors import MissingAgentError, UsageError
 from gatebell.ports.agents import Order, Talk

@@ -11,8 +11,7 @@ import re
 import stat
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.enums import StepKind
-from gatebell.domain.runs.session_log import Step
+from gatebell.domain.runs.session_log import Step, StepKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

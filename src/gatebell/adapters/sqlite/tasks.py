@@ -10,9 +10,9 @@ import apsw
 
 from gatebell.adapters.sqlite.queries import as_member, as_time, load, names_unreadable
 from gatebell.domain.asks.asks import iso
-from gatebell.domain.enums import Priority, TaskSize, TaskState, TaskType
+from gatebell.domain.enums import Priority, TaskState
 from gatebell.domain.tasks import tasks
-from gatebell.domain.tasks.tasks import Task, TaskChange
+from gatebell.domain.tasks.tasks import Task, TaskChange, TaskSize, TaskType
 from gatebell.errors import RefusedError
 
 if TYPE_CHECKING:

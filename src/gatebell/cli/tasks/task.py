@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from gatebell.cli.asks.values import positive
 from gatebell.cli.identity import add_identity
 from gatebell.cli.tasks.tasks_screen import PROJECT, add_project
-from gatebell.domain.enums import TaskSize, TaskType
-from gatebell.domain.tasks.tasks import TIMEOUTS
+from gatebell.domain.tasks.tasks import TIMEOUTS, TaskSize, TaskType
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.asks import MAX_GOING_ON_CHARACTERS
-from gatebell.domain.enums import StepKind
 from gatebell.domain.runs.prompts import OURS
+from gatebell.domain.runs.session_log import StepKind
 from gatebell.domain.text.redaction import hide_secrets, redact
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from gatebell.domain.asks.asks import (
     settled_sentence,
 )
 from gatebell.domain.audit.events import Event, EventKind
-from gatebell.domain.enums import AskStatus, Priority, QuestionType
+from gatebell.domain.enums import AskStatus, Priority, StrEnum
 from gatebell.domain.text.display import storable
 from gatebell.errors import UsageError
 
@@ -25,6 +25,15 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gatebell.domain.asks.asks import Ask
+
+
+class QuestionType(StrEnum):
+    """What a question in a file wants to get back."""
+
+    TEXT = "text"
+    YESNO = "yesno"
+    SELECT = "select"
+
 
 YES_OR_NO = ("yes", "no")
 DEFAULT_SECONDS = 300

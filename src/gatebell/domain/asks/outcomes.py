@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import Ask, Origin, Question
-from gatebell.domain.enums import AskKind, AskStatus, Decision, SessionOutcome
+from gatebell.domain.enums import AskKind, AskStatus, Decision, StrEnum
 from gatebell.domain.permissions.calls import shown
 from gatebell.domain.sessions.visits import FAILED, seconds_used
 from gatebell.errors import CancelledError, NotAnsweredError, TimedOutError
@@ -16,6 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gatebell.domain.sessions.visits import Sitting
+
+
+class SessionOutcome(StrEnum):
+    """How a session with an agent ended; `pending` while nobody has decided."""
+
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    TIMEOUT = "timeout"
+    FAILED = "failed"
+    PENDING = "pending"
+
 
 _NOT_ASKED = Ask("", Question(AskKind.APPROVAL, ""), Origin(), datetime.min.replace(tzinfo=UTC), "")
 

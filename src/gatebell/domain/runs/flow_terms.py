@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from gatebell.domain.enums import StrEnum
 from gatebell.domain.runs import signals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+class FlowTimeout(StrEnum):
+    """What becomes of a flow that nobody answered in time."""
+
+    STUCK = "stuck"
+    FAIL = "fail"
+    RETURN = "return"
+
+
 class FlowTerms(NamedTuple):
     """What a flow says about its waits for people."""
 
-    on_timeout: str = "stuck"
-    """`stuck`, `fail`, or `return`."""
+    on_timeout: FlowTimeout = FlowTimeout.STUCK
     human_seconds: float | None = 86_400.0
     """How long its asks wait; None: until somebody answers."""
     human: bool = True

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatebell.domain.enums import StepKind
+from gatebell.domain.enums import StrEnum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gatebell.domain.permissions.calls import Call
+
+
+class StepKind(StrEnum):
+    """What a step in the log of an agent's session is; `trouble` is its service's."""
+
+    PROMPT = "prompt"
+    WORDS = "words"
+    TROUBLE = "trouble"
+    CALL = "call"
+    RESULT = "result"
 
 
 class Step(NamedTuple):

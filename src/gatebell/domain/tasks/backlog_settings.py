@@ -6,12 +6,23 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.deadlines import parse_duration
-from gatebell.domain.enums import Strategy, TaskTimeout
+from gatebell.domain.enums import StrEnum
 from gatebell.domain.runs.roles import is_role_name
+from gatebell.domain.tasks.tasks import TaskTimeout
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+
+class Strategy(StrEnum):
+    """What becomes of the work on a task."""
+
+    BRANCH = "branch"
+    MERGE = "merge"
+    REVIEW = "review"
+    DIRECT = "direct"
+
 
 _MOST = 1000
 

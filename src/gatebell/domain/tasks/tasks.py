@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import parse_priority
 from gatebell.domain.audit.events import Event, EventKind
-from gatebell.domain.enums import Priority, RunState, TaskSize, TaskState, TaskTimeout, TaskType
+from gatebell.domain.enums import Priority, RunState, StrEnum, TaskState
 from gatebell.domain.people.principals import is_person, must_be_a_person
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import AgentRefusedError, RefusedError, UsageError
@@ -17,6 +17,30 @@ if TYPE_CHECKING:
 
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.runs.runs import Run
+
+
+class TaskTimeout(StrEnum):
+    """What becomes of a task that nobody answered in time."""
+
+    DEFER = "defer"
+    FAIL = "fail"
+
+
+class TaskType(StrEnum):
+    """What a task is."""
+
+    TASK = "task"
+    BUG = "bug"
+    CHORE = "chore"
+
+
+class TaskSize(StrEnum):
+    """How much work a task is."""
+
+    SMALL = "small"
+    MEDIUM = "medium"
+    LARGE = "large"
+
 
 MOVES = {
     TaskState.OPEN: (
@@ -48,8 +72,7 @@ _OF_RUNS = {
     RunState.STUCK: TaskState.FAILED,
     RunState.FAILED: TaskState.FAILED,
 }
-RESULTS = (TaskState.CLOSED, TaskState.FAILED, TaskState.BLOCKED, TaskState.DEFERRED)
-"""What a run can make of its task."""
+_RESULTS = (TaskState.CLOSED, TaskState.FAILED, TaskState.BLOCKED, TaskState.DEFERRED)
 _OTHER_WORDS = {"critical": Priority.URGENT, "medium": Priority.NORMAL}
 _CHOICES: dict[str, tuple[str, ...]] = {
     "size": tuple(TaskSize),
@@ -269,7 +292,7 @@ def follow(
     result = run.result if isinstance(run.result, dict) else {}
     if run.state == RunState.COMPLETED:
         # Nothing is closed by a result that cannot be read.
-        state = next((one for one in RESULTS if one == result.get("state")), TaskState.FAILED)
+        state = next((one for one in _RESULTS if one == result.get("state")), TaskState.FAILED)
     else:
         state = wanted or _OF_RUNS[run.state]
     # Never refused: a run whose task cannot follow could not be written any more, nor be stopped.
@@ -304,7 +327,7 @@ def _must_be_a_move(task: Task, state: TaskState) -> None:
     if state == task.state:
         raise RefusedError(f"{task.id} is {state} already: gate task show {task.id}")
     if state not in MOVES[task.state]:
-        way = "reopen" if task.state in RESULTS else "show"
+        way = "reopen" if task.state in _RESULTS else "show"
         raise RefusedError(
             f"{task.id} is {task.state}, and cannot become {state}: gate task {way} {task.id}"
         )

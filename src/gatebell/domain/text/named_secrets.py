@@ -6,11 +6,11 @@ import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from gatebell.domain.enums import SecretKind
 from gatebell.domain.text import secret_formats as formats
 from gatebell.domain.text.secret_values import (
     HIDDEN,
     Place,
+    SecretKind,
     is_filler,
     is_scrambled,
     is_secret,

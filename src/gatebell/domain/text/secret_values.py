@@ -6,8 +6,17 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from gatebell.domain.enums import SecretKind
+from gatebell.domain.enums import StrEnum
 from gatebell.domain.text import secret_formats as formats
+
+
+class SecretKind(StrEnum):
+    """How a secret came to be: a person chose it, a machine made it, or it may be none."""
+
+    CHOSEN = "chosen"
+    MADE = "made"
+    MAYBE = "maybe"
+
 
 HIDDEN = "‹hidden›"
 

@@ -12,7 +12,7 @@ from gatebell.domain.asks.forms import has_hidden
 from gatebell.domain.asks.outcomes import Visits, outcome as outcome_of
 from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.digests import canonical
-from gatebell.domain.enums import AskKind, AskStatus, CallName, CallState, FlowTimeout, Priority
+from gatebell.domain.enums import AskKind, AskStatus, CallName, CallState, Priority
 from gatebell.domain.people.principals import is_person
 from gatebell.domain.runs import journals, runs
 from gatebell.domain.runs.identities import parse_identity
@@ -21,6 +21,7 @@ from gatebell.services.asks import apply_deadlines, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.permissions import permit_call
 from gatebell.services.runs.run_journal import (
+    FlowTimeout,
     Overtaken,
     Parked,
     folder_of,

@@ -11,11 +11,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import iso
-from gatebell.domain.enums import AskKind, AskStatus, FlowTimeout, Strategy, TaskState, TaskTimeout
+from gatebell.domain.enums import AskKind, AskStatus, TaskState
 from gatebell.domain.runs import prompts
-from gatebell.domain.runs.flow_terms import FlowTerms
+from gatebell.domain.runs.flow_terms import FlowTerms, FlowTimeout
 from gatebell.domain.tasks import reports
+from gatebell.domain.tasks.backlog_settings import Strategy
 from gatebell.domain.tasks.reports import Report
+from gatebell.domain.tasks.tasks import TaskTimeout
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import (
     CheckedOutError,
