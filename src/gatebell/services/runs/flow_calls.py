@@ -15,13 +15,13 @@ from gatebell.domain.digests import canonical
 from gatebell.domain.enums import AskKind, AskStatus, CallName, CallState, Priority
 from gatebell.domain.people.principals import is_person
 from gatebell.domain.runs import journals, runs
+from gatebell.domain.runs.flow_terms import FlowTimeout
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.errors import GateError, StepFailedError, UsageError
 from gatebell.services.asks import apply_deadlines, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.permissions import permit_call
 from gatebell.services.runs.run_journal import (
-    FlowTimeout,
     Overtaken,
     Parked,
     folder_of,
