@@ -2,58 +2,20 @@
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
-import json
 import os
-import re
-import shlex
 import shutil
-import signal
-import socket
-import struct
 import subprocess
-import sys
-import threading
-import time
-from contextlib import closing, suppress
 from datetime import UTC, datetime
-from glob import glob
 from pathlib import Path
-from typing import NamedTuple
 
-import apsw
 import pytest
-from tests.faces.conftest import World
-from tests.journeys.conftest import Terminal
-from tests.support.waiting import eventually
+from tests.support.agent_house import House
+from tests.support.agent_programs import PACKAGES, Network, find_programs
+from tests.support.agent_terminal import AgentTerminal
 
-from gatebell.install.claude import guarded
-from gatebell.install.scripted_model import ScriptedModel, script, tool_results
-
-PACKAGES = {"@anthropic-ai/claude-code": "2.1.325", "@openai/codex": "0.166.0"}
-GATED = ("Bash(touch gated*)", "Bash(cat gated*)", "Bash(touch gated:*)")
-"""What these tests gate, beside the default patterns; codex understands only the last."""
-PERMISSION_TOOL = ("--permission-prompt-tool", "mcp__gatebell__approve")
-OWN_QUESTIONS = [
-    {
-        "question": f"Which {word}?",
-        "header": word,
-        "multiSelect": word == "colours",
-        "options": [{"label": label, "description": f"{label}, of course"} for label in labels],
-    }
-    for word, labels in (("database", ("PostgreSQL", "SQLite")), ("colours", ("Red", "Blue")))
-]
-"""What claude's own AskUserQuestion asks here."""
 SLOW = Path(__file__).parent / "slow.txt"
 _ran: list[str] = []
-_NEW_NETWORK = 0x40000000
-_KEY = "a-key-that-no-service-knows"
-
-
-class Programs(NamedTuple):
-    claude: str
-    codex: str
 
 
 @pytest.fixture(scope="session")
@@ -65,7 +27,7 @@ def programs():
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "lock"), "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (found := _installed(folder)):
+        if not (found := find_programs(folder)):
             if not shutil.which("npm"):
                 pytest.skip("npm is not installed, so no real agent CLI was tried")
             wanted = [f"{name}@{version}" for name, version in PACKAGES.items()]
@@ -73,359 +35,15 @@ def programs():
             ran = subprocess.run(
                 ["npm", "install", *quiet, *wanted], capture_output=True, text=True, check=False
             )
-            found = _installed(folder)
+            found = find_programs(folder)
             if ran.returncode or not found:
                 pytest.skip(f"the agent CLIs cannot be installed: {ran.stderr[-300:]}")
     return found
 
 
-def _installed(folder):
-    # The packages hold a launcher; the program itself comes in a package for the platform.
-    modules = os.path.join(folder, "node_modules")
-    claude = glob(f"{modules}/@anthropic-ai/claude-code-*/claude")
-    codex = glob(f"{modules}/@openai/codex-*/vendor/*/bin/codex")
-    return Programs(claude[0], codex[0]) if claude and codex else None
-
-
-class Network:
-    """Only the loopback device, where the kernel allows making one: no agent reaches a host."""
-
-    def __init__(self):
-        self.file = None
-        self.inside(self._leave)
-
-    @property
-    def prefix(self):
-        return ["nsenter", f"--net=/proc/{os.getpid()}/fd/{self.file}"] if self.file else []
-
-    def inside(self, make):
-        """The result of a call within it. A network belongs to a thread, its sockets stay in it."""
-        made = []
-
-        def run():
-            if self.file:
-                ctypes.CDLL(None).setns(self.file, _NEW_NETWORK)
-            made.append(make())
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        thread.join()
-        return made[0]
-
-    def _leave(self):
-        if not shutil.which("nsenter") or ctypes.CDLL(None).unshare(_NEW_NETWORK):
-            return
-        set_flags, up = 0x8914, 1
-        with socket.socket() as any_socket:
-            fcntl.ioctl(any_socket, set_flags, struct.pack("16sh14x", b"lo", up))
-        self.file = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-
-
 @pytest.fixture(scope="session")
 def network():
     return Network()
-
-
-class House(World):
-    """A project where agents run against a scripted model; ada answers what they ask."""
-
-    def __init__(self, folder, programs, network):
-        super().__init__(folder, kept=True)
-        self.programs = programs
-        self.network = network
-        self.home = folder / "home"
-        self.project = folder / "project"
-        self.model = network.inside(ScriptedModel)
-        self.bin = folder / "bin"
-        self.bin.mkdir()
-        (self.bin / "gate").symlink_to(Path(sys.executable).parent / "gate")
-        keep = {k: v for k, v in self.plain.environ.items() if k not in ("PATH", "PYTHONPATH")}
-        self.environ = keep | {
-            "PATH": f"{self.bin}:/usr/local/bin:/usr/bin:/bin",
-            "LANG": "C.UTF-8",
-            "TERM": "xterm-256color",
-            "ANTHROPIC_BASE_URL": self.model.url,
-            "ANTHROPIC_API_KEY": _KEY,
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            "CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL": "1",
-            "CLAUDE_CODE_MAX_RETRIES": "0",
-            "DISABLE_AUTOUPDATER": "1",
-            "DISABLE_ERROR_REPORTING": "1",
-            "DISABLE_TELEMETRY": "1",
-            "SCRIPT_KEY": _KEY,
-        }
-        self.agents = []
-        self.rival = None
-        _git(self.project)
-        self._seed_claude()
-        self._seed_codex()
-
-    def _seed_claude(self):
-        """What a person has clicked through when claude ran here for the first time."""
-        trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
-        seen = {
-            "hasCompletedOnboarding": True,
-            "projects": {str(self.project): trusted},
-            "customApiKeyResponses": {"approved": [_KEY[-20:]], "rejected": []},
-        }
-        (self.home / ".claude.json").write_text(json.dumps(seen), encoding="utf-8")
-        self.claude_settings.parent.mkdir()
-        # So that nothing but a gate holds a call.
-        allowed = {"permissions": {"allow": ["Bash", "Write"]}}
-        self.claude_settings.write_text(json.dumps(allowed), encoding="utf-8")
-
-    def _seed_codex(self):
-        (self.home / ".codex").mkdir()
-        (self.home / ".codex" / "config.toml").write_text(
-            f"""model = "script"
-model_provider = "script"
-check_for_update_on_startup = false
-sandbox_mode = "danger-full-access"
-analytics.enabled = false
-[features]
-apps = false
-plugins = false
-daemon_auto_start = false
-[model_providers.script]
-name = "script"
-base_url = "{self.model.url}/v1"
-wire_api = "responses"
-env_key = "SCRIPT_KEY"
-request_max_retries = 0
-stream_max_retries = 0
-supports_websockets = false
-[projects."{self.project}"]
-trust_level = "trusted"
-""",
-            encoding="utf-8",
-        )
-
-    def install(self, cli):
-        """`gate install`, by the path that the tests of faults put something else at."""
-        words = [word for pattern in GATED for word in ("--gate", pattern)]
-        ran = subprocess.run(
-            [self.bin / "gate", "install", cli, "--yes", "--as", "ada", *words],
-            env=self.environ | {"GATE_TOKEN": self.tokens["ada"]}, cwd=self.project,
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert ran.returncode == 0, ran.stderr
-
-    def replace_gate(self, line):
-        """Put a line of shell where the settings say that gate is; {real} is the real one."""
-        gate = self.bin / "gate"
-        real = gate.resolve()
-        gate.unlink()
-        gate.write_text(f"#!/bin/sh\n{line.format(real=real)}\n", encoding="utf-8")
-        gate.chmod(0o755)
-
-    def lock_store(self):
-        """Somebody writes and does not end."""
-        self.rival = apsw.Connection(self.path)
-        self.rival.execute("BEGIN IMMEDIATE")
-
-    @property
-    def claude_settings(self):
-        return self.home / ".claude" / "settings.json"
-
-    def change_settings(self, change):
-        """Change what was installed, as text."""
-        before = self.claude_settings.read_text(encoding="utf-8")
-        assert change(before) != before, "there was nothing to change"
-        self.claude_settings.write_text(change(before), encoding="utf-8")
-
-    def shorten_limits(self, seconds):
-        """The host's own patience with hooks and tools."""
-        servers = self.home / ".claude.json"
-        for file in (self.claude_settings, servers):
-            words = file.read_text(encoding="utf-8").replace("86400000", str(seconds * 1000))
-            words = re.sub(r'"timeout": (60|86400)\b', f'"timeout": {seconds}', words)
-            # The guard's own patience is four fifths of it, as it is installed.
-            words = words.replace('\\"$t\\" 48', f'\\"$t\\" {seconds * 0.8}')
-            file.write_text(words, encoding="utf-8")
-
-    def write_settings(self, **settings):
-        """Settings of claude instead of the installed ones; the MCP server stays."""
-        self.install("claude")
-        self.claude_settings.write_text(json.dumps(settings), encoding="utf-8")
-
-    def only_permission_tool(self):
-        """Gates that are answered through the MCP server alone; returns claude's options for it."""
-        self.write_settings(permissions={"allow": ["Bash"], "ask": list(GATED)})
-        return PERMISSION_TOOL
-
-    def guard_before_use(self, options, matcher, **more):
-        """A PreToolUse hook behind the guard, for tools that claude itself would let run."""
-        command = guarded(f"{self.bin / 'gate'} hook claude{options}")
-        hook = {"type": "command", "command": command, "timeout": 60}
-        hooks = {"PreToolUse": [{"matcher": matcher, "hooks": [hook]}]}
-        self.write_settings(permissions={"allow": ["Bash", "Write"]}, hooks=hooks | more)
-
-    def run_claude(self, steps, *words, **environ):
-        """Claude in print mode, with a prompt unless there are no steps."""
-        command = [self.programs.claude, "-p", *words, "--output-format", "json"]
-        return self._start([*command, f"Please. {script(steps)}"] if steps else command, environ)
-
-    def run_codex(self, steps, *words, **environ):
-        command = [self.programs.codex, "exec", "--skip-git-repo-check", *words]
-        return self._start([*command, f"Please. {script(steps)}"], environ)
-
-    def _start(self, command, environ):
-        agent = Agent(
-            subprocess.Popen(
-                [*self.network.prefix, *command],
-                env=self.environ | environ, cwd=self.project, stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            )
-        )  # fmt: skip
-        self.agents.append(agent)
-        return agent
-
-    def asked(self, count=1, seconds=20):
-        """The pending asks, oldest first, once there are so many."""
-        until = time.monotonic() + seconds
-        with closing(self.store.bell()) as bell:
-            while len(found := self.store.asks.pending(100)) < count:
-                told = f"{len(found)} of {count} asks came"
-                assert time.monotonic() < until, f"{told}\n{self.trouble()}"
-                bell.wait(0.1)
-        return sorted(found, key=lambda ask: ask.opened_at)
-
-    def trouble(self):
-        """What the agents said, for a failed test."""
-        told = [agent.kill() for agent in self.agents if agent.process.poll() is None]
-        results = [tool_results(request) for request in self.model.requests[-1:]]
-        return f"agents: {told}\nlast tool results: {results}"
-
-    def answer(self, ask, *words):
-        ran = self.ada.gate("answer", ask.id, *words)
-        assert ran.code in (0, 10), ran.err
-        return ran
-
-    def answer_own_questions(self):
-        """SQLite, and both colours; the other question first."""
-        asks = {ask.question.prompt: ask for ask in self.asked(2)}
-        database, colours = asks["Which database?"], asks["Which colours?"]
-        assert database.question.options[:2] == ("PostgreSQL", "SQLite")
-        assert colours.question.multiple
-        self.answer(colours, "Red", "Blue")
-        self.answer(database, "SQLite")
-
-    def settled(self, ask, seconds=20):
-        """The ask once it is no longer pending."""
-        eventually(lambda: not self.get(ask.id).pending, seconds)
-        return self.get(ask.id)
-
-    def told(self, seconds=20):
-        """The tool results that the model was told last, once there are any."""
-        return eventually(
-            lambda: next(filter(None, map(tool_results, reversed(self.model.requests))), None),
-            seconds,
-        )
-
-    def ran(self, name="gated"):
-        """Whether the gated command had its effect."""
-        return (self.project / name).exists()
-
-    def forget(self):
-        """Back to before the command ran, for another round."""
-        self.model.requests.clear()
-        (self.project / "gated").unlink(missing_ok=True)
-
-    def kill_logged_agents(self):
-        """Agents write their log a moment later; killed before that, there is nothing to resume."""
-        logs = (".claude/projects/*/*.jsonl", ".codex/sessions/*/*/*/*.jsonl")
-        eventually(
-            lambda: any(
-                '"tool_use"' in text or '"function_call"' in text
-                for pattern in logs
-                for text in (log.read_text(encoding="utf-8") for log in self.home.glob(pattern))
-            )
-        )
-        self.kill_agents()
-
-    def kill_agents(self):
-        for agent in self.agents:
-            agent.kill()
-
-    def processes(self, *words):
-        """The pids of programs of this house with these words in their command line."""
-        mark = f"GATE_STORE={self.path}\0".encode()
-        found = []
-        for folder in glob("/proc/[0-9]*"):
-            try:
-                command = Path(folder, "cmdline").read_bytes().decode().split("\0")
-                ours = mark in Path(folder, "environ").read_bytes()
-            except OSError:
-                continue
-            if ours and all(word in command for word in words):
-                found.append(int(folder.rpartition("/")[2]))
-        return found
-
-    def close(self):
-        if self.rival:
-            self.rival.close()
-        self.kill_agents()
-        for pid in self.processes():
-            with suppress(ProcessLookupError):  # it may just end by itself
-                os.kill(pid, signal.SIGKILL)
-        self.store.close()
-
-
-class Agent:
-    """An agent at work in a process of its own."""
-
-    def __init__(self, process):
-        self.process = process
-
-    def result(self, seconds=60):
-        """What it printed at its end: claude's result object, or codex's last message."""
-        out, err = self.process.communicate(timeout=seconds)
-        assert out, err
-        return json.loads(out) if out.startswith("{") else out
-
-    def kill(self):
-        self.process.kill()
-        return self.process.communicate()
-
-
-class AgentTerminal(Terminal):
-    """A terminal in which an agent's own screen runs."""
-
-    def __init__(self, house, name):
-        super().__init__(name, house.project, house.environ)
-        self.house = house
-
-    def claude(self, steps, *words):
-        self._start([self.house.programs.claude, f"Please. {script(steps)}", *words])
-
-    def claude_at_work(self, steps):
-        """Like `claude`, but the prompt is typed once claude has its MCP server.
-
-        With a prompt on its command line, it may ask the model before it has the tools.
-        """
-        self._start([self.house.programs.claude, "--debug-file", self.house.folder / "debug"])
-        connected = 'MCP server "gatebell": Successfully connected'
-        log = self.house.folder / "debug"
-        eventually(lambda: log.exists() and connected in log.read_text(encoding="utf-8"))
-        self.type(f"Please. {script(steps)}")
-        self.until(">>script")
-        self.type("", "Enter")  # together with the text it would count as pasted
-
-    def codex(self, steps, *words):
-        self._start([self.house.programs.codex, *words, f"Please. {script(steps)}"])
-
-    def _start(self, command):
-        self.name += "+"
-        line = shlex.join([*self.house.network.prefix, *map(str, command)])
-        self.tmux("new-session", "-d", "-x", "120", "-y", "50", f"{line}; echo ended $?; exec cat")
-
-    def until_gone(self, text):
-        eventually(lambda: text not in self.screen())
-
-
-def _git(folder):
-    for words in (["init", "-q", "-b", "main"], ["config", "user.email", "a@b"]):
-        subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import json
 import subprocess
 
 import pytest
-from tests.agents.test_flows import Project, report
+from tests.support.agent_project import Project, report
 from tests.support.waiting import eventually
 
 from gatebell.install.scripted_model import script, text, tool

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.agents.test_joining_claude import press
-from tests.agents.test_sessions_claude import NO_SCRIPT, Desk
+from tests.support.agent_desk import FORM, NO_SCRIPT, Desk, propose
+from tests.support.agent_terminal import press
 from tests.support.waiting import eventually
 
 from gatebell.domain.sessions.visits import Terms
 from gatebell.install.scripted_model import script, text, tool, tool_results
-
-FORM = "requests your input"
 
 
 @pytest.fixture
@@ -25,10 +23,6 @@ def talk(desk, ask, *steps, until):
     desk.open(ask)
     desk.terminal.until(NO_SCRIPT, 40)
     desk.say(f"Go on. {script(steps)}", until)
-
-
-def propose(ask):
-    return tool("decide", id=ask.id, proposal="APPROVED", reason="it \x1b[2Jis small")
 
 
 def told(desk):

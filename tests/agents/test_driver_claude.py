@@ -13,7 +13,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from tests.agents.conftest import OWN_QUESTIONS
+from tests.support.agent_house import OWN_QUESTIONS
 from tests.support.waiting import eventually
 
 from gatebell.adapters.agents import claude

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import apsw
 import pytest
-from tests.agents.conftest import PERMISSION_TOOL
-from tests.agents.test_shown_hooks import SHOWN
+from tests.support.agent_house import PERMISSION_TOOL
+from tests.support.shown_hooks import SHOWN
 
 from gatebell.install.scripted_model import text, tool
 

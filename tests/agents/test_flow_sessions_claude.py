@@ -6,10 +6,9 @@ import os
 import signal
 
 import pytest
-from tests.agents.test_deciding_hosts import FORM, propose
-from tests.agents.test_flows import project
-from tests.agents.test_joining_claude import press
-from tests.agents.test_sessions_claude import NO_SCRIPT, Desk
+from tests.support.agent_desk import FORM, NO_SCRIPT, Desk, propose
+from tests.support.agent_project import project
+from tests.support.agent_terminal import press
 from tests.support.waiting import eventually
 
 from gatebell.install.scripted_model import script, text

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.agents.test_flows import Project, report
+from tests.support.agent_project import Project, report
 from tests.support.waiting import eventually
 
 from gatebell.adapters.system import processes

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.agents.test_sessions_claude import NO_SCRIPT, Desk
+from tests.support.agent_desk import NO_SCRIPT, Desk
 
 from gatebell.domain.sessions.visits import Terms
 

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.agents.conftest import PACKAGES
 from tests.agents.spellings import PROGRAMS, SPELLINGS
+from tests.support.agent_programs import PACKAGES
 
 from gatebell.hooks.events import Hook, pre_tool_use
 from gatebell.install.scripted_model import text, tool, tool_results

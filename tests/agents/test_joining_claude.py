@@ -7,11 +7,10 @@ import os
 import re
 import signal
 import subprocess
-import threading
-import time
 
 import pytest
-from tests.agents.test_flows import project, report
+from tests.support.agent_project import project, report
+from tests.support.agent_terminal import press, trust
 
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.install.scripted_model import script, text, tool
@@ -35,7 +34,6 @@ def feature(prompt):
     return bool(pause("Ship it?"))
 """
 DONE = {"status": "DONE", "summary": "it listens on 8080"}
-TRUST = "Yes, I trust this folder"
 
 
 def join(project, terminal, reason="Which port?"):
@@ -57,34 +55,6 @@ def leave(terminal, until):
     terminal.type("/exit")
     terminal.until("/exit")
     press(terminal, "Enter", lambda: until in terminal.screen())
-
-
-def trust(terminal):
-    """Its first choice is no."""
-    terminal.until("❯ No, exit", 40)
-    press(terminal, "Down", lambda: f"❯ {TRUST}" in terminal.screen())
-    press(terminal, "Enter", lambda: TRUST not in terminal.screen())
-
-
-def press(terminal, key, done):
-    """Press a key until it has been heard: claude shows its screen before it listens.
-
-    It may be slow to show what it has heard, and what is pressed once more reaches what it
-    shows next: so only after a long silence. And it may draw its screen anew, as if nothing had
-    been pressed: so that is waited for.
-    """
-    until, again, pause = time.monotonic() + 60, 0.0, threading.Event()
-    while True:
-        while not done():
-            assert time.monotonic() < until, terminal.screen()
-            if time.monotonic() >= again:
-                terminal.type("", key)
-                again = time.monotonic() + 8
-            pause.wait(0.1)
-        pause.wait(1)
-        if done():
-            return
-        again = 0.0
 
 
 @pytest.mark.proves("S2-2", "S2-4", "S2-14", "S2-15", "S2-18", "S2-43", "S2-60", "S2-B21")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 
 import pytest
-from tests.agents.conftest import OWN_QUESTIONS
-from tests.faces.test_hook_calls import until_it_waits
+from tests.support.agent_house import OWN_QUESTIONS
+from tests.support.hook_session import until_it_waits
 from tests.support.waiting import eventually
 
 from gatebell.install import scripted_model

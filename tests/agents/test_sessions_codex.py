@@ -7,8 +7,8 @@ import shlex
 import signal
 
 import pytest
-from tests.agents.test_joining_claude import press
-from tests.agents.test_sessions_claude import PLAIN, Desk
+from tests.support.agent_desk import PLAIN, Desk
+from tests.support.agent_terminal import press
 from tests.support.waiting import eventually
 
 from gatebell.domain.sessions.visits import Terms

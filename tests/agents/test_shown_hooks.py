@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
-from pathlib import Path
 
 import pytest
+from tests.support.shown_hooks import HOOK, PAGES, SHOWN, blocks
 
 from gatebell.install.claude import guarded
 from gatebell.install.scripted_model import text, tool
 
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-HOOK = re.compile(r"gate hook (?:claude|codex)\b")
 TOUCH = [tool("Bash", command="touch gated", description="make a file"), text("done: {{result}}")]
 ONCE_SHOWN = (
     "gate hook claude --guarded --defer",
@@ -23,15 +19,6 @@ ONCE_SHOWN = (
 """As a PreToolUse hook. The first was in the docs, and let the call run."""
 
 
-def blocks(page):
-    """The blocks of settings on a page that have a hook of ours."""
-    found = re.findall(
-        r"^```json\n(.+?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-    )
-    return [json.loads(block) for block in found if HOOK.search(block)]
-
-
-SHOWN = {f"{page.stem}-{n}": block for page in PAGES for n, block in enumerate(blocks(page))}
 SETTINGS = SHOWN | {
     command: {"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": command}]}]}}
     for command in ONCE_SHOWN

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.agents.conftest import OWN_QUESTIONS
+from tests.support.agent_house import OWN_QUESTIONS
 from tests.support.waiting import eventually
 
 from gatebell.install.scripted_model import text, tool

@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.support.stores import store
 
-from gatebell.app.wiring import open_throwaway_store
-from gatebell.testing import FakeClock
-
-
-@pytest.fixture(params=["sqlite"])
-def store(request, tmp_path):
-    clock = FakeClock()
-    made = open_throwaway_store(str(tmp_path / "gate.db"), clock)
-    made.clock = clock
-    yield made
-    made.close()
+__all__ = ["store"]

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from tests.support.people import a_person
+from tests.support.run_claims import NOW, an_ask, claimed, settled
 
-from gatebell.domain.asks import asks
 from gatebell.domain.asks.answers import Given, answer
-from gatebell.domain.asks.asks import Ask, Origin, make_question, question_digest
-from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.audit.events import Event
 from gatebell.domain.runs import journals, runs
 from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn
 from gatebell.ports.results import Conflict, Done
 
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
 EVENT = Event("run.told", "run:0", "gate", {"n": 1})
 
@@ -30,12 +27,6 @@ def added(store, *, carried=None, events=(), **more):
     return store.runs.add(a_run(**more), events, carried or Carried())
 
 
-def claimed(store, run, owner="b/1/1"):
-    change = runs.claim(run, owner, NOW + timedelta(seconds=30))
-    assert store.runs.change(change, run)
-    return change.run
-
-
 def a_call(run, path="1", **more):
     return FlowCall(run.id, path, more.pop("name", "pause"), "Go?", "digest", NOW, **more)
 
@@ -43,19 +34,6 @@ def a_call(run, path="1", **more):
 def a_turn(run, turn_id="t-1", session="s-1", **more):
     number, path = more.pop("number", 1), more.pop("path", "1")
     return Turn(turn_id, run.id, path, number, "coder", "claude", session, "Do it", NOW, **more)
-
-
-def an_ask(store, run, path="1", ask_id="a-222", **more):
-    question = make_question("text", "Go?")
-    origin = Origin(project="/p", owner=owner_of(run.id, path))
-    ask = Ask(ask_id, question, origin, store.now(), question_digest(question, origin), **more)
-    store.asks.open(asks.opened(ask, "gate"))
-    return ask
-
-
-def settled(store, ask):
-    verdict = answer(ask, (), a_person(), Given("yes"), store.now(), b"k" * 32)
-    store.asks.change(verdict.change, ask.version, verdict.answer, verdict.secret)
 
 
 @pytest.mark.proves("RUN-400")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tests.contract.test_runs_store import an_ask, claimed, settled
 from tests.support.people import a_person
+from tests.support.run_claims import an_ask, claimed, settled
 
 from gatebell.domain.enums import TaskState
 from gatebell.domain.runs import runs

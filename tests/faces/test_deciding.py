@@ -8,68 +8,21 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 
 import pytest
 from mcp.types.methods import SERVER_RESULTS
 from pydantic import TypeAdapter
-from tests.faces.test_mcp import DISCOVERY, Client
+from tests.support.decision_room import AFTERWARDS, APPROVE, FORMS, heard, room
+from tests.support.mcp_client import DISCOVERY
 
 from gatebell.adapters.system import processes
-from gatebell.app import wiring
 from gatebell.domain.asks.answers import Given
-from gatebell.domain.sessions.visits import Terms
-from gatebell.services.asks import answer_ask, create_ask
-from gatebell.services.asks.create_ask import Request
+from gatebell.services.asks import answer_ask
 from gatebell.services.sessions import ask_session
 
-FORMS = {"elicitation": {"form": {}, "url": {}}}
+__all__ = ["room"]
+
 NEWEST = DISCOVERY["_meta"] | {"io.modelcontextprotocol/clientCapabilities": FORMS}
-APPROVE = {"action": "accept", "content": {"decision": "approve"}}
-AFTERWARDS = "decides {} when they have left this session"
-
-
-class Room:
-    """Ada sits in the session of an ask; this process plays the program that she opened."""
-
-    def __init__(self, world):
-        self.world, self.store = world, world.store
-        self.clients = []
-
-    def caller(self, name="ada"):
-        return wiring.caller(self.store, "cli", self.world.tokens[name], name)
-
-    def open(self, answer="approval", program=None, cli="claude", **more):
-        request = Request("Is the schema good?", "session", session=Terms(answer), **more)
-        who = self.caller()
-        self.ask = create_ask.ask(self.store, request, wiring.origin(who), who).ask
-        seated = ask_session.open_visit(self.store, self.ask.id, who, cli, "s1")
-        here = str(processes.me()) if program is None else program
-        self.sitting = ask_session.note_program(self.store, seated.sitting, here)
-        return self
-
-    @property
-    def environ(self):
-        return {"GATE_TURN": self.sitting.id, "CLAUDE_CODE_SESSION_ID": "s1", "CLAUDECODE": "1"}
-
-    def client(self, capabilities=FORMS, **environ):
-        """A server that the program started, after the older handshake."""
-        made = Client(self.world, **self.environ | environ)
-        self.clients.append(made)
-        opening = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "claude-code"}}
-        made.result(made.ask("initialize", **opening, capabilities=capabilities))
-        return made
-
-    def propose(self, client, **more):
-        return client.call(
-            "decide", **{"id": self.ask.id, "proposal": "APPROVED", "reason": "it is small"} | more
-        )
-
-    def now(self):
-        return self.world.get(self.ask.id)
-
-    def rise(self, end="left"):
-        return ask_session.close_visit(self.store, self.sitting, self.caller(), end)
 
 
 def shown(client):
@@ -92,15 +45,6 @@ def unshown(client, number):
         client.heard.append(json.loads(line))
         assert client.heard[-1].get("method") != "elicitation/create", "a form was shown"
     return client.text(number)
-
-
-@pytest.fixture
-def room(world):
-    made = Room(world)
-    yield made
-    for client in made.clients:
-        if client.server.poll() is None:
-            client.close()
 
 
 @pytest.mark.proves("SES-95", "S0-B34", "LAW-3")
@@ -346,15 +290,6 @@ for end in {into, out}:
     os.close(end)
 os.execv(gate[0], gate)
 """
-
-
-def heard(path):
-    """The line that stands in a file, once it is whole."""
-    until = time.monotonic() + 30
-    while not (path.exists() and (line := path.read_text(encoding="utf-8")).endswith("\n")):
-        assert time.monotonic() < until, f"nobody wrote {path}"
-        os.sched_yield()
-    return line
 
 
 @pytest.mark.proves("SES-100", "LAW-3")

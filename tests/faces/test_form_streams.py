@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.faces.test_deciding import AFTERWARDS, APPROVE, FORMS, heard, room
+from tests.support.decision_room import AFTERWARDS, APPROVE, FORMS, heard, room
 
 __all__ = ["room"]
 

@@ -2,33 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
-from tests.faces.test_hooks import Session, decision, ended, the_ask
-from tests.support.waiting import eventually
+from tests.support.hook_session import Session, decision, ended, the_ask, until_it_waits
 
 
 @pytest.fixture
 def session(world):
     return Session(world)
-
-
-def until_it_waits(pid):
-    """A process that sleeps until an answer comes has a watch of the kernel open."""
-    folder = Path(f"/proc/{pid}/fd")
-    if not folder.exists():
-        pytest.skip("without /proc nobody can see that the second hook waits")
-    eventually(lambda: any("inotify" in link for link in links(folder)))
-
-
-def links(folder):
-    for name in os.listdir(folder):
-        try:
-            yield os.readlink(folder / name)
-        except FileNotFoundError:
-            continue
 
 
 @pytest.mark.proves("HOOK-10", "LAW-4")

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
-from tests.faces.test_hooks import Session, decision
+from tests.support.hook_session import Session, decision
 
 from gatebell.errors import StoreTroubleError
 from gatebell.hooks import command, events

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.faces.test_hooks import Session, decision
+from tests.support.hook_session import Session, decision
 
 WAYS = ("as it is", "by a link", "by dots", "in a folder of it", "by its variable", "both")
 

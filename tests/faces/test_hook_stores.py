@@ -7,7 +7,7 @@ import os
 import shutil
 
 import pytest
-from tests.faces.test_hooks import Session
+from tests.support.hook_session import Session
 
 from gatebell.app import wiring
 

@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import pytest
+from tests.support.hook_session import Session, decision, ended, the_ask
 
 from gatebell.app import wiring
 from gatebell.domain.permissions.calls import make_call
@@ -18,69 +19,9 @@ from gatebell.domain.runs.session_log import Step
 from gatebell.hooks.events import Hook, Watch
 
 
-class Session:
-    """An agent's session, as its host tells a hook about it."""
-
-    def __init__(self, world, cli="claude"):
-        self.world = world
-        self.cli = cli
-        self.log = world.folder / "session.jsonl"
-        self.log.write_text("", encoding="utf-8")
-
-    def writes(self, kind, *blocks):
-        record = {"type": kind, "message": {"role": kind, "content": list(blocks)}}
-        with self.log.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
-
-    def calls(self, command, call_id="t1"):
-        block = {"type": "tool_use", "id": call_id, "name": "Bash", "input": {"command": command}}
-        self.writes("assistant", block)
-
-    def ends(self, call_id="t1"):
-        self.writes("user", {"type": "tool_result", "tool_use_id": call_id, "content": "done"})
-
-    def event(self, name, tool="Bash", tool_input=None, **more):
-        return json.dumps(
-            {
-                "session_id": "s1", "transcript_path": str(self.log), "hook_event_name": name,
-                "cwd": str(self.world.plain.folder), "tool_name": tool,
-                "tool_input": {"command": "git push"} if tool_input is None else tool_input, **more,
-            }
-        )  # fmt: skip
-
-    def start(self, text, *words):
-        process = self.world.plain.start("hook", self.cli, *words, stdin=subprocess.PIPE)
-        process.stdin.write(text)
-        process.stdin.close()
-        process.stdin = None
-        return process
-
-    def hook(self, text, *words):
-        return self.world.plain.gate("hook", self.cli, *words, text=text)
-
-
 @pytest.fixture
 def session(world):
     return Session(world)
-
-
-def the_ask(world, count=1):
-    """The pending asks, once there are so many."""
-    until = time.monotonic() + 20
-    while len(found := world.store.asks.pending(9)) < count:
-        assert time.monotonic() < until, "no ask came"
-        os.sched_yield()
-    return found[0] if count == 1 else found
-
-
-def ended(process):
-    out, err = process.communicate(timeout=20)
-    assert process.returncode == 0, err
-    return out
-
-
-def decision(out):
-    return json.loads(out)["hookSpecificOutput"]["decision"]
 
 
 @pytest.mark.proves("AGT-1", "AGT-3", "AGT-17", "AGT-27")

@@ -7,45 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
-from tests.faces.conftest import Shell
 from tests.support.file_agent import Agent, set_up
-
-PAUSE = threading.Event()
-
-
-class Listening:
-    """A `gate listen` of somebody's, and the lines it has printed."""
-
-    def __init__(self, shell, *words, **environ):
-        self.process = shell.start("listen", *words, **environ)
-        self.lines = []
-        self.reader = threading.Thread(target=self._read, daemon=True)
-        self.reader.start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.lines.append(line.rstrip("\n"))
-
-    def until(self, text, seconds=20):
-        until = time.monotonic() + seconds
-        while not any(text in line for line in list(self.lines)):
-            assert time.monotonic() < until, f"{text!r} never came:\n" + "\n".join(self.lines)
-            assert self.reader.is_alive() or text in "\n".join(self.lines), self.said()
-            PAUSE.wait(0.02)
-        return next(line for line in self.lines if text in line)
-
-    def said(self):
-        return "\n".join(self.lines)
-
-    def end(self, number=signal.SIGINT):
-        self.process.send_signal(number)
-        code = self.process.wait(20)
-        self.reader.join(5)
-        return code
+from tests.support.listener import PAUSE, Listening, answer
+from tests.support.shells import Shell
 
 
 @pytest.fixture
@@ -68,12 +35,6 @@ def listen(world):
     for one in started:
         one.process.kill()
         one.process.communicate()
-
-
-def answer(world, value, prompt):
-    ask = next(a for a in world.store.asks.pending(50) if a.question.prompt == prompt)
-    assert world.ada.gate("answer", ask.id, value).code == 0
-    return ask.id
 
 
 @pytest.mark.proves(

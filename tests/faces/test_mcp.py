@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
 import sys
 import time
 
@@ -14,6 +13,7 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.types.methods import SERVER_RESULTS
 from pydantic import TypeAdapter
+from tests.support.mcp_client import DISCOVERY, Client
 from tests.support.people import a_person
 
 from gatebell.domain.asks.asks import Origin
@@ -26,51 +26,6 @@ from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import manage_runs
 from gatebell.testing import MemoryStore, ScriptedPerson
-
-DISCOVERY = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
-
-
-class Client:
-    """Speaks to a server of its own, one line at a time."""
-
-    def __init__(self, world, *words, **environ):
-        self.server = world.plain.start("mcp", *words, stdin=subprocess.PIPE, **environ)
-        self.number = 0
-        self.heard = []
-
-    def send(self, message):
-        text = message if isinstance(message, str) else json.dumps({"jsonrpc": "2.0"} | message)
-        self.server.stdin.write(text + "\n")
-        self.server.stdin.flush()
-
-    def ask(self, method, **params):
-        self.number += 1
-        self.send({"id": self.number, "method": method, "params": params})
-        return self.number
-
-    def call(self, tool, _meta=None, **arguments):
-        meta = {"_meta": _meta} if _meta else {}
-        return self.ask("tools/call", name=tool, arguments=arguments, **meta)
-
-    def result(self, number):
-        """What was answered to a request; everything else that is heard is kept."""
-        while True:
-            for message in self.heard:
-                if message.get("id") == number and "method" not in message:
-                    self.heard.remove(message)
-                    return message
-            line = self.server.stdout.readline()
-            assert line, self.server.stderr.read()
-            self.heard.append(json.loads(line))
-
-    def text(self, number):
-        result = self.result(number)["result"]
-        (block,) = result["content"]
-        return block["text"], result["isError"]
-
-    def close(self):
-        self.server.communicate(timeout=20)
-        return self.server.returncode
 
 
 @pytest.fixture

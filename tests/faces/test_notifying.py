@@ -30,6 +30,7 @@ import pytest
 from aiosmtpd.controller import Controller
 from bench.hot import SLOW_MODULES
 from standardwebhooks.webhooks import Webhook
+from tests.support.messages import a_letter
 from tests.support.people import a_person
 from tests.support.waiting import eventually
 
@@ -40,9 +41,8 @@ from gatebell.adapters.channels.desktop import DesktopChannel
 from gatebell.adapters.channels.webhook import WebhookChannel
 from gatebell.adapters.system import file_locks, notifier_process
 from gatebell.app import locks, settings, wiring
-from gatebell.domain.asks.asks import Ask, Origin, make_question
+from gatebell.domain.asks.asks import Origin
 from gatebell.domain.enums import Priority
-from gatebell.domain.notifications.messages import Delivery, compose
 from gatebell.domain.notifications.routes import Road
 from gatebell.errors import DeliveryError
 from gatebell.services.asks import create_ask
@@ -164,16 +164,6 @@ def home(world):
     made = Home(world)
     yield made
     made.wait_for_sender()
-
-
-def a_letter(prompt="Deploy?", agent="coder", priority=2):
-    now = datetime.now(UTC)
-    question = make_question("approval", prompt, context="the context")
-    ask = Ask(
-        "a-222", question, Origin(project="/p/shop", agent=agent), now, "d" * 64, Priority(priority)
-    )
-    delivery = Delivery("i" * 32, "opened", "a-222", "", "x", now, now)
-    return compose(delivery, "https://gate.example.org", ask)
 
 
 def now():
@@ -855,7 +845,7 @@ def test_a_real_desktop_shows_the_question_as_it_is(tmp_path):
             pytest.skip(f"{program} is not installed, so no real desktop was told")
     send = (
         "from gatebell.adapters.channels.desktop import DesktopChannel as Desktop\n"
-        "from tests.faces.test_notifying import a_letter\n"
+        "from tests.support.messages import a_letter\n"
         "Desktop().send(a_letter('--kill <b>Deploy</b> & \"42\"?', priority=0))\n"
     )
     words = ["dbus-run-session", "--", "bash", "-c", _DESKTOP, "_", sys.executable, "-c", send]

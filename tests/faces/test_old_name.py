@@ -12,8 +12,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tests.faces.conftest import Ran, said_in
 from tests.faces.old_home import OldHome
+from tests.support.shells import Ran, said_in
 from tests.support.waiting import eventually
 from tests.support.web_inbox import Inbox
 

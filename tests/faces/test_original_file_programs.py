@@ -7,8 +7,8 @@ import os
 import subprocess
 
 import pytest
-from tests.faces.test_listen import Listening, answer
 from tests.support.file_agent import set_up
+from tests.support.listener import Listening, answer
 from tests.support.original_programs import WAYS, OriginalListener, OriginalScript
 from tests.support.script_project import SCRIPT, Project, ended
 from tests.support.waiting import eventually

@@ -14,9 +14,9 @@ from datetime import timedelta
 
 import pytest
 from bench.hot import SLOW_MODULES
-from tests.faces.conftest import said_in
 from tests.support.people import a_person
-from tests.support.run_project import RunProject, lives
+from tests.support.run_project import ended, lives, project, seen, started
+from tests.support.shells import said_in
 from tests.support.waiting import eventually
 
 from gatebell.app import locks, runtime
@@ -28,42 +28,7 @@ from gatebell.domain.runs.runs import RunChange, Turn
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
 
-
-@pytest.fixture
-def project(world):
-    made = RunProject(world)
-    yield made
-    made.go()
-
-
-@pytest.fixture
-def started(world):
-    """Starts commands that are ended with the test."""
-    processes = []
-
-    def start(*words, **environ):
-        processes.append(world.ada.start(*words, **environ))
-        return processes[-1]
-
-    yield start
-    for process in processes:
-        process.kill()
-        process.communicate()
-
-
-def seen(process, beginning):
-    """What it has printed, up to a line that begins like this."""
-    lines = []
-    while not lines or not lines[-1].startswith(beginning):
-        lines.append(process.stdout.readline())
-        assert lines[-1], f"it ended before it said {beginning!r}: {lines}"
-    return "".join(lines)
-
-
-def ended(process):
-    # Not by communicate: that does not know of lines which were read ahead.
-    out, err = process.stdout.read(), process.stderr.read()
-    return process.wait(60), out, err
+__all__ = ["project", "started"]
 
 
 @pytest.mark.proves("RUN-300", "S2-38")

@@ -14,9 +14,9 @@ import time
 
 import pytest
 from bench.hot import SLOW_MODULES
-from tests.faces.conftest import said_in
 from tests.support.run_project import HEAD, RunProject
 from tests.support.run_records import add_run, answer, ask_of, call
+from tests.support.shells import said_in
 from tests.support.waiting import eventually
 
 from gatebell.app import locks

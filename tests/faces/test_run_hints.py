@@ -8,9 +8,10 @@ import select
 import signal
 
 import pytest
-from tests.faces.test_run_commands import ended, project, seen, started  # noqa: F401 - fixtures
-from tests.support.run_project import HEAD
+from tests.support.run_project import HEAD, ended, project, seen, started
 from tests.support.waiting import eventually
+
+__all__ = ["project", "started"]
 
 ROLE = '---\ncommand: ["{}"]\n---\nYou fail.\n'
 MORE_FLOWS = {
@@ -27,7 +28,7 @@ MORE_FLOWS = {
 
 
 @pytest.fixture
-def more(world, project):  # noqa: F811 - the fixture
+def more(world, project):
     """The project with flows that go wrong, or ask."""
     head = HEAD.replace("import flow", "import ask, flow")
     for name, body in MORE_FLOWS.items():
@@ -45,7 +46,7 @@ def complaint(process):
     return process.stderr.readline()
 
 
-def stuck_at_the_gate(world, project, started):  # noqa: F811
+def stuck_at_the_gate(world, project, started):
     """Run 1, rejected by a person."""
     process = started("run", "gated", "--json")
     world.ada.gate("answer", project.ask(1).id, "left")
@@ -55,7 +56,7 @@ def stuck_at_the_gate(world, project, started):  # noqa: F811
 
 
 @pytest.mark.proves("RUN-340", "S2-75")
-def test_watching_drives_nothing_and_says_once_that_nobody_does(world, more, started):  # noqa: F811
+def test_watching_drives_nothing_and_says_once_that_nobody_does(world, more, started):
     world.ada.gate("run", "simple", "--detach")
     leaving = started("watch", "1")
     assert complaint(leaving) == (
@@ -79,7 +80,7 @@ def test_watching_drives_nothing_and_says_once_that_nobody_does(world, more, sta
 
 
 @pytest.mark.proves("RUN-341")
-def test_what_a_flow_gave_up_itself_goes_on_from_the_last_question(world, project, started):  # noqa: F811
+def test_what_a_flow_gave_up_itself_goes_on_from_the_last_question(world, project, started):
     stuck_at_the_gate(world, project, started)
     said = (
         "Use 'gate resume 1 --from 2' to go on from call 2 in a new run; 'gate resume 1' would end "
@@ -159,7 +160,7 @@ def test_the_calls_of_a_run_are_listed(world, more):
 
 
 @pytest.mark.proves("RUN-343")
-def test_where_a_run_waits_its_calls_are_shown_if_wanted(world, more, started):  # noqa: F811
+def test_where_a_run_waits_its_calls_are_shown_if_wanted(world, more, started):
     started("run", "chosen")
     ask = more.ask(1)
     more.is_in(1, "waiting_human")
@@ -168,7 +169,7 @@ def test_where_a_run_waits_its_calls_are_shown_if_wanted(world, more, started): 
 
 
 @pytest.mark.proves("RUN-344")
-def test_an_option_is_chosen_by_its_number_too(world, more, started):  # noqa: F811
+def test_an_option_is_chosen_by_its_number_too(world, more, started):
     process = started("run", "chosen")
     ask = more.ask(1)
     shown = seen(process, "  Answer")
@@ -185,7 +186,7 @@ def test_an_option_is_chosen_by_its_number_too(world, more, started):  # noqa: F
 
 
 @pytest.mark.proves("RUN-345", "LAW-6")
-def test_whom_nobody_could_reply_is_not_asked_back(world, project, started):  # noqa: F811
+def test_whom_nobody_could_reply_is_not_asked_back(world, project, started):
     started("run", "gated")
     first = project.ask(1)
     assert world.ada.gate("ask-back", first.id, "Why?").code == 0
@@ -216,7 +217,7 @@ def test_what_is_not_there_is_told(world, more):
 
 
 @pytest.mark.proves("RUN-347", "LAW-7")
-def test_what_keeps_a_folder_comes_with_the_commands_that_keep_or_drop_it(world, project):  # noqa: F811
+def test_what_keeps_a_folder_comes_with_the_commands_that_keep_or_drop_it(world, project):
     world.ada.gate("run", "worker")
     run = project.run(1)
     kept = world.ada.gate("delete", "1")

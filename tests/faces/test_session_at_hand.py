@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.faces.test_sessions_terminal import FLOW, Desk
 from tests.support.people import a_person
+from tests.support.session_desk import FLOW, Desk
 from tests.support.sessions import Screen, pid_in
 
 from gatebell.app import wiring

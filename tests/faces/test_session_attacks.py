@@ -12,10 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
-from tests.faces.test_sessions_terminal import SCHEMA, TALKATIVE, Desk, pid_in
-from tests.faces.test_tui import lone_ask, play, waiting_run
 from tests.support.people import a_person
 from tests.support.run_records import ask_of
+from tests.support.session_desk import SCHEMA, TALKATIVE, Desk
+from tests.support.sessions import pid_in
+from tests.support.tui_play import lone_ask, play, waiting_run
 from textual.events import Paste
 
 from gatebell import Approval, Gate

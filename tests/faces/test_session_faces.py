@@ -7,7 +7,7 @@ import re
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.security.markup import text_of
+from tests.support.markup import text_of
 from tests.support.people import a_person
 from tests.support.run_project import RunProject
 from tests.support.visits import kill_harness, orphan

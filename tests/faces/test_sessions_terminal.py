@@ -5,47 +5,19 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 from pathlib import Path
 
 import pytest
-from tests.support.people import a_person
-from tests.support.sessions import Desk as RunDesk, Screen, pid_in
+from tests.support.session_desk import FLOW, SCHEMA, TALKATIVE, Desk
+from tests.support.sessions import Screen, pid_in
 from tests.support.waiting import eventually
 
 from gatebell.adapters.system import processes
-from gatebell.app import wiring
 from gatebell.domain.asks.answers import Given
-from gatebell.domain.asks.asks import Origin
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.sessions.visits import GRACE_SECONDS, Terms
-from gatebell.services.asks import answer_ask, create_ask, wait_for_ask
-from gatebell.services.asks.create_ask import Request
+from gatebell.services.asks import answer_ask
 
-# Obeys one word a line, and writes down what stood around it.
-TALK = """
-import json, os, signal, sys
-names = ("GATE_TURN", "GATE_SITTING", "GATE_ASK", "GATE_SESSION", "GATE_PROMPT_FILE", "GATE_TOKEN", "AI_AGENT")
-seen = {name: os.environ.get(name) for name in names} | {"words": sys.argv[1:], "cwd": os.getcwd()}
-open(os.path.join(os.path.dirname(__file__), "talk.json"), "w").write(json.dumps(seen))
-signal.signal(signal.SIGINT, lambda *_: print("interrupted", flush=True))
-signal.signal(signal.SIGWINCH, lambda *_: print("resized", os.get_terminal_size(0).columns, flush=True))
-print("at your service", os.getpid(), flush=True)
-while line := sys.stdin.readline():
-    word = line.strip()
-    if word == "exit":
-        sys.exit(0)
-    elif word == "fail":
-        sys.exit(3)
-    elif word == "crash":
-        import tty
-        tty.setraw(0)
-        os.kill(os.getpid(), signal.SIGKILL)
-    elif word == "stay":
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
-        print("staying", flush=True)
-"""
 # What `gate` is, with less patience.
 HASTY = """
 import sys
@@ -54,63 +26,6 @@ from gatebell.cli.sessions import ask_visit, terminal_handover
 ask_visit.GRACE_SECONDS, terminal_handover._LEAVE_SECONDS = 0.6, 1
 sys.exit(main.program())
 """
-# A program whose talk can be read, and said this at last.
-TALKATIVE = """
-import sys
-from gatebell.app import wiring
-from gatebell.cli import main
-from gatebell.domain.sessions.proposals import Said
-from gatebell.ports.agents import Talk
-from gatebell.adapters.agents.interactive_programs import CommandHost
-said = [Said("person", "8080, please"), Said("agent", '```json\\n{"port": 8080}\\n```')]
-CommandHost.talk = lambda *_: Talk(said)
-sys.exit(main.program())
-"""
-SCHEMA = {"type": "object", "properties": {"port": {"type": "integer"}}, "required": ["port"]}
-FLOW = """
-from gatebell import ask_interactive, flow
-@flow
-def feature(prompt):
-    return ask_interactive("Which way?").outcome
-"""
-
-
-class Desk:
-    """Session asks of a program, and the command that opens them."""
-
-    def __init__(self, world):
-        self.world, self.store = world, world.store
-        self.project = world.ada.folder
-        self.flows = RunDesk(world)
-        (self.project / "talk.py").write_text(TALK, encoding="utf-8")
-        command = f"{sys.executable} -u {self.project}/talk.py --read={{prompt_file}}"
-        self.environ = {"GATE_SESSION_COMMAND": command, "GATE_SESSION_CLI": "command"}
-
-    def ask(self, terms=None, prompt="Is the schema good?", origin=None, **more):
-        request = Request(prompt, "session", session=terms or Terms("approval"), **more)
-        origin = origin or Origin(cwd=str(self.project), project=str(self.project))
-        return create_ask.ask(self.store, request, origin, a_person("root")).ask
-
-    def opened(self, ask, shell=None, *words, gate="", **environ):
-        """`gate continue` in a terminal of somebody's; `gate` may be another program."""
-        shell = shell or self.world.ada
-        words = ("continue", ask.id, "--as", shell.name, *words)
-        (self.project / "gate.py").write_text(gate, encoding="utf-8")
-        program = [sys.executable, str(self.project / "gate.py"), *words] if gate else None
-        return Screen(shell, *words, program=program, **self.environ | environ)
-
-    def caller_of(self, name):
-        return wiring.caller(self.store, "cli", self.world.tokens[name], name)
-
-    def around(self):
-        return json.loads((self.project / "talk.json").read_text(encoding="utf-8"))
-
-    def sittings(self, ask):
-        return [(one.by, one.end) for one in self.store.asks.sittings(ask.id)]
-
-    def outcome(self, ask):
-        found = create_ask.get(self.store, ask.id)
-        return wait_for_ask.outcome(self.store, found, found.value)
 
 
 @pytest.fixture

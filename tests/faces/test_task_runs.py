@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.faces.test_tui import play
-from tests.security.markup import text_of
+from tests.support.markup import text_of
 from tests.support.people import a_person
 from tests.support.task_records import add_task, asks, taken_up
+from tests.support.tui_play import play
 from tests.support.web_inbox import Inbox
 
 from gatebell.app.wiring import open_throwaway_store

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.faces.test_tui import Play
 from tests.support.people import a_person
 from tests.support.run_records import add_run
+from tests.support.tui_play import Play
 from tests.support.web_inbox import inbox
 
 from gatebell.cli import main

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.security.markup import PICTURES, WORDS, read, text_of
-from tests.security.payloads import PAYLOADS
+from tests.support.markup import PICTURES, WORDS, read, text_of
+from tests.support.payloads import PAYLOADS
 
 from gatebell.domain.text.display import inert
 from gatebell.web.charts import bars, over_time

@@ -8,8 +8,8 @@ import time
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from tests.security.markup import read, text_of
-from tests.security.payloads import PAYLOADS
+from tests.support.markup import read, text_of
+from tests.support.payloads import PAYLOADS
 
 from gatebell.adapters.git import changes
 from gatebell.domain.permissions.calls import make_call

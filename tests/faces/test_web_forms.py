@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
-from tests.security.markup import FIELDS, WORDS, read as read_markup
-from tests.security.payloads import PAYLOADS
+from tests.support.markup import FIELDS, WORDS, read as read_markup
+from tests.support.payloads import PAYLOADS
 
 from gatebell.domain.asks.forms import check_schema, faults
 from gatebell.domain.text.display import inert

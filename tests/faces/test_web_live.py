@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 import threading
 
 import pytest
+from tests.support.event_stream import Stream
 from tests.support.people import a_person
 from tests.support.waiting import eventually
 from tests.support.web_server import WebServer
@@ -25,38 +25,6 @@ def server(tmp_path):
     made = WebServer(tmp_path).start()
     yield made
     made.close()
-
-
-class Stream:
-    """A client of the event stream, as a program would write one."""
-
-    def __init__(self, server, token, last=""):
-        # What was before is told before, not to this stream.
-        eventually(lambda: server._hub.seq == server.store.audit.head().seq)
-        self.connection = socket.create_connection(("127.0.0.1", server.port), 10)
-        again = f"Last-Event-ID: {last}\r\n" if last else ""
-        head = (
-            f"GET /api/events/stream HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
-            f"Authorization: Bearer {token}\r\nConnection: close\r\n{again}\r\n"
-        )
-        self.connection.sendall(head.encode())
-        self.lines = self.connection.makefile("r", encoding="utf-8")
-        self.status = int(self.lines.readline().split()[1])
-
-    def next(self):
-        """(id, data) of the next message; None at the end."""
-        found = {}
-        for line in self.lines:
-            name, _, value = line.strip().partition(": ")
-            if name in ("id", "data", "event"):
-                found[name] = value
-            elif not name and "data" in found:
-                return found.get("id"), json.loads(found["data"])
-        return None
-
-    def close(self):
-        self.lines.close()
-        self.connection.close()
 
 
 def kinds(stream, number):

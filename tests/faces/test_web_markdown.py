@@ -8,8 +8,8 @@ import sys
 
 import pytest
 from markupsafe import Markup
-from tests.security.markup import read, text_of
-from tests.security.payloads import PAYLOADS
+from tests.support.markup import read, text_of
+from tests.support.payloads import PAYLOADS
 
 from gatebell.domain.text.display import inert
 from gatebell.web import markdown

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.security.markup import read, text_of
 from tests.support.git_project import git, project  # noqa: F401 - a fixture
+from tests.support.markup import read, text_of
 from tests.support.people import a_person
 from tests.support.run_records import add_run, answer, ask_of, call, turn
 from tests.support.waiting import eventually
@@ -341,7 +341,7 @@ def test_changes_that_cannot_be_shown_are_explained(inbox, tmp_path):
 
 @pytest.mark.proves("WEB-88")
 def test_a_stream_tells_of_runs_and_of_agents_that_begin_to_work(tmp_path):
-    from tests.faces.test_web_live import Stream
+    from tests.support.event_stream import Stream
 
     server = WebServer(tmp_path).start()
     try:

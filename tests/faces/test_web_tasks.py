@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.security.markup import read, text_of
+from tests.support.markup import read, text_of
 from tests.support.people import a_person
 from tests.support.run_records import answer
 from tests.support.task_records import add_task, add_tasks, asks, awaiting, taken_up

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.security.markup import text_of
+from tests.support.markup import text_of
 from tests.support.web_inbox import inbox
 
 __all__ = ["inbox"]

@@ -3,79 +3,13 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
-import subprocess
-import sys
-import threading
-import time
 
 import pytest
-from tests.faces.conftest import World
+from tests.support.shells import world
+from tests.support.terminals import Terminal
 
-
-class Terminal:
-    """Types and looks, like a person."""
-
-    def __init__(self, name, folder, environ):
-        self.name = name
-        self.folder = folder
-        self.environ = environ
-
-    def tmux(self, *words):
-        command = ["tmux", "-L", self.name, "-f", "/dev/null", *words]
-        return subprocess.run(
-            command, env=self.environ, cwd=self.folder, capture_output=True, text=True, check=False
-        ).stdout
-
-    def run(self, *words):
-        # A server that was just told to end may still take the next session with it.
-        self.name += "+"
-        if words[0] in ("answer", "inbox"):
-            words = (*words, "--as", "ada")
-        gate = shlex.join([sys.executable, "-m", "gatebell", *words])
-        self.tmux(
-            "new-session", "-d", "-x", "110", "-y", "60", f"{gate}; echo exit code $?; exec cat"
-        )
-
-    def type(self, text, *keys):
-        self.tmux("send-keys", "-l", text) if text else None
-        for key in keys:
-            self.tmux("send-keys", key)
-
-    def screen(self):
-        return self.tmux("capture-pane", "-p", "-J", "-S", "-200")
-
-    def until(self, text, seconds=20):
-        """Look until it is there. There is nothing to wait on but the screen itself."""
-        until = time.monotonic() + seconds
-        pause = threading.Event()
-        while text not in (seen := self.screen()):
-            assert time.monotonic() < until, f"{text!r} never appeared on:\n{seen}"
-            pause.wait(0.05)
-        return seen
-
-    def prompt(self, after):
-        """The prompt that stands last on the screen once so many answers are recorded."""
-        until = time.monotonic() + 20
-        pause = threading.Event()
-        while True:
-            lines = [line for line in self.screen().splitlines() if line.strip()]
-            recorded = sum(line.startswith("Recorded") for line in lines)
-            if recorded == after and lines and "not yet)" in lines[-1]:
-                return lines[-1]
-            assert time.monotonic() < until, "\n".join(lines)
-            pause.wait(0.05)
-
-    def kill(self):
-        self.tmux("kill-server")
-
-
-@pytest.fixture
-def world(tmp_path):
-    made = World(tmp_path)
-    yield made
-    made.store.close()
+__all__ = ["world"]
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.faces.conftest import World
 from tests.support.file_agent import Agent, set_up
 from tests.support.original_programs import OriginalScript
 from tests.support.script_project import ended
+from tests.support.shells import World
 
 
 @pytest.fixture

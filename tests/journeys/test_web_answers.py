@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
-from tests.faces.conftest import Shell
 from tests.support.people import a_person
+from tests.support.shells import Shell
 from tests.support.waiting import eventually
 from tests.support.web_server import FORM, PHONE, WIDE, button, push
 

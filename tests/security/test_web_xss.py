@@ -6,8 +6,8 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 from playwright.sync_api import expect
-from tests.security.markup import FIELDS, PICTURES, WORDS
-from tests.security.payloads import PAYLOADS
+from tests.support.markup import FIELDS, PICTURES, WORDS
+from tests.support.payloads import PAYLOADS
 from tests.support.people import a_person, an_agent
 from tests.support.run_records import add_run, answer, ask_of, call, turn
 from tests.support.task_records import add_task, awaiting

@@ -6,8 +6,8 @@ from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
-from tests.contract.test_runs_store import claimed
 from tests.support.people import a_person, an_agent
+from tests.support.run_claims import claimed
 
 from gatebell import Gate
 from gatebell.domain.asks.answers import Given

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
-from tests.service.test_file_questions import Project
+from tests.support.file_project import Project
 from tests.support.people import a_person
 
 from gatebell.cli.asks import ask_loop

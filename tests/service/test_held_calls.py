@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.service.test_permitting import held
+from tests.support.held_calls import held
 from tests.support.people import a_person, an_agent
 
 from gatebell.domain.asks.answers import Given

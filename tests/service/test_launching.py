@@ -9,7 +9,7 @@ import threading
 from contextlib import suppress
 
 import pytest
-from tests.service.test_processes import SLEEP, TURN, Watched, order, pid_in, there
+from tests.support.agent_processes import SLEEP, TURN, Watched, order, pid_in, there
 from tests.support.flow_harness import house, needs
 from tests.support.people import a_person
 from tests.support.waiting import eventually

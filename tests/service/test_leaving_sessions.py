@@ -6,8 +6,8 @@ from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
-from tests.service.test_sitting import asked
 from tests.support.people import a_person
+from tests.support.session_asks import asked
 
 from gatebell.domain.runs.signals import Signal
 from gatebell.domain.sessions.proposals import AGENT, PERSON, Said

@@ -6,7 +6,7 @@ import json
 import os
 
 import pytest
-from tests.service.test_file_questions import Project
+from tests.support.file_project import Project
 from tests.support.people import a_person
 
 from gatebell.file_protocol.folders import Folder

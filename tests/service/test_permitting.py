@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.held_calls import held
 from tests.support.people import a_person, an_agent
 from tests.support.stores import make_lasting
 
 from gatebell.domain.asks.answers import Given
-from gatebell.domain.asks.asks import Origin
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.permissions.rules import Scope
 from gatebell.errors import AgentRefusedError, NotFoundError, UsageError
 from gatebell.services.asks import answer_ask, ask_messages, wait_for_ask
 from gatebell.services.notifications import notes
 from gatebell.services.permissions import manage_rules, permit_call
-from gatebell.services.permissions.permit_call import Held, Permission
+from gatebell.services.permissions.permit_call import Permission
 from gatebell.testing import MemoryStore, ScriptedPerson
 
 ADA = a_person(verified=True)
@@ -28,13 +28,6 @@ def store():
 @pytest.fixture
 def ada(store):
     return ScriptedPerson(store, "ada")
-
-
-def held(command="git push", call_id="t1", session="claude/s1", **more):
-    call = make_call("Bash", {"command": command}, "/p", "main")
-    origin = Origin("/p", "/p", "claude", session, call_id, "person:ada")
-    elsewhere = more.pop("elsewhere", lambda: "")
-    return Held(call, origin, more.pop("limit", 600.0), lambda: "going on", elsewhere, **more)
 
 
 def questions(*names, multiple=False):

@@ -8,9 +8,9 @@ import subprocess
 import sys
 import threading
 import time
-from uuid import uuid4
 
 import pytest
+from tests.support.agent_processes import SLEEP, TURN, Watched, order, pid_in, there
 from tests.support.waiting import eventually
 
 from gatebell.adapters.agents import agent_process
@@ -18,13 +18,8 @@ from gatebell.adapters.agents.command import CommandDriver
 from gatebell.adapters.system import processes
 from gatebell.adapters.system.notifier_process import Starter
 from gatebell.domain.runs.identities import parse_identity
-from gatebell.domain.runs.roles import Role
 from gatebell.errors import GateError, MissingAgentError, UsageError
-from gatebell.ports.agents import Ended, Events, Order, Ruling
-
-SLEEP = "sleep 300"
-# Unlike that of any other test run on this machine.
-TURN = f"t-{uuid4()}"
+from gatebell.ports.agents import Ended
 
 
 @pytest.fixture
@@ -43,16 +38,6 @@ def start():
     for process in started:
         process.kill()
         process.wait()
-
-
-def pid_in(path):
-    """The number of a process that wrote it to a file."""
-    return int(eventually(lambda: path.exists() and path.read_text(encoding="utf-8").strip()))
-
-
-def there(pid):
-    found = processes.identify(pid)
-    return bool(found and processes.lives(found))
 
 
 @pytest.mark.proves("RUN-100")
@@ -159,26 +144,6 @@ def test_without_proc_the_group_is_ended_and_the_rest_is_not_claimed(start, monk
     assert processes.end(processes.identify(marked.pid), None)
 
 
-def order(tmp_path, *command, turn=TURN, **more):
-    role = Role("coder", "", cli="command", command=command, **more)
-    environ = {"GATE_SIGNAL_FILE": str(tmp_path / "signal.json")}
-    here = str(tmp_path)
-    return Order(turn, role, "s-1", True, "", "Please.\n", here, environ, project=here)
-
-
-class Watched:
-    """Events that are kept; each may be replaced."""
-
-    def __init__(self):
-        self.started, self.said_lines = [], []
-
-    def events(self, **other):
-        kept = Events(
-            self.started.append, lambda _: None, lambda *_: Ruling(True), self.said_lines.append
-        )
-        return kept._replace(**other)
-
-
 @pytest.fixture
 def watched():
     return Watched()
@@ -218,7 +183,7 @@ def test_a_program_whose_process_could_not_be_written_down_never_begins(tmp_path
 LAUNCHER = """
 import sys, time
 sys.path.insert(0, {root!r})
-from tests.service.test_processes import Watched, order
+from tests.support.agent_processes import Watched, order
 from pathlib import Path
 from gatebell.adapters.agents import agent_process as launching
 from gatebell.adapters.agents.command import CommandDriver

@@ -6,13 +6,14 @@ import subprocess
 import sys
 
 import pytest
-from tests.contract.conftest import store
+from tests.support.session_asks import ADA, BOB, asked
+from tests.support.stores import store
 from tests.support.visits import kill_harness, rewrite_visit
 
 from gatebell.adapters.system import processes
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
-from gatebell.domain.people.principals import Caller, Sighting, person
+from gatebell.domain.people.principals import Sighting
 from gatebell.domain.sessions import changes
 from gatebell.domain.sessions.visits import Terms
 from gatebell.errors import (
@@ -29,13 +30,6 @@ from gatebell.services.people import manage_people
 from gatebell.services.sessions import ask_session, visits
 
 __all__ = ["store"]
-
-ADA, BOB = (Caller(person(name), False, "cli", None, {}) for name in ("ada", "bob"))
-
-
-def asked(store, terms=None, **more):
-    request = Request("Is the schema good?", "session", session=terms or Terms("approval"), **more)
-    return create_ask.ask(store, request, Origin(cwd="/p"), ADA).ask
 
 
 def sit(store, ask, who=ADA, session="s1"):

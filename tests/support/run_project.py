@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.waiting import eventually
 
 AGENT = """#!{python}
@@ -107,3 +109,40 @@ def lives(pid):
             return file.read().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+def seen(process, beginning):
+    """What it has printed, up to a line that begins like this."""
+    lines = []
+    while not lines or not lines[-1].startswith(beginning):
+        lines.append(process.stdout.readline())
+        assert lines[-1], f"it ended before it said {beginning!r}: {lines}"
+    return "".join(lines)
+
+
+def ended(process):
+    # Not by communicate: that does not know of lines which were read ahead.
+    out, err = process.stdout.read(), process.stderr.read()
+    return process.wait(60), out, err
+
+
+@pytest.fixture
+def project(world):
+    made = RunProject(world)
+    yield made
+    made.go()
+
+
+@pytest.fixture
+def started(world):
+    """Starts commands that are ended with the test."""
+    processes = []
+
+    def start(*words, **environ):
+        processes.append(world.ada.start(*words, **environ))
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()

@@ -20,7 +20,7 @@ import pytest
 from gatebell.app import project_files, runtime, wiring
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.manage_runs import Wish
-from tests.faces.conftest import World
+from tests.support.shells import World
 
 # What it says depends on the turn: the n-th turn gives the n-th signal.
 AGENT = """

@@ -10,7 +10,7 @@ import tarfile
 from contextlib import closing
 from pathlib import Path
 
-from tests.faces.conftest import Shell
+from tests.support.shells import Shell
 
 _ARCHIVE = Path(__file__).parent / "home.tar.gz"
 _MADE_AT = "/tmp/ada"

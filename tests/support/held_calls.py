@@ -1,0 +1,14 @@
+"""Tool calls that a hook holds until a person decides."""
+
+from __future__ import annotations
+
+from gatebell.domain.asks.asks import Origin
+from gatebell.domain.permissions.calls import make_call
+from gatebell.services.permissions.permit_call import Held
+
+
+def held(command="git push", call_id="t1", session="claude/s1", **more):
+    call = make_call("Bash", {"command": command}, "/p", "main")
+    origin = Origin("/p", "/p", "claude", session, call_id, "person:ada")
+    elsewhere = more.pop("elsewhere", lambda: "")
+    return Held(call, origin, more.pop("limit", 600.0), lambda: "going on", elsewhere, **more)

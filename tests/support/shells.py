@@ -1,0 +1,122 @@
+"""The real command line, in processes of its own, on a throwaway store."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from typing import NamedTuple
+
+import pytest
+
+from gatebell.app.wiring import open_store, open_throwaway_store
+from gatebell.services.people import manage_people
+from tests.support.people import a_person
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+class Shell:
+    """A shell of somebody's: `gate(...)` runs a command in it."""
+
+    def __init__(self, folder, environ, name=""):
+        self.folder = folder
+        self.environ = environ
+        self.name = name
+
+    def start(self, *words, stdin=subprocess.DEVNULL, **environ):
+        # In an agent's shell a token counts only together with a name.
+        if (
+            self.name
+            and words
+            and words[0] in ("answer", "cancel", "ask-back")
+            and "--as" not in words
+        ):
+            words = (*words, "--as", self.name)
+        return subprocess.Popen(
+            [sys.executable, "-m", "gatebell", *words],
+            env=self.environ | environ, cwd=self.folder, stdin=stdin, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, encoding="utf-8", errors="surrogateescape",
+        )  # fmt: skip
+
+    def gate(self, *words, text=None, **environ):
+        process = self.start(
+            *words, stdin=subprocess.DEVNULL if text is None else subprocess.PIPE, **environ
+        )
+        out, err = process.communicate(text, timeout=60)
+        return Ran(process.returncode, out, err)
+
+
+class World:
+    """A store with two people, their shells and an agent's.
+
+    It is a throwaway one unless it is `kept`, as it must be for effects outside of the store.
+    """
+
+    def __init__(self, folder, *, kept=False):
+        self.folder = folder
+        self.path = str(folder / "store" / "gate.db")
+        os.makedirs(os.path.dirname(self.path), mode=0o700)
+        self.store = (open_store if kept else open_throwaway_store)(self.path)
+        self.tokens = {
+            name: manage_people.add(self.store, a_person("root"), name) for name in ("ada", "bob")
+        }
+        keep = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "PYTHONPATH")}
+        home = folder / "home"
+        home.mkdir()
+        project = folder / "project"
+        project.mkdir()
+        (folder / "tmp").mkdir()
+        # With a personal token the tests also pass inside an agent's shell.
+        base = keep | {
+            "HOME": str(home),
+            "GATE_STORE": self.path,
+            "TERM": "dumb",
+            "TMPDIR": str(folder / "tmp"),
+        }
+        self.ada = Shell(project, base | {"GATE_TOKEN": self.tokens["ada"]}, "ada")
+        self.bob = Shell(project, base | {"GATE_TOKEN": self.tokens["bob"]}, "bob")
+        self.plain = Shell(project, base)
+        self.claude = Shell(project, base | {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s1"})
+
+    def ask(self, *words, shell=None):
+        ran = (shell or self.plain).gate("ask", "--no-wait", *words)
+        assert ran.code == 0, ran.err
+        return ran.out.strip()
+
+    def get(self, ask_id):
+        return self.store.asks.get(ask_id)
+
+    def completed(self, tries):
+        """What a real bash offers, a line for each `try gate …`."""
+        gate = f'gate() {{ {sys.executable} -m gatebell "$@"; }}'
+        script = self.plain.gate("completion", "bash").out
+        words = 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gate; echo "${COMPREPLY[*]}"'
+        out = subprocess.run(
+            ["bash", "-c", f"{gate}\n{script}\ntry() {{ {words}; }}\n{tries}"],
+            env=self.plain.environ, cwd=self.plain.folder, capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
+        return out.splitlines()
+
+
+def said_in(terminal):
+    """All that is said in a terminal until its last program ends."""
+    said = b""
+    # The end of a terminal is an error.
+    with suppress(OSError):
+        while part := os.read(terminal, 4096):
+            said += part
+    os.close(terminal)
+    return said
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = World(tmp_path)
+    yield made
+    made.store.close()

@@ -1,0 +1,84 @@
+"""A person in front of `gate tui`, and what the inbox shows them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import timedelta
+
+from textual.events import Paste
+
+from gatebell.adapters.sqlite.bell import ring
+from gatebell.domain.asks.asks import Origin
+from gatebell.services.asks import create_ask
+from gatebell.services.asks.create_ask import Request
+from gatebell.tui.app import GateApp
+from tests.support.people import a_person
+from tests.support.run_records import add_run, ask_of, call, turn
+
+
+class Play:
+    """A person in front of the screen."""
+
+    def __init__(self, app, pilot):
+        self.app, self.pilot = app, pilot
+
+    def seen(self):
+        strips = self.app.screen._compositor.render_strips()
+        return "\n".join("".join(part.text for part in strip).rstrip() for strip in strips)
+
+    async def until(self, *texts, gone=""):
+        """Look until all of it is there. There is nothing to wait on but the screen itself."""
+        until = time.monotonic() + 10
+        while not all(text in self.seen() for text in texts) or (gone and gone in self.seen()):
+            assert time.monotonic() < until, f"{texts!r} never appeared on:\n{self.seen()}"
+            await self.pilot.pause(0.02)
+        return self.seen()
+
+    async def press(self, *keys):
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def type(self, text, *keys):
+        """All of it at once, which is what the fields see of fast fingers, too."""
+        self.app.post_message(Paste(text))
+        await self.press(*keys)
+
+
+def play(store, acts, size=(80, 24), who=None):
+    """Open the TUI and act in it."""
+    app = GateApp(store, who or a_person())
+
+    async def go():
+        async with app.run_test(size=size) as pilot:
+            played = Play(app, pilot)
+            await played.until("[q] Quit")
+            await acts(played)
+
+    try:
+        asyncio.run(go())
+    finally:
+        app.publisher._stopped.set()
+        ring(f"{store.path}-bell")
+        app.publisher.stop()
+
+
+def waiting_run(store, prompt="OAuth or API keys?", kind="text", **more):
+    """A run whose coder has waited for ten minutes, and its ask."""
+    now = store.now()
+    calls = [
+        call(store, "0", "setup", "", ago=901, took=1),
+        call(store, "1", label="architect", ago=900, took=135, value={"status": "DONE"}),
+        call(store, "2", label="coder", state="waiting", ago=725),
+    ]
+    needs = {"status": "NEEDS_HUMAN", "question": prompt}
+    run = add_run(
+        store, calls, [turn(store, "2", ago=725, signal=needs)], state="waiting_human",
+        agent="coder", waiting_since=now - timedelta(minutes=10),
+    )  # fmt: skip
+    return run, ask_of(store, run.id, "2", prompt, kind, **more)
+
+
+def lone_ask(store, prompt, kind="text", **more):
+    origin = Origin("/p", "/p", "migrator")
+    return create_ask.ask(store, Request(prompt, kind, **more), origin, a_person("x")).ask
