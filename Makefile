@@ -36,7 +36,7 @@ unit: setup
 
 # In one process, line by line counted.
 counted:
-	$(BIN)/coverage run -m pytest $(ITS_CACHE) tests/test_promises.py tests/contract tests/domain tests/service
+	$(BIN)/coverage run -m pytest $(ITS_CACHE) tests/test_*.py tests/contract tests/domain tests/service
 
 # Real programs: more at once than there are processors, for most of them wait most of the time.
 # The files run in this order, so that short ones come last and all the workers end together.
@@ -45,7 +45,7 @@ driven:
 
 # Programs some tests need. Where they cannot be installed, those tests skip and say so.
 system:
-	@for wanted in strace tmux patch npm git-lfs chromium chromium-headless-shell dunst dbus-run-session:dbus notify-send:libnotify-bin Xvfb:xvfb xdotool zenity; do \
+	@for wanted in strace tmux patch jq npm git-lfs chromium chromium-headless-shell dunst dbus-run-session:dbus notify-send:libnotify-bin Xvfb:xvfb xdotool zenity; do \
 	  program=$${wanted%%:*}; package=$${wanted##*:}; \
 	  command -v $$program >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 	    && apt-get update -qq && apt-get install -y -qq $$package >/dev/null; } \

@@ -103,7 +103,15 @@ def pytest_runtest_logreport(report):
         _cpu_seconds[folder] += dict(report.user_properties).get("cpu_seconds", 0.0)
     if report.skipped:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-        _skipped[report.nodeid] = reason.removeprefix("Skipped: ")
+        # What a program said may have many lines.
+        _skipped[report.nodeid] = " ".join(reason.removeprefix("Skipped: ").split())
+
+
+def describe_skips(skipped):
+    """A line for each skipped test, and one with their number."""
+    lines = [f"!! SKIPPED {name}: {reason}" for name, reason in skipped.items()]
+    hint = "; `make system` installs missing programs" if skipped else ""
+    return [*lines, f"skipped tests: {len(skipped)}{hint}"]
 
 
 def allowed_skips() -> dict[str, str]:
@@ -132,8 +140,8 @@ def pytest_terminal_summary(terminalreporter, config):
         write(
             f"{folder:10} {used:6.1f} CPU s{budget}" + ("  OVER BUDGET" if folder in over else "")
         )
-    for name, reason in _skipped.items():
-        write(f"!! SKIPPED {name}: {reason}")
+    for line in describe_skips(_skipped):
+        write(line)
     if os.environ.get("CI"):
         for name in _skipped.keys() - allowed_skips().keys():
             write(f"!! {name} may not be skipped in CI: see tests/allowed_skips.txt")
@@ -161,7 +169,7 @@ def uncounted():
 def chromium():
     """A real browser."""
     if not os.path.exists(CHROMIUM):
-        pytest.skip(f"{CHROMIUM} is not installed, so nothing was tried in a real browser")
+        pytest.skip("chromium is not installed: nothing was tried in a real browser")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

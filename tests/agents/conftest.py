@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from tests.support.agent_house import House
 from tests.support.agent_programs import PACKAGES, Network, find_programs
 from tests.support.agent_terminal import AgentTerminal
+from tests.support.programs import find_program
 
 SLOW = Path(__file__).parent / "slow.txt"
 _ran: list[str] = []
@@ -28,16 +28,15 @@ def programs():
     with open(os.path.join(folder, "lock"), "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (found := find_programs(folder)):
-            if not shutil.which("npm"):
-                pytest.skip("npm is not installed, so no real agent CLI was tried")
+            npm = find_program("npm", "no real agent CLI was tried")
             wanted = [f"{name}@{version}" for name, version in PACKAGES.items()]
             quiet = ["--no-audit", "--no-fund", "--prefix", folder]
             ran = subprocess.run(
-                ["npm", "install", *quiet, *wanted], capture_output=True, text=True, check=False
+                [npm, "install", *quiet, *wanted], capture_output=True, text=True, check=False
             )
             found = find_programs(folder)
             if ran.returncode or not found:
-                pytest.skip(f"the agent CLIs cannot be installed: {ran.stderr[-300:]}")
+                pytest.skip(f"npm could not install the agent CLIs: {ran.stderr[-300:]}")
     return found
 
 
@@ -56,8 +55,7 @@ def house(tmp_path, programs, network):
 
 @pytest.fixture
 def terminal(house, tmp_path):
-    if not shutil.which("tmux"):
-        pytest.skip("tmux is not installed, so no agent's own screen was tried")
+    find_program("tmux", "no agent's own screen was tried")
     made = AgentTerminal(house, f"agent-{os.getpid()}-{tmp_path.name}")
     yield made
     print(made.screen())  # shown when the test failed

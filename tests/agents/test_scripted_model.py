@@ -45,7 +45,7 @@ def test_a_tool_that_is_not_offered_is_named(house):
 @pytest.mark.proves("AGT-71")
 def test_agents_reach_nothing_but_the_model(house):
     if not house.network.prefix:
-        pytest.skip("this kernel lets us make no network of our own")
+        pytest.skip("this kernel refuses a network namespace: the reach of agents was not tried")
     devices = [tool("exec_command", cmd="cut -d: -f1 /proc/net/dev"), text("{{result}}")]
     printed = house.run_codex(devices).result().split()
     assert printed[-1] == "lo" and printed[-2] == "compressed"  # the end of the headline

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from checks import CHECKS, run_check
+from tests.support.programs import find_program
 from tracing import needs_strace
 
 import gatebell
@@ -28,9 +29,10 @@ def named_check(bug: Path) -> str:
 
 
 def patched_copy(bug: Path, folder: Path) -> str:
+    patch = find_program("patch", "no planted bug was tried")
     shutil.copytree(PACKAGE, folder / "gatebell", ignore=shutil.ignore_patterns("__pycache__"))
     done = subprocess.run(
-        ["patch", "-p1", "--batch", "--directory", str(folder), "--input", str(bug)],
+        [patch, "-p1", "--batch", "--directory", str(folder), "--input", str(bug)],
         capture_output=True,
         text=True,
         check=False,

@@ -10,7 +10,9 @@ from typing import NamedTuple
 import pytest
 from nursery import HungError
 
-needs_strace = pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+needs_strace = pytest.mark.skipif(
+    not shutil.which("strace"), reason="strace is not installed: no crash point was tried"
+)
 
 _CALL = re.compile(r"\d+ +(\w+)\((.*)")
 _FILE = re.compile(r"^\d+<([^>]*)>")

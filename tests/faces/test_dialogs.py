@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pty
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import threading
 
 import pytest
 from hypothesis import given, settings as hypothesis_settings, strategies as st
+from tests.support.programs import find_program
 from tests.support.waiting import eventually
 from tests.support.web_context import desk, display
 
@@ -60,7 +60,10 @@ def test_options_that_are_too_long_for_buttons_are_a_list_from_which_one_is_chos
 
 @pytest.mark.proves("FILE-150")
 def test_an_option_that_is_called_like_a_button_of_ours_is_no_button():
-    tk_window = pytest.importorskip("gatebell.adapters.dialogs.tk_window")
+    tk_window = pytest.importorskip(
+        "gatebell.adapters.dialogs.tk_window",
+        reason="tkinter is not installed: no window was tried",
+    )
     window = tk_window.Window.__new__(tk_window.Window)
     for options, is_short in ((("yes", "no"), True), (("Now", "later "), False)):
         window._showing = YES_NO._replace(options=options)
@@ -173,8 +176,7 @@ def test_an_approval_that_cannot_be_shown_whole_is_not_given_in_a_window(desk):
 @pytest.mark.proves("FILE-37", "LAW-8", "S4-38")
 @pytest.mark.parametrize("tool", ["tkinter", "zenity"])
 def test_long_and_hostile_texts_stay_inside_a_window_on_the_screen(desk, tool):
-    if not shutil.which("zenity"):
-        pytest.skip("zenity is not installed, so its windows were not tried: make system")
+    find_program("zenity", "its windows were not tried")
     long = HOSTILE + "word " * 2_000 + "x" * 10_000
     asked = desk.ask(
         Showing("choice", long, (HOSTILE, long), long, long, HOSTILE, f"/p/{HOSTILE}", "2/5", 600.0),
@@ -200,8 +202,7 @@ def test_a_window_closes_when_nobody_waits_any_more_and_not_before(desk):
 @pytest.mark.proves("FILE-39")
 @pytest.mark.parametrize("tool", ["tkinter", "zenity"])
 def test_a_window_that_dies_or_cannot_be_shown_has_answered_nothing(desk, tool):
-    if not shutil.which("zenity"):
-        pytest.skip("zenity is not installed, so its windows were not tried: make system")
+    find_program("zenity", "its windows were not tried")
     asked = desk.ask(YES_NO, tool)
     desk.appear()
     os.kill(asked.pid, signal.SIGKILL)
@@ -218,8 +219,7 @@ def test_a_window_that_dies_or_cannot_be_shown_has_answered_nothing(desk, tool):
 @pytest.mark.proves("FILE-40", "FILE-34", "LAW-6")
 @pytest.mark.parametrize("tool", ["tkinter", "zenity"])
 def test_a_window_is_closed_from_outside_also_before_it_is_there(desk, tool):
-    if not shutil.which("zenity"):
-        pytest.skip("zenity is not installed, so its windows were not tried: make system")
+    find_program("zenity", "its windows were not tried")
     asked = desk.ask(TEXT, tool)
     desk.appear().be_still()
     desk.type("hal")
@@ -236,8 +236,7 @@ def test_a_window_is_closed_from_outside_also_before_it_is_there(desk, tool):
 @pytest.mark.proves("FILE-41")
 @pytest.mark.parametrize("tool", ["tkinter", "zenity"])
 def test_a_window_goes_with_whoever_asked(desk, tool):
-    if not shutil.which("zenity"):
-        pytest.skip("zenity is not installed, so its windows were not tried: make system")
+    find_program("zenity", "its windows were not tried")
     code = (
         "import os; from gatebell.adapters.dialogs import discovery as finding\n"
         "from gatebell.ports.dialogs import Showing\n"
@@ -252,8 +251,7 @@ def test_a_window_goes_with_whoever_asked(desk, tool):
 
 @pytest.mark.proves("FILE-42")
 def test_zenity_answers_by_its_rows_and_fields_and_by_nothing_else(desk):
-    if not shutil.which("zenity"):
-        pytest.skip("zenity is not installed, so its windows were not tried: make system")
+    find_program("zenity", "its windows were not tried")
     asked = desk.ask(YES_NO, "zenity")
     desk.appear().be_still()
     desk.type("no")

@@ -12,6 +12,7 @@ import time
 import pytest
 from tests.support.file_agent import Agent, set_up
 from tests.support.listener import PAUSE, Listening, answer
+from tests.support.programs import find_program
 from tests.support.shells import Shell
 
 
@@ -328,8 +329,9 @@ def test_ending_closes_the_window(world, listen, hand):
     one = listen("--dialog", "zenity")
     one.until("Question:")
     assert one.end() == 0
+    pgrep = find_program("pgrep", "the end of the window was not looked for")
     found = subprocess.run(
-        ["pgrep", "-f", f"{world.plain.environ['HOME']}/bin/zenity"],
+        [pgrep, "-f", f"{world.plain.environ['HOME']}/bin/zenity"],
         capture_output=True,
         check=False,
     )

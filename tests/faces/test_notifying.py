@@ -13,7 +13,6 @@ import json
 import logging
 import os
 import select
-import shutil
 import signal
 import socket
 import subprocess
@@ -32,6 +31,7 @@ from bench.hot import SLOW_MODULES
 from standardwebhooks.webhooks import Webhook
 from tests.support.messages import a_letter
 from tests.support.people import a_person
+from tests.support.programs import find_program
 from tests.support.waiting import eventually
 
 from gatebell.adapters.channels import webhook
@@ -841,8 +841,7 @@ kill $desktop $screen
 @pytest.mark.proves("NTF-31")
 def test_a_real_desktop_shows_the_question_as_it_is(tmp_path):
     for program in ("dbus-run-session", "dunst", "notify-send", "Xvfb"):
-        if not shutil.which(program):
-            pytest.skip(f"{program} is not installed, so no real desktop was told")
+        find_program(program, "no real desktop was tried")
     send = (
         "from gatebell.adapters.channels.desktop import DesktopChannel as Desktop\n"
         "from tests.support.messages import a_letter\n"

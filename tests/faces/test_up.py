@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import ssl
@@ -17,6 +16,7 @@ from urllib.request import ProxyHandler, build_opener
 
 import pytest
 from tests.support.people import a_person
+from tests.support.programs import find_program
 
 from gatebell.adapters.system import file_locks
 from gatebell.app import daemon, locks
@@ -252,8 +252,7 @@ def _listening_port(pid):
 
 @pytest.mark.proves("WEB-10")
 def test_it_speaks_tls_itself_and_its_cookie_goes_nowhere_else(up, tmp_path):
-    if not shutil.which("openssl"):
-        pytest.skip("openssl is not installed, so no certificate could be made")
+    find_program("openssl", "TLS was not tried")
     cert, key = tmp_path / "c.pem", tmp_path / "k.pem"
     words = [
         "openssl",

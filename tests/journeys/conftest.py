@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 
 import pytest
+from tests.support.programs import find_program
 from tests.support.shells import world
 from tests.support.terminals import Terminal
 
@@ -14,8 +14,7 @@ __all__ = ["world"]
 
 @pytest.fixture
 def terminal(world, tmp_path):
-    if not shutil.which("tmux"):
-        pytest.skip("tmux is not installed, so no real terminal was tried")
+    find_program("tmux", "no real terminal was tried")
     made = Terminal(
         # pytest cuts long names, so that two workers may have folders of the same name.
         f"gate-{os.getpid()}-{tmp_path.name}",

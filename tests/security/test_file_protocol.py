@@ -15,6 +15,7 @@ import uuid
 import pytest
 from tests.support.file_agent import Agent, set_up
 from tests.support.people import a_person
+from tests.support.programs import find_program
 
 from gatebell.app.wiring import open_store
 from gatebell.domain.asks.answers import Given
@@ -331,7 +332,9 @@ def test_lock_and_pid_in_strange_shapes_lead_nowhere(scene, name, what):
 
 
 @pytest.mark.proves("FILE-82")
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason="this user is not root: files of other users were not tried"
+)
 def test_folders_and_files_of_others_are_refused(scene):
     name = a_name()
     _put(scene.at("questions", name), a_question(name))
@@ -352,9 +355,7 @@ def test_folders_and_files_of_others_are_refused(scene):
 @pytest.mark.proves("FILE-101")
 def test_nothing_outside_the_folders_is_opened(scene, tmp_path):
     """As the kernel tells: of all that is opened by name, nothing is what a link leads to."""
-    strace = "/usr/bin/strace"
-    if not os.path.exists(strace):
-        pytest.skip("strace is not installed, so the kernel was not asked")
+    strace = find_program("strace", "no open file was looked for")
     for number in range(5):
         os.symlink(scene.canary, scene.at("questions", a_name(f"agent_{number}")))
         os.symlink(scene.canary, scene.at("answers", f"a{a_name(f'agent_{number}')[1:]}"))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.git_project import begin, branch, files, git, project, trap, workspace, write
+from tests.support.programs import find_program
 
 from gatebell.adapters.git import (
     changes as git_changes,
@@ -426,7 +427,7 @@ def test_ban_stops_every_other_program(project, trap):
 
     found = execution_ban.call(look, shadow.find_git())
     if not execution_ban._needed(shadow.find_git()) or "Permission denied" not in found.stderr:
-        pytest.skip("this kernel has no Landlock")
+        pytest.skip("this kernel has no Landlock: the ban was not tried")
     assert not trace.exists()
     look()
     assert trace.exists()
@@ -584,8 +585,7 @@ def test_folder_comes_back_after_a_later_commit_with_line_endings(project, works
 @pytest.fixture
 def lfs(project, tmp_path, monkeypatch):
     """A project whose user has git-lfs, as `git lfs install` sets it up."""
-    if not shutil.which("git-lfs"):
-        pytest.skip("git-lfs is not installed")
+    find_program("git-lfs", "no file was kept by it")
     settings = tmp_path / "settings"
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
     git(project, "lfs", "install", "--skip-repo")

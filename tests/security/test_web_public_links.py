@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
 
 import pytest
 from tests.support.people import a_person
+from tests.support.programs import find_program
 
 from gatebell.app.wiring import open_store
 from gatebell.services.people import manage_logins, manage_people
@@ -67,8 +67,7 @@ class PublicInbox:
 
 @pytest.fixture(scope="module")
 def public(tmp_path_factory):
-    if not shutil.which("openssl"):
-        pytest.skip("openssl is not installed, so no certificate could be made")
+    find_program("openssl", "TLS was not tried")
     made = PublicInbox(tmp_path_factory.mktemp("public"))
     yield made
     made.close()

@@ -11,6 +11,7 @@ import time
 
 import pytest
 from tests.support.agent_processes import SLEEP, TURN, Watched, order, pid_in, there
+from tests.support.programs import find_program
 from tests.support.waiting import eventually
 
 from gatebell.adapters.agents import agent_process
@@ -200,8 +201,8 @@ CommandDriver().run(wanted, Watched().events(starting=starting))
 @pytest.mark.proves("RUN-111")
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_killing_the_launcher_ends_its_agent(tmp_path, moment):
-    if moment == "after" and not agent_process.shutil.which("setpriv"):
-        pytest.skip("setpriv is not installed, so an agent outlives whoever launched it")
+    if moment == "after":
+        find_program("setpriv", "an agent outlives its launcher here")
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     code = LAUNCHER.format(root=root)
     launcher = subprocess.Popen([sys.executable, "-c", code, tmp_path, moment, TURN])

@@ -27,7 +27,7 @@ class Container:
     def __init__(self, code: str, *words: str) -> None:
         unshare = _found()
         if unshare is None:
-            pytest.skip("there is no unshare(1), or its user may not make namespaces")
+            pytest.skip("unshare is not installed or not permitted: no container was tried")
         self._process = subprocess.Popen(
             [*unshare, sys.executable, "-c", code, *words],
             stdin=subprocess.PIPE,

@@ -77,7 +77,7 @@ def until_it_waits(pid):
     """A process that sleeps until an answer comes has a watch of the kernel open."""
     folder = Path(f"/proc/{pid}/fd")
     if not folder.exists():
-        pytest.skip("without /proc nobody can see that the second hook waits")
+        pytest.skip("/proc is not mounted: a hook that waits cannot be seen")
     eventually(lambda: any("inotify" in link for link in links(folder)))
 
 

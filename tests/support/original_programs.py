@@ -11,6 +11,7 @@ import sys
 import threading
 from pathlib import Path
 
+from tests.support.programs import find_program
 from tests.support.waiting import eventually
 
 PROGRAMS = Path(__file__).parents[1] / "faces" / "original_file_protocol"
@@ -30,7 +31,8 @@ class OriginalScript:
         self.started = []
 
     def link(self, name):
-        target = os.path.realpath(sys.executable) if name == "python3" else shutil.which(name)
+        own = os.path.realpath(sys.executable)
+        target = own if name == "python3" else find_program(name, "the script was not tried")
         (self.bin / name).symlink_to(target)
 
     def tool(self, name, text):

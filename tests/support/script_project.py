@@ -10,6 +10,7 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
+from tests.support.programs import find_program
 from tests.support.waiting import eventually
 
 SCRIPT = Path(str(files("gatebell") / "install" / "scripts" / "ask-human.sh"))
@@ -45,7 +46,8 @@ class Project:
                 self.link(name)
 
     def link(self, name):
-        target = os.path.realpath(sys.executable) if name == "python3" else shutil.which(name)
+        own = os.path.realpath(sys.executable)
+        target = own if name == "python3" else find_program(name, "the script was not tried")
         (self.bin / ("awk" if name in AWKS else name)).symlink_to(target)
 
     def tool(self, name, text):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
-import shutil
 import subprocess
 import threading
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from gatebell.adapters.dialogs import discovery
+from tests.support.programs import find_program
 from tests.support.waiting import eventually
 
 _DEADLINE_SECONDS = 15.0
@@ -143,10 +143,9 @@ def _send_delete(display, window):
 def display():
     """The name of a screen that belongs to this test alone."""
     for program in ("Xvfb", "xdotool"):
-        if not shutil.which(program):
-            pytest.skip(f"{program} is not installed, so no window was tried: make system")
+        find_program(program, "no window was tried")
     if importlib.util.find_spec("_tkinter") is None:
-        pytest.skip("this Python has no tkinter, so no window was tried: make system")
+        pytest.skip("tkinter is not installed: no window was tried")
     reading, writing = os.pipe()
     server = subprocess.Popen(
         ["Xvfb", "-displayfd", str(writing), "-noreset", "-screen", "0", "1280x800x24",

@@ -1,0 +1,82 @@
+"""The tests themselves: where their shared code is, and what a skipped one says."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import describe_skips
+
+HERE = Path(__file__).parent
+FILES = [path for path in sorted(HERE.rglob("*.py")) if "original_file_protocol" not in path.parts]
+_TEST_FILE = re.compile(r"\b(from|import) tests\.\w+\.(test_\w+|conftest)\b")
+# What is missing, then what was not tested.
+_REASON = re.compile(r"[^:\n]+: [^\n]+")
+_SKIPS = {"pytest.skip", "pytest.mark.skip", "pytest.mark.skipif", "pytest.importorskip"}
+
+
+def find_reasons(path):
+    """The reason of each skip in a file; where a value is put into it, there is a `…`."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in _SKIPS:
+            named = [word.value for word in node.keywords if word.arg == "reason"]
+            yield read_text((named or node.args)[0])
+
+
+def read_text(node):
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    return "".join(part.value if isinstance(part, ast.Constant) else "…" for part in parts)
+
+
+@pytest.mark.proves("TEST-1")
+def test_no_test_file_imports_another():
+    """Also not in the text of a program that a test starts."""
+    found = [
+        f"{path.relative_to(HERE)}: {match.group()}"
+        for path in FILES
+        for match in _TEST_FILE.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+@pytest.mark.proves("TEST-2")
+def test_names_of_test_files_are_unique():
+    counted = Counter(path.name for path in FILES if path.name.startswith("test_"))
+    assert [name for name, number in counted.items() if number > 1] == []
+
+
+@pytest.mark.proves("TEST-3")
+def test_skip_reasons_say_what_is_missing():
+    reasons = [(path.name, reason) for path in FILES for reason in find_reasons(path)]
+    assert len(reasons) > 5
+    assert [one for one in reasons if not _REASON.fullmatch(one[1])] == []
+
+
+@pytest.mark.proves("TEST-3", "TEST-4")
+def test_missing_program_is_named_and_counted(tmp_path):
+    """With the tests of a real terminal, and a path on which tmux is not."""
+    environ = {name: value for name, value in os.environ.items() if name != "CI"}
+    words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    file = "tests/journeys/test_listen_terminal.py"
+    ran = subprocess.run(
+        [*words, file], env=environ | {"PATH": str(tmp_path)}, cwd=HERE.parent,
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    lines = ran.stdout.splitlines()
+    named = [line for line in lines if line.startswith(f"!! SKIPPED {file}::")]
+    assert named, ran.stdout
+    assert all(": tmux is not installed: no real terminal was tried" in line for line in named)
+    told = f"skipped tests: {len(named)}; `make system` installs missing programs"
+    assert told in lines
+
+
+@pytest.mark.proves("TEST-4")
+def test_run_without_skips_says_so():
+    assert describe_skips({}) == ["skipped tests: 0"]
