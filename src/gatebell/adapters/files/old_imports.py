@@ -42,7 +42,9 @@ def accept() -> None:
 
 def forget() -> None:
     """Have the next file that imports the old name noticed."""
-    for name in [name for name, module in sys.modules.items() if isinstance(module, _Alias)]:
+    # A copy: another thread may import meanwhile.
+    modules = list(sys.modules.items())
+    for name in [name for name, module in modules if isinstance(module, _Alias)]:
         del sys.modules[name]
 
 

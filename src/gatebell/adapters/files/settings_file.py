@@ -64,7 +64,7 @@ SETTINGS = (
         "dialog",
         "GATE_DIALOG",
         "auto",
-        "What shows questions on the desktop: auto, tkinter, zenity, kdialog, yad, osascript, dialog "
+        "What shows questions on the desktop: auto, tkinter, zenity, yad, osascript, dialog "
         "(in the terminal), or off (dialogs.md).",
     ),
 )
