@@ -11,12 +11,13 @@ import time
 import pytest
 from tests.support.hook_session import Session, decision, ended, the_ask
 
+from gatebell.adapters.agents import session_logs
 from gatebell.app import wiring
+from gatebell.domain.asks.asks import Origin
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import Run, RunChange, Turn
 from gatebell.domain.runs.session_log import Step
-from gatebell.hooks.events import Hook, Watch
 
 
 @pytest.fixture
@@ -134,12 +135,13 @@ def test_a_host_that_ends_the_hook_has_decided_itself(world, session):
 def test_a_log_that_is_late_is_waited_for(session, monkeypatch):
     call = make_call("Bash", {"command": "git push"})
     logs = iter([[], [], [Step("call", "", "Bash", {"command": "git push"}, "t1")]])
-    monkeypatch.setattr(wiring, "session_steps", lambda *_: next(logs, []))
+    monkeypatch.setattr(session_logs, "read", lambda *_: next(logs, []))
+    origin = Origin("/p", "/p", "claude", "claude/s1", "", "person:ada")
     before = signal.getsignal(signal.SIGTERM)
     try:
-        event = json.loads(session.event("PermissionRequest"))
-        assert Watch(Hook("claude", event, 60.0, False), call).find_id() == "t1"
-        assert Watch(Hook("claude", event, 60.0, False), call).find_id() == ""
+        for found in ("t1", ""):
+            host = wiring.hook_host(call, origin, str(session.log), of_helper=False)
+            assert host.find_call_id() == found
     finally:
         signal.signal(signal.SIGTERM, before)
 

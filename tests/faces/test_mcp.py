@@ -6,7 +6,9 @@ import asyncio
 import json
 import os
 import sys
+import threading
 import time
+from queue import SimpleQueue
 
 import pytest
 from mcp import ClientSession, StdioServerParameters
@@ -20,12 +22,11 @@ from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn
+from gatebell.mcp.heartbeat import heartbeat
 from gatebell.mcp.server import Progress
-from gatebell.mcp.tools import Tools
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import manage_runs
-from gatebell.testing import MemoryStore, ScriptedPerson
 
 
 @pytest.fixture
@@ -476,22 +477,32 @@ def test_the_protocols_own_client_asks_and_hears(world):
 
 
 @pytest.mark.proves("AGT-20")
-def test_a_long_wait_tells_that_it_is_alive(monkeypatch):
-    """On a clock that flies, so that nobody waits."""
-    store = MemoryStore()
-    tools = Tools(3600.0)
-    monkeypatch.setattr(tools, "_open_store", store)
-    heard = []
-    person = ScriptedPerson(store)
-    store.visitors.append(
-        lambda: store.monotonic() > 70 and bool(person.will_answer("Which?", "this").act())
-    )
-    work = tools.begin(1, "ask_human", {}, Progress(7, heard.append))
-    told, _ = tools.call(work, "ask_human", {"question": "Which?"})
-    assert told == "this"
-    assert [round(one["params"]["progress"]) for one in heard] == [20, 40, 60]
-    assert {one["params"]["progressToken"] for one in heard} == {7}
-    heard.clear()
-    work = tools.begin(2, "ask_human", {}, Progress(None, heard.append))
-    tools.call(work, "ask_human", {"question": "Which?"})
-    assert heard == []
+def test_long_wait_tells_progress(monkeypatch):
+    monkeypatch.setattr("gatebell.mcp.heartbeat._EVERY_SECONDS", 0.001)
+    heard = SimpleQueue()
+    with heartbeat(Progress(7, heard.put), ["a-222"]):
+        told = [heard.get(timeout=20)["params"] for _ in range(3)]
+    seconds = [one["progress"] for one in told]
+    assert seconds == sorted(set(seconds)), "the protocol wants it to grow"
+    assert {one["progressToken"] for one in told} == {7}
+    assert {one["message"] for one in told} == {"waiting for a person: gate answer a-222"}
+
+
+@pytest.mark.proves("AGT-20")
+def test_client_without_token_hears_no_progress(monkeypatch):
+    monkeypatch.setattr(threading, "Thread", None)
+    with heartbeat(Progress(None, None), ["a-222"]):
+        pass
+
+
+@pytest.mark.proves("AGT-20")
+def test_deaf_client_ends_no_wait(monkeypatch):
+    monkeypatch.setattr("gatebell.mcp.heartbeat._EVERY_SECONDS", 0.001)
+    tried = threading.Event()
+
+    def fail(message):
+        tried.set()
+        raise BrokenPipeError
+
+    with heartbeat(Progress(7, fail), ["a-222"]):
+        assert tried.wait(20)

@@ -207,9 +207,9 @@ def hostile_run(real, batch):
     signal = {"status": line(first)[:60], "summary": whole, "value": {first: batch}}
     asks = {"status": "NEEDS_HUMAN", "question": whole, "options": list(batch)}
     calls = [
-        *(call(store, str(n), line(one), one, value=one) for n, one in enumerate(batch[:40], 1)),
+        *(call(store, str(n), "step", one, value=one) for n, one in enumerate(batch[:40], 1)),
         call(store, "41", "parallel", first, "open", value={first: batch}),
-        call(store, "41.1.1", first, first, value={one: [one] for one in batch}),
+        call(store, "41.1.1", "step", first, value={one: [one] for one in batch}),
         call(store, "41.2.1", state="failed", error={"kind": first, "message": whole}),
         call(store, "42", label=first, state="waiting"),
     ]

@@ -29,7 +29,7 @@ def answered(store, call, word="yes"):
 @pytest.mark.proves("HOOK-10", "LAW-4")
 def test_guessed_id_shares_no_yes(store):
     """Two hooks at once find the same call in the session's log."""
-    first, second = (held(call_id="", find_id=lambda: "t1").identified() for _ in range(2))
+    first, second = (held(call_id="", found="t1").identified() for _ in range(2))
     ask = answered(store, first)
     assert permit_call._outcome(store, ask, first) == Permission(allow=True)
     assert permit_call._outcome(store, ask, second) is None
@@ -40,7 +40,7 @@ def test_guessed_id_shares_no_yes(store):
 def test_yes_of_a_named_call_is_for_no_guess(store):
     ask = answered(store, held(call_id="t1"))
     assert permit_call._outcome(store, ask, held(call_id="t1")) == Permission(allow=True)
-    guess = held(call_id="", find_id=lambda: "t1").identified()
+    guess = held(call_id="", found="t1").identified()
     assert permit_call._outcome(store, ask, guess) is None
     again = permit_call._outcome(store, ask, held(call_id="t1"))
     assert again == Permission(allow=True), "the host asks by two doors"
@@ -51,15 +51,13 @@ def test_yes_of_a_named_call_is_for_no_guess(store):
 def test_guessed_id_keeps_no_late_answer(store, found):
     """Only by an id from the host is a call known to be the one that was asked about."""
     ask = answered(store, held(call_id="t1"))
-    guess = held(call_id="", find_id=lambda: found, is_over=lambda _: True).identified()
+    guess = held(call_id="", found=found, over=["t1"]).identified()
     assert not permit_call._is_for(ask, guess, store.now())
-    named = held(call_id="t1", is_over=lambda _: True).identified()
+    named = held(call_id="t1", over=["t1"]).identified()
     assert permit_call._is_for(ask, named, store.now())
 
 
 @pytest.mark.proves("HOOK-10")
 def test_guessed_id_is_shown_with_its_ask(store):
-    ask = permit_call._open(
-        store, held(call_id="", find_id=lambda: "t1").identified(), an_agent(), 9
-    )
+    ask = permit_call._open(store, held(call_id="", found="t1").identified(), an_agent(), 9)
     assert ask.origin.tool_use_id == "t1"

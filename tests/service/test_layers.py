@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import json
 import logging
 import re
+import signal
+import threading
+from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
+from tests.support.people import a_person
 from tests.support.sessions import desk
 from tests.support.upward_calls import upward_calls
 
@@ -16,6 +21,9 @@ import gatebell
 from gatebell.app import runtime, wiring
 from gatebell.cli.log_lines import show_log_lines
 from gatebell.domain.asks.answers import Given
+from gatebell.hooks.events import Hook, permission_request
+from gatebell.mcp.server import Progress
+from gatebell.mcp.tools import Tools
 from gatebell.services.asks import answer_ask
 from gatebell.services.sessions import run_session
 from gatebell.testing import MemoryStore
@@ -106,6 +114,77 @@ def test_visit_calls_no_higher_layer(desk):
         needs, who = runtime.build_dependencies(desk.store), desk.caller()
         visit = run_session.open_visit(desk.store, needs, ask.id, who)
         run_session.leave(desk.store, visit, who, wiring.hosts())
+    assert sorted(found) == []
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """The path of a store, in a process that no agent has started."""
+    path = str(tmp_path / "gate.db")
+    for name in ("GATE_TURN", "CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SESSION_ID", "AI_AGENT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GATE_STORE", path)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    monkeypatch.chdir(tmp_path)
+    before = signal.getsignal(signal.SIGTERM)
+    yield path
+    signal.signal(signal.SIGTERM, before)
+
+
+def answer_first_ask(path, words, heard):
+    if heard:
+        heard.get(timeout=20)
+    store = wiring.open_store(path)
+    bell = store.bell()
+    while not (pending := store.asks.pending(1)):
+        bell.wait(20)
+    bell.close()
+    answer_ask.answer(store, pending[0].id, a_person(), Given(words))
+    store.close()
+
+
+@contextmanager
+def answering(path, words, heard=None):
+    """A person on another thread, who answers the first ask, once something was heard."""
+    thread = threading.Thread(target=answer_first_ask, args=(path, words, heard), daemon=True)
+    thread.start()
+    yield
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+@pytest.mark.proves("LAYER-1")
+def test_hook_calls_no_higher_layer(machine, tmp_path):
+    log = tmp_path / "session.jsonl"
+    block = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "git push"}}
+    log.write_text(json.dumps({"type": "assistant", "message": {"content": [block]}}) + "\n")
+    event = {
+        "session_id": "s1", "transcript_path": str(log), "cwd": str(tmp_path), "tool_name": "Bash",
+        "tool_input": {"command": "git push"},
+    }  # fmt: skip
+    with upward_calls() as found, answering(machine, "yes"):
+        reply = permission_request(Hook("claude", event, 60.0, False))
+        reply.handed_over()
+    assert reply.json["hookSpecificOutput"]["decision"] == {"behavior": "allow"}
+    assert sorted(found) == []
+
+
+@pytest.mark.proves("LAYER-1")
+@pytest.mark.parametrize(
+    ("tool", "given", "words"),
+    [
+        ("ask_human", {"question": "Which way?"}, "left"),
+        ("approve", {"tool_name": "Bash", "input": {"command": "git push"}}, "yes"),
+    ],
+)
+def test_agents_tool_calls_no_higher_layer(machine, monkeypatch, tool, given, words):
+    monkeypatch.setattr("gatebell.mcp.heartbeat._EVERY_SECONDS", 0.001)
+    tools, heard = Tools(60.0), SimpleQueue()
+    with upward_calls() as found, answering(machine, words, heard):
+        work = tools.begin(1, tool, {}, Progress(7, heard.put))
+        text, handed_over = tools.call(work, tool, given)
+        handed_over()
+    assert text in ("left", '{"behavior": "allow", "updatedInput": {"command": "git push"}}')
     assert sorted(found) == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.call_hosts import PlannedHost
 from tests.support.people import a_person, an_agent
 
 from gatebell.app.wiring import call
@@ -34,11 +35,11 @@ def move(link):
     link.symlink_to(link.parent / "other")
 
 
-def held(link, call_id="t1", **more):
+def held(link, call_id="t1", **host):
     folder = str(link.parent)
     made = call("Write", {"file_path": str(link), "content": "x"}, folder)
     origin = Origin(folder, folder, "claude", "claude/s1", call_id, "person:ada")
-    return Held(made, origin, 600.0, lambda: "", lambda: "", **more)
+    return Held(made, origin, 600.0, PlannedHost(**host))
 
 
 @pytest.mark.proves("HOOK-13")
@@ -68,7 +69,7 @@ def test_deferred_yes_is_not_for_another_file(store, link):
 @pytest.mark.parametrize("moved", [False, True])
 def test_link_moved_during_wait_is_denied(store, link, moved):
     ScriptedPerson(store, "ada").will_answer("Change", "yes")
-    waiting = held(link, opened=lambda _: move(link) if moved else None)
+    waiting = held(link, on_ask=lambda _: move(link) if moved else None)
     decided = permit_call.decide(store, waiting, an_agent())
     assert decided.allow is not moved
     assert ("Make the call again" in decided.message) is moved
@@ -77,7 +78,7 @@ def test_link_moved_during_wait_is_denied(store, link, moved):
 @pytest.mark.proves("HOOK-14")
 def test_link_moved_during_wait_asks_anew(store, link):
     ScriptedPerson(store, "ada").will_answer("seen", "yes").will_answer("other", "no")
-    waiting = held(link, opened=lambda _: move(link))
+    waiting = held(link, on_ask=lambda _: move(link))
     assert permit_call.decide(store, waiting, an_agent()).allow is False
     again = permit_call.decide(store, held(link, "t2"), an_agent())
     assert again.message == "A person said no to this"

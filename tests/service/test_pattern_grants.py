@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.call_hosts import PlannedHost
 from tests.support.people import a_person, an_agent
 
 from gatebell.domain.asks.answers import Given
@@ -26,7 +27,7 @@ def write(path, folder, project=""):
     call = make_call("Write", {"file_path": str(path), "content": "x"}, str(folder))
     origin = Origin(str(folder), str(folder), "claude", "claude/s1", "t1", "person:ada")
     call = call._replace(real_path=str(path))
-    return Held(call, origin, 600.0, lambda: "", lambda: "", project=str(project))
+    return Held(call, origin, 600.0, PlannedHost(), project=str(project))
 
 
 def grant(store, held, pattern):

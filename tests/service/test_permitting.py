@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.call_hosts import PlannedHost
 from tests.support.held_calls import held
 from tests.support.people import a_person, an_agent
 from tests.support.stores import make_lasting
@@ -51,10 +52,10 @@ def events(store, kind):
 
 @pytest.mark.proves("AGT-1", "AGT-3", "AGT-4")
 def test_a_person_decides_what_happens(store, ada):
-    told = []
     ada.will_answer("git push", "yes")
-    assert permit_call.decide(store, held(opened=told.append), an_agent()) == Permission(allow=True)
-    ask = store.asks.get(told[0])
+    first = held()
+    assert permit_call.decide(store, first, an_agent()) == Permission(allow=True)
+    ask = store.asks.get(first.host.asks[0])
     assert (ask.going_on, ask.deadlines.hard) == ("going on", True)
     assert ask.delivered_to == "agent:claude/s1#t1"
     ada.will_answer("git push", "no", "use stash")
@@ -115,12 +116,19 @@ def test_a_call_that_nobody_decides_is_denied(store):
 
 @pytest.mark.proves("AGT-14", "AGT-13")
 def test_what_was_decided_elsewhere_leaves_the_inbox(store):
-    looks = iter(["", "", "answered in the terminal"])
-    decided = permit_call.decide(store, held(elsewhere=lambda: next(looks)), an_agent())
+    waiting = held(reasons=["", "", "answered in the terminal"])
+    decided = permit_call.decide(store, waiting, an_agent())
     assert decided == Permission(allow=None)
     (ask,) = store.asks.settled(9)
     assert (ask.status, ask.note) == ("cancelled", "answered in the terminal")
     assert permit_call.retire(store, ask, an_agent(), "again").note == "answered in the terminal"
+
+
+@pytest.mark.proves("AGT-14")
+def test_call_given_up_before_its_ask_waits_not(store):
+    decided = permit_call.decide(store, held(reasons=["the agent gave the call up"]), an_agent())
+    assert decided == Permission(allow=None) and store.clock.monotonic() == 0
+    assert [ask.status for ask in store.asks.settled(9)] == ["cancelled"]
 
 
 @pytest.mark.proves("AGT-12")
@@ -205,7 +213,7 @@ def test_an_answer_is_not_for_a_call_after_the_one_it_was_given_to(store, ada):
     ask = permit_call._open(store, held(), an_agent(), 60)
     answer_ask.answer(store, ask.id, ADA, Given("yes"))
     ada.will_answer("git push", "no")
-    later = held(call_id="t2", is_over=lambda call_id: call_id == "t1")
+    later = held(call_id="t2", over=["t1"])
     assert permit_call.decide(store, later, an_agent()).allow is False
     assert store.asks.get(ask.id).delivered_to == "agent:claude/s1#gone"
 
@@ -229,7 +237,7 @@ def test_whoever_loses_an_answer_asks_again_within_the_same_patience(store, ada)
 
     for _ in range(9):
         ada.will_answer("git push", "yes")
-    stolen = held(call_id="", limit=100, opened=lambda _: store.clock.advance(20))
+    stolen = held(call_id="", limit=100, on_ask=lambda _: store.clock.advance(20))
     real = wait_for_ask.wait_watching
 
     def robbed(*given):
@@ -356,9 +364,8 @@ def test_a_hosts_questions_are_answered_with_the_persons_words(store, ada):
 
 @pytest.mark.proves("AGT-16", "AGT-13")
 def test_a_question_answered_in_the_terminal_takes_the_others_along(store):
-    looks = iter(["answered in the terminal"])
-    asked = questions("Which?", "Where?")._replace(elsewhere=lambda: next(looks, ""))
-    asked = asked._replace(limit_seconds=10.0)
+    host = PlannedHost(reasons=["answered in the terminal"])
+    asked = questions("Which?", "Where?")._replace(host=host, limit_seconds=10.0)
     assert permit_call.decide(store, asked, an_agent()) == Permission(allow=None)
     assert store.asks.pending(9) == []
     nothing = asked._replace(call=make_call("AskUserQuestion", {}, "", ""))

@@ -30,6 +30,7 @@ from gatebell.services.runs import manage_runs
 from gatebell.services.sessions import ask_session
 from gatebell.services.tasks import backlog
 from gatebell.testing import FakeClock
+from tests.support.call_hosts import PlannedHost
 from tests.support.flow_harness import Harness
 from tests.support.people import a_person, an_agent
 
@@ -109,7 +110,7 @@ def _rules(store: Any) -> None:
     call = make_call("Bash", {"command": "git push"}, "/p", "main")
     asked = opened(store, "Push?", kind="approval", call=call).ask
     answered(store, asked.id, "yes", scope=Scope("5"))
-    held = Held(call, ORIGIN, 600.0, lambda: "", lambda: "")
+    held = Held(call, ORIGIN, 600.0, PlannedHost())
     for _ in range(2):
         assert permit_call.decide(store, held, an_agent()).allow
     assert manage_rules.grants(store)[0].uses_left < 4

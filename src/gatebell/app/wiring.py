@@ -11,12 +11,11 @@ from gatebell.app import environment, settings
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.enums import ChannelKind
 from gatebell.domain.people.principals import Sighting, person
-from gatebell.domain.runs.session_log import has_result
 from gatebell.domain.text.display import storable
 from gatebell.errors import StoreTroubleError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from gatebell.domain.notifications.routes import Road
     from gatebell.domain.people.principals import Caller
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from gatebell.ports.clock import Clock
     from gatebell.ports.dialogs import Dialog, Found
     from gatebell.ports.store import Store
+    from gatebell.ports.waiting_calls import CallHost
     from gatebell.services.notifications.send_notices import Post
 
 
@@ -217,12 +217,18 @@ def session_steps(cli: str, log: str) -> list[Step]:
     return session_logs.read(cli, log)
 
 
-def call_is_over(origin: Origin, call_id: str) -> bool:
-    """Whether the session's own log has a result for this call."""
-    from gatebell.adapters.agents import session_logs
+def hook_host(call: Call, origin: Origin, log: str, *, of_helper: bool) -> CallHost:
+    """The host of a call that a hook asks about; `log` is its session log."""
+    from gatebell.adapters.agents.hook_host import HookHost
 
-    cli, _, session = origin.session.partition("/")
-    return has_result(session_logs.read(cli, session_logs.find(cli, session, os.environ)), call_id)
+    return HookHost(call, origin, log, of_helper=of_helper)
+
+
+def client_host(origin: Origin, asks: list[str], cancelled: Sequence[str]) -> CallHost:
+    """The host of a call of an MCP client; `cancelled` says why, once the client gave it up."""
+    from gatebell.adapters.agents.client_host import ClientHost
+
+    return ClientHost(origin, asks, cancelled)
 
 
 def activity() -> Activity:

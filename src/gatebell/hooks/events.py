@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
-import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.app import environment, wiring
 from gatebell.domain.permissions.calls import WRITERS
 from gatebell.domain.permissions.rules import OUTSIDE
-from gatebell.domain.runs.session_log import Step, has_result, open_call
+from gatebell.domain.runs.session_log import Step, has_result
 from gatebell.hooks import replies
 from gatebell.services.permissions import permit_call
 from gatebell.services.permissions.permit_call import Held
@@ -27,8 +25,6 @@ CLIS = ("claude", "codex")
 # Claude Code sets it in every session: "0" with -p. Seen with 2.1.325: anywhere else it runs a call
 # that is put off.
 _ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"
-_LOG_IS_LATE_SECONDS = 0.5
-_LOOK_EVERY_SECONDS = 0.02
 
 
 class Hook(NamedTuple):
@@ -139,69 +135,15 @@ HANDLERS: dict[str, Callable[[Hook], Reply]] = {
 def _held(hook: Hook, limit_seconds: float) -> tuple[Held, Caller]:
     call, caller, log = hook.call, hook.caller, hook.text("transcript_path")
     origin = hook.origin(caller, hook.text("tool_use_id"))
-    watch = Watch(hook, call)
     held = Held(
         call,
         origin,
         limit_seconds,
-        going_on=lambda: wiring.going_on(origin, log),
-        elsewhere=watch.look,
-        is_over=lambda earlier: has_result(hook.steps(), earlier),
-        # From now on the wait has its own end; what came before was under the alarm.
-        opened=lambda _: signal.setitimer(signal.ITIMER_REAL, 0),
-        find_id=watch.find_id,
+        wiring.hook_host(call, origin, log, of_helper=bool(hook.event.get("agent_id"))),
         project=_project(hook),
         folders=(os.environ.get("CLAUDE_PROJECT_DIR", ""),),
     )
     return held, caller
-
-
-class Watch:
-    """Looks whether the terminal's own dialog was answered, or the agent is gone.
-
-    Of a yes in the dialog only the session log tells, and not before the tool has run. At a no
-    Claude Code ends this process politely.
-    """
-
-    def __init__(self, hook: Hook, call: Call) -> None:
-        self._hook = hook
-        self._call = call
-        self._log = hook.text("transcript_path")
-        self._id = hook.text("tool_use_id")
-        self._parent = os.getppid()
-        self._seen = 0
-        self._ended = False
-        signal.signal(signal.SIGTERM, self._end)
-
-    def _end(self, *_: object) -> None:
-        self._ended = True
-
-    def find_id(self) -> str:
-        """From the log, which the host writes at about the time it starts the hook."""
-        # A helper of the agent keeps a log of its own, so its call is not to be found in this one.
-        if not self._log or self._hook.event.get("agent_id"):
-            return ""
-        until = time.monotonic() + _LOG_IS_LATE_SECONDS
-        while not (found := open_call(self._hook.steps(), self._call)):
-            if time.monotonic() > until:
-                return ""
-            time.sleep(_LOOK_EVERY_SECONDS)
-        self._id = found
-        return found
-
-    def look(self) -> str:
-        if self._ended:
-            return "answered in the terminal"
-        if os.getppid() != self._parent or self._parent == 1:
-            return f"{self._hook.cli} is gone"
-        try:
-            size = os.stat(self._log).st_size
-        except OSError:
-            return ""
-        if size != self._seen and self._id and has_result(self._hook.steps(), self._id):
-            return "answered in the terminal"
-        self._seen = size
-        return ""
 
 
 def _is_inside(path: str, folder: str) -> bool:

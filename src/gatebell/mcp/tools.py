@@ -16,6 +16,7 @@ from gatebell.domain.runs.signals import parse_signal
 from gatebell.domain.text.display import storable
 from gatebell.errors import NotAnsweredError, UsageError
 from gatebell.mcp import decision_form
+from gatebell.mcp.heartbeat import heartbeat
 from gatebell.mcp.schemas import PROPERTIES
 from gatebell.services.asks import ask_messages, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from gatebell.mcp.server import Progress
     from gatebell.ports.store import Store
 
-_PROGRESS_EVERY_SECONDS = 20.0
 # How clients name the reason when a call ran out of time, and not the person out of patience.
 _OUT_OF_TIME = ("timed out", "timeout")
 
@@ -211,13 +211,8 @@ class Tools:
     def _wait(self, work: Work, asks: list[Ask], caller: Caller) -> Text:
         """Wait for all of them; the text tells them apart when there are several."""
         store = self._store()
-        tell = self._heartbeat(work)
-
-        def look() -> bool:
-            tell()
-            return False
-
-        asks = [wait_for_ask.wait_watching(store, ask.id, self._limit, look) for ask in asks]
+        with heartbeat(work.progress, work.asks):
+            asks = [wait_for_ask.wait(store, ask.id, self._limit) for ask in asks]
         if open_ones := [ask for ask in asks if ask.pending]:
             return _asked_back(store, open_ones[0]), lambda: wait_for_ask.hear(store, open_ones[0])
         for ask in asks:
@@ -235,21 +230,6 @@ class Tools:
 
         return "\n\n".join(texts), handed_over
 
-    def _heartbeat(self, work: Work) -> Callable[[], None]:
-        """Tells the host from time to time, while it is called, that the call is alive."""
-        store = self._store()
-        began = told = store.monotonic()
-
-        def tell() -> None:
-            nonlocal told
-            now = store.monotonic()
-            if now - told >= _PROGRESS_EVERY_SECONDS:
-                told = now
-                waits = ", ".join(work.asks)
-                work.progress.tell(now - began, f"waiting for a person: gate answer {waits}")
-
-        return tell
-
     def _approve(self, work: Work, given: dict[str, Any]) -> Text:
         """In the shape of the host's permission prompts; whatever goes wrong is a denial."""
         origin, caller = self._asker(work)
@@ -258,22 +238,10 @@ class Tools:
         if isinstance(call_id, str) and call_id:
             origin = origin._replace(tool_use_id=call_id)
         store = self._store()
-        tell = self._heartbeat(work)
-
-        def elsewhere() -> str:
-            tell()
-            return ""
-
-        held = Held(
-            call,
-            origin,
-            self._limit,
-            going_on=lambda: wiring.going_on(origin),
-            elsewhere=elsewhere,
-            is_over=lambda earlier: wiring.call_is_over(origin, earlier),
-            opened=lambda ask_id: self._opened(work, ask_id),
-        )
-        decided = permit_call.decide(store, held, caller)
+        host = wiring.client_host(origin, work.asks, work.cancelled)
+        held = Held(call, origin, self._limit, host)
+        with heartbeat(work.progress, work.asks):
+            decided = permit_call.decide(store, held, caller)
         if decided.allow:
             reply = {"behavior": "allow", "updatedInput": decided.input or given.get("input")}
         else:

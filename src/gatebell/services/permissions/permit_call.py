@@ -28,12 +28,12 @@ from gatebell.services.asks import create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
 
     from gatebell.domain.asks.asks import Ask, Origin
     from gatebell.domain.people.principals import Caller
     from gatebell.ports.store import Store
+    from gatebell.ports.waiting_calls import CallHost
 
 # What is left of the host's patience is for telling the host.
 # The tool by which Claude Code lets an agent ask its person.
@@ -63,17 +63,9 @@ class Held(NamedTuple):
     origin: Origin
     limit_seconds: float
     """How long the host waits."""
-    going_on: Callable[[], str]
-    elsewhere: Callable[[], str]
-    """Why nobody needs to decide this any more, or nothing."""
-    is_over: Callable[[str], bool] = lambda _: False
-    """Whether the session has a result for the call of this id."""
-    opened: Callable[[str], object] = lambda _: None
-    """Told the id of every ask that this call waits for."""
-    find_id: Callable[[], str] = str
-    """The call's id, where the host did not say it; looked for only when somebody is asked."""
+    host: CallHost
     guess: str = ""
-    """What that found. Another call may have the same: no answer is bound to it."""
+    """The id that `host` found for the call. Another call may have it: no answer is bound to it."""
     project: str = ""
     """The folder beyond which the host asks, where that is not the project of the origin."""
     folders: tuple[str, ...] = ()
@@ -85,7 +77,7 @@ class Held(NamedTuple):
         return f"agent:{self.origin.session}#{self.origin.tool_use_id}"
 
     def identified(self) -> Held:
-        return self if self.origin.tool_use_id else self._replace(guess=self.find_id())
+        return self if self.origin.tool_use_id else self._replace(guess=self.host.find_call_id())
 
     @property
     def shown_origin(self) -> Origin:
@@ -172,7 +164,7 @@ def decide(store: Store, held: Held, caller: Caller) -> Permission:
         return _answered(store, held, caller, until)
     while (left := until - store.monotonic()) > 0:
         ask = _open(store, held, caller, left)
-        held.opened(ask.id)
+        held.host.note_ask(ask.id)
         if ask.pending or _is_for(ask, held, store.now()):
             permission = _outcome(store, _wait(store, ask, held, caller, left), held)
             if permission:
@@ -206,7 +198,7 @@ def _is_for(ask: Ask, held: Held, now: datetime) -> bool:
     if first and first == held.origin.tool_use_id:
         return True
     late = clock.expires_at is not None and clock.expires_at <= now
-    return not late and not (first and held.is_over(first))
+    return not late and not (first and held.host.has_result(first))
 
 
 def _gone(held: Held) -> str:
@@ -252,7 +244,7 @@ def _answered(store: Store, held: Held, caller: Caller, until: float) -> Permiss
         create_ask.ask(store, request, held.shown_origin, caller).ask for request in _requests(held)
     ]
     for ask in asks:
-        held.opened(ask.id)
+        held.host.note_ask(ask.id)
     asks = [_wait(store, ask, held, caller, until - store.monotonic()) for ask in asks]
     if any(ask.pending and ask.asked_back > ask.heard for ask in asks):
         return next(_pass_on(store, ask) for ask in asks if ask.asked_back > ask.heard)
@@ -267,7 +259,7 @@ def _answered(store: Store, held: Held, caller: Caller, until: float) -> Permiss
 
 def _requests(held: Held) -> list[Request]:
     """The host's questions as asks, if they have the form that is known."""
-    questions, going_on = held.call.input.get("questions"), held.going_on()
+    questions, going_on = held.call.input.get("questions"), held.host.describe_activity()
     try:
         return [
             Request(
@@ -295,7 +287,7 @@ def _open(store: Store, held: Held, caller: Caller, seconds: float | None) -> As
         kind=AskKind.APPROVAL,
         call=held.call,
         deferred=seconds is None,
-        going_on=held.going_on(),
+        going_on=held.host.describe_activity(),
         expires_seconds=seconds,
         hard=seconds is not None,
     )
@@ -307,10 +299,11 @@ def _wait(store: Store, ask: Ask, held: Held, caller: Caller, seconds: float) ->
 
     def look() -> bool:
         nonlocal reason
-        reason = held.elsewhere()
+        reason = held.host.find_reason_to_stop()
         return bool(reason)
 
-    ask = wait_for_ask.wait_watching(store, ask.id, max(0.0, seconds), look)
+    if not (ask.pending and look()):
+        ask = wait_for_ask.wait_watching(store, ask.id, max(0.0, seconds), look)
     return retire(store, ask, caller, reason) if ask.pending and reason else ask
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.owners import owner_of
 from gatebell.ports.agents import Ruling
@@ -11,6 +11,7 @@ from gatebell.services.permissions.permit_call import Held
 from gatebell.services.runs.run_journal import Closing
 
 if TYPE_CHECKING:
+    from gatebell.domain.asks.asks import Origin
     from gatebell.domain.runs.runs import Turn
     from gatebell.services.runs.agent_call.turn import Agent
     from gatebell.services.runs.run_journal import Drive
@@ -27,8 +28,7 @@ def permit(agent: Agent, turn: Turn, tool: str, given: dict[str, Any], call_id: 
         call=drive.needs.activity.tool_call(tool, given, drive.run.folder),
         origin=origin,
         limit_seconds=drive.terms.human_seconds or _LONGEST_SECONDS,
-        going_on=lambda: drive.needs.activity.summary(origin),
-        elsewhere=lambda: _over(drive, turn.id),
+        host=TurnHost(drive, turn.id, origin),
     )
     permission = permit_call.decide(drive.store, held, agent.caller(turn))
     if permission.edited_by and not agent.driver.takes_edits:
@@ -39,11 +39,30 @@ def permit(agent: Agent, turn: Turn, tool: str, given: dict[str, Any], call_id: 
     return Ruling(bool(permission.allow), message, permission.input)
 
 
-def _over(drive: Drive, turn_id: str) -> str:
-    """Why nobody needs to decide any more. What this process leaves open, another takes up."""
-    if drive.closing.is_set():
-        raise Closing
-    return "" if turn_id in drive.agents else "the agent's turn is over"
+class TurnHost(NamedTuple):
+    """The host of a call in a turn of a run. The agent's program gives the id of each call."""
+
+    drive: Drive
+    turn_id: str
+    origin: Origin
+
+    def describe_activity(self) -> str:
+        return self.drive.needs.activity.summary(self.origin)
+
+    def find_reason_to_stop(self) -> str:
+        """The turn is over. What this process leaves open, another takes up."""
+        if self.drive.closing.is_set():
+            raise Closing
+        return "" if self.turn_id in self.drive.agents else "the agent's turn is over"
+
+    def has_result(self, call_id: str) -> bool:
+        return False
+
+    def note_ask(self, ask_id: str) -> None:
+        pass
+
+    def find_call_id(self) -> str:
+        return ""
 
 
 def withdraw(agent: Agent, turn: Turn) -> None:

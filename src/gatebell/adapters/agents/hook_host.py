@@ -1,0 +1,83 @@
+"""The host of a call that a hook asks about: its process, its session log, its signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+from gatebell.adapters.agents import session_logs
+from gatebell.adapters.agents.activity import AgentActivity
+from gatebell.domain.runs.session_log import has_result, open_call
+
+if TYPE_CHECKING:
+    from gatebell.domain.asks.asks import Origin
+    from gatebell.domain.permissions.calls import Call
+    from gatebell.domain.runs.session_log import Step
+
+_LOG_IS_LATE_SECONDS = 0.5
+_POLL_SECONDS = 0.02
+
+
+class HookHost:
+    """Sees whether the terminal's own dialog was answered, or the agent is gone.
+
+    After a yes in the dialog only the session log shows it, once the tool has run. At a no
+    Claude Code ends this process with SIGTERM.
+    """
+
+    def __init__(self, call: Call, origin: Origin, log: str, *, of_helper: bool) -> None:
+        """`of_helper`: a helper of the agent makes the call, and keeps a log of its own."""
+        self._call = call
+        self._origin = origin
+        self._cli = origin.session.partition("/")[0]
+        self._log = log
+        self._of_helper = of_helper
+        self._id = origin.tool_use_id
+        self._parent = os.getppid()
+        self._seen = 0
+        self._ended = False
+        signal.signal(signal.SIGTERM, self._end)
+
+    def _end(self, *_: object) -> None:
+        self._ended = True
+
+    def _steps(self) -> list[Step]:
+        return session_logs.read(self._cli, self._log)
+
+    def describe_activity(self) -> str:
+        return AgentActivity().summary(self._origin, self._log)
+
+    def find_reason_to_stop(self) -> str:
+        if self._ended:
+            return "answered in the terminal"
+        if os.getppid() != self._parent or self._parent == 1:
+            return f"{self._cli} is gone"
+        try:
+            size = os.stat(self._log).st_size
+        except OSError:
+            return ""
+        if size != self._seen and self._id and has_result(self._steps(), self._id):
+            return "answered in the terminal"
+        self._seen = size
+        return ""
+
+    def has_result(self, call_id: str) -> bool:
+        return has_result(self._steps(), call_id)
+
+    def note_ask(self, ask_id: str) -> None:
+        # The wait has its own end. The alarm was for the time before it.
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def find_call_id(self) -> str:
+        """From the log, which the host writes at about the time it starts the hook."""
+        if not self._log or self._of_helper:
+            return ""
+        until = time.monotonic() + _LOG_IS_LATE_SECONDS
+        while not (found := open_call(self._steps(), self._call)):
+            if time.monotonic() > until:
+                return ""
+            time.sleep(_POLL_SECONDS)
+        self._id = found
+        return found
