@@ -153,7 +153,7 @@ class Home:
     def post(self, store):
         environ = {"XDG_CONFIG_HOME": str(self.file.parent.parent)}
         made = wiring.post(store)
-        return Post(settings.roads(environ), made.open_channel, settings.inbox_url(environ))
+        return Post(settings.roads(environ), made.channels, settings.inbox_url(environ))
 
     def wait_for_sender(self):
         eventually(lambda: not locks.is_held(locks.lock_path(self.path)))
@@ -790,9 +790,9 @@ def test_a_sender_that_cannot_start_changes_nothing_about_the_ask(home, monkeypa
 @pytest.mark.proves("NTF-23")
 def test_every_kind_of_road_has_its_channel(home):
     store = wiring.open_store(home.path)
-    open_channel = wiring.post(store).open_channel
+    channels = wiring.post(store).channels
     kinds = [
-        type(open_channel(Road(via, "x"))).__name__
+        type(channels.open(Road(via, "x"))).__name__
         for via in ("desktop", "apprise", "command", "webhook")
     ]
     assert kinds == ["DesktopChannel", "AppriseChannel", "CommandChannel", "WebhookChannel"]

@@ -21,10 +21,12 @@ import gatebell
 from gatebell.app import runtime, wiring
 from gatebell.cli.log_lines import show_log_lines
 from gatebell.domain.asks.answers import Given
+from gatebell.domain.notifications.routes import Road
 from gatebell.hooks.events import Hook, permission_request
 from gatebell.mcp.server import Progress
 from gatebell.mcp.tools import Tools
 from gatebell.services.asks import answer_ask
+from gatebell.services.notifications import send_notices
 from gatebell.services.sessions import run_session
 from gatebell.testing import MemoryStore
 
@@ -185,6 +187,18 @@ def test_agents_tool_calls_no_higher_layer(machine, monkeypatch, tool, given, wo
         text, handed_over = tools.call(work, tool, given)
         handed_over()
     assert text in ("left", '{"behavior": "allow", "updatedInput": {"command": "git push"}}')
+    assert sorted(found) == []
+
+
+@pytest.mark.proves("LAYER-1")
+def test_notification_calls_no_higher_layer(machine, tmp_path):
+    store, heard = wiring.open_store(), tmp_path / "heard"
+    with upward_calls() as found:
+        (tried,) = send_notices.send_test(
+            store, wiring.post(store), [Road("command", f"cat > {heard}")]
+        )
+    store.close()
+    assert (tried.trouble, heard.exists()) == ("", True)
     assert sorted(found) == []
 
 

@@ -53,8 +53,19 @@ def store():
     return MemoryStore()
 
 
+class Channels:
+    """Opens one channel for every road, or the one that has the road's name."""
+
+    def __init__(self, channel=None, named=None):
+        self._channel = channel
+        self._named = named or {}
+
+    def open(self, road):
+        return self._named.get(road.name, self._channel)
+
+
 def post_to(channel, *roads, **more):
-    return Post(roads or (ROAD,), lambda _: channel, zone=UTC, **more)
+    return Post(roads or (ROAD,), Channels(channel), zone=UTC, **more)
 
 
 def opened(store, prompt="Why?", **more):
@@ -153,7 +164,7 @@ def test_old_news_is_not_told_when_roads_come_late(store):
 def test_what_waits_is_told_once_there_is_a_road(store):
     channel = Recorder()
     ask = opened(store)
-    nowhere = Post((), lambda _: channel)
+    nowhere = Post((), Channels(channel))
     Sender(store, nowhere).drain()
     assert send_notices.due_in(store, nowhere, otherwise=7) == 7
     send_all(store, post_to(channel))
@@ -283,7 +294,7 @@ def test_a_slow_road_holds_up_no_other(real):
     let_go, slow, fast = threading.Event(), Recorder(), Recorder()
     slow.deeds = [lambda _: let_go.wait(PATIENCE_SECONDS)]
     ways = {ROAD.name: slow, HOOK.name: fast}
-    sender = Sender(real, Post((ROAD, HOOK), lambda road: ways[road.name]))
+    sender = Sender(real, Post((ROAD, HOOK), Channels(named=ways)))
     sender.start()
     opened(real)
     opened(real, "And why?")
@@ -378,7 +389,7 @@ def test_trouble_with_the_store_while_a_road_is_slow_stops_no_other(real, monkey
     let_go, at_it, slow, fast = threading.Event(), threading.Event(), Recorder(), Recorder()
     slow.deeds = [lambda _: at_it.set() or let_go.wait(PATIENCE_SECONDS)]
     ways = {ROAD.name: slow, HOOK.name: fast}
-    sender = Sender(real, Post((ROAD, HOOK), lambda road: ways[road.name]))
+    sender = Sender(real, Post((ROAD, HOOK), Channels(named=ways)))
     sender.start()
     opened(real)
     assert at_it.wait(PATIENCE_SECONDS) and fast.arrived.acquire(timeout=PATIENCE_SECONDS)

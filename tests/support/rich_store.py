@@ -161,5 +161,5 @@ def _runs(store: Any, folder: Any) -> None:
 
 def _post(store: Any) -> None:
     road = Road("desktop", "")
-    send_notices.spread(store, send_notices.Post((road,), lambda _: None))
+    send_notices.spread(store, send_notices.Post((road,), channels=None))
     opened(store, "After the post?")

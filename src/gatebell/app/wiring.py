@@ -9,7 +9,6 @@ from gatebell.adapters.sqlite.store import SqliteStore
 from gatebell.adapters.system.clock import SystemClock
 from gatebell.app import environment, settings
 from gatebell.domain.asks.asks import Origin
-from gatebell.domain.enums import ChannelKind
 from gatebell.domain.people.principals import Sighting, person
 from gatebell.domain.text.display import storable
 from gatebell.errors import StoreTroubleError, UsageError
@@ -17,12 +16,10 @@ from gatebell.errors import StoreTroubleError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from gatebell.domain.notifications.routes import Road
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
     from gatebell.domain.runs.session_log import Step
     from gatebell.ports.agents import Activity, Host, Hosts
-    from gatebell.ports.channels import Channel
     from gatebell.ports.clock import Clock
     from gatebell.ports.dialogs import Dialog, Found
     from gatebell.ports.store import Store
@@ -85,13 +82,12 @@ def _starter(path: str) -> Callable[[], None] | None:
 
 def post(store: Store) -> Post:
     """The roads of the settings, and the channels at their beginnings."""
-    # Imported here and below: only senders need them.
+    # Imported here: only senders need them.
+    from gatebell.adapters.system.notification_channels import NotificationChannels
     from gatebell.services.notifications.send_notices import Post
 
-    def open_channel(road: Road) -> Channel:
-        return _channel(road, store)
-
-    return Post(settings.roads(os.environ), open_channel, settings.inbox_url(os.environ))
+    channels = NotificationChannels(store)
+    return Post(settings.roads(os.environ), channels, settings.inbox_url(os.environ))
 
 
 def renewed_post(store: Store, url: str) -> Callable[[], Post | None]:
@@ -119,24 +115,6 @@ def _changed_at(path: str) -> int:
         return os.stat(path).st_mtime_ns
     except OSError:
         return 0
-
-
-def _channel(road: Road, store: Store) -> Channel:
-    if road.via == ChannelKind.DESKTOP:
-        from gatebell.adapters.channels.desktop import DesktopChannel
-
-        return DesktopChannel()
-    if road.via == ChannelKind.COMMAND:
-        from gatebell.adapters.channels.command import CommandChannel
-
-        return CommandChannel(road.target)
-    if road.via == ChannelKind.WEBHOOK:
-        from gatebell.adapters.channels.webhook import WebhookChannel
-
-        return WebhookChannel(road.target, road.secret, store.now)
-    from gatebell.adapters.channels.apprise import AppriseChannel
-
-    return AppriseChannel(road.target)
 
 
 def dialog_tool() -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from gatebell.domain.notifications.messages import Letter
+    from gatebell.domain.notifications.routes import Road
 
 
 class Channel(Protocol):
@@ -16,4 +17,12 @@ class Channel(Protocol):
 
         Otherwise a DeliveryError, whose sentence holds no password and no address.
         """
+        ...
+
+
+class Channels(Protocol):
+    """Opens the channels of a sender."""
+
+    def open(self, road: Road) -> Channel:
+        """The channel that this road begins with."""
         ...

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.notifications.messages import Letter, Posted
     from gatebell.domain.notifications.routes import Road
-    from gatebell.ports.channels import Channel
+    from gatebell.ports.channels import Channels
     from gatebell.ports.store import Store
 
 LIVES_FOR_SECONDS = 900.0
@@ -39,7 +39,7 @@ class Post(NamedTuple):
     """All that a sender must know beside the store."""
 
     roads: tuple[Road, ...]
-    open_channel: Callable[[Road], Channel]
+    channels: Channels
     url: str = ""
     """Where the web inbox is reached; letters link there."""
     zone: tzinfo | None = None
@@ -132,7 +132,7 @@ def _try(post: Post, road: Road, letter: Letter) -> str:
 
 def _send(post: Post, road: Road, letter: Letter) -> str:
     try:
-        post.open_channel(road).send(letter)
+        post.channels.open(road).send(letter)
     except DeliveryError as error:
         return str(error)
     except Exception as error:
