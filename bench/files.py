@@ -33,7 +33,7 @@ _HELPERS = ("", "questions", "answers", "agents", "queue")
 _PAUSE_SECONDS = 0.3
 # The listener looks at the files every now and then: not always just after that.
 _SPREAD_SECONDS = 0.2
-_LOOK_EVERY_SECONDS = 0.001
+_POLL_SECONDS = 0.001
 
 
 class _Asked(NamedTuple):
@@ -113,7 +113,7 @@ def _by_files(store: SqliteStore, lines: IO[str], project: str) -> Iterator[Figu
 
         def told() -> float:
             while not os.path.exists(os.path.join(helpers, "answers", f"a{name}")):
-                time.sleep(_LOOK_EVERY_SECONDS)
+                time.sleep(_POLL_SECONDS)
             seen = time.time()
             os.unlink(os.path.join(helpers, "answers", f"a{name}"))
             os.unlink(os.path.join(helpers, "questions", f"q{name}"))

@@ -16,7 +16,7 @@ from gatebell.app import runtime, wiring
 from gatebell.domain.asks.answers import Given
 from gatebell.services.asks import answer_ask
 from gatebell.services.runs import manage_runs
-from gatebell.services.runs.manage_runs import Wish
+from gatebell.services.runs.manage_runs import RunRequest
 
 if TYPE_CHECKING:
     from gatebell.domain.runs.runs import Run
@@ -31,7 +31,7 @@ _folder = sys.argv[2]
 def begin(store: Store, flow: str, number: int) -> Run:
     """A new run, as `gate run --detach` makes it."""
     _, digest = flow_files.read(_SOURCE)
-    wish = Wish(flow, _SOURCE, digest, str(number), _folder, in_place=True)
+    wish = RunRequest(flow, _SOURCE, digest, str(number), _folder, in_place=True)
     return manage_runs.start(store, runtime.workspace(store), wish, CALLER)[0]
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gatebell import Ask, Human
     from gatebell.services.sessions.ask_session import AskVisit
 
-LOOK_EVERY_SECONDS = 1.0
+POLL_SECONDS = 1.0
 
 
 def main(words: list[str]) -> int:
@@ -38,7 +38,7 @@ def main(words: list[str]) -> int:
             serve(human, ask, program)
         if once:
             return 0
-        time.sleep(LOOK_EVERY_SECONDS)
+        time.sleep(POLL_SECONDS)
 
 
 def serve(human: Human, ask: Ask, program: list[str]) -> None:

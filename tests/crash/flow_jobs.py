@@ -30,7 +30,7 @@ from gatebell.services.runs import claims, run_journal
 from gatebell.services.runs.dependencies import RunDependencies
 from gatebell.services.runs.drive_run import Driver
 
-_LOOK_EVERY_SECONDS = 0.005
+_POLL_SECONDS = 0.005
 
 
 class Striker:
@@ -121,7 +121,7 @@ def drive(path: str, run_id: int, point: tuple[int, str, str], lease: float) -> 
                     return
             elif run_id in store.runs.ready(1) or run.state == "running":
                 driver.drive(run)
-            threading.Event().wait(_LOOK_EVERY_SECONDS)
+            threading.Event().wait(_POLL_SECONDS)
         driver.close()
 
 

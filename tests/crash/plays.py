@@ -32,7 +32,7 @@ from gatebell.errors import AlreadySettledError
 from gatebell.ports.store import Store
 from gatebell.services.asks import answer_ask
 from gatebell.services.runs import manage_runs
-from gatebell.services.runs.manage_runs import Wish
+from gatebell.services.runs.manage_runs import RunRequest
 
 STAGE = Path(__file__).parent / "stage"
 KILL, STOP = "SIGKILL", "SIGSTOP"
@@ -47,7 +47,7 @@ LEDGER = {"main": ["prepare", DANGEROUS], "left": ["measure"], "right": ["paint"
 NOTES = ["finish-it is done", "write", "publish"]
 ANSWERS = [["research", "yes", "at 3, time 1"], ["write", "yes", "at 6, time 1"]]
 _ROLE = '---\ncommand: ["./agent.sh"]\n---\nYou are the {role}.\n'
-_LOOK_EVERY_SECONDS = 0.005
+_POLL_SECONDS = 0.005
 _PATIENCE_SECONDS = 60.0
 
 
@@ -102,7 +102,7 @@ class Stage:
         source = self.project / ".gate" / "flows" / f"{self._file}.py"
         digest = text_digest(source.read_text(encoding="utf-8"))
         name = flow or self._file
-        wish = Wish(name, str(source), digest, "Add login", str(self.project), in_place=True)
+        wish = RunRequest(name, str(source), digest, "Add login", str(self.project), in_place=True)
         return manage_runs.start(store, runtime.workspace(store), wish, ADA)[0].id
 
     def effects(self) -> list[Effect]:
@@ -382,4 +382,4 @@ def until(is_so: Any) -> None:
     until = time.monotonic() + _PATIENCE_SECONDS
     while not is_so():
         assert time.monotonic() < until, "it takes too long"
-        select.select([], [], [], _LOOK_EVERY_SECONDS)
+        select.select([], [], [], _POLL_SECONDS)

@@ -17,7 +17,7 @@ ROLES = {
     "answerer-1": "answerer", "answerer-2": "answerer", "answerer-3": "answerer",
     "taker-1": "taker", "taker-2": "taker",
 }  # fmt: skip
-LONGEST_LIFE_SECONDS = 0.05
+MAX_LIFE_SECONDS = 0.05
 
 
 class Crew:
@@ -80,7 +80,7 @@ def test_what_was_confirmed_outlives_every_kill(whole, tmp_path, capsys):
     with Nursery() as nursery:
         crew = Crew(nursery, path, dice)
         for _ in range(kills):
-            crew.listen(dice.uniform(0, LONGEST_LIFE_SECONDS))
+            crew.listen(dice.uniform(0, MAX_LIFE_SECONDS))
             crew.replace_somebody()
         crew.kill_all()
     tell(

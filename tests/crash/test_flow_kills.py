@@ -24,9 +24,9 @@ WORKERS = 4
 RUNS_AT_ONCE = 6
 LEASE_SECONDS = 1.5
 SLOW = "0.05"
-LONGEST_LIFE_SECONDS = 0.5
+MAX_LIFE_SECONDS = 0.5
 STOPPED_SECONDS = (2.5, 4.0)
-MOST_STOPPED = 2
+MAX_STOPPED = 2
 STOPS_OF_TEN = 2
 ENDED_WITHIN_SECONDS = 60.0
 
@@ -51,7 +51,7 @@ class Factory:
         """Kill somebody, or stop them for a while."""
         self._stopped = {one: timer for one, timer in self._stopped.items() if timer.is_alive()}
         worker = self._dice.choice(self._workers)
-        stop = self._dice.randrange(10) < STOPS_OF_TEN and len(self._stopped) < MOST_STOPPED
+        stop = self._dice.randrange(10) < STOPS_OF_TEN and len(self._stopped) < MAX_STOPPED
         if stop and worker not in self._stopped:
             self._stop(worker)
             self.stops += 1
@@ -141,7 +141,7 @@ def test_runs_outlive_every_worker(whole, tmp_path, capsys):
         with Office(tmp_path / "stages", path) as office:
             while factory.kills < kills:
                 office.start_runs(store)
-                threading.Event().wait(dice.uniform(0, LONGEST_LIFE_SECONDS))
+                threading.Event().wait(dice.uniform(0, MAX_LIFE_SECONDS))
                 factory.strike()
                 factory.replace_dead()
             until = time.monotonic() + ENDED_WITHIN_SECONDS

@@ -16,7 +16,7 @@ from gatebell.domain.asks.asks import Origin
 from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import manage_runs
-from gatebell.services.runs.manage_runs import Wish
+from gatebell.services.runs.manage_runs import RunRequest
 
 NEEDS = {"status": "NEEDS_HUMAN", "question": "Which \x1b[31mway?", "summary": "half"}
 DONE = {"status": "DONE", "summary": "all of it"}
@@ -144,7 +144,7 @@ def test_the_diff_of_a_run(world, desk):
 def _in_worktree(desk):
     (desk.project / ".gate" / "flows" / "feature.py").write_text(FLOW, encoding="utf-8")
     name, source, digest = project_files.find_flow(str(desk.project), "feature")
-    wish = Wish(name, source, digest, "", str(desk.project))
+    wish = RunRequest(name, source, digest, "", str(desk.project))
     return manage_runs.start(desk.store, runtime.workspace(desk.store), wish, desk.caller())[0]
 
 

@@ -198,7 +198,7 @@ def test_long_files_are_closed_and_long_diffs_are_cut():
     assert "<details>" not in render(added(200))
     assert "<details><summary>" in render(added(201)) and len(rows(render(added(201)))) == 201
     html = render(added(4_000) + "diff --git a/y b/y\n" + added(1_500).replace("b/x", "b/y"))
-    assert len(rows(html)) == diffs.MOST_LINES and "not shown: 500 more lines" in html
+    assert len(rows(html)) == diffs.MAX_LINES and "not shown: 500 more lines" in html
     html = render(added(5_000) + "diff --git a/y b/y\nnew mode 100755\n")
     assert "not shown: 1 more files, 0 lines" in html
     html = render(added(5_000) + "@@ -9 +9 @@\n-second\n+second\n")

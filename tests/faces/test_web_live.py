@@ -17,7 +17,7 @@ from gatebell.services.asks import answer_ask
 from gatebell.services.people import manage_people
 from gatebell.testing import MemoryStore
 from gatebell.web import server as serving
-from gatebell.web.live import MOST_BEHIND, Hub, Told
+from gatebell.web.live import MAX_BEHIND, Hub, Told
 
 
 @pytest.fixture
@@ -101,11 +101,11 @@ def test_whoever_does_not_keep_up_is_sent_home_and_nobody_else():
         hub = Hub(MemoryStore())
         hub.open = True
         with hub.stream() as slow, hub.stream() as quick:
-            for number in range(MOST_BEHIND):
+            for number in range(MAX_BEHIND):
                 slow.put_nowait(Told(number, "{}"))
             hub._tell(frozenset(), [], frozenset(["a-222"]))
-            assert quick.qsize() == 1 and slow.qsize() == MOST_BEHIND + 1
-            left = [slow.get_nowait() for _ in range(MOST_BEHIND + 1)]
+            assert quick.qsize() == 1 and slow.qsize() == MAX_BEHIND + 1
+            left = [slow.get_nowait() for _ in range(MAX_BEHIND + 1)]
             assert left[-1] is None and None not in left[:-1]
 
     asyncio.run(scene())
@@ -117,7 +117,7 @@ def test_whoever_connects_and_says_nothing_is_sent_home(server, monkeypatch):
     with socket.create_connection(("127.0.0.1", server.port), 10) as silent:
         silent.sendall(b"GET / HTTP/1.1\r\nHost: ")
         assert silent.recv(10) == b""
-    monkeypatch.setattr(serving, "MOST_CONNECTIONS", 0)
+    monkeypatch.setattr(serving, "MAX_CONNECTIONS", 0)
     with socket.create_connection(("127.0.0.1", server.port), 10) as one_too_many:
         try:
             assert one_too_many.recv(10) == b""

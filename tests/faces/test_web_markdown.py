@@ -119,21 +119,19 @@ def test_an_entity_is_no_way_around_what_is_made_visible():
 
 @pytest.mark.proves("WEB-63")
 def test_a_long_text_is_cut_and_says_how_much_is_missing():
-    html = render("a" * (markdown.MOST_CHARACTERS + 1_234))
+    html = render("a" * (markdown.MAX_CHARACTERS + 1_234))
     assert text_of(html).endswith("… 1,234 more characters are not shown")
-    assert (
-        "a" * markdown.MOST_CHARACTERS in html and "a" * (markdown.MOST_CHARACTERS + 1) not in html
-    )
-    assert 'class="cut"' not in render("a" * markdown.MOST_CHARACTERS)
+    assert "a" * markdown.MAX_CHARACTERS in html and "a" * (markdown.MAX_CHARACTERS + 1) not in html
+    assert 'class="cut"' not in render("a" * markdown.MAX_CHARACTERS)
 
 
 # In a process of its own, because measuring coverage makes it many times slower.
 MEASURE = """
 import json, sys, time
-from gatebell.web.markdown import MOST_CHARACTERS, render
+from gatebell.web.markdown import MAX_CHARACTERS, render
 seconds = {}
 for piece in json.loads(sys.argv[1]):
-    text = (piece * 50_000)[:MOST_CHARACTERS]
+    text = (piece * 50_000)[:MAX_CHARACTERS]
     started = time.process_time()
     render(text)
     seconds[piece] = time.process_time() - started
@@ -163,7 +161,7 @@ def test_a_text_of_one_piece_stays_harmless(piece):
 
 @pytest.mark.proves("WEB-64")
 def test_a_text_too_intricate_for_markdown_is_shown_as_it_was_typed(monkeypatch):
-    monkeypatch.setattr(markdown, "_MOST_STEPS", 100)
+    monkeypatch.setattr(markdown, "_MAX_STEPS", 100)
     typed = "- *a* <b>\n" * 100
     assert render(typed) == Markup('<pre class="plain">{}</pre>').format(typed)
     assert "<em>" in render("- *a* <b>\n")

@@ -18,7 +18,7 @@ from gatebell.domain.digests import text_digest
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.runs.runs import RunChange
 from gatebell.services.runs import manage_runs
-from gatebell.services.runs.manage_runs import Wish
+from gatebell.services.runs.manage_runs import RunRequest
 from gatebell.web.runs import timeline
 
 __all__ = ["inbox"]
@@ -231,7 +231,7 @@ def test_long_texts_of_a_run_are_cut_and_the_way_to_the_rest_is_told(inbox):
     words = shown(inbox, f"/runs/{run.id}")
     assert words.count("more characters or so are not shown") > 99
     assert f"All of it: GET /api/runs/{run.id}" in words
-    assert len(words) < timeline._MOST_CHARACTERS + 60_000
+    assert len(words) < timeline._MAX_CHARACTERS + 60_000
 
 
 @pytest.mark.proves("WEB-85")
@@ -314,7 +314,7 @@ def test_over_http_what_cannot_be_done_to_a_run_is_a_problem_document(inbox):
 @pytest.mark.proves("WEB-87")
 def test_what_the_agents_of_a_run_changed_is_shown_only_when_asked_for(inbox, project):  # noqa: F811
     store = inbox.store
-    wish = Wish("feature", "x.py", "d", "Add login", str(project))
+    wish = RunRequest("feature", "x.py", "d", "Add login", str(project))
     run, place = manage_runs.start(store, runtime.workspace(store), wish, a_person())
     with open(f"{place.folder}/login.py", "w", encoding="utf-8") as file:
         file.write("import <b>pkce\n")

@@ -131,7 +131,7 @@ def test_axe_finds_nothing_on_pages_of_runs_and_nothing_is_too_wide(
     failed = a_run(web, state="failed", ended_at=store.now(), **trace)
     done = add_run(store, state="completed", result={"j": "k" * 300}, ended_at=store.now())
     long = add_run(store, [call(store, str(n), "step", "x") for n in range(1, 9)])
-    monkeypatch.setattr(timeline, "MOST_CALLS", 6)
+    monkeypatch.setattr(timeline, "MAX_CALLS", 6)
     page = tab(size=size, color_scheme=scheme)
     paths = [f"/runs/{one.id}" for one in (run, failed, done, long)]
     for path in ["/runs", "/runs?limit=1", *paths, f"{paths[0]}?changes=shown", "/runs/none"]:

@@ -24,7 +24,7 @@ QUIET = ["-x", "-q", "--assert=plain", "-p", "no:cacheprovider"]
 WORKERS = os.cpu_count() or 1
 # Slower tests measure time; on a busy machine they would fail for the wrong reason. Noting the
 # calls of a test makes it about five times slower.
-MAX_TEST_SECONDS = 5.0
+MAX_TEST_SECONDS = 1.0
 MIN_PATIENCE_SECONDS = 10
 
 KILLED, SURVIVED, TIMED_OUT = "killed", "survived", "timed out"

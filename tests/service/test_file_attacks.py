@@ -71,7 +71,7 @@ def test_what_one_project_breaks_holds_up_no_other(project, tmp_path, monkeypatc
 
 @pytest.mark.proves("FILE-142")
 def test_a_question_among_very_many_files_is_not_withdrawn(project, monkeypatch):
-    monkeypatch.setattr(folders, "MOST_NAMES", 3)
+    monkeypatch.setattr(folders, "MAX_NAMES", 3)
     question = project.ask()
     project.look()
     for number in range(30):

@@ -482,7 +482,7 @@ def test_an_answer_that_nobody_fetches_any_more_is_tidied_and_kept_in_the_store(
 def test_no_more_than_so_many_questions_wait_at_once_and_the_rest_stays_in_its_files(
     project, monkeypatch
 ):
-    monkeypatch.setattr(collector, "MOST_WAITING", 3)
+    monkeypatch.setattr(collector, "MAX_WAITING", 3)
     for number in range(5):
         project.ask(f"Number {number}?", f"agent_{number}")
     project.look()

@@ -97,7 +97,7 @@ def test_what_is_no_readable_file_of_the_project_is_refused_with_a_sentence(home
     (agents / "dangling.md").symlink_to(project / "nothing")
     (agents / "folder.md").mkdir()
     os.mkfifo(agents / "pipe.md")
-    (agents / "huge.md").write_bytes(b"x" * (text_files.MOST_BYTES + 1))
+    (agents / "huge.md").write_bytes(b"x" * (text_files.MAX_BYTES + 1))
     (agents / "latin.md").write_bytes("a\nü".encode("latin-1"))
     assert role_files.find(str(project), "inner").instructions == "inside"
     refused = {

@@ -165,7 +165,7 @@ def test_what_nobody_hears_yet_stays_with_the_agent(agents):
 @pytest.mark.proves("RUN-118")
 @pytest.mark.parametrize("cli", ["claude", "codex"])
 def test_a_line_that_is_too_long_is_no_success(agents, cli, monkeypatch):
-    monkeypatch.setattr(agent_process, "_MOST_LINE_BYTES", 1_000_000)
+    monkeypatch.setattr(agent_process, "_MAX_LINE_BYTES", 1_000_000)
     turn = {"id": 3, "result": {"turn": {"id": "1", "status": "completed"}}}
     over = {"method": "turn/completed", "params": turn["result"]}
     well = [RESULT] if cli == "claude" else [json.dumps(turn), json.dumps(over)]
@@ -194,7 +194,7 @@ def test_who_fills_an_agents_output_after_its_end_does_not_hold_its_turn(agents)
 @pytest.mark.proves("RUN-119")
 def test_of_what_is_written_after_the_end_no_more_is_read_than_a_pipe_holds(monkeypatch):
     monkeypatch.setattr(pipes, "CHUNK_BYTES", 100)
-    monkeypatch.setattr(pipes, "_MOST_LAST_BYTES", 1_000)
+    monkeypatch.setattr(pipes, "_MAX_LAST_BYTES", 1_000)
     over, (end, other_end) = pipes.Over(), os.pipe()
     os.write(other_end, b"x" * 5_000)
     over.come()

@@ -25,7 +25,7 @@ from gatebell import (
     Workflow,
     cli_prompt,
 )
-from gatebell.api.phase_executor import MOST_ROUNDS
+from gatebell.api.phase_executor import MAX_ROUNDS
 from gatebell.api.phases import Reply
 from gatebell.app.project_files import flow_digest
 from gatebell.app.wiring import open_store, open_throwaway_store
@@ -488,8 +488,8 @@ def test_a_phase_works_until_it_is_done(house):
 
 @pytest.mark.proves("PHASE-15")
 def test_what_never_ends_is_stopped(house, monkeypatch):
-    monkeypatch.setattr("gatebell.api.phase_executor.MOST_ROUNDS", 5)
-    assert MOST_ROUNDS == 1000
+    monkeypatch.setattr("gatebell.api.phase_executor.MAX_ROUNDS", 5)
+    assert MAX_ROUNDS == 1000
     never = Workflow("never", phases=[Phase("a", agent=lambda _: 1, until=lambda _s, _o: False, terminal=True)])  # fmt: skip
     assert house.go(never).reason == "phase 'a' worked 5 times, and until= was never true"
     round_ = Workflow("round", phases=[Phase("a", human=lambda _s, _o: None, next=lambda _s, _o: "a"), worker("b")])  # fmt: skip
@@ -1081,7 +1081,7 @@ def test_executing_tells_when_the_program_itself_breaks(monkeypatch):
         raise RuntimeError("no driver")
 
     store = MemoryStore()
-    monkeypatch.setattr("gatebell.api.workflow_runner.Performance._start", breaks)
+    monkeypatch.setattr("gatebell.api.workflow_runner.WorkflowRun._start", breaks)
     with pytest.raises(RuntimeError, match="no driver"):
         list(ask_once.execute("go", store=store))
 

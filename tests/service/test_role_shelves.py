@@ -107,7 +107,7 @@ def test_a_project_or_user_has_a_preamble_of_its_own(home, project):
     with pytest.raises(RefusedError, match="lies in the worktree of a run"):
         role_files.preamble(str(worktree))
     path = project / ".gate/agents/_preamble.md"
-    path.write_bytes(b"x" * (text_files.MOST_BYTES + 1))
+    path.write_bytes(b"x" * (text_files.MAX_BYTES + 1))
     with pytest.raises(UsageError, match="is longer than"):
         role_files.preamble(str(project))
     path.unlink()

@@ -238,7 +238,7 @@ def test_a_diff_tells_all_since_the_run_began_in_plain_text(project, workspace):
 def test_a_diff_has_a_bound_and_says_so(project, workspace, monkeypatch):
     place = workspace.make(str(project), 1)
     write(place.folder, long_txt="line\n" * 10_000)
-    monkeypatch.setattr(snapshots, "_MOST_DIFF_BYTES", 1000)
+    monkeypatch.setattr(snapshots, "_MAX_DIFF_BYTES", 1000)
     told = workspace.diff(place)
     assert len(told) < 1200
     assert "the rest of the diff is left out" in told

@@ -41,7 +41,7 @@ def test_everywhere_is_where_a_person_ran_gate_init(tmp_path, monkeypatch):
 def test_worker_learns_of_new_projects(monkeypatch):
     """It looks again after some seconds without a report."""
     reports, given = SimpleQueue(), []
-    monkeypatch.setattr(worker, "_LOOK_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(worker, "_POLL_SECONDS", 0.01)
     monkeypatch.setattr(worker, "_projects", lambda _: ["/bank"])
 
     def set_projects(found):

@@ -9,7 +9,7 @@ import time
 import uuid
 from typing import Any
 
-_LOOK_EVERY_SECONDS = 0.01
+_POLL_SECONDS = 0.01
 
 
 def set_up(project: str) -> None:
@@ -61,7 +61,7 @@ class Agent:
         while (found := self.answer(question)) is None:
             if time.monotonic() > until:
                 raise AssertionError(f"nobody answered {question} within {seconds} s")
-            pause.wait(_LOOK_EVERY_SECONDS)
+            pause.wait(_POLL_SECONDS)
         os.unlink(self._path("answers", f"a_{question[2:]}"))
         os.unlink(self._path("questions", question))
         return found

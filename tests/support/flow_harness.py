@@ -183,7 +183,7 @@ class Harness:
     def start(self, work: Any, prompt: str = "Add login", **wish: Any) -> Run:
         self.flow = work if hasattr(work, "gatebell_flow") else flows.flow(work)
         named = {"in_place": True} | wish
-        wanted = manage_runs.Wish(
+        wanted = manage_runs.RunRequest(
             "feature", "feature.py", self.source, prompt, self.folder, **named
         )
         made, _ = manage_runs.start(self.store, self.folders, wanted, a_person("ada"))

@@ -19,7 +19,7 @@ import pytest
 
 from gatebell.app import project_files, runtime, wiring
 from gatebell.services.runs import manage_runs
-from gatebell.services.runs.manage_runs import Wish
+from gatebell.services.runs.manage_runs import RunRequest
 from tests.support.shells import World
 
 # What it says depends on the turn: the n-th turn gives the n-th signal.
@@ -102,7 +102,7 @@ class Desk:
         path = self.project / ".gate" / "flows" / "feature.py"
         path.write_text(flow, encoding="utf-8")
         name, source, digest = project_files.find_flow(str(self.project), "feature")
-        wish = Wish(name, source, digest, "Add login", str(self.project), in_place=True)
+        wish = RunRequest(name, source, digest, "Add login", str(self.project), in_place=True)
         caller = wiring.caller(self.store, "cli", self.world.tokens["ada"], "ada")
         run, _ = manage_runs.start(self.store, runtime.workspace(self.store), wish, caller)
         return self.drive(run)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Unpack
 
-    from gatebell.api.schemas import Wish
+    from gatebell.api.schemas import ExpectedAnswer
     from gatebell.api.session_options import InteractiveOptions
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.asks.outcomes import Outcome, Session
@@ -55,7 +55,7 @@ class HandleStatus(StrEnum):
     RESOLVED = "resolved"
 
 
-_MOST_LISTED = 10_000
+_MAX_LISTED = 10_000
 _ENDS = {
     SessionOutcome.COMPLETED: VisitEnd.LEFT,
     SessionOutcome.CANCELLED: VisitEnd.LEFT,
@@ -122,7 +122,9 @@ class Human:
         kind = AskKind.CHOICE if options else AskKind.TEXT
         return self._open(lambda: self._inbox.open(prompt, kind, options=options, **more))
 
-    def open_interactive(self, prompt: str, options: InteractiveOptions) -> tuple[str, Wish]:
+    def open_interactive(
+        self, prompt: str, options: InteractiveOptions
+    ) -> tuple[str, ExpectedAnswer]:
         """Ask for a session without waiting: its id, and what its answer becomes."""
         request, wanted = session_options.request(prompt, options)
         return self._open(lambda: self._inbox.send(request)), wanted
@@ -142,7 +144,7 @@ class Human:
                 self._opening = False
             return self._ask_id
 
-    def wanted(self, ask_id: str, outcome: object) -> Wish:
+    def wanted(self, ask_id: str, outcome: object) -> ExpectedAnswer:
         """What the answer of a session that was asked for before is to become."""
         if create_ask.get(self._inbox.store, ask_id).question.kind != AskKind.SESSION:
             raise UsageError(f"{ask_id} is no session: gate wait {ask_id}")
@@ -186,7 +188,7 @@ class Human:
     def list_pending(self, kind: str | None = None) -> list[Ask]:
         """What is waiting, of every asker; of one kind only, if that is named."""
         apply_deadlines.sweep(self._inbox.store)
-        found = self._inbox.store.asks.pending(_MOST_LISTED)
+        found = self._inbox.store.asks.pending(_MAX_LISTED)
         return [ask for ask in found if kind in (None, ask.question.kind)]
 
     def claim(self, ask_id: str, cli: str = "", session: str = "") -> AskVisit:
@@ -276,6 +278,6 @@ class Human:
             answer_ask.answer(self._inbox.store, ask.id, caller, Given(response))
 
 
-def session(outcome: Outcome, wanted: Wish) -> Session:
+def session(outcome: Outcome, wanted: ExpectedAnswer) -> Session:
     """What came of a session, with the response that was wished for."""
     return cast("Session", outcome).shaped(wanted.granted)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gatebell.domain.phases.records import PhaseEvent
     from gatebell.domain.runs.signals import Signal
 
-MOST_ROUNDS = 1_000
+MAX_ROUNDS = 1_000
 """So many phases, and rounds of one phase, before a run is taken for one that never ends."""
 
 
@@ -97,7 +97,7 @@ class Plan:
         return self.phases[names.index(found)]
 
 
-class Journey:
+class PhaseExecutor:
     """One drive of a workflow: from its first phase, along what is recorded, and on."""
 
     def __init__(self, plan: Plan) -> None:
@@ -109,7 +109,7 @@ class Journey:
     def go(self, prompt: str) -> Any:
         self._state = self._plan.first_state(prompt)
         phase = self._plan.phases[0]
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             flows.log(mark(phase.name))
             output: Any = None
             if phase.agent is not None:
@@ -122,7 +122,7 @@ class Journey:
             if phase.terminal:
                 return self._came_to(phase, output, response)
             phase = self._plan.target(phase, view, output)
-        return flows.stuck(f"went through {MOST_ROUNDS} phases, and none of them was terminal")
+        return flows.stuck(f"went through {MAX_ROUNDS} phases, and none of them was terminal")
 
     def _view(self, response: Response | None = None) -> State[Any]:
         # A copy: whoever changes it while they only look at it changes nothing.
@@ -141,7 +141,7 @@ class Journey:
 
     def _work(self, phase: Phase) -> tuple[Any, str]:
         """The output of a phase's agent, or why it is at its end."""
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             output = self._each(phase) if phase.for_each else self._once(phase)
             for one in output if phase.for_each else [output]:
                 if isinstance(one, _Refusal):
@@ -153,7 +153,7 @@ class Journey:
                 f"{named(phase.name)}: until", phase.until, self._view(), output
             ):
                 return output, ""
-        return None, f"{named(phase.name)} worked {MOST_ROUNDS} times, and until= was never true"
+        return None, f"{named(phase.name)} worked {MAX_ROUNDS} times, and until= was never true"
 
     def _again(self) -> str:
         """How the last call is tried again; its record stays as it is."""

@@ -14,9 +14,9 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.api.handlers import HumanInputHandler, Reply, cli_prompt
-from gatebell.api.phase_executor import Journey, Plan, awaited, settled
+from gatebell.api.phase_executor import PhaseExecutor, Plan, awaited, settled
 from gatebell.api.schemas import shaped
-from gatebell.api.workflow_runner import Part, Performance, must_be_completed
+from gatebell.api.workflow_runner import WorkflowRun, WorkflowSpec, must_be_completed
 from gatebell.domain.phases import diagrams
 from gatebell.domain.phases.phases import HumanInput, Phase, Response, State
 from gatebell.domain.phases.records import PhaseEvent
@@ -95,7 +95,7 @@ class Workflow:
 
     def work(self, prompt: str) -> Any:
         """What a driver calls: from the first phase to a terminal one."""
-        return Journey(self._plan).go(prompt)
+        return PhaseExecutor(self._plan).go(prompt)
 
     @property
     def phases(self) -> tuple[Phase, ...]:
@@ -190,7 +190,7 @@ class Workflow:
     def _events(
         self,
         prompt: str,
-        made: Performance,
+        made: WorkflowRun,
         told: queue.SimpleQueue[PhaseEvent | BaseException | None],
     ) -> Iterator[PhaseEvent]:
         def perform() -> None:
@@ -216,7 +216,7 @@ class Workflow:
         observer: Observer | None,
         store: Store | str | None,
         in_place: bool | None,
-    ) -> Performance:
+    ) -> WorkflowRun:
         if not isinstance(given, str):
             raise UsageError("the input of a workflow is a text; start= may read JSON from it")
         if str(self._home.get("__name__", "")).startswith(_LOADED):
@@ -227,8 +227,8 @@ class Workflow:
         roles = any(isinstance(phase.agent, str) for phase in self.phases)
         flow, source = self._place()
         here = not roles if in_place is None else in_place
-        part = Part(flow, source, self.work, self.terms, in_place=here, has_roles=roles)
-        return Performance(part, store, handler, observer)
+        part = WorkflowSpec(flow, source, self.work, self.terms, in_place=here, has_roles=roles)
+        return WorkflowRun(part, store, handler, observer)
 
     def _place(self) -> tuple[str, str]:
         """The name and the file under which others find this workflow."""

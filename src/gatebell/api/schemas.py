@@ -68,7 +68,7 @@ class Structured(NamedTuple):
     schema: Any
 
 
-class Wish(NamedTuple):
+class ExpectedAnswer(NamedTuple):
     """What an answer must be, and what becomes of it."""
 
     answered_as: AskKind
@@ -82,16 +82,16 @@ class Wish(NamedTuple):
         return value if self.schema is None else shaped(self.shape, value)
 
 
-def wish(outcome: object) -> Wish:
+def wish(outcome: object) -> ExpectedAnswer:
     """What `outcome=` means; nothing is free text."""
     if outcome is None or isinstance(outcome, Freeform):
-        return Wish(AskKind.TEXT)
+        return ExpectedAnswer(AskKind.TEXT)
     if isinstance(outcome, Approval) and not outcome.id:
-        return Wish(AskKind.APPROVAL)
+        return ExpectedAnswer(AskKind.APPROVAL)
     if isinstance(outcome, Selection):
-        return Wish(AskKind.CHOICE, as_list(outcome.options, "options"), outcome.multiple)
+        return ExpectedAnswer(AskKind.CHOICE, as_list(outcome.options, "options"), outcome.multiple)
     if isinstance(outcome, Structured):
-        return Wish(AskKind.FORM, schema=schema_of(outcome.schema), shape=outcome.schema)
+        return ExpectedAnswer(AskKind.FORM, schema=schema_of(outcome.schema), shape=outcome.schema)
     raise UsageError(
         "outcome is Approval(), Selection(options), Freeform() or Structured(schema), "
         f"not {outcome!r}"

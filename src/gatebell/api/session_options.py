@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from gatebell.api.schemas import Wish, wish
+from gatebell.api.schemas import ExpectedAnswer, wish
 from gatebell.domain.asks.deadlines import Escalation
 from gatebell.domain.enums import AskKind
 from gatebell.domain.lists import as_list
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _AT_ONCE_SECONDS = 0.001
 
 
-def request(prompt: str, options: InteractiveOptions) -> tuple[Request, Wish]:
+def request(prompt: str, options: InteractiveOptions) -> tuple[Request, ExpectedAnswer]:
     """The ask of a session, and what its answer becomes."""
     given = dict(options)
     wanted = wish(given.pop("outcome", None))

@@ -30,7 +30,7 @@ from gatebell.services.asks.apply_deadlines import fall_due
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.claims import Abandoned, Keeper
 from gatebell.services.runs.dependencies import OneFlow
-from gatebell.services.runs.manage_runs import Wish
+from gatebell.services.runs.manage_runs import RunRequest
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -47,14 +47,14 @@ if TYPE_CHECKING:
     Observer = Callable[[PhaseEvent], object]
 
 STARTED, ENDED = "workflow:started", "workflow:ended"
-_LOOK_EVERY_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 _A_DAY_SECONDS = 86_400.0
 
 watching: ContextVar[Observer] = ContextVar("watching")
 """Who is told of what happens in the run that this thread drives."""
 
 
-class Part(NamedTuple):
+class WorkflowSpec(NamedTuple):
     """What a program wants to see performed."""
 
     flow: str
@@ -68,12 +68,12 @@ class Part(NamedTuple):
     """Agents that could edit its file, if they work in place."""
 
 
-class Performance:
+class WorkflowRun:
     """One run, from its beginning to its end."""
 
     def __init__(
         self,
-        part: Part,
+        part: WorkflowSpec,
         store: Store | str | None,
         handler: HumanInputHandler | None,
         observer: Observer | None,
@@ -145,7 +145,7 @@ class Performance:
         part, project = self._part, environment.project(os.getcwd())
         watched = part.in_place and part.has_roles and part.source
         seen = project_files.seen(project, part.source) if watched else None
-        wish = Wish(
+        wish = RunRequest(
             part.flow, part.source, self._digest, prompt, project, in_place=part.in_place, seen=seen
         )
         caller = wiring.caller(self.store, "python")
@@ -243,7 +243,7 @@ class Performance:
 
         saying = asyncio.ensure_future(reply)
         try:
-            while not (await asyncio.wait({saying}, timeout=_LOOK_EVERY_SECONDS))[0]:
+            while not (await asyncio.wait({saying}, timeout=_POLL_SECONDS))[0]:
                 now = await asyncio.to_thread(self._as_it_is, ask)
                 if not now.pending:
                     raise AlreadySettledError(settled_sentence(now))
@@ -257,7 +257,7 @@ class Performance:
     def _patience(self, run: Run) -> float:
         """How long nothing can happen that rings no bell."""
         if not self._keeper.has(run):
-            return _LOOK_EVERY_SECONDS
+            return _POLL_SECONDS
         asks = self._asks(run)
         due = [at for at in (*(ask.deadlines.due_at for ask in asks), run.ready_at) if at]
         left = [(at - self.store.now()).total_seconds() for at in due]
@@ -288,7 +288,7 @@ class Performance:
                 print(f"gate: {inert_line(words)}", file=sys.stderr, flush=True)
 
 
-def _must_be_found_again(part: Part, store: Store) -> None:
+def _must_be_found_again(part: WorkflowSpec, store: Store) -> None:
     if not part.source and store.path:
         raise UsageError(
             "a workflow that is run must stand at the top of a Python file, under a name of its own: "

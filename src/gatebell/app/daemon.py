@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _STARTS_WITHIN_SECONDS = 20.0
 _ENDS_WITHIN_SECONDS = 15.0
-_LOOK_EVERY_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 
 
 class Up(NamedTuple):
@@ -84,7 +84,7 @@ def start(store_path: str, words: Sequence[str]) -> Up:
         if os.waitpid(pid, os.WNOHANG) != (0, 0):
             with open(log, encoding="utf-8", errors="replace") as file:
                 raise GateError(file.read()[-2000:].strip().removeprefix("gate: "))
-        time.sleep(_LOOK_EVERY_SECONDS)
+        time.sleep(_POLL_SECONDS)
     raise GateError(f"gate up did not start within {_STARTS_WITHIN_SECONDS:.0f} s: look at {log}")
 
 
@@ -119,7 +119,7 @@ def end(store_path: str) -> Up | None:
     while find(store_path) == found:
         if time.monotonic() > until:
             raise GateError(f"process {found.pid} does not end; what it does stands in its log")
-        time.sleep(_LOOK_EVERY_SECONDS)
+        time.sleep(_POLL_SECONDS)
     return found
 
 

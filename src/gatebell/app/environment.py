@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 HELPERS, QUESTIONS, WAY = ".helpers", "questions", "project"
 """The folder for questions in files, that of the questions in it, and the file that leads there."""
-_MOST_WALKS = 5
-_MOST_PATH_BYTES = 4097
+_MAX_WALKS = 5
+_MAX_PATH_BYTES = 4097
 _INTERPRETERS = ("node", "bun", "deno", "python", "python3", "bash", "sh")
 
 
@@ -54,7 +54,7 @@ def ancestors() -> list[Process]:
     One that cannot be read is the last, under a name that says why.
     """
     # A parent may end while its children are looked at: then they have another one.
-    for _ in range(_MOST_WALKS):
+    for _ in range(_MAX_WALKS):
         found, ended_at = _walk_up()
         if not ended_at or (not found and not sees_processes()):
             return found
@@ -159,7 +159,7 @@ def shown_way(folder: str) -> str:
     except OSError:
         return ""
     try:
-        return os.fsdecode(os.read(file, _MOST_PATH_BYTES)).partition("\n")[0]
+        return os.fsdecode(os.read(file, _MAX_PATH_BYTES)).partition("\n")[0]
     except OSError:
         return ""
     finally:

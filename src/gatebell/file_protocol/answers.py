@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SESSIONS = "files/"
 """How the sessions begin of agents that ask by files."""
-_MOST_NAMED = 20
+_MAX_NAMED = 20
 
 
 class HappeningKind(StrEnum):
@@ -122,8 +122,8 @@ class Answers:
                 new.append((file, event))
         if not new:
             return
-        names = ", ".join(inert_line(file, 120) for file, _ in new[:_MOST_NAMED])
-        more = f" and {len(new) - _MOST_NAMED} more" if len(new) > _MOST_NAMED else ""
+        names = ", ".join(inert_line(file, 120) for file, _ in new[:_MAX_NAMED])
+        more = f" and {len(new) - _MAX_NAMED} more" if len(new) > _MAX_NAMED else ""
         words = f"not written by gate, and no answer to anything: {names}{more} in {where}"
         note = Note("gate", self._helpers.project, storable(words), self._store.now())
         self._store.notes.add(note, [event for _, event in new], [Notice(NoticeKind.NOTE, "")])

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from gatebell.file_protocol.folders import Helpers
     from gatebell.ports.store import Store
 
-MOST_WAITING = 500
+MAX_WAITING = 500
 """Of one project; what else is asked stays in its files until there is room."""
 _RESCAN_SECONDS = 3.0
 _STILL_BEING_WRITTEN_SECONDS = 1.0
@@ -45,7 +45,7 @@ _STILL_BEING_WRITTEN_SECONDS = 1.0
 _STILL_BEING_LINKED_SECONDS = 5.0
 # Then answers are written back before the next files are looked at.
 _AT_ONCE_SECONDS = 0.2
-_MOST_SETTLED = 500
+_MAX_SETTLED = 500
 _KEPT = timedelta(days=1)
 _NOBODY = "nobody"
 _NOT_TOLD = "its old script cannot be told: move scripts/ask-human.sh away, then gate init"
@@ -124,17 +124,17 @@ class Collector:
 
     def _scan(self, due: bool) -> None:
         names = self._helpers.questions.names()
-        if len(names) >= folders.MOST_NAMES:
+        if len(names) >= folders.MAX_NAMES:
             self._complain("names", f"more than {len(names)} files in questions: some are not seen")
         present = {name for name in names if name.startswith("q_")}
         self._drop_gone(present)
         until = self._store.monotonic() + _AT_ONCE_SECONDS
-        room = MOST_WAITING - len(self.waiting)
+        room = MAX_WAITING - len(self.waiting)
         # New ones first: what is odd must not keep them waiting.
         unknown = sorted(present - self._known.keys(), key=lambda file: (file in self._odd, file))
         for file in unknown:
             if not room:
-                self._complain("", f"more than {MOST_WAITING} questions wait: others are left")
+                self._complain("", f"more than {MAX_WAITING} questions wait: others are left")
                 break
             if self._store.monotonic() > until:
                 self._again = True
@@ -317,8 +317,8 @@ class Collector:
             return
         self._has_caught_up = True
         known = {one.ask.id for one in self._known.values()}
-        asks = self._store.asks.pending(MOST_WAITING * 2, self._helpers.project)
-        for ask in [*asks, *self._store.asks.settled(_MOST_SETTLED)]:
+        asks = self._store.asks.pending(MAX_WAITING * 2, self._helpers.project)
+        for ask in [*asks, *self._store.asks.settled(_MAX_SETTLED)]:
             name = parse_name(ask.origin.tool_use_id)
             is_here = ask.origin.project == self._helpers.project
             if name is None or ask.id in known or not is_here or not _by_files(ask):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app.environment import HELPERS, QUESTIONS, WAY
 from gatebell.app.locks import keep_from_children
-from gatebell.domain.asks.file_questions import MOST_BYTES
+from gatebell.domain.asks.file_questions import MAX_BYTES
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ TEMPORARY = ".tmp."
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without waiting: there may be a pipe in its place by now.
 _OPEN_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-MOST_NAMES = 20_000
+MAX_NAMES = 20_000
 """Of one folder that are looked at."""
 MODE = 0o700
 _TRIES = 3
@@ -56,7 +56,7 @@ class Folder:
         descriptor = os.open(".", _OPEN_FOLDER, dir_fd=self.descriptor)
         try:
             with os.scandir(descriptor) as entries:
-                return sorted(entry.name for entry in islice(entries, MOST_NAMES))
+                return sorted(entry.name for entry in islice(entries, MAX_NAMES))
         finally:
             os.close(descriptor)
 
@@ -83,9 +83,9 @@ class Folder:
             raise OddFileError(f"it cannot be opened: {error.strerror}") from None
         with os.fdopen(descriptor, "rb") as file:
             _must_be_plain(os.fstat(descriptor))
-            content = file.read(MOST_BYTES + 1)
-        if len(content) > MOST_BYTES:
-            raise OddFileError(f"it is longer than {MOST_BYTES} bytes")
+            content = file.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise OddFileError(f"it is longer than {MAX_BYTES} bytes")
         return content
 
     def write(self, name: str, content: bytes) -> None:
@@ -146,8 +146,8 @@ def _must_be_plain(found: os.stat_result) -> None:
         raise SeveralNamesError
     if found.st_uid != os.geteuid():
         raise OddFileError("it is another user's")
-    if found.st_size > MOST_BYTES:
-        raise OddFileError(f"it is longer than {MOST_BYTES} bytes")
+    if found.st_size > MAX_BYTES:
+        raise OddFileError(f"it is longer than {MAX_BYTES} bytes")
 
 
 class Helpers:

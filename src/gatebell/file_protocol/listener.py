@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
     from gatebell.ports.store import Store
 
-_LOOK_EVERY_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 _PROJECTS_EVERY_SECONDS = 3.0
 _SWEEP_EVERY_SECONDS = 0.5
 _STATUS_EVERY_SECONDS = 10.0
 _ENDS_WITHIN_SECONDS = 5.0
-_MOST_SHOWN = 1_000
+_MAX_SHOWN = 1_000
 _OPEN_FILES = 65_536
 
 
@@ -141,7 +141,7 @@ class Listener:
                     self.look()
                 except Exception as error:
                     self._complain("", _trouble(error))
-                bell.wait(_LOOK_EVERY_SECONDS)
+                bell.wait(_POLL_SECONDS)
         finally:
             bell.close()
             self.leave()
@@ -214,7 +214,7 @@ class Listener:
             pending = [
                 ask
                 for project in sorted(self.projects)
-                for ask in self._store.asks.pending(_MOST_SHOWN, project)
+                for ask in self._store.asks.pending(_MAX_SHOWN, project)
             ]
             still = {ask.id for ask in pending}
             return [

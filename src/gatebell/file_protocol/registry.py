@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ALL, QUEUE = "active_sessions.json", "question_queue.json"
 _IDLE_SECONDS = 60
 _FORGOTTEN_SECONDS = 30 * 60
-_MOST_AGENTS = 1_000
+_MAX_AGENTS = 1_000
 _HIGHEST = 2**53
 """What every reader of JSON can hold."""
 
@@ -70,7 +70,7 @@ class Registry:
         self._helpers = helpers
         self.agents: dict[str, Agent] = {}
         self._written: dict[str, bytes] = {}
-        for file in helpers.agents.names()[:_MOST_AGENTS]:
+        for file in helpers.agents.names()[:_MAX_AGENTS]:
             if (agent_id := file.removesuffix(".json")) != file and (agent := self._read(agent_id)):
                 self.agents[agent_id] = agent
 
@@ -113,7 +113,7 @@ class Registry:
         newest = sorted(self.agents.values(), key=lambda agent: agent.last_seen, reverse=True)
         for number, agent in enumerate(newest):
             is_asking = agent.agent_id in asking
-            is_gone = abs(at - agent.last_seen) >= _FORGOTTEN_SECONDS or number >= _MOST_AGENTS
+            is_gone = abs(at - agent.last_seen) >= _FORGOTTEN_SECONDS or number >= _MAX_AGENTS
             if is_gone and not is_asking:
                 self._forget(agent.agent_id)
             else:

@@ -25,7 +25,7 @@ _BLOCK = 2
 # A host that hears nothing in time lets the call run (PreToolUse), or waits with its dialog
 # shut (Codex). So until an ask is open, whatever takes this long ends the hook.
 _SHARE_OF_LIMIT = 0.8
-_LONGEST_WORK_SECONDS = 30.0
+_MAX_WORK_SECONDS = 30.0
 # No JSON of ours has a bare tab in it, so a tab shows the guard that the object is whole. The
 # hosts ignore it, also where there is no guard; a second line would make them drop everything.
 _END_MARK = "\t"
@@ -75,7 +75,7 @@ def _check_options(args: argparse.Namespace) -> None:
 
 def _start_alarm(limit: float) -> None:
     signal.signal(signal.SIGALRM, _end_late)
-    seconds = min(limit * _SHARE_OF_LIMIT, _LONGEST_WORK_SECONDS)
+    seconds = min(limit * _SHARE_OF_LIMIT, _MAX_WORK_SECONDS)
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 

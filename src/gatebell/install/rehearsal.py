@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gatebell.install.records import Installed
 
-_LONGEST_SECONDS = 60
+_MAX_SECONDS = 60
 _FILE = "gatebell-rehearsal"
 _CLAUDE_ALONE = {
     "ANTHROPIC_API_KEY": "none-is-needed-by-a-scripted-model",
@@ -90,7 +90,7 @@ def _perform(
         play = Thread(target=_play, args=(installed, environ, stage), daemon=True)
         play.start()
         asked = person.answer(yes, play.is_alive)
-        play.join(_LONGEST_SECONDS)
+        play.join(_MAX_SECONDS)
         return asked, os.path.exists(stage.path("work", _FILE))
 
 
@@ -125,7 +125,7 @@ def _claude(installed: Installed, _: Mapping[str, str], stage: Stage) -> None:
         cwd=stage.path("work"),
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=_LONGEST_SECONDS,
+        timeout=_MAX_SECONDS,
         check=False,
     )
 
@@ -165,7 +165,7 @@ def _codex(installed: Installed, environ: Mapping[str, str], stage: Stage) -> No
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
-    enough = Timer(_LONGEST_SECONDS, server.kill)
+    enough = Timer(_MAX_SECONDS, server.kill)
     enough.start()
     try:
         _converse(server, stage)

@@ -15,7 +15,7 @@ _STDIN, _STDOUT = 0, 1
 _CREDENTIALS = "3i"
 """pid, uid and gid, as the kernel tells them of a socket's other end."""
 _LOOKS = 3
-_LOOK_EVERY_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 
 
 def is_program(program: str) -> bool:
@@ -83,7 +83,7 @@ def _are_ours(program: int) -> bool:
     names = {_name(_STDIN), _name(_STDOUT)}
     for look in range(_LOOKS):
         if look:
-            time.sleep(_LOOK_EVERY_SECONDS)
+            time.sleep(_POLL_SECONDS)
         if not any(_opens(pid, names) for pid in _others(program)):
             return True
     return False

@@ -31,7 +31,7 @@ _INSTRUCTIONS = (
     "A person answers through these tools. Ask with ask_human when only a person can know or "
     "decide; wait for the answer; take a no as final."
 )
-_LONGEST_LINE = 16_000_000
+_MAX_LINE_LENGTH = 16_000_000
 _PARSE_ERROR, _INVALID, _NO_METHOD, _BAD_PARAMS = -32700, -32600, -32601, -32602
 
 
@@ -59,7 +59,7 @@ class Server:
 
     def serve(self) -> None:
         try:
-            while line := self._reading.readline(_LONGEST_LINE):
+            while line := self._reading.readline(_MAX_LINE_LENGTH):
                 if line.strip():
                     self._receive(line)
         finally:

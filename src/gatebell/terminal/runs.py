@@ -33,8 +33,8 @@ COLOURS = {
 }
 # Agent programs whose sessions a person can always open.
 JOINABLE = {"claude": "Claude", "codex": "Codex"}
-_MOST_TRACEBACK_LINES = 12
-_LONGEST_OPTION = 30
+_MAX_TRACEBACK_LINES = 12
+_MAX_OPTION_LENGTH = 30
 
 
 def pending_asks(store: Store, run: Run) -> list[Ask]:
@@ -71,7 +71,7 @@ def state_lines(
     if run.reason:
         lines += named("Reason", ours or run.reason, width)
     if run.error and not ours:
-        last = run.error.rstrip().splitlines()[-_MOST_TRACEBACK_LINES:]
+        last = run.error.rstrip().splitlines()[-_MAX_TRACEBACK_LINES:]
         lines += frame("\n".join(last), width)
     way_on = _way_on(store, run)
     return [*lines, "", way_on] if way_on else lines
@@ -213,7 +213,7 @@ def how_to_answer(ask: Ask) -> str:
 def _an_option(ask: Ask) -> str:
     """How one of the options is written in a shell; a long or strange one by its number."""
     first = next(iter(ask.question.options), "OPTION")
-    is_plain = first == inert_line(first, _LONGEST_OPTION)
+    is_plain = first == inert_line(first, _MAX_OPTION_LENGTH)
     return shlex.quote(first) if is_plain else "1"
 
 

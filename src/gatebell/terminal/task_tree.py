@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     _Way = tuple[Task, tuple[bool, ...], int]
 
-_MOST_STEMS = 10
+_MAX_STEMS = 10
 
 
 class Branch(NamedTuple):
@@ -51,7 +51,7 @@ def branches(tasks: Sequence[Task], root: str = "", *, closed: bool = False) -> 
             parts = [one for one in beneath[task.id] if one.id in shown]
             found.append(Branch(task, above, depth, bool(parts)))
             # What lies very deep keeps only its nearest lines.
-            kept = above[-_MOST_STEMS + 1 :]
+            kept = above[-_MAX_STEMS + 1 :]
             ways += [(one, (*kept, one is parts[-1]), depth + 1) for one in reversed(parts)]
     return found
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.tasks.tasks import Task
 
-_LONGEST = 300
+_MAX_LENGTH = 300
 
 
 def worked_lines(task: Task, asks: Sequence[Ask], *, is_over: bool) -> list[str]:
@@ -23,13 +23,13 @@ def worked_lines(task: Task, asks: Sequence[Ask], *, is_over: bool) -> list[str]
         return [f"🤖 Worker processing task {task.id}: {inert_line(task.title)}"]
     icon = ICONS[task.state]
     if task.state == TaskState.AWAITING_INPUT:
-        questions = [f"   Question: {inert_line(one.question.prompt, _LONGEST)}" for one in asks]
+        questions = [f"   Question: {inert_line(one.question.prompt, _MAX_LENGTH)}" for one in asks]
         answer = f"   Answer: gate respond {task.id}"
         return [f"{icon} Task {task.id} needs human input", *questions, answer]
     if task.state in (TaskState.OPEN, TaskState.IN_PROGRESS):
         return [f"{icon} Task {task.id} is {task.state}: whoever works next goes on with it"]
     why = task.status if task.state != TaskState.CLOSED else task.summary
-    lines = [f"{icon} Task {task.id} {task.state}: {inert_line(why, _LONGEST)}"]
+    lines = [f"{icon} Task {task.id} {task.state}: {inert_line(why, _MAX_LENGTH)}"]
     if task.state == TaskState.CLOSED:
-        return [*lines, *([f"   {inert_line(task.status, _LONGEST)}"] if task.status else [])]
+        return [*lines, *([f"   {inert_line(task.status, _MAX_LENGTH)}"] if task.status else [])]
     return [*lines, f"   Once more: gate task reopen {task.id}"]

@@ -14,7 +14,7 @@ from gatebell.testing.clock import FakeClock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_LONGEST_WAIT = timedelta(days=400)
+_MAX_WAIT = timedelta(days=400)
 
 
 class MemoryStore(SqliteStore):
@@ -47,7 +47,7 @@ class MemoryBell:
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
-        self._give_up_at = store.now() + _LONGEST_WAIT
+        self._give_up_at = store.now() + _MAX_WAIT
 
     def wait(self, seconds: float) -> None:
         if any(visit() for visit in self._store.visitors):

@@ -32,10 +32,10 @@ STATES = {
     RunState.FAILED: "✗ failed",
 }
 _AT_WORK = {CallState.OPEN: "at work", CallState.HELD: "held by a person"}
-_MOST_RUNS = 200
-_MOST_ASKS = 100
-_MOST_WAITING = 2_000
-_MOST_CALLS = 500
+_MAX_RUNS = 200
+_MAX_ASKS = 100
+_MAX_WAITING = 2_000
+_MAX_CALLS = 500
 
 
 class Listed(NamedTuple):
@@ -52,9 +52,9 @@ class Listed(NamedTuple):
 
 def list_runs(store: Store) -> list[Listed]:
     """Active runs, then ended ones, the newest first."""
-    active = store.runs.newest(_MOST_RUNS, active=True)
-    ended = [run for run in store.runs.newest(_MOST_RUNS) if run.ended]
-    shown = [*active, *ended][:_MOST_RUNS]
+    active = store.runs.newest(_MAX_RUNS, active=True)
+    ended = [run for run in store.runs.newest(_MAX_RUNS) if run.ended]
+    shown = [*active, *ended][:_MAX_RUNS]
     return [_listed(store, run) for run in shown]
 
 
@@ -71,8 +71,8 @@ def _standing(run: Run, end: End | None) -> tuple[str, str]:
 
 def list_asks(store: Store) -> list[Ask]:
     """What waits and belongs to no run, however many asks of runs are more urgent."""
-    waits = store.asks.pending(_MOST_WAITING)
-    return [ask for ask in waits if run_of(ask.origin.owner) is None][:_MOST_ASKS]
+    waits = store.asks.pending(_MAX_WAITING)
+    return [ask for ask in waits if run_of(ask.origin.owner) is None][:_MAX_ASKS]
 
 
 class Session(NamedTuple):
@@ -124,7 +124,7 @@ def _where(run: Run, width: int) -> list[str]:
 
 def call_lines(calls: list[FlowCall], now: datetime, width: int) -> list[str]:
     """One line a call: `#1 architect ✓ 2m 15s`; the newest ones where there are very many."""
-    shown = [call for call in calls if call.path != "0" or not call.over][-_MOST_CALLS:]
+    shown = [call for call in calls if call.path != "0" or not call.over][-_MAX_CALLS:]
     return [_call_line(call, now, width) for call in shown]
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from gatebell.tui.run_rows import Session
 
 _BOX_COLUMNS = 72
-_MOST_REASON_LINES = 6
+_MAX_REASON_LINES = 6
 
 
 class RunScreen(Following):
@@ -232,7 +232,7 @@ class ContinueScreen(ModalScreen[None]):
                 f"Opening {program} session...",
                 "",
                 f"Agent: {inert_line(self._session.agent, 60)}",
-                *named("Reason", self._ask.question.prompt, width)[:_MOST_REASON_LINES],
+                *named("Reason", self._ask.question.prompt, width)[:_MAX_REASON_LINES],
                 "",
                 "The session takes this terminal over.",
                 "Leave it as you always do, and you are back here.",

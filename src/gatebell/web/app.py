@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from gatebell.web.context import Site
 
 STATIC = os.path.join(os.path.dirname(__file__), "static")
-_MOST_THREADS = 24
+_MAX_THREADS = 24
 _log = logging.getLogger("gatebell.web")
 
 
@@ -54,7 +54,7 @@ def make_app(desk: Desk) -> ASGIApp:
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
-        to_thread.current_default_thread_limiter().total_tokens = _MOST_THREADS
+        to_thread.current_default_thread_limiter().total_tokens = _MAX_THREADS
         desk.hub.start()
         try:
             yield

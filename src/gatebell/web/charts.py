@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # As wide as the narrowest phone, so that letters are never drawn smaller than they are meant.
 _WIDTH = 320
 _ROW = 38
-_MOST_BARS = 40
+_MAX_BARS = 40
 _LABEL_COLUMNS = 32
 _LEFT, _TOP, _BOTTOM, _HEIGHT = 44, 12, 24, 180
 _LETTERS = 13
@@ -27,7 +27,7 @@ def bars(rows: Sequence[tuple[str, float]], title: str, unit: str) -> Markup:
         return _figure(title, _nothing(), Markup())
     longest = max(rows, key=lambda row: row[1])
     told = f"{len(rows)} bars; the longest: {longest[0]}, {_number(longest[1])} {unit}"
-    shown = rows[:_MOST_BARS]
+    shown = rows[:_MAX_BARS]
     drawn = Markup().join(_bar(place, row, longest[1]) for place, row in enumerate(shown))
     picture = _picture(title, told, _ROW * len(shown), drawn)
     if len(rows) > len(shown):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from gatebell.web.context import Site
 
-MOST_BYTES = 8_000_000
+MAX_BYTES = 8_000_000
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -70,8 +70,8 @@ class Guards:
             if origin.decode("latin-1").lower() not in self._site.origins:
                 raise Problem(403, "another site sent you here to do something: nothing was done")
         length = values.get(b"content-length", [b"0"])[0]
-        if not length.isdigit() or int(length[:20]) > MOST_BYTES:
-            raise Problem(413, f"at most {MOST_BYTES} bytes are taken at once")
+        if not length.isdigit() or int(length[:20]) > MAX_BYTES:
+            raise Problem(413, f"at most {MAX_BYTES} bytes are taken at once")
 
 
 def _add_headers(message: MutableMapping[str, Any], secure: bool) -> None:
@@ -89,8 +89,8 @@ def _bounded(receive: Receive) -> Receive:
         nonlocal taken
         message = await receive()
         taken += len(message.get("body", b""))
-        if taken > MOST_BYTES:
-            raise Problem(413, f"at most {MOST_BYTES} bytes are taken at once")
+        if taken > MAX_BYTES:
+            raise Problem(413, f"at most {MAX_BYTES} bytes are taken at once")
         return message
 
     return bounded

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 # Whoever is that far behind starts anew.
-MOST_BEHIND = 1_000
+MAX_BEHIND = 1_000
 
 
 class Told(NamedTuple):
@@ -65,7 +65,7 @@ class Hub:
             for changed in self._waits[ask_id]:
                 changed.set()
         for queue in list(self._streams):
-            if queue.qsize() + len(told) >= MOST_BEHIND:
+            if queue.qsize() + len(told) >= MAX_BEHIND:
                 self._end(queue)
             else:
                 for one in told:

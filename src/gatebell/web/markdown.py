@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
     from markdown_it.utils import EnvType
 
-MOST_CHARACTERS = 200_000
+MAX_CHARACTERS = 200_000
 # About half a second of parsing; a text of this length in ordinary prose takes a fifth of it.
-_MOST_STEPS = 80_000
+_MAX_STEPS = 80_000
 # The parser leaves out without a word what lies deeper than it goes.
 _DEEPEST = 20
 _DEEPEST_EMPHASIS = 50
@@ -55,12 +55,12 @@ class _TooIntricateError(Exception):
 
 def render(text: str) -> Markup:
     """The text as HTML; as it was typed where it would take too long or not show whole."""
-    words = inert(text[:MOST_CHARACTERS])
+    words = inert(text[:MAX_CHARACTERS])
     try:
         made = _formatted(words)
     except _TooIntricateError:
         made = Markup('<pre class="plain">{}</pre>').format(words)
-    if (left := len(text) - MOST_CHARACTERS) > 0:
+    if (left := len(text) - MAX_CHARACTERS) > 0:
         made += Markup('<p class="cut">… {:,} more characters are not shown</p>').format(left)
     return made
 
@@ -130,7 +130,7 @@ def _bounded_inline(state: StateInline, _silent: bool) -> bool:
 def _count(env: EnvType) -> bool:
     """A rule that never matches, and is asked at every step."""
     env["steps"] = env.get("steps", 0) + 1
-    if env["steps"] > _MOST_STEPS:
+    if env["steps"] > _MAX_STEPS:
         raise _TooIntricateError
     return False
 

@@ -9,7 +9,7 @@ from gatebell.web.problems import Problem
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MOST_BUCKETS = 10_000
+_MAX_BUCKETS = 10_000
 
 
 class Rate(NamedTuple):
@@ -42,7 +42,7 @@ class Limits:
         if left < 1:
             wait = str(int((1 - left) * 60 / rate.a_minute) + 1)
             raise Problem(429, f"too many requests: try again in {wait} s", {"retry-after": wait})
-        if len(self._buckets) > _MOST_BUCKETS:
+        if len(self._buckets) > _MAX_BUCKETS:
             # Whoever comes from that many places is only slowed down less.
             self._buckets.clear()
         self._buckets[kind, whose] = (left - 1, now)

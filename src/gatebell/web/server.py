@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gatebell.web.live import Hub
 
 SAYS_WITHIN_SECONDS = 10.0
-MOST_CONNECTIONS = 4_000
+MAX_CONNECTIONS = 4_000
 
 
 class Hurried(H11Protocol):
@@ -32,7 +32,7 @@ class Hurried(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         # Narrower than uvicorn's own signature, as its own code is, too.
         super().connection_made(transport)
-        if len(self.connections) > MOST_CONNECTIONS:
+        if len(self.connections) > MAX_CONNECTIONS:
             transport.abort()
         self.loop.call_later(SAYS_WITHIN_SECONDS, self._end_if_silent)
 

@@ -37,9 +37,9 @@ _NOT_HANDED_ON = frozenset(
 )
 _LEAVE_SECONDS = 5.0
 # More than a model's service takes at once; agents write files that they read into one line.
-_MOST_LINE_BYTES = 32_000_000
-_MOST_WAITING_CHUNKS = 16
-_MOST_COMPLAINTS_BYTES = 4_000
+_MAX_LINE_BYTES = 32_000_000
+_MAX_WAITING_CHUNKS = 16
+_MAX_COMPLAINTS_BYTES = 4_000
 
 
 def environ(order: Order) -> dict[str, str]:
@@ -116,7 +116,7 @@ class Agent:
         self._over = pipes.Over()
         self._sender = pipes.Sender(self._stdin.fileno(), self._over)
         # With so much waiting to be heard, its output stays in the pipe and it waits, too.
-        self._heard: queue.Queue[bytes] = queue.Queue(_MOST_WAITING_CHUNKS)
+        self._heard: queue.Queue[bytes] = queue.Queue(_MAX_WAITING_CHUNKS)
         self._heard_all = False
         self._complaints = bytearray()
         self._passed_limit = False
@@ -146,14 +146,14 @@ class Agent:
         self.finish()
         self._leave_by = time.monotonic() + _LEAVE_SECONDS
 
-    def lines(self, most_bytes: int = _MOST_LINE_BYTES) -> Iterator[bytes]:
+    def lines(self, most_bytes: int = _MAX_LINE_BYTES) -> Iterator[bytes]:
         """What it writes to its standard output, until it has ended; too long a line in pieces."""
         return pipes.lines(iter(self._hear, b""), most_bytes)
 
     def whole_lines(self) -> Iterator[bytes]:
         """The same for those who need whole lines: too long a one ends it."""
         for line in self.lines():
-            if len(line) > _MOST_LINE_BYTES and not self._passed_line:
+            if len(line) > _MAX_LINE_BYTES and not self._passed_line:
                 self._passed_line = True
                 self.end()
             elif not self._passed_line:
@@ -193,7 +193,7 @@ class Agent:
             limit = self._order.role.limit_seconds
             return f"It was ended because it worked longer than its limit of {limit:g} seconds."
         if self._passed_line:
-            most = _MOST_LINE_BYTES // 1_000_000
+            most = _MAX_LINE_BYTES // 1_000_000
             return f"It was ended because it wrote a line of more than {most} MB."
         code = self._process.returncode
         if not code or self._sent_away:
@@ -223,7 +223,7 @@ class Agent:
         with self._stderr as pipe:
             for some in pipes.read(pipe.fileno(), self._over):
                 self._complaints += some
-                del self._complaints[:-_MOST_COMPLAINTS_BYTES]
+                del self._complaints[:-_MAX_COMPLAINTS_BYTES]
 
     def _write(self) -> None:
         with self._stdin:

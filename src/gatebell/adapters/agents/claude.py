@@ -53,8 +53,8 @@ _ALONE = {"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1"}
 _NEVER = ("bypassPermissions", "dangerously-skip-permissions")
 _GONE = "No conversation found with session ID"
 _LOG_IS_LATE_SECONDS = 2.0
-_LOOK_EVERY_SECONDS = 0.01
-_MOST_SAID = 1_000
+_POLL_SECONDS = 0.01
+_MAX_SAID = 1_000
 
 
 class ClaudeDriver:
@@ -201,7 +201,7 @@ class _Request(threading.Thread):
             log = session_logs.find("claude", self._order.session, os.environ)
             if any(_records(log, call)):
                 return
-            time.sleep(_LOOK_EVERY_SECONDS)
+            time.sleep(_POLL_SECONDS)
 
 
 def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -215,7 +215,7 @@ def _tell(message: dict[str, Any], events: Events) -> None:
             events.said(str(block.get("text")))
         elif block.get("type") == "tool_use":
             call = Call(str(block.get("name")), block.get("input") or {})
-            events.said(call.pattern[:_MOST_SAID])
+            events.said(call.pattern[:_MAX_SAID])
 
 
 def _keep_time(message: dict[str, Any], open_questions: set[str], agent: Agent) -> None:

@@ -12,8 +12,8 @@ from gatebell.ports.agents import Ended
 if TYPE_CHECKING:
     from gatebell.ports.agents import Events, Order
 
-_MOST_WORDS_BYTES = 1_000_000
-_MOST_LINE_BYTES = 1_000_000
+_MAX_WORDS_BYTES = 1_000_000
+_MAX_LINE_BYTES = 1_000_000
 
 
 class CommandDriver:
@@ -44,9 +44,9 @@ class CommandDriver:
         with agent_process.launched([found, *words], _told(order), events) as agent:
             agent.send(order.text.encode(errors="replace"))
             agent.finish()
-            for line in agent.lines(_MOST_LINE_BYTES):
+            for line in agent.lines(_MAX_LINE_BYTES):
                 output += line
-                del output[:-_MOST_WORDS_BYTES]
+                del output[:-_MAX_WORDS_BYTES]
                 events.said(line.decode(errors="replace").rstrip("\n"))
         trouble = agent.trouble()
         return Ended(not trouble, output.decode(errors="replace").strip(), trouble)

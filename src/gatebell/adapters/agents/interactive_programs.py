@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from gatebell.ports.agents import Opening
 
 _SPEAKERS = {StepKind.PROMPT: PERSON, StepKind.WORDS: AGENT}
-_MOST_LOG_BYTES = 16_000_000
-_MOST_LOGS = 50
+_MAX_LOG_BYTES = 16_000_000
+_MAX_LOGS = 50
 _CLAUDES = ("sonnet", "opus", "haiku", "claude", "inherit", "default")
 
 
@@ -78,7 +78,7 @@ class CodexHost:
         return [*words, *_first_words(opening)]
 
     def found_session(self, mark: str, since: datetime) -> str:
-        for path in session_logs.of_codex(os.environ, _MOST_LOGS):
+        for path in session_logs.of_codex(os.environ, _MAX_LOGS):
             if os.path.getmtime(path) < since.timestamp():
                 break
             session = _codex_session(path)
@@ -167,9 +167,7 @@ def _codex_session(path: str) -> str:
 def _talk(cli: str, session: str, since: datetime) -> Talk:
     said: list[Said] = []
     trouble = ""
-    for step in session_logs.read(
-        cli, session_logs.find(cli, session, os.environ), _MOST_LOG_BYTES
-    ):
+    for step in session_logs.read(cli, session_logs.find(cli, session, os.environ), _MAX_LOG_BYTES):
         if not _is_since(step.at, since):
             continue
         if step.kind in _SPEAKERS:

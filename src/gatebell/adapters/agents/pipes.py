@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 65_536
 # As much as a pipe can hold.
-_MOST_LAST_BYTES = 1_048_576
-_MOST_UNSENT_BYTES = 16_000_000
+_MAX_LAST_BYTES = 1_048_576
+_MAX_UNSENT_BYTES = 16_000_000
 
 
 class Over:
@@ -44,7 +44,7 @@ def read(pipe: int, over: Over) -> Iterator[bytes]:
             if not (some := os.read(pipe, CHUNK_BYTES)):
                 return
             yield some
-    left = _MOST_LAST_BYTES
+    left = _MAX_LAST_BYTES
     with suppress(BlockingIOError):
         while left > 0 and (some := os.read(pipe, CHUNK_BYTES)):
             left -= len(some)
@@ -83,7 +83,7 @@ class Sender:
             if self._finished:
                 return
             # What it makes us reply must not pile up here while it reads nothing.
-            if self._unsent_bytes > _MOST_UNSENT_BYTES:
+            if self._unsent_bytes > _MAX_UNSENT_BYTES:
                 raise GateError("the agent does not read what it is told, and was ended")
             self._unsent_bytes += len(text)
         self._texts.put(text)

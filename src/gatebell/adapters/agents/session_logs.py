@@ -16,7 +16,7 @@ from gatebell.domain.runs.session_log import Step, StepKind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_MOST_BYTES = 1_000_000
+_MAX_BYTES = 1_000_000
 # What claude itself puts in a person's mouth: output of their commands, news of helpers and other
 # sessions, reminders, and that they pressed Esc. Its own tags have a hyphen.
 _NOT_TYPED = re.compile(r"<[a-z]+(?:-[a-z]+)+[ >]|\[Request interrupted by user")
@@ -72,7 +72,7 @@ def of_codex(environ: Mapping[str, str], most: int) -> list[str]:
     return sorted(found, reverse=True)[:most]
 
 
-def read(cli: str, path: str, most_bytes: int = _MOST_BYTES) -> list[Step]:
+def read(cli: str, path: str, most_bytes: int = _MAX_BYTES) -> list[Step]:
     """The steps at the end of a log, oldest first."""
     steps = _claude if cli == "claude" else _codex
     found: list[Step] = []

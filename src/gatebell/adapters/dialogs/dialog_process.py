@@ -25,7 +25,7 @@ _HASTY_SECONDS = 1.0
 # The program closes by itself when the time is over, and then tells what was typed.
 _GRACE_SECONDS = 2.0
 _ENDS_WITHIN_SECONDS = 1.0
-_MOST_OPTIONS = 200
+_MAX_OPTIONS = 200
 # What lets people in, and the mark of an agent's turn.
 _KEPT_FROM_IT = ("GATE_TOKEN", "GATE_TURN")
 # A line means that the program is over; an end without one, that we are.
@@ -80,7 +80,7 @@ class ProgramDialog:
             and not texts.body(showing).whole
         ):
             return nothing(f"it is too long to be approved in {tool.name}: look at it elsewhere")
-        if len(showing.options) > _MOST_OPTIONS:
+        if len(showing.options) > _MAX_OPTIONS:
             return nothing(f"{len(showing.options)} options are too many for a window")
         nonce = secrets.token_hex(16)
         began = self._monotonic()

@@ -24,7 +24,7 @@ TOOLS = (TKINTER, ZENITY, YAD, OSASCRIPT, DIALOG)
 _BY_NAME = {tool.name: tool for tool in TOOLS}
 _TRY_SECONDS = 10.0
 _KNOCK_SECONDS = 1.0
-_FIRST_PORT, _MOST_DIGITS = 6000, 5
+_FIRST_PORT, _MAX_DIGITS = 6000, 5
 
 
 def dialog(tool: str, environ: Mapping[str, str]) -> ProgramDialog:
@@ -64,7 +64,7 @@ def _display_trouble(environ: Mapping[str, str]) -> str:
         return ""
     host, _, screen = display.rpartition(":")
     number = screen.partition(".")[0]
-    if not number.isdecimal() or len(number) > _MOST_DIGITS:
+    if not number.isdecimal() or len(number) > _MAX_DIGITS:
         return "there is no display: DISPLAY does not name one"
     try:
         _knock(host, int(number))

@@ -16,7 +16,7 @@ ANSWER, LATER_LABEL, TERMINAL_LABEL, CLOSE_LABEL = "Answer", "Later", "Open in t
 _NAME_COLUMNS = 40
 _COLUMNS = 84
 _OPTION_COLUMNS = 84
-_MOST_CHARACTERS = 4_000
+_MAX_CHARACTERS = 4_000
 _PROMPT_LINES, _CONTEXT_LINES, _TYPED_LINES = 12, 4, 3
 
 
@@ -76,12 +76,12 @@ def body(showing: Showing, draft: bool = False) -> Body:
 def _part(text: str, most: int) -> tuple[list[str], bool]:
     wrapped = [
         part
-        for line in inert(text[:_MOST_CHARACTERS]).split("\n")
+        for line in inert(text[:_MAX_CHARACTERS]).split("\n")
         for part in textwrap.wrap(line, _COLUMNS - 2, drop_whitespace=False) or [""]
     ]
     # Once more by width: some letters take two columns.
     lines = frame("\n".join(wrapped), _COLUMNS)
-    if len(lines) <= most and len(text) <= _MOST_CHARACTERS:
+    if len(lines) <= most and len(text) <= _MAX_CHARACTERS:
         return lines, True
     kept = lines[: most - 1]
     return [*kept, f"│ … there is more of it: {TERMINAL_LABEL}"], False

@@ -24,9 +24,9 @@ from gatebell.ports.dialogs import LATER, NOTHING, TERMINAL, VALUE, Showing
 
 _STILL_MILLISECONDS = 500
 _TICK_MILLISECONDS = 100
-_MOST_CHARACTERS = 20_000
+_MAX_CHARACTERS = 20_000
 _WIDTH, _COLUMNS = 760, 92
-_MOST_BUTTONS, _BUTTON_CHARACTERS = 4, 48
+_MAX_BUTTONS, _BUTTON_CHARACTERS = 4, 48
 _PROMPT_LINES, _CONTEXT_LINES, _GOING_ON_LINES, _OPTION_LINES = 12, 6, 8, 7
 _ANSWER_LINES = 3
 _PAD = 12
@@ -201,7 +201,7 @@ class Window:
         length = sum(len(inert(one)) for one in options)
         one_line = not any("\n" in one for one in options)
         is_apart = not any(map(texts.is_like_ours, options))
-        few = 0 < len(options) <= _MOST_BUTTONS and length <= _BUTTON_CHARACTERS
+        few = 0 < len(options) <= _MAX_BUTTONS and length <= _BUTTON_CHARACTERS
         return few and one_line and is_apart
 
     def _place(self) -> None:
@@ -250,7 +250,7 @@ class Window:
         if showing.kind == AskKind.CHOICE:
             return self._is_short() or self._choice.get() > 0
         if showing.kind == AskKind.APPROVAL:
-            shown_whole = len(showing.prompt + showing.context) <= _MOST_CHARACTERS
+            shown_whole = len(showing.prompt + showing.context) <= _MAX_CHARACTERS
             return shown_whole and self._text().strip().lower() in YES_OR_NO
         return bool(self._text().strip())
 
@@ -324,10 +324,10 @@ def _next_widget(event: tk.Event[tk.Text]) -> str:
 
 
 def _cut(text: str) -> str:
-    if len(text) <= _MOST_CHARACTERS:
+    if len(text) <= _MAX_CHARACTERS:
         return inert(text)
-    more = len(text) - _MOST_CHARACTERS
-    return f"{inert(text[:_MOST_CHARACTERS])}\n… {more} more characters: {texts.TERMINAL_LABEL}"
+    more = len(text) - _MAX_CHARACTERS
+    return f"{inert(text[:_MAX_CHARACTERS])}\n… {more} more characters: {texts.TERMINAL_LABEL}"
 
 
 def _lines(text: str) -> int:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Reports = SimpleQueue[DriveReport | None]
 
-_LOOK_EVERY_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 _log = logging.getLogger("gatebell.worker")
 
 
@@ -48,14 +48,14 @@ class Worker:
         self._busy: set[int] = set()
         self._lock = threading.Lock()
         self._stopped = threading.Event()
-        self._looked_at = -_LOOK_EVERY_SECONDS
+        self._looked_at = -_POLL_SECONDS
 
     def work(self) -> None:
         """Until `stop` is called."""
         bell = self._store.bell()
         try:
             while not self._stopped.is_set():
-                patience = _LOOK_EVERY_SECONDS
+                patience = _POLL_SECONDS
                 try:
                     self._look()
                     self._start_ready()
@@ -73,14 +73,14 @@ class Worker:
         asleep = self._store.runs.next_ready_at()
         # With every slot taken, whoever gets free looks for what is due.
         if asleep is None or len(self._busy) >= self._slots:
-            return _LOOK_EVERY_SECONDS
+            return _POLL_SECONDS
         left = (asleep - self._store.now()).total_seconds()
-        return min(_LOOK_EVERY_SECONDS, max(0.005, left))
+        return min(_POLL_SECONDS, max(0.005, left))
 
     def _look(self) -> None:
         """What nobody rings a bell for: the dead, and deadlines."""
         now = self._store.monotonic()
-        if now - self._looked_at < _LOOK_EVERY_SECONDS:
+        if now - self._looked_at < _POLL_SECONDS:
             return
         self._looked_at = now
         apply_deadlines.sweep(self._store)

@@ -9,7 +9,7 @@ import stat
 from gatebell.adapters.system.folders import settings_file
 from gatebell.errors import RefusedError, UsageError
 
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 
 _IN_A_WORKTREE = re.compile(r"/worktrees/run-\d+(\.old-\d+)?(/|$)")
 
@@ -29,9 +29,9 @@ def read_text(path: str, within: str = "") -> str:
         os.close(descriptor)
         raise UsageError(f"{path} is not a file")
     with os.fdopen(descriptor, "rb") as file:
-        content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise UsageError(f"{path} is longer than {MOST_BYTES} bytes")
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise UsageError(f"{path} is longer than {MAX_BYTES} bytes")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

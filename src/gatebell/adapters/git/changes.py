@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _PATIENCE_SECONDS = 2.0
-_MOST_BYTES = 200_000
+_MAX_BYTES = 200_000
 
 
 def branch(folder: str) -> str:
@@ -95,11 +95,11 @@ def _read(descriptor: int) -> tuple[bytes, bool]:
     poll.register(descriptor, select.POLLIN | select.POLLHUP)
     until = time.monotonic() + _PATIENCE_SECONDS
     is_whole = False
-    while len(output) < _MOST_BYTES and poll.poll(max(0.0, until - time.monotonic()) * 1000):
+    while len(output) < _MAX_BYTES and poll.poll(max(0.0, until - time.monotonic()) * 1000):
         part = os.read(descriptor, 65536)
         if not part:
             is_whole = True
             break
         output += part
     os.close(descriptor)
-    return output[:_MOST_BYTES], is_whole
+    return output[:_MAX_BYTES], is_whole

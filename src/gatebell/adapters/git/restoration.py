@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gatebell.adapters.git.snapshots import Start
     from gatebell.adapters.git.worktree_records import Record
 
-_MOST_NAMES = 20
+_MAX_NAMES = 20
 
 
 def kept(repository: Repository, record: Record, path: str) -> str:
@@ -62,8 +62,8 @@ def _differences(worktree: Repository, record: Record, commit: str, path: str) -
     names = worktree.names("diff-tree", "-r", "-z", "--name-only", "--no-renames", commit, tree)
     if not names:
         return []
-    more = len(names) - _MOST_NAMES
-    listed = ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - _MAX_NAMES
+    listed = ", ".join(names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
     return [f"{record.root} is not as it was kept for call {path}; changed since: {listed}."]
 
 

@@ -16,7 +16,7 @@ from gatebell.errors import GateError, UsageError
 if TYPE_CHECKING:
     from gatebell.adapters.git.repositories import Repository
 
-_MOST_DIFF_BYTES = 5_000_000
+_MAX_DIFF_BYTES = 5_000_000
 _BYTES = "Gate-Bytes: as in the folder"
 _REST = "\n… the rest of the diff is left out; `git diff` in the folder shows all of it.\n"
 
@@ -179,10 +179,10 @@ def diff(repository: Repository, base: str, changed: str, objects: str = "") -> 
     attributes = shadow.own_attributes(repository.folders) + shadow.SHOW_ALL
     settings = {**repository.settings, **shadow.LIMIT_DIFFS}
     output = repository._replace(attributes=attributes, settings=settings).beginning(
-        _MOST_DIFF_BYTES + 1,
+        _MAX_DIFF_BYTES + 1,
         *("diff-tree", "-r", "-p", "-M", "--no-color", "--no-ext-diff", "--no-textconv"),
         *("--ignore-submodules=dirty", base, changed),
         variables=_elsewhere(repository, objects),
     )
-    text = output[:_MOST_DIFF_BYTES].decode("utf-8", "replace")
-    return text + _REST if len(output) > _MOST_DIFF_BYTES else text
+    text = output[:_MAX_DIFF_BYTES].decode("utf-8", "replace")
+    return text + _REST if len(output) > _MAX_DIFF_BYTES else text

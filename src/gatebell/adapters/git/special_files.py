@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _READ = (".gitignore", ".gitattributes", ".gitmodules", ".worktreeinclude")
 _IN_GIT = f"{os.sep}.git{os.sep}"
-_MOST_ENTRIES = 200_000
-_MOST_ALTERNATES = 100
+_MAX_ENTRIES = 200_000
+_MAX_ALTERNATES = 100
 
 
 def find(folder: str, git_dir: str) -> str:
@@ -38,12 +38,12 @@ def find(folder: str, git_dir: str) -> str:
 def _alternates(objects: str) -> list[str]:
     """The folders where git looks for objects as well, and those that they name in turn."""
     found = [objects]
-    for folder in islice(found, _MOST_ALTERNATES):
+    for folder in islice(found, _MAX_ALTERNATES):
         with suppress(GateError):
             named = os.fsdecode(read_file(os.path.join(folder, "info", "alternates"))).split("\n")
             found += [os.path.join(folder, name) for name in named if name and name[0] != "#"]
     # Only what git reads there: such a folder may be any, and have pipes that are in nobody's way.
-    return [os.path.join(one, part) for one in found[1:_MOST_ALTERNATES] for part in _parts(one)]
+    return [os.path.join(one, part) for one in found[1:_MAX_ALTERNATES] for part in _parts(one)]
 
 
 def _parts(objects: str) -> list[str]:
@@ -53,7 +53,7 @@ def _parts(objects: str) -> list[str]:
 
 
 def _entries(*tops: str, links: bool = False) -> Iterator[os.DirEntry[str]]:
-    return islice(_all_entries(tops, links), _MOST_ENTRIES)
+    return islice(_all_entries(tops, links), _MAX_ENTRIES)
 
 
 def _all_entries(tops: Iterable[str], links: bool) -> Iterator[os.DirEntry[str]]:

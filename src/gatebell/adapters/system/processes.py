@@ -12,7 +12,7 @@ from typing import NamedTuple
 from gatebell.domain.runs.identities import Identity
 
 _PATIENCE_SECONDS = 10.0
-_LOOK_EVERY_SECONDS = 0.01
+_POLL_SECONDS = 0.01
 _CLEAN_LOOKS = 2
 _MAX_COMMAND_CHARACTERS = 60
 
@@ -91,7 +91,7 @@ def end(identity: Identity, mark: tuple[str, str] | None) -> bool:
             clean += 1
             if clean == _CLEAN_LOOKS:
                 return mark is None or _has_proc()
-        time.sleep(_LOOK_EVERY_SECONDS)
+        time.sleep(_POLL_SECONDS)
     return False
 
 

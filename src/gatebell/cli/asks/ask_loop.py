@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 _NOT_AGAIN_WITHIN_SECONDS = 60.0
-_LOOK_EVERY_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 _REST_SECONDS = 1.0
-_MOST = 200
+_MAX = 200
 _RULE = "=" * 60
 # The one whose windows are drawn where we print.
 _IN_TERMINAL = "dialog"
@@ -104,7 +104,7 @@ class Bringer:
         asks = [
             ask
             for project in self._projects()
-            for ask in self._store.asks.pending(_MOST, project)
+            for ask in self._store.asks.pending(_MAX, project)
             if not self._tool or _fits_a_window(ask)
         ]
         asks.sort(key=lambda ask: (ask.priority, ask.opened_at))
@@ -179,7 +179,7 @@ class Bringer:
         try:
             while thread.is_alive():
                 with self._interrupts.heard():
-                    thread.join(_LOOK_EVERY_SECONDS)
+                    thread.join(_POLL_SECONDS)
                 if not self._is_needed(ask):
                     dialog.close()
         finally:

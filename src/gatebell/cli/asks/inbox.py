@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _NOTES_ARE_SHOWN = timedelta(hours=24)
-_MOST_NOTES = 5
+_MAX_NOTES = 5
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 def _print_notes(store: Store) -> None:
     """What agents said lately without waiting for an answer."""
     since = store.now() - _NOTES_ARE_SHOWN
-    notes = [note for note in store.notes.newest(_MOST_NOTES) if note.sent_at > since]
+    notes = [note for note in store.notes.newest(_MAX_NOTES) if note.sent_at > since]
     if notes:
         print("\nLately, from agents that do not wait:")
     for note in reversed(notes):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gatebell.file_protocol.answers import Happening
 
 _FIRST_CHARACTERS = 50
-_MOST_COLUMNS = 500
+_MAX_COLUMNS = 500
 _TERMINAL = "terminal"
 # How an answer came that was typed at the prompt here.
 AT_PROMPT = "listen"
@@ -220,7 +220,7 @@ class Screen:
 def _line(happening: Happening) -> str:
     """One line of what happened; what agents wrote cannot do anything in it."""
     what, who = happening.what, inert_line(happening.who, 100)
-    words = inert_line(happening.words, _MOST_COLUMNS)
+    words = inert_line(happening.words, _MAX_COLUMNS)
     if what == HappeningKind.QUEUED:
         return (
             f"[Agent {who}] Question queued: {inert_line(happening.words[:_FIRST_CHARACTERS])}..."

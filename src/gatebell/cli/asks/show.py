@@ -22,7 +22,7 @@ from gatebell.domain.enums import AnswerOutcome
 from gatebell.domain.text.display import frame
 from gatebell.services.asks.apply_deadlines import fall_due
 from gatebell.services.asks.ask_messages import nobody_replies
-from gatebell.services.asks.create_ask import MOST_DIGITS, look_up
+from gatebell.services.asks.create_ask import MAX_DIGITS, look_up
 from gatebell.services.sessions.visits import list_visits
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _waits_for_nobody(store: Store, named: str) -> bool:
     """Whether a run is named that has no ask which could be shown in its place."""
-    is_number = named.isascii() and named.isdecimal() and len(named) <= MOST_DIGITS
+    is_number = named.isascii() and named.isdecimal() and len(named) <= MAX_DIGITS
     run = store.runs.get(int(named)) if is_number else None
     return run is not None and not store.asks.pending_of_run(run.id)
 

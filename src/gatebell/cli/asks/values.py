@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.permissions.calls import Call
 
-_MOST = 1_000_000
+_MAX = 1_000_000
 
 
 def positive(text: str) -> int:
     """For argparse: how many."""
-    if text.isdecimal() and len(text) <= len(str(_MOST)) and 1 <= int(text) <= _MOST:
+    if text.isdecimal() and len(text) <= len(str(_MAX)) and 1 <= int(text) <= _MAX:
         return int(text)
-    raise UsageError(f"{text[:40]!r} is not how many: write a number from 1 to {_MOST}")
+    raise UsageError(f"{text[:40]!r} is not how many: write a number from 1 to {_MAX}")
 
 
 def meaning(ask: Ask, words: list[str]) -> Any:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gatebell.domain.notifications.routes import Road
     from gatebell.ports.store import Store
 
-_MOST_TROUBLES = 50
+_MAX_TROUBLES = 50
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _list(store: Store, as_json: bool) -> int:
     roads = wiring.post(store).roads
-    troubles = store.outbox.troubles(_MOST_TROUBLES)
+    troubles = store.outbox.troubles(_MAX_TROUBLES)
     if as_json:
         documents = [road_document(road) for road in roads]
         print_json({"roads": documents, "troubles": list(map(trouble_document, troubles))})

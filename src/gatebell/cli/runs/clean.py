@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gatebell.ports.store import Store
 
-_MOST_RUNS = 1_000_000
+_MAX_RUNS = 1_000_000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     workspace = runtime.workspace(store)
-    ended = [one for one in store.runs.newest(_MOST_RUNS) if one.ended and one.branch]
+    ended = [one for one in store.runs.newest(_MAX_RUNS) if one.ended and one.branch]
     found = [one for one in reversed(ended) if os.path.isdir(one.root)]
     papers = _settled_papers(store)
     if not found and not papers:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gatebell.cli.runs.run_view import Said
 
-_LOOK_EVERY_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
             if ended or not args.follow:
                 break
             # Agents ring no bell when they speak.
-            bell.wait(_LOOK_EVERY_SECONDS)
+            bell.wait(_POLL_SECONDS)
     finally:
         bell.close()
     if not found and not any(is_beneath(one.path, args.call) for one in store.runs.calls(args.id)):

@@ -19,7 +19,7 @@ from gatebell.cli.screen import coloured, print_json
 from gatebell.domain.text.display import inert
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.claims import Keeper
-from gatebell.services.runs.manage_runs import Wish
+from gatebell.services.runs.manage_runs import RunRequest
 
 if TYPE_CHECKING:
     import argparse
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     # A flow's file is run to find what is in it, and may print.
     with set_aside() if args.json else nullcontext():
         flow, source, digest = project_files.find_flow(project, args.flow)
-    wish = Wish(
+    wish = RunRequest(
         flow, source, digest, prompt, project,
         in_place=args.in_place, with_changes=args.with_changes, begin=not args.no_exec,
         seen=project_files.seen(project, source) if args.in_place else None,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gatebell.services.runs.claims import Keeper
     from gatebell.services.runs.drive_run import Driver
 
-_LOOK_EVERY_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 _QUESTION_FIRST_SECONDS = 0.5
 
 
@@ -160,8 +160,8 @@ def _open_here(ask_id: str) -> None:
 
 def _patience(run: Run, now: datetime) -> float:
     if run.ready_at is None:
-        return _LOOK_EVERY_SECONDS
-    return min(_LOOK_EVERY_SECONDS, max(0.005, (run.ready_at - now).total_seconds()))
+        return _POLL_SECONDS
+    return min(_POLL_SECONDS, max(0.005, (run.ready_at - now).total_seconds()))
 
 
 def interrupted(store: Store, number: int) -> str:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     Show = Callable[["News", TextIO], None]
 
-_LOOK_EVERY_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 _WIDEST = 4_000
-_MOST_BYTES = 1_000_000
+_MAX_BYTES = 1_000_000
 # These show themselves by what people are asked, or by what is said.
 _SILENT = (
     *(CallName.SETUP, CallName.PAUSE, CallName.ASK, CallName.LOG),
@@ -62,7 +62,7 @@ class Papers:
         lines: list[bytes] = []
         with suppress(FileNotFoundError), open(self._path, "rb") as file:
             file.seek(self._read_bytes)
-            while not lines and (new := file.read(_MOST_BYTES)):
+            while not lines and (new := file.read(_MAX_BYTES)):
                 self._read_bytes += len(new)
                 *lines, self._rest = (self._rest + new).split(b"\n")
         return [_said(line.decode("utf-8", "replace")) for line in lines]
@@ -300,7 +300,7 @@ class LiveView:
                 began = time.monotonic()
                 self._look()
                 # However long a run's record is, looking at it must not slow it down.
-                self._ended.wait(max(_LOOK_EVERY_SECONDS, 5 * (time.monotonic() - began)))
+                self._ended.wait(max(_POLL_SECONDS, 5 * (time.monotonic() - began)))
 
     def _look(self) -> None:
         news = self._follower.look()

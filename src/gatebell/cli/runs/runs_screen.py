@@ -45,7 +45,7 @@ _EXIT_CODES: dict[RunState | TaskState, int] = {
 }
 INTERRUPTED = 130
 _STATE_COLUMNS = max(map(len, COLOURS))
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 
 
 def add_run_id(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +73,7 @@ def run_or_task(text: str) -> int:
 
 def run_id(text: str) -> int:
     """For argparse: the number of a run."""
-    if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS:
+    if text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS:
         return int(text)
     raise UsageError(f"{text!r} is no run: runs have numbers, and gate list shows them")
 

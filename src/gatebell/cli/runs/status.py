@@ -11,7 +11,7 @@ from gatebell.cli.screen import print_json
 if TYPE_CHECKING:
     import argparse
 
-_MOST_CALLS = 10
+_MAX_CALLS = 10
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,8 +29,8 @@ def run(args: argparse.Namespace) -> int:
     is_worked_at = locks.is_worked_at(store.path)
     lines = runs_screen.status_lines(store, found, now, is_worked_at)
     if calls:
-        lines += ["", "Calls", *runs_screen.call_lines(calls, now, _MOST_CALLS)]
-    if len(calls) > _MOST_CALLS:
+        lines += ["", "Calls", *runs_screen.call_lines(calls, now, _MAX_CALLS)]
+    if len(calls) > _MAX_CALLS:
         lines.append(f"All {len(calls)} of them: gate show {found.id} --calls")
     print("\n".join(lines))
     return 0

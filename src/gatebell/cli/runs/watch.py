@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gatebell.domain.runs.runs import Run
     from gatebell.ports.store import Store
 
-_LOOK_EVERY_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 # Whoever waits with a run takes it as soon as it can go on.
 _TAKEN_WITHIN_SECONDS = 2.0
 
@@ -64,7 +64,7 @@ def _look_on(store: Store, number: int, view: LiveView) -> None:
                 told = True
             for ask in pending_asks(store, found):
                 fall_due(store, ask)
-            bell.wait(_LOOK_EVERY_SECONDS)
+            bell.wait(_POLL_SECONDS)
     finally:
         bell.close()
 

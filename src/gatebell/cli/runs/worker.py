@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gatebell.app.runtime import BackgroundWorker
     from gatebell.ports.engines import DriveReport
 
-_LOOK_EVERY_SECONDS = 5.0
+_POLL_SECONDS = 5.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +87,7 @@ def _show_reports(
 
     while True:
         try:
-            report = reports.get(timeout=_LOOK_EVERY_SECONDS if args.everywhere else None)
+            report = reports.get(timeout=_POLL_SECONDS if args.everywhere else None)
         except Empty:
             worker.set_projects(_projects(args))
             continue

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 TIME = VisitEnd.TIME
 STOPPED = VisitEnd.STOPPED
-_LOOK_EVERY_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 _TITLE_EVERY_SECONDS = 10.0
 
 
@@ -72,9 +72,9 @@ class Attendant(NamedTuple):
     def _pause(self, left: float | None) -> float:
         """How long nothing needs to be looked at; the bell may ring before."""
         if left is None:
-            return _LOOK_EVERY_SECONDS
+            return _POLL_SECONDS
         quiet = left - self.grace_seconds
-        return min(_LOOK_EVERY_SECONDS, quiet if quiet > 0 else left)
+        return min(_POLL_SECONDS, quiet if quiet > 0 else left)
 
     def _settled(self) -> Ask | None:
         with suppress(GateError):

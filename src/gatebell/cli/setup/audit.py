@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from gatebell.ports.store import Store
 
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -102,6 +102,6 @@ def _kept(text: str | None) -> Head | None:
     if text is None:
         return None
     seq, _, link = text.strip().partition(":")
-    if not seq.isdecimal() or len(seq) > _MOST_DIGITS or len(link) != 64:
+    if not seq.isdecimal() or len(seq) > _MAX_DIGITS or len(link) != 64:
         raise UsageError("--head takes what gate audit head printed")
     return Head(int(seq), link)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from gatebell.ports.store import Store
 
-_MOST_TROUBLES = 5
+_MAX_TROUBLES = 5
 _NETWORK = ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "afs", "ceph")
 
 
@@ -116,7 +116,7 @@ def _roads(store: Store) -> Iterator[Finding]:
         f"people are told by {', '.join(names)}" if names else "no road tells people: gate notify"
     )
     yield Finding(True, told)
-    for delivery in store.outbox.troubles(_MOST_TROUBLES):
+    for delivery in store.outbox.troubles(_MAX_TROUBLES):
         hint = "; mend the road (gate notify test), then: gate notify send --again"
         given_up = delivery.given_up_at is not None
         yield Finding(not given_up and None, trouble_line(delivery) + (hint if given_up else ""))

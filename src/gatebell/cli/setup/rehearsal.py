@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _NAME = "rehearsal"
-_LOOK_EVERY_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 
 
 class ScriptedPerson:
@@ -36,7 +36,7 @@ class ScriptedPerson:
                     given = Given("yes" if yes else "no", "a rehearsal")
                     answer_ask.answer(self._store, ask.id, self._caller, given)
                     return True
-                bell.wait(_LOOK_EVERY_SECONDS)
+                bell.wait(_POLL_SECONDS)
             return False
         finally:
             bell.close()

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 _NOT_YET = 11
-_MOST = 1_000
+_MAX = 1_000
 _STOP = "q"
 _EMPTY = "Response cannot be empty"
 
@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
 def _find(store: Store, named_: str) -> Waiting:
     """What is meant by a task, an ask or the number of a run."""
     name = named_.strip().lower()
-    is_number = name.isascii() and name.isdecimal() and len(name) <= create_ask.MOST_DIGITS
+    is_number = name.isascii() and name.isdecimal() and len(name) <= create_ask.MAX_DIGITS
     run = store.runs.get(int(name)) if is_number else None
     if name.startswith("a-") or (run and not run.task):
         ask = create_ask.find(store, name)
@@ -275,7 +275,7 @@ def _all_waiting(store: Store, project: str) -> list[Waiting]:
     sweep(store)
     return [
         Waiting(ask, task)
-        for task in store.tasks.page(project, "awaiting", _MOST)
+        for task in store.tasks.page(project, "awaiting", _MAX)
         for ask in pending_asks(store, task)
     ]
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gatebell.domain.audit.events import Entry
     from gatebell.ports.store import Store
 
-_LOOK_EVERY_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 _FIRST_LOOK = 1_000
 _TASK = "task."
 # Time, icon and word, and the blanks between all of them.
@@ -43,7 +43,7 @@ def tail_(args: argparse.Namespace) -> int:
             fresh = list(store.audit.entries(seen))
             _print(store, filter(wanted, fresh), as_json=args.json)
             seen = fresh[-1].seq if fresh else seen
-            bell.wait(_LOOK_EVERY_SECONDS)
+            bell.wait(_POLL_SECONDS)
     except KeyboardInterrupt:
         print()
     finally:

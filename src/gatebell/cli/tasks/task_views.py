@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 _ALL = 1_000_000_000
-_MOST_GONE = 3
+_MAX_GONE = 3
 _NONE = {
     "unfinished": "No task is open",
     "all": "There are no tasks",
@@ -84,7 +84,7 @@ def _left_behind(store: Store, project: str) -> list[str]:
     gone = (one for one in store.tasks.projects() if not os.path.isdir(one))
     open_there = (one for one in gone if store.tasks.page(one, "unfinished", 1))
     lines = []
-    for one in islice(open_there, _MOST_GONE):
+    for one in islice(open_there, _MAX_GONE):
         name = shlex.quote(inert_line(one))
         lines += [
             "",

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from gatebell.domain.runs.session_log import Step
 
-_MOST_OF_A_PROMPT = 1_500
-_MOST_WORDS = 2_500
-_MOST_OF_A_COMMAND = 300
-_MOST_READ = 50_000
+_MAX_OF_A_PROMPT = 1_500
+_MAX_WORDS = 2_500
+_MAX_OF_A_COMMAND = 300
+_MAX_READ = 50_000
 
 
 def explain(steps: Sequence[Step], changes: str) -> str:
@@ -29,17 +29,15 @@ def explain(steps: Sequence[Step], changes: str) -> str:
     calls = [step for step in steps if step.kind == StepKind.CALL][-8:]
     parts = []
     if prompts:
-        parts.append(f"It works on:\n{_shorten(prompts[-1], _MOST_OF_A_PROMPT)}")
+        parts.append(f"It works on:\n{_shorten(prompts[-1], _MAX_OF_A_PROMPT)}")
     if words:
-        parts.append("It last said:\n" + _shorten("\n\n".join(words), _MOST_WORDS))
+        parts.append("It last said:\n" + _shorten("\n\n".join(words), _MAX_WORDS))
     if calls:
         done = [
             f"{one.tool}: {(one.input or {}).get('command') or json.dumps(one.input)}"
             for one in calls
         ]
-        parts.append(
-            "It last did:\n" + "\n".join(_shorten(one, _MOST_OF_A_COMMAND) for one in done)
-        )
+        parts.append("It last did:\n" + "\n".join(_shorten(one, _MAX_OF_A_COMMAND) for one in done))
     if changes:
         parts.append(f"Changes:\n{redact(changes[: 2 * MAX_GOING_ON_CHARACTERS])}")
     return "\n\n".join(parts)[:MAX_GOING_ON_CHARACTERS]
@@ -47,6 +45,6 @@ def explain(steps: Sequence[Step], changes: str) -> str:
 
 def _shorten(text: str, most: int) -> str:
     # Secrets first: one that was cut in the middle may not be known any more.
-    shown = hide_secrets(text[:_MOST_READ]).strip()
-    left = max(0, len(shown) - most) + len(text[_MOST_READ:])
+    shown = hide_secrets(text[:_MAX_READ]).strip()
+    left = max(0, len(shown) - most) + len(text[_MAX_READ:])
     return f"{shown[:most]} … ({left} more characters)" if left else shown

@@ -23,7 +23,7 @@ NOT_YET = "not yet"
 _QUESTION_COLUMNS = 300
 _WORDS_COLUMNS = 200
 _LABEL_COLUMNS = 80
-_MOST_FIELDS = 12
+_MAX_FIELDS = 12
 # So that nothing quoted can end its own quotation.
 _NO_QUOTES = str.maketrans("“”", "''")
 # What hosts show of a field; whatever else a schema says is checked when the answer is given.
@@ -100,7 +100,7 @@ def _choice(ask: Ask, message: str) -> Elicitation | None:
 
 def _form(schema: Mapping[str, Any], message: str, *, skips: bool) -> Elicitation | None:
     properties, required = schema.get("properties"), schema.get("required", [])
-    if not isinstance(properties, dict) or not 0 < len(properties) <= _MOST_FIELDS:
+    if not isinstance(properties, dict) or not 0 < len(properties) <= _MAX_FIELDS:
         return None
     closed = schema.get("additionalProperties", True) in (True, False)
     known = set(schema) <= {*_OF_FORM, "additionalProperties"}

@@ -37,8 +37,8 @@ class QuestionType(StrEnum):
 
 YES_OR_NO = ("yes", "no")
 DEFAULT_SECONDS = 300
-LONGEST_SECONDS = 7 * 86_400
-MOST_BYTES = 1_500_000
+MAX_SECONDS = 7 * 86_400
+MAX_BYTES = 1_500_000
 """Of one file: 200,000 characters, each escaped."""
 
 _NAME = re.compile(r"q_(agent_[A-Za-z0-9.-]{1,64})_(\d{1,12})_([A-Za-z0-9-]{8,64})\.json", re.ASCII)
@@ -50,10 +50,10 @@ _ORIGINAL_ANSWER = re.compile(
 )
 _NANOSECONDS = 10**9
 _NOT_ASKED = ("refused", "timed_out")
-_MOST_OPTIONS = 100
-_LONGEST_NAME = 200
-_LONGEST_FOLDER = 4_096
-_LONGEST_SHOWN = 100
+_MAX_OPTIONS = 100
+_MAX_NAME_LENGTH = 200
+_MAX_FOLDER_LENGTH = 4_096
+_MAX_SHOWN_LENGTH = 100
 
 
 class Name(NamedTuple):
@@ -128,8 +128,8 @@ def parse_question(name: Name, content: bytes) -> FileQuestion:
         raise UsageError("a select needs options")
     return FileQuestion(
         name,
-        _text(given, "agent_name", _LONGEST_NAME) or name.agent,
-        _text(given, "working_dir", _LONGEST_FOLDER),
+        _text(given, "agent_name", _MAX_NAME_LENGTH) or name.agent,
+        _text(given, "working_dir", _MAX_FOLDER_LENGTH),
         kind,
         _content(given),
         options,
@@ -190,14 +190,14 @@ def _options(given: Any) -> tuple[str, ...]:
     if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
         raise UsageError("its options are no list of texts")
     found = tuple(dict.fromkeys(one.strip() for one in given if one.strip()))
-    if len(found) > _MOST_OPTIONS:
-        raise UsageError(f"it has more than {_MOST_OPTIONS} options")
+    if len(found) > _MAX_OPTIONS:
+        raise UsageError(f"it has more than {_MAX_OPTIONS} options")
     return found
 
 
 def _seconds(given: Any) -> int:
-    if isinstance(given, bool) or not isinstance(given, int) or not 0 < given <= LONGEST_SECONDS:
-        raise UsageError(f"its timeout is no number of seconds from 1 to {LONGEST_SECONDS}")
+    if isinstance(given, bool) or not isinstance(given, int) or not 0 < given <= MAX_SECONDS:
+        raise UsageError(f"its timeout is no number of seconds from 1 to {MAX_SECONDS}")
     return given
 
 
@@ -257,4 +257,4 @@ def document(value: Any) -> bytes:
 
 def shortened(content: str) -> str:
     """The beginning of a question, as the queue shows it."""
-    return content if len(content) <= _LONGEST_SHOWN else f"{content[:_LONGEST_SHOWN]}..."
+    return content if len(content) <= _MAX_SHOWN_LENGTH else f"{content[:_MAX_SHOWN_LENGTH]}..."

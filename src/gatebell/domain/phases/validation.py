@@ -28,7 +28,7 @@ MORE = (
 )
 """What the ask of a phase may carry beside its question."""
 
-_LONGEST_NAME = 100
+_MAX_NAME_LENGTH = 100
 _NEEDS_AGENT = ("prompt", "returns", "update", "until", "for_each")
 _YES_NO = ("yes", "no")
 
@@ -60,8 +60,8 @@ def _with_name(number: int, phase: Phase) -> Phase:
         name = phase.agent if isinstance(phase.agent, str) else _name_of(phase.agent)
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
         raise UsageError(f"phase {number} needs a name= of its own: text, on one line")
-    if len(name) > _LONGEST_NAME:
-        raise UsageError(f"the name of phase {number} is longer than {_LONGEST_NAME} characters")
+    if len(name) > _MAX_NAME_LENGTH:
+        raise UsageError(f"the name of phase {number} is longer than {_MAX_NAME_LENGTH} characters")
     return phase._replace(name=name)
 
 

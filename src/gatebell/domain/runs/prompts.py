@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from gatebell.domain.runs.signals import Signal
 
 OURS = "[turn "
-_LONGEST_NAME = 200
-_MOST_OF_ONE = 4_000
-_MOST_IN_ALL = 40_000
+_MAX_NAME_LENGTH = 200
+_MAX_OF_ONE = 4_000
+_MAX_IN_ALL = 40_000
 _ALL_AGAIN = (
     "So you are told everything again. What you had begun may be done, half done or not done: "
     "look before you do anything again."
@@ -174,9 +174,9 @@ def _text(turn_id: str, parts: Iterable[tuple[str, str]]) -> str:
 
 def _summaries(since: Sequence[Said], context_path: str) -> str:
     kept: list[str] = []
-    room = _MOST_IN_ALL
+    room = _MAX_IN_ALL
     for one in reversed(since):
-        room -= min(len(one.what), _MOST_OF_ONE)
+        room -= min(len(one.what), _MAX_OF_ONE)
         if room < 0:
             break
         kept.append(_attributed(f"Call {one.path}, {one.who}", _cut(one.what)))
@@ -187,8 +187,8 @@ def _summaries(since: Sequence[Said], context_path: str) -> str:
 
 
 def _cut(text: str) -> str:
-    rest = len(text) - _MOST_OF_ONE
-    return f"{text[:_MOST_OF_ONE]}\n… ({rest} more characters)" if rest > 0 else text
+    rest = len(text) - _MAX_OF_ONE
+    return f"{text[:_MAX_OF_ONE]}\n… ({rest} more characters)" if rest > 0 else text
 
 
 def _attributed(head: str, words: str) -> str:
@@ -197,7 +197,7 @@ def _attributed(head: str, words: str) -> str:
 
 def _name(text: str) -> str:
     """One line, which is not quoted and so must not hold anything like a signal."""
-    return inert_line(text, _LONGEST_NAME).replace("{", "(")
+    return inert_line(text, _MAX_NAME_LENGTH).replace("{", "(")
 
 
 def quoted(words: str) -> str:

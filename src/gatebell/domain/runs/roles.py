@@ -42,7 +42,7 @@ _CLAUDE_KEYS = frozenset(
     ]
 )
 _CLIS = ("claude", "codex")
-_LONGEST_NAME_BYTES = 128
+_MAX_NAME_BYTES = 128
 _FENCE = "---"
 _PLAIN_STRINGS = json.JSONDecoder(strict=False)
 
@@ -81,9 +81,7 @@ class _Entry(NamedTuple):
 
 def is_role_name(name: str) -> bool:
     """Whether a name can be the name of a role's file, and of nothing outside its folder."""
-    return (
-        re.fullmatch(r"\w[\w.-]*", name) is not None and len(name.encode()) <= _LONGEST_NAME_BYTES
-    )
+    return re.fullmatch(r"\w[\w.-]*", name) is not None and len(name.encode()) <= _MAX_NAME_BYTES
 
 
 def parse_role(name: str, text: str, source: str, *, foreign: bool = False) -> Role:

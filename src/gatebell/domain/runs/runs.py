@@ -22,7 +22,7 @@ ENDED = (RunState.COMPLETED, RunState.STUCK, RunState.FAILED)
 DRIVER = "gate"
 """Who drives runs, as the audit trail names it."""
 
-_LONGEST_REASON = 4_000
+_MAX_REASON_LENGTH = 4_000
 
 
 class Run(NamedTuple):
@@ -396,4 +396,4 @@ def _ended(run: Run, state: RunState, reason: str, now: datetime) -> Run:
 
 def _reason(text: str) -> str:
     text = storable(text)
-    return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
+    return text if len(text) <= _MAX_REASON_LENGTH else f"{text[:_MAX_REASON_LENGTH]}…"

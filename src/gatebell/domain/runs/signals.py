@@ -25,10 +25,10 @@ CONTEXT_FILE = ".agents/context.md"
 """Both within the run's folder: where agents signal, and what was said in the run so far."""
 
 _OTHER_NAMES = {"NEEDS_INPUT": SignalStatus.NEEDS_HUMAN}
-_LONGEST_STATUS = 64
-_MOST_LAST_WORDS = 2_000
-_MOST_OPTIONS = 100
-_MOST_DEPTH = 100
+_MAX_STATUS_LENGTH = 64
+_MAX_LAST_WORDS = 2_000
+_MAX_OPTIONS = 100
+_MAX_DEPTH = 100
 
 _TOKEN = re.compile(
     r"""[ \t\r\n]*+(?:
@@ -131,7 +131,7 @@ def parse_signal(given: Any) -> Signal | None:
 def _status(given: Any) -> str:
     words = given.split() if isinstance(given, str) else []
     status = "_".join(words).replace("-", "_").upper()
-    if len(status) > _LONGEST_STATUS or not status.isprintable():
+    if len(status) > _MAX_STATUS_LENGTH or not status.isprintable():
         return ""
     return _OTHER_NAMES.get(status, status)
 
@@ -146,7 +146,7 @@ def _options(given: Any) -> tuple[str, ...]:
     offered = given if isinstance(given, list) else []
     labels = [one.get("label") if isinstance(one, dict) else one for one in offered]
     texts = [_text(label).strip() for label in labels]
-    return tuple(dict.fromkeys(text for text in texts if text))[:_MOST_OPTIONS]
+    return tuple(dict.fromkeys(text for text in texts if text))[:_MAX_OPTIONS]
 
 
 def to_json(signal: Signal) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def _missing(words: str, file_text: str) -> Signal:
 def last_words(words: str) -> str:
     """The end of what an agent said, as the end of a sentence about it."""
     last = storable(words.strip())
-    cut = f"… {last[-_MOST_LAST_WORDS:]}" if len(last) > _MOST_LAST_WORDS else last
+    cut = f"… {last[-_MAX_LAST_WORDS:]}" if len(last) > _MAX_LAST_WORDS else last
     return f"; its last words: {cut}" if last else " and said nothing"
 
 
@@ -272,6 +272,6 @@ def _end(text: str, start: int, passed: set[int]) -> int:
         else:
             is_key = wanted in (_KEY, _KEY_OR_END)
             wanted = (":",) if is_key else _AFTER_VALUE[opened[-1]]
-        if len(opened) > _MOST_DEPTH:
+        if len(opened) > _MAX_DEPTH:
             return -1
     return -1

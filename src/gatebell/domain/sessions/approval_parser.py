@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 APPROVED, REJECTED = Decision.APPROVED, Decision.REJECTED
 
-_LONGEST = 20_000
+_MAX_LENGTH = 20_000
 # Stands for what somebody else said: a quotation, code, or our own words.
 BLANK = "\ufffc"
 
@@ -184,7 +184,7 @@ def read_approval(text: str, *, by_person: bool, asked: bool, ours: Collection[s
     holds the skeletons of statements that we put in ourselves.
     """
     words = _own_words(text)
-    if len(words) > _LONGEST or _deceives(words):
+    if len(words) > _MAX_LENGTH or _deceives(words):
         return Reading(clouded=True)
     said = statements(words)
     kinds = [_kinds(one) for one in said]
@@ -218,7 +218,7 @@ def read_choice(text: str, options: Sequence[str], *, multiple: bool) -> Reading
     """Which of the options a message names as its decision, and nothing beside it."""
     bare = _WRAPPED.sub(lambda wrapped: wrapped[1] or wrapped[2], text)
     words = _own_words(bare).strip()
-    if len(words) > _LONGEST or _deceives(words):
+    if len(words) > _MAX_LENGTH or _deceives(words):
         return Reading(clouded=True)
     lines, said = words.split("\n"), statements(words)
     # An option may hold a full stop or a question mark: the whole is tried before its end.

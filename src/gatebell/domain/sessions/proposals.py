@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 PERSON, AGENT = "person", "agent"
 
-_MOST_MESSAGES = 3
-_LONGEST_QUOTE = 300
+_MAX_MESSAGES = 3
+_MAX_QUOTE_LENGTH = 300
 # Shorter texts of ours, like `Approve?`, are ours only when they are all that is said.
 _FEWEST_BYTES = 20
 _LEAVES = re.compile(r"\s*/(?:exit|quit)\s*")
@@ -102,7 +102,7 @@ def _spoken(heard: Sequence[Said], read: Callable[[int], Reading]) -> Proposal |
     anything that they, or in doubt the agent, said later.
     """
     newest_first = range(len(heard) - 1, -1, -1)
-    last = newest_first[:_MOST_MESSAGES]
+    last = newest_first[:_MAX_MESSAGES]
     persons = [at for at in newest_first if heard[at].speaker == PERSON]
     own = next(((at, word) for at in persons if (word := read(at)).value is not None), None)
     refused = own is not None and own[1].refuses
@@ -133,7 +133,7 @@ def _proposal(said: Said, word: Reading) -> Proposal:
 
 
 def _quote(text: str) -> str:
-    return text if len(text) <= _LONGEST_QUOTE else f"…{text[1 - _LONGEST_QUOTE :]}"
+    return text if len(text) <= _MAX_QUOTE_LENGTH else f"…{text[1 - _MAX_QUOTE_LENGTH :]}"
 
 
 def _is_long(bones: str) -> bool:
@@ -166,7 +166,7 @@ def _blanked(text: str, bones: str) -> str:
 
 def _text(heard: Sequence[Said]) -> Proposal | None:
     """What is called the decision in the newest message, or else that message; thanks are none."""
-    for said in reversed(heard[-_MOST_MESSAGES:]):
+    for said in reversed(heard[-_MAX_MESSAGES:]):
         whole = said.text.replace(BLANK, " ").strip()
         if not whole or is_courtesy(whole):
             continue
@@ -190,7 +190,7 @@ def _form(heard: Sequence[Said], schema: Any, injected: Sequence[str]) -> Propos
     If it does not, nothing is proposed: whoever wrote it has replaced what stood before, and an
     older value would be one that was given up.
     """
-    for said in reversed(heard[-_MOST_MESSAGES:]):
+    for said in reversed(heard[-_MAX_MESSAGES:]):
         if block := last_block(said.text):
             value = decision(block.value, schema)
             if value is None or not fits(schema, value):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PROMPT_FILE = "prompt.md"
 # More than this in one file, and agents' tools for reading refuse to show it whole.
-_MOST_CONTEXT_CHARACTERS = 100_000
+_MAX_CONTEXT_CHARACTERS = 100_000
 _DECISION = "When ready to conclude, please state your decision: APPROVED or REJECTED"
 _STRUCTURED = """\
 When you have gathered all necessary information and the human is ready to conclude:
@@ -55,7 +55,7 @@ def brief(question: Question, papers: str) -> Brief:
     context_file = ""
     if question.context is not None:
         is_words = isinstance(question.context, str)
-        if len(text) > _MOST_CONTEXT_CHARACTERS:
+        if len(text) > _MAX_CONTEXT_CHARACTERS:
             context_file = "context.txt" if is_words else "context.json"
             shown = f"It is long. Read or search what you need of it: {papers}/{context_file}"
         else:

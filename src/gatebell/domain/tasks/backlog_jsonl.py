@@ -43,7 +43,7 @@ _ORDER = (
     *("testCommand", "isSystem", "createdAt", "updatedAt", "closedAt", *_ASKED),
 )
 _ALWAYS = ("description", "role", "size", "type")
-_LONGEST_SECONDS = 1e9
+_MAX_SECONDS = 1e9
 _UNDONE = (TaskState.IN_PROGRESS, TaskState.AWAITING_INPUT)
 
 
@@ -147,7 +147,7 @@ def _number(record: Mapping[str, Any], key: str) -> float | None:
     value = record.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float | None):
         raise UsageError(f"{key} is a number, not {inert_line(json.dumps(value), 40)}")
-    if value is not None and not 0 <= value <= (1 if key == "confidence" else _LONGEST_SECONDS):
+    if value is not None and not 0 <= value <= (1 if key == "confidence" else _MAX_SECONDS):
         told = inert_line(str(value), 40)
         raise UsageError(f"{key} cannot be {told}: confidence is from 0 to 1, a time more than 0")
     return None if value is None else float(value)

@@ -24,7 +24,7 @@ class Strategy(StrEnum):
     DIRECT = "direct"
 
 
-_MOST = 1000
+_MAX = 1000
 
 
 class BacklogTerms(NamedTuple):
@@ -106,8 +106,8 @@ def _command(value: Any) -> str:
 
 
 def _count(value: Any) -> int:
-    if type(value) is not int or not 0 < value <= _MOST:
-        raise ValueError(f"a whole number from 1 to {_MOST}")
+    if type(value) is not int or not 0 < value <= _MAX:
+        raise ValueError(f"a whole number from 1 to {_MAX}")
     return value
 
 

@@ -80,12 +80,12 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "state": tuple(TaskState),
     "on_timeout": TIMEOUTS,
 }
-_LONGEST_TITLE = 500
-_LONGEST_TEXT = 200_000
-_LONGEST_REASON = 1_000
-_LONGEST_WAIT_SECONDS = 1e9
-_MOST_NEEDS = 200
-_MOST_ON_A_WAY = 12
+_MAX_TITLE_LENGTH = 500
+_MAX_TEXT_LENGTH = 200_000
+_MAX_REASON_LENGTH = 1_000
+_MAX_WAIT_SECONDS = 1e9
+_MAX_NEEDS = 200
+_MAX_ON_A_WAY = 12
 
 
 class Task(NamedTuple):
@@ -176,14 +176,16 @@ def checked(task: Task) -> Task:
     """The task, if everything in it may stand there."""
     if not task.title.strip():
         raise UsageError("a task needs a title: gate task create TITLE")
-    if len(task.title) > _LONGEST_TITLE or "\n" in task.title:
+    if len(task.title) > _MAX_TITLE_LENGTH or "\n" in task.title:
         raise UsageError(
-            f"a title is one line of at most {_LONGEST_TITLE} characters: the rest is its "
+            f"a title is one line of at most {_MAX_TITLE_LENGTH} characters: the rest is its "
             "description"
         )
     for name in ("description", "test_command", "summary", "details", "status"):
-        if len(getattr(task, name)) > _LONGEST_TEXT:
-            raise UsageError(f"the {name.replace('_', ' ')} is longer than {_LONGEST_TEXT} signs")
+        if len(getattr(task, name)) > _MAX_TEXT_LENGTH:
+            raise UsageError(
+                f"the {name.replace('_', ' ')} is longer than {_MAX_TEXT_LENGTH} signs"
+            )
     for name, known in _CHOICES.items():
         if (given := getattr(task, name)) not in known:
             ways = ", ".join(filter(None, known))
@@ -191,10 +193,10 @@ def checked(task: Task) -> Task:
     if task.priority not in list(Priority):
         raise UsageError(f"{task.priority} is no priority: 0 is critical, 4 the backlog")
     within = task.answer_within_seconds
-    if within is not None and not 0 < within < _LONGEST_WAIT_SECONDS:
+    if within is not None and not 0 < within < _MAX_WAIT_SECONDS:
         raise UsageError(f"an answer cannot be waited for {within:g} seconds: 90s, 5m, 2h, 3d …")
-    if len(task.needs) > _MOST_NEEDS:
-        raise UsageError(f"a task needs at most {_MOST_NEEDS} others")
+    if len(task.needs) > _MAX_NEEDS:
+        raise UsageError(f"a task needs at most {_MAX_NEEDS} others")
     return task._replace(
         size=TaskSize(task.size),
         type=TaskType(task.type),
@@ -308,14 +310,14 @@ def follow(
     )
     if run.state == RunState.COMPLETED:
         after = _with_result(after, result)
-    content = {"from": task.state, "run": run.id, "reason": after.status[:_LONGEST_REASON]}
+    content = {"from": task.state, "run": run.id, "reason": after.status[:_MAX_REASON_LENGTH]}
     return TaskChange(after, (Event(EventKind(f"task.{state}"), task.id, actor, content),))
 
 
 def _with_result(task: Task, result: Mapping[str, Any]) -> Task:
     names = ("summary", "details", "status", "branch")
     # A task that is longer than it may be could not be reopened; the run keeps all of it.
-    texts: dict[str, Any] = {name: str(result.get(name) or "")[:_LONGEST_TEXT] for name in names}
+    texts: dict[str, Any] = {name: str(result.get(name) or "")[:_MAX_TEXT_LENGTH] for name in names}
     return task._replace(confidence=result.get("confidence"), **texts)
 
 
@@ -348,7 +350,7 @@ def _must_be_left_to_people(task: Task, caller: Caller) -> None:
 
 def way_in_words(way: Sequence[str]) -> str:
     """The tasks on a way; of a long one its beginning and its end."""
-    short = way if len(way) <= _MOST_ON_A_WAY else [*way[: _MOST_ON_A_WAY - 2], "…", *way[-2:]]
+    short = way if len(way) <= _MAX_ON_A_WAY else [*way[: _MAX_ON_A_WAY - 2], "…", *way[-2:]]
     return " → ".join(short)
 
 

@@ -16,7 +16,7 @@ _MARKS = r"^[\s|>+#*\"'-]*"
 _SHORT = rf"{_MARKS}=?[A-Za-z0-9+/]{{1,76}}={{0,2}}(?:\\+n)?[\"'`,\s]*$"
 _HEADER = rf"{_MARKS}(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|MessageID): |{_MARKS}$"
 _END_OF_LINE = 100
-_MOST_LINES = 200
+_MAX_LINES = 200
 
 
 def hide_key_blocks(text: str) -> str:
@@ -66,7 +66,7 @@ def _hide_in_line(line: str) -> tuple[str, bool]:
 
 def _skip_key(lines: list[str], start: int, shown: list[str]) -> int:
     """The first line after a key: after its END, or where it stops looking like one."""
-    for at in range(start, min(len(lines), start + _MOST_LINES)):
+    for at in range(start, min(len(lines), start + _MAX_LINES)):
         if _compiled(_BEGIN).search(lines[at]):
             break
         if end := _compiled(_END).search(lines[at]):

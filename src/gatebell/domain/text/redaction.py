@@ -18,7 +18,7 @@ from gatebell.domain.text.secret_values import HIDDEN, is_digest, is_filler, is_
 
 __all__ = ["HIDDEN", "hide_secrets", "redact"]
 
-_LONGEST_LINE = 2_000
+_MAX_LINE_LENGTH = 2_000
 _DEEPEST = 4
 _SHORTEST_STRING = 12
 # Not after a backslash: such a quote belongs to a string that has begun before.
@@ -37,7 +37,7 @@ def redact(text: str) -> str:
     """The text with everything that looks like a secret hidden, and very long lines cut."""
     text = hide_secrets(text)
     # Afterwards: a secret that was cut first would not be known any more.
-    return "\n".join(map(_cut, text.split("\n"))) if len(text) > _LONGEST_LINE else text
+    return "\n".join(map(_cut, text.split("\n"))) if len(text) > _MAX_LINE_LENGTH else text
 
 
 def hide_secrets(text: str) -> str:
@@ -80,10 +80,10 @@ def _as_string(text: str, is_ascii: bool) -> str:
 
 
 def _cut(line: str) -> str:
-    if len(line) <= _LONGEST_LINE:
+    if len(line) <= _MAX_LINE_LENGTH:
         return line
     line = line.strip()
-    return f"{line[:_LONGEST_LINE]} … ({len(line) - _LONGEST_LINE} more characters)"
+    return f"{line[:_MAX_LINE_LENGTH]} … ({len(line) - _MAX_LINE_LENGTH} more characters)"
 
 
 @cache

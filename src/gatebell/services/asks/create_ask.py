@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
     from gatebell.ports.store import Store
 
-MOST_DIGITS = 18
+MAX_DIGITS = 18
 """Of the number of a run, as somebody may type it."""
 _ASK, _TASK = "a-", "tm-"
 
@@ -296,7 +296,7 @@ def _only(asks: list[Ask], who: str) -> Ask:
 
 def _run_number(store: Store, named: str) -> int | None:
     """The run that is meant; a number that is no run's may still begin an ask's id."""
-    if not named.isdecimal() or not named.isascii() or len(named) > MOST_DIGITS:
+    if not named.isdecimal() or not named.isascii() or len(named) > MAX_DIGITS:
         return None
     number = int(named)
     return None if store.runs.get(number) is None and _beginning(store, named) else number
@@ -322,7 +322,7 @@ def look_up(store: Store, abbreviation: str) -> Ask:
 
 def _is_neither(store: Store, named: str) -> bool:
     """Whether it is no run's number, and no ask's id begins so: then a task may be meant."""
-    is_number = named.isascii() and named.isdecimal() and len(named) <= MOST_DIGITS
+    is_number = named.isascii() and named.isdecimal() and len(named) <= MAX_DIGITS
     is_run = is_number and store.runs.get(int(named)) is not None
     return bool(named) and not is_run and not _beginning(store, named.lower())
 

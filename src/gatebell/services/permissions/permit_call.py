@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # The tool by which Claude Code lets an agent ask its person.
 _QUESTIONS = "AskUserQuestion"
 _SHARE_OF_PATIENCE = 0.9
-_LONGEST_HEADLINE = 10_000
+_MAX_HEADLINE_LENGTH = 10_000
 
 
 class Permission(NamedTuple):
@@ -283,7 +283,9 @@ def _open(store: Store, held: Held, caller: Caller, seconds: float | None) -> As
     prompt = headline(held.call)
     request = Request(
         # The whole call is shown beneath it, however long it is.
-        prompt=f"{prompt[:_LONGEST_HEADLINE]}…" if len(prompt) > _LONGEST_HEADLINE else prompt,
+        prompt=f"{prompt[:_MAX_HEADLINE_LENGTH]}…"
+        if len(prompt) > _MAX_HEADLINE_LENGTH
+        else prompt,
         kind=AskKind.APPROVAL,
         call=held.call,
         deferred=seconds is None,

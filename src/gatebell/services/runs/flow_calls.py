@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gatebell.domain.runs.runs import FlowCall
     from gatebell.services.runs.run_journal import Branch
 
-_MOST_READ_CHARACTERS = 4_000_000
+_MAX_READ_CHARACTERS = 4_000_000
 # Leaving wakes the run. This is for a harness that was killed.
 _LOOK_AGAIN = timedelta(seconds=5)
 _HAPPENED = "It happened"
@@ -321,9 +321,9 @@ def _text(folder: str, wanted: str) -> str:
             raise UsageError(f"{wanted} lies outside of the run's folder")
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise UsageError(f"{wanted} is no file")
-        text = file.read(_MOST_READ_CHARACTERS + 1)
-    if len(text) > _MOST_READ_CHARACTERS:
-        raise UsageError(f"{wanted} is longer than {_MOST_READ_CHARACTERS} characters")
+        text = file.read(_MAX_READ_CHARACTERS + 1)
+    if len(text) > _MAX_READ_CHARACTERS:
+        raise UsageError(f"{wanted} is longer than {_MAX_READ_CHARACTERS} characters")
     return text
 
 

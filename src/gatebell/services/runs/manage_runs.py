@@ -36,7 +36,7 @@ _YES = ("CONTINUE", "APPROVED", "APPROVE", "YES")
 _NO = ("STOP", "REJECTED", "REJECT", "NO")
 
 
-class Wish(NamedTuple):
+class RunRequest(NamedTuple):
     """What somebody wants to run."""
 
     flow: str
@@ -55,7 +55,7 @@ class Wish(NamedTuple):
 def start(
     store: Store,
     workspace: Workspace,
-    wish: Wish,
+    wish: RunRequest,
     caller: Caller,
     keeper: Keeper | None = None,
 ) -> tuple[Run, Place]:

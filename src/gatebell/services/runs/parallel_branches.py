@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gatebell.domain.runs.runs import FlowCall
     from gatebell.services.runs.run_journal import Drive
 
-_LOOK_EVERY_SECONDS = 0.5
+_POLL_SECONDS = 0.5
 
 
 class _End(NamedTuple):
@@ -144,7 +144,7 @@ class _Parallel:
         bell = self._drive.store.bell()
         try:
             while not done.is_set():
-                bell.wait(_LOOK_EVERY_SECONDS)
+                bell.wait(_POLL_SECONDS)
                 self._news.put(None)
         finally:
             bell.close()

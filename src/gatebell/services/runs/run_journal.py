@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gatebell.services.runs.dependencies import RunDependencies
 
 
-_MOST_SWALLOWED = 100
+_MAX_SWALLOWED = 100
 _PAUSE_SECONDS = 1.0
 
 
@@ -194,7 +194,7 @@ class Branch:
     def _insist(self, end: BaseException) -> NoReturn:
         """End the flow once more. Code that catches everything in a loop must not burn the machine."""
         self.swallowed += 1
-        if self.swallowed > _MOST_SWALLOWED:
+        if self.swallowed > _MAX_SWALLOWED:
             threading.Event().wait(_PAUSE_SECONDS)
         raise end
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _PATH = "0"
 _FALLS = "00"
-_MOST_FALLS = 10
+_MAX_FALLS = 10
 _AGAIN = "Try again"
 _WITHOUT = "Go on without it"
 _STOP = "Stop the run"
@@ -29,10 +29,10 @@ def ask_after_falls(branch: Branch) -> None:
     call = drive.calls.get(_FALLS) or FlowCall(
         run.id, _FALLS, CallName.DRIVER, "", "", drive.store.now()
     )
-    if run.falls < _MOST_FALLS and call.state != CallState.WAITING:
+    if run.falls < _MAX_FALLS and call.state != CallState.WAITING:
         return
     request = Request(
-        f"{_MOST_FALLS} processes that drove this run died one after another at the same place. "
+        f"{_MAX_FALLS} processes that drove this run died one after another at the same place. "
         "Does its code end the process? Look at it, then say what now.",
         AskKind.CHOICE,
         options=(_AGAIN, _STOP),

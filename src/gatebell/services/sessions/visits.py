@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gatebell.ports.agents import Host, Hosts, Talk
     from gatebell.ports.store import Store
 
-_MOST_TRANSCRIPT_CHARACTERS = 1_000_000
+_MAX_TRANSCRIPT_CHARACTERS = 1_000_000
 _NOTHING_SAID = "its log held no words when the result was handed over"
 
 
@@ -143,4 +143,4 @@ def transcript(found: Talk | None) -> str:
     from gatebell.domain.text.redaction import redact
 
     lines = [f"{one.speaker}: {one.text}" for one in found.said]
-    return storable(redact("\n\n".join(lines))[-_MOST_TRANSCRIPT_CHARACTERS:])
+    return storable(redact("\n\n".join(lines))[-_MAX_TRANSCRIPT_CHARACTERS:])

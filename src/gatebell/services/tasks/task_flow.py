@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from gatebell.services.runs.run_journal import Branch
 
 _TEST_SECONDS = 3600.0
-_MOST_WORDS = 4_000
+_MAX_WORDS = 4_000
 _SHOWN = "shown"
 _MARK = "mark"
 _AGAIN = "Try again"
@@ -313,11 +313,11 @@ def _history(branch: Branch, task: Task) -> str:
             result = before.result if isinstance(before.result, dict) else {}
             why = result.get("status") or result.get("summary") or before.reason
             state = result.get("state", before.state)
-            said = prompts.quoted(str(why)[:_MOST_WORDS])
+            said = prompts.quoted(str(why)[:_MAX_WORDS])
             lines.append(f"Run {before.id} ended as {state}:\n{said}")
     for one in backlog.history(store, task):
         if one.run < run.id and one.status == AskStatus.ANSWERED:
-            asked = prompts.quoted(one.question[:_MOST_WORDS])
+            asked = prompts.quoted(one.question[:_MAX_WORDS])
             said = prompts.quoted("\n".join(filter(None, [one.answer, one.note])))
             who = f"{inert_line(one.who)}, {iso(one.answered_at)}"
             lines.append(f"Asked then:\n{asked}\nAnswered by {who}:\n{said}")

@@ -30,7 +30,7 @@ from gatebell.services.asks import answer_ask, ask_messages, create_ask, wait_fo
 from gatebell.services.asks.apply_deadlines import fall_due, sweep
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.people import manage_logins, manage_people
-from gatebell.web.live import MOST_BEHIND, event_data
+from gatebell.web.live import MAX_BEHIND, event_data
 from gatebell.web.problems import Problem, problem_of
 
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.web.context import Visit
 
-_LONGEST_WAIT_SECONDS = 60.0
+_MAX_WAIT_SECONDS = 60.0
 # Of a request; a list that many of them stand in must still come up at once.
 _LARGEST_CONTEXT = 200_000
 # A client that does not read is sent home.
 _READS_WITHIN_SECONDS = 30.0
 # Whoever watches proves now and then that they still may.
-_LONGEST_STREAM_SECONDS = 900.0
+_MAX_STREAM_SECONDS = 900.0
 _ADMISSION_CHANGED = (EventKind.LOGIN_ENDED, EventKind.TOKEN_REVOKED, EventKind.PERSON_REMOVED)
 
 
@@ -128,7 +128,7 @@ def _shown(visit: Visit, ask: Ask) -> dict[str, Any]:
 async def wait(visit: Visit) -> Response:
     """The ask once it is settled or somebody asked back; after a while, as it is then."""
     loop, hub = asyncio.get_running_loop(), visit.desk.hub
-    seconds = min(float(visit.query.get("seconds", 30)), _LONGEST_WAIT_SECONDS)
+    seconds = min(float(visit.query.get("seconds", 30)), _MAX_WAIT_SECONDS)
     hears = visit.query.get("hears", "false") == "true"
     until = loop.time() + seconds
     with hub.watch(visit.path["id"].lower()) as changed:
@@ -249,7 +249,7 @@ async def stream(visit: Visit) -> Response:
     last = visit.headers.get("last-event-id", "")
 
     async def told() -> AsyncIterator[dict[str, Any]]:
-        until = loop.time() + _LONGEST_STREAM_SECONDS
+        until = loop.time() + _MAX_STREAM_SECONDS
         with hub.stream() as queue:
             seen = hub.seq
             yield {"event": "hello", "data": "{}", "id": str(seen), "retry": 1000}
@@ -278,7 +278,7 @@ async def stream(visit: Visit) -> Response:
 
 def _missed(visit: Visit, last: int, seen: int) -> list[Any]:
     """What came while nobody listened; whoever missed more than that looks at everything anyway."""
-    entries = visit.store.audit.entries(max(last, seen - MOST_BEHIND))
+    entries = visit.store.audit.entries(max(last, seen - MAX_BEHIND))
     return [entry for entry in entries if entry.seq <= seen and entry.is_news]
 
 

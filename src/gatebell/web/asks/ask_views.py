@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
     from gatebell.web.context import Visit
 
-MOST_LISTED = 200
+MAX_LISTED = 200
 URGENCIES = tuple(priority.word for priority in Priority)
 _NOTES_ARE_SHOWN = timedelta(hours=24)
 _IS_ANSWERING = timedelta(seconds=60)
-_MOST_NOTES = 20
-_LONGEST_HEADING = 300
+_MAX_NOTES = 20
+_MAX_HEADING_LENGTH = 300
 _OPEN_LINES = 40
 _DAYS = 14
 _AGES = (("under 5 minutes", 300), ("5 to 60 minutes", 3600), ("1 to 24 hours", 86400))
@@ -84,7 +84,7 @@ def inbox(visit: Visit) -> dict[str, Any]:
     store, now = visit.store, visit.store.now()
     if "read" not in visit.who.scopes:
         return {"listed": [], "shown": 0, "notes": [], "urgencies": URGENCIES}
-    pending = store.asks.pending(MOST_LISTED)
+    pending = store.asks.pending(MAX_LISTED)
     writing = _answering(store, visit.caller, now)
     listed = [
         (
@@ -101,7 +101,7 @@ def inbox(visit: Visit) -> dict[str, Any]:
         for project, all_ in groups(pending)
     ]
     since = now - _NOTES_ARE_SHOWN
-    notes = [note for note in store.notes.newest(_MOST_NOTES) if note.sent_at > since]
+    notes = [note for note in store.notes.newest(_MAX_NOTES) if note.sent_at > since]
     return {"listed": listed, "shown": len(pending), "notes": notes, "urgencies": URGENCIES}
 
 
@@ -125,12 +125,12 @@ def ask(visit: Visit, one: Ask) -> dict[str, Any]:
     store, question = visit.store, one.question
     answers = store.asks.answers(one.id)
     words, diff = diffs.find(one.going_on)
-    pending = store.asks.pending(MOST_LISTED) if one.pending else []
+    pending = store.asks.pending(MAX_LISTED) if one.pending else []
     return {
         "ask": one,
         "of_run": _of_run(one),
         "tasks": tasks_of(store, [one]),
-        "heading": question.prompt if len(question.prompt) <= _LONGEST_HEADING else "",
+        "heading": question.prompt if len(question.prompt) <= _MAX_HEADING_LENGTH else "",
         "prompt": _long(question.prompt),
         "call_diff": diffs.of_call(question.call) if question.call else None,
         "call_input": shown(question.call.input) if question.call else "",
@@ -190,7 +190,7 @@ def _long(text: str) -> Long:
 
 def context(one: Ask) -> tuple[Markup, Markup] | None:
     """The context and its rest: Markdown if it is a text, otherwise lines or JSON."""
-    given, most = one.question.context, markdown.MOST_CHARACTERS
+    given, most = one.question.context, markdown.MAX_CHARACTERS
     how = f"gate show {one.id} --all, or GET /api/asks/{one.id}"
     if given is None:
         return None
@@ -208,7 +208,7 @@ def context(one: Ask) -> tuple[Markup, Markup] | None:
 
 def marked(text: str, how: str) -> tuple[Markup, Markup]:
     """Markdown and its rest; `how` leads to what even that leaves out."""
-    most = markdown.MOST_CHARACTERS
+    most = markdown.MAX_CHARACTERS
     begin, rest = _long(text[:most])
     cut = Markup()
     if len(text) > most:
@@ -276,7 +276,7 @@ def _step(entry: Entry) -> dict[str, str]:
 def done(visit: Visit, ids: Sequence[str]) -> list[dict[str, Any]]:
     """What became of the answers this person has just given."""
     lines = []
-    for ask_id in ids[:MOST_LISTED]:
+    for ask_id in ids[:MAX_LISTED]:
         found = visit.store.asks.get(ask_id)
         mine = [a for a in visit.store.asks.answers(ask_id) if a.principal == visit.caller.actor]
         if found and mine:

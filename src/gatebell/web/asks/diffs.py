@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from gatebell.domain.permissions.calls import Call
 
-MOST_LINES = 5_000
-_MOST_READ = 2 * MOST_LINES
+MAX_LINES = 5_000
+_MAX_READ = 2 * MAX_LINES
 _OPEN_LINES = 200
 # Beyond this the lines of an edit are not compared: all old ones, then all new ones.
-_MOST_COMPARED = 4_000
+_MAX_COMPARED = 4_000
 # A longer line above a table would not be told whole.
-_LONGEST_TOLD = 400
-_MOST_ANDS = 5
+_MAX_TOLD_LENGTH = 400
+_MAX_ANDS = 5
 _KINDS = {"+": "add", "-": "del", " ": "ctx", "\\": "ctx"}
 
 _START = re.compile(r"^(?:diff --git |--- (?:a/|/dev/null\b).*\n\+\+\+ )", re.MULTILINE)
@@ -85,9 +85,9 @@ def find(text: str) -> tuple[str, str]:
 def render(text: str) -> Markup:
     """A unified diff, one section per file. What cannot be read as one is shown as it is."""
     lines = text.split("\n")
-    chunks = re.split(r"^(?=diff --git )", "\n".join(lines[:_MOST_READ]), flags=re.MULTILINE)
+    chunks = re.split(r"^(?=diff --git )", "\n".join(lines[:_MAX_READ]), flags=re.MULTILINE)
     made = _sections([file for chunk in chunks if chunk.strip() for file in _read(chunk)])
-    left = len(lines) - _MOST_READ
+    left = len(lines) - _MAX_READ
     return made + _cut(f"not shown: {left:,} more lines of this diff") if left > 0 else made
 
 
@@ -127,7 +127,7 @@ def _compared(old: str, new: str, head: str, *, numbered: bool) -> Iterator[Part
     before, after = old.split("\n") if old else [], new.split("\n") if new else []
     everything = [("replace", 0, len(before), 0, len(after))]
     groups: Iterable[list[Any]] = [everything]
-    if len(before) + len(after) <= _MOST_COMPARED:
+    if len(before) + len(after) <= _MAX_COMPARED:
         groups = SequenceMatcher(None, before, after).get_grouped_opcodes(3)
     for group in groups:
         rows: list[Row] = []
@@ -162,7 +162,7 @@ def _parse(text: str) -> list[PatchedFile]:
         if line.startswith("diff --git ") and not RE_DIFF_GIT_HEADER.match(line):
             return []
         if line.startswith("Binary file") and (
-            len(line) > 2 * _LONGEST_TOLD or line.count(" and ") > _MOST_ANDS
+            len(line) > 2 * _MAX_TOLD_LENGTH or line.count(" and ") > _MAX_ANDS
         ):
             return []
     try:
@@ -218,7 +218,7 @@ def _not_told(found: list[PatchedFile], text: str) -> str:
         if line.strip()
         and number not in shown
         and not _SAYS_NOTHING.fullmatch(line)
-        and (len(line) > _LONGEST_TOLD or _hunk_head(line) not in told)
+        and (len(line) > _MAX_TOLD_LENGTH or _hunk_head(line) not in told)
     )
 
 
@@ -256,7 +256,7 @@ def _hunk_head(line: str) -> str:
 
 
 def _sections(files: list[File]) -> Markup:
-    made, room = Markup(), MOST_LINES
+    made, room = Markup(), MAX_LINES
     for number, file in enumerate(files):
         if room <= 0:
             lines = sum(one.length for one in files[number:])

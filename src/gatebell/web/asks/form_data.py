@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MORE = "more:"
 """What the name of a button begins with that asks for one more row, and for nothing else."""
-MOST_ROWS = 500
+MAX_ROWS = 500
 # Deeper than any field lies.
 _DEEPEST_NAME = 30
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?", re.ASCII)
@@ -117,7 +117,7 @@ def _left_empty(field: Field) -> Any:
 def _rows(field: Field, name: str, posted: _Posted) -> Any:
     steps = posted.steps[name]
     numbers = sorted(int(one) for one in steps if re.fullmatch(r"\d{1,4}", one, re.ASCII))
-    rows = (_read(field.parts[0], f"{name}/{number}", posted) for number in numbers[:MOST_ROWS])
+    rows = (_read(field.parts[0], f"{name}/{number}", posted) for number in numbers[:MAX_ROWS])
     return [row for row in rows if row is not ABSENT] or ABSENT
 
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from gatebell.domain.asks.forms import step
 from gatebell.domain.text.display import inert, inert_line
-from gatebell.web.asks.form_data import MORE, MOST_ROWS, from_json, read, wants_more
+from gatebell.web.asks.form_data import MAX_ROWS, MORE, from_json, read, wants_more
 from gatebell.web.asks.schema_fields import ABSENT, Field, FieldKind, code, empty_rows, plan
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["read", "render", "wants_more"]
 
-_MOST_RADIOS = 6
-_MOST_IN_ROWS = 10_000
-_MOST_LABEL = 300
-_MOST_WORDS = 4_000
+_MAX_RADIOS = 6
+_MAX_IN_ROWS = 10_000
+_MAX_LABEL = 300
+_MAX_WORDS = 4_000
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)?", re.ASCII)
 # Times are typed as text: what a browser's own field gives has no time zone, which these need.
 _FORMATS = {
@@ -86,7 +86,7 @@ def _field(page: _Page, field: Field, name: str, value: Any) -> Markup:
     if field.kind == FieldKind.CHOICES:
         return _choices(page, field, name, shown)
     if field.kind == FieldKind.CHOICE:
-        few = len(field.options) <= _MOST_RADIOS
+        few = len(field.options) <= _MAX_RADIOS
         return (_radios if few else _select)(page, field, name, shown)
     return _typed(page, field, name, shown)
 
@@ -106,13 +106,13 @@ def _group(page: _Page, field: Field, name: str, value: Any) -> Markup:
 def _rows(page: _Page, field: Field, name: str, value: Any) -> Markup:
     (row,), given = field.parts, value if isinstance(value, list) else []
     page.in_rows["fields"] += len(given) * _size(row)
-    if len(given) > MOST_ROWS or page.in_rows["fields"] > _MOST_IN_ROWS:
+    if len(given) > MAX_ROWS or page.in_rows["fields"] > _MAX_IN_ROWS:
         whole = field._replace(kind=FieldKind.JSON, secret=_is_secret(field))
         return _typed(page, whole, name, ABSENT if whole.secret else value)
     said = _beside(page, field, name)
-    least, most = field.schema.get("minItems", 0), field.schema.get("maxItems", MOST_ROWS)
+    least, most = field.schema.get("minItems", 0), field.schema.get("maxItems", MAX_ROWS)
     missing = min(int(least) - len(given), empty_rows(field.schema))
-    empty = max(1, missing) if len(given) < min(most, MOST_ROWS) else 0
+    empty = max(1, missing) if len(given) < min(most, MAX_ROWS) else 0
     rows = Markup()
     for number, one in enumerate([*given, *[ABSENT] * empty]):
         title = {"title": f"{_label(field)} {number + 1}"}
@@ -167,7 +167,7 @@ def _option(page: _Page, kind: str, name: str, value: str, words: str, *, checke
         value,
         Markup(" checked") if checked else "",
         option_id,
-        inert_line(words, _MOST_LABEL),
+        inert_line(words, _MAX_LABEL),
     )
 
 
@@ -177,7 +177,7 @@ def _select(page: _Page, field: Field, name: str, value: Any) -> Markup:
     options = [("", ""), *[(code(one), words) for one, words in field.options]]
     made = Markup().join(
         Markup('<option value="{}"{}>{}</option>\n').format(
-            one, Markup(" selected") if one == chosen else "", inert_line(words, _MOST_LABEL)
+            one, Markup(" selected") if one == chosen else "", inert_line(words, _MAX_LABEL)
         )
         for one, words in options
     )
@@ -303,9 +303,9 @@ def _required(field: Field) -> Markup:
 
 
 def _label(field: Field) -> str:
-    return inert_line(field.label, _MOST_LABEL) or "(no name)"
+    return inert_line(field.label, _MAX_LABEL) or "(no name)"
 
 
 def _words(text: str) -> str:
-    left = len(text) - _MOST_WORDS
-    return inert(text[:_MOST_WORDS]) + (f" … {left} more characters" if left > 0 else "")
+    left = len(text) - _MAX_WORDS
+    return inert(text[:_MAX_WORDS]) + (f" … {left} more characters" if left > 0 else "")

@@ -12,7 +12,7 @@ ABSENT: Any = object()
 """No value at all, which is not null."""
 _DEEPEST = 10
 _LONG = 200
-_MOST_EMPTY_ROWS = 20
+_MAX_EMPTY_ROWS = 20
 # What does not fit into a page of this size is typed as JSON.
 _ROOM = {"fields": 2_500, "options": 10_000}
 # Rules that no field shows. A part that has one is typed as JSON.
@@ -105,7 +105,7 @@ def plan(schema: Any) -> Field:
 
 def empty_rows(schema: dict[str, Any]) -> int:
     """How many rows of a list stand in an empty form."""
-    return max(1, min(int(schema.get("minItems", 0)), _MOST_EMPTY_ROWS))
+    return max(1, min(int(schema.get("minItems", 0)), _MAX_EMPTY_ROWS))
 
 
 def code(value: Any) -> str:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from gatebell.web.context import Visit
 
 _LISTED = 100
-_MOST_LISTED = 1000
-_MOST_DIGITS = 18
+_MAX_LISTED = 1000
+_MAX_DIGITS = 18
 
 
 class Document(JSONResponse):
@@ -52,7 +52,7 @@ class Changes(NamedTuple):
 def find(visit: Visit) -> Run:
     """The run of the path."""
     given = visit.path["id"]
-    if not (given.isascii() and given.isdecimal() and len(given) <= _MOST_DIGITS):
+    if not (given.isascii() and given.isdecimal() and len(given) <= _MAX_DIGITS):
         raise Problem(404, f"{given[:100]!r} is no run: runs have numbers")
     return manage_runs.get(visit.store, int(given))
 
@@ -60,13 +60,13 @@ def find(visit: Visit) -> Run:
 def list_page(visit: Visit) -> Response:
     """The active runs, then the others."""
     seq = visit.store.audit.head().seq
-    limit = number(visit.query.get("limit", ""), _LISTED, _MOST_LISTED)
+    limit = number(visit.query.get("limit", ""), _LISTED, _MAX_LISTED)
     active, ended, more = timeline.list_runs(visit.store, limit)
     data: dict[str, Any] = {
         "active": active,
         "ended": ended,
-        "more": min(_MOST_LISTED, limit * 4) if more and limit < _MOST_LISTED else 0,
-        "left_out": more and limit == _MOST_LISTED,
+        "more": min(_MAX_LISTED, limit * 4) if more and limit < _MAX_LISTED else 0,
+        "left_out": more and limit == _MAX_LISTED,
     }
     return page(visit, "runs.html", "Runs · gatebell", seq=seq, **data)
 

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
     from gatebell.terminal.task_runs import End
 
-MOST_CALLS = 500
-_LONGEST_TEXT = 4_000
+MAX_CALLS = 500
+_MAX_TEXT_LENGTH = 4_000
 _SHORTEST_TEXT = 200
-_MOST_CHARACTERS = 300_000
+_MAX_CHARACTERS = 300_000
 # What is shorter stands on one line.
 _SHORT = 160
 
@@ -158,15 +158,15 @@ def timeline(store: Store, run: Run, at: str = "") -> Timeline:
     """The calls around a path, or the first ones. All of a long journal would take seconds."""
     calls = store.runs.calls(run.id)
     found = next((n for n, call in enumerate(calls) if call.path == at), 0)
-    first = found - found % MOST_CALLS
-    window = calls[first : first + MOST_CALLS]
-    after = first + MOST_CALLS
+    first = found - found % MAX_CALLS
+    window = calls[first : first + MAX_CALLS]
+    after = first + MAX_CALLS
     return Timeline(
         _entries(store, run, window),
         first + 1,
         first + len(window),
         len(calls),
-        calls[first - MOST_CALLS].path if first else "",
+        calls[first - MAX_CALLS].path if first else "",
         calls[after].path if after < len(calls) else "",
     )
 
@@ -215,10 +215,10 @@ class _Room:
     """How much text a page still has room for."""
 
     def __init__(self) -> None:
-        self._left = _MOST_CHARACTERS
+        self._left = _MAX_CHARACTERS
 
     def cut(self, text: str) -> Cut:
-        most = min(_LONGEST_TEXT, max(_SHORTEST_TEXT, self._left))
+        most = min(_MAX_TEXT_LENGTH, max(_SHORTEST_TEXT, self._left))
         self._left -= min(most, len(text))
         # A little more than is shown, so that a secret at the end is known as one.
         shown = hide_secrets(text[: 2 * most])
@@ -232,7 +232,7 @@ class _Room:
         if len(short) < _SHORT:
             return self.cut(short)
         pieces = json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(value)
-        cut = self.cut("".join(islice(pieces, _LONGEST_TEXT)))
+        cut = self.cut("".join(islice(pieces, _MAX_TEXT_LENGTH)))
         return cut if next(pieces, None) is None else cut._replace(left=max(cut.left, 1))
 
 

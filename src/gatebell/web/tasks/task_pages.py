@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gatebell.web.context import Visit
 
 _LISTED = 50
-_MOST_LISTED = 1000
+_MAX_LISTED = 1000
 
 
 def tree_page(visit: Visit) -> Response:
@@ -32,7 +32,7 @@ def tree_page(visit: Visit) -> Response:
     waiting = [one for one in projects if store.tasks.page(one, "awaiting", 1)]
     project = query.get("project") or _first(projects, waiting)
     closed = query.get("all") == "1"
-    limit = number(query.get("limit", ""), _LISTED, _MOST_LISTED)
+    limit = number(query.get("limit", ""), _LISTED, _MAX_LISTED)
     tree = task_views.tree(store, project, limit, closed=closed)
     data: dict[str, Any] = {
         "projects": projects,
@@ -42,8 +42,8 @@ def tree_page(visit: Visit) -> Response:
         "closed": _how_many_closed(store, project),
         "all": closed,
         "other": _address(project, limit, closed=not closed),
-        "more": _address(project, min(_MOST_LISTED, limit * 4), closed=closed)
-        if tree.left and limit < _MOST_LISTED
+        "more": _address(project, min(_MAX_LISTED, limit * 4), closed=closed)
+        if tree.left and limit < _MAX_LISTED
         else "",
     }
     return page(visit, "tasks.html", "Tasks · gatebell", seq=seq, **data)

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 DEEPEST = 8
 """How many levels stand within one another; what lies deeper begins anew at the margin."""
-MOST_KIN = 100
-_MOST_ASKED = 100
-_MOST_HELD = 3
+MAX_KIN = 100
+_MAX_ASKED = 100
+_MAX_HELD = 3
 
 
 class Seen(NamedTuple):
@@ -153,7 +153,7 @@ def _nested(store: Store, tasks: Sequence[Task], *, closed: bool) -> list[Node]:
 def _node(store: Store, task: Task, above: Task | None, more: int) -> Node:
     held = held_up(store, task)
     asks = pending_asks(store, task)
-    return Node(Seen(task), asks, held[:_MOST_HELD], len(held[_MOST_HELD:]), above, [], more)
+    return Node(Seen(task), asks, held[:_MAX_HELD], len(held[_MAX_HELD:]), above, [], more)
 
 
 def held_up(store: Store, task: Task) -> list[Held]:
@@ -183,12 +183,12 @@ def kin(store: Store, task: Task) -> list[Kin]:
 
 def _kin(name: str, tasks: Sequence[Task | None]) -> Kin:
     there = [Seen(one) for one in tasks if one]
-    return Kin(name, there[:MOST_KIN], len(there[MOST_KIN:]))
+    return Kin(name, there[:MAX_KIN], len(there[MAX_KIN:]))
 
 
 def asked(asks: Sequence[Ask]) -> tuple[list[Asked], int]:
     """The last questions of a task, and how many came before them."""
-    shown = asks[-_MOST_ASKED:]
+    shown = asks[-_MAX_ASKED:]
     made = [
         Asked(timeline.wait(ask), run_of(ask.origin.owner) or 0, ask_views.context(ask))
         for ask in shown
@@ -198,7 +198,7 @@ def asked(asks: Sequence[Ask]) -> tuple[list[Asked], int]:
 
 def runs(store: Store, found: Sequence[Run]) -> list[tuple[Run, str]]:
     """The last runs that worked on a task, the newest first, with the word for how each stands."""
-    shown = reversed(found[-MOST_KIN:])
+    shown = reversed(found[-MAX_KIN:])
     return [(run, timeline.standing(run, task_runs.end_of(store, run)).word) for run in shown]
 
 

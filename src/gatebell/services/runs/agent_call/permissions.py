@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gatebell.services.runs.run_journal import Drive
 
 # Whoever asks permission waits alive, and that has an end even where asks have none.
-_LONGEST_SECONDS = 365 * 86_400.0
+_MAX_SECONDS = 365 * 86_400.0
 
 
 def permit(agent: Agent, turn: Turn, tool: str, given: dict[str, Any], call_id: str) -> Ruling:
@@ -27,7 +27,7 @@ def permit(agent: Agent, turn: Turn, tool: str, given: dict[str, Any], call_id: 
     held = Held(
         call=drive.needs.activity.tool_call(tool, given, drive.run.folder),
         origin=origin,
-        limit_seconds=drive.terms.human_seconds or _LONGEST_SECONDS,
+        limit_seconds=drive.terms.human_seconds or _MAX_SECONDS,
         host=TurnHost(drive, turn.id, origin),
     )
     permission = permit_call.decide(drive.store, held, agent.caller(turn))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gatebell.ports.agents import Driver
     from gatebell.services.runs.run_journal import Branch
 
-_MOST_WORDS = 100_000
+_MAX_WORDS = 100_000
 LOOK_AGAIN = timedelta(seconds=3)
 """How soon a call looks whether a person has left its session."""
 
@@ -238,7 +238,7 @@ class Agent:
         turn = drive.turns[turn_id]._replace(
             ended_at=drive.store.now(),
             signal=jsoned(signals.to_json(signal)),
-            words=ended.words[-_MOST_WORDS:],
+            words=ended.words[-_MAX_WORDS:],
         )
         drive.put(self.call, turn)
         permissions.withdraw(self, turn)
