@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -235,8 +236,9 @@ def test_original_script_is_answered_by_the_original_listener(world, script):
 class Creations(FileSystemEventHandler):
     """What a program sees that watches folders for new files, and reads them at once."""
 
-    def __init__(self, *folders):
+    def __init__(self, all_seen, *folders):
         self.seen = {}
+        self._all_seen = all_seen
         self._observer = Observer()
         for folder in folders:
             self._observer.schedule(self, str(folder))
@@ -248,6 +250,8 @@ class Creations(FileSystemEventHandler):
         if name.startswith(("q_", "a_")):
             with open(path, "rb") as file:
                 self.seen[name] = file.read()
+            if len(self.seen) == 2:
+                self._all_seen.touch()
 
     def end(self):
         self._observer.stop()
@@ -257,17 +261,25 @@ class Creations(FileSystemEventHandler):
 @pytest.mark.proves("FILE-194", "S4-82")
 def test_our_files_are_seen_whole_as_creations(world, listening):
     helpers = world.plain.folder / ".helpers"
-    watching = Creations(helpers / "questions", helpers / "answers")
+    tools, all_seen = world.folder / "tools", world.folder / "all-seen"
+    tools.mkdir()
+    # The script removes both files at its end: not before the watcher has read them.
+    wait = f'case "$*" in */answers/*) while [ ! -e {all_seen} ]; do sleep 0.01; done ;; esac'
+    (tools / "rm").write_text(f'#!/bin/sh\n{wait}\nexec {shutil.which("rm")} "$@"\n')
+    (tools / "rm").chmod(0o755)
+    watching = Creations(all_seen, helpers / "questions", helpers / "answers")
     prompt = "Which? " + "x" * 50_000
+    path = f"{tools}:{world.plain.environ['PATH']}"
     asking = subprocess.Popen(
-        ["bash", SCRIPT, prompt], env=world.plain.environ | {"GATE_ASK_FILES": "1"},
+        ["bash", SCRIPT, prompt],
+        env=world.plain.environ | {"GATE_ASK_FILES": "1", "PATH": path},
         cwd=world.plain.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     listening.until("Which? xx")
     answer(world, "y" * 50_000, prompt)
     assert ended(asking)[:2] == (0, b"y" * 50_000 + b"\n")
-    seen = eventually(lambda: len(watching.seen) == 2 and watching.seen, what=str(watching.seen))
     watching.end()
+    seen = watching.seen
     question, told = (json.loads(seen[name]) for name in sorted(seen, reverse=True))
     assert (question["content"], told["content"]) == (prompt, "y" * 50_000)
     assert files(world.plain.folder, "questions") == files(world.plain.folder, "answers") == []
