@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import sys
@@ -23,7 +24,7 @@ from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import FlowCall, Run, RunChange, Turn
 from gatebell.mcp.heartbeat import heartbeat
-from gatebell.mcp.server import Progress
+from gatebell.mcp.server import Progress, Server
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import manage_runs
@@ -276,6 +277,39 @@ def test_a_person_asks_back_and_is_replied_to(world, client):
         assert time.monotonic() < until
     world.plain.gate("answer", ask.id, "redis")
     assert client.text(number) == ("redis", False)
+
+
+@pytest.mark.proves("AGT-86")
+def test_result_is_recorded_before_the_next_call(tmp_path):
+    order, second, sent = [], threading.Event(), threading.Semaphore(0)
+    reading, requests = os.pipe()
+
+    class Writing(io.BytesIO):
+        def flush(self):
+            sent.release()
+
+    def call(_work, _name, given):
+        order.append(given["question"])
+        if given["question"] == "second":
+            second.set()
+
+        def hand_over():
+            # As long as the other call would need, if it did not wait.
+            second.wait(0.5)
+            order.append(f"{given['question']} is recorded")
+
+        return "text", hand_over
+
+    with open(reading, "rb") as lines, open(requests, "wb", buffering=0) as asking:
+        server = Server(lines, Writing(), 60.0)
+        server._tools.call = call
+        threading.Thread(target=server.serve, daemon=True).start()
+        for number, question in enumerate(("first", "second")):
+            params = {"name": "ask_human", "arguments": {"question": question}}
+            message = {"id": number, "method": "tools/call", "params": params}
+            asking.write(json.dumps(message).encode() + b"\n")
+            assert sent.acquire(timeout=30)
+    assert order[:3] == ["first", "first is recorded", "second"]
 
 
 @pytest.mark.proves("AGT-20")

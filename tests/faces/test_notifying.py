@@ -315,8 +315,9 @@ def test_a_connection_that_comes_too_late_is_cut_off_at_once(server, monkeypatch
 @pytest.mark.proves("NTF-24")
 @pytest.mark.parametrize("scheme", ["webhook: http", "json"])
 def test_a_road_that_never_ends_keeps_no_process_from_ending(tmp_path, dripping, scheme):
+    # Apprise loads all its plugins at the first address, which may take seconds.
     code = (
-        "import sys, apprise; from gatebell.app import wiring; from gatebell.domain.notifications.routes import parse_road; "
+        "import sys, apprise; apprise.Apprise().add('json://127.0.0.1'); from gatebell.app import wiring; from gatebell.domain.notifications.routes import parse_road; "
         "from gatebell.services.notifications import send_notices as notifying; notifying._SENDS_WITHIN_SECONDS = 3; store = "
         "wiring.open_throwaway_store(sys.argv[1]); road = parse_road({'to': sys.argv[2]}, ''); "
         "print(notifying.send_test(store, wiring.post(store), [road])[0].trouble)"

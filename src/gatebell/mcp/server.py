@@ -54,6 +54,7 @@ class Server:
         self._reading = reading
         self._writing = writing
         self._lock = threading.Lock()
+        self._handing_over = threading.Lock()
         self._tools = Tools(limit_seconds)
         self._forms = Forms(self._send)
 
@@ -136,6 +137,9 @@ class Server:
     def _call(
         self, request: str | int, work: Work, name: str, given: dict[str, Any], params: Any
     ) -> None:
+        with self._handing_over:
+            # This call may reply to a result that was just sent, so that is recorded first.
+            pass
         try:
             made = self._made(request, work, name, given, params)
             if isinstance(made, Form):
@@ -150,9 +154,10 @@ class Server:
             text, handed_over, failed = f"Nothing was decided: {error!r}", None, True
         result = {"content": [{"type": "text", "text": text}], "isError": failed}
         if self._tools.finished(request, work):
-            self._send({"id": request, "result": _complete(result, params)})
-            if handed_over:
-                handed_over()
+            with self._handing_over:
+                self._send({"id": request, "result": _complete(result, params)})
+                if handed_over:
+                    handed_over()
 
     def _made(
         self, request: str | int, work: Work, name: str, given: dict[str, Any], params: Any
