@@ -20,7 +20,7 @@ from tests.support.shells import said_in
 from tests.support.waiting import eventually
 
 from gatebell.app import locks, runtime
-from gatebell.cli.runs import runs_screen
+from gatebell.cli.runs import run_lines
 from gatebell.cli.runs.run_view import Follower
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.permissions.calls import make_call
@@ -117,7 +117,7 @@ def test_the_waiting_began_when_the_question_was_asked(world, project):
         reason="Why?",
         waiting_since=later - timedelta(minutes=10),
     )
-    lines = runs_screen.status_lines(world.store, waiting, later, is_worked_at=True)
+    lines = run_lines.status_lines(world.store, waiting, later, is_worked_at=True)
     assert lines[0] == "Run 1: waiting_human" and "Waiting since: 10 minutes ago" in lines
     for seconds, words in (
         (0.5, "just now"),
@@ -125,7 +125,7 @@ def test_the_waiting_began_when_the_question_was_asked(world, project):
         (7200, "2 hours ago"),
         (86400, "1 day ago"),
     ):
-        assert runs_screen.ago(seconds) == words
+        assert run_lines.ago(seconds) == words
 
 
 @pytest.mark.proves("RUN-303", "S2-39", "S2-40", "S2-53", "LAW-8")
@@ -465,7 +465,7 @@ try gate status ""; try gate stop 1 ""; try gate stop 1 --re; try gate continue 
 def test_a_run_that_sleeps_says_until_when_and_wakes_by_itself(world, project):
     world.ada.gate("run", "sleepy", "--detach")
     asleep = project.run(1)._replace(ready_at=world.store.now() + timedelta(hours=1))
-    lines = runs_screen.status_lines(world.store, asleep, world.store.now(), is_worked_at=True)
+    lines = run_lines.status_lines(world.store, asleep, world.store.now(), is_worked_at=True)
     assert (
         lines[0] == "Run 1: ready" and lines[1].startswith("Sleeps until: 20") and len(lines) == 2
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gatebell.adapters.agents.interactive_programs import (
+from gatebell.adapters.agents.hosts import (
     ClaudeHost,
     CodexHost,
     CommandHost,

@@ -44,7 +44,7 @@ from gatebell.app import wiring
 from gatebell.cli import main
 from gatebell.domain.sessions.proposals import Said
 from gatebell.ports.agents import Talk
-from gatebell.adapters.agents.interactive_programs import CommandHost
+from gatebell.adapters.agents.hosts import CommandHost
 said = [Said("person", "8080, please"), Said("agent", '```json\\n{"port": 8080}\\n```')]
 CommandHost.talk = lambda *_: Talk(said)
 sys.exit(main.program())

@@ -83,7 +83,7 @@ def _starter(path: str) -> Callable[[], None] | None:
 def post(store: Store) -> Post:
     """The roads of the settings, and the channels at their beginnings."""
     # Imported here: only senders need them.
-    from gatebell.adapters.system.notification_channels import NotificationChannels
+    from gatebell.adapters.open_channels import NotificationChannels
     from gatebell.services.notifications.send_notices import Post
 
     channels = NotificationChannels(store)
@@ -254,9 +254,9 @@ def in_its_project(origin: Origin) -> Origin:
 
 def hosts() -> Hosts:
     """The programs in which people and agents talk."""
-    from gatebell.adapters.agents.hosts import InteractivePrograms
+    from gatebell.adapters.agents.open_hosts import SessionHosts
 
-    return InteractivePrograms()
+    return SessionHosts()
 
 
 def host(cli: str) -> Host:

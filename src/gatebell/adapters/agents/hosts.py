@@ -1,34 +1,185 @@
-"""The programs with a screen of their own, in which people and agents talk."""
+"""Agents' own screens, opened for a person with a question to work out: claude, codex, any command."""
 
 from __future__ import annotations
 
+import json
 import os
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
-from gatebell.errors import UsageError
+from gatebell.adapters.agents import agent_process, session_logs
+from gatebell.adapters.agents.claude import ClaudeDriver
+from gatebell.adapters.agents.codex import CodexDriver
+from gatebell.domain.runs.roles import Role
+from gatebell.domain.runs.session_log import StepKind
+from gatebell.domain.sessions.proposals import AGENT, PERSON, Said
+from gatebell.errors import MissingAgentError, UsageError
+from gatebell.ports.agents import Order, Talk
 
 if TYPE_CHECKING:
-    from gatebell.ports.agents import Host
+    from collections.abc import Sequence
+
+    from gatebell.ports.agents import Opening
+
+_SPEAKERS = {StepKind.PROMPT: PERSON, StepKind.WORDS: AGENT}
+_MAX_LOG_BYTES = 16_000_000
+_MAX_LOGS = 50
+_CLAUDES = ("sonnet", "opus", "haiku", "claude", "inherit", "default")
 
 
-class InteractivePrograms:
-    """Those that this machine has."""
+class ClaudeHost:
+    """Claude Code. The session's id is ours, so that it is known before anything is said."""
 
-    def open(self, cli: str) -> Host:
-        # Imported here: each command that waits has this object, and few open a program.
-        from gatebell.adapters.agents import interactive_programs as programs
-        from gatebell.adapters.files import settings_file
-        from gatebell.adapters.system import folders
+    def new_session(self) -> str:
+        return str(uuid4())
 
-        if cli == "command":
-            if not (words := settings_file.session_command(os.environ)):
-                raise UsageError(
-                    "session_command is not set: name the command that is opened in "
-                    f"{folders.settings_file(os.environ)}, or in GATE_SESSION_COMMAND"
-                )
-            return programs.CommandHost(words)
-        if cli not in settings_file.SESSION_CLIS:
+    def open_session(self, opening: Opening) -> list[str]:
+        order = _order(opening, "claude", opening.model)
+        if not opening.fresh and not session_logs.find("claude", opening.session, os.environ):
+            raise _no_conversation(opening.session)
+        words = ClaudeDriver().join(order)
+        # The first words are an asker's: nothing they lead to may run before the person saw it.
+        words += ["--permission-mode", "default", "--add-dir", opening.papers]
+        words += ["--mcp-config", opening.mcp_config] if opening.mcp_config else []
+        words += ["--append-system-prompt-file", opening.system_file] if opening.system_file else []
+        return [*words, *_first_words(opening)]
+
+    def found_session(self, mark: str, since: datetime) -> str:
+        return ""
+
+    def was_told(self, session: str, mark: str) -> bool:
+        return ClaudeDriver().heard(session, mark)
+
+    def talk(self, session: str, since: datetime) -> Talk:
+        return _talk("claude", session, since)
+
+
+class CodexHost:
+    """Codex. It chooses the session's id, which is found in its log by what was said first."""
+
+    def new_session(self) -> str:
+        return ""
+
+    def open_session(self, opening: Opening) -> list[str]:
+        if opening.mcp_config:
             raise UsageError(
-                f"no session can be opened in {cli}: gate answer takes the answer, too"
+                "codex takes no mcp_config: open it with --with claude, or name the servers in "
+                "codex's own settings"
             )
-        return programs.CodexHost() if cli == "codex" else programs.ClaudeHost()
+        if opening.session and not session_logs.find("codex", opening.session, os.environ):
+            raise _no_conversation(opening.session)
+        model = "" if opening.model.startswith(_CLAUDES) else opening.model
+        words = CodexDriver().join(_order(opening, "codex", model))
+        if opening.system_file:
+            told = f"Behave as {opening.system_file} says: read it before anything else."
+            words += ["-c", f"developer_instructions={json.dumps(told)}"]
+        return [*words, *_first_words(opening)]
+
+    def found_session(self, mark: str, since: datetime) -> str:
+        for path in session_logs.of_codex(os.environ, _MAX_LOGS):
+            if os.path.getmtime(path) < since.timestamp():
+                break
+            session = _codex_session(path)
+            if session and self.was_told(session, mark):
+                return session
+        return ""
+
+    def was_told(self, session: str, mark: str) -> bool:
+        return CodexDriver().heard(session, mark)
+
+    def talk(self, session: str, since: datetime) -> Talk:
+        return _talk("codex", session, since)
+
+
+class CommandHost:
+    """A command of the user's own; `{prompt_file}` in it stands for the file with the question.
+
+    GATE_SESSION stays the same over the sittings of one ask.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = words
+
+    def new_session(self) -> str:
+        return str(uuid4())
+
+    def open_session(self, opening: Opening) -> list[str]:
+        order = _order(opening, "command", opening.model)
+        name, *words = (word.replace("{prompt_file}", opening.prompt_file) for word in self._words)
+        found = agent_process.program(name, order, "it is the session_command of your settings")
+        # AI_AGENT: whoever answers through gate in its shells is this agent, not a person.
+        told = {
+            "AI_AGENT": opening.session,
+            "GATE_SESSION": opening.session,
+            "GATE_PROMPT_FILE": opening.prompt_file,
+            "GATE_SYSTEM_FILE": opening.system_file,
+        }
+        return ["/usr/bin/env", *(f"{key}={text}" for key, text in told.items()), found, *words]
+
+    def found_session(self, mark: str, since: datetime) -> str:
+        return ""
+
+    def was_told(self, session: str, mark: str) -> bool:
+        return False
+
+    def talk(self, session: str, since: datetime) -> None:
+        return None
+
+
+def _order(opening: Opening, cli: str, model: str) -> Order:
+    return Order(
+        turn_id=opening.mark,
+        role=Role("session", "", cli=cli, model=model),
+        session=opening.session,
+        fresh=opening.fresh,
+        fork_of="",
+        text="",
+        cwd=opening.cwd,
+        environ=opening.environ,
+        project=opening.project,
+    )
+
+
+def _first_words(opening: Opening) -> list[str]:
+    # Whatever they begin with, they are no option.
+    return ["--", opening.prompt] if opening.prompt else []
+
+
+def _no_conversation(session: str) -> MissingAgentError:
+    return MissingAgentError(
+        f"there is no conversation {session} on this machine: it was begun elsewhere, or its log "
+        "was deleted"
+    )
+
+
+def _codex_session(path: str) -> str:
+    """The id that the first record of a log gives, of a conversation of its own."""
+    first: Any = {}
+    with suppress(OSError, ValueError, RecursionError), open(path, "rb") as file:
+        first = json.loads(file.readline())
+    told = first.get("payload") if isinstance(first, dict) else None
+    session = told.get("id") if isinstance(told, dict) else None
+    return session if isinstance(session, str) else ""
+
+
+def _talk(cli: str, session: str, since: datetime) -> Talk:
+    said: list[Said] = []
+    trouble = ""
+    for step in session_logs.read(cli, session_logs.find(cli, session, os.environ), _MAX_LOG_BYTES):
+        if not _is_since(step.at, since):
+            continue
+        if step.kind in _SPEAKERS:
+            said.append(Said(_SPEAKERS[step.kind], step.text))
+        elif step.kind == StepKind.TROUBLE:
+            trouble = step.text
+    speaks = any(one.speaker == AGENT for one in said)
+    return Talk(said, "" if speaks else trouble)
+
+
+def _is_since(at: str, since: datetime) -> bool:
+    try:
+        return datetime.fromisoformat(at) >= since
+    except (ValueError, TypeError):
+        return False

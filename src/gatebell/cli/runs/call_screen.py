@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from gatebell.app import locks
-from gatebell.cli.runs.runs_screen import (
+from gatebell.cli.runs.run_lines import (
     call_lines,
     document,
     find,

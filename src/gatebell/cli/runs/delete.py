@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import runtime, wiring
 from gatebell.cli.identity import add_identity, caller
-from gatebell.cli.runs import runs_screen
+from gatebell.cli.runs import run_lines
 from gatebell.cli.runs.diff import stat_lines
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.runs.changes import changed
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     # Not by a task: whoever says so may mean the task itself.
-    parser.add_argument("id", type=runs_screen.run_id, help="the number of the run")
+    parser.add_argument("id", type=run_lines.run_id, help="the number of the run")
     parser.add_argument("--force", action="store_true", help="drop work that nobody else has")
     add_identity(parser)
 

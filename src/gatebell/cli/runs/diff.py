@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app import runtime, wiring
-from gatebell.cli.runs.runs_screen import add_run_id, find
+from gatebell.cli.runs.run_lines import add_run_id, find
 from gatebell.cli.screen import coloured, columns, print_json
 from gatebell.domain.runs.changes import Changed, changed
 from gatebell.domain.text.display import cell, inert, inert_line

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
 from gatebell.cli.asks.values import positive
-from gatebell.cli.runs import runs_screen
+from gatebell.cli.runs import run_lines
 from gatebell.cli.screen import print_json
 from gatebell.errors import UsageError
 
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     runs = store.runs.newest(args.limit + 1, active=args.active)
     more, runs = len(runs) > args.limit, runs[: args.limit]
     if args.json:
-        print_json([runs_screen.document(store, one) for one in runs])
+        print_json([run_lines.document(store, one) for one in runs])
     elif args.ids:
         for one in runs:
             print(one.id)
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         print("No run is active." if args.active else "There are no runs yet.")
         print("One is started with: gate run FLOW PROMPT")
     else:
-        print("\n".join(runs_screen.list_lines(store, runs)))
+        print("\n".join(run_lines.list_lines(store, runs)))
         if more:
             print(f"… and more: gate list --limit {args.limit * 4}")
     return 0

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.cli.runs import runs_screen
+from gatebell.cli.runs import run_lines
 from gatebell.cli.runs.run_view import Papers
 from gatebell.cli.screen import coloured, columns, print_json
 from gatebell.domain.text.display import frame, inert, inert_line
@@ -21,7 +21,7 @@ _POLL_SECONDS = 0.2
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    runs_screen.add_run_id(parser)
+    run_lines.add_run_id(parser)
     add = parser.add_argument
     add("--call", default="", metavar="N", help="of one call only, and the branches in it")
     add("--follow", action="store_true", help="go on until the run has ended")
@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
-    runs_screen.find(store, args.id)
+    run_lines.find(store, args.id)
     papers = Papers(store, args.id)
     # Imported here: nobody else is asked about calls.
     from gatebell.domain.runs.journals import is_beneath
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     found = not args.call
     try:
         while True:
-            ended = runs_screen.find(store, args.id).ended
+            ended = run_lines.find(store, args.id).ended
             while some := papers.read():
                 for said in some:
                     if not args.call or is_beneath(said.path, args.call):

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
-from gatebell.cli.runs.runs_screen import add_run_id, find
+from gatebell.cli.runs.run_lines import add_run_id, find
 from gatebell.cli.screen import print_json
 from gatebell.domain.enums import AskKind
 from gatebell.domain.runs import run_xml

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import project_files, runtime, wiring
 from gatebell.cli.identity import add_identity, caller
-from gatebell.cli.runs import run_foreground, runs_screen
+from gatebell.cli.runs import run_foreground, run_lines
 from gatebell.domain.text.display import inert
 from gatebell.errors import GateError, RefusedError, UsageError
 from gatebell.services.runs import manage_runs
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    runs_screen.add_run_id(parser)
+    run_lines.add_run_id(parser)
     either = parser.add_mutually_exclusive_group()
     either.add_argument(
         "--from", dest="from_call", metavar="N", help="open a new run that goes on from call N"
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
             print(f"gate: {inert(remark)}", file=sys.stderr)
         if not args.json:
             print(f"Run {taken_up.id} goes on from call {args.from_call} of run {args.id}")
-            print(runs_screen.where_line(taken_up))
+            print(run_lines.where_line(taken_up))
             sys.stdout.flush()
     return run_foreground.go_on(store, taken_up, keeper, as_json=args.json, from_now=True)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import project_files, runtime, wiring
 from gatebell.cli.identity import add_identity, caller, read_text
-from gatebell.cli.runs import run_foreground, runs_screen
+from gatebell.cli.runs import run_foreground, run_lines
 from gatebell.cli.runs.flow_output import set_aside
 from gatebell.cli.screen import coloured, print_json
 from gatebell.domain.text.display import inert
@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     who = caller(store, args)
-    project = runs_screen.project_of(args.repo or os.curdir)
+    project = run_lines.project_of(args.repo or os.curdir)
     prompt = read_text("-").rstrip("\n") if args.prompt == ["-"] else " ".join(args.prompt)
     # A flow's file is run to find what is in it, and may print.
     with set_aside() if args.json else nullcontext():
@@ -65,12 +65,12 @@ def run(args: argparse.Namespace) -> int:
         )
     if not args.json:
         print(coloured(f"Run {made.id}: {inert(flow)}", "bold"))
-        print(runs_screen.where_line(made))
+        print(run_lines.where_line(made))
         sys.stdout.flush()
     if not args.no_exec:
         return run_foreground.go_on(store, made, keeper, as_json=args.json, from_now=False)
     if args.json:
-        print_json(runs_screen.document(store, made))
+        print_json(run_lines.document(store, made))
     else:
         print(f"It is not started yet: gate resume {made.id}")
     return 0

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gatebell.app import locks, runtime
-from gatebell.cli.runs import runs_screen
+from gatebell.cli.runs import run_lines
 from gatebell.cli.runs.flow_output import shown
 from gatebell.cli.runs.run_view import show_line, show_nothing
 from gatebell.cli.screen import can_prompt, print_json
@@ -37,17 +37,17 @@ def go_on(store: Store, run: Run, keeper: Keeper | None, *, as_json: bool, from_
         return _leave(store, run, as_json)
     show = show_nothing if as_json else show_line
     code = follow(store, run.id, keeper, show, from_now=from_now)
-    run = runs_screen.find(store, run.id)
+    run = run_lines.find(store, run.id)
     if as_json:
-        print_json(runs_screen.document(store, run))
-    elif code != runs_screen.INTERRUPTED:
-        print("\n".join(runs_screen.status_lines(store, run, store.now(), is_worked_at=True)))
+        print_json(run_lines.document(store, run))
+    elif code != run_lines.INTERRUPTED:
+        print("\n".join(run_lines.status_lines(store, run, store.now(), is_worked_at=True)))
     return code
 
 
 def _leave(store: Store, run: Run, as_json: bool) -> int:
     if as_json:
-        print_json(runs_screen.document(store, run))
+        print_json(run_lines.document(store, run))
     elif run.state == RunState.WAITING_HUMAN:
         print(f"Run {run.id} waits for a person: gate status {run.id}")
     elif words := driven_elsewhere(store, run):
@@ -75,7 +75,7 @@ def follow(
     # Commands do without it, but this may last for days, and flows are anybody's code.
     gc.enable()
     driver = runtime.build_driver(store)
-    if words := driven_elsewhere(store, runs_screen.find(store, number)):
+    if words := driven_elsewhere(store, run_lines.find(store, number)):
         print(f"gate: {words}; this shows it, and drives it once that ends", file=sys.stderr)
     try:
         while True:
@@ -91,8 +91,8 @@ def follow(
         with suppress(GateError):
             keeper.let_go()
         print(f"\n{interrupted(store, number)}", file=sys.stderr)
-        return runs_screen.INTERRUPTED
-    return runs_screen.exit_code(store, runs_screen.find(store, number))
+        return run_lines.INTERRUPTED
+    return run_lines.exit_code(store, run_lines.find(store, number))
 
 
 def _drive_until_ended(
@@ -108,7 +108,7 @@ def _drive_until_ended(
     abandoned, orphans = Abandoned(store, driver.is_driving), Orphans(store)
     bell = store.bell()
     try:
-        while not (run := runs_screen.find(store, number)).ended:
+        while not (run := run_lines.find(store, number)).ended:
             close_all_lost(store)
             orphans.tell_of_run(number)
             if keeper.can_drive(run) or any(one.id == number for one in abandoned.find()):
@@ -166,9 +166,9 @@ def _patience(run: Run, now: datetime) -> float:
 
 def interrupted(store: Store, number: int) -> str:
     """What becomes of a run that somebody stops looking at."""
-    run = runs_screen.find(store, number)
+    run = run_lines.find(store, number)
     if run.ended:
-        return runs_screen.ended_line(run)
+        return run_lines.ended_line(run)
     if run.state == RunState.RUNNING:
         return f"Run {number} goes on without you: gate watch {number}"
     if words := driven_elsewhere(store, run):

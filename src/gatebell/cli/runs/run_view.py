@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.app import runtime, wiring
-from gatebell.cli.runs import runs_screen
+from gatebell.cli.runs import run_lines
 from gatebell.cli.screen import coloured, columns, print_json
 from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.enums import AskStatus, CallName, CallState, Decision, RunState
@@ -51,7 +51,7 @@ class Papers:
     """Reads what the agents of a run said, from wherever it stopped before."""
 
     def __init__(self, store: Store, run_id: int, *, from_end: bool = False) -> None:
-        self._path = runtime.run_log_path(store, runs_screen.find(store, run_id))
+        self._path = runtime.run_log_path(store, run_lines.find(store, run_id))
         self._rest = b""
         self._read_bytes = 0
         if from_end and os.path.exists(self._path):
@@ -204,23 +204,23 @@ def _call_line(call: FlowCall) -> str:
     what = call.label if call.name == CallName.RUN else f"{call.name} {call.label}"
     if call.state == CallState.FAILED:
         words = f"{call.path} {what}: {call.error['kind']}: {call.error['message']}"
-        return runs_screen.mark(call) + _cut(words, 2)
+        return run_lines.mark(call) + _cut(words, 2)
     if call.name in _SILENT or call.state in (CallState.WAITING, CallState.HELD):
         return ""
     if call.state == CallState.OPEN:
-        return runs_screen.mark(call) + _cut(f"{call.path} {what}", 2)
+        return run_lines.mark(call) + _cut(f"{call.path} {what}", 2)
     words = f"{call.path} {what}"
     if call.name == CallName.RUN and isinstance(call.value, dict):
         said = call.value.get("summary") or call.value.get("message") or call.value.get("reason")
         words += f": {call.value.get('status')}" + (f", {said}" if said else "")
-    return runs_screen.mark(call) + _cut(words, 2)
+    return run_lines.mark(call) + _cut(words, 2)
 
 
 def _news_of_ask(run: Run, ask: Ask) -> News:
     question = ask.question
     head = coloured("⏸ ", "yellow") + coloured(_cut(f"{ask.id}  {question.prompt}", 2), "bold")
     ways = [f"Answer: {how_to_answer(ask)}", "all that waits: gate inbox"]
-    if runs_screen.can_join(ask):
+    if run_lines.can_join(ask):
         ways.insert(1, f"with the agent: gate continue {run.id}")
     options = [f"  {number}. {_cut(name, 6)}" for number, name in enumerate(question.offered, 1)]
     told = {"ask": ask.id, "kind": question.kind, "prompt": question.prompt}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
 from gatebell.cli.identity import add_identity, caller
-from gatebell.cli.runs import runs_screen
+from gatebell.cli.runs import run_lines
 from gatebell.cli.runs.left_runs import tell_if_left
 from gatebell.cli.screen import print_json, recorded
 from gatebell.domain.asks.documents import ask_document
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    runs_screen.add_run_id(parser)
+    run_lines.add_run_id(parser)
     add = parser.add_argument
     add(
         "--status", required=True, metavar="WORD",

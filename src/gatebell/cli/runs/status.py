@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.app import locks, wiring
-from gatebell.cli.runs import runs_screen
+from gatebell.cli.runs import run_lines
 from gatebell.cli.screen import print_json
 
 if TYPE_CHECKING:
@@ -15,21 +15,21 @@ _MAX_CALLS = 10
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    runs_screen.add_run_id(parser)
+    run_lines.add_run_id(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
 
 
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
-    found = runs_screen.find(store, args.id)
+    found = run_lines.find(store, args.id)
     if args.json:
-        print_json(runs_screen.document(store, found))
+        print_json(run_lines.document(store, found))
         return 0
     now, calls = store.now(), store.runs.calls(found.id)
     is_worked_at = locks.is_worked_at(store.path)
-    lines = runs_screen.status_lines(store, found, now, is_worked_at)
+    lines = run_lines.status_lines(store, found, now, is_worked_at)
     if calls:
-        lines += ["", "Calls", *runs_screen.call_lines(calls, now, _MAX_CALLS)]
+        lines += ["", "Calls", *run_lines.call_lines(calls, now, _MAX_CALLS)]
     if len(calls) > _MAX_CALLS:
         lines.append(f"All {len(calls)} of them: gate show {found.id} --calls")
     print("\n".join(lines))

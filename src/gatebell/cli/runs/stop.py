@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.app import wiring
 from gatebell.cli.identity import add_identity, caller
-from gatebell.cli.runs import runs_screen
+from gatebell.cli.runs import run_lines
 from gatebell.cli.screen import print_json, short
 from gatebell.services.runs import manage_runs
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    runs_screen.add_run_id(parser)
+    run_lines.add_run_id(parser)
     parser.add_argument("--reason", default="", metavar="TEXT", help="why, for the record")
     add_identity(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object (docs/json.md)")
@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
     stopped = manage_runs.stop(store, args.id, caller(store, args), args.reason)
     if args.json:
-        print_json(runs_screen.document(store, stopped))
+        print_json(run_lines.document(store, stopped))
     else:
         print(f"Run {stopped.id} marked as stuck: {short(stopped.reason)}")
     return 0

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gatebell.app import locks, wiring
-from gatebell.cli.runs import run_foreground, runs_screen
+from gatebell.cli.runs import run_foreground, run_lines
 from gatebell.cli.runs.run_view import LiveView, show_json, show_line
 from gatebell.domain.enums import RunState
 from gatebell.domain.runs.identities import parse_identity
@@ -29,7 +29,7 @@ _TAKEN_WITHIN_SECONDS = 2.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    runs_screen.add_run_id(parser)
+    run_lines.add_run_id(parser)
     parser.add_argument(
         "--json", action="store_true", help="one JSON object an event (docs/json.md)"
     )
@@ -37,18 +37,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
-    runs_screen.find(store, args.id)
+    run_lines.find(store, args.id)
     view = LiveView(args.id, show_json if args.json else show_line, sys.stdout, from_now=True)
     try:
         with view:
             _look_on(store, args.id, view)
     except KeyboardInterrupt:
         print(f"\n{run_foreground.interrupted(store, args.id)}", file=sys.stderr)
-        return runs_screen.INTERRUPTED
-    found = runs_screen.find(store, args.id)
+        return run_lines.INTERRUPTED
+    found = run_lines.find(store, args.id)
     if not args.json:
-        print("\n".join(runs_screen.status_lines(store, found, store.now(), is_worked_at=True)))
-    return runs_screen.exit_code(store, found)
+        print("\n".join(run_lines.status_lines(store, found, store.now(), is_worked_at=True)))
+    return run_lines.exit_code(store, found)
 
 
 def _look_on(store: Store, number: int, view: LiveView) -> None:
@@ -56,7 +56,7 @@ def _look_on(store: Store, number: int, view: LiveView) -> None:
     left_since: float | None = None
     told = False
     try:
-        while not (found := runs_screen.find(store, number)).ended:
+        while not (found := run_lines.find(store, number)).ended:
             now = store.monotonic()
             left_since = (left_since or now) if _is_left(store, found) else None
             if not told and left_since and now - left_since >= _TAKEN_WITHIN_SECONDS:

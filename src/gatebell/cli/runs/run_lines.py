@@ -79,7 +79,7 @@ def run_id(text: str) -> int:
 
 
 def find(store: Store, number: int) -> Run:
-    """As service.running.get does, without loading all that can be done to runs."""
+    """As `manage_runs.get` does, without loading all that can be done to runs."""
     run = store.runs.get(number)
     if run is None:
         raise NotFoundError(f"there is no run {number}: gate list shows them")

@@ -1,0 +1,34 @@
+"""The programs with a screen of their own, in which people and agents talk."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gatebell.errors import UsageError
+
+if TYPE_CHECKING:
+    from gatebell.ports.agents import Host
+
+
+class SessionHosts:
+    """Those that this machine has."""
+
+    def open(self, cli: str) -> Host:
+        # Imported here: each command that waits has this object, and few open a program.
+        from gatebell.adapters.agents import hosts as programs
+        from gatebell.adapters.files import settings_file
+        from gatebell.adapters.system import folders
+
+        if cli == "command":
+            if not (words := settings_file.session_command(os.environ)):
+                raise UsageError(
+                    "session_command is not set: name the command that is opened in "
+                    f"{folders.settings_file(os.environ)}, or in GATE_SESSION_COMMAND"
+                )
+            return programs.CommandHost(words)
+        if cli not in settings_file.SESSION_CLIS:
+            raise UsageError(
+                f"no session can be opened in {cli}: gate answer takes the answer, too"
+            )
+        return programs.CodexHost() if cli == "codex" else programs.ClaudeHost()
