@@ -34,6 +34,7 @@ from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Notice
 from gatebell.services.asks import answer_ask, apply_deadlines, create_ask
 from gatebell.services.people import manage_people
+from gatebell.services.sessions import ask_session
 
 ROOT = Path(__file__).parents[2]
 A_WHILE_SECONDS = 30.0
@@ -463,3 +464,26 @@ def test_the_async_twin_awaits_sessions_without_a_thread_for_each(scene):
     assert [one.duration_ms for one in results[1:]] == list(range(1, 20))
     assert results[0].attempts == 3
     assert (len(threads), cancelled, plain) == (1, "cancelled", "B")
+
+
+@pytest.mark.proves("SES-175")
+def test_claim_beside_a_completion_is_kept(scene, monkeypatch):
+    human = scene.gate("ada").human
+    ask_id = human.request_interactive("Q?", {"outcome": Approval()})
+    human.claim(ask_id)
+    close_visit = ask_session.close_visit
+    claiming = threading.Thread(target=human.claim, args=(ask_id,))
+
+    def close_and_let_claim(*words, **more):
+        closed = close_visit(*words, **more)
+        claiming.start()
+        # As long as the other thread would need, if it did not wait for this one.
+        claiming.join(0.5)
+        return closed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ask_session, "close_visit", close_and_let_claim)
+        human.release(ask_id)
+        claiming.join(30)
+    human.release(ask_id)
+    assert all(visit.ended_at for visit in scene.store.asks.sittings(ask_id))

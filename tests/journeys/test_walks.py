@@ -80,6 +80,7 @@ class Walker:
         (ask,) = eventually(lambda: self.world.store.asks.pending(2), seconds=60)
         ran = self.world.ada.gate("answer", ask.id, text)
         assert ran.code == 0, ran.err
+        return ask.id
 
 
 @pytest.fixture
@@ -125,8 +126,9 @@ def walk_file(walker):
         ["scripts/ask-human.sh", "Which file?"], env=environ, cwd=walker.folder,
         text=True, stdout=subprocess.PIPE,
     )  # fmt: skip
-    walker.answer("this one")
+    ask_id = walker.answer("this one")
     assert script.communicate(timeout=60)[0].strip() == "this one"
+    eventually(lambda: walker.world.get(ask_id).delivered_at)
     walker.stop(listener)
 
 

@@ -193,6 +193,7 @@ def main() -> int:
     hypothesis.settings.register_profile(
         "mutation",
         database=None,
+        deadline=None,
         derandomize=True,
         phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
     )

@@ -201,7 +201,8 @@ def test_a_pipe_elsewhere_that_git_reads_is_named(project, workspace, tmp_path, 
 
 
 @pytest.mark.proves("GIT-13")
-def test_diff_only_names_a_file_that_would_fill_the_memory(project, workspace):
+def test_diff_only_names_a_file_that_would_fill_the_memory(project, workspace, monkeypatch):
+    monkeypatch.setattr(quick_git, "_PATIENCE_SECONDS", 60.0)
     place = workspace.make(str(project), 1)
     write(place.folder, a_txt="x\n" * 11_000_000, b_txt="small\n")
     git(place.folder, "add", ".")

@@ -196,8 +196,11 @@ class Human:
 
         `cli` and `session` name the conversation; one that was begun before goes on.
         """
-        seat = ask_session.open_visit(self._inbox.store, ask_id, self._inbox.caller(), cli, session)
-        self._seats[ask_id] = seat
+        store, caller = self._inbox.store, self._inbox.caller()
+        with self._lock:
+            # Another thread may be giving it back, and forgets the visit that it ended.
+            seat = ask_session.open_visit(store, ask_id, caller, cli, session)
+            self._seats[ask_id] = seat
         return seat
 
     def release(self, ask_id: str) -> None:
