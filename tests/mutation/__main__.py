@@ -29,6 +29,7 @@ from tests.mutation.judging import (
     Reach,
     ReachRecorder,
     all_tests,
+    be_patient,
     clear_caches,
     find_swap,
     judge,
@@ -133,6 +134,7 @@ class BodyJudge:
             clear_caches()
         for name in sorted(tests, key=tests.__getitem__):
             item = self.items[name]
+            be_patient(tests[name])
             item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
             if self.session.testsfailed:
                 return KILLED

@@ -141,6 +141,9 @@ class OnlyThese:
         items[:] = [item for item in items if item.nodeid in self.tests]
         items.sort(key=lambda item: self.tests[item.nodeid])
 
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        be_patient(self.tests[item.nodeid])
+
 
 def run_with_import(mutant: Mutant | None, tests: dict[str, float]) -> str:
     """Import the mutant and run these tests; without a mutant, the code as it is."""
@@ -173,6 +176,11 @@ def judge(jobs: Iterable[Job]) -> Iterator[tuple[Mutant, str]]:
         yield running.pop(pid), verdicts.get(code, KILLED)
 
 
+def be_patient(seconds: float) -> None:
+    """End this process if the next test takes much longer than it did without a change."""
+    signal.alarm(int(MIN_PATIENCE_SECONDS + 10 * seconds))
+
+
 def _start(seconds: float, run: Callable[[], str]) -> int:
     pid = os.fork()
     if pid:
@@ -183,7 +191,7 @@ def _start(seconds: float, run: Callable[[], str]) -> int:
         os.dup2(quiet, 1)
         os.dup2(quiet, 2)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(int(MIN_PATIENCE_SECONDS + 10 * seconds))
+        be_patient(seconds)
         code = {SURVIVED: 0, LEFT_OVER: LEFT_OVER_CODE}.get(run(), 1)
     finally:
         os._exit(code)
