@@ -43,12 +43,14 @@ for _signal in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
     if signal.getsignal(_signal) is signal.SIG_IGN:
         signal.signal(_signal, signal.SIG_DFL)
 _cpu_seconds: dict[str, float] = defaultdict(float)
+_cpu_of_tests: dict[str, float] = {}
 _CPU_AT_START = pytest.StashKey[float]()
 _skipped: dict[str, str] = {}
 
 
 def pytest_addoption(parser):
     parser.addoption("--whole", action="store_true", help="the long versions: make crash")
+    parser.addoption("--heaviest", type=int, default=0, help="show so many tests by CPU seconds")
 
 
 def holds_programs(folder, needed):
@@ -103,7 +105,9 @@ def over_budget(spent):
 def pytest_runtest_logreport(report):
     folder = report.nodeid.split("/")[1] if report.nodeid.count("/") > 1 else "tests"
     if report.when == "teardown":
-        _cpu_seconds[folder] += dict(report.user_properties).get("cpu_seconds", 0.0)
+        used = dict(report.user_properties).get("cpu_seconds", 0.0)
+        _cpu_seconds[folder] += used
+        _cpu_of_tests[report.nodeid] = used
     if report.skipped:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         # What a program said may have many lines.
@@ -143,6 +147,9 @@ def pytest_terminal_summary(terminalreporter, config):
         write(
             f"{folder:10} {used:6.1f} CPU s{budget}" + ("  OVER BUDGET" if folder in over else "")
         )
+    heaviest = sorted(_cpu_of_tests, key=_cpu_of_tests.__getitem__, reverse=True)
+    for name in heaviest[: config.option.heaviest]:
+        write(f"{_cpu_of_tests[name]:17.1f} CPU s  {name}")
     for line in describe_skips(_skipped):
         write(line)
     if os.environ.get("CI"):
