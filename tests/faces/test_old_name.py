@@ -232,7 +232,7 @@ def test_install_that_was_killed_is_finished_by_the_next(old, monkeypatch, cli, 
 
 
 @pytest.mark.proves("NAME-7", "NAME-8")
-def test_subagents_name_the_new_tools_until_uninstalled(old):
+def test_agent_files_name_the_new_tools_until_uninstalled(old):
     folder = old.folder / ".claude" / "agents"
     (folder / "deep").mkdir(parents=True)
     agent, other = folder / "deep" / "asker.md", old.folder / "other.md"
