@@ -67,12 +67,12 @@ def test_known_formats_of_secrets_are_hidden():
 
 
 @pytest.mark.proves("RED-1")
-def test_every_format_of_the_table_has_samples():
-    prefixes = [start for _, starts, _, _ in secret_formats.PREFIXED for start in starts.split()]
-    for start in prefixes:
-        kind = next(one for one in secret_formats.PREFIXED if start in one[1].split())
-        secret = start + ("1a" if "a" in kind[2] else "17") * ((kind[3] + 2) // 2)
-        assert hide_secrets(f"see {secret} there").endswith(f"{HIDDEN} there"), start
+def test_each_beginning_of_the_table_gives_a_secret_away():
+    for starts, alphabet, least in secret_formats.PREFIXED:
+        rest = ("1a" if "a" in alphabet else "17") * least
+        for start in starts.split():
+            shown = hide_secrets(f"see {start}{rest[:least]} there")
+            assert shown.endswith(f"{HIDDEN} there"), start
 
 
 @pytest.mark.proves("RED-2")

@@ -92,12 +92,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _hide_known_formats(text: str) -> str:
-    for _, starts, alphabet, least in formats.PREFIXED:
+    for starts, alphabet, least in formats.PREFIXED:
         for start in starts.split():
             if start in text:
                 rest = rf"{re.escape(start)}[{alphabet}]{{{least},4000}}+"
                 text = _compiled(rest).sub(_hide_word, text)
-    for _, needles, pattern in formats.SHAPES:
+    for needles, pattern in formats.SHAPES:
         if any(needle in text for needle in needles.split()):
             text = _compiled(pattern).sub(_hide_word, text)
     return text

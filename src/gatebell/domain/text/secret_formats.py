@@ -1,7 +1,7 @@
 """What secrets look like: facts about formats, as data. `redaction` makes patterns of them.
 
-A row of PREFIXED is a name, the beginnings that give a secret away, the characters that follow, and
-how many of them must follow at least. That is about half of what the real ones have, so that a
+A row of PREFIXED is the beginnings that give a secret away, the characters that follow, and how many
+of them must follow at least. That is about half of what the real ones have, so that a
 secret that was cut in the middle is still known.
 """
 
@@ -18,142 +18,137 @@ WORD = "A-Za-z0-9_-"
 DOTTED = "A-Za-z0-9_.=-"
 BASE64 = "A-Za-z0-9+/=_-"
 
-PREFIXED: tuple[tuple[str, str, str, int], ...] = (
-    ("1password service account", "ops_eyJ", BASE64, 20),
-    ("adafruit", "aio_", ALNUM, 20),
-    ("adobe client secret", "p8e-", ALNUM, 16),
-    ("age", "AGE-SECRET-KEY-1", "A-Z0-9", 20),
-    ("airbyte, assemblyai and other sk_", "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_", ALNUM, 10),
-    ("alibaba access key", "LTAI", ALNUM, 12),
-    ("anthropic", "sk-ant-", WORD, 12),
-    ("artifactory api key", "AKCp", ALNUM, 30),
-    ("artifactory reference token", "cmVmdGtu", ALNUM, 20),
-    ("atlassian api token", "ATATT3 ATCTT3 ATBB", BASE64, 16),
-    ("aws bedrock", "ABSK bedrock-api-key-", BASE64, 30),
-    ("brevo", "xkeysib- xsmtpsib-", WORD, 20),
-    ("buildkite agent and api", "bkua_ bkat_ bkct_", ALNUM, 16),
-    ("circleci", "CCIPAT_ CCIPRJ_", WORD, 16),
-    ("clojars", "CLOJARS_", ALNUM, 20),
-    ("cloudflare origin ca", "v1.0-", "0-9a-f-", 40),
-    ("contentful management", "CFPAT-", WORD, 20),
-    ("crates.io", "cio", ALNUM, 32),
-    ("databricks", "dapi dkea", HEX, 20),
-    ("defined networking", "dnkey-", WORD, 30),
-    ("digitalocean", "dop_v1_ doo_v1_ dor_v1_ dosec_", HEX, 20),
-    ("discord webhook", "discord.com/api/webhooks/ discordapp.com/api/webhooks/", "A-Za-z0-9_/-", 30),
-    ("docker hub", "dckr_pat_ dckr_oat_", WORD, 12),
-    ("doppler", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", DOTTED, 16),
-    ("duffel", "duffel_live_ duffel_test_", DOTTED, 16),
-    ("dynatrace", "dt0c01. dt0s01. dt0s16.", DOTTED, 20),
-    ("easypost", "EZAK EZTK", ALNUM, 30),
-    ("expo", "exp_", ALNUM, 32),
-    ("facebook", "EAAC EAAM EAAB EAAG", ALNUM, 60),
-    ("fastly, figma", "figd_ figo_ figor_", WORD, 16),
-    ("flutterwave", "FLWSECK_TEST- FLWSECK-", WORD, 10),
-    ("fly.io", "fo1_ fm1a_ fm1r_ fm2_", BASE64, 20),
-    ("frame.io", "fio-u-", DOTTED, 24),
-    ("gate token", "gate_", "0-9a-f", 24),
-    ("github", "ghp_ gho_ ghu_ ghs_ ghr_", ALNUM, 16),
-    ("github fine-grained", "github_pat_", "A-Za-z0-9_", 16),
-    (
-        "gitlab",
-        "glpat- gldt- glft- glsoat- glrt- glrtr- glcbt- glptt- glimt- glagent- gloas- glffct- glwt-",
-        DOTTED,
-        12,
-    ),
-    ("gitlab runner registration", "GR1348941", WORD, 10),
-    ("google api key", "AIza", WORD, 24),
-    ("google oauth access token", "ya29.", DOTTED, 12),
-    ("google oauth refresh token", "1//0", WORD, 24),
-    ("google oauth client secret", "GOCSPX-", WORD, 12),
-    ("grafana", "glc_ glsa_", BASE64, 20),
-    ("groq", "gsk_", ALNUM, 20),
-    ("harness", "pat. sat.", DOTTED, 40),
-    ("hashicorp vault", "hvs. hvb. hvr.", WORD, 16),
-    ("heroku", "HRKU-", WORD, 20),
-    ("hubspot", "pat-na1- pat-eu1- pat-na2-", WORD, 16),
-    ("huggingface", "hf_ api_org_", ALNUM, 16),
-    ("infracost", "ico-", ALNUM, 20),
-    ("intercom", "dG9rOg", BASE64, 20),
-    ("jfrog identity", "eyJ2ZXIiOiIyIiwidHlwIjoiSldUIi", BASE64, 20),
-    ("langsmith", "lsv2_pt_ lsv2_sk_ ls__", WORD, 16),
-    ("launchdarkly", "sdk- api- mob-", "0-9a-f-", 32),
-    ("linear", "lin_api_ lin_oauth_", ALNUM, 16),
-    ("mailgun", "key-", HEX, 24),
-    ("mapbox secret", "sk.eyJ pk.eyJ tk.eyJ", DOTTED, 20),
-    ("microsoft teams webhook", "webhook.office.com/webhookb2/", "A-Za-z0-9/@-", 30),
-    ("neon", "napi_", ALNUM, 24),
-    ("netlify", "nfp_ nfc_ nfo_ nfu_ nfb_", ALNUM, 16),
-    ("new relic", "NRAK- NRII- NRJS- NRBR- NRRA-", WORD, 12),
-    ("ngrok", "ngrok_", ALNUM, 24),
-    ("notion", "ntn_ secret_", ALNUM, 30),
-    ("npm", "npm_", ALNUM, 20),
-    ("nvidia", "nvapi-", WORD, 20),
-    ("octopus deploy", "API-", "A-Z0-9", 22),
-    ("openai", "sk-proj- sk-svcacct- sk-admin- sk-None- sk-or-v1-", WORD, 12),
-    ("openshift", "sha256~", WORD, 24),
-    ("paypal braintree", "access_token$production$ access_token$sandbox$", "a-z0-9$", 16),
-    ("perplexity", "pplx-", ALNUM, 20),
-    ("pinecone", "pcsk_", "A-Za-z0-9_", 20),
-    ("plaid", "access-sandbox- access-development- access-production-", "0-9a-f-", 16),
-    ("planetscale", "pscale_tkn_ pscale_oauth_ pscale_pw_", DOTTED, 16),
-    ("posthog", "phx_ phc_", ALNUM, 20),
-    ("postman", "PMAK- PMAT-", WORD, 20),
-    ("prefect", "pnu_ pnb_", ALNUM, 16),
-    ("pulumi", "pul-", HEX, 24),
-    ("pypi", "pypi-AgE", WORD, 12),
-    ("readme", "rdme_", ALNUM, 30),
-    ("render", "rnd_", ALNUM, 24),
-    ("replicate", "r8_", ALNUM, 24),
-    ("resend", "re_", "A-Za-z0-9_", 28),
-    ("rubygems", "rubygems_", HEX, 20),
-    ("scalingo", "tk-us-", WORD, 24),
-    ("sendgrid", "SG.", DOTTED, 24),
-    ("sentry", "sntrys_ sntryu_ sntrya_", BASE64, 20),
-    ("settlemint", "sm_aat_ sm_pat_ sm_sat_", ALNUM, 10),
-    ("shippo", "shippo_live_ shippo_test_", HEX, 16),
-    ("shopify", "shpat_ shpca_ shppa_ shpss_ shptka_", HEX, 16),
-    ("slack", "xoxe.xox xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", "A-Za-z0-9.%/+=-", 10),
-    ("slack webhook", "hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/", "A-Za-z0-9/", 16),
-    ("sonarqube", "squ_ sqp_ sqa_", ALNUM, 20),
-    ("sourcegraph", "sgp_", "A-Za-z0-9_", 24),
-    ("square", "sq0atp- sq0csp- sq0idp-", WORD, 16),
-    ("stripe webhook, standard webhooks", "whsec_", BASE64, 12),
-    ("supabase", "sbp_ sb_secret_", "A-Za-z0-9_", 16),
-    ("tailscale", "tskey-", WORD, 12),
-    ("together", "tgp_v1_", WORD, 20),
-    ("typeform", "tfp_", DOTTED, 24),
-    ("vercel", "vcp_ vci_ vck_ vca_ vcr_", ALNUM, 20),
-    ("volcengine", "AKLT", BASE64, 30),
-    ("weights and biases", "wandb_v1_", WORD, 16),
-    ("xai", "xai-", ALNUM, 30),
-    ("yandex", "AQVN t1.9eu", BASE64, 24),
-    ("zapier webhook", "hooks.zapier.com/hooks/catch/", "A-Za-z0-9/", 10),
+PREFIXED: tuple[tuple[str, str, int], ...] = (
+    ("ops_eyJ", BASE64, 20),  # 1password service account
+    ("aio_", ALNUM, 20),  # adafruit
+    ("p8e-", ALNUM, 16),  # adobe client secret
+    ("AGE-SECRET-KEY-1", "A-Z0-9", 20),  # age
+    ("sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_", ALNUM, 10),  # airbyte, assemblyai and other sk_
+    ("LTAI", ALNUM, 12),  # alibaba access key
+    ("sk-ant-", WORD, 12),  # anthropic
+    ("AKCp", ALNUM, 30),  # artifactory api key
+    ("cmVmdGtu", ALNUM, 20),  # artifactory reference token
+    ("ATATT3 ATCTT3 ATBB", BASE64, 16),  # atlassian api token
+    ("ABSK bedrock-api-key-", BASE64, 30),  # aws bedrock
+    ("xkeysib- xsmtpsib-", WORD, 20),  # brevo
+    ("bkua_ bkat_ bkct_", ALNUM, 16),  # buildkite agent and api
+    ("CCIPAT_ CCIPRJ_", WORD, 16),  # circleci
+    ("CLOJARS_", ALNUM, 20),  # clojars
+    ("v1.0-", "0-9a-f-", 40),  # cloudflare origin ca
+    ("CFPAT-", WORD, 20),  # contentful management
+    ("cio", ALNUM, 32),  # crates.io
+    ("dapi dkea", HEX, 20),  # databricks
+    ("dnkey-", WORD, 30),  # defined networking
+    ("dop_v1_ doo_v1_ dor_v1_ dosec_", HEX, 20),  # digitalocean
+    ("discord.com/api/webhooks/ discordapp.com/api/webhooks/", "A-Za-z0-9_/-", 30),  # discord webhook
+    ("dckr_pat_ dckr_oat_", WORD, 12),  # docker hub
+    ("dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", DOTTED, 16),  # doppler
+    ("duffel_live_ duffel_test_", DOTTED, 16),  # duffel
+    ("dt0c01. dt0s01. dt0s16.", DOTTED, 20),  # dynatrace
+    ("EZAK EZTK", ALNUM, 30),  # easypost
+    ("exp_", ALNUM, 32),  # expo
+    ("EAAC EAAM EAAB EAAG", ALNUM, 60),  # facebook
+    ("figd_ figo_ figor_", WORD, 16),  # fastly, figma
+    ("FLWSECK_TEST- FLWSECK-", WORD, 10),  # flutterwave
+    ("fo1_ fm1a_ fm1r_ fm2_", BASE64, 20),  # fly.io
+    ("fio-u-", DOTTED, 24),  # frame.io
+    ("gate_", "0-9a-f", 24),  # gate token
+    ("ghp_ gho_ ghu_ ghs_ ghr_", ALNUM, 16),  # github
+    ("github_pat_", "A-Za-z0-9_", 16),  # github fine-grained
+    ("glpat- gldt- glft- glsoat- glrt- glrtr- glcbt- glptt- glimt- glagent- gloas- glffct- glwt-", DOTTED, 12),  # gitlab
+    ("GR1348941", WORD, 10),  # gitlab runner registration
+    ("AIza", WORD, 24),  # google api key
+    ("ya29.", DOTTED, 12),  # google oauth access token
+    ("1//0", WORD, 24),  # google oauth refresh token
+    ("GOCSPX-", WORD, 12),  # google oauth client secret
+    ("glc_ glsa_", BASE64, 20),  # grafana
+    ("gsk_", ALNUM, 20),  # groq
+    ("pat. sat.", DOTTED, 40),  # harness
+    ("hvs. hvb. hvr.", WORD, 16),  # hashicorp vault
+    ("HRKU-", WORD, 20),  # heroku
+    ("pat-na1- pat-eu1- pat-na2-", WORD, 16),  # hubspot
+    ("hf_ api_org_", ALNUM, 16),  # huggingface
+    ("ico-", ALNUM, 20),  # infracost
+    ("dG9rOg", BASE64, 20),  # intercom
+    ("eyJ2ZXIiOiIyIiwidHlwIjoiSldUIi", BASE64, 20),  # jfrog identity
+    ("lsv2_pt_ lsv2_sk_ ls__", WORD, 16),  # langsmith
+    ("sdk- api- mob-", "0-9a-f-", 32),  # launchdarkly
+    ("lin_api_ lin_oauth_", ALNUM, 16),  # linear
+    ("key-", HEX, 24),  # mailgun
+    ("sk.eyJ pk.eyJ tk.eyJ", DOTTED, 20),  # mapbox secret
+    ("webhook.office.com/webhookb2/", "A-Za-z0-9/@-", 30),  # microsoft teams webhook
+    ("napi_", ALNUM, 24),  # neon
+    ("nfp_ nfc_ nfo_ nfu_ nfb_", ALNUM, 16),  # netlify
+    ("NRAK- NRII- NRJS- NRBR- NRRA-", WORD, 12),  # new relic
+    ("ngrok_", ALNUM, 24),  # ngrok
+    ("ntn_ secret_", ALNUM, 30),  # notion
+    ("npm_", ALNUM, 20),  # npm
+    ("nvapi-", WORD, 20),  # nvidia
+    ("API-", "A-Z0-9", 22),  # octopus deploy
+    ("sk-proj- sk-svcacct- sk-admin- sk-None- sk-or-v1-", WORD, 12),  # openai
+    ("sha256~", WORD, 24),  # openshift
+    ("access_token$production$ access_token$sandbox$", "a-z0-9$", 16),  # paypal braintree
+    ("pplx-", ALNUM, 20),  # perplexity
+    ("pcsk_", "A-Za-z0-9_", 20),  # pinecone
+    ("access-sandbox- access-development- access-production-", "0-9a-f-", 16),  # plaid
+    ("pscale_tkn_ pscale_oauth_ pscale_pw_", DOTTED, 16),  # planetscale
+    ("phx_ phc_", ALNUM, 20),  # posthog
+    ("PMAK- PMAT-", WORD, 20),  # postman
+    ("pnu_ pnb_", ALNUM, 16),  # prefect
+    ("pul-", HEX, 24),  # pulumi
+    ("pypi-AgE", WORD, 12),  # pypi
+    ("rdme_", ALNUM, 30),  # readme
+    ("rnd_", ALNUM, 24),  # render
+    ("r8_", ALNUM, 24),  # replicate
+    ("re_", "A-Za-z0-9_", 28),  # resend
+    ("rubygems_", HEX, 20),  # rubygems
+    ("tk-us-", WORD, 24),  # scalingo
+    ("SG.", DOTTED, 24),  # sendgrid
+    ("sntrys_ sntryu_ sntrya_", BASE64, 20),  # sentry
+    ("sm_aat_ sm_pat_ sm_sat_", ALNUM, 10),  # settlemint
+    ("shippo_live_ shippo_test_", HEX, 16),  # shippo
+    ("shpat_ shpca_ shppa_ shpss_ shptka_", HEX, 16),  # shopify
+    ("xoxe.xox xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", "A-Za-z0-9.%/+=-", 10),  # slack
+    ("hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/", "A-Za-z0-9/", 16),  # slack webhook
+    ("squ_ sqp_ sqa_", ALNUM, 20),  # sonarqube
+    ("sgp_", "A-Za-z0-9_", 24),  # sourcegraph
+    ("sq0atp- sq0csp- sq0idp-", WORD, 16),  # square
+    ("whsec_", BASE64, 12),  # stripe webhook, standard webhooks
+    ("sbp_ sb_secret_", "A-Za-z0-9_", 16),  # supabase
+    ("tskey-", WORD, 12),  # tailscale
+    ("tgp_v1_", WORD, 20),  # together
+    ("tfp_", DOTTED, 24),  # typeform
+    ("vcp_ vci_ vck_ vca_ vcr_", ALNUM, 20),  # vercel
+    ("AKLT", BASE64, 30),  # volcengine
+    ("wandb_v1_", WORD, 16),  # weights and biases
+    ("xai-", ALNUM, 30),  # xai
+    ("AQVN t1.9eu", BASE64, 24),  # yandex
+    ("hooks.zapier.com/hooks/catch/", "A-Za-z0-9/", 10),  # zapier webhook
 )  # fmt: skip
 """Beginnings that nothing else has."""
 
-SHAPES: tuple[tuple[str, str, str], ...] = (
-    ("1password secret key", "A3-", r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{5,11}-){3,5}[A-Z0-9]{5}"),
-    ("amazon mws", "amzn.mws.", r"amzn\.mws\.[0-9a-f-]{20,40}"),
-    ("asana", "/", r"[12]/\d{10,20}(?:/\d{10,20})?:[0-9a-f]{24,32}"),
-    ("aws access key", "AKIA ASIA ABIA ACCA A3T", r"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{12,16}(?![A-Za-z0-9])"),
-    ("azure client secret", "Q~", r"[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{20,40}"),
-    ("base64 of a private key", "LS0tLS1CRUdJTi", r"LS0tLS1CRUdJTi(?:BSU0EgUFJJVkFURS|BQUklWQVRF|BFQyBQUklWQVRF|BPUEVOU1NI|BFTkNSWVBURU|BQR1AgUFJJVkFURS|BEU0EgUFJJVkFURS)[A-Za-z0-9+/=]*"),
-    ("body of an openssh key", "b3BlbnNzaC1rZXktdjE", r"b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/=]*"),
-    ("clickhouse cloud", "4b1d", r"4b1d[A-Za-z0-9]{38}(?![A-Za-z0-9])"),
-    ("discord bot", ".", r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{25,40}"),
-    ("google service account key id", "private_key_id", r"(?<=private_key_id\": \")[0-9a-f]{40}"),
-    ("json web token", "eyJ", r"eyJ[A-Za-z0-9_-]{8,4000}+\.(?:eyJ)?[A-Za-z0-9_-]{4,4000}+(?:\.[A-Za-z0-9_-]{0,4000}+){0,3}"),
-    ("mailchimp", "-us", r"[0-9a-f]{32}-us\d{1,2}(?![0-9a-f])"),
-    ("maxmind", "_mmk", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk"),
-    ("openai", "sk-", r"sk-(?=[A-Za-z_-]{0,80}\d)[A-Za-z0-9_-]{20,400}"),
-    ("password hash", "$", r"(?<!\$)\$(?:1|2[abxy]|5|6|7|y|apr1|argon2(?:id|i|d)|scrypt|pbkdf2-\w{1,10})\$[\w./+=,$-]{16,400}"),
-    ("pypi", "pypi-", r"pypi-[\w-]{40,1000}"),
-    ("sidekiq", "contribsys.com", r"[0-9a-f]{8}:[0-9a-f]{8}(?=@\w{1,20}\.contribsys\.com)"),
-    ("telegram bot", ":AA", r"\d{8,12}:AA[A-Za-z0-9_-]{28,40}"),
-    ("terraform cloud", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{20,90}"),
-    ("twilio", "SK", r"SK[0-9a-f]{32}(?![0-9a-zA-Z])"),
-    ("vault, old", "s.", r"s\.(?=[A-Za-z]{0,23}\d)[A-Za-z0-9]{24}(?![A-Za-z0-9.])"),
+SHAPES: tuple[tuple[str, str], ...] = (
+    ("A3-", r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{5,11}-){3,5}[A-Z0-9]{5}"),  # 1password secret key
+    ("amzn.mws.", r"amzn\.mws\.[0-9a-f-]{20,40}"),  # amazon mws
+    ("/", r"[12]/\d{10,20}(?:/\d{10,20})?:[0-9a-f]{24,32}"),  # asana
+    ("AKIA ASIA ABIA ACCA A3T", r"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{12,16}(?![A-Za-z0-9])"),  # aws access key
+    ("Q~", r"[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{20,40}"),  # azure client secret
+    ("LS0tLS1CRUdJTi", r"LS0tLS1CRUdJTi(?:BSU0EgUFJJVkFURS|BQUklWQVRF|BFQyBQUklWQVRF|BPUEVOU1NI|BFTkNSWVBURU|BQR1AgUFJJVkFURS|BEU0EgUFJJVkFURS)[A-Za-z0-9+/=]*"),  # base64 of a private key
+    ("b3BlbnNzaC1rZXktdjE", r"b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/=]*"),  # body of an openssh key
+    ("4b1d", r"4b1d[A-Za-z0-9]{38}(?![A-Za-z0-9])"),  # clickhouse cloud
+    (".", r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{25,40}"),  # discord bot
+    ("private_key_id", r"(?<=private_key_id\": \")[0-9a-f]{40}"),  # google service account key id
+    ("eyJ", r"eyJ[A-Za-z0-9_-]{8,4000}+\.(?:eyJ)?[A-Za-z0-9_-]{4,4000}+(?:\.[A-Za-z0-9_-]{0,4000}+){0,3}"),  # json web token
+    ("-us", r"[0-9a-f]{32}-us\d{1,2}(?![0-9a-f])"),  # mailchimp
+    ("_mmk", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk"),  # maxmind
+    ("sk-", r"sk-(?=[A-Za-z_-]{0,80}\d)[A-Za-z0-9_-]{20,400}"),  # openai
+    ("$", r"(?<!\$)\$(?:1|2[abxy]|5|6|7|y|apr1|argon2(?:id|i|d)|scrypt|pbkdf2-\w{1,10})\$[\w./+=,$-]{16,400}"),  # password hash
+    ("pypi-", r"pypi-[\w-]{40,1000}"),  # pypi
+    ("contribsys.com", r"[0-9a-f]{8}:[0-9a-f]{8}(?=@\w{1,20}\.contribsys\.com)"),  # sidekiq
+    (":AA", r"\d{8,12}:AA[A-Za-z0-9_-]{28,40}"),  # telegram bot
+    (".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{20,90}"),  # terraform cloud
+    ("SK", r"SK[0-9a-f]{32}(?![0-9a-zA-Z])"),  # twilio
+    ("s.", r"s\.(?=[A-Za-z]{0,23}\d)[A-Za-z0-9]{24}(?![A-Za-z0-9.])"),  # vault, old
 )  # fmt: skip
 """Forms that take more than a beginning to describe."""
 
