@@ -20,36 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _KEYWORDS = (
-    *(
-        "pass",
-        "pwd",
-        "pw",
-        "psw",
-        "pswd",
-        "psk",
-        "kennwort",
-        "mnemonic",
-        "seed",
-        "secret",
-        "token",
-        "cred",
-        "key",
-    ),
-    *(
-        "auth",
-        "bearer",
-        "session",
-        "sid",
-        "sig",
-        "salt",
-        "otp",
-        "cookie",
-        "jwt",
-        "dsn",
-        "webhook",
-        "connection",
-    ),
-)
+    "pass", "pwd", "pw", "psw", "psk", "kennwort", "mnemonic", "seed", "secret", "token", "cred", "key", "auth",
+    "bearer", "session", "sid", "sig", "salt", "otp", "cookie", "jwt", "dsn", "webhook", "connection",
+)  # fmt: skip
 _REST = r"[A-Za-z0-9_.-]{0,40}+"
 _QUOTED = (
     r"(?P<pre>[bfruBFRU@$]{0,2})(?P<quote>\\{0,4}(?:\"\"\"|'''|[\"'`]))"

@@ -51,9 +51,10 @@ def _hide(text: str, depth: int) -> str:
     if depth < _DEEPEST and "\\" in text:
         text = _compiled(_STRING).sub(lambda found: _hide_in_string(found, depth), text)
     text = hide_key_blocks(text)
+    # Before the formats: an access key gives away the secret key beside it.
+    text = _hide_places(text)
     text = _hide_known_formats(text)
     text = _hide_headers(text)
-    text = _hide_places(text)
     text = _hide_options(text)
     return hide_named(text)
 

@@ -235,7 +235,6 @@ PLACES: tuple[tuple[str, str], ...] = (
     (":", r"(?<![\w./:@-])[\w.*-]{1,99}:(?:\d{4,5}|\*):(?=[\w*-]{0,98}[A-Za-z*])[\w*-]{1,99}:[\w*-]{1,99}:(?P<v>[^\s\"'\\]{1,300})(?=$|[\n\r\"'\\])"),
     ("PASS ", r"(?m:^)[\w:. \[\]>*-]{0,60}(?<![\w-])PASS (?P<v>(?=\D{0,60}\d)[^\s:]{6,100})(?m:$)"),
     ("enable secret", r"enable secret \d (?P<v>\S{1,200})"),
-    ("rivate-Lines", r"Private-Hash: (?P<v>[0-9a-f]{16,64})"),
 )  # fmt: skip
 """Places where a secret stands whatever it looks like: a word of the text, and the place."""
 
