@@ -229,6 +229,17 @@ def test_guessing_is_slowed_down_and_keeps_nobody_else_out(inbox, way):
     assert client.post(way, data={"token": "t"}).status_code == 403
 
 
+@pytest.mark.proves("WEB-13", "WEB-95")
+def test_wrong_sign_ins_keep_nobody_out(inbox):
+    client = inbox.client()
+    client.headers["origin"] = URL
+    client.follow_redirects = False
+    codes = {client.post("/login", data={"token": "wrong"}).status_code for _ in range(330)}
+    assert codes == {403, 429}
+    assert {client.get("/login").status_code for _ in range(2_100)} == {200}
+    assert client.post("/login", data={"token": inbox.token("read")}).status_code == 303
+
+
 @pytest.mark.proves("WEB-13")
 def test_a_flood_of_asks_is_slowed_down_for_its_own_token_only(inbox):
     agent, other = inbox.client("ask"), inbox.client("ask", name="bob")

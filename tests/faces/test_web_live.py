@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+from contextlib import ExitStack
 
+import httpx
 import pytest
 from tests.support.event_stream import Stream
 from tests.support.people import a_person
@@ -19,12 +21,25 @@ from gatebell.testing import MemoryStore
 from gatebell.web import server as serving
 from gatebell.web.live import MAX_BEHIND, Hub, Told
 
+UNENDED_HEADERS = b"GET / HTTP/1.1\r\nHost: "
+UNENDED_BODY = (
+    b"POST /login HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nOrigin: http://127.0.0.1:PORT\r\n"
+    b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\ntoken="
+)
+
 
 @pytest.fixture
 def server(tmp_path):
     made = WebServer(tmp_path).start()
     yield made
     made.close()
+
+
+def is_cut_off(connection):
+    try:
+        return connection.recv(10) == b""
+    except ConnectionResetError:
+        return True
 
 
 def kinds(stream, number):
@@ -111,18 +126,52 @@ def test_whoever_does_not_keep_up_is_sent_home_and_nobody_else():
     asyncio.run(scene())
 
 
-@pytest.mark.proves("WEB-28")
-def test_whoever_connects_and_says_nothing_is_sent_home(server, monkeypatch):
-    monkeypatch.setattr(serving, "SAYS_WITHIN_SECONDS", 0.05)
-    with socket.create_connection(("127.0.0.1", server.port), 10) as silent:
-        silent.sendall(b"GET / HTTP/1.1\r\nHost: ")
-        assert silent.recv(10) == b""
-    monkeypatch.setattr(serving, "MAX_CONNECTIONS", 0)
+@pytest.mark.proves("WEB-95")
+@pytest.mark.parametrize("begin", [b"", UNENDED_HEADERS, UNENDED_BODY])
+def test_request_that_never_ends_is_cut_off(server, monkeypatch, begin):
+    monkeypatch.setattr(serving, "HEADERS_WITHIN_SECONDS", 0.05)
+    monkeypatch.setattr(serving, "BODY_WITHIN_SECONDS", 0.1)
+    with socket.create_connection(("127.0.0.1", server.port), 10) as endless:
+        endless.sendall(begin.replace(b"PORT", str(server.port).encode()))
+        assert is_cut_off(endless)
+
+
+@pytest.mark.proves("WEB-95")
+def test_second_request_that_never_ends_is_cut_off(server, monkeypatch):
+    monkeypatch.setattr(serving, "HEADERS_WITHIN_SECONDS", 0.05)
+    with socket.create_connection(("127.0.0.1", server.port), 10) as endless:
+        first = f"GET /api/health HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode()
+        endless.sendall(first)
+        assert endless.recv(1000).startswith(b"HTTP/1.1 200")
+        endless.sendall(UNENDED_HEADERS)
+        assert is_cut_off(endless)
+
+
+@pytest.mark.proves("WEB-95")
+@pytest.mark.parametrize("begin", [UNENDED_HEADERS, UNENDED_BODY])
+def test_requests_that_never_end_keep_nobody_out(server, monkeypatch, begin):
+    monkeypatch.setattr(serving, "MAX_CONNECTIONS", 20)
+    begin = begin.replace(b"PORT", str(server.port).encode())
+    stream = Stream(server, server.token(scopes=("read",)))
+    stream.next()
+    with ExitStack() as stack:
+        for _ in range(60):
+            address = ("127.0.0.1", server.port)
+            stack.enter_context(socket.create_connection(address, 10)).sendall(begin)
+        assert httpx.get(f"{server.url}/login").status_code == 200
+    server.ask("Still heard?")
+    assert kinds(stream, 1) == ["ask.opened"]
+    stream.close()
+
+
+@pytest.mark.proves("WEB-95")
+def test_connection_is_refused_when_all_others_are_served(server, monkeypatch):
+    stream = Stream(server, server.token(scopes=("read",)))
+    stream.next()
+    monkeypatch.setattr(serving, "MAX_CONNECTIONS", 1)
     with socket.create_connection(("127.0.0.1", server.port), 10) as one_too_many:
-        try:
-            assert one_too_many.recv(10) == b""
-        except ConnectionResetError:
-            """Also an answer."""
+        assert is_cut_off(one_too_many)
+    stream.close()
 
 
 @pytest.mark.proves("WEB-28")

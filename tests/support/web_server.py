@@ -17,7 +17,7 @@ from gatebell.services.asks.create_ask import Request
 from gatebell.services.people import manage_logins, manage_people
 from gatebell.web.app import make_app, make_desk
 from gatebell.web.context import local_site
-from gatebell.web.server import Hurried
+from gatebell.web.server import LimitedConnection
 from tests.support.people import a_person
 from tests.support.waiting import eventually
 
@@ -77,7 +77,7 @@ class WebServer:
         desk = make_desk(self.store, local_site(self.port))
         config = uvicorn.Config(
             make_app(desk), host="127.0.0.1", port=self.port, log_level="error", access_log=False,
-            ws="none", timeout_graceful_shutdown=1, http=Hurried,
+            ws="none", timeout_graceful_shutdown=1, http=LimitedConnection,
         )  # fmt: skip
         self._server, self._hub = _Server(config), desk.hub
         self._thread = threading.Thread(target=self._server.run, daemon=True)

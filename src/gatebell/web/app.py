@@ -14,6 +14,8 @@ from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from starlette.requests import Request
-    from starlette.responses import Response
     from starlette.types import ASGIApp
 
     from gatebell.ports.store import Store
@@ -92,6 +93,8 @@ def _route(desk: Desk, row: Row) -> Route:
             return await run_in_threadpool(row.act, visit)
         except (GateError, Problem) as error:
             return _refused(desk, row, problem_of(error), request)
+        except ClientDisconnect:
+            return Response(status_code=400)
         except HTTPException as error:
             # A form that cannot be taken apart.
             return _refused(desk, row, Problem(error.status_code, error.detail), request)
@@ -122,7 +125,9 @@ async def _admit(desk: Desk, row: Row, request: Request) -> Visit:
     login = await run_in_threadpool(_login, desk, secret, by_header) if secret else None
     address = request.client.host if request.client else ""
     whose = token_digest(secret)[:16] if login else address
-    desk.limits.count(_kind(row), whose)
+    if login or row.needs:
+        # Signing in counts only what was wrong: a flood of it must not keep others out.
+        desk.limits.count(_kind(row), whose)
     csrf = text_digest(f"csrf {secret}") if login and not by_header else ""
     if row.needs:
         if login is None:

@@ -7,6 +7,7 @@ import resource
 import sys
 from typing import TYPE_CHECKING, Any
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -22,24 +23,55 @@ if TYPE_CHECKING:
     from gatebell.web.context import Site
     from gatebell.web.live import Hub
 
-SAYS_WITHIN_SECONDS = 10.0
+HEADERS_WITHIN_SECONDS = 10.0
+BODY_WITHIN_SECONDS = 60.0
 MAX_CONNECTIONS = 4_000
 
 
-class Hurried(H11Protocol):
-    """A connection that must say what it wants, and there is an end to how many there are."""
+class LimitedConnection(H11Protocol):
+    """A connection that must complete its requests in time.
+
+    When there are too many connections, the oldest incomplete requests make room: those of real
+    clients are complete within milliseconds, so clients that never end one keep nobody out.
+    """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         # Narrower than uvicorn's own signature, as its own code is, too.
         super().connection_made(transport)
-        if len(self.connections) > MAX_CONNECTIONS:
+        self.waits_since = self.loop.time()
+        self._check = self.loop.call_later(HEADERS_WITHIN_SECONDS, self._end_if_late)
+        if len(self.connections) > MAX_CONNECTIONS and not self._make_room():
             transport.abort()
-        self.loop.call_later(SAYS_WITHIN_SECONDS, self._end_if_silent)
 
-    def _end_if_silent(self) -> None:
-        cycle: Any = self.cycle
-        if cycle is None:
-            self.transport.close()
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._check.cancel()
+        super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        self.waits_since = self.loop.time()
+        super().on_response_complete()
+
+    def _make_room(self) -> bool:
+        others = (one for one in self.connections if isinstance(one, LimitedConnection))
+        waiting = [one for one in others if one is not self and one.is_incomplete()]
+        waiting.sort(key=lambda one: one.waits_since)
+        # Half of them at once, so that a flood does not cost a search for each connection.
+        for one in waiting[: len(waiting) // 2 + 1]:
+            one.transport.abort()
+        return bool(waiting)
+
+    def is_incomplete(self) -> bool:
+        return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+
+    def _end_if_late(self) -> None:
+        has_headers = self.conn.their_state is h11.SEND_BODY
+        allowed = BODY_WITHIN_SECONDS if has_headers else HEADERS_WITHIN_SECONDS
+        left = self.waits_since + allowed - self.loop.time()
+        # The loop may call a little early.
+        if self.is_incomplete() and left < 0.01:
+            self.transport.abort()
+        else:
+            self._check = self.loop.call_later(HEADERS_WITHIN_SECONDS, self._end_if_late)
 
 
 class _Server(uvicorn.Server):
@@ -86,7 +118,7 @@ def serve(
         ssl_keyfile=args.tls_key or None,
         timeout_graceful_shutdown=2,
         ws="none",
-        http=Hurried,
+        http=LimitedConnection,
     )
     sender.start()
     try:
