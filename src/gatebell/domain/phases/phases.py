@@ -149,8 +149,6 @@ def leads(phase: Phase, names: Sequence[str]) -> list[Lead]:
     if isinstance(way, dict):
         rest = [Lead(phase.otherwise, "otherwise")] if phase.otherwise else []
         return [*(Lead(target, answer) for answer, target in way.items()), *rest]
-    if way is None or not callable(way):
-        return []
     if targets := declared(way):
         return [Lead(target) for target in targets]
     code = getattr(way, "__code__", None)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 _HEAD = "diff --git "
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@", re.ASCII)
-_NAMES = ("+++ b/", "rename to ", "--- a/")
+_NAMES = ("+++ b/", "rename to ")
 _QUOTED_NAMES = ('+++ "b/', '--- "a/')
 
 
@@ -49,11 +49,11 @@ def _told(file: Changed, line: str) -> Changed:
     if line.startswith("Binary files "):
         return file._replace(binary=True)
     for start in _NAMES:
-        # The name before the change counts only where the file is gone.
-        if line.startswith(start) and not (start == "--- a/" and file.path):
+        if line.startswith(start):
             return file._replace(path=line.removeprefix(start).rstrip("\t"))
     for start in _QUOTED_NAMES:
-        if line.startswith(start) and not (start == '--- "a/' and file.path):
+        # The name before the change stays only where the file is gone.
+        if line.startswith(start):
             return file._replace(path='"' + line.removeprefix(start).rstrip("\t"))
     return file
 

@@ -37,7 +37,7 @@ def is_before(path: str, other: str) -> bool:
     while shared < len(mine) and mine[shared] == its[shared]:
         shared += 1
     # A path has calls at even places and branches at odd ones.
-    return shared < len(mine) and shared % 2 == 0
+    return shared % 2 == 0
 
 
 def misfit(call: FlowCall, name: CallName, label: str, digest: str) -> str:
@@ -89,7 +89,7 @@ def shared(calls: Sequence[FlowCall], path: str) -> list[FlowCall]:
     An approval counts again only if nothing after it was started: a person approved what
     came next then, not what comes next now.
     """
-    if "." in path or not path.isdecimal():
+    if not path.isdecimal():
         raise UsageError(f"--from takes the number of a call, not {path!r}")
     if not any(call.path == path for call in calls):
         raise UsageError(f"there is no call {path}: gate show N --calls lists them")

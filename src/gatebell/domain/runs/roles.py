@@ -22,17 +22,11 @@ from typing import NamedTuple
 from gatebell.domain.digests import text_digest
 from gatebell.errors import UsageError
 
-KEYS = {
-    "description": "what the role is for, shown where roles are listed",
-    "cli": "the agent's program: claude (the default), codex",
-    "model": "the model, in that program's own words, or heavy, medium or light",
-    "confidence": "how sure it must be of its result, from 0 to 1; below that a person confirms",
-    "tools": "the tools it has at hand, as Claude Code names them; without it, all",
-    "command": 'an agent of your own in place of a known one: ["./agent", "--flag"]',
-    "join": 'what opens its session for a person: ["./agent", "--talk"]',
-    "arguments": "more words for the program's command line",
-    "limit_seconds": "how long one turn may work; waiting for people does not count",
-}
+KEYS = (
+    *("description", "cli", "model", "confidence", "tools", "command", "join", "arguments"),
+    "limit_seconds",
+)
+"""The keys of a role; docs/roles.md says what each means."""
 
 # What Claude Code reads in its own files and gatebell has no use for.
 _CLAUDE_KEYS = frozenset(

@@ -44,12 +44,12 @@ def plan(
         made[call.path] = _call(call, turns, asks, sittings)
     top = []
     for path, one in made.items():
-        *around, branch, _ = ["", "", *path.split(".")]
-        inside = made.get(".".join(around[2:]))
+        parts = path.split(".")
+        inside = made.get(".".join(parts[:-2]))
         if inside is None:
             top.append(one)
         else:
-            inside["branches"].setdefault(branch, []).append(one)
+            inside["branches"].setdefault(parts[-2], []).append(one)
     return {
         "id": run.id,
         "flow": run.flow,

@@ -240,21 +240,21 @@ def spans(text: str, openings: str = "{") -> Iterator[tuple[int, int]]:
     found = opening.search(text)
     while found:
         start = found.start()
-        end = -1 if start in passed else _end(text, start, passed)
-        if end > 0:
+        end = 0 if start in passed else _end(text, start, passed)
+        if end:
             yield start, end
         found = opening.search(text, max(end, start + 1))
 
 
 def _end(text: str, start: int, passed: set[int]) -> int:
-    """Where the value ends that begins here, or -1; what is opened is noted in `passed`."""
+    """Where the value ends that begins here, or 0; what is opened is noted in `passed`."""
     opened: list[str] = []
     at = start
     wanted: tuple[str, ...] = (text[start],)
     while token := _TOKEN.match(text, at):
         mark = token["mark"] or str(token.lastgroup)
         if mark not in wanted:
-            return -1
+            return 0
         at = token.end()
         if mark in ("{", "["):
             passed.add(at - 1)
@@ -273,5 +273,5 @@ def _end(text: str, start: int, passed: set[int]) -> int:
             is_key = wanted in (_KEY, _KEY_OR_END)
             wanted = (":",) if is_key else _AFTER_VALUE[opened[-1]]
         if len(opened) > _MAX_DEPTH:
-            return -1
-    return -1
+            return 0
+    return 0

@@ -42,7 +42,7 @@ _ORDER = (
     *("parent", "summary", "details", "status", "confidence", "branch", "sessionId"),
     *("testCommand", "isSystem", "createdAt", "updatedAt", "closedAt", *_ASKED),
 )
-_ALWAYS = ("description", "role", "size", "type")
+_ALWAYS = ("description", "role")
 _MAX_SECONDS = 1e9
 _UNDONE = (TaskState.IN_PROGRESS, TaskState.AWAITING_INPUT)
 
@@ -179,9 +179,9 @@ def _time(record: Mapping[str, Any], key: str) -> datetime | None:
 
 def written(task: Task, said: Mapping[str, Any]) -> str:
     """A task as its line; `said` is what its runs know: the session, the last question and answer."""
-    record: dict[str, Any] = {"id": task.id, "title": task.title}
-    record |= {key: getattr(task, field) for key, field in _TEXTS.items() if key != "title"}
-    record |= {
+    record: dict[str, Any] = {
+        "id": task.id,
+        **{key: getattr(task, field) for key, field in _TEXTS.items()},
         "state": task.state,
         "priority": task.priority,
         "dependencies": list(task.needs),

@@ -76,14 +76,11 @@ def first_file() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _one_of(members: type[Strategy | TaskTimeout]) -> Callable[[Any], str]:
-    def read(value: Any) -> str:
-        try:
-            return members(value)
-        except ValueError:
-            raise ValueError(f"one of {', '.join(members)}") from None
-
-    return read
+def _one_of(members: type[Strategy | TaskTimeout], value: Any) -> str:
+    try:
+        return members(value)
+    except ValueError:
+        raise ValueError(f"one of {', '.join(members)}") from None
 
 
 def _branch(value: Any) -> str:
@@ -126,7 +123,7 @@ KEYS = {
         "on the base branch). A base branch that somebody has checked out, you for example, is not "
         "written: the work stays on its own branch then, and the task says so",
         "branch",
-        _one_of(Strategy),
+        lambda value: _one_of(Strategy, value),
     ),
     "base": _Key(
         "the branch that work starts from; without it, the one checked out when a task is taken up",
@@ -152,7 +149,7 @@ KEYS = {
     "on_timeout": _Key(
         "what becomes of a task that nobody answered in time: defer or fail",
         "defer",
-        _one_of(TaskTimeout),
+        lambda value: _one_of(TaskTimeout, value),
     ),
 }
 """Every key of the file."""
