@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def test_a_file_says_how_tasks_are_worked_on():
 
 @pytest.mark.proves("TASK-44")
 def test_what_no_file_says_is_usual():
-    assert BacklogTerms() == ("branch", "", "code", "", 3, 5, None, None, "defer")
+    assert parsed() == ("branch", "", "code", "", 3, 5, None, None, "defer")
 
 
 @pytest.mark.proves("TASK-44", "LAW-10")
@@ -95,6 +96,10 @@ def test_an_unknown_key_is_named_with_those_that_exist():
 @pytest.mark.proves("TASK-44", "TASK-48")
 def test_a_first_file_holds_every_key_and_sets_none():
     text = first_file()
+    assert text.startswith(
+        "# How the tasks of this project are worked on. Take away a # to set a key.\n\n"
+        "# What becomes of a task's work: branch (it stays on"
+    )
     assert parsed(**tomllib.loads(text)) == BacklogTerms()
     lines = text.splitlines()
     taken = "\n".join(line[1:] if line[:1] == "#" and line[:2] != "# " else line for line in lines)
@@ -104,10 +109,22 @@ def test_a_first_file_holds_every_key_and_sets_none():
     shown, usual = parsed(**written), BacklogTerms()
     for name in ("strategy", "role", "test_tries", "most_asks", "on_timeout"):
         assert getattr(shown, name) == getattr(usual, name)
+    assert (shown.base, shown.test) == ("main", "make test")
+
+
+@pytest.mark.proves("TASK-44")
+@pytest.mark.parametrize("strategy", ["branch", "merge", "review", "direct"])
+def test_strategy_is_one_of_four(strategy):
+    assert parsed(strategy=strategy).strategy == strategy
 
 
 @pytest.mark.proves("TASK-44", "TASK-45")
 def test_every_key_and_every_variable_is_documented():
     page = (DOCS / "roles.md").read_text(encoding="utf-8")
     assert [key for key in KEYS if f"| `{key}` |" not in page] == []
+    # The first file says the same as the page.
+    plain = page.replace("`", "")
+    sentences = re.findall(r"# (.*)\.\n#", first_file())
+    assert len(sentences) == len(KEYS)
+    assert [one for one in sentences if f" | {one[0].lower()}{one[1:]}" not in plain] == []
     assert [name for name in VARIABLES if f"`{{{{{name}}}}}`" not in page] == []

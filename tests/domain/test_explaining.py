@@ -118,6 +118,10 @@ def test_a_call_is_found_by_its_missing_result():
     assert open_call(steps, Call("Read", {"file_path": "y"})) == ""
     twice = [*steps, Step("call", "", "Bash", {"command": "ls"}, "t5")]
     assert open_call(twice, ls) == ""
+    # A command counts alone; of all other tools the whole input does.
+    assert open_call(steps, make_call("Bash", {"command": "ls -a"}, "", "")) == ""
+    assert open_call(steps, Call("Exit", {"code": 1})) == ""
+    assert Step("words", "w")[2:] == ("", None, "", "")
     assert has_result(steps, "t1") and not has_result(steps, "t2")
 
 

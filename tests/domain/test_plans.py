@@ -119,6 +119,44 @@ def test_whatever_the_texts_hold_every_parser_takes_the_xml(one, two, three):
     assert asked.findtext("prompt") == kept(f"?{one}") and (asked.get("by") or "") == kept(three)
 
 
+@pytest.mark.proves("RUN-362")
+def test_plan_is_indented_by_its_branches():
+    calls = [
+        a_call("1", "parallel", state="recorded", value=[1]),
+        a_call("1.1.1", "run", "a\tb", state="failed", error={"kind": "E"}),
+    ]
+    turns = [
+        a_turn("1.1.1", signal={"status": "BLOCKED", "reason": "no key"}),
+        a_turn("1.1.1", number=2),
+    ]
+    asks = [an_ask("1.1.1", note="go")]
+    at = "2026-05-04T12:30:{}.000000+00:00".format
+    session = 'role="coder" session="claude/s1"'
+    run = RUN._replace(reason="why", result=[2])
+    assert run_xml.to_xml(run_xml.plan(run, calls, turns, asks)).split("\n") == [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<run id="42" flow="feature" state="ready" created_at="{at("00")}">',
+        "  <prompt>Add login</prompt>",
+        "  <reason>why</reason>",
+        f'  <call path="1" name="parallel" state="recorded" started_at="{at("00")}">',
+        '    <branch number="1">',
+        f'      <call path="1.1.1" name="run" label="a&#9;b" state="failed" started_at="{at("00")}">',
+        f'        <turn number="1" {session} status="BLOCKED" started_at="{at("01")}">no key</turn>',
+        f'        <turn number="2" {session} started_at="{at("02")}"></turn>',
+        '        <human-interaction type="approval" status="pending" id="a-7k2">',
+        "          <prompt>Ship it?</prompt>",
+        "          <note>go</note>",
+        "        </human-interaction>",
+        '        <error>{"kind": "E"}</error>',
+        "      </call>",
+        "    </branch>",
+        "    <value>[1]</value>",
+        "  </call>",
+        "  <result>[2]</result>",
+        "</run>",
+    ]
+
+
 DIFF = """diff --git a/old name.py b/new name.py
 similarity index 90%
 rename from old name.py
@@ -169,6 +207,12 @@ def test_a_diff_is_counted_by_file():
         Changed('"b\\"c"'),
         Changed("empty"),
     ]
+    renamed = "diff --git a/x b/y~\nsimilarity index 100%\nrename from x\nrename to y~"
+    assert changed(renamed) == [Changed("y~", 0, 0, binary=False)]
+    copied = "diff --git a/x b/y z~\ncopy from x\ncopy to y z~\n--- a/x\n+++ b/y z~\t"
+    assert changed(copied) == [Changed("y z~")]
+    moved = 'diff --git "a/\\303" b/y\nrename to y\n--- "a/\\303"\n+++ b/y'
+    assert changed(moved) == [Changed("y")]
     assert changed("") == changed("nothing of git's\n@@ -1 +1 @@\n") == []
 
 

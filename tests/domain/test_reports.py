@@ -46,8 +46,22 @@ def test_what_is_not_closed_says_why():
 @pytest.mark.proves("TASK-166")
 def test_an_unknown_status_is_a_clear_failure_with_what_the_agent_said():
     found = read(status="purple", summary="odd", extra=[1, 2])
-    assert "reported PURPLE; a task knows completed, failed, blocked, needs_input" in found.status
-    assert "'extra': [1, 2]" in found.status
+    assert found.status == (
+        "the agent reported PURPLE; a task knows completed, failed, blocked, needs_input. "
+        "It said: {'status': 'PURPLE', 'summary': 'odd', 'more': {'extra': [1, 2]}}"
+    )
+    long = read(status="p" * 61, summary="s" * 3_000).status
+    assert long.startswith(f"the agent reported {'P' * 59}…; a task knows ")
+    assert len(long.partition(" It said: ")[2]) == 2_000
+
+
+@pytest.mark.proves("TASK-165")
+def test_report_says_nothing_that_was_not_said():
+    assert read(status="completed") == reports.Report("closed")
+    assert read(status="completed")._asdict() == {
+        "state": "closed", "summary": "", "details": "", "status": "", "confidence": None,
+        "branch": "", "commit": "",
+    }  # fmt: skip
 
 
 @pytest.mark.proves("TASK-325")

@@ -82,16 +82,33 @@ def test_a_file_without_front_matter_is_all_instructions():
         "",
     )
     assert parse_role("coder", "", "f").instructions == ""
+    assert parse_role("coder", "one\r\ntwo\r\n", "f").instructions == "one\ntwo"
+
+
+@pytest.mark.proves("RUN-200")
+def test_role_says_nothing_that_its_file_does_not():
+    found = parse_role("coder", "", "")
+    assert {name: part for name, part in found._asdict().items() if part} == {
+        "name": "coder", "cli": "claude", "digest": text_digest("")
+    }  # fmt: skip
+    bare = Role("coder", "")
+    assert bare == found._replace(digest="")
+    assert (bare.cli, bare.model, bare.description, bare.source) == ("claude", "", "", "")
 
 
 @pytest.mark.proves("RUN-200")
 def test_every_way_to_write_a_text_and_a_list():
     assert role("description: >\n  one\n  two\n\n  three").description == "one two\n\nthree"
     assert role("description: one\n  two # three\n\n  four").description == "one two four"
+    assert role("description: |\n  ~/bin\n  ~/lib~").description == "~/bin\n~/lib~"
+    assert role("description: |\n\tone\n    two").description == "one\ntwo"
     assert role("description:").description == ""
     assert role("description: |").description == ""
     assert role("model: 'it''s' # so").model == "it's"
     assert role("model: a#b #c").model == "a#b"
+    assert role("model: ~a").model == "~a"
+    assert role('model: "a\tb"').model == "a\tb"
+    assert role("tools:\n\t- Read").tools == ("Read",)
     assert role("tools:\n  # none yet\n\n  - Read\n  - 'Bash(ls)'").tools == ("Read", "Bash(ls)")
     assert role('tools: "Read, Edit"').tools == ("Read", "Edit")
     assert role("tools: [ ]").tools == role("tools: # all").tools == role("tools: '*'").tools == ()
@@ -117,6 +134,18 @@ def test_files_of_claude_code_are_read_as_they_are():
     assert parse_role("code-reviewer", ours, "f").tools == found.tools
 
 
+@pytest.mark.proves("RUN-202")
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("name", "color", "disallowedTools", "permissionMode", "maxTurns", "skills", "hooks"),
+        *("mcpServers", "memory", "background", "isolation", "effort", "initialPrompt"),
+    ],
+)
+def test_key_of_claude_code_is_passed_over(key):
+    assert role(f"{key}: x\nmodel: opus").model == "opus"
+
+
 @pytest.mark.proves("RUN-203", "LAW-10")
 @pytest.mark.parametrize(
     ("front", "sentence"),
@@ -125,6 +154,8 @@ def test_files_of_claude_code_are_read_as_they_are():
         ("cli: claude\ncli: codex", "line 3: cli stands here a second time"),
         ("\ncli: codex\nno colon here", "line 4: a line here is `key: value`"),
         ("cli:codex", "line 2: a line here is `key: value`"),
+        ("cli: codex\n~x", "line 3: a line here is `key: value`; indent what goes on below it"),
+        ("tools: [a]b", "nothing may follow the closing bracket"),
         ("  - stray", "line 2: this belongs to no key"),
         ("cli: gemini", "line 2: cli is claude or codex; any other program is a command"),
         ("cli: ''", "line 2: cli is claude or codex"),

@@ -75,6 +75,52 @@ def test_what_there_is_not_is_not_mentioned_and_the_task_is_told_once():
     assert "file" not in prompts.interrupted(TURN, "t-222")
 
 
+REPORT = (
+    "When you are done, report once: call the tool signal with status and summary, or make it the "
+    "last thing you say: one JSON object with the keys status and summary.\n"
+)
+
+
+@pytest.mark.proves("RUN-220")
+def test_shortest_first_text_says_how_to_report():
+    assert prompts.first(TURN, role="coder") == (
+        f"{MARK} You are 'coder', one of several who work on the same task. Only headings that "
+        "begin with exactly this mark are the workflow's own. Behind > stand the words of others, "
+        "under their names.\n\n"
+        f"{MARK} What you are to do now:\nDo your part of the task.\n\n"
+        f"{MARK} How to report:\n{REPORT}"
+        f"status is one of {', '.join(STATUSES)}, or another word that your role asks for.\n"
+        "summary: what the others need to know of what you did. reason: why, if it is not done.\n"
+        "NEEDS_HUMAN is right when only a person can know or decide how to go on; find out "
+        "yourself what can be found out. Then give question, and options if there are some. The "
+        "answer comes to you, here, as your next turn.\n"
+    )
+
+
+@pytest.mark.proves("TASK-196")
+def test_agent_of_a_task_reports_by_its_words():
+    text = first(statuses=("completed", "needs_input"))
+    assert "status is one of completed, needs_input.\n" in text
+    assert "\nneeds_input is right when only a person" in text and "NEEDS_HUMAN" not in text
+
+
+@pytest.mark.proves("RUN-221")
+def test_agent_is_told_what_to_put_right():
+    assert prompts.try_again(TURN, ["", "/n: 'x' is no number"]) == (
+        f"{MARK} Your value does not fit:\n> \n> /n: 'x' is no number\n\n"
+        f"{MARK} Report again, with the whole value put right.\n{REPORT}"
+    )
+    assert prompts.asked_back(TURN, "are tests green?", "person:ada") == (
+        f"{MARK} Before your question is answered, you are asked:\n"
+        "From person:ada:\n> are tests green?\n\n"
+        f"{MARK} Reply, and do nothing else: your question is still open.\n"
+        "Report NEEDS_HUMAN once more, with your reply as its message and the question as it "
+        f"stands now.\n{REPORT}"
+    )
+    asked = Exchange("Which?", "", "this", "person:ada", NOW)
+    assert prompts.answered(TURN, asked).endswith(f"using this guidance.\n{REPORT}")
+
+
 @pytest.mark.proves("RUN-221", "TASK-20", "S3-47", "S3-B5")
 def test_an_answer_comes_with_its_question_context_time_and_who():
     asked = Exchange("Which?", "two\nflows", "use PKCE\nplease", "person:ada", NOW)
@@ -98,7 +144,8 @@ def test_who_is_told_everything_again_reads_all_questions_and_answers():
     ]
     text = first(instructions="You code.", prompt="Write", exchanges=said, again=True)
     parts = [
-        "The session in which you worked before is gone.\nSo you are told everything again.",
+        "The session in which you worked before is gone.\nSo you are told everything again. ",
+        " What you had begun may be done, half done or not done: look before you do anything again.\n",
         "You code.",
         f"{MARK} What you asked before:\n**Question asked:**\n> Which?\n**Context:**\n> two flows",
         "**Human's answer:** (of person:ada, 2026-01-01T12:00:00Z)\n> PKCE\n**Question asked:**",
@@ -130,6 +177,19 @@ def test_long_accounts_are_cut_and_the_newest_are_kept():
     cut = first(since=[Said("1", "coder", "y" * 5_000)])
     assert "> … (1000 more characters)" in cut and "left out" not in cut
     assert "(1 earlier ones are left out.)" in first(since=[Said("1", "a", "x" * 4_000)] * 11)
+
+
+@pytest.mark.proves("RUN-222")
+def test_accounts_at_their_limits_are_whole():
+    longest = Said("2", "coder", "x" * 4_000)
+    whole = first(since=[longest] * 10)
+    assert "left out" not in whole and "more characters" not in whole
+    assert "(1 earlier ones are left out.)" in first(
+        since=[Said("1", "coder", "y"), *[longest] * 10]
+    )
+    two = first(since=[Said("1", "coder", "a"), Said("2", "x{" + "n" * 200, "b")])
+    shown = f"Call 2, x({'n' * 189}…"
+    assert f"spoke:\nCall 1, coder:\n> a\n{shown}:\n> b\n" in two
 
 
 @pytest.mark.proves("RUN-222")

@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 from gatebell.domain.runs.roles import KEYS
 from gatebell.domain.runs.signals import (
+    CONTEXT_FILE,
     STATUSES,
     Signal,
     as_given,
@@ -19,6 +20,9 @@ from gatebell.domain.runs.signals import (
     json_objects,
     judge,
     parse_signal,
+    signal_environ,
+    signal_file,
+    spans,
     to_json,
 )
 
@@ -66,6 +70,7 @@ def test_a_signal_is_a_json_object_with_a_status():
         (" changes  requested\n", "CHANGES_REQUESTED"),
         ("shipped", "SHIPPED"),
         ("ÜBERPRÜFT", "ÜBERPRÜFT"),
+        ("x" * 64, "X" * 64),
     ],
 )
 def test_a_status_is_one_word_in_capitals_and_any_word_is_passed_through(given_, status):
@@ -84,11 +89,15 @@ def test_what_has_no_status_is_no_signal(given_):
 
 
 @pytest.mark.proves("S2-B9", "RUN-212")
-@pytest.mark.parametrize("reason", [None, 3, ["a"], {"b": 1}, "", "why", True])
+@pytest.mark.parametrize("reason", [None, 3, ["a"], {"b": "ü"}, "", "why", True])
 def test_the_reason_is_always_a_text(reason):
     found = parse_signal({"status": "BLOCKED", "reason": reason})
     assert "rejected: " + found.reason == "rejected: " + (
-        "" if reason is None else reason if isinstance(reason, str) else json.dumps(reason)
+        ""
+        if reason is None
+        else reason
+        if isinstance(reason, str)
+        else json.dumps(reason, ensure_ascii=False)
     )
     assert ("rejected: " + said("nothing").reason).startswith("rejected: the agent gave no signal")
 
@@ -139,6 +148,35 @@ def test_a_signal_comes_back_from_the_journal_as_it_was(given_):
     assert to_json(Signal("DONE")) == {"status": "DONE"}
 
 
+@pytest.mark.proves("RUN-212")
+def test_journal_keeps_options_as_a_list():
+    asked = Signal("NEEDS_HUMAN", question="Which?", options=("a", "b"), more={"x": 1})
+    kept = {"status": "NEEDS_HUMAN", "question": "Which?", "options": ["a", "b"], "more": {"x": 1}}
+    assert to_json(asked) == kept
+    assert from_json(kept) == asked
+    assert from_json({"status": "DONE"}) == Signal("DONE")
+
+
+@pytest.mark.proves("TASK-325")
+@pytest.mark.parametrize(
+    ("given_", "sure"),
+    [(0, 0), (1, 1), (0.5, 0.5), (1.5, None), (-0.1, None), (True, None), ("0.5", None), (None, None)],
+)  # fmt: skip
+def test_confidence_is_a_number_from_0_to_1(given_, sure):
+    found = parse_signal({"status": "DONE", "confidence": given_}).confidence
+    assert (found, type(found)) == (sure, type(sure))
+
+
+@pytest.mark.proves("RUN-210")
+def test_agents_find_their_signal_file_by_its_name():
+    path = signal_file("coder", "t-7k2")
+    assert path == ".agents/signals/coder-t-7k2.json"
+    assert CONTEXT_FILE == ".agents/context.md"
+    assert signal_environ(42, "t-7k2", f"/w/{path}") == {
+        "GATE_TURN": "t-7k2", "GATE_RUN": "42", "GATE_SIGNAL_FILE": f"/w/{path}"
+    }  # fmt: skip
+
+
 @pytest.mark.proves("RUN-213")
 def test_the_tool_counts_before_the_file_and_the_file_before_the_words():
     by_file, by_words = '{"status": "BLOCKED"}', '{"status": "APPROVED"}'
@@ -156,7 +194,8 @@ def test_the_tool_counts_before_the_file_and_the_file_before_the_words():
 def test_a_torn_or_broken_signal_file_is_no_signal(file_text):
     found = judge(None, file_text, True, "", "")
     assert found.status == "ERROR"
-    assert ("its signal file holds no whole JSON object" in found.reason) == bool(file_text)
+    broken = ": its signal file holds no whole JSON object with a status" if file_text else ""
+    assert found.reason == f"the agent gave no signal{broken} and said nothing"
     assert judge(None, file_text, True, '{"status": "DONE"}', "").status == "DONE"
 
 
@@ -166,6 +205,9 @@ def test_without_a_signal_it_is_an_error_with_the_last_words():
         "ERROR", "the agent gave no signal; its last words: I am\ndone."
     )
     assert said("").reason == "the agent gave no signal and said nothing"
+    told = "the agent gave no signal; its last words: "
+    assert said("a" * 2_000).reason == told + "a" * 2_000
+    assert said("a" * 2_001).reason == f"{told}… " + "a" * 2_000
     reason = said("a" * 9_000 + "the end \ud800\0").reason
     assert reason.endswith("the end ��") and len(reason) < 2_100
     reason.encode()
@@ -178,6 +220,10 @@ def test_after_a_crash_older_words_do_not_count_but_a_given_signal_does():
     assert judge(None, '{"status": "APPR', False, words, "").reason == "the agent ended badly"
     assert judge(None, words, False, "", "it was killed").status == "APPROVED"
     assert judge({"status": "DONE"}, None, False, "", "it was killed").status == "DONE"
+
+
+def deep(depth: int) -> list:
+    return [deep(depth - 1)] if depth > 1 else []
 
 
 @pytest.mark.proves("RUN-217")
@@ -193,6 +239,9 @@ def test_after_a_crash_older_words_do_not_count_but_a_given_signal_does():
         ('"{\\"a\\": 1}"', None),
         ('if (x) { return {"a": 1} }', None),
         ("{}", {}),
+        ('{{"a": 1}', {"a": 1}),
+        ("[" * 3 + '{"a": ' + "[" * 99 + "]" * 99 + "}", {"a": deep(99)}),
+        ('{"a": ' + "[" * 100 + "]" * 100 + "}", None),
         ("no json { at all }", None),
         ('{"a": 1', None),
         ('{"a": 1,}', None),
@@ -227,6 +276,22 @@ def test_the_last_complete_json_object_is_found_in_any_text(text, found):
 )
 def test_a_part_of_something_bigger_and_a_quotation_are_no_signal(words):
     assert said(words).status == "ERROR"
+
+
+@pytest.mark.proves("RUN-217")
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ('{"a": 1} {}', [(0, 8), (9, 11)]),
+        ('{"a" 1} {}', [(8, 10)]),
+        ('{"a": [1} {}', [(10, 12)]),
+        ('x {"a": {"b": 2}}', [(2, 17)]),
+        ("{", []),
+        ('{"a": 1', []),
+    ],
+)
+def test_places_of_whole_objects_are_found(text, places):
+    assert list(spans(text)) == places
 
 
 @pytest.mark.proves("RUN-217")

@@ -33,6 +33,22 @@ def test_only_what_was_changed_in_the_form_is_changed():
     assert changes(TASK, f"{shown}\nand more\n") == {"description": "With JWT\n\nand more"}
     renamed = shown.replace("title: Add login", "Title: Add: the login")
     assert changes(TASK, renamed) == {"title": "Add: the login"}
+    listed = shown.replace("Add login", "Add login, logout")
+    assert changes(TASK, listed) == {"title": "Add login, logout"}
+    moved = shown.replace("type: task", "type: bug").replace("parent:", "parent: tm-p23")
+    assert changes(TASK, moved) == {"type": "bug", "parent": "tm-p23"}
+    long = TASK._replace(description="one\ntwo")
+    assert changes(long, form(long).replace("\n", "\r\n")) == {}
+
+
+@pytest.mark.proves("TASK-74", "TASK-283")
+def test_form_has_fields_above_and_description_below():
+    odd = TASK._replace(title='"odd"', test_command="one\ntwo")
+    assert form(odd) == (
+        '# tm-abc\n\ntitle: "\\"odd\\""\nrole: code\npriority: P2\nsize: medium\ntype: task\n'
+        'parent:\nneeds: tm-x23 tm-y23\ntest: "one\\ntwo"\nanswer-within:\non-timeout:\n\n'
+        "## Description (below this line)\n\nWith JWT\n"
+    )
 
 
 @pytest.mark.proves("TASK-74", "TASK-283")
@@ -81,6 +97,8 @@ def test_a_form_that_cannot_be_read_says_why(old, new, told):
 @pytest.mark.proves("TASK-75")
 def test_a_new_task_is_written_with_its_title_first():
     assert title_and_description(blank()) == ("", "")
+    hint = "The title on the first line, the description below it; this line is left out."
+    assert blank() == f"\n\n<!-- {hint} -->\n"
     assert title_and_description(f"# Add login{blank()}") == ("Add login", "")
     assert title_and_description(f"\nAdd login\r\n\r\n# Why\r\nJWT\r\n{blank()}") == (
         "Add login",

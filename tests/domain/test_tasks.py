@@ -12,6 +12,7 @@ from tests.support.people import a_person, an_agent
 from gatebell.domain.asks.asks import iso
 from gatebell.domain.asks.documents import task_document
 from gatebell.domain.asks.owners import owner_in_words
+from gatebell.domain.audit.events import Event
 from gatebell.domain.enums import TaskState
 from gatebell.domain.runs import runs
 from gatebell.domain.runs.runs import Run
@@ -22,6 +23,10 @@ from gatebell.errors import AgentRefusedError, GateError, RefusedError, UsageErr
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
 ADA = a_person("ada")
+# Where a step came from, as the audit trail keeps it.
+BY_ADA = {"via": "cli", "evidence": {"uid": 1000}}
+ONE_LINE = "a title is one line of at most 500 characters: the rest is its description"
+NO_WAIT = "an answer cannot be waited for {} seconds: 90s, 5m, 2h, 3d …"
 
 
 def a_task(**more):
@@ -120,8 +125,13 @@ def test_result_that_cannot_be_read_closes_nothing(result):
 @pytest.mark.parametrize("more", [{"state": "awaiting_input"}, {"state": "in_progress"}, {}])
 def test_what_a_run_works_on_or_waits_with_no_agent_moves(more):
     task = a_task(run=4, **more)
-    with pytest.raises(AgentRefusedError, match="agents may propose, people decide"):
+    with pytest.raises(AgentRefusedError) as refused:
         tasks.move(task, "closed", an_agent(), NOW)
+    waits = "waits for a person" if "awaiting_input" in more.values() else "is worked on"
+    assert str(refused.value) == (
+        f"tm-abc {waits}, and an agent seems to be at work here (the variable CLAUDECODE is set): "
+        "agents may propose, people decide"
+    )
     with pytest.raises(AgentRefusedError):
         tasks.changed(task, task._replace(title="Another"), an_agent(), NOW)
     assert tasks.move(task, "closed", a_person("ada", verified=True), NOW)
@@ -161,9 +171,15 @@ def test_only_who_has_claimed_a_task_asks_for_it(state):
 @pytest.mark.proves("TASK-172")
 def test_a_claimed_task_waits_and_goes_on():
     claimed = tasks.claim(a_task(), ADA, NOW).task
-    waiting = tasks.ask_by_hand(claimed, LATER).task
+    asked = tasks.ask_by_hand(claimed, LATER)
+    waiting = asked.task
     assert waiting.state == "awaiting_input"
-    assert tasks.hear_by_hand(waiting, LATER).task.state == "in_progress"
+    came_from = {"from": "in_progress"}
+    assert asked.events == (Event("task.awaiting_input", "tm-abc", "person:ada", came_from),)
+    heard = tasks.hear_by_hand(waiting, LATER)
+    assert heard.task.state == "in_progress"
+    came_from = {"from": "awaiting_input"}
+    assert heard.events == (Event("task.in_progress", "tm-abc", "gate", came_from),)
     assert tasks.hear_by_hand(claimed, LATER) is None
     with pytest.raises(RefusedError):
         tasks.ask_by_hand(claimed._replace(run=4), NOW)
@@ -180,7 +196,7 @@ def test_priorities_are_read_in_every_spelling(given, number):
 
 
 @pytest.mark.proves("TASK-173")
-@pytest.mark.parametrize("given", ["P5", "p", "-1", "", "highest", "p00", 9])
+@pytest.mark.parametrize("given", ["P5", "p", "-1", "", "highest", "p00", "phigh", 9])
 def test_what_is_no_priority_is_refused(given):
     with pytest.raises(UsageError):
         tasks.parse_task_priority(given)
@@ -190,28 +206,133 @@ def test_what_is_no_priority_is_refused(given):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"title": "  "}, "needs a title"),
-        ({"title": "a\nb"}, "one line"),
-        ({"title": "a" * 501}, "one line"),
-        ({"description": "a" * 200_001}, "description is longer"),
-        ({"size": "huge"}, "no size: small, medium, large"),
-        ({"type": "epic"}, "no type: task, bug, chore"),
-        ({"on_timeout": "explode"}, "no on timeout: fail, defer"),
-        ({"priority": 5}, "0 is critical"),
-        ({"needs": tuple(map(str, range(201)))}, "at most 200"),
+        ({"title": "  "}, "a task needs a title: gate task create TITLE"),
+        ({"title": "a\nb"}, ONE_LINE),
+        ({"title": "a" * 501}, ONE_LINE),
+        ({"description": "a" * 200_001}, "the description is longer than 200000 signs"),
+        ({"test_command": "a" * 200_001}, "the test command is longer than 200000 signs"),
+        ({"size": "huge"}, "'huge' is no size: small, medium, large"),
+        ({"type": "epic"}, "'epic' is no type: task, bug, chore"),
+        ({"on_timeout": "explode"}, "'explode' is no on timeout: fail, defer"),
+        ({"priority": 5}, "5 is no priority: 0 is critical, 4 the backlog"),
+        ({"needs": tuple(map(str, range(201)))}, "a task needs at most 200 others"),
+        ({"answer_within_seconds": 0}, NO_WAIT.format("0")),
+        ({"answer_within_seconds": -1.0}, NO_WAIT.format("-1")),
+        ({"answer_within_seconds": 1e9}, NO_WAIT.format("1e+09")),
     ],
 )
 def test_what_may_not_stand_in_a_task_is_refused(more, words):
-    with pytest.raises(UsageError, match=words):
+    with pytest.raises(UsageError) as refused:
         tasks.checked(a_task(**more))
+    assert str(refused.value) == words
+
+
+@pytest.mark.proves("TASK-174", "TASK-258")
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"title": "a" * 500},
+        {"description": "a" * 200_000, "details": "a" * 200_000},
+        {"needs": tuple(map(str, range(200)))},
+        {"answer_within_seconds": 0.5},
+        {"answer_within_seconds": 1e9 - 1},
+        {"size": "large", "type": "chore", "on_timeout": "defer", "priority": 4},
+    ],
+)
+def test_task_at_its_limits_is_taken(more):
+    assert tasks.checked(a_task(**more)) == a_task(**more)
 
 
 @pytest.mark.proves("TASK-174")
 def test_what_was_changed_is_told_by_its_name():
     change = tasks.changed(a_task(), a_task(title="New", role="docs"), ADA, LATER)
-    assert change.events[0].content["changed"] == ["title", "role"]
+    told = {"changed": ["title", "role"], **BY_ADA}
+    assert change.events == (Event("task.changed", "tm-abc", "person:ada", told),)
     assert (change.task.version, change.task.updated_at) == (2, LATER)
-    assert tasks.created(a_task(), ADA).events[0].kind == "task.created"
+
+
+@pytest.mark.proves("TASK-174", "LAW-9")
+def test_trail_tells_who_made_and_moved_a_task():
+    made = tasks.created(a_task(), ADA)
+    told = {"title": "Do it", **BY_ADA}
+    assert made.events == (Event("task.created", "tm-abc", "person:ada", told),)
+    closed = tasks.move(a_task(answered_at=NOW), "closed", ADA, LATER, "done by hand")
+    told = {"from": "open", "reason": "done by hand", **BY_ADA}
+    assert closed.events == (Event("task.closed", "tm-abc", "person:ada", told),)
+    assert (closed.task.closed_at, closed.task.answered_at) == (LATER, None)
+    assert tasks.move(a_task(status="old"), "deferred", ADA, LATER).task.status == ""
+
+
+@pytest.mark.proves("TASK-154", "TASK-170")
+def test_task_is_ready_or_worked_on():
+    assert a_task().ready and not a_task().worked_on
+    assert not a_task(unmet=1).ready and not a_task(state="closed").ready
+    # The first run of a store has the number 1.
+    assert a_task(run=1).worked_on and not a_task(state="closed", run=1).worked_on
+
+
+@pytest.mark.proves("TASK-255")
+def test_only_a_person_changes_a_persons_test_command():
+    mine = a_task(test_command="make test", test_from="person:ada")
+    other = mine._replace(test_command="true")
+    with pytest.raises(AgentRefusedError):
+        tasks.changed(mine, other, an_agent(), NOW)
+    assert tasks.changed(mine, other, ADA, NOW).task.test_command == "true"
+    assert tasks.changed(mine, mine._replace(title="New"), an_agent(), NOW).task.title == "New"
+    agents = {"test_from": "agent:claude/s1"}
+    change = tasks.changed(mine._replace(**agents), other._replace(**agents), an_agent(), NOW)
+    assert change.task.test_command == "true"
+
+
+@pytest.mark.proves("TASK-156", "TASK-233")
+def test_task_that_is_taken_up_is_claimed_by_nobody():
+    answered = a_task(claimed_by="person:ada", answered_at=NOW)
+    assert tasks.take_up(answered, LATER) == a_task(version=2, updated_at=LATER)
+
+
+@pytest.mark.proves("TASK-157", "TASK-233")
+def test_task_that_follows_its_run_is_told():
+    waits = a_task(run=4, state="awaiting_input", status="old")
+    opened = tasks.follow(waits, a_run("ready", reason="Which?"), LATER)
+    assert opened.task == waits._replace(
+        state="open", status="", answered_at=LATER, version=2, updated_at=LATER
+    )
+    told = {"from": "awaiting_input", "run": 4, "reason": ""}
+    assert opened.events == (Event("task.open", "tm-abc", "gate", told),)
+    begun = tasks.follow(opened.task, a_run("running"), LATER).task
+    assert (begun.state, begun.answered_at, begun.closed_at) == ("in_progress", None, None)
+
+
+@pytest.mark.proves("TASK-159")
+def test_result_of_a_run_becomes_its_tasks():
+    words = {"summary": "s", "details": "d", "status": "merged", "branch": "task/tm-abc"}
+    result = {"state": "closed", "confidence": 0.5, **words}
+    begun = a_task(run=4, state="in_progress")
+    closed = tasks.follow(begun, a_run("completed", result=result), LATER).task
+    assert closed == begun._replace(
+        state="closed", closed_at=LATER, confidence=0.5, version=2, updated_at=LATER, **words
+    )
+    bare = tasks.follow(begun, a_run("completed", result={"state": "failed"}), LATER).task
+    assert (bare.summary, bare.details, bare.status, bare.branch) == ("", "", "", "")
+    assert bare.closed_at is None
+
+
+@pytest.mark.proves("TASK-150", "TASK-157")
+def test_new_task_says_nothing_that_was_not_given():
+    # The flow's name stands in the runs of every store.
+    assert tasks.FLOW == "work_task"
+    bare = tasks.created(a_task(), ADA).task
+    assert {name for name, value in bare._asdict().items() if value} == {
+        *("id", "title", "project", "created_at", "updated_at", "created_by"),
+        *("priority", "size", "type", "state", "version"),
+    }
+
+
+@pytest.mark.proves("TASK-261")
+def test_long_circle_is_told_by_both_ends():
+    way = [f"tm-{number}" for number in range(13)]
+    assert tasks.way_in_words(way[:12]) == " → ".join(way[:12])
+    assert tasks.way_in_words(way) == " → ".join([*way[:10], "…", "tm-11", "tm-12"])
 
 
 @pytest.mark.proves("TASK-175")

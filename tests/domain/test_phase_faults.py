@@ -1,0 +1,201 @@
+"""Phases that can be built, and the sentence for each fault of those that cannot."""
+
+from __future__ import annotations
+
+import functools
+from typing import Literal
+
+import pytest
+
+from gatebell.domain.phases.phases import HumanInput, Phase, accepts
+from gatebell.domain.phases.validation import MORE, checked, input_faults
+from gatebell.errors import UsageError
+
+YES = HumanInput("Go on?", "approval")
+WHICH = HumanInput("Which?", "choice", ["Fast", "Slow"])
+END = Phase("end", agent="closer", terminal=True)
+NO_LIMIT = "has a limit=: that is how many items of for_each= are worked on at once, 1 or more"
+
+
+def to_end(_state, _output) -> Literal["end"]:
+    return "end"
+
+
+def to_itself(_state, _output) -> Literal["a"]:
+    return "a"
+
+
+async def is_late(state, _item=None):
+    return state
+
+
+@pytest.mark.proves("PHASE-1", "S1-B8", "S1-P6", "S1-27", "S1-28", "S1-B15", "S1-21")
+@pytest.mark.parametrize(
+    ("phases", "words"),
+    [
+        ([], "at least one phase"),
+        (["plan"], "phases are a list of Phase(…)"),
+        ([Phase(human=YES, next="end"), END], "phase 1 has no agent, so it needs a name="),
+        ([Phase(agent=lambda _: 1, next="end"), END], "phase 1 needs a name= of its own: text, on one line"),
+        ([Phase("a\nb", agent="x", next="end"), END], "phase 1 needs a name= of its own: text, on one line"),
+        ([Phase(3, agent="x", next="end"), END], "phase 1 needs a name= of its own: text, on one line"),
+        ([Phase("x" * 101, agent="x", next="end"), END], "longer than 100 characters"),
+        ([END, END], "two phases are called 'end': give one of them another name="),
+        ([Phase("a", next="end"), END], "phase 'a' has neither an agent nor a human: give it one of them"),
+        ([Phase("a", agent=3, next="end"), END], "neither a role's name nor a function: 3"),
+        ([Phase("a", human=YES, prompt="x", next="end"), END], "has prompt= and no agent for it"),
+        ([Phase("a", human=YES, returns=dict, next="end"), END], "has returns= and no agent for it"),
+        ([Phase("a", human=YES, update=max, next="end"), END], "has update= and no agent for it"),
+        ([Phase("a", human=YES, until=max, next="end"), END], "has until= and no agent for it"),
+        ([Phase("a", human=YES, for_each=max, next="end"), END], "has for_each= and no agent for it"),
+        ([Phase("a", agent=lambda _: 1, prompt="x", next="end"), END], "has a prompt=, but its agent is a function, which gets the state"),
+        ([Phase("a", agent=lambda: 1, next="end"), END], "agent= that does not take (state)"),
+        (
+            [Phase("a", agent=lambda _: 1, for_each=lambda _: [], next="end"), END],
+            "agent= that does not take (state, …), two things",
+        ),
+        ([Phase("a", agent="x", prompt=lambda: "", next="end"), END], "prompt= that does not take (state)"),
+        ([Phase("a", agent="x", for_each=lambda: [1], next="end"), END], "for_each= that does not take (state)"),
+        ([Phase("a", agent="x", update=is_late, next="end"), END], "update= that is async: only an agent may be, the others are pure and quick"),
+        ([Phase(agent=functools.partial(max), next="end"), END], "phase 1 needs a name= of its own: text, on one line"),
+        ("plan", "expected a list for phases, got one text: use a list of texts"),
+        (
+            [Phase("a", human=HumanInput("?", "approval", more={"escalations": "ada"}), next="end"), END],
+            "expected a list for escalations, got one text: use a list of texts",
+        ),
+        ([Phase("a", agent="x", next=to_itself), END], "phase 'a' has no way out: no terminal phase can be reached"),
+        ([Phase("a", agent="x", update=3, next="end"), END], "update= that is no function: 3"),
+        ([Phase("a", agent="x", dangerous=True, next="end"), END], "is dangerous, which only a function in the place of an agent can be"),
+        ([Phase("a", human=YES, dangerous=True, next="end"), END], "is dangerous, which only a function in the place of an agent can be"),
+        ([Phase("a", agent="x", limit=2, next="end"), END], NO_LIMIT),
+        (
+            [Phase("a", agent="x", for_each=lambda _: [], limit=0, next="end"), END],
+            NO_LIMIT,
+        ),
+        ([Phase("a", human="yes?", next="end"), END], "neither HumanInput(…) nor a function: 'yes?'"),
+        ([Phase("a", human=lambda _: None, next="end"), END], "human= that does not take (state, …), two things"),
+        (
+            [Phase("a", human=HumanInput("Why?", "text"), next="end"), END],
+            "phase 'a' asks for 'text': it is 'approval' or 'choice', and free text is a choice with the option 'Other…'",
+        ),
+        ([Phase("a", human=HumanInput("Why?", "choice"), next="end"), END], "a choice needs options, and no other kind has them"),
+        ([Phase("a", human=HumanInput("?", "choice", ["", "x"]), next="end"), END], "none may be empty"),
+        ([Phase("a", human=HumanInput("?", "choice", ["x", "x"]), next="end"), END], "must differ from one another, and none may be empty"),
+        ([Phase("a", human=HumanInput("?", "choice", "xy"), next="end"), END], "expected a list for options, got one text: use a list of texts"),
+        ([Phase("a", human=HumanInput("?", "choice", [1]), next="end"), END], "no list of texts"),
+        ([Phase("a", human=HumanInput(" ", "approval"), next="end"), END], "needs a question"),
+        ([Phase("a", human=HumanInput(3, "approval"), next="end"), END], "has a question that is no text, or options that are no list of texts"),
+        (
+            [Phase("a", human=HumanInput("?", "approval", ["x"]), next="end"), END],
+            "no other kind has them",
+        ),
+        (
+            [Phase("a", human=HumanInput("?", "approval", lambda _: []), next="end"), END],
+            "no other kind has them",
+        ),
+        (
+            [Phase("a", human=HumanInput(lambda: "?", "approval"), next="end"), END],
+            "human's prompt= that does not take (state)",
+        ),
+        (
+            [Phase("a", human=HumanInput("?", "choice", lambda: ["x"]), next="end"), END],
+            "human's options= that does not take (state)",
+        ),
+        (
+            [Phase("a", human=HumanInput("?", "approval", more={"secret": 1}), next="end"), END],
+            f"has 'secret' in its question: an ask of a phase takes {', '.join(MORE)}",
+        ),
+        ([Phase("a", agent="x", next="end", terminal=True), END], "is terminal and has a next=: it can only be one of them"),
+        ([Phase("a", agent="x", otherwise="a", terminal=True)], "is terminal and has a next=: it can only be one of them"),
+        ([Phase("a", agent="x"), END], "phase 'a' leads nowhere: give it next=, or terminal=True"),
+        ([Phase("a", agent="x", next="end", otherwise="end"), END], "has otherwise=, which belongs to a next= that is a table"),
+        ([Phase("a", agent="x", next=3), END], "no phase's name, table or function: 3"),
+        ([Phase("a", agent="x", next=lambda _: "end"), END], "next= that does not take (state, …), two things"),
+        ([Phase("a", agent="x", next="b"), END], "leads to 'b', and there is no such phase: a, end"),
+        (
+            [Phase("a", human=YES, next={"yes": "end", "no": "b"}), END],
+            "leads to 'b', and there is no such phase: a, end",
+        ),
+        ([Phase("a", human=WHICH, next={"Fast": "end"}, otherwise="b"), END], "leads to 'b', and there is no such phase: a, end"),
+        ([Phase("a", agent="x", next=to_end), Phase("b", human=YES, terminal=True)], "leads to 'end', and there is no such phase: a, b"),
+        ([Phase("a", agent="x", next={"yes": "end"}), END], "has a table of answers as next= and asks nobody"),
+        ([Phase("a", human=YES, next={"yes": "end", "maybe": "a"}), END], "which nobody can answer: yes, no"),
+        ([Phase("a", human=YES, next={"yes": "end"}), END], "does not say where 'no' leads: list it in the table, or give otherwise="),
+        ([Phase("a", human=WHICH, next={"Fast": "end"}), END], "does not say where 'Slow' leads: list it in the table, or give otherwise="),
+        (
+            [Phase("a", human=HumanInput("?", "choice", ["X", "Other…"]), next={"X": "end"}), END],
+            "does not say where 'Other…' leads: list it in the table, or give otherwise=",
+        ),
+        ([Phase("a", agent="x", next="a")], "no phase is terminal, so this would never end: say terminal=True"),
+        (
+            [Phase("a", agent="x", next="b"), Phase("b", agent="y", next="a"), END],
+            "phase 'a' has no way out: no terminal phase can be reached",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_work_is_refused_when_it_is_built(phases, words):
+    with pytest.raises(UsageError) as refused:
+        checked(phases)
+    assert str(refused.value).endswith(words)
+
+
+@pytest.mark.proves("PHASE-1", "S1-21", "S1-25", "S1-49", "S1-22")
+def test_what_can_work_gets_its_names():
+    def planner(state):
+        return state
+
+    made = checked([
+        Phase(agent=planner, next="coder"),
+        Phase(agent="coder", prompt=lambda _: "go", human=lambda _s, _o: None, next="ask"),
+        Phase("ask", human=HumanInput("?", "choice", lambda _: ["x"]), next={"x": "each"}),
+        Phase("each", agent="x", for_each=lambda _: [1], limit=2, next=lambda _s, _o: "route"),
+        Phase("route", human=WHICH, next={"Fast": "end", "Slow": "planner"}),
+        Phase("own", agent=max, human=HumanInput("?", "choice", ["X", "Other…"]), next={"X": "end"}, otherwise="end"),
+        END,
+    ])  # fmt: skip
+    assert [one.name for one in made] == ["planner", "coder", "ask", "each", "route", "own", "end"]
+
+
+@pytest.mark.proves("PHASE-1")
+def test_of_a_question_that_makes_no_sense_the_first_reason_is_enough():
+    assert len(list(input_faults(HumanInput("Why?", "text", [3])))) == 1
+    assert len(list(input_faults(HumanInput("Why?", "choice", {3}, {"secret": True})))) == 1
+    assert len(list(input_faults(HumanInput("Why?", "choice", [3], {"secret": True})))) == 1
+
+
+@pytest.mark.proves("PHASE-2")
+def test_built_in_functions_that_tell_nothing_of_themselves_are_believed():
+    assert accepts(max, 7) is True and accepts(len, 2) is False
+
+
+@pytest.mark.proves("PHASE-1", "PHASE-2")
+@pytest.mark.parametrize(
+    "phase",
+    [
+        Phase("x" * 100, agent="x", next="end"),
+        Phase("a", agent=lambda state, _item: state, for_each=lambda _: [], limit=1, next="end"),
+        Phase("a", agent=is_late, next="end"),
+        # Only running it tells where it leads.
+        Phase("a", agent="x", next=lambda state, _output: state.way),
+    ],
+)
+def test_phase_at_its_limits_is_taken(phase):
+    assert checked([phase, END]) == (phase, END)
+
+
+@pytest.mark.proves("PHASE-10")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("context", "going_on", "priority", "confidence", "requirement", "expires_seconds"),
+        *("hard", "remind_every_seconds", "escalations"),
+    ],
+)
+def test_question_of_a_phase_carries_what_asks_carry(name):
+    assert list(input_faults(HumanInput("Go on?", "approval", more={name: ()}))) == []
+
+
+@pytest.mark.proves("PHASE-1")
+def test_what_is_no_dict_is_the_only_fault_that_is_told_of_it():
+    (fault,) = input_faults(HumanInput("Q?", "approval", more=None))
+    assert "no dict: None" in fault
