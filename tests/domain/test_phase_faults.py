@@ -157,14 +157,14 @@ def test_what_can_work_gets_its_names():
 
 
 @pytest.mark.proves("PHASE-1")
-def test_of_a_question_that_makes_no_sense_the_first_reason_is_enough():
+def test_first_fault_of_a_question_is_enough():
     assert len(list(input_faults(HumanInput("Why?", "text", [3])))) == 1
     assert len(list(input_faults(HumanInput("Why?", "choice", {3}, {"secret": True})))) == 1
     assert len(list(input_faults(HumanInput("Why?", "choice", [3], {"secret": True})))) == 1
 
 
 @pytest.mark.proves("PHASE-2")
-def test_built_in_functions_that_tell_nothing_of_themselves_are_believed():
+def test_built_in_functions_are_believed():
     assert accepts(max, 7) is True and accepts(len, 2) is False
 
 
@@ -196,6 +196,6 @@ def test_question_of_a_phase_carries_what_asks_carry(name):
 
 
 @pytest.mark.proves("PHASE-1")
-def test_what_is_no_dict_is_the_only_fault_that_is_told_of_it():
+def test_more_that_is_no_dict_is_one_fault():
     (fault,) = input_faults(HumanInput("Q?", "approval", more=None))
     assert "no dict: None" in fault

@@ -22,6 +22,7 @@ from gatebell.domain.phases.phases import (
     route,
 )
 from gatebell.domain.phases.records import (
+    PhaseEvent,
     as_json,
     events,
     events_of,
@@ -184,6 +185,8 @@ def test_the_journal_tells_events_in_their_order():
     assert [one.key for one in told[:3]] == [
         ("agent:completed", "2", ""), ("input:requested", "3", "a-1"), ("input:received", "3", "a-1"),
     ]  # fmt: skip
+    # The beginning and the end of a run come from no call.
+    assert PhaseEvent("run:started", "", AT, {}).key == ("run:started", "", "")
     # Runs of every store hold this line.
     assert mark("plan") == "phase plan"
 

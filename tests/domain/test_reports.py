@@ -56,7 +56,7 @@ def test_an_unknown_status_is_a_clear_failure_with_what_the_agent_said():
 
 
 @pytest.mark.proves("TASK-165")
-def test_report_says_nothing_that_was_not_said():
+def test_report_has_only_what_was_said():
     assert read(status="completed") == reports.Report("closed")
     assert read(status="completed")._asdict() == {
         "state": "closed", "summary": "", "details": "", "status": "", "confidence": None,

@@ -86,7 +86,7 @@ def test_a_file_without_front_matter_is_all_instructions():
 
 
 @pytest.mark.proves("RUN-200")
-def test_role_says_nothing_that_its_file_does_not():
+def test_role_has_only_what_its_file_says():
     found = parse_role("coder", "", "")
     assert {name: part for name, part in found._asdict().items() if part} == {
         "name": "coder", "cli": "claude", "digest": text_digest("")

@@ -68,7 +68,7 @@ def test_first_event_says_who_makes_a_step():
     assert runs.claim(a_run(), "b/1/1", LATER).actor == "gate"
 
 
-@pytest.mark.proves("RUN-444", "RUN-409")
+@pytest.mark.proves("RUN-413", "RUN-443")
 def test_claim_counts_drivers_that_died():
     assert runs.claim(a_run("running", falls=2), "b/1/1", LATER).run.falls == 3
     assert runs.claim(a_run("ready", falls=2), "b/1/1", LATER).run.falls == 0
@@ -76,7 +76,7 @@ def test_claim_counts_drivers_that_died():
 
 
 @pytest.mark.proves("RUN-413")
-def test_run_that_sleeps_or_ends_waits_for_nobody():
+def test_run_that_sleeps_or_ends_has_no_reason():
     waited = a_run("waiting_human", reason="Which?", agent="coder", at_path="3")
     asleep = runs.sleep(waited, LATER).run
     assert (asleep.reason, asleep.agent) == ("", "")
@@ -112,7 +112,7 @@ def filled(record):
 
 
 @pytest.mark.proves("RUN-400")
-def test_new_records_hold_nothing_that_was_not_given():
+def test_new_records_have_only_what_was_given():
     run = Run(42, "feature", "f.py", "d1", "Add", "/p", "person:ada", NOW)
     assert filled(run) == [*Run._fields[:8], "state", "priority"] and not run.kept
     call = FlowCall(42, "1", "step", "l", "digest", NOW)

@@ -176,6 +176,7 @@ def test_long_accounts_are_cut_and_the_newest_are_kept():
     assert text.index("word 28 ") < text.index("word 29 ")
     cut = first(since=[Said("1", "coder", "y" * 5_000)])
     assert "> … (1000 more characters)" in cut and "left out" not in cut
+    assert "> … (1 more characters)" in first(since=[Said("1", "coder", "y" * 4_001)])
     assert "(1 earlier ones are left out.)" in first(since=[Said("1", "a", "x" * 4_000)] * 11)
 
 

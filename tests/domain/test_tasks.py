@@ -285,7 +285,7 @@ def test_only_a_person_changes_a_persons_test_command():
 
 
 @pytest.mark.proves("TASK-156", "TASK-233")
-def test_task_that_is_taken_up_is_claimed_by_nobody():
+def test_taking_up_a_task_ends_its_claim():
     answered = a_task(claimed_by="person:ada", answered_at=NOW)
     assert tasks.take_up(answered, LATER) == a_task(version=2, updated_at=LATER)
 
@@ -318,7 +318,7 @@ def test_result_of_a_run_becomes_its_tasks():
 
 
 @pytest.mark.proves("TASK-150", "TASK-157")
-def test_new_task_says_nothing_that_was_not_given():
+def test_new_task_has_only_what_was_given():
     # The flow's name stands in the runs of every store.
     assert tasks.FLOW == "work_task"
     bare = tasks.created(a_task(), ADA).task

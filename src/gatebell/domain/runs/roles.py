@@ -174,10 +174,9 @@ def _seconds(entry: _Entry) -> float:
 
 def _confidence(entry: _Entry) -> float:
     text = _text(entry)
-    confidence = float(text) if re.fullmatch(r"\d(\.\d{1,9})?", text) else -1.0
-    if not 0 <= confidence <= 1:
+    if not re.fullmatch(r"\d(\.\d{1,9})?", text) or float(text) > 1:
         raise UsageError(f"{entry.where}: confidence is a number from 0 to 1, like 0.8")
-    return confidence
+    return float(text)
 
 
 def _text(entry: _Entry) -> str:
