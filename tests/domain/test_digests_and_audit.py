@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from gatebell.domain import digests
-from gatebell.domain.audit.events import Entry, Event, Head, verify
+from gatebell.domain.audit.events import Entry, Event, EventKind, Head, verify
 from gatebell.domain.digests import (
     GENESIS,
     canonical,
@@ -36,6 +36,31 @@ def test_events_that_only_seal_rows_are_no_news():
     first = chain(1)[0]
     sealing = first._replace(event=first.event._replace(kind="runs.written"))
     assert (first.is_news, sealing.is_news) == (True, False)
+
+
+# Chains of events hold these words for ever: a change would break each stored one.
+KINDS = """
+    ask.opened ask.held ask.reminded ask.escalated ask.asked_back ask.replied ask.voted ask.answered
+    ask.timed_out ask.cancelled ask.taken answer.refused ask.made ask.ended deny.made deny.ended
+    grant.made grant.used grant.ended person.added person.removed group.set token.made token.revoked
+    link.made login.made login.ended note.sent agent.signalled file.foreign session.opened
+    session.left session.joined session.closed run.started run.source_changed run.parked run.stopped
+    run.resumed run.completed run.stuck run.failed run.deleted call.recorded call.failed turn.began
+    task.created task.changed task.open task.in_progress task.awaiting_input task.blocked
+    task.deferred task.failed task.closed
+"""
+
+
+@pytest.mark.proves("ENUM-7", "STORE-6")
+def test_stored_events_keep_their_words_and_links():
+    assert list(EventKind) == KINDS.split()
+    entries, previous, nothing = [], "0" * 64, hashlib.sha256(b"{}").hexdigest()
+    for seq, kind in enumerate(EventKind, 1):
+        parts = f'["{previous}",{seq},"2026","{kind}","a-2","gate","{nothing}"]'
+        previous = hashlib.sha256(parts.encode()).hexdigest()
+        event = Event(kind, "a-2", "gate", {})
+        entries.append(Entry(seq, "2026", event, nothing, previous, erased=False))
+    assert list(verify(entries)) == []
 
 
 @pytest.mark.parametrize("provider", ["_sha2", "_sha256", "hashlib"])

@@ -138,3 +138,28 @@ def test_each_enum_equals_its_standard_twin(light):
     assert list(twin) == list(light) and len({one.name for one in light}) == len(light)
     assert [one.name for one in twin] == [one.name for one in light]
     assert all(str(one) == str(twin(one.value)) for one in light)
+
+
+# Rows, events and other programs hold these: a member may come, and none may change.
+KEPT = {
+    enums.AskStatus: "pending answered timed_out cancelled",
+    enums.AskKind: "approval choice text form session",
+    enums.Decision: "approved rejected",
+    enums.AnswerOutcome: "settled counted refused late",
+    enums.Priority: "0 1 2 3 4",
+    enums.RunState: "ready running waiting_human completed stuck failed",
+    enums.CallState: "open waiting held recorded failed",
+    enums.RuleKind: "ask deny grant",
+    enums.TaskState: "open in_progress awaiting_input blocked deferred failed closed",
+    enums.NoticeKind: "opened reminder escalated replied settled note test",
+    enums.CallName: ("run pause ask step read sleep now random log parallel setup branch driver"),
+    enums.VisitEnd: "left time failed lost stopped",
+    enums.ChannelKind: "desktop apprise command webhook",
+    enums.SignalStatus: ("DONE APPROVED CHANGES_REQUESTED BLOCKED NEEDS_REVIEW NEEDS_HUMAN ERROR"),
+}
+
+
+@pytest.mark.proves("ENUM-7")
+@pytest.mark.parametrize("kept", ALL, ids=lambda kept: kept.__name__)
+def test_each_enum_keeps_its_stored_words(kept):
+    assert list(map(str, kept)) == KEPT[kept].split()
