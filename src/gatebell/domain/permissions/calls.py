@@ -38,7 +38,7 @@ class Call(NamedTuple):
     @property
     def path(self) -> str:
         """The file as the agent names it, if it is a tool for files."""
-        found = self.input.get(_PATHS.get(self.tool, ""))
+        found = self.input.get(_PATHS[self.tool]) if self.tool in _PATHS else ""
         return found if isinstance(found, str) else ""
 
     @property
