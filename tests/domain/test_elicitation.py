@@ -9,7 +9,13 @@ from hypothesis import given as whatever, strategies as st
 
 from gatebell.domain.asks.answers import interpret
 from gatebell.domain.asks.asks import Ask, Origin, make_question
-from gatebell.domain.asks.elicitation import NOT_YET, Quotation, elicitation, given
+from gatebell.domain.asks.elicitation import (
+    NOT_YET,
+    Elicitation,
+    Quotation,
+    elicitation,
+    given,
+)
 from gatebell.domain.sessions.visits import Terms
 from gatebell.domain.text.display import inert
 
@@ -216,3 +222,113 @@ def test_where_no_text_can_be_left_empty_there_is_none_that_may_be():
     }
     shown_there = [name for name, ask in asks.items() if elicitation(ask, PROPOSED, skips=False)]
     assert shown_there == ["all needed", "lists may be left", "no other"]
+
+
+MESSAGE = (
+    "a-1: Is it good?\nclaude proposes: “APPROVED”, because: “it is small”\n"
+    "You decide. Leave this form, and nothing is decided."
+)
+
+
+def listed(title, *labels):
+    return {"type": "string", "title": title, "enum": ["not yet", *labels]}
+
+
+def typed(title, **more):
+    return {"type": "string", "title": title, **more}
+
+
+def an_object(required, **fields):
+    return {"type": "object", "properties": fields, "required": required}
+
+
+@pytest.mark.proves("SES-90")
+@pytest.mark.parametrize(("skips", "reason"), [(True, {"reason": typed("Reason")}), (False, {})])
+def test_form_of_an_approval_is_whole(skips, reason):
+    decide = {"approve": "approve", "reject": "reject"}
+    fields = {"decision": listed("Your decision", "approve", "reject")} | reason
+    assert elicitation(ask_of(), PROPOSED, skips=skips) == Elicitation(
+        MESSAGE, an_object(["decision"], **fields), {"decision": decide}, {}
+    )
+
+
+@pytest.mark.proves("SES-93")
+def test_form_of_a_choice_is_whole():
+    plain = shown(ask_of("choice", options=("A", "B")))
+    assert plain == Elicitation(
+        MESSAGE,
+        an_object(["choice"], choice=listed("Your choice", "A", "B")),
+        {"choice": {"A": "A", "B": "B"}},
+        {},
+    )
+    other = shown(ask_of("choice", options=("A", "Other…")))
+    fields = {"choice": listed("Your choice", "A", "Other…"), "other": typed("Other…")}
+    assert other == Elicitation(
+        MESSAGE,
+        an_object(["choice"], **fields),
+        {"choice": {"A": "A", "Other…": {"other": ""}}},
+        {},
+    )
+
+
+@pytest.mark.proves("SES-93")
+def test_form_of_a_text_is_whole():
+    said = Quotation("claude", "files")
+    assert said.reason == ""
+    assert shown(ask_of("text"), said) == Elicitation(
+        "a-1: Is it good?\nclaude proposes: “files”\n"
+        "You decide. Leave this form, and nothing is decided.",
+        an_object(["text"], text=typed("Your answer", minLength=1)),
+        {},
+        {},
+    )
+
+
+@pytest.mark.proves("SES-94")
+@pytest.mark.parametrize(
+    "more", [{}, {"additionalProperties": True}, {"additionalProperties": False}]
+)
+def test_form_of_plain_fields_is_whole(more):
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "title": "Numbers",
+        "description": "Some",
+        "properties": {
+            "share": {"type": "number", "minimum": 0, "maximum": 1},
+            "word": {"type": "string", "minLength": 2, "maxLength": 9, "pattern": "x"},
+        },
+        "required": ["share"],
+    }
+    assert shown(ask_of("form", schema=schema | more)) == Elicitation(
+        MESSAGE,
+        an_object(
+            ["field1"],
+            field1={"type": "number", "title": "share", "minimum": 0, "maximum": 1},
+            field2=typed("word", minLength=2, maxLength=9),
+        ),
+        {},
+        {"field1": "share", "field2": "word"},
+    )
+
+
+@pytest.mark.proves("SES-94")
+@pytest.mark.parametrize(("count", "fits"), [(0, False), (1, True), (12, True), (13, False)])
+def test_form_has_up_to_twelve_fields(count, fits):
+    schema = everything({f"f{n}": {"type": "string"} for n in range(count)})
+    assert (shown(ask_of("form", schema=schema)) is not None) is fits
+
+
+@pytest.mark.proves("SES-92")
+def test_long_texts_of_a_form_are_cut():
+    def lines(prompt, words):
+        return shown(ask_of(prompt="p" * prompt), Quotation("claude", "w" * words)).message.split(
+            "\n"
+        )
+
+    first, said, _ = lines(300, 200)
+    assert first == f"a-1: {'p' * 300}" and said == f"claude proposes: “{'w' * 200}”"
+    first, said, _ = lines(301, 201)
+    assert first == f"a-1: {'p' * 299}…" and said == f"claude proposes: “{'w' * 199}…”"
+    option = shown(ask_of("choice", options=("a" * 80, "b" * 81)))
+    assert list(option.meanings["choice"]) == ["a" * 80, "b" * 79 + "…"]

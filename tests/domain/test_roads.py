@@ -19,6 +19,7 @@ from gatebell.errors import UsageError
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 BERLIN = ZoneInfo("Europe/Berlin")
+WHEN = "2026-01-01T12:00:00.000000+00:00"
 WHERE = "notify number 2 in /c.toml"
 
 
@@ -98,6 +99,36 @@ def test_a_road_is_shown_by_a_name_that_holds_no_password(via, target, name):
     assert Road("desktop", "").name == "desktop"
 
 
+@pytest.mark.proves("NTF-2")
+@pytest.mark.parametrize(
+    "scheme",
+    ["apprise", "form", "gotify", "http", "json", "mailto", "matrix", "mmost", "mqtt", "ncloud",
+     "nctalk", "ntfy", "rocket", "xml", "xmpp"],
+)  # fmt: skip
+def test_host_of_an_own_server_is_shown(scheme):
+    for spelling in (scheme, f"{scheme}s"):
+        target = f"{spelling}://ada:hunter2@chat.example.org/hunter2"
+        assert Road("apprise", target).name.startswith(f"{spelling}://chat.example.org #")
+    assert Road("apprise", "ntfy://hunter2/").name.startswith("ntfy:// #")
+
+
+@pytest.mark.proves("NTF-1")
+@pytest.mark.parametrize(
+    ("secret", "key"),
+    [
+        ("c2VjcmV0", b"secret"),
+        ("whsec_c2VjcmV0cw==", b"secrets"),
+        ("c2VjcmV0cw", b"secrets"),
+        ("c2VjcmV0c2U", b"secretse"),
+        ("c2VjcmV0~", b""),
+        ("c2Vj!cmV0", b""),
+        ("c2VjcmV0c", b""),
+    ],
+)
+def test_signing_key_is_strict_base64(secret, key):
+    assert routes.signing_key(secret) == key
+
+
 DESKTOP, ADA, BOB = Road("desktop", ""), Road("apprise", "a://x", "ada"), Road("desktop", "", "bob")
 HOOK, COMMAND = Road("webhook", "https://x"), Road("command", "x")
 ALL = [DESKTOP, ADA, BOB, HOOK, COMMAND]
@@ -142,7 +173,7 @@ def test_what_nobody_needs_to_hear_any_more_is_known():
         if routes.is_moot(kind, over)
     ] == ["opened", "reminder", "escalated"]
     assert not routes.is_moot("opened", an_ask())
-    assert routes.is_moot("settled", None) and not routes.is_moot("note", None)
+    assert routes.is_moot("settled", None) and routes.is_moot("note", None) is False
     day = timedelta(days=1)
     assert not routes.is_stale("settled", NOW - day, NOW)
     assert routes.is_stale("settled", NOW - day - timedelta(seconds=1), NOW)
@@ -233,6 +264,62 @@ def test_a_note_is_told_with_its_author():
     assert (gone.title, gone.body) == ("Note from somebody", "")
     tried = messages.compose_test(Delivery("i", "test", "", "", "x", NOW, NOW), "")
     assert tried.document["type"] == "gate.tested" and tried.title == "Test from gate"
+
+
+DETAILS = {
+    "id": "a-222", "kind": "approval", "priority": "normal", "secret": False,
+    "opened_at": WHEN, "expires_at": None, "deadline": None, "status": "pending",
+    "decision": None, "settled_at": None, "settled_by": "", "settled_via": "", "prompt": "Deploy?",
+    "agent": "coder", "project": "/projects/shop", "to": "",
+    "link": "https://gate.example.org/asks/a-222",
+}  # fmt: skip
+
+
+@pytest.mark.proves("NTF-7")
+@pytest.mark.parametrize(
+    ("kind", "event"),
+    [
+        ("opened", "ask.opened"),
+        ("reminder", "ask.reminded"),
+        ("escalated", "ask.escalated"),
+        ("replied", "ask.replied"),
+        ("settled", "ask.settled"),
+    ],
+)
+def test_program_gets_all_of_a_letter(kind, event):
+    document = letter(kind, an_ask(), to="bob").document
+    assert document == {"type": event, "timestamp": WHEN, "data": DETAILS | {"to": "bob"}}
+    over = an_ask(status="answered", settled_by="person:ada", settled_via="cli")
+    assert letter(kind, over).document["data"]["settled_by"] == "person:ada"
+
+
+@pytest.mark.proves("NTF-7")
+def test_program_gets_all_of_a_note():
+    link = "https://gate.example.org/"
+    told = letter("note", words=Note("coder", "/projects/shop", "half way", NOW)).document
+    data = {"agent": "coder", "project": "/projects/shop", "text": "half way", "link": link}
+    assert told == {"type": "note.sent", "timestamp": WHEN, "data": data}
+    nothing = {"agent": "", "project": "", "text": "", "link": link}
+    assert letter("note").document["data"] == nothing
+
+
+@pytest.mark.proves("NTF-7")
+def test_letter_of_a_test_is_whole():
+    delivery = Delivery("i", "test", "", "", "x", NOW, NOW)
+    assert delivery[7:] == (0, None, None, None, "")
+    assert messages.compose_test(delivery, "https://gate.example.org") == (
+        "i", "test", "Test from gate", "This road works: you will hear here when something waits.",
+        "https://gate.example.org/", Priority.NORMAL, "",
+        {"type": "gate.tested", "timestamp": WHEN, "data": {}},
+    )  # fmt: skip
+
+
+@pytest.mark.proves("NTF-8")
+def test_long_words_of_a_letter_are_cut():
+    assert letter(ask=an_ask("p" * 300)).body.startswith("p" * 300 + "\n")
+    assert letter(ask=an_ask("p" * 301)).body.startswith("p" * 299 + "…\n")
+    assert letter(ask=an_ask(agent="c" * 60)).title == "Asked by " + "c" * 60
+    assert letter(ask=an_ask(agent="c" * 61)).title == "Asked by " + "c" * 59 + "…"
 
 
 @pytest.mark.proves("NTF-8")

@@ -72,8 +72,7 @@ def _fault(error: Any, secret: bool) -> str:
 
 def _reason(error: Any, secret: bool) -> str:
     """Why it does not fit; of a form with secrets the rule only, never the value."""
-    rule = f"does not fit {error.schema_path[-1]!r}" if error.schema_path else "does not fit"
-    return rule if secret else str(error.message)
+    return f"does not fit {error.schema_path[-1]!r}" if secret else str(error.message)
 
 
 def _validator(schema: Any) -> Any:
