@@ -7,7 +7,7 @@ import json
 import pytest
 
 from gatebell.domain.asks.asks import make_question
-from gatebell.domain.sessions.session_prompt import brief, first_words, injected, mark
+from gatebell.domain.sessions.session_prompt import Brief, brief, first_words, injected, mark
 from gatebell.domain.sessions.visits import Terms
 
 
@@ -70,3 +70,28 @@ def test_all_that_we_say_ourselves_is_known_as_such():
     said = injected(asked, "/p", "first")
     assert said == ("first", brief(asked, "/p").prompt, "Use PKCE?", "x" * 100_001)
     assert len(injected(question(), "/p", "first")) == 3
+
+
+@pytest.mark.proves("SES-80", "S0-67")
+def test_brief_of_a_form_is_whole():
+    schema = {"type": "object", "title": "Größe"}
+    assert brief(question("form", schema=schema), "/p") == Brief(
+        "Use PKCE?\n\n"
+        "When you have gathered all necessary information and the human is ready to conclude:\n"
+        "1. Summarize the decision/findings\n"
+        "2. Output the final response in this exact JSON format:\n"
+        '```json\n{"decision": <structured_response_here>}\n```\n'
+        "where <structured_response_here> fits this schema:\n"
+        '```json\n{\n  "type": "object",\n  "title": "Größe"\n}\n```',
+        "",
+        "",
+    )
+    end = "When ready to conclude, please state the outcome in a few sentences."
+    assert brief(question(), "/p") == (f"Use PKCE?\n\n{end}", "", "")
+    assert Brief("x") == ("x", "", "")
+
+
+@pytest.mark.proves("SES-81")
+def test_context_at_its_limit_stands_in_the_prompt():
+    made = brief(question(context="x" * 100_000), "/p")
+    assert made.context_file == "" and f"```\n{'x' * 100_000}\n```" in made.prompt

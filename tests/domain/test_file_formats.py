@@ -285,3 +285,31 @@ def test_the_queue_shows_the_beginning_of_a_question():
     assert shortened("a" * 100) == "a" * 100
     assert shortened("a" * 101) == "a" * 100 + "..."
     assert file_questions.document({"a": "\ud800"}).decode() == '{\n  "a": "?"\n}\n'
+
+
+@pytest.mark.proves("FILE-60", "FILE-63")
+@pytest.mark.parametrize(
+    ("field", "fits", "too_long"),
+    [
+        ("agent_name", "n" * 200, "n" * 201),
+        ("working_dir", "/" * 4_096, "/" * 4_097),
+        ("timeout", 1, 0),
+        ("timeout", 7 * 86_400, 7 * 86_400 + 1),
+    ],
+)
+def test_field_is_taken_up_to_its_limit(field, fits, too_long):
+    assert fits in parse_question(NAME, written(**{field: fits}))
+    assert f"its {field} is no" in why_not(written(**{field: too_long}))
+
+
+@pytest.mark.proves("FILE-62", "FILE-63")
+def test_select_has_up_to_hundred_options():
+    options = [f"o{n}" for n in range(100)]
+    found = parse_question(NAME, written(type="select", options=options))
+    assert found.options == tuple(options)
+    assert "more than 100 options" in why_not(written(type="select", options=[*options, "x"]))
+
+
+@pytest.mark.proves("FILE-66", "LAW-9")
+def test_event_of_a_foreign_file_is_whole():
+    assert foreign("/p/a.json", (1, 2)) == ("file.foreign", "/p/a.json", "gate", {"stamp": [1, 2]})

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from tests.support.people import a_person
 
+from gatebell.domain.people.logins import Login, Token, check_scopes, listed_as
 from gatebell.domain.people.principals import (
     GONE,
     OF_ANOTHER_USER,
@@ -18,36 +19,38 @@ from gatebell.domain.people.principals import (
 )
 from gatebell.domain.runs.runs import Turn
 from gatebell.domain.sessions.joined_sessions import names_of
+from gatebell.errors import UsageError
 
 SHELL = Process(10, "bash", "bash")
 
 
 @pytest.mark.proves("WHO-1", "RUN-460")
-def test_the_table_of_signs():
-    assert {sign.cli: sign.variables for sign in SIGNS} == {
-        "claude": ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID"),
-        "codex": ("CODEX_THREAD_ID", "CODEX_SESSION_ID", "CODEX_TOOL_CALL_ID"),
-        "agent": ("AI_AGENT",),
-        "turn": ("GATE_TURN",),
-        "check": ("GATE_CHECK",),
-    }
-    assert [sign.session_variable for sign in SIGNS] == [
-        "CLAUDE_CODE_SESSION_ID",
-        "CODEX_THREAD_ID",
-        "AI_AGENT",
-        "GATE_TURN",
-        "GATE_CHECK",
-    ]
-    assert [sign.processes for sign in SIGNS] == [("claude",), ("codex",), (), (), ()]
+@pytest.mark.parametrize(
+    ("variable", "cli", "session"),
+    [
+        ("CLAUDECODE", "claude", ""),
+        ("CLAUDE_CODE_SESSION_ID", "claude", "1"),
+        ("CODEX_THREAD_ID", "codex", "1"),
+        ("CODEX_SESSION_ID", "codex", ""),
+        ("CODEX_TOOL_CALL_ID", "codex", ""),
+        ("AI_AGENT", "agent", "1"),
+        ("GATE_TURN", "turn", "1"),
+        ("GATE_CHECK", "check", "1"),
+    ],
+)
+def test_every_variable_is_a_sign(variable, cli, session):
+    found = find_agent({variable: "1"}, [SHELL])
+    assert found == (cli, session, f"the variable {variable} is set", ())
+    assert find_agent({variable: ""}, [SHELL]) is None
 
 
 @pytest.mark.proves("WHO-1")
-@pytest.mark.parametrize("sign", SIGNS)
-def test_every_variable_of_the_table_is_a_sign(sign):
-    for variable in sign.variables:
-        found = find_agent({variable: "1"}, [])
-        assert found.cli == sign.cli and variable in found.because
-        assert find_agent({variable: ""}, [SHELL]) is None
+def test_no_other_sign_is_looked_for():
+    assert [len(sign.variables) for sign in SIGNS] == [2, 3, 1, 1, 1]
+    assert [sign.processes for sign in SIGNS] == [("claude",), ("codex",), (), (), ()]
+    assert find_agent({}, [Process(7, "codex", "x")]) == (
+        "codex", "", "process 7 above this one is codex", ()
+    )  # fmt: skip
 
 
 @pytest.mark.proves("WHO-1")
@@ -86,7 +89,9 @@ def test_a_session_that_cannot_be_told_apart_may_be_the_same():
     assert find_agent({"CLAUDE_CODE_SESSION_ID": "a\udcff"}, []).session.encode()
 
 
+@pytest.mark.proves("WHO-4")
 def test_callers_have_names():
+    assert a_person().token_id == ""
     assert person("ada") == "person:ada"
     assert a_person().is_person and a_person().name == "ada"
     assert not a_person()._replace(principal="agent:x/y").is_person
@@ -94,9 +99,9 @@ def test_callers_have_names():
 
 @pytest.mark.proves("HOOK-34")
 def test_hidden_process_of_the_same_user_is_an_agent():
+    because = "process 20 above this one is hidden, so nothing above it is seen"
     for name in (GONE, UNREADABLE):
-        found = find_agent({}, [Process(20, name, name)])
-        assert found.cli == "agent" and "process 20" in found.because
+        assert find_agent({}, [Process(20, name, name)]) == ("agent", "", because, ())
     assert find_agent({}, [Process(20, OF_ANOTHER_USER, OF_ANOTHER_USER)]) is None
 
 
@@ -122,3 +127,25 @@ def test_turn_without_session_may_be_any_of_its_program():
     assert names == ("codex/", "turn/t-1")
     seen = find_agent({"GATE_TURN": "t-1"}, [])._replace(names=names)
     assert seen.may_be("codex/x") and not seen.may_be("claude/x")
+
+
+@pytest.mark.proves("WEB-3")
+def test_scopes_are_known_and_in_their_order():
+    assert check_scopes(["admin", "read", "answer", "ask"]) == ("ask", "answer", "read", "admin")
+    assert check_scopes(["read", "read"]) == ("read",)
+    for wrong in ([], ["read", "write"], ["write"]):
+        with pytest.raises(UsageError) as caught:
+            check_scopes(wrong)
+        assert str(caught.value) == (
+            "a token has one or more of the scopes ask, answer, read, admin"
+        )
+
+
+@pytest.mark.proves("WHO-7", "WEB-3")
+def test_token_is_listed_by_a_part_of_its_digest():
+    assert listed_as("0123456789abcdef") == "01234567"
+    assert Token(listed_as("0" * 64), "ada") == (
+        "00000000", "ada", ("ask", "answer", "read"), "", None
+    )  # fmt: skip
+    until = datetime(2026, 1, 1, tzinfo=UTC)
+    assert Login("ada", False, check_scopes(["read"]), until)[4:] == ("", "")

@@ -217,3 +217,45 @@ def test_a_quote_is_short_and_keeps_its_end():
     assert len(long.quote) == 300 and long.quote.startswith("…x") and long.quote.endswith(" end")
     assert propose(person("It reads well. I approve."), "approval") is None
     assert propose(person("All good. I approve."), "approval").quote == "I approve."
+
+
+@pytest.mark.proves("SES-9")
+@pytest.mark.parametrize(
+    ("length", "quote"), [(300, "x" * 300), (301, "…" + "x" * 299)], ids=["fits", "cut"]
+)
+def test_quote_is_cut_at_three_hundred(length, quote):
+    assert propose(person("x" * length), "text") == ("x" * length, "person", quote)
+
+
+@pytest.mark.proves("SES-1", "SES-82")
+def test_long_words_of_ours_are_blanked_anywhere():
+    ours = "Okay approved approved"
+    assert value(person(f"Thanks. {ours}."), injected=[ours]) is None
+    assert value(person(f"Thanks.\n{ours}"), injected=[f"First\n{ours}"]) is None
+    short = "Yes approved approved"
+    assert value(person(f"Thanks. {short}."), injected=[short]) == "approved"
+    assert value(person(f"Go on. {ours}"), "text", injected=[ours]) == "Go on."
+
+
+@pytest.mark.proves("SES-2")
+@pytest.mark.parametrize(
+    ("said", "decision"),
+    [
+        ("Hm.\nDecision: files", "files"),
+        ("Decision: files\nand more", "files\nand more"),
+        ("Decision: a\nDecision: b", "b"),
+        ("Use files", "Use files"),
+    ],
+)
+def test_labelled_words_are_the_text(said, decision):
+    assert propose(person(said), "text") == (decision, "person", decision)
+
+
+@pytest.mark.proves("SES-3", "SES-4")
+@pytest.mark.parametrize(("said", "kept"), [("LGTM", True), ("Ship it", True), ("Wait", False)])
+def test_approving_words_leave_the_agents_form(said, kept):
+    talk = [Said(AGENT, '```json\n{"approved": true}\n```'), *person(said)]
+    found = propose(talk, "form", schema=NOTES)
+    assert (found is not None) is kept
+    if found:
+        assert found[:2] == ({"approved": True}, "agent")
