@@ -175,6 +175,7 @@ def test_a_flat_form_is_shown_with_nothing_filled_in():
     content = {"field1": "no", "field2": "high", "field3": 2, "field4": "slow"}
     answer = given(ask, form, content)
     assert answer.value == {"approved": False, "severity": "high", "count": 2, "notes": "slow"}
+    assert given(ask, form, {"field1": "yes"}).value == {"approved": True}
     some = given(ask, form, {"field1": NOT_YET, "field2": "worst", "field3": 2, "field4": ""})
     assert some.value == {"count": 2}, "which does not fit, and is refused"
     assert given(ask, form, {"field1": NOT_YET, "field4": ""}) is None

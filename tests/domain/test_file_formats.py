@@ -302,6 +302,13 @@ def test_field_is_taken_up_to_its_limit(field, fits, too_long):
     assert f"its {field} is no" in why_not(written(**{field: too_long}))
 
 
+@pytest.mark.proves("FILE-63")
+def test_long_priority_is_not_repeated():
+    assert why_not(written(priority="x" * 21)) == (
+        "its priority is no text of at most 20 characters"
+    )
+
+
 @pytest.mark.proves("FILE-62", "FILE-63")
 def test_select_has_up_to_hundred_options():
     options = [f"o{n}" for n in range(100)]

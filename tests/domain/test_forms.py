@@ -151,6 +151,7 @@ ASTRAY = [
         "definitions": {"y": {}},
     },
     {"$ref": "https://json-schema.org/draft/2020-12/schema"},
+    {"anyOf": [{"$ref": "#s"}], "$defs": {"x": {"$anchor": "s"}}},
 ]
 
 
@@ -218,6 +219,7 @@ def test_a_schema_that_only_refers_to_itself_is_refused(schema):
         {"anyOf": [DOWN, {"properties": {"left": BACK, "right": BACK}}, {"const": 1}]},
         {**DOWN, "additionalProperties": BACK, "items": BACK, "prefixItems": [BACK]},
         {**DOWN, "unevaluatedProperties": False}, {"properties": {"a": BACK, "b": True}, "not": {"const": 2}},
+        {"allOf": [{"properties": {"a": BACK, "b": True}}, {"properties": {"b": True, "c": BACK}}]},
         {"$ref": "#/$defs/x", **DOWN, "$defs": {"x": {"properties": {"a": {"type": ["object", "integer"]}}}}},
     ],
 )  # fmt: skip

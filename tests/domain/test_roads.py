@@ -299,6 +299,7 @@ def test_program_gets_all_of_a_note():
     told = letter("note", words=Note("coder", "/projects/shop", "half way", NOW)).document
     data = {"agent": "coder", "project": "/projects/shop", "text": "half way", "link": link}
     assert told == {"type": "note.sent", "timestamp": WHEN, "data": data}
+    assert letter("note", words=Note("coder", "/p/shop~", "x", NOW)).body == "x\nshop~"
     nothing = {"agent": "", "project": "", "text": "", "link": link}
     assert letter("note").document["data"] == nothing
 

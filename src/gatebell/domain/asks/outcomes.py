@@ -138,7 +138,7 @@ def sum_up(ask: Ask, sittings: Sequence[Sitting]) -> Visits:
         attempts=len(sittings),
         session_id=next((one.conversation for one in reversed(sittings) if one.session), ""),
         transcript=words if captures else None,
-        duration_ms=round(seconds_used(sittings, now) * 1000) if sittings else 0,
+        duration_ms=round(seconds_used(sittings, now) * 1000),
     )
 
 

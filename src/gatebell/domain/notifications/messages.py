@@ -174,7 +174,7 @@ def _line(text: str) -> str:
 
 
 def _name(text: str) -> str:
-    return inert_line(redact(text), _NAME_COLUMNS) if text else ""
+    return inert_line(redact(text), _NAME_COLUMNS)
 
 
 def _project(path: str) -> str:
