@@ -239,7 +239,8 @@ import os, sys, time
 with open(os.environ["HOME"] + "/windows", "a") as file:
     file.write(" ".join(sys.argv[1:]).replace("\\n", " ") + "\\n")
 time.sleep(1.3)
-word = open(os.environ["HOME"] + "/hand").read()
+chosen, _, typed = open(os.environ["HOME"] + "/hand").read().partition("|")
+word = typed if typed and "--forms" in sys.argv else chosen
 if word == "wait":
     time.sleep(60)
 print(word)
@@ -286,6 +287,29 @@ def test_people_are_asked_by_windows_urgent_ones_first(world, listen, hand):
     assert "│ Fast?" in one.lines
     assert "=" * 60 in one.lines
     assert "Fast?" in hand.windows()[0]
+
+
+@pytest.mark.proves("FILE-196")
+def test_other_is_asked_for_in_a_second_window(world, listen, hand):
+    hand("3. Other…|my own")
+    words = [word for one in ("A", "B", "Other…") for word in ("--option", one)]
+    ask_id = world.ask("Which one?", *words)
+    listen("--dialog", "zenity").until("Answer: my own")
+    assert world.get(ask_id).value == {"other": "my own"}
+    first, second = hand.windows()
+    assert "3. Other…" in first and "Write your answer." in second
+
+
+@pytest.mark.proves("FILE-196")
+def test_ask_that_no_window_can_show_is_named_once(world, listen, hand):
+    hand("here")
+    several = world.ask("Which of them?", "--option", "A", "--option", "B", "--multiple")
+    one = listen("--dialog", "zenity")
+    one.until(f"Which of them? (a window cannot show it: gate answer {several})")
+    world.ask("And this?")
+    one.until("Answer: here")
+    assert sum("cannot show it" in line for line in one.lines) == 1
+    assert len(hand.windows()) == 1
 
 
 @pytest.mark.proves("S4-B13", "FILE-98", "LAW-3")

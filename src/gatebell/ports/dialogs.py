@@ -43,6 +43,8 @@ class Reply(NamedTuple):
     """What was typed and is no answer: to be kept as a draft, when there is any."""
     digest: str = ""
     """Of an answer: the digest of what was shown."""
+    is_other: bool = False
+    """The value is the person's own words, where `Other…` was offered."""
 
 
 class Dialog(Protocol):

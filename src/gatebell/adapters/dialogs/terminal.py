@@ -24,12 +24,10 @@ def _command(showing: Showing, nonce: str) -> list[str]:
         *("--no-cancel", "--extra-button", "--extra-label", texts.LATER_LABEL),
         *("--help-button", "--help-label", texts.TERMINAL_LABEL),
     ]
-    text = texts.body(showing).text
+    # The draft is shown above the field: in the field, one Enter would send it.
+    text = texts.body(showing, draft=True).text
     if showing.kind != AskKind.CHOICE:
-        # What begins with - would be an option.
-        typed = f" {showing.typed}" if showing.typed.startswith("-") else showing.typed
-        begin = typed if showing.kind == AskKind.TEXT else ""
-        return [*words, "--inputbox", f"{text}\n\n{texts.hint(showing)}", "0", "0", begin]
+        return [*words, "--inputbox", f"{text}\n\n{texts.hint(showing)}", "0", "0", ""]
     # The first row is chosen from the start, and is no answer.
     rows = [_NOT_YET, "not answered yet"]
     for number, row in enumerate(texts.rows(showing), 1):

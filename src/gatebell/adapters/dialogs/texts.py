@@ -49,10 +49,13 @@ def hint(showing: Showing) -> str:
     return "Type yes or no:" if showing.kind == AskKind.APPROVAL else "Your answer:"
 
 
-def clock(seconds: float) -> str:
+def time_left(seconds: float) -> str:
+    """`4 min 8 s left to answer`: with units, so that it is not read as the time of day."""
     minutes, rest = divmod(max(0, int(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    parts = [f"{hours} h"] if hours else []
+    parts += [f"{minutes} min"] if hours or minutes else []
+    return " ".join([*parts, f"{rest} s left to answer"])
 
 
 def body(showing: Showing, draft: bool = False) -> Body:
@@ -69,7 +72,7 @@ def body(showing: Showing, draft: bool = False) -> Body:
     if draft and showing.typed and showing.kind == AskKind.TEXT:
         parts += ["", "You had typed:", *_part(showing.typed, _TYPED_LINES)[0]]
     if showing.left_seconds is not None:
-        parts += ["", f"Nobody waits for the answer after {clock(showing.left_seconds)}."]
+        parts += ["", time_left(showing.left_seconds)]
     return Body("\n".join(parts), whole)
 
 

@@ -13,7 +13,7 @@ import sys
 import time
 import tkinter as tk
 from functools import partial
-from tkinter import ttk
+from tkinter import font, ttk
 from typing import Any
 
 from gatebell.adapters.dialogs import texts
@@ -25,7 +25,7 @@ from gatebell.ports.dialogs import LATER, NOTHING, TERMINAL, VALUE, Showing
 _STILL_MILLISECONDS = 500
 _TICK_MILLISECONDS = 100
 _MAX_CHARACTERS = 20_000
-_WIDTH, _COLUMNS = 760, 92
+_WIDTH, _COLUMNS, _PROMPT_COLUMNS = 760, 92, 60
 _MAX_BUTTONS, _BUTTON_CHARACTERS = 4, 48
 _PROMPT_LINES, _CONTEXT_LINES, _GOING_ON_LINES, _OPTION_LINES = 12, 6, 8, 7
 _ANSWER_LINES = 3
@@ -77,31 +77,34 @@ class Window:
         # From below: when there is too little room, it is the question that scrolls.
         row = self._bottom(frame)
         answer = self._answer_part(frame)
-        ttk.Label(
-            frame, text=texts.heading(showing), font="TkHeadingFont", wraplength=_WIDTH - 2 * _PAD
-        ).pack(fill="x", pady=(0, 6))
+        ttk.Label(frame, text=texts.heading(showing), wraplength=_WIDTH - 2 * _PAD).pack(
+            fill="x", pady=(0, 6)
+        )
         prompt = _cut(showing.prompt)
-        self._prompt = self._scrolled(frame, prompt, _PROMPT_LINES, grows=True)
+        self._prompt = self._scrolled(frame, prompt, _PROMPT_LINES, _PROMPT_COLUMNS, grows=True)
+        # The question is what people must see first. Tk keeps no reference to the font.
+        self._prompt["font"] = self._prompt_font = _large_font(self._root)
         if showing.context:
             ttk.Label(frame, text="Context").pack(anchor="w", pady=(8, 2))
             self._scrolled(frame, _cut(showing.context), _CONTEXT_LINES)
         if showing.going_on:
             self._going_on(frame)
-        # The keyboard goes through them from above.
-        for part in (answer, row):
+        # Tab goes through widgets in the order of their layers: from the top to the answers, the
+        # first option first, then the other buttons.
+        for part in (answer, row, *reversed(self._answers), *self._others):
             if part:
                 part.lift()
 
     def _going_on(self, frame: ttk.Frame) -> None:
         holder = ttk.Frame(frame)
-        button = ttk.Button(frame, text="▸ What was going on")
+        button = ttk.Button(frame, text="▸ Activity")
 
         def turn() -> None:
             if holder.winfo_ismapped():
                 holder.pack_forget()
             else:
                 holder.pack(fill="both", after=button)
-            button["text"] = ("▾" if holder.winfo_manager() else "▸") + " What was going on"
+            button["text"] = ("▾" if holder.winfo_manager() else "▸") + " Activity"
             self._place()
 
         button["command"] = turn
@@ -109,11 +112,18 @@ class Window:
         self._scrolled(holder, _cut(self._showing.going_on), _GOING_ON_LINES)
 
     def _scrolled(
-        self, parent: ttk.Frame, text: str, most_lines: int, grows: bool = False
+        self,
+        parent: ttk.Frame,
+        text: str,
+        most_lines: int,
+        columns: int = _COLUMNS,
+        *,
+        grows: bool = False,
     ) -> tk.Text:
         holder = ttk.Frame(parent)
+        lines = sum(1 + len(line) // columns for line in text.split("\n"))
         shown = tk.Text(
-            holder, wrap="word", width=_COLUMNS, height=min(most_lines, _lines(text)), relief="flat",
+            holder, wrap="word", width=columns, height=min(most_lines, lines), relief="flat",
             padx=8, pady=6, font="TkTextFont", takefocus=True,
         )  # fmt: skip
         shown.insert("1.0", text)
@@ -285,7 +295,7 @@ class Window:
         if self._closes_at is None:
             return
         left = self._closes_at - time.monotonic()
-        self._countdown["text"] = f"{texts.clock(left)} left to answer"
+        self._countdown["text"] = texts.time_left(left)
         if left <= 0:
             self._end(NOTHING, "the time was over")
 
@@ -299,6 +309,12 @@ class Window:
                 "why": why,
             }
             self._root.quit()
+
+
+def _large_font(root: tk.Tk) -> font.Font:
+    large = font.nametofont("TkTextFont", root).copy()
+    large.configure(size=large.cget("size") * 4 // 3, weight="bold")
+    return large
 
 
 def _add_bar(holder: ttk.Frame, text: tk.Text) -> None:
@@ -328,10 +344,6 @@ def _cut(text: str) -> str:
         return inert(text)
     more = len(text) - _MAX_CHARACTERS
     return f"{inert(text[:_MAX_CHARACTERS])}\n… {more} more characters: {texts.TERMINAL_LABEL}"
-
-
-def _lines(text: str) -> int:
-    return sum(1 + len(line) // _COLUMNS for line in text.split("\n"))
 
 
 def main() -> int:

@@ -11,6 +11,7 @@ from gatebell.cli.asks.listen import AT_PROMPT
 from gatebell.cli.asks.prompts import prompt_for
 from gatebell.cli.screen import columns
 from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import OTHER
 from gatebell.domain.enums import AskKind
 from gatebell.domain.permissions.calls import shown
 from gatebell.domain.text.display import frame, inert_line
@@ -59,6 +60,8 @@ class Bringer:
         self._unsaved: dict[str, str] = {}
         """What people typed while the store gave trouble."""
         self._trouble = ""
+        self._named: set[str] = set()
+        """Asks that no window can show, and that were named."""
 
     def work(self) -> None:
         bell = self._store.bell()
@@ -102,13 +105,23 @@ class Bringer:
         if not self._tool and not self._at_terminal:
             return {}
         asks = [
-            ask
-            for project in self._projects()
-            for ask in self._store.asks.pending(_MAX, project)
-            if not self._tool or _fits_a_window(ask)
+            ask for project in self._projects() for ask in self._store.asks.pending(_MAX, project)
         ]
+        if self._tool:
+            self._name_left_out(asks)
+            asks = [ask for ask in asks if _fits_a_window(ask)]
         asks.sort(key=lambda ask: (ask.priority, ask.opened_at))
         return {ask.id: ask for ask in asks}
+
+    def _name_left_out(self, asks: list[Ask]) -> None:
+        """Name each ask once that no window can show."""
+        for ask in asks:
+            if not _fits_a_window(ask) and ask.id not in self._named:
+                self._named.add(ask.id)
+                way = f"a window cannot show it: gate answer {ask.id}"
+                self._screen.say(
+                    f"{_heading(ask, '')} {inert_line(ask.question.prompt, 200)} ({way})"
+                )
 
     def bring_up(self, ask: Ask) -> None:
         """Ask this one now; whatever comes of it, others have their turn before it comes again."""
@@ -127,7 +140,7 @@ class Bringer:
         else:
             self._screen.say(*_banner(ask, position))
         try:
-            reply = self._shown(ask, position)
+            reply = self._ask_in_window(ask, self._showing(ask, position))
         finally:
             self._screen.go_on()
         try:
@@ -165,12 +178,20 @@ class Bringer:
             why = f" ({inert_line(reply.why, 200)})" if reply.why else ""
             self._screen.say(f"Not answered{why}; {ask.id} is still waiting: gate answer {ask.id}")
 
-    def _shown(self, ask: Ask, position: str) -> Reply:
-        """What the person did with the window; it closes when somebody answers elsewhere."""
+    def _ask_in_window(self, ask: Ask, showing: Showing) -> Reply:
+        reply = self._show(ask, showing)
+        if reply.outcome != VALUE or reply.value != OTHER or not ask.question.other:
+            return reply
+        own = showing._replace(
+            kind=AskKind.TEXT, prompt=f"{showing.prompt}\n\n{OTHER} Write your answer.", options=()
+        )
+        return self._show(ask, own)._replace(is_other=True)
+
+    def _show(self, ask: Ask, showing: Showing) -> Reply:
+        """Return what the person did with the window; an answer from elsewhere closes it."""
         dialog = wiring.dialog(self._tool)
         assert dialog, "a tool that was named has its dialog"
         replies: list[Reply] = []
-        showing = self._showing(ask, position)
         # On a thread of its own, so that this one can look whether it is still needed.
         thread = threading.Thread(
             target=lambda: replies.append(dialog.ask(showing)), name="dialog", daemon=True
@@ -203,7 +224,7 @@ class Bringer:
         return Showing(
             question.kind,
             question.prompt,
-            question.options,
+            question.offered,
             _context(ask),
             ask.going_on,
             ask.origin.agent,
@@ -217,7 +238,8 @@ class Bringer:
     def _answer(self, ask: Ask, reply: Reply) -> None:
         who = self._caller._replace(via="dialog")
         try:
-            answer_ask.answer(self._store, ask.id, who, Given(reply.value, digest=reply.digest))
+            value = {"other": reply.value} if reply.is_other else reply.value
+            answer_ask.answer(self._store, ask.id, who, Given(value, digest=reply.digest))
         except StoreTroubleError:
             raise
         except GateError as error:
@@ -230,7 +252,7 @@ def _fits_a_window(ask: Ask) -> bool:
     plain = (
         question.kind in (AskKind.TEXT, AskKind.CHOICE, AskKind.APPROVAL) and not ask.token_digest
     )
-    return plain and not question.multiple and not question.other
+    return plain and not question.multiple
 
 
 def _context(ask: Ask) -> str:
@@ -250,7 +272,7 @@ def _heading(ask: Ask, position: str) -> str:
 def _banner(ask: Ask, position: str) -> list[str]:
     lines = [_RULE, _heading(ask, position)]
     lines += frame(ask.question.prompt, columns(), most=2_000)
-    if ask.question.options:
-        options = ", ".join(ask.question.options)
+    if ask.question.offered:
+        options = ", ".join(ask.question.offered)
         lines.append(f"  Options: {inert_line(options, 500)}")
     return [*lines, _RULE]
