@@ -449,7 +449,7 @@ def test_the_async_twin_awaits_sessions_without_a_thread_for_each(scene):
                 given = {"approved": True, "notes": str(n)}
                 await human.complete_interactive(one, "completed", given, duration_ms=n)
             results = [await wait for wait in waits]
-            threads = [t.name for t in threading.enumerate() if t.name == "gatebell-publisher"]
+            threads = [t.name for t in threading.enumerate() if t.name == "gatebell-watcher"]
             await human.cancel("enough")
             cancelled = await asked
             plain = asyncio.create_task(human.ask("Which?", ["A", "B"]))

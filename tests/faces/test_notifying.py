@@ -45,10 +45,11 @@ from gatebell.domain.asks.asks import Origin
 from gatebell.domain.enums import Priority
 from gatebell.domain.notifications.routes import Road
 from gatebell.errors import DeliveryError
+from gatebell.ports.channels import Post
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.notifications import send_notices
-from gatebell.services.notifications.send_notices import Post, Sender
+from gatebell.services.notifications.send_notices import Sender
 from gatebell.testing import FakeClock
 
 # Apprise tries out modules that this Python is about to lose.

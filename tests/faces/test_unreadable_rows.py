@@ -129,7 +129,8 @@ def test_terminal_screen_names_the_unreadable_ask(inbox, spoil):
     try:
         asyncio.run(look())
     finally:
-        app.publisher.stop()
+        app.watcher.stop()
+        app.watching.join()
 
 
 @pytest.mark.proves("STORE-21")

@@ -101,8 +101,8 @@ def test_of_two_who_claim_at_once_one_gets_it(house):
 def test_the_runs_of_the_dead_are_found_at_once(house):
     house.start(lambda _: "mine")
     left = owned(house, "an-earlier-boot/1/1")
-    assert Abandoned(house.store, lambda _: False).find() == [left]
-    assert Abandoned(house.store, lambda _: True).find() == []
+    assert Abandoned(house.store).find() == [left]
+    assert Abandoned(house.store, {left.id}).find() == []
     assert house.drive().result == "mine"
 
 
@@ -110,7 +110,7 @@ def test_the_runs_of_the_dead_are_found_at_once(house):
 def test_the_living_are_given_a_grace_after_their_lease(house, stranger):
     house.start(lambda _: "mine")
     late = owned(house, processes.identify(stranger.pid))
-    abandoned = Abandoned(house.store, lambda _: False)
+    abandoned = Abandoned(house.store)
     house.clock.advance(29)
     assert abandoned.find() == []
     house.clock.advance(1)
@@ -237,7 +237,7 @@ def test_a_driver_that_closes_ends_its_agents_and_they_go_on_elsewhere(real_hous
     house.start(lambda _: run("coder").summary)
     drive = threading.Thread(target=house.drive, daemon=True)
     drive.start()
-    assert at_work.wait(PATIENCE_SECONDS) and house.driver.is_driving(house.run_id)
+    assert at_work.wait(PATIENCE_SECONDS) and house.run_id in house.driver.driven
     house.driver.close()
     drive.join(PATIENCE_SECONDS)
     assert ended == [("an-earlier-boot/1/1", "GATE_TURN")]
@@ -318,14 +318,13 @@ def a_worker(house, slots=2, driver=None):
 class Claiming:
     """A driver that has every run it is asked for."""
 
+    driven = ()
+
     def __init__(self, drive):
         self.drive_claimed = drive
 
     def claim(self, run):
         return run
-
-    def is_driving(self, run_id):
-        return False
 
 
 @contextmanager

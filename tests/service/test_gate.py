@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import closing
 
 import pytest
 from tests.support.people import a_person
@@ -16,7 +17,7 @@ from gatebell.errors import StoreTroubleError
 from gatebell.services import audit
 from gatebell.services.asks import wait_for_ask
 from gatebell.services.people import manage_people
-from gatebell.services.watcher import Publisher
+from gatebell.services.watcher import Watcher
 from gatebell.testing import MemoryStore, ScriptedPerson
 
 
@@ -140,7 +141,7 @@ def test_many_async_waits_need_one_thread(tmp_path):
             cancelled = await gate.open("Never?")
             await gate.cancel(cancelled, "no")
             values = [(await wait).value for wait in waits]
-            watchers = [t for t in threading.enumerate() if t.name == "gatebell-publisher"]
+            watchers = [t for t in threading.enumerate() if t.name == "gatebell-watcher"]
             return values, (await extra).value, (await timed).status, len(watchers)
 
     values, extra, timed, watchers = asyncio.run(asyncio.wait_for(scene(), 30))
@@ -247,8 +248,8 @@ def test_the_public_names_are_pinned():
 @pytest.mark.proves("STORE-1", "LAW-1")
 def test_what_could_not_be_told_in_a_moment_of_trouble_is_told_afterwards(tmp_path):
     store = open_throwaway_store(str(tmp_path / "gate.db"))
-    told, drafting, troubles = threading.Event(), store.asks.drafting, ["the disk is busy"]
-    publisher = Publisher(store, lambda _: told.set(), lambda _: None)
+    drafting, troubles = store.asks.drafting, ["the disk is busy"]
+    watcher = Watcher(store)
 
     def troubled(since):
         if troubles and store.audit.head().seq:
@@ -256,7 +257,9 @@ def test_what_could_not_be_told_in_a_moment_of_trouble_is_told_afterwards(tmp_pa
         return drafting(since)
 
     store.asks.drafting = troubled
-    Gate(store).open("Why?")
-    assert told.wait(10) and troubles == []
-    publisher.stop()
+    asked = Gate(store).open("Why?")
+    with closing(watcher.changes()) as changes:
+        assert asked in next(changes) and troubles == []
+    with closing(watcher.changes()) as changes:
+        assert asked in next(changes), "the first look at it was not finished"
     store.close()

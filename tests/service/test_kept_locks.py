@@ -121,7 +121,7 @@ def test_keeper_of_a_stopped_run_speaks_for_no_other(real_house):
     assert not first.can_drive(house.run())
     dead = keep_from_container(house)
     assert not claims.is_kept(house.store, dead) and not is_kept_elsewhere(house.store)
-    assert Abandoned(house.store, lambda _: False).find_ready() == [dead]
+    assert Abandoned(house.store).find_ready() == [dead]
     assert first.keep(dead) and first.can_drive(house.run()) and not second.has(house.run())
 
 

@@ -60,7 +60,7 @@ def a_worker(store, driven):
         driven.append(run.state)
         return run
 
-    driver = SimpleNamespace(claim=lambda run: run, drive_claimed=drive, is_driving=lambda _: False)
+    driver = SimpleNamespace(claim=lambda run: run, drive_claimed=drive, driven=())
     return Worker(store, driver, TaskScheduler(store, SimpleNamespace(), "digest"), 1)
 
 
@@ -167,7 +167,7 @@ def test_program_that_cannot_write_keeps_nothing(path, capsys):
         series.run("go", Asked(lambda: broken.append(1)), store=store)
     left = beside.runs.get(1)
     assert left.kept and not claims.is_kept(beside, left)
-    (free,) = Abandoned(beside, lambda _: False).find_ready()
+    (free,) = Abandoned(beside).find_ready()
     assert claims.claim(beside, free)
     store.close()
     beside.close()
@@ -208,7 +208,7 @@ def test_run_of_a_living_process_has_no_lease(real_house, stranger, state):
     house.start(lambda _: "mine")
     kept = kept_elsewhere(house, stranger, processes.identify(stranger.pid), state)
     house.clock.advance(10_000)
-    abandoned = Abandoned(house.store, lambda _: False)
+    abandoned = Abandoned(house.store)
     assert claims.is_kept(house.store, kept) and claims.claim(house.store, kept) is None
     assert abandoned.find() == abandoned.find_ready() == [] and house.store.runs.ready(9) == []
     assert not Keeper(house.store).can_drive(kept) and not Keeper(house.store).keep(kept)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import json
 import logging
+import os
 import re
 import signal
 import threading
-from contextlib import contextmanager
+from argparse import Namespace
+from contextlib import closing, contextmanager
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -18,22 +21,28 @@ from tests.support.sessions import desk
 from tests.support.upward_calls import upward_calls
 
 import gatebell
-from gatebell.app import runtime, wiring
+from gatebell import AsyncGate
+from gatebell.app import runtime, settings, wiring
+from gatebell.cli.asks.output_answer import NOT_ANSWERED_YET, Handing, wait_and_hand_over
 from gatebell.cli.log_lines import show_log_lines
+from gatebell.cli.setup import audit as audit_command
 from gatebell.domain.asks.answers import Given
+from gatebell.domain.asks.asks import Origin
 from gatebell.domain.notifications.routes import Road
+from gatebell.domain.sessions.visits import Terms
 from gatebell.hooks.events import Hook, permission_request
 from gatebell.mcp.server import Progress
 from gatebell.mcp.tools import Tools
-from gatebell.services.asks import answer_ask
+from gatebell.services.asks import answer_ask, create_ask
 from gatebell.services.notifications import send_notices
-from gatebell.services.sessions import run_session
+from gatebell.services.sessions import ask_session, run_session
 from gatebell.testing import MemoryStore
+from gatebell.web.live import Hub
 
 __all__ = ["desk"]
 
 SOURCE = Path(gatebell.__file__).parent
-QUIET = ("domain", "ports", "services", "adapters", "app")
+QUIET = ("domain", "ports", "services", "adapters", "app", "api", "install", "testing")
 # These programs talk with a person in a terminal, or print what their parent process reads.
 TALKING = SOURCE / "adapters" / "dialogs"
 PAGE = SOURCE / "services/runs/agent_call/README.md"
@@ -46,6 +55,8 @@ def find_prints(code):
     """The lines that print, or touch the streams of this process."""
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Name) and node.id == "print":
+            yield node.lineno
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "input":
             yield node.lineno
         if isinstance(node, ast.Attribute) and ast.unparse(node) in STREAMS:
             yield node.lineno
@@ -75,10 +86,53 @@ def test_inner_layers_print_nothing():
         "def say(file=sys.stderr): ...",
         "from sys import stderr",
         "list(map(print, 'x'))",
+        "input('x')",
     ],
 )
 def test_planted_print_is_found(code):
     assert list(find_prints(code))
+
+
+def find_bare_functions(code):
+    """The lines on which something public of a service takes a function without a name."""
+    for node in ast.walk(ast.parse(code)):
+        taken = []
+        if isinstance(node, ast.FunctionDef) and (
+            not node.name.startswith("_") or node.name == "__init__"
+        ):
+            given = node.args
+            taken = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+        if isinstance(node, ast.ClassDef):
+            taken = [one for one in node.body if isinstance(one, ast.AnnAssign)]
+        for one in taken:
+            if one.annotation and "Callable" in ast.unparse(one.annotation):
+                yield one.lineno
+
+
+@pytest.mark.proves("LAYER-7")
+def test_services_take_no_bare_functions():
+    files = list((SOURCE / "services").rglob("*.py"))
+    assert len(files) > 40
+    found = [
+        f"{path.relative_to(SOURCE)}:{line}"
+        for path in files
+        for line in find_bare_functions(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+@pytest.mark.proves("LAYER-7")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def wait(store, visited: Callable[[Ask], None] | None = None): ...",
+        "def verify(store, *, progress: Callable[[int], None]): ...",
+        "class Sender:\n    def __init__(self, renewed: collections.abc.Callable[[], Post]): ...",
+        "class Request(NamedTuple):\n    works: Sequence[Callable[[], Any]] = ()",
+    ],
+)
+def test_planted_bare_function_is_found(code):
+    assert list(find_bare_functions(code))
 
 
 @pytest.mark.proves("LAYER-2")
@@ -127,6 +181,7 @@ def machine(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("GATE_STORE", path)
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
     before = signal.getsignal(signal.SIGTERM)
     yield path
@@ -199,6 +254,68 @@ def test_notification_calls_no_higher_layer(machine, tmp_path):
         )
     store.close()
     assert (tried.trouble, heard.exists()) == ("", True)
+    assert sorted(found) == []
+
+
+@pytest.mark.proves("LAYER-1")
+def test_renewed_settings_call_no_higher_layer(machine):
+    store = wiring.open_store()
+    sender = send_notices.Sender(store, wiring.post(store), wiring.post_source(store, ""))
+    settings_file = Path(settings.settings_file(os.environ))
+    settings_file.parent.mkdir(parents=True)
+    settings_file.write_text('notify_cmd = "true"')
+    with upward_calls() as found:
+        sender.drain(0)
+    store.close()
+    assert [road.target for road in sender._post.roads] == ["true"]
+    assert sorted(found) == []
+
+
+@pytest.mark.proves("LAYER-1")
+def test_audit_calls_no_higher_layer(machine, capsys):
+    with closing(wiring.open_store()) as store:
+        create_ask.ask(store, create_ask.Request("Why?"), Origin(), a_person())
+    with upward_calls() as found:
+        assert audit_command.run(Namespace(verb="verify", head=None, json=False)) == 0
+    assert "1 events" in capsys.readouterr().out
+    assert sorted(found) == []
+
+
+@pytest.mark.proves("LAYER-1")
+def test_wait_for_visit_calls_no_higher_layer(machine, capsys):
+    with closing(wiring.open_throwaway_store(machine)) as store:
+        ada, request = a_person(), create_ask.Request("Talk?", "session", session=Terms())
+        ask = create_ask.ask(store, request, Origin(), ada).ask
+        ask_session.open_visit(store, ask.id, ada, "claude", "s1")
+        with upward_calls() as found:
+            code = wait_and_hand_over(store, ada, ask.id, Handing(), 0.001)
+    assert (code, sorted(found)) == (NOT_ANSWERED_YET, [])
+
+
+@pytest.mark.proves("LAYER-1")
+def test_followers_of_store_are_called_by_no_service(machine):
+    store, gate = wiring.open_throwaway_store(machine), AsyncGate(machine)
+    hub = Hub(store)
+
+    async def follow():
+        hub.start()
+        with hub.stream() as told:
+            ask_id = await gate.open("Why?")
+            waiting = asyncio.create_task(gate.wait(ask_id))
+            heard = json.loads((await told.get()).data)
+            answer_ask.answer(store, ask_id, a_person(), Given("so"))
+            return heard["subject"] == ask_id, (await waiting).value
+
+    async def follow_both():
+        try:
+            return await asyncio.wait_for(follow(), 20)
+        finally:
+            await gate.close()
+            await asyncio.to_thread(hub.stop)
+
+    with upward_calls() as found:
+        assert asyncio.run(follow_both()) == (True, "so")
+    store.close()
     assert sorted(found) == []
 
 

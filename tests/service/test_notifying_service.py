@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import closing
 from datetime import UTC, timedelta
 from functools import partial
 
@@ -16,12 +17,13 @@ from gatebell.domain.asks.asks import Notice, Origin
 from gatebell.domain.asks.deadlines import Escalation
 from gatebell.domain.notifications.routes import Road, parse_road
 from gatebell.errors import DeliveryError, StoreTroubleError
+from gatebell.ports.channels import Post
 from gatebell.services import watcher
 from gatebell.services.asks import answer_ask, apply_deadlines, ask_messages, create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.notifications import notes, send_notices
-from gatebell.services.notifications.send_notices import Post, Sender
-from gatebell.services.watcher import Publisher
+from gatebell.services.notifications.send_notices import Sender
+from gatebell.services.watcher import Watcher
 from gatebell.testing import MemoryStore
 
 ROAD = Road("desktop", "")
@@ -483,11 +485,9 @@ def test_a_look_sweeps_no_more_than_it_must_and_the_next_goes_on(store):
 
 
 @pytest.mark.proves("NTF-28")
-def test_the_publisher_goes_on_until_everything_that_is_due_fell_due(real, monkeypatch):
-    done = threading.Event()
+def test_watcher_goes_on_until_all_due_asks_fell_due(real, monkeypatch):
     for number in range(9):
         opened(real, f"Question {number}?", expires_seconds=0.001)
     monkeypatch.setattr(watcher, "sweep", partial(apply_deadlines.sweep, most=2))
-    publisher = Publisher(real, lambda _: real.asks.pending(1) or done.set(), lambda _: None)
-    assert done.wait(PATIENCE_SECONDS)
-    publisher.stop()
+    with closing(Watcher(real).changes()) as changes:
+        assert any(not real.asks.pending(1) for _ in changes)

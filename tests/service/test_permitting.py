@@ -238,7 +238,7 @@ def test_whoever_loses_an_answer_asks_again_within_the_same_patience(store, ada)
     for _ in range(9):
         ada.will_answer("git push", "yes")
     stolen = held(call_id="", limit=100, on_ask=lambda _: store.clock.advance(20))
-    real = wait_for_ask.wait_watching
+    real = wait_for_ask.wait
 
     def robbed(*given):
         ask = real(*given)
@@ -246,7 +246,7 @@ def test_whoever_loses_an_answer_asks_again_within_the_same_patience(store, ada)
         return ask
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wait_for_ask, "wait_watching", robbed)
+        patch.setattr(wait_for_ask, "wait", robbed)
         decided = permit_call.decide(store, stolen, an_agent())
     assert decided.allow is False and "in time" in decided.message
     assert store.clock.monotonic() <= 110

@@ -81,9 +81,7 @@ def test_report_on_task_is_printed_at_once(tmp_path, capsys):
 
 
 def a_worker(store, claimed, reports):
-    driver = SimpleNamespace(
-        claim=lambda _: claimed, drive_claimed=lambda run: run, is_driving=lambda _: False
-    )
+    driver = SimpleNamespace(claim=lambda _: claimed, drive_claimed=lambda run: run, driven=())
     return Worker(store, driver, TaskScheduler(store, SimpleNamespace(), "digest"), 1, reports)
 
 

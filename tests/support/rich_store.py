@@ -14,6 +14,7 @@ from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.permissions.rules import Scope
 from gatebell.domain.runs.signals import Signal
 from gatebell.domain.sessions.visits import Terms
+from gatebell.ports.channels import Post
 from gatebell.services.asks import (
     answer_ask,
     apply_deadlines,
@@ -161,5 +162,5 @@ def _runs(store: Any, folder: Any) -> None:
 
 def _post(store: Any) -> None:
     road = Road("desktop", "")
-    send_notices.spread(store, send_notices.Post((road,), channels=None))
+    send_notices.spread(store, Post((road,), channels=None))
     opened(store, "After the post?")

@@ -58,9 +58,9 @@ def play(store, acts, size=(80, 24), who=None):
     try:
         asyncio.run(go())
     finally:
-        app.publisher._stopped.set()
+        app.watcher.stop()
         ring(f"{store.path}-bell")
-        app.publisher.stop()
+        app.watching.join()
 
 
 def waiting_run(store, prompt="OAuth or API keys?", kind="text", **more):

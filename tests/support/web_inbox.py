@@ -38,7 +38,7 @@ class Inbox:
 
     @contextmanager
     def running(self):
-        """The application with its publisher, for what waits or watches."""
+        """The application with its watcher, for what waits or watches."""
         with TestClient(self.app, base_url=URL) as client:
             yield client
 

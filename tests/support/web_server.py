@@ -90,7 +90,7 @@ class WebServer:
         if self._thread:
             self._hub.close()
             self._server.should_exit = True
-            # The publisher ends when it wakes, at the latest after a second.
+            # The watcher ends when it wakes, at the latest after a second.
             eventually(lambda: ring(f"{self.path}-bell") or not self._thread.is_alive())
             self._thread = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -13,10 +14,10 @@ from gatebell.domain.enums import AskKind
 from gatebell.errors import UsageError
 from gatebell.services.asks import wait_for_ask
 from gatebell.services.sessions.lost_visits import is_visited
-from gatebell.services.watcher import Publisher
+from gatebell.services.watcher import Watcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Self, Unpack
 
     from gatebell.api.session_options import InteractiveOptions
@@ -36,7 +37,8 @@ class AsyncGate:
     ) -> None:
         self.gate = gate.Gate(store, agent=agent, token=token)
         self._waiters: dict[str, set[asyncio.Event]] = {}
-        self._publisher: Publisher | None = None
+        self._watcher: Watcher | None = None
+        self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
         self._taking: set[asyncio.Future[None]] = set()
 
@@ -49,28 +51,33 @@ class AsyncGate:
     async def close(self) -> None:
         """Stop watching; whoever still waits is told so."""
         await asyncio.gather(*self._taking)
-        if self._publisher:
-            await asyncio.to_thread(self._publisher.stop)
+        if self._watcher and self._thread:
+            self._watcher.stop()
+            await asyncio.to_thread(self._thread.join)
         self._fail(UsageError("this AsyncGate is closed"))
 
     def _watch(self) -> None:
         """Start the one thread that watches for every wait."""
         if self._failure:
             raise self._failure
-        if self._publisher:
+        if self._watcher:
             return
-        loop = asyncio.get_running_loop()
-
-        def tell(callback: Callable[[Any], None], argument: Any) -> None:
-            # A loop that was closed took everybody who waited with it.
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(callback, argument)
-
-        self._publisher = Publisher(
-            self.gate.store,
-            publish=lambda ids: tell(self._wake, ids),
-            fail=lambda error: tell(self._fail, error),
+        self._watcher = Watcher(self.gate.store)
+        watched = (self._watcher, asyncio.get_running_loop())
+        self._thread = threading.Thread(
+            target=self._follow, args=watched, name="gatebell-watcher", daemon=True
         )
+        self._thread.start()
+
+    def _follow(self, watcher: Watcher, loop: asyncio.AbstractEventLoop) -> None:
+        # A loop that was closed took all waits with it.
+        with suppress(RuntimeError):
+            try:
+                for ids in watcher.changes():
+                    loop.call_soon_threadsafe(self._wake, ids)
+            except BaseException as error:
+                # All waits must end: they are not woken any more.
+                loop.call_soon_threadsafe(self._fail, error)
 
     def _wake(self, ids: frozenset[str]) -> None:
         for ask_id in ids & self._waiters.keys():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gatebell.app import wiring
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.people.principals import Caller
     from gatebell.ports.store import Store
+    from gatebell.ports.terminal import Terminal
 
 _COLUMNS = 100
 _AGAIN_AFTER_SECONDS, _AGAIN_AT_MOST_SECONDS = 1.0, 60.0
@@ -130,44 +130,41 @@ class Handing:
 
 def cli_prompt() -> HumanInputHandler:
     """Asks whoever is at the terminal; what is no answer is asked again, and Ctrl+D is not yet."""
-    return _Terminal()
+    return _Prompt(wiring.terminal())
 
 
-class _Terminal:
+class _Prompt:
     via = "cli_prompt"
 
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+
     def approval(self, prompt: str, ask_id: str) -> Reply:
-        _show(prompt, ask_id)
-        while (decision := DECISIONS.get(_typed("yes or no: ").lower())) is None:
-            print("That is neither yes nor no. Ctrl+D leaves it for later.")
+        self._show(prompt, ask_id)
+        read = self._terminal.read_line
+        while (decision := DECISIONS.get(read("yes or no: ").lower())) is None:
+            self._terminal.show("That is neither yes nor no. Ctrl+D leaves it for later.")
         if decision == Decision.APPROVED:
             return Reply(True)
-        return Reply(False, _typed("Reason (optional): "))
+        return Reply(False, read("Reason (optional): "))
 
     def choice(self, prompt: str, options: Sequence[str], ask_id: str) -> Reply:
-        _show(prompt, ask_id)
+        self._show(prompt, ask_id)
+        read = self._terminal.read_line
         for number, option in enumerate(options, 1):
-            print(f"  {number}) {inert_line(option, _COLUMNS)}")
-        while (chosen := _chosen(_typed("A number or a name: "), options)) is None:
-            print("That is none of them. Ctrl+D leaves it for later.")
+            self._terminal.show(f"  {number}) {inert_line(option, _COLUMNS)}")
+        while (chosen := _chosen(read("A number or a name: "), options)) is None:
+            self._terminal.show("That is none of them. Ctrl+D leaves it for later.")
         if not means_other(chosen):
             return Reply(chosen)
-        while not (words := _typed("In your words: ")):
-            print("Other… needs words of your own.")
+        while not (words := read("In your words: ")):
+            self._terminal.show("Other… needs words of your own.")
         return Reply(words, other=True)
 
-
-def _show(prompt: str, ask_id: str) -> None:
-    print("\n".join(["", *frame(prompt, _COLUMNS), f"({ask_id})"]))
-    if sys.stdin.isatty():
-        # A pasted or hasty line must not answer what is not on the screen yet.
-        import termios
-
-        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-
-
-def _typed(label: str) -> str:
-    return input(label).strip()
+    def _show(self, prompt: str, ask_id: str) -> None:
+        self._terminal.show("\n".join(["", *frame(prompt, _COLUMNS), f"({ask_id})"]))
+        # A pasted or hasty line must not answer a question that is not on the screen yet.
+        self._terminal.drop_typed_ahead()
 
 
 def _chosen(word: str, options: Sequence[str]) -> str | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from gatebell.api import session_options
 from gatebell.api.schemas import wish
+from gatebell.app import wiring
 from gatebell.domain.asks.answers import Given, interpret
 from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.asks.outcomes import SessionOutcome
@@ -177,8 +178,7 @@ class Human:
             raise KeyboardInterrupt
 
     def _is_attended(self) -> bool:
-        streams = (sys.stdin, sys.stdout)
-        at_terminal = all(stream is not None and stream.isatty() for stream in streams)
+        at_terminal = wiring.terminal().is_attended()
         return bool(at_terminal and self._inbox.store.path and not self._inbox.caller().agent)
 
     def request_interactive(self, prompt: str, config: InteractiveOptions | None = None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import sys
 import threading
 from contextlib import closing, suppress
 from contextvars import ContextVar
@@ -86,6 +85,7 @@ class WorkflowRun:
         self._told: set[tuple[str, str, str]] = set()
         self._named: set[str] = set()
         """Asks that wait in the inbox and were named on stderr."""
+        self._terminal = wiring.terminal()
         self._handing = handlers.Handing(self.store.monotonic)
         self._stopped = threading.Event()
         self._keeper = Keeper(self.store)
@@ -156,7 +156,7 @@ class WorkflowRun:
         return run
 
     def _stay(self, run_id: int, settle: Callable[[Awaitable[Any]], Any], driver: Driver) -> Run:
-        abandoned = Abandoned(self.store, driver.is_driving)
+        abandoned = Abandoned(self.store, driver.driven)
         with closing(self.store.bell()) as bell:
             while (
                 not (run := manage_runs.get(self.store, run_id)).ended
@@ -284,8 +284,7 @@ class WorkflowRun:
 
     def _say(self, words: str) -> None:
         if not self._stopped.is_set():
-            with suppress(OSError):
-                print(f"gate: {inert_line(words)}", file=sys.stderr, flush=True)
+            self._terminal.warn(words)
 
 
 def _must_be_found_again(part: WorkflowSpec, store: Store) -> None:

@@ -8,26 +8,23 @@ from typing import TYPE_CHECKING
 from gatebell.adapters.files.settings_file import (
     MODEL_WORDS,
     MODELS,
-    ROADS,
     SESSION_CLIS,
     SETTINGS,
     TEMPLATES,
     Setting,
     Value,
+    inbox_url,
     models,
-    read_file,
     read_settings,
     read_table,
+    roads,
     session_command,
 )
 from gatebell.adapters.system import folders
-from gatebell.domain.enums import ChannelKind
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from gatebell.domain.notifications.routes import Road
 
 __all__ = [
     "DIALOGS",
@@ -107,44 +104,6 @@ def dialog(environ: Mapping[str, str]) -> str:
     if value.text not in DIALOGS:
         raise UsageError(f"dialog ({value.source}) is one of {', '.join(DIALOGS)}")
     return value.text
-
-
-def inbox_url(environ: Mapping[str, str]) -> str:
-    """Where the web inbox is reached, without a slash at the end; empty when nobody said."""
-    value = read_settings(environ)["url"]
-    scheme, _, rest = value.text.rstrip("/").partition("://")
-    # Letters go through many hands: nothing that lets anybody in may stand in their links.
-    if value.text and (scheme not in ("http", "https") or not rest or set(rest) & set("@?# \t\n")):
-        raise UsageError(
-            f"url ({value.source}) is https://HOST or http://HOST:PORT, without user@ and without ?"
-        )
-    return value.text.rstrip("/")
-
-
-def roads(environ: Mapping[str, str]) -> tuple[Road, ...]:
-    """The roads that notices take: those of the settings file, and notify_cmd."""
-    path = settings_file(environ)
-    written = read_file(path)
-    tables = written.get(ROADS, [])
-    command = environ.get("GATE_NOTIFY_CMD") or str(written.get("notify_cmd", ""))
-    if not tables and not command:
-        return ()
-    # Imported here: most commands of most people never send anything.
-    from gatebell.domain.notifications.routes import Road, parse_road
-
-    if not isinstance(tables, list):
-        raise UsageError(f"{ROADS} in {path} is a list: write [[notify]] above each road")
-    found: dict[str, Road] = {}
-    for number, table in enumerate(tables, 1):
-        where = f"{ROADS} number {number} in {path}"
-        road = parse_road(table, where)
-        if road.name in found:
-            raise UsageError(f"{where} is a road that stands there already: one of them is enough")
-        found[road.name] = road
-    if command:
-        road = Road(ChannelKind.COMMAND, command)
-        found.setdefault(road.name, road)
-    return tuple(found.values())
 
 
 def templates(environ: Mapping[str, str]) -> dict[str, str]:

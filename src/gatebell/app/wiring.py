@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from gatebell.domain.permissions.calls import Call
     from gatebell.domain.runs.session_log import Step
     from gatebell.ports.agents import Activity, Host, Hosts
+    from gatebell.ports.channels import Post, PostSource
     from gatebell.ports.clock import Clock
     from gatebell.ports.dialogs import Dialog, Found
     from gatebell.ports.store import Store
+    from gatebell.ports.terminal import Terminal
     from gatebell.ports.waiting_calls import CallHost
-    from gatebell.services.notifications.send_notices import Post
 
 
 _FIND_GATES = "Set GATE_STORE to the store with your gates, or make gates: gate install"
@@ -82,39 +83,17 @@ def _starter(path: str) -> Callable[[], None] | None:
 
 def post(store: Store) -> Post:
     """The roads of the settings, and the channels at their beginnings."""
-    # Imported here: only senders need them.
-    from gatebell.adapters.open_channels import NotificationChannels
-    from gatebell.services.notifications.send_notices import Post
+    # Imported here and below: only senders need them.
+    from gatebell.adapters.files.post_settings import read_post
 
-    channels = NotificationChannels(store)
-    return Post(settings.roads(os.environ), channels, settings.inbox_url(os.environ))
+    return read_post(store)
 
 
-def renewed_post(store: Store, url: str) -> Callable[[], Post | None]:
-    """The post whenever the settings file has changed; what cannot be read changes nothing."""
-    path, seen = (
-        settings.settings_file(os.environ),
-        [_changed_at(settings.settings_file(os.environ))],
-    )
+def post_source(store: Store, url: str) -> PostSource:
+    """The post whenever the settings file has changed; `url` is that of the inbox."""
+    from gatebell.adapters.files.post_settings import ChangedPost
 
-    def renewed() -> Post | None:
-        if (now := _changed_at(path)) == seen[0]:
-            return None
-        seen[0] = now
-        try:
-            made = post(store)
-        except UsageError:
-            return None
-        return made._replace(url=made.url or url)
-
-    return renewed
-
-
-def _changed_at(path: str) -> int:
-    try:
-        return os.stat(path).st_mtime_ns
-    except OSError:
-        return 0
+    return ChangedPost(store, url)
 
 
 def dialog_tool() -> str:
@@ -137,6 +116,13 @@ def dialog(tool: str = "") -> Dialog | None:
 
     chosen = tool or dialog_tool()
     return discovery.dialog(chosen, os.environ) if chosen else None
+
+
+def terminal() -> Terminal:
+    """The terminal of this process."""
+    from gatebell.adapters.dialogs.own_terminal import OwnTerminal
+
+    return OwnTerminal()
 
 
 def dialog_tools() -> list[Found]:

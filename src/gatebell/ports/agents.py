@@ -35,6 +35,14 @@ class Order(NamedTuple):
     """Where a program that the role names by a path is; never a folder that agents edit."""
 
 
+class AgentFunction(Protocol):
+    """A Python function in the place of an agent's program."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Do what the prompt says; the result is what the agent would have answered."""
+        ...
+
+
 class Ruling(NamedTuple):
     """What becomes of a tool call that an agent asked permission for."""
 
@@ -158,7 +166,7 @@ class Host(Protocol):
 class Agents(Protocol):
     """Finds the way of talking to each kind of agent."""
 
-    def driver(self, role: Role, work: Callable[..., Any] | None) -> Driver:
+    def driver(self, role: Role, work: AgentFunction | None) -> Driver:
         """The one for a role; with a function, that takes the place of an agent's program."""
         ...
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     from gatebell.domain.notifications.messages import Letter
     from gatebell.domain.notifications.routes import Road
 
@@ -25,4 +27,23 @@ class Channels(Protocol):
 
     def open(self, road: Road) -> Channel:
         """The channel that this road begins with."""
+        ...
+
+
+class Post(NamedTuple):
+    """All that a sender must know beside the store."""
+
+    roads: tuple[Road, ...]
+    channels: Channels
+    url: str = ""
+    """Where the web inbox is reached; letters link there."""
+    zone: tzinfo | None = None
+    """Of the quiet hours; none: this machine's."""
+
+
+class PostSource(Protocol):
+    """Watches the settings of a sender that stays for long."""
+
+    def renew(self) -> Post | None:
+        """The post anew; None while its settings are the same, or cannot be read."""
         ...

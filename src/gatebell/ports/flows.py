@@ -5,18 +5,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from gatebell.domain.runs.flow_terms import FlowTerms
     from gatebell.domain.runs.roles import Role
     from gatebell.domain.runs.runs import Run
     from gatebell.domain.tasks.backlog_settings import BacklogTerms
 
 
+class StepWork(Protocol):
+    """The code of one step or branch of a flow, which its author wrote."""
+
+    def __call__(self) -> Any:
+        """Do it; the result is recorded."""
+        ...
+
+
+class FlowWork(Protocol):
+    """The code of a whole flow, which its author wrote."""
+
+    def __call__(self, prompt: str, /) -> Any:
+        """Work on the prompt of the run; the result is that of the run."""
+        ...
+
+
 class LoadedFlow(NamedTuple):
     """The code of a run."""
 
-    work: Callable[[str], Any]
+    work: FlowWork
     terms: FlowTerms
     digest: str
     """Of its source, as runs record it."""

@@ -6,14 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.asks import iso, question_digest, record_digest
-from gatebell.domain.audit import events
-from gatebell.domain.audit.events import EventKind
+from gatebell.domain.audit.events import Chain, EventKind
 from gatebell.domain.audit.trails import Told
 from gatebell.domain.enums import AskStatus
 from gatebell.errors import GateError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.audit.events import Entry, Head
@@ -30,27 +29,31 @@ _COMPARED: dict[str, AskStatus] = {
 
 
 class Checked:
-    """How much was checked."""
+    """How much was checked, and what was found."""
 
     def __init__(self) -> None:
+        self.faults: list[str] = []
+        """A sentence each: in the chain, and between the chain and the store's rows."""
         self.events = 0
         self.rows = 0
         self.older: dict[str, int] = {}
         """By table: rows of which older versions kept no seal, so not all of them was compared."""
 
 
-def verify(
-    store: Store,
-    kept: Head | None = None,
-    progress: Callable[[int], None] = lambda _: None,
-    checked: Checked | None = None,
-) -> list[str]:
-    """A sentence for every fault: in the chain, and between the chain and the store's rows."""
-    checked = checked or Checked()
-    told = Told(store.audit.compared())
-    contradictions: list[str] = []
+def verify(store: Store) -> list[str]:
+    """Check the whole store; a sentence for every fault."""
+    checked = Checked()
+    for _ in check(store, checked):
+        pass
+    return checked.faults
 
-    def watched() -> Iterator[Entry]:
+
+def check(store: Store, checked: Checked, kept: Head | None = None) -> Iterator[int]:
+    """Check the whole store into `checked`; yields the number of each event after its check."""
+    told, chain = Told(store.audit.compared()), Chain(kept)
+    faults, contradictions = checked.faults, list[str]()
+    # Whatever others write meanwhile would look like a change that has no event.
+    with store.audit.snapshot():
         for entry in store.audit.entries():
             for look in (partial(_contradictions, store), told.follow):
                 try:
@@ -60,13 +63,10 @@ def verify(
                     contradictions.append(
                         f"event {entry.seq}: cannot be compared: {_reason(error)}"
                     )
+            faults += chain.follow(entry)
             checked.events = entry.seq
-            progress(entry.seq)
-            yield entry
-
-    # Whatever others write meanwhile would look like a change that has no event.
-    with store.audit.snapshot():
-        faults = [*events.verify(watched(), kept), *contradictions]
+            yield entry.seq
+        faults += [*chain.end(), *contradictions]
         faults += map(
             "{} is in a state that no event brought about".format, store.asks.without_events()
         )
@@ -74,7 +74,6 @@ def verify(
         faults += store.audit.schema_faults()
     checked.rows = told.compared.total()
     checked.older = dict(+told.older)
-    return faults
 
 
 def _compared(store: Store, told: Told) -> Iterator[str]:

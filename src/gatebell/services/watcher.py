@@ -10,7 +10,7 @@ from gatebell.errors import StoreTroubleError
 from gatebell.services.asks.apply_deadlines import sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
     from gatebell.domain.runs.runs import Run
     from gatebell.ports.store import Store
@@ -20,41 +20,47 @@ _A_DAY_SECONDS = 86400.0
 _TRY_AGAIN_AFTER_SECONDS = 1.0
 
 
-class Publisher:
-    """A thread that hands on the names of changed asks and runs, and lets due asks fall due."""
+class Watcher:
+    """Finds the names of changed asks and runs, and lets due asks fall due.
 
-    def __init__(
-        self,
-        store: Store,
-        publish: Callable[[frozenset[str]], object],
-        fail: Callable[[BaseException], object],
-    ) -> None:
+    A face iterates over `changes` on a thread of its own.
+    """
+
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._publish = publish
-        self._fail = fail
         self._stopped = threading.Event()
-        # Before the thread starts: what happens from now on is not missed.
+        # Before `changes` begins: what happens from now on is not missed.
         self._seen = store.audit.head().seq
         self._looked_at = store.now()
         self._running: dict[int, Run] = {}
-        self._thread = threading.Thread(target=self._run, name="gatebell-publisher", daemon=True)
-        self._thread.start()
 
-    def _run(self) -> None:
-        try:
-            while not self._stopped.is_set():
-                # A store that gives trouble for a while is looked at again.
-                with suppress(StoreTroubleError):
-                    self._watch()
-                self._stopped.wait(_TRY_AGAIN_AFTER_SECONDS)
-        except BaseException as error:
-            # Whoever waits must hear of it: nobody will wake them any more.
-            self._fail(error)
+    @property
+    def is_stopped(self) -> bool:
+        return self._stopped.is_set()
 
-    def _watch(self) -> None:
+    def stop(self) -> None:
+        """From another thread: `changes` ends at its next look."""
+        self._stopped.set()
+
+    def changes(self) -> Iterator[frozenset[str]]:
+        """Yield names as they change, until `stop`.
+
+        Names whose iteration ended before the next step are given again by the next call.
+        """
+        while not self.is_stopped:
+            # A store that gives trouble for a while is looked at again.
+            with suppress(StoreTroubleError):
+                yield from self._watch()
+            self.pause()
+
+    def pause(self) -> None:
+        """After trouble: let a moment pass, unless this is stopped."""
+        self._stopped.wait(_TRY_AGAIN_AFTER_SECONDS)
+
+    def _watch(self) -> Iterator[frozenset[str]]:
         bell = self._store.bell()
         try:
-            while not self._stopped.is_set():
+            while not self.is_stopped:
                 sweep(self._store)
                 now = self._store.now()
                 seen, changed = self._store.audit.changed_since(self._seen)
@@ -64,16 +70,12 @@ class Publisher:
                 running = {run.id: run for run in self._store.runs.running()}
                 changed |= _differing(self._running, running)
                 if changed:
-                    self._publish(changed)
+                    yield changed
                 # Only now: what was not told is looked at again after trouble.
                 self._seen, self._looked_at, self._running = seen, now, running
                 bell.wait(_A_DAY_SECONDS)
         finally:
             bell.close()
-
-    def stop(self) -> None:
-        self._stopped.set()
-        self._thread.join()
 
 
 def _differing(before: dict[int, Run], after: dict[int, Run]) -> set[str]:

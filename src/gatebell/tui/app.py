@@ -5,13 +5,14 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import threading
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
 from textual.binding import Binding
 from textual.message import Message
 
-from gatebell.services.watcher import Publisher
+from gatebell.services.watcher import Watcher
 from gatebell.tui.context import Desk, Word
 from gatebell.tui.list_screen import ListScreen
 from gatebell.tui.live_screen import Following, say
@@ -74,12 +75,17 @@ class GateApp(App[None]):
 
     def on_mount(self) -> None:
         self.push_screen(ListScreen(self.desk))
-        self.publisher = Publisher(
-            self.desk.store,
-            lambda _: self.post_message(Changed()),
-            lambda error: self.call_from_thread(say, self, self.desk, str(error), trouble=True),
-        )
+        self.watcher = Watcher(self.desk.store)
+        self.watching = threading.Thread(target=self._follow, daemon=True)
+        self.watching.start()
         self.set_interval(_TICK_SECONDS, self.on_changed)
+
+    def _follow(self) -> None:
+        try:
+            for _ in self.watcher.changes():
+                self.post_message(Changed())
+        except BaseException as error:
+            self.call_from_thread(say, self, self.desk, str(error), trouble=True)
 
     def on_changed(self) -> None:
         for screen in self.screen_stack:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.asks.owners import run_of
-from gatebell.services.watcher import Publisher
+from gatebell.errors import StoreTroubleError
+from gatebell.services.watcher import Watcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from gatebell.domain.audit.events import Entry
     from gatebell.ports.store import Store
@@ -28,33 +30,43 @@ class Told(NamedTuple):
 
 
 class Hub:
-    """One publisher for the whole process; streams and waits hang on it."""
+    """One watcher for the whole process; streams and waits hang on it."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._streams: set[asyncio.Queue[Told | None]] = set()
         self._waits: dict[str, set[asyncio.Event]] = {}
-        self._publisher: Publisher | None = None
+        self._watcher: Watcher | None = None
+        self._thread: threading.Thread | None = None
         self.seq = 0
         """The newest event that streams were told of."""
         self.open = False
 
     def start(self) -> None:
         """Inside the loop that streams and waits run in."""
-        loop = asyncio.get_running_loop()
         self.seq, self.open = self._store.audit.head().seq, True
+        self._watcher = Watcher(self._store)
+        watched = (self._watcher, asyncio.get_running_loop())
+        self._thread = threading.Thread(target=self._follow, args=watched, daemon=True)
+        self._thread.start()
 
-        def call(then: Callable[..., None], *words: Any) -> None:
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(then, *words)
+    def _follow(self, watcher: Watcher, loop: asyncio.AbstractEventLoop) -> None:
+        # The loop may be closed by then.
+        with suppress(RuntimeError):
+            try:
+                while not watcher.is_stopped:
+                    with suppress(StoreTroubleError):
+                        self._publish(watcher, loop)
+                    watcher.pause()
+            except BaseException:
+                loop.call_soon_threadsafe(self.close)
 
-        def publish(ids: frozenset[str]) -> None:
-            # In the publisher's own thread: one reading for everybody.
+    def _publish(self, watcher: Watcher, loop: asyncio.AbstractEventLoop) -> None:
+        for ids in watcher.changes():
+            # On this thread: one reading for all streams.
             entries = list(self._store.audit.entries(self.seq))
             others = ids - {entry.event.subject for entry in entries}
-            call(self._tell, ids, entries, others)
-
-        self._publisher = Publisher(self._store, publish, lambda _: call(self.close))
+            loop.call_soon_threadsafe(self._tell, ids, entries, others)
 
     def _tell(self, ids: frozenset[str], entries: list[Entry], others: frozenset[str]) -> None:
         fresh = [entry for entry in entries if entry.seq > self.seq]
@@ -109,9 +121,10 @@ class Hub:
                 changed.set()
 
     def stop(self) -> None:
-        """From outside the loop: wait until the publisher's thread has ended."""
-        if self._publisher:
-            self._publisher.stop()
+        """From outside the loop: wait until the watcher's thread has ended."""
+        if self._watcher and self._thread:
+            self._watcher.stop()
+            self._thread.join()
 
 
 def event_data(entry: Entry) -> str:

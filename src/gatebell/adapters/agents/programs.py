@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from gatebell.domain.runs.roles import Role
-    from gatebell.ports.agents import Driver
+    from gatebell.ports.agents import AgentFunction, Driver
 
 # Each driver is imported where it is used: a run needs one or two of them.
 
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
 class AgentPrograms:
     """The agents that this machine can start."""
 
-    def driver(self, role: Role, work: Callable[..., Any] | None) -> Driver:
+    def driver(self, role: Role, work: AgentFunction | None) -> Driver:
         if work:
             from gatebell.adapters.agents.python_function import PythonDriver
 

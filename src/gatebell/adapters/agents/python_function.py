@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gatebell.domain.enums import SignalStatus
 from gatebell.errors import UsageError
 from gatebell.ports.agents import Ended
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from gatebell.ports.agents import Events, Order
+    from gatebell.ports.agents import AgentFunction, Events, Order
 
 
 class PythonDriver:
@@ -20,7 +18,7 @@ class PythonDriver:
 
     takes_edits = True
 
-    def __init__(self, work: Callable[..., Any]) -> None:
+    def __init__(self, work: AgentFunction) -> None:
         self._work = work
 
     def new_session(self) -> str:

@@ -42,7 +42,7 @@ class Worker:
         `reports` gets one report when a drive begins, and one when it is over.
         """
         self._store, self._driver, self.scheduler = store, driver, scheduler
-        self._abandoned = Abandoned(store, driver.is_driving)
+        self._abandoned = Abandoned(store, driver.driven)
         self._reports = reports
         self._slots = slots
         self._busy: set[int] = set()

@@ -6,10 +6,13 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.adapters.system.folders import settings_file
+from gatebell.domain.enums import ChannelKind
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from gatebell.domain.notifications.routes import Road
 
 
 class Setting(NamedTuple):
@@ -163,3 +166,41 @@ def read_table(path: str, name: str) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise UsageError(f"{name} in {path} is a table: write [{name}] above it")
     return table
+
+
+def inbox_url(environ: Mapping[str, str]) -> str:
+    """Where the web inbox is reached, without a slash at the end; empty when nobody said."""
+    value = read_settings(environ)["url"]
+    scheme, _, rest = value.text.rstrip("/").partition("://")
+    # Letters go through many hands: nothing that lets anybody in may stand in their links.
+    if value.text and (scheme not in ("http", "https") or not rest or set(rest) & set("@?# \t\n")):
+        raise UsageError(
+            f"url ({value.source}) is https://HOST or http://HOST:PORT, without user@ and without ?"
+        )
+    return value.text.rstrip("/")
+
+
+def roads(environ: Mapping[str, str]) -> tuple[Road, ...]:
+    """The roads that notices take: those of the settings file, and notify_cmd."""
+    path = settings_file(environ)
+    written = read_file(path)
+    tables = written.get(ROADS, [])
+    command = environ.get("GATE_NOTIFY_CMD") or str(written.get("notify_cmd", ""))
+    if not tables and not command:
+        return ()
+    # Imported here: most commands of most people never send anything.
+    from gatebell.domain.notifications.routes import Road, parse_road
+
+    if not isinstance(tables, list):
+        raise UsageError(f"{ROADS} in {path} is a list: write [[notify]] above each road")
+    found: dict[str, Road] = {}
+    for number, table in enumerate(tables, 1):
+        where = f"{ROADS} number {number} in {path}"
+        road = parse_road(table, where)
+        if road.name in found:
+            raise UsageError(f"{where} is a road that stands there already: one of them is enough")
+        found[road.name] = road
+    if command:
+        road = Road(ChannelKind.COMMAND, command)
+        found.setdefault(road.name, road)
+    return tuple(found.values())

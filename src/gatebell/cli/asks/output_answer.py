@@ -99,7 +99,9 @@ def wait_and_hand_over(
         patience = settings.agent_wait_seconds(os.environ)
         seconds = patience if seconds is None else min(seconds, patience)
     try:
-        ask = wait_for_ask.wait(store, ask_id, seconds, visited=Orphans(store).tell_of_ask)
+        orphans = Orphans(store)
+        for ask in wait_for_ask.follow(store, ask_id, seconds):
+            orphans.tell_of_ask(ask)
     except KeyboardInterrupt:
         ask = get(store, ask_id)
     except StoreTroubleError as trouble:

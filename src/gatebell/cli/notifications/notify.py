@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.notifications.messages import Delivery
     from gatebell.domain.notifications.routes import Road
+    from gatebell.ports.channels import Post
     from gatebell.ports.store import Store
 
 _MAX_TROUBLES = 50
@@ -142,7 +143,7 @@ def _send(store: Store, again: bool, as_json: bool) -> int:
     return 0
 
 
-def _drain(store: Store, post: send_notices.Post, lock: str) -> bool:
+def _drain(store: Store, post: Post, lock: str) -> bool:
     """Send as the only sender of this kind; False when there is one already."""
     worked = False
     while True:

@@ -105,7 +105,7 @@ def _drive_until_ended(
 
     door = _Door(store) if at_hand and can_prompt() else None
 
-    abandoned, orphans = Abandoned(store, driver.is_driving), Orphans(store)
+    abandoned, orphans = Abandoned(store, driver.driven), Orphans(store)
     bell = store.bell()
     try:
         while not (run := run_lines.find(store, number)).ended:

@@ -72,12 +72,8 @@ def run(args: argparse.Namespace) -> int:
 
     lock = daemon.become(path, site.url, personal=site.personal)
     try:
-        post = wiring.post(store)
-        post, renewed = (
-            post._replace(url=post.url or site.url),
-            wiring.renewed_post(store, site.url),
-        )
-        sender = Sender(store, post, renewed)
+        post, source = wiring.post(store), wiring.post_source(store, site.url)
+        sender = Sender(store, post._replace(url=post.url or site.url), source)
         worker = None if args.no_worker else runtime.BackgroundWorker(_SLOTS)
         end_listening = _listen(store)
         left: list[int] = []

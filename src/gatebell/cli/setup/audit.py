@@ -20,7 +20,7 @@ from gatebell.domain.asks.documents import entry_document
 from gatebell.domain.audit.events import Head
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import UsageError
-from gatebell.services.audit import Checked, verify
+from gatebell.services.audit import Checked, check
 
 if TYPE_CHECKING:
     import argparse
@@ -73,12 +73,11 @@ def _log(store: Store, args: argparse.Namespace) -> int:
 
 
 def _verify(store: Store, args: argparse.Namespace) -> int:
-    def progress(seq: int) -> None:
+    checked = Checked()
+    for seq in check(store, checked, _kept(args.head)):
         if seq % 10_000 == 0 and sys.stderr.isatty():
             print(f"\r{seq} events", end="", file=sys.stderr)
-
-    checked = Checked()
-    faults = verify(store, _kept(args.head), progress, checked)
+    faults = checked.faults
     if args.json:
         counts = {"events": checked.events, "rows": checked.rows, "older": checked.older}
         print_json(counts | {"faults": faults, "not_compared": store.audit.apart()})

@@ -118,20 +118,42 @@ class Head(NamedTuple):
         return f"{self.seq}:{self.hash}"
 
 
+class Chain:
+    """Follows the chain from its first event, and yields a sentence for every fault."""
+
+    def __init__(self, kept: Head | None = None) -> None:
+        self._kept = kept
+        self._previous, self._expected = GENESIS, 1
+        self._kept_seen = kept is None or kept.seq == 0
+
+    def follow(self, entry: Entry) -> Iterator[str]:
+        """Check the next event; read all of it, because the next one is compared with this one."""
+        name = f"event {entry.seq} ({entry.event.kind})"
+        if entry.seq != self._expected:
+            yield f"event {self._expected} is missing: the next one found is {entry.seq}"
+        if not entry.erased and digest(entry.content) != entry.content_digest:
+            yield f"{name}: its content was changed"
+        found = link(self._previous, entry.seq, entry.at, entry.event, entry.content_digest)
+        if found != entry.hash:
+            yield f"{name} does not follow from the one before it"
+        if self._kept and entry.seq == self._kept.seq:
+            self._kept_seen = True
+            if entry.hash != self._kept.hash:
+                yield f"event {entry.seq} is not the one whose head was kept"
+        self._previous, self._expected = entry.hash, entry.seq + 1
+
+    def end(self) -> Iterator[str]:
+        """Check that the chain reaches the head that was kept."""
+        if not self._kept_seen and self._kept:
+            yield (
+                f"the log ends at event {self._expected - 1}, "
+                f"but a head of event {self._kept.seq} was kept"
+            )
+
+
 def verify(entries: Iterable[Entry], kept: Head | None = None) -> Iterator[str]:
     """Yield a sentence for every fault found in the chain."""
-    previous, expected, kept_seen = GENESIS, 1, kept is None or kept.seq == 0
+    chain = Chain(kept)
     for entry in entries:
-        if entry.seq != expected:
-            yield f"event {expected} is missing: the next one found is {entry.seq}"
-        if not entry.erased and digest(entry.content) != entry.content_digest:
-            yield f"event {entry.seq} ({entry.event.kind}): its content was changed"
-        if link(previous, entry.seq, entry.at, entry.event, entry.content_digest) != entry.hash:
-            yield f"event {entry.seq} ({entry.event.kind}) does not follow from the one before it"
-        if kept and entry.seq == kept.seq:
-            kept_seen = True
-            if entry.hash != kept.hash:
-                yield f"event {entry.seq} is not the one whose head was kept"
-        previous, expected = entry.hash, entry.seq + 1
-    if not kept_seen and kept:
-        yield f"the log ends at event {expected - 1}, but a head of event {kept.seq} was kept"
+        yield from chain.follow(entry)
+    yield from chain.end()

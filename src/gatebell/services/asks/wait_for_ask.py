@@ -16,7 +16,7 @@ from gatebell.services.sessions import visits
 from gatebell.services.sessions.lost_visits import is_visited
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.asks.outcomes import Outcome
@@ -24,39 +24,44 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 _A_DAY_SECONDS = 86400.0
-_LOOK_AROUND_SECONDS = 1.0
+LOOK_AROUND_SECONDS = 1.0
 
 
-def wait(
-    store: Store,
-    ask_id: str,
-    seconds: float | None = None,
-    hears: bool = True,
-    visited: Callable[[Ask], None] | None = None,
-) -> Ask:
+def wait(store: Store, ask_id: str, seconds: float | None = None, hears: bool = True) -> Ask:
     """The ask once it is settled, or (where the asker hears) somebody asked back.
 
     A settled session is waited for until its visit has ended. After so many seconds, the ask
-    as it is then; `is_ready` says whether it can be handed over. `visited` is called about every
-    second while a visit in its session is open.
+    as it is then; `is_ready` says whether it can be handed over.
+    """
+    for ask in follow(store, ask_id, seconds, hears):  # noqa: B007  the last one is the result
+        pass
+    return ask
+
+
+def follow(
+    store: Store, ask_id: str, seconds: float | None = None, hears: bool = True
+) -> Iterator[Ask]:
+    """Wait like `wait`, and yield the ask at each look; the last one is the result.
+
+    While a visit in its session is open, there is a look about every second.
     """
     until = None if seconds is None else store.monotonic() + seconds
     # One look before the bell is hung up: most of what is waited for is there already.
     ask = fall_due(store, get(store, ask_id))
-    if _is_over(store, ask, hears) or (seconds is not None and seconds <= 0):
-        return ask
+    if is_over(store, ask, hears) or (seconds is not None and seconds <= 0):
+        yield ask
+        return
     bell = store.bell()
     try:
         while True:
             ask = fall_due(store, get(store, ask_id))
+            yield ask
             left = _A_DAY_SECONDS if until is None else until - store.monotonic()
-            if _is_over(store, ask, hears) or left <= 0:
-                return ask
+            if is_over(store, ask, hears) or left <= 0:
+                return
             if not ask.pending or is_visited(store, ask):
                 # Nobody rings when the harness of a visit is killed.
-                left = min(left, _LOOK_AROUND_SECONDS)
-                if visited:
-                    visited(ask)
+                left = min(left, LOOK_AROUND_SECONDS)
             if due_at := ask.deadlines.due_at:
                 left = min(left, max(0.0, (due_at - store.now()).total_seconds()))
             bell.wait(left)
@@ -64,19 +69,8 @@ def wait(
         bell.close()
 
 
-def wait_watching(
-    store: Store, ask_id: str, seconds: float | None, look: Callable[[], bool]
-) -> Ask:
-    """Like `wait`, but looks around every second, and ends when `look` says so."""
-    until = None if seconds is None else store.monotonic() + seconds
-    while True:
-        left = _A_DAY_SECONDS if until is None else until - store.monotonic()
-        ask = wait(store, ask_id, min(left, _LOOK_AROUND_SECONDS))
-        if _is_over(store, ask, hears=True) or left <= 0 or look():
-            return ask
-
-
-def _is_over(store: Store, ask: Ask, hears: bool) -> bool:
+def is_over(store: Store, ask: Ask, hears: bool = True) -> bool:
+    """Whether a wait for this ask ends now."""
     if ask.pending:
         return hears and ask.asked_back > ask.heard
     return not visits.is_open(store, ask)
@@ -84,7 +78,7 @@ def _is_over(store: Store, ask: Ask, hears: bool) -> bool:
 
 def is_ready(store: Store, ask: Ask) -> bool:
     """Whether the asker may have it: it is settled, and nobody is in its session any more."""
-    return _is_over(store, ask, hears=False)
+    return is_over(store, ask, hears=False)
 
 
 def reveal(store: Store, ask: Ask, token: str) -> Any:

@@ -14,12 +14,11 @@ from gatebell.domain.notifications.notes import Note
 from gatebell.errors import DeliveryError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import tzinfo
+    from collections.abc import Sequence
 
     from gatebell.domain.notifications.messages import Letter, Posted
     from gatebell.domain.notifications.routes import Road
-    from gatebell.ports.channels import Channels
+    from gatebell.ports.channels import Post, PostSource
     from gatebell.ports.store import Store
 
 LIVES_FOR_SECONDS = 900.0
@@ -33,17 +32,6 @@ _ENDS_WITHIN_SECONDS = 3.0
 _SENDS_WITHIN_SECONDS = 40.0
 
 _log = logging.getLogger(__name__)
-
-
-class Post(NamedTuple):
-    """All that a sender must know beside the store."""
-
-    roads: tuple[Road, ...]
-    channels: Channels
-    url: str = ""
-    """Where the web inbox is reached; letters link there."""
-    zone: tzinfo | None = None
-    """Of the quiet hours; none: this machine's."""
 
 
 class Tried(NamedTuple):
@@ -162,13 +150,11 @@ def due_in(store: Store, post: Post, otherwise: float) -> float:
 class Sender:
     """Sends whatever falls due, each road in a thread of its own while there is something."""
 
-    def __init__(
-        self, store: Store, post: Post, renewed: Callable[[], Post | None] = lambda: None
-    ) -> None:
-        """`renewed` gives the post anew when its settings have changed."""
+    def __init__(self, store: Store, post: Post, source: PostSource | None = None) -> None:
+        """`source` gives the post anew when its settings have changed."""
         self._store = store
         self._post = post
-        self._renewed = renewed
+        self._source = source
         # Daemons: whatever a road does, the process can end.
         self._crew: dict[str, threading.Thread] = {}
         self._stopped = threading.Event()
@@ -211,7 +197,8 @@ class Sender:
         bell = self._store.bell()
         try:
             while not self._stopped.is_set():
-                self._post = self._renewed() or self._post
+                if self._source:
+                    self._post = self._source.renew() or self._post
                 spread(self._store, self._post)
                 self._send_due()
                 # Before the look at what is due: a road that comes back meanwhile is seen there.

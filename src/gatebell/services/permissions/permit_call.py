@@ -297,16 +297,15 @@ def _open(store: Store, held: Held, caller: Caller, seconds: float | None) -> As
 
 
 def _wait(store: Store, ask: Ask, held: Held, caller: Caller, seconds: float) -> Ask:
-    reason = ""
-
-    def look() -> bool:
-        nonlocal reason
+    until = store.monotonic() + max(0.0, seconds)
+    reason = held.host.find_reason_to_stop() if ask.pending else ""
+    while not reason:
+        left = until - store.monotonic()
+        ask = wait_for_ask.wait(store, ask.id, min(left, wait_for_ask.LOOK_AROUND_SECONDS))
+        if left <= 0 or wait_for_ask.is_over(store, ask):
+            return ask
         reason = held.host.find_reason_to_stop()
-        return bool(reason)
-
-    if not (ask.pending and look()):
-        ask = wait_for_ask.wait_watching(store, ask.id, max(0.0, seconds), look)
-    return retire(store, ask, caller, reason) if ask.pending and reason else ask
+    return retire(store, ask, caller, reason)
 
 
 def retire(store: Store, ask: Ask, caller: Caller, reason: str) -> Ask:

@@ -14,7 +14,7 @@ from gatebell.domain.runs.runs import RunChange
 from gatebell.errors import GateError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Container
     from datetime import datetime
 
     from gatebell.domain.runs.runs import Run
@@ -146,9 +146,9 @@ class Keeper:
 class Abandoned:
     """Finds runs whose owners are dead, or have been silent for too long."""
 
-    def __init__(self, store: Store, drives: Callable[[int], bool]) -> None:
-        """`drives` says whether this process is at work on a run."""
-        self._store, self._drives = store, drives
+    def __init__(self, store: Store, driven: Container[int] = ()) -> None:
+        """`driven` holds the runs that this process is at work on, at each moment."""
+        self._store, self._driven = store, driven
         self._late: dict[tuple[int, int], float] = {}
         """When a living owner's lease was first seen to have run out."""
 
@@ -156,7 +156,7 @@ class Abandoned:
         found, late = [], {}
         now, monotonic = self._store.now(), self._store.monotonic()
         for run in self._store.runs.running():
-            if self._drives(run.id) or is_kept(self._store, run):
+            if run.id in self._driven or is_kept(self._store, run):
                 continue
             if not self._store.machine.lives(parse_identity(run.owner)) or run.kept:
                 found.append(run)

@@ -32,9 +32,10 @@ from gatebell.services.runs.source_check import FLOW, must_be_seen
 from gatebell.services.runs.workspace_setup import ask_after_falls, settle_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Container
 
     from gatebell.domain.runs.runs import Run
+    from gatebell.ports.flows import FlowWork
     from gatebell.ports.store import Store
     from gatebell.services.runs.claims import Keeper
     from gatebell.services.runs.dependencies import RunDependencies
@@ -84,8 +85,10 @@ class Driver:
             del self._drives[claimed.id]
         return self._store.runs.get(claimed.id) or drive.run
 
-    def is_driving(self, run_id: int) -> bool:
-        return run_id in self._drives
+    @property
+    def driven(self) -> Container[int]:
+        """The runs that this process is at work on, at each moment."""
+        return self._drives.keys()
 
     def _flow(self, drive: Drive) -> None:
         branch = Branch(drive)
@@ -124,7 +127,7 @@ class Driver:
         else:
             self._end(drive, runs.complete(drive.run, plain(result), now))
 
-    def _load(self, branch: Branch) -> Callable[[str], Any]:
+    def _load(self, branch: Branch) -> FlowWork:
         drive = branch.drive
         work, drive.terms, source_digest = self._needs.flows.load(drive.run)
         if source_digest != drive.run.source_digest:

@@ -33,11 +33,10 @@ from gatebell.services.runs.run_journal import (
 from gatebell.services.sessions import visits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.asks.outcomes import Outcome
     from gatebell.domain.runs.runs import FlowCall
+    from gatebell.ports.flows import StepWork
     from gatebell.services.runs.run_journal import Branch
 
 _MAX_READ_CHARACTERS = 4_000_000
@@ -49,7 +48,7 @@ _STOP = "Stop the run"
 
 
 def step(
-    branch: Branch, work: Callable[[], Any], label: str, arguments: Any, *, dangerous: bool = False
+    branch: Branch, work: StepWork, label: str, arguments: Any, *, dangerous: bool = False
 ) -> Any:
     """Do something in the world and record what came of it.
 

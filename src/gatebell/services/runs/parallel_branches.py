@@ -21,10 +21,11 @@ from gatebell.services.runs.run_journal import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from gatebell.domain.runs.runs import FlowCall
+    from gatebell.ports.flows import StepWork
     from gatebell.services.runs.run_journal import Drive
 
 _POLL_SECONDS = 0.5
@@ -46,7 +47,7 @@ class Stuck(NamedTuple):
 
 def parallel(
     branch: Branch,
-    works: Sequence[Callable[[], Any]],
+    works: Sequence[StepWork],
     limit: int | None,
     *,
     settle: bool,
@@ -70,7 +71,7 @@ class _Parallel:
         self,
         branch: Branch,
         call: FlowCall,
-        works: Sequence[Callable[[], Any]],
+        works: Sequence[StepWork],
         limit: int,
         *,
         settle: bool,

@@ -314,7 +314,7 @@ def stale(store: Store, after: timedelta) -> list[tuple[Task, str]]:
     What waits for a person is in nobody's hands, and never stale.
     """
     found = []
-    now, left = store.now(), {run.id for run in Abandoned(store, lambda _: False).find()}
+    now, left = store.now(), {run.id for run in Abandoned(store).find()}
     for task in store.tasks.claimed():
         if task.run in left:
             found.append((task, f"the process that drove run {task.run} is gone"))

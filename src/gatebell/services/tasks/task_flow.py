@@ -33,11 +33,10 @@ from gatebell.services.runs.run_journal import current, place_of
 from gatebell.services.tasks import backlog, task_branch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from gatebell.domain.asks.outcomes import Outcome
     from gatebell.domain.tasks.backlog_settings import BacklogTerms
     from gatebell.domain.tasks.tasks import Task
+    from gatebell.ports.flows import StepWork
     from gatebell.services.runs.run_journal import Branch
 
 _TEST_SECONDS = 3600.0
@@ -106,7 +105,7 @@ class _Work:
         self._allowed: Outcome | None = None
         self._mark = ""
 
-    def _step(self, name: str, work: Callable[[], Any], arguments: Any = None) -> Any:
+    def _step(self, name: str, work: StepWork, arguments: Any = None) -> Any:
         return flow_calls.step(self._branch, work, name, arguments)
 
     @property

@@ -139,7 +139,7 @@ async def wait(visit: Visit) -> Response:
             called = hears and ask.asked_back > ask.heard
             if not ask.pending or called or left <= 0 or not hub.open:
                 break
-            # A deadline of the ask itself is watched by the publisher.
+            # A deadline of the ask itself is watched by the watcher.
             try:
                 await asyncio.wait_for(changed.wait(), left)
             except TimeoutError:

@@ -12,11 +12,11 @@ from gatebell.services.runs.agent_call.turn import SessionGoneError
 from gatebell.services.runs.run_journal import folder_of, place_of, said_before
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.runs.runs import Turn
-    from gatebell.services.runs.agent_call.turn import Agent
+    from gatebell.services.runs.agent_call.turn import Agent, PromptText
 
 
 def is_asked_back(turn: Turn) -> bool:
@@ -42,7 +42,7 @@ def send_first(agent: Agent, stopped: Turn | None) -> Turn:
 
 
 def send_next(
-    agent: Agent, text: Callable[[str], str], *, ask_id: str = "", instead_of: Turn | None = None
+    agent: Agent, text: PromptText, *, ask_id: str = "", instead_of: Turn | None = None
 ) -> Turn:
     """Go on in the call's session; where that is gone, all is told again in a fresh one."""
     try:
@@ -57,7 +57,7 @@ def send_again(agent: Agent, unheard: Turn) -> Turn:
     try:
         return agent.send_again(unheard)
     except SessionGoneError as gone:
-        text: Callable[[str], str] | None = None
+        text: PromptText | None = None
         if unheard.ask_id and not is_asked_back(unheard):
             # The answer that it carried stands in the history by now.
             text = _compose_interrupted(agent, unheard)
@@ -74,12 +74,12 @@ def continue_interrupted(agent: Agent, turn: Turn) -> Turn:
     )
 
 
-def _compose_interrupted(agent: Agent, turn: Turn) -> Callable[[str], str]:
+def _compose_interrupted(agent: Agent, turn: Turn) -> PromptText:
     return lambda new: prompts.interrupted(new, turn.id, agent.signal_file(new))
 
 
 def _send_in_new_session(
-    agent: Agent, lost: Turn | None, text: Callable[[str], str] | None, ask_id: str
+    agent: Agent, lost: Turn | None, text: PromptText | None, ask_id: str
 ) -> Turn:
     """A fresh session that is told the whole history, then what the lost one was to be told."""
     turns, unsent = _find_turns_of_role(agent), lost is not None and not lost.ended_at
@@ -97,7 +97,7 @@ def _send_in_new_session(
 
 def _compose_first(
     agent: Agent, spoke_at: str, exchanges: list[Exchange], *, again: bool = False
-) -> Callable[[str], str]:
+) -> PromptText:
     """The text that opens the call for a role that spoke last at this call of the run, or never."""
     drive, run = agent.drive, agent.drive.run
     since = said_before(drive, agent.path, spoke_at)

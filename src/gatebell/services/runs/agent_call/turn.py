@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gatebell.domain.asks.asks import Origin, make_id
 from gatebell.domain.asks.owners import owner_of
@@ -19,11 +19,9 @@ from gatebell.services.runs.run_journal import Closing, Overtaken, folder_of, js
 from gatebell.services.sessions import presence, run_session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.runs.roles import Role
-    from gatebell.ports.agents import Driver
+    from gatebell.ports.agents import AgentFunction, Driver
     from gatebell.services.runs.run_journal import Branch
 
 _MAX_WORDS = 100_000
@@ -43,13 +41,19 @@ class AgentRequest(NamedTuple):
     schema: dict[str, Any] | None = None
     tries: int = 3
     """How often the agent may try to give a value that fits the schema."""
-    work: Callable[..., Any] | None = None
+    work: AgentFunction | None = None
     """A Python function in the place of an agent's program."""
 
     @property
     def is_ours(self) -> bool:
         """Its session is begun by this run, not named by the flow."""
         return self.session in ("role", "new")
+
+
+class PromptText(Protocol):
+    """Composes what is sent to an agent; the id of its turn is known only then."""
+
+    def __call__(self, turn_id: str, /) -> str: ...
 
 
 class SessionGoneError(Exception):
@@ -91,7 +95,7 @@ class Agent:
 
     def send(
         self,
-        text: Callable[[str], str],
+        text: PromptText,
         *,
         session: str | None = None,
         fork_of: str = "",

@@ -1,0 +1,33 @@
+"""The terminal of this process, by lines."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+
+from gatebell.domain.text.display import inert_line
+
+
+class OwnTerminal:
+    """The streams of this process, whatever is at their other end."""
+
+    def is_attended(self) -> bool:
+        streams = (sys.stdin, sys.stdout)
+        return all(stream is not None and stream.isatty() for stream in streams)
+
+    def show(self, text: str) -> None:
+        print(text)
+
+    def read_line(self, label: str) -> str:
+        return input(label).strip()
+
+    def drop_typed_ahead(self) -> None:
+        if sys.stdin.isatty():
+            # Imported here: only systems with terminals have it.
+            import termios
+
+            termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+    def warn(self, words: str) -> None:
+        with suppress(OSError):
+            print(f"gate: {inert_line(words)}", file=sys.stderr, flush=True)

@@ -1,0 +1,48 @@
+"""The post of a sender, as the settings say."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gatebell.adapters.files import settings_file
+from gatebell.adapters.open_channels import NotificationChannels
+from gatebell.adapters.system import folders
+from gatebell.errors import UsageError
+from gatebell.ports.channels import Post
+
+if TYPE_CHECKING:
+    from gatebell.ports.store import Store
+
+
+def read_post(store: Store) -> Post:
+    """Read the roads, and find the channels at their beginnings."""
+    roads, url = settings_file.roads(os.environ), settings_file.inbox_url(os.environ)
+    return Post(roads, NotificationChannels(store), url)
+
+
+class ChangedPost:
+    """The post whenever the settings file has changed; what cannot be read changes nothing."""
+
+    def __init__(self, store: Store, url: str) -> None:
+        """`url` is that of the inbox, where the settings name none."""
+        self._store, self._url = store, url
+        self._path = folders.settings_file(os.environ)
+        self._seen = _changed_at(self._path)
+
+    def renew(self) -> Post | None:
+        if (now := _changed_at(self._path)) == self._seen:
+            return None
+        self._seen = now
+        try:
+            made = read_post(self._store)
+        except UsageError:
+            return None
+        return made._replace(url=made.url or self._url)
+
+
+def _changed_at(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0

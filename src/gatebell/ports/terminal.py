@@ -1,0 +1,33 @@
+"""The port to the terminal of a program that uses the library."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Terminal(Protocol):
+    """Talks with the person who runs the program."""
+
+    def is_attended(self) -> bool:
+        """Whether a person can read and type here."""
+        ...
+
+    def show(self, text: str) -> None:
+        """Print a text that is inert already."""
+        ...
+
+    def read_line(self, label: str) -> str:
+        """Read a line, without the blanks around it.
+
+        Raises:
+            EOFError: The person ended the input.
+        """
+        ...
+
+    def drop_typed_ahead(self) -> None:
+        """Forget lines that were typed before now."""
+        ...
+
+    def warn(self, words: str) -> None:
+        """Print a sentence on stderr, made inert; a stream that is closed changes nothing."""
+        ...
