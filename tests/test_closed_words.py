@@ -35,6 +35,7 @@ HOLDERS = frozenset(
         "strategy",
         "priority",
         "call.name",
+        "cli",
     )
 )
 

@@ -110,6 +110,22 @@ class Priority(IntEnum):
         return self.name.lower()
 
 
+class AgentCli(StrEnum):
+    """The agents' programs that gatebell knows by name.
+
+    Tables say what it knows about each; `tests/service/test_agent_clis.py` shows the gaps.
+    """
+
+    CLAUDE = "claude"
+    CODEX = "codex"
+    GEMINI = "gemini"
+    OPENCODE = "opencode"
+    COMMAND = "command"
+    """Any other program, which the user names."""
+    PYTHON = "python"
+    """A function of the flow's author in the place of a program."""
+
+
 class RunState(StrEnum):
     """Where a run is."""
 

@@ -12,10 +12,11 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
+from gatebell.domain.enums import AgentCli
 from gatebell.errors import UsageError
 from gatebell.hooks import replies
 from gatebell.hooks.event_parser import GATING, OTHERS, check_call, read_event
-from gatebell.hooks.events import CLIS, HANDLERS, Hook, Reply
+from gatebell.hooks.events import HANDLERS, HOOK_CLIS, Hook, Reply
 
 if TYPE_CHECKING:
     import argparse
@@ -32,7 +33,7 @@ _END_MARK = "\t"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("cli", choices=CLIS, help="whose hook this is")
+    parser.add_argument("cli", choices=[cli.value for cli in HOOK_CLIS], help="whose hook this is")
     parser.add_argument(
         "--limit",
         type=float,
@@ -69,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 def _check_options(args: argparse.Namespace) -> None:
     if not args.limit >= 1:
         raise UsageError("--limit takes seconds, at least 1: the timeout in the host's settings")
-    if args.defer and args.cli != "claude":
+    if args.defer and args.cli != AgentCli.CLAUDE:
         raise UsageError(f"{args.cli} cannot put a call off and would run it: leave out --defer")
 
 

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.app import environment, wiring
+from gatebell.domain.enums import AgentCli
 from gatebell.domain.permissions.calls import WRITERS
 from gatebell.domain.permissions.rules import OUTSIDE
 from gatebell.domain.runs.session_log import Step, has_result
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from gatebell.domain.permissions.calls import Call
     from gatebell.ports.store import Store
 
-CLIS = ("claude", "codex")
+HOOK_CLIS = (AgentCli.CLAUDE, AgentCli.CODEX)
 # Claude Code sets it in every session: "0" with -p. Seen with 2.1.325: anywhere else it runs a call
 # that is put off.
 _ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"
@@ -80,7 +81,9 @@ def permission_request(hook: Hook) -> Reply:
     if decided.input and decided.edited_by:
         edited = wiring.call(held.call.tool, decided.input, held.call.cwd)
         # Seen: Codex takes no edited input, and Claude Code none that meets a rule to ask.
-        if hook.cli == "codex" or permit_call.gated(store, edited, held.origin, held.folders):
+        if hook.cli == AgentCli.CODEX or permit_call.gated(
+            store, edited, held.origin, held.folders
+        ):
             decided = permit_call.instead(store, decided.edited_by, held, edited)
     return Reply(replies.permission(decided), lambda: permit_call.hand_over(store, decided, held))
 
@@ -97,7 +100,7 @@ def pre_tool_use(hook: Hook) -> Reply:
             return Reply(replies.before_use(permit_call.defer(store, held, caller)))
     if call.tool in WRITERS and not _is_inside(call.real_path, _project(hook)):
         reason = f"{OUTSIDE}: {call.subject}"
-        if hook.cli == "codex":
+        if hook.cli == AgentCli.CODEX:
             # Seen with 0.166.0: told to ask, it runs the call.
             return Reply(replies.deny("PreToolUse", reason))
         return Reply(replies.ask_first(reason))

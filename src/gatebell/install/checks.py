@@ -8,6 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 from gatebell.app import environment
+from gatebell.domain.enums import AgentCli
 from gatebell.errors import GateError
 from gatebell.install import (
     json_entries,
@@ -30,15 +31,15 @@ _MANAGED = "/etc/claude-code/managed-settings.json"
 _START_SECONDS = 20
 
 # Seen with claude 2.1.325 and codex 0.166.0; no settings of ours can close these.
-LEFT_OPEN = {
-    "claude": (
+LEFT_OPEN: dict[str, tuple[str, ...]] = {
+    AgentCli.CLAUDE: (
         "a PreToolUse hook whose whole shell is killed lets the tool run",
         "the rules match spellings: `npm --tag next publish` runs unasked (docs/held.md)",
         "the rules do not see what a script does, or a shell that reads from a pipe",
         "in -p a write outside the project is refused without a question",
         "up to 2.1.197 it asks no hook in -p: what is gated is denied there",
     ),
-    "codex": (
+    AgentCli.CODEX: (
         "while a question waits in the inbox, Codex shows no dialog of its own",
         "the rules match first words: `git -C . push` runs unasked (docs/held.md)",
         "the rules do not see what a script does, or `bash -c`",
@@ -83,9 +84,9 @@ def _examine(installed: Installed, environ: Mapping[str, str]) -> Iterator[tuple
     for written in installed.files:
         if not written.adds_nothing:
             yield _still_there(installed.cli, written)
-    if installed.cli == "claude":
+    if installed.cli == AgentCli.CLAUDE:
         yield from _claude(installed, environ)
-    if installed.cli == "codex":
+    if installed.cli == AgentCli.CODEX:
         yield from _codex(installed, environ)
     for sentence in LEFT_OPEN.get(installed.cli, ()):
         yield None, f"left open by the host: {sentence}"
@@ -126,7 +127,7 @@ def _name(entry: json_entries.Entry) -> str:
 
 def _claude(installed: Installed, environ: Mapping[str, str]) -> Iterator[tuple[bool, str]]:
     own = installed.files[0].path
-    user = os.path.join(plans.host("claude").root(Place("", environ)), "settings.json")
+    user = os.path.join(plans.host(AgentCli.CLAUDE).root(Place("", environ)), "settings.json")
     local = os.path.join(installed.project, ".claude", "settings.local.json")
     others = (_MANAGED, user, *((local,) if installed.project else ()))
     for path in dict.fromkeys((own, *others)):
@@ -166,7 +167,7 @@ def _limits(path: str, document: dict[str, Any]) -> Iterator[tuple[bool, str]]:
 
 def _guards(path: str, document: dict[str, Any]) -> Iterator[tuple[bool, str]]:
     """The shell around a PreToolUse hook must read what this version prints, and block else."""
-    before, _, after = plans.host("claude").guarded("\0").partition("\0")
+    before, _, after = plans.host(AgentCli.CLAUDE).guarded("\0").partition("\0")
     for event, _, hook in hooks_of(document):
         command = str(hook.get("command"))
         whole = command.startswith(before) and command.endswith(after)
@@ -228,7 +229,7 @@ def snake(event: str) -> str:
 
 
 def _codex_settings(environ: Mapping[str, str]) -> str:
-    root = plans.host("codex").root(Place("", environ))
+    root = plans.host(AgentCli.CODEX).root(Place("", environ))
     return os.path.realpath(os.path.join(root, "config.toml"))
 
 

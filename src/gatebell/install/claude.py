@@ -6,6 +6,7 @@ import os
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from gatebell.domain.enums import AgentCli
 from gatebell.domain.permissions.rules import OUTSIDE
 from gatebell.install.default_gates import SPELLINGS_NOTE
 from gatebell.install.instructions import INSTRUCTIONS
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from gatebell.install.default_gates import Rules
     from gatebell.install.places import Place
 
-NAME = "claude"
+NAME = AgentCli.CLAUDE
 HAS_GATES = True
 
 _DAY_SECONDS = 86_400

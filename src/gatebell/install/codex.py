@@ -8,6 +8,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from gatebell.domain.enums import AgentCli
 from gatebell.domain.permissions.rules import OUTSIDE
 from gatebell.errors import UsageError
 from gatebell.install.default_gates import SPELLINGS_NOTE
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from gatebell.install.places import Place
     from gatebell.install.text_blocks import Block
 
-NAME = "codex"
+NAME = AgentCli.CODEX
 HAS_GATES = True
 
 _DAY_SECONDS = 86_400

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from gatebell.domain.enums import AgentCli
 from gatebell.install.instructions import INSTRUCTIONS
 from gatebell.install.json_entries import Entry, EntryKind
 from gatebell.install.places import Target, Wanted
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from gatebell.install.default_gates import Rules
     from gatebell.install.places import Place
 
-NAME = "gemini"
+NAME = AgentCli.GEMINI
 HAS_GATES = False
 
 

@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gatebell.app.settings import NAME, OLD_NAME
+from gatebell.domain.enums import AgentCli
 from gatebell.install import settings_files
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ _OLD_TOOLS, _TOOLS = f"mcp__{OLD_NAME}__", f"mcp__{NAME}__"
 # Codex keeps what a person allows a server's tools in tables beneath that of the server.
 _TABLES = re.compile(rf"(\bmcp_servers\.)([\"']?){OLD_NAME}\2(?=[.\]])")
 # Where a person, or the CLI itself, may have named our tools in files that we do not write to.
-_PLACES = {"claude": ("settings.local.json", "agents", "commands", "skills")}
+_PLACES: dict[str, tuple[str, ...]] = {
+    AgentCli.CLAUDE: ("settings.local.json", "agents", "commands", "skills")
+}
 
 
 def is_old(installed: Installed) -> bool:

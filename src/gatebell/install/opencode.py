@@ -6,6 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+from gatebell.domain.enums import AgentCli
 from gatebell.errors import UsageError
 from gatebell.install.instructions import INSTRUCTIONS
 from gatebell.install.json_entries import Entry, EntryKind
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from gatebell.install.default_gates import Rules
     from gatebell.install.places import Place
 
-NAME = "opencode"
+NAME = AgentCli.OPENCODE
 HAS_GATES = False
 
 

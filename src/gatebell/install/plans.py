@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.app import settings
+from gatebell.domain.enums import AgentCli
 from gatebell.errors import NotFoundError, UsageError
 from gatebell.install import json_entries, old_name, records, settings_files, text_blocks
 from gatebell.install.records import Installed, Written
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from gatebell.install.default_gates import Rules
     from gatebell.install.places import Place, Target
 
-HOSTS = ("claude", "codex", "gemini", "opencode")
+HOSTS = (AgentCli.CLAUDE, AgentCli.CODEX, AgentCli.GEMINI, AgentCli.OPENCODE)
 
 
 class Change(NamedTuple):
@@ -239,7 +240,7 @@ def _stripped(found: bytes, written: Written) -> bytes | None:
     if written.block:
         after = text_blocks.cut(text, written.path, written.block)
         if written.path.endswith(".toml"):
-            after = host("codex").drop_tables(after, written.block)
+            after = host(AgentCli.CODEX).drop_tables(after, written.block)
         if text.startswith(after) and written.before and not written.before.endswith(b"\n"):
             # Their last line had no end, and got it from us.
             after = after.removesuffix("\n").removesuffix("\r")

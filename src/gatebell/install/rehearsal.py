@@ -11,6 +11,7 @@ from contextlib import suppress
 from threading import Thread, Timer
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from gatebell.domain.enums import AgentCli
 from gatebell.errors import GateError
 from gatebell.install import json_entries, settings_files
 from gatebell.install.checks import hooks_of, snake, trusted_hooks
@@ -58,7 +59,7 @@ def rehearse(
     `hire` gives a person who answers in the inbox at a path.
     """
     cli = installed.cli
-    if cli not in _PLAYS:
+    if cli not in PLAYS:
         yield True, f"{cli}: has no gate to rehearse"
         return
     program = shutil.which(cli, path=environ.get("PATH"))
@@ -97,7 +98,7 @@ def _perform(
 def _play(installed: Installed, environ: Mapping[str, str], stage: Stage) -> None:
     # A host that cannot be started or breaks off has asked nobody, and that is what is told.
     with suppress(OSError, ValueError, subprocess.SubprocessError, GateError):
-        _PLAYS[installed.cli](installed, environ, stage)
+        PLAYS[installed.cli](installed, environ, stage)
 
 
 def _surroundings(environ: Mapping[str, str], folder: str) -> dict[str, str]:
@@ -205,7 +206,10 @@ def _converse(server: subprocess.Popen[str], stage: Stage) -> None:
             return
 
 
-_PLAYS = {"claude": _claude, "codex": _codex}
+PLAYS: dict[str, Callable[[Installed, Mapping[str, str], Stage], None]] = {
+    AgentCli.CLAUDE: _claude,
+    AgentCli.CODEX: _codex,
+}
 
 _CODEX_ALONE = """\
 model = "scripted"

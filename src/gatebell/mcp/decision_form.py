@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gatebell.app import wiring
 from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.asks.elicitation import elicitation, given
+from gatebell.domain.enums import AgentCli
 from gatebell.domain.sessions.visits import VIA
 from gatebell.errors import GateError
 from gatebell.install import claude_hooks
@@ -37,7 +38,7 @@ SIGNALLED = (
 )
 _AFTERWARDS = "Recorded as a proposal. The person decides {id} when they have left this session."
 _ACCEPTED = "accept"
-_ASK_PEOPLE = ("claude", "codex")
+ASK_PEOPLE = (AgentCli.CLAUDE, AgentCli.CODEX)
 """The programs that show a form to the person. Any other one could fill it in by itself."""
 
 
@@ -57,7 +58,7 @@ def sitting_here(store: Store) -> Sitting | None:
 def form(store: Store, ask: Ask, sitting: Sitting, client: str, proposal: Quotation) -> Form | str:
     """The form for the ask of a sitting, or why there is none."""
     # In codex, Enter does not leave a text that is empty.
-    shown = elicitation(ask, proposal, skips=sitting.cli != "codex")
+    shown = elicitation(ask, proposal, skips=sitting.cli != AgentCli.CODEX)
     if shown is None or not _is_persons_own(store, sitting):
         return _AFTERWARDS.format(id=ask.id)
     params = {"mode": "form", "message": shown.message, "requestedSchema": shown.schema}
@@ -71,12 +72,12 @@ def form(store: Store, ask: Ask, sitting: Sitting, client: str, proposal: Quotat
 def _is_persons_own(store: Store, sitting: Sitting) -> bool:
     """Whether a form that is shown now reaches the person who sits there, and nobody else."""
     now = store.asks.sitting(sitting.id)
-    if now is None or now.cli not in _ASK_PEOPLE:
+    if now is None or now.cli not in ASK_PEOPLE:
         return False
     if now.ended_at or not now.program or not host.is_program(now.program):
         return False
     folder = os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
-    return now.cli != "claude" or not claude_hooks.answering_forms(os.environ, folder)
+    return now.cli != AgentCli.CLAUDE or not claude_hooks.answering_forms(os.environ, folder)
 
 
 def _decided(

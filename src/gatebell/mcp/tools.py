@@ -11,7 +11,7 @@ from gatebell.app import wiring
 from gatebell.domain.asks.asks import Origin, settled_sentence
 from gatebell.domain.asks.elicitation import Quotation
 from gatebell.domain.asks.outcomes import answer_text
-from gatebell.domain.enums import AskKind, AskStatus
+from gatebell.domain.enums import AgentCli, AskKind, AskStatus
 from gatebell.domain.runs.signals import parse_signal
 from gatebell.domain.text.display import storable
 from gatebell.errors import NotAnsweredError, UsageError
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 # How clients name the reason when a call ran out of time, and not the person out of patience.
+CLIENTS = (AgentCli.CLAUDE, AgentCli.CODEX, AgentCli.GEMINI, AgentCli.OPENCODE)
+"""The clients that are known by a part of the name they give."""
 _OUT_OF_TIME = ("timed out", "timeout")
 
 Text = tuple[str, "Callable[[], object] | None"]
@@ -305,7 +307,7 @@ def _suggested(schema: Any, options: list[Any]) -> AskKind:
 
 def _cli(name: str) -> str:
     """What the rest of the house calls this client."""
-    for cli in ("claude", "codex", "gemini", "opencode"):
+    for cli in CLIENTS:
         if cli in name.lower():
             return cli
     return storable(name)[:40]
@@ -317,9 +319,9 @@ def _identified(client: Client, meta: dict[str, Any]) -> Client:
         told = meta["io.modelcontextprotocol/clientCapabilities"]
         client = client._replace(shows_forms=_shows_forms(told))
     if isinstance(thread := meta.get("threadId"), str) and thread:
-        return client._replace(cli="codex", session=thread)
+        return client._replace(cli=AgentCli.CODEX, session=thread)
     if session := os.environ.get("CLAUDE_CODE_SESSION_ID"):
-        return client._replace(cli="claude", session=session)
+        return client._replace(cli=AgentCli.CLAUDE, session=session)
     info = meta.get("io.modelcontextprotocol/clientInfo")
     if isinstance(info, dict) and isinstance(info.get("name"), str):
         return client._replace(cli=_cli(info["name"]))

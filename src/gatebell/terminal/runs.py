@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 from gatebell import errors
 from gatebell.domain.audit.events import EventKind
-from gatebell.domain.enums import AskKind, CallName, CallState, RunState, SignalStatus, TaskState
+from gatebell.domain.enums import (
+    AgentCli,
+    AskKind,
+    CallName,
+    CallState,
+    RunState,
+    SignalStatus,
+    TaskState,
+)
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import RefusedError
@@ -32,7 +40,7 @@ COLOURS = {
     RunState.READY: "cyan",
 }
 # Agent programs whose sessions a person can always open.
-JOINABLE = {"claude": "Claude", "codex": "Codex"}
+JOINABLE: dict[str, str] = {AgentCli.CLAUDE: "Claude", AgentCli.CODEX: "Codex"}
 _MAX_TRACEBACK_LINES = 12
 _MAX_OPTION_LENGTH = 30
 

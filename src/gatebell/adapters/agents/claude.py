@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from gatebell.adapters.agents import agent_process, session_logs
 from gatebell.adapters.system.folders import OLD_NAME
+from gatebell.domain.enums import AgentCli
 from gatebell.domain.permissions.calls import Call
 from gatebell.errors import UsageError
 from gatebell.ports.agents import Ended
@@ -66,13 +67,13 @@ class ClaudeDriver:
         return str(uuid4())
 
     def heard(self, session: str, turn_id: str) -> bool:
-        for record in _records(session_logs.find("claude", session, os.environ), turn_id):
+        for record in _records(session_logs.find(AgentCli.CLAUDE, session, os.environ), turn_id):
             if record.get("type") == "user" and turn_id in json.dumps(record.get("message")):
                 return True
         return False
 
     def knows(self, session: str) -> bool:
-        return session_logs.is_kept("claude", session, os.environ)
+        return session_logs.is_kept(AgentCli.CLAUDE, session, os.environ)
 
     def run(self, order: Order, events: Events) -> Ended:
         words = [*_command(order), *_STREAM, *_words(order, _ENVIRONMENT | _ALONE)]
@@ -141,7 +142,7 @@ def _words(order: Order, environment: dict[str, str]) -> list[str]:
 
 def _session(order: Order) -> list[str]:
     # A turn that was killed may have begun the session, and then it cannot be begun again.
-    if not order.fresh or session_logs.find("claude", order.session, os.environ):
+    if not order.fresh or session_logs.find(AgentCli.CLAUDE, order.session, os.environ):
         return ["--resume", order.session]
     begun = ["--session-id", order.session]
     return ["--resume", order.fork_of, "--fork-session", *begun] if order.fork_of else begun
@@ -198,7 +199,7 @@ class _Request(threading.Thread):
         """What runs must stand in the log: killed before, nobody would know of it afterwards."""
         until = time.monotonic() + _LOG_IS_LATE_SECONDS
         while time.monotonic() < until:
-            log = session_logs.find("claude", self._order.session, os.environ)
+            log = session_logs.find(AgentCli.CLAUDE, self._order.session, os.environ)
             if any(_records(log, call)):
                 return
             time.sleep(_POLL_SECONDS)

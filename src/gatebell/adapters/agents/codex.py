@@ -23,6 +23,7 @@ from gatebell.adapters.agents.codex_calls import (
     unwrapped,
 )
 from gatebell.adapters.system.folders import OLD_NAME
+from gatebell.domain.enums import AgentCli
 from gatebell.domain.permissions.calls import WRITERS
 from gatebell.errors import UsageError
 from gatebell.ports.agents import Ended
@@ -60,11 +61,11 @@ class CodexDriver:
         return ""
 
     def heard(self, session: str, turn_id: str) -> bool:
-        path = session_logs.find("codex", session, os.environ)
+        path = session_logs.find(AgentCli.CODEX, session, os.environ)
         return bool(path) and any(_is_sent(line, turn_id) for line in _lines(path))
 
     def knows(self, session: str) -> bool:
-        return session_logs.is_kept("codex", session, os.environ)
+        return session_logs.is_kept(AgentCli.CODEX, session, os.environ)
 
     def run(self, order: Order, events: Events) -> Ended:
         # The sandbox lets $TMPDIR be written; the system's own may hold other people's worktrees.
@@ -205,7 +206,7 @@ class _Turn:
         wanted |= {"model": model} if (model := _model(order)) else {}
         # A turn that was killed may have begun the session already, or never.
         begun = order.session and (
-            not order.fresh or session_logs.find("codex", order.session, os.environ)
+            not order.fresh or session_logs.find(AgentCli.CODEX, order.session, os.environ)
         )
         if begun or order.fork_of:
             method = "thread/resume" if begun else "thread/fork"

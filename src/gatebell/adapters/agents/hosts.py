@@ -12,6 +12,7 @@ from uuid import uuid4
 from gatebell.adapters.agents import agent_process, session_logs
 from gatebell.adapters.agents.claude import ClaudeDriver
 from gatebell.adapters.agents.codex import CodexDriver
+from gatebell.domain.enums import AgentCli
 from gatebell.domain.runs.roles import Role
 from gatebell.domain.runs.session_log import StepKind
 from gatebell.domain.sessions.proposals import AGENT, PERSON, Said
@@ -36,8 +37,10 @@ class ClaudeHost:
         return str(uuid4())
 
     def open_session(self, opening: Opening) -> list[str]:
-        order = _order(opening, "claude", opening.model)
-        if not opening.fresh and not session_logs.find("claude", opening.session, os.environ):
+        order = _order(opening, AgentCli.CLAUDE, opening.model)
+        if not opening.fresh and not session_logs.find(
+            AgentCli.CLAUDE, opening.session, os.environ
+        ):
             raise _no_conversation(opening.session)
         words = ClaudeDriver().join(order)
         # The first words are an asker's: nothing they lead to may run before the person saw it.
@@ -53,7 +56,7 @@ class ClaudeHost:
         return ClaudeDriver().heard(session, mark)
 
     def talk(self, session: str, since: datetime) -> Talk:
-        return _talk("claude", session, since)
+        return _talk(AgentCli.CLAUDE, session, since)
 
 
 class CodexHost:
@@ -68,10 +71,10 @@ class CodexHost:
                 "codex takes no mcp_config: open it with --with claude, or name the servers in "
                 "codex's own settings"
             )
-        if opening.session and not session_logs.find("codex", opening.session, os.environ):
+        if opening.session and not session_logs.find(AgentCli.CODEX, opening.session, os.environ):
             raise _no_conversation(opening.session)
         model = "" if opening.model.startswith(_CLAUDES) else opening.model
-        words = CodexDriver().join(_order(opening, "codex", model))
+        words = CodexDriver().join(_order(opening, AgentCli.CODEX, model))
         if opening.system_file:
             told = f"Behave as {opening.system_file} says: read it before anything else."
             words += ["-c", f"developer_instructions={json.dumps(told)}"]
@@ -90,7 +93,7 @@ class CodexHost:
         return CodexDriver().heard(session, mark)
 
     def talk(self, session: str, since: datetime) -> Talk:
-        return _talk("codex", session, since)
+        return _talk(AgentCli.CODEX, session, since)
 
 
 class CommandHost:
@@ -106,7 +109,7 @@ class CommandHost:
         return str(uuid4())
 
     def open_session(self, opening: Opening) -> list[str]:
-        order = _order(opening, "command", opening.model)
+        order = _order(opening, AgentCli.COMMAND, opening.model)
         name, *words = (word.replace("{prompt_file}", opening.prompt_file) for word in self._words)
         found = agent_process.program(name, order, "it is the session_command of your settings")
         # AI_AGENT: whoever answers through gate in its shells is this agent, not a person.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from gatebell.domain.enums import AgentCli
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,15 +21,16 @@ class SessionHosts:
         from gatebell.adapters.files import settings_file
         from gatebell.adapters.system import folders
 
-        if cli == "command":
-            if not (words := settings_file.session_command(os.environ)):
-                raise UsageError(
-                    "session_command is not set: name the command that is opened in "
-                    f"{folders.settings_file(os.environ)}, or in GATE_SESSION_COMMAND"
-                )
-            return programs.CommandHost(words)
-        if cli not in settings_file.SESSION_CLIS:
-            raise UsageError(
-                f"no session can be opened in {cli}: gate answer takes the answer, too"
-            )
-        return programs.CodexHost() if cli == "codex" else programs.ClaudeHost()
+        match cli:
+            case AgentCli.CLAUDE:
+                return programs.ClaudeHost()
+            case AgentCli.CODEX:
+                return programs.CodexHost()
+            case AgentCli.COMMAND:
+                if not (words := settings_file.session_command(os.environ)):
+                    raise UsageError(
+                        "session_command is not set: name the command that is opened in "
+                        f"{folders.settings_file(os.environ)}, or in GATE_SESSION_COMMAND"
+                    )
+                return programs.CommandHost(words)
+        raise UsageError(f"no session can be opened in {cli}: gate answer takes the answer, too")

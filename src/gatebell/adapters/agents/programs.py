@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gatebell.domain.enums import AgentCli
+from gatebell.errors import UsageError
+
 if TYPE_CHECKING:
     from gatebell.domain.runs.roles import Role
     from gatebell.ports.agents import AgentFunction, Driver
@@ -19,14 +22,20 @@ class AgentPrograms:
             from gatebell.adapters.agents.python_function import PythonDriver
 
             return PythonDriver(work)
-        if role.cli == "command":
-            from gatebell.adapters.agents.command import CommandDriver
+        match role.cli:
+            case AgentCli.CLAUDE:
+                from gatebell.adapters.agents.claude import ClaudeDriver
 
-            return CommandDriver()
-        if role.cli == "codex":
-            from gatebell.adapters.agents.codex import CodexDriver
+                return ClaudeDriver()
+            case AgentCli.CODEX:
+                from gatebell.adapters.agents.codex import CodexDriver
 
-            return CodexDriver()
-        from gatebell.adapters.agents.claude import ClaudeDriver
+                return CodexDriver()
+            case AgentCli.COMMAND:
+                from gatebell.adapters.agents.command import CommandDriver
 
-        return ClaudeDriver()
+                return CommandDriver()
+        raise UsageError(
+            f"no agent is started as {role.cli!r}: write cli: claude, cli: codex or command: [...] "
+            f"into the role {role.name}"
+        )

@@ -11,10 +11,12 @@ import re
 import stat
 from typing import TYPE_CHECKING, Any
 
+from gatebell.domain.enums import AgentCli
 from gatebell.domain.runs.session_log import Step, StepKind
+from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 _MAX_BYTES = 1_000_000
 # What claude itself puts in a person's mouth: output of their commands, news of helpers and other
@@ -27,10 +29,10 @@ def find(cli: str, session: str, environ: Mapping[str, str], ending: str = ".jso
     # The id becomes part of a path, and a word of a command line that must not be an option.
     if not session[:1].isalnum() or not all(c.isalnum() or c in "-_" for c in session):
         return ""
-    if cli == "claude":
+    if cli == AgentCli.CLAUDE:
         base = environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
         return _newest(os.path.join(base, "projects"), f"{session}{ending}", 1)
-    if cli == "codex":
+    if cli == AgentCli.CODEX:
         base = environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
         return _newest(os.path.join(base, "sessions"), f"-{session}{ending}", 3)
     return ""
@@ -73,8 +75,17 @@ def of_codex(environ: Mapping[str, str], most: int) -> list[str]:
 
 
 def read(cli: str, path: str, most_bytes: int = _MAX_BYTES) -> list[Step]:
-    """The steps at the end of a log, oldest first."""
-    steps = _claude if cli == "claude" else _codex
+    """The steps at the end of a log, oldest first; none where there is no path.
+
+    Raises:
+        UsageError: There is a path, and no log of this program can be read.
+    """
+    if not path:
+        return []
+    steps = READERS.get(cli)
+    if steps is None:
+        known = " and ".join(READERS)
+        raise UsageError(f"a session log of {cli} cannot be read: only those of {known} can")
     found: list[Step] = []
     for line in _last_lines(path, most_bytes):
         try:
@@ -152,3 +163,9 @@ def _codex(record: Any) -> Iterator[Step]:
         )
     elif item["type"] == "function_call_output":
         yield Step(StepKind.RESULT, "", call_id=item["call_id"], at=at)
+
+
+READERS: dict[str, Callable[[Any], Iterator[Step]]] = {
+    AgentCli.CLAUDE: _claude,
+    AgentCli.CODEX: _codex,
+}

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.adapters.system.folders import settings_file
-from gatebell.domain.enums import ChannelKind
+from gatebell.domain.enums import AgentCli, ChannelKind
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ SETTINGS = (
     Setting(
         "session_cli",
         "GATE_SESSION_CLI",
-        "claude",
+        AgentCli.CLAUDE,
         "The program in which a session is opened: claude, codex, or command.",
     ),
     Setting(
@@ -71,11 +71,11 @@ SETTINGS = (
         "(in the terminal), or off (dialogs.md).",
     ),
 )
-SESSION_CLIS = ("claude", "codex", "command")
+SESSION_CLIS = (AgentCli.CLAUDE, AgentCli.CODEX, AgentCli.COMMAND)
 MODEL_WORDS = ("heavy", "medium", "light")
-MODELS = {
-    "claude": dict(zip(MODEL_WORDS, ("opus", "sonnet", "haiku"), strict=True)),
-    "codex": dict.fromkeys(MODEL_WORDS, ""),
+MODELS: dict[str, dict[str, str]] = {
+    AgentCli.CLAUDE: dict(zip(MODEL_WORDS, ("opus", "sonnet", "haiku"), strict=True)),
+    AgentCli.CODEX: dict.fromkeys(MODEL_WORDS, ""),
 }
 """What heavy, medium and light mean to each program; empty is that program's own choice."""
 ROADS, _MODELS, TEMPLATES = "notify", "models", "templates"

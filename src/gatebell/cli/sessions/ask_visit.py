@@ -12,7 +12,7 @@ from gatebell.cli.screen import columns, recorded
 from gatebell.cli.sessions.continue_session import announce, quote_proposal
 from gatebell.cli.sessions.session_timer import STOPPED, TIME, Attendant
 from gatebell.domain.asks.asks import settled_sentence
-from gatebell.domain.enums import AskStatus
+from gatebell.domain.enums import AgentCli, AskStatus
 from gatebell.domain.sessions import session_prompt
 from gatebell.domain.sessions.visits import FAILED, GRACE_SECONDS, VIA, conversation
 from gatebell.domain.text.display import inert_line
@@ -174,7 +174,7 @@ def _hints(visit: AskVisit, opening: Opening) -> list[str]:
         hints.append(f"Folder: {inert_line(opening.cwd, columns() - 14)}")
     if opening.mcp_config:
         hints.append(f"More tools: {inert_line(opening.mcp_config, columns() - 14)}")
-    if visit.sitting.cli == "claude" and not _is_here(opening.cwd):
+    if visit.sitting.cli == AgentCli.CLAUDE and not _is_here(opening.cwd):
         hints.append("It may first ask whether you trust this folder: its default is No.")
     if visit.seconds_left is not None:
         left = _in_words(visit.seconds_left)

@@ -23,6 +23,7 @@ from gatebell.domain.text.display import frame, inert_line
 from gatebell.errors import GateError, UsageError
 from gatebell.services.asks.create_ask import find
 from gatebell.terminal import editors
+from gatebell.terminal.runs import JOINABLE
 
 if TYPE_CHECKING:
     import argparse
@@ -56,16 +57,13 @@ if TYPE_CHECKING:
             ...
 
 
-_PROGRAMS = {"claude": "Claude", "codex": "Codex"}
-
-
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", help="the number of the run, or the whole id of an ask")
     parser.add_argument(
         "--with",
         dest="cli",
         default="",
-        choices=SESSION_CLIS,
+        choices=[cli.value for cli in SESSION_CLIS],
         metavar="CLI",
         help="the program of a session ask: claude, codex or command (session_cli of the settings)",
     )
@@ -125,7 +123,7 @@ def announce(
     cli: str, whose: str, question: tuple[str, str], hints: Sequence[str], then: str
 ) -> None:
     """Say which session is opened, why, and what comes after it."""
-    print(f"Opening {_PROGRAMS.get(cli, 'the')} session for: {whose}")
+    print(f"Opening {JOINABLE.get(cli, 'the')} session for: {whose}")
     name, words = question
     first, *more = frame(words, columns() - len(name) - 2, bar="")
     indent = " " * (len(name) + 2)

@@ -11,6 +11,7 @@ from gatebell.cli.screen import short
 from gatebell.cli.sessions.continue_session import announce, quote_proposal
 from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.enums import AgentCli
 from gatebell.domain.sessions.joined_sessions import settles
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import AlreadySettledError, NotAnsweredError
@@ -47,7 +48,7 @@ class TerminalRunVisit:
             "It may first ask whether you trust this folder, a copy of your project made for this "
             "run: its default is No."
         )
-        is_copy = turn.cli == "claude" and manage_runs.get(self._store, turn.run).branch
+        is_copy = turn.cli == AgentCli.CLAUDE and manage_runs.get(self._store, turn.run).branch
         then = "you are back" if visit.settles else "you decide"
         question = "Reason", visit.ask.question.prompt
         announce(turn.cli, inert_line(turn.role, 60), question, [trust] if is_copy else [], then)

@@ -48,7 +48,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def add_place(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("cli", choices=plans.HOSTS, help="the agent's command line")
+    parser.add_argument(
+        "cli", choices=[cli.value for cli in plans.HOSTS], help="the agent's command line"
+    )
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--user", action="store_true", help="for everything you do (this is the default)"

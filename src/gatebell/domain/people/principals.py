@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gatebell.domain.enums import AgentCli
 from gatebell.domain.text.display import storable
 from gatebell.errors import AgentRefusedError
 
@@ -27,9 +28,14 @@ class Sign(NamedTuple):
 
 # Read off by running `env` inside the shells of claude 2.1.325 and codex 0.166.0.
 SIGNS = (
-    Sign("claude", ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID"), "CLAUDE_CODE_SESSION_ID", ("claude",)),
     Sign(
-        "codex",
+        AgentCli.CLAUDE,
+        ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID"),
+        "CLAUDE_CODE_SESSION_ID",
+        ("claude",),
+    ),
+    Sign(
+        AgentCli.CODEX,
         ("CODEX_THREAD_ID", "CODEX_SESSION_ID", "CODEX_TOOL_CALL_ID"),
         "CODEX_THREAD_ID",
         ("codex",),

@@ -20,6 +20,7 @@ import re
 from typing import NamedTuple
 
 from gatebell.domain.digests import text_digest
+from gatebell.domain.enums import AgentCli
 from gatebell.errors import UsageError
 
 KEYS = (
@@ -35,7 +36,7 @@ _CLAUDE_KEYS = frozenset(
         *("mcpServers", "memory", "background", "isolation", "effort", "initialPrompt"),
     ]
 )
-_CLIS = ("claude", "codex")
+ROLE_CLIS = (AgentCli.CLAUDE, AgentCli.CODEX)
 _MAX_NAME_BYTES = 128
 _FENCE = "---"
 _PLAIN_STRINGS = json.JSONDecoder(strict=False)
@@ -46,7 +47,7 @@ class Role(NamedTuple):
 
     name: str
     instructions: str
-    cli: str = "claude"
+    cli: str = AgentCli.CLAUDE
     """How the agent is talked to: `claude`, `codex`, or `command` for a program of the user's."""
     model: str = ""
     tools: tuple[str, ...] = ()
@@ -150,18 +151,18 @@ def _entries(lines: list[str], source: str) -> list[_Entry]:
 
 def _cli(found: dict[str, _Entry], cli: str, command: tuple[str, ...]) -> str:
     if command:
-        if cli not in ("", "command"):
+        if cli and cli != AgentCli.COMMAND:
             raise UsageError(f"{found['cli'].where}: a role has a command or a cli, not both")
-        return "command"
-    if cli == "command":
+        return AgentCli.COMMAND
+    if cli == AgentCli.COMMAND:
         raise UsageError(f'{found["cli"].where}: say which: command: ["./agent"]')
     if "command" in found:
         raise UsageError(f'{found["command"].where}: command is a list: ["./agent", "--flag"]')
-    if "cli" in found and cli not in _CLIS:
+    if "cli" in found and cli not in ROLE_CLIS:
         raise UsageError(
-            f"{found['cli'].where}: cli is {' or '.join(_CLIS)}; any other program is a command: [...]"
+            f"{found['cli'].where}: cli is {' or '.join(ROLE_CLIS)}; any other program is a command: [...]"
         )
-    return cli or "claude"
+    return cli or AgentCli.CLAUDE
 
 
 def _seconds(entry: _Entry) -> float:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.asks import owners
 from gatebell.domain.audit.events import Event, EventKind
-from gatebell.domain.enums import AskKind, CallName, SignalStatus
+from gatebell.domain.enums import AgentCli, AskKind, CallName, SignalStatus
 from gatebell.domain.runs import journals
 from gatebell.domain.runs.runs import RunChange, Turn
 from gatebell.domain.runs.signals import to_json
@@ -50,7 +50,7 @@ def find_session(ask: Ask, calls: Sequence[FlowCall], turns: Sequence[Turn]) -> 
     # A session that was carried over is the other run's.
     own = [turn for turn in mine if turn.session and not journals.is_carried(turn)]
     if not own:
-        no_session = any(turn.cli == "python" for turn in mine)
+        no_session = any(turn.cli == AgentCli.PYTHON for turn in mine)
         why = "a Python function has no session" if no_session else "no agent has worked in it yet"
         raise NotFoundError(
             f"there is no session to open in run {run_of(ask)}: {why}. "

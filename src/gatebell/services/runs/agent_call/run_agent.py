@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.forms import check_schema, faults
-from gatebell.domain.enums import AskKind, AskStatus, CallName, CallState, Priority, SignalStatus
+from gatebell.domain.enums import (
+    AgentCli,
+    AskKind,
+    AskStatus,
+    CallName,
+    CallState,
+    Priority,
+    SignalStatus,
+)
 from gatebell.domain.runs import prompts, signals
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.roles import Role
@@ -55,7 +63,7 @@ class _AgentCall:
         self._branch, self._drive, self._wanted = branch, branch.drive, wanted
         needs = branch.drive.needs
         role = (
-            Role(wanted.role, "", cli="python")
+            Role(wanted.role, "", cli=AgentCli.PYTHON)
             if wanted.work
             else needs.roles.find(branch.drive.run, wanted.role)
         )

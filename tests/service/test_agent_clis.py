@@ -1,0 +1,73 @@
+"""Which table knows which agent's program; a new member of AgentCli fails here until it is judged."""
+
+from __future__ import annotations
+
+import pytest
+
+from gatebell.adapters.agents import session_logs
+from gatebell.adapters.agents.open_hosts import SessionHosts
+from gatebell.adapters.agents.programs import AgentPrograms
+from gatebell.adapters.files import settings_file
+from gatebell.domain.enums import AgentCli
+from gatebell.domain.people import principals
+from gatebell.domain.runs import roles
+from gatebell.domain.runs.roles import Role
+from gatebell.errors import UsageError
+from gatebell.hooks import events
+from gatebell.install import checks, plans, rehearsal
+from gatebell.mcp import decision_form, tools
+from gatebell.terminal import runs
+
+CLAUDE, CODEX, GEMINI, OPENCODE, COMMAND, PYTHON = AgentCli
+TABLES = {
+    "roles.ROLE_CLIS": roles.ROLE_CLIS,
+    "settings_file.SESSION_CLIS": settings_file.SESSION_CLIS,
+    "settings_file.MODELS": settings_file.MODELS,
+    "session_logs.READERS": session_logs.READERS,
+    "principals.SIGNS": [sign.cli for sign in principals.SIGNS if sign.cli in AgentCli],
+    "events.HOOK_CLIS": events.HOOK_CLIS,
+    "plans.HOSTS": plans.HOSTS,
+    "checks.LEFT_OPEN": checks.LEFT_OPEN,
+    "rehearsal.PLAYS": rehearsal.PLAYS,
+    "tools.CLIENTS": tools.CLIENTS,
+    "decision_form.ASK_PEOPLE": decision_form.ASK_PEOPLE,
+    "runs.JOINABLE": runs.JOINABLE,
+}
+# A gap is a thing that gatebell cannot do with this program.
+GAPS = {
+    **{table: {GEMINI, OPENCODE, COMMAND, PYTHON} for table in TABLES},
+    "settings_file.SESSION_CLIS": {GEMINI, OPENCODE, PYTHON},
+    "plans.HOSTS": {COMMAND, PYTHON},
+    "tools.CLIENTS": {COMMAND, PYTHON},
+}
+
+
+@pytest.mark.proves("ENUM-8")
+@pytest.mark.parametrize("table", TABLES)
+def test_each_table_lacks_only_listed_programs(table):
+    assert set(AgentCli) - set(TABLES[table]) == GAPS[table]
+    assert all(isinstance(member, AgentCli) for member in TABLES[table])
+
+
+@pytest.mark.proves("ENUM-9")
+@pytest.mark.parametrize("cli", ["", "claud", GEMINI, OPENCODE, PYTHON])
+def test_unknown_program_starts_no_agent(cli):
+    with pytest.raises(UsageError, match="write cli: claude, cli: codex or command"):
+        AgentPrograms().driver(Role("coder", "", cli=cli), None)
+
+
+@pytest.mark.proves("ENUM-9")
+@pytest.mark.parametrize("cli", ["", "claud", GEMINI, OPENCODE, PYTHON])
+def test_unknown_program_opens_no_session(cli):
+    with pytest.raises(UsageError, match="no session can be opened in"):
+        SessionHosts().open(cli)
+
+
+@pytest.mark.proves("ENUM-9")
+@pytest.mark.parametrize("cli", ["", "claud", GEMINI, OPENCODE, COMMAND, PYTHON])
+def test_log_of_unknown_program_is_not_read(cli, tmp_path):
+    log = tmp_path / "session.jsonl"
+    log.write_text("{}")
+    with pytest.raises(UsageError, match="only those of claude and codex can"):
+        session_logs.read(cli, str(log))
+    assert session_logs.read(cli, "") == []
