@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from tests.support.people import a_person
 
 from gatebell import errors
 from gatebell.cli.main import COMMANDS, main, parser_of
+from gatebell.domain import records
 from gatebell.domain.asks.answers import Given
 from gatebell.services.asks import answer_ask
 
@@ -352,3 +354,31 @@ def test_a_hot_command_loads_none_of_the_slow_modules(world):
         )
         assert ran.returncode == 0, ran.stderr
         assert set(ran.stderr.split()) <= allowed, words
+
+
+@pytest.mark.proves("RECORD-2")
+def test_hot_modules_make_light_records(world):
+    ask_id = world.ask("Which?")
+    code = (
+        "import sys; from gatebell.cli.main import main; main(sys.argv[1:]); "
+        "print(*(m.__file__ for n, m in sys.modules.items() if n.startswith('gatebell')), "
+        "sep='\\n', file=sys.stderr)"
+    )
+    loaded = set()
+    for words in (["ask", "Q?", "--no-wait"], ["answer", ask_id, "x", "--as", "ada"], ["inbox"],
+                  ["wait", ask_id], ["hook", "claude"]):  # fmt: skip
+        ran = subprocess.run(
+            [sys.executable, "-c", code, *words], env=world.ada.environ, capture_output=True,
+            input='{"hook_event_name": "Stop", "session_id": "s1"}', text=True, check=True,
+        )  # fmt: skip
+        loaded |= set(ran.stderr.splitlines())
+    light = Path(records.__file__)
+    assert str(light) in loaded
+    heavy = [path for path in loaded if "NamedTuple" in imported_from_typing(path)]
+    assert [path for path in heavy if path != str(light)] == []
+
+
+def imported_from_typing(path):
+    tree = ast.parse(Path(path).read_text(encoding="utf-8"))
+    imports = [one for one in tree.body if isinstance(one, ast.ImportFrom)]
+    return {name.name for one in imports if one.module == "typing" for name in one.names}

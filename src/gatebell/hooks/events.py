@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gatebell.app import environment, wiring
 from gatebell.domain.enums import AgentCli
 from gatebell.domain.permissions.calls import WRITERS
 from gatebell.domain.permissions.rules import OUTSIDE
+from gatebell.domain.records import NamedTuple
 from gatebell.domain.runs.session_log import Step, has_result
 from gatebell.hooks import replies
 from gatebell.services.permissions import permit_call

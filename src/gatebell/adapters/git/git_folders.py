@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import NamedTuple
 
+from gatebell.domain.records import NamedTuple
 from gatebell.errors import GateError, UsageError
 
 MAX_BYTES = 4_000_000

@@ -10,10 +10,6 @@ from gatebell.adapters.sqlite.asks import SqliteAsks
 from gatebell.adapters.sqlite.audit import SqliteAudit
 from gatebell.adapters.sqlite.bell import listen
 from gatebell.adapters.sqlite.connection import Connection, Transaction
-from gatebell.adapters.sqlite.logins import SqliteLogins
-from gatebell.adapters.sqlite.notes import SqliteNotes
-from gatebell.adapters.sqlite.outbox import SqliteOutbox
-from gatebell.adapters.sqlite.people import SqlitePeople
 from gatebell.adapters.sqlite.queries import load
 from gatebell.adapters.sqlite.rules import SqliteRules
 
@@ -21,6 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
+    from gatebell.adapters.sqlite.logins import SqliteLogins
+    from gatebell.adapters.sqlite.notes import SqliteNotes
+    from gatebell.adapters.sqlite.outbox import SqliteOutbox
+    from gatebell.adapters.sqlite.people import SqlitePeople
     from gatebell.adapters.sqlite.runs import SqliteRuns
     from gatebell.adapters.sqlite.tasks import SqliteTasks
     from gatebell.domain.asks.asks import Notice
@@ -59,16 +59,37 @@ class SqliteStore:
         self.connection = connection or Connection(path)
         self.connection.prepare(_migrations())
         self.asks = SqliteAsks(self)
-        self.people = SqlitePeople(self)
-        self.logins = SqliteLogins(self)
-        self.outbox = SqliteOutbox(self)
         self.audit = SqliteAudit(self.connection)
         self.rules = SqliteRules(self)
-        self.notes = SqliteNotes(self)
+
+    # Imported where they are used: most commands need one or two of these.
+
+    @cached_property
+    def people(self) -> SqlitePeople:
+        from gatebell.adapters.sqlite.people import SqlitePeople
+
+        return SqlitePeople(self)
+
+    @cached_property
+    def logins(self) -> SqliteLogins:
+        from gatebell.adapters.sqlite.logins import SqliteLogins
+
+        return SqliteLogins(self)
+
+    @cached_property
+    def outbox(self) -> SqliteOutbox:
+        from gatebell.adapters.sqlite.outbox import SqliteOutbox
+
+        return SqliteOutbox(self)
+
+    @cached_property
+    def notes(self) -> SqliteNotes:
+        from gatebell.adapters.sqlite.notes import SqliteNotes
+
+        return SqliteNotes(self)
 
     @cached_property
     def runs(self) -> SqliteRuns:
-        # Imported here: most commands have nothing to do with runs.
         from gatebell.adapters.sqlite.runs import SqliteRuns
 
         return SqliteRuns(self)
@@ -121,8 +142,9 @@ class SqliteStore:
     def record(self, at: str, events: Iterable[Event], notices: Sequence[Notice] = ()) -> None:
         """What belongs to every change of state, in the same transaction (law 9)."""
         self.audit.append(at, events)
-        self.outbox.put(at, notices)
-        self._has_news = self._has_news or bool(notices)
+        if notices:
+            self.outbox.put(at, notices)
+            self._has_news = True
 
     def problems(self) -> list[str]:
         return self.connection.problems()

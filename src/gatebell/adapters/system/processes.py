@@ -7,8 +7,8 @@ import signal
 import time
 from contextlib import suppress
 from functools import cache
-from typing import NamedTuple
 
+from gatebell.domain.records import NamedTuple
 from gatebell.domain.runs.identities import Identity
 
 _PATIENCE_SECONDS = 10.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gatebell.app import settings
 from gatebell.cli.screen import print_json, say
@@ -14,6 +14,7 @@ from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.asks.documents import ask_document, message_document
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.enums import AskStatus, Decision
+from gatebell.domain.records import NamedTuple
 from gatebell.domain.text.display import inert
 from gatebell.errors import GateError, StoreTroubleError, UsageError
 from gatebell.services.asks import wait_for_ask

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.asks.asks import (
     Ask,
@@ -21,6 +21,7 @@ from gatebell.domain.digests import digest, keyed_digest
 from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision, NoticeKind
 from gatebell.domain.people.logins import door
 from gatebell.domain.permissions.rules import Rule, Scope, granted, made
+from gatebell.domain.records import NamedTuple
 from gatebell.errors import (
     AgentRefusedError,
     AlreadySettledError,

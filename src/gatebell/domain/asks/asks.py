@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.asks.deadlines import (
     NO_DEADLINES,
@@ -15,6 +15,7 @@ from gatebell.domain.asks.requirements import ANYBODY, Requirement
 from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.digests import canonical, digest
 from gatebell.domain.enums import AskKind, AskStatus, Decision, NoticeKind, Priority
+from gatebell.domain.records import NamedTuple
 from gatebell.domain.sessions.visits import FAILED, Terms, make_terms
 from gatebell.errors import AlreadySettledError, UsageError
 

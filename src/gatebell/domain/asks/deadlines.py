@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from gatebell.domain.lists import as_list
+from gatebell.domain.records import NamedTuple
 from gatebell.errors import UsageError
 
 DRAFT_HOLDS_SECONDS = 120.0

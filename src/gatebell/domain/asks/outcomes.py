@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.asks.asks import Ask, Origin, Question
 from gatebell.domain.enums import AskKind, AskStatus, Decision, StrEnum
 from gatebell.domain.permissions.calls import shown
+from gatebell.domain.records import NamedTuple
 from gatebell.domain.sessions.visits import FAILED, seconds_used
 from gatebell.errors import CancelledError, NotAnsweredError, TimedOutError
 

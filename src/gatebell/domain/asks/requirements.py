@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.enums import Decision
+from gatebell.domain.records import NamedTuple
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.digests import GENESIS, digest, link
 from gatebell.domain.enums import StrEnum
+from gatebell.domain.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,11 +6,12 @@ Each event seals the rows that its transaction wrote (`domain/audit/seals.py`).
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.audit.events import EventKind
 from gatebell.domain.audit.seals import hint
 from gatebell.domain.digests import canonical, text_digest
+from gatebell.domain.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gatebell.domain.audit.events import Event, EventKind
+from gatebell.domain.records import NamedTuple
 
 if TYPE_CHECKING:
     from datetime import datetime

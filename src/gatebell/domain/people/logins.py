@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from gatebell.domain.records import NamedTuple
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 from gatebell.domain.digests import canonical, digest
+from gatebell.domain.records import NamedTuple
 from gatebell.domain.text.display import mark_blanks, plain
 from gatebell.errors import UsageError
 

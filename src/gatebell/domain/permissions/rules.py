@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.enums import RuleKind
 from gatebell.domain.permissions.calls import WRITERS
+from gatebell.domain.records import NamedTuple
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:

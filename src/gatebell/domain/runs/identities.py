@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from gatebell.domain.records import NamedTuple
 
 
 class Identity(NamedTuple):

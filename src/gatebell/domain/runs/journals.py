@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gatebell.domain.enums import CallName
+from gatebell.domain.records import NamedTuple
 from gatebell.domain.text.display import inert_line
 from gatebell.errors import UsageError
 

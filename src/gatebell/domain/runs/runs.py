@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.digests import text_digest
 from gatebell.domain.enums import CallName, CallState, Priority, RunState, TaskState
+from gatebell.domain.records import NamedTuple
 from gatebell.domain.runs.journals import ASKING, is_beneath
 from gatebell.domain.text.display import storable
 from gatebell.errors import RefusedError, UsageError

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gatebell.domain.enums import AskKind, VisitEnd
+from gatebell.domain.records import NamedTuple
 from gatebell.domain.text.display import age, inert_line
 from gatebell.errors import UsageError
 

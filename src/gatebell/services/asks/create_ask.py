@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.asks import deadlines
 from gatebell.domain.asks.answers import with_default
@@ -27,6 +27,7 @@ from gatebell.domain.digests import token_digest
 from gatebell.domain.enums import AskKind, Priority
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.permissions.calls import Call
+from gatebell.domain.records import NamedTuple
 from gatebell.domain.sessions.visits import Terms
 from gatebell.domain.text.display import inert_line, plain, storable
 from gatebell.errors import NotFoundError, RefusedError, UsageError

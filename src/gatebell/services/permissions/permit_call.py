@@ -7,7 +7,7 @@ just before it is passed on to the host, and a second call never gets the first 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.asks.asks import OTHER, make_id, settled_sentence
 from gatebell.domain.asks.outcomes import answer_text
@@ -23,6 +23,7 @@ from gatebell.domain.permissions.rules import (
     leaves,
     used,
 )
+from gatebell.domain.records import NamedTuple
 from gatebell.errors import AlreadySettledError, UsageError
 from gatebell.services.asks import create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
