@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import email
 import email.policy
+import fcntl
 import io
 import json
 import logging
@@ -605,10 +606,17 @@ def test_while_gate_up_lives_nobody_else_sends(home, server, monkeypatch):
         server.take()
 
 
+def look_at(path):
+    """The shared lock of a process that looks whether a lock is held."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    return descriptor
+
+
 @pytest.mark.proves("NTF-13")
 def test_a_look_at_a_lock_keeps_nobody_from_taking_it(tmp_path, monkeypatch):
     path = str(tmp_path / "lock")
-    looking = file_locks._lock(path, shared=True)
+    looking = look_at(path)
     monkeypatch.setattr(file_locks.time, "sleep", lambda _: locks.release(looking))
     held = locks.hold(path)
     assert held is not None and locks.is_held(path)
@@ -621,7 +629,7 @@ def test_a_look_at_a_lock_keeps_nobody_from_taking_it(tmp_path, monkeypatch):
 @pytest.mark.proves("NTF-27")
 def test_two_that_look_at_a_lock_do_not_take_each_other_for_its_holder(tmp_path):
     path = str(tmp_path / "lock")
-    looking = file_locks._lock(path, shared=True)
+    looking = look_at(path)
     assert not locks.is_held(path)
     locks.release(looking)
 

@@ -27,7 +27,7 @@ __all__ = [
 
 def work_at(store_path: str) -> int:
     """Be one of those who drive a store's runs, until what this returns is closed."""
-    # Imported here and below: the inbox needs no locks.
+    # Imported here: the inbox needs no locks.
     import fcntl
 
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
@@ -38,16 +38,4 @@ def work_at(store_path: str) -> int:
 
 def is_worked_at(store_path: str) -> bool:
     """Whether somebody living drives a store's runs as they become ready."""
-    import fcntl
-
-    try:
-        descriptor = os.open(f"{store_path}-worker", os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
+    return is_held(f"{store_path}-worker", by_many=True)

@@ -32,14 +32,13 @@ def hold(path: str) -> int | None:
     return None
 
 
-def _lock(path: str, shared: bool = False) -> int | None:
-    # Imported here: without roads nobody needs it.
+def _lock(path: str) -> int | None:
+    # Imported here: most commands need no locks.
     import fcntl
 
-    how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(descriptor)
         return None
@@ -50,15 +49,26 @@ def release(descriptor: int) -> None:
     os.close(descriptor)
 
 
-def is_held(path: str) -> bool:
-    """Whether a living process holds the lock."""
-    if not os.path.exists(path):
+def is_held(path: str, *, by_many: bool = False) -> bool:
+    """Whether a living process holds the lock; `by_many`: its holders share it.
+
+    Raises:
+        OSError: The file is there and cannot be opened.
+    """
+    import fcntl
+
+    # Shared where it can be: two that look at once must not take each other for a holder.
+    access, how = (os.O_RDWR, fcntl.LOCK_EX) if by_many else (os.O_RDONLY, fcntl.LOCK_SH)
+    try:
+        descriptor = os.open(path, access | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
         return False
-    # Shared: two that look at once must not take each other for a holder.
-    descriptor = _lock(path, shared=True)
-    if descriptor is None:
+    try:
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+    except OSError:
         return True
-    release(descriptor)
+    finally:
+        os.close(descriptor)
     return False
 
 

@@ -11,6 +11,7 @@ import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from gatebell.adapters.system import file_locks
 from gatebell.adapters.system.file_locks import hold, release
 from gatebell.errors import RefusedError, StoreTroubleError
 
@@ -108,19 +109,7 @@ def _path(store_path: str, visit_id: str) -> str:
 def is_held(store_path: str, visit_id: str) -> bool:
     """Whether the process that entered a visit lives, or a program that inherited its proof."""
     try:
-        descriptor = os.open(
-            _path(store_path, visit_id), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
-        )
-    except FileNotFoundError:
-        return False
+        return file_locks.is_held(_path(store_path, visit_id))
     except OSError:
         # Where the file cannot be read, the holder is not proven gone.
         return True
-    try:
-        # Shared: two processes that look at once must not take each other for the holder.
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
