@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import email
 import email.policy
-import fcntl
 import io
 import json
 import logging
@@ -30,6 +29,7 @@ import pytest
 from aiosmtpd.controller import Controller
 from bench.hot import SLOW_MODULES
 from standardwebhooks.webhooks import Webhook
+from tests.support.locks import look_at
 from tests.support.messages import a_letter
 from tests.support.people import a_person
 from tests.support.programs import find_program
@@ -44,7 +44,7 @@ from gatebell.adapters.system import file_locks, notifier_process
 from gatebell.app import locks, settings, wiring
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.enums import Priority
-from gatebell.domain.notifications.routes import Road
+from gatebell.domain.notifications.routes import Route
 from gatebell.errors import DeliveryError
 from gatebell.ports.channels import Post
 from gatebell.services.asks import create_ask
@@ -138,12 +138,12 @@ class Home:
         self.shell = type(world.plain)(world.plain.folder, environ)
         self.gate, self.start = self.shell.gate, self.shell.start
 
-    def write(self, *roads, first=""):
+    def write(self, *routes, first=""):
         tables = [
             "\n".join(
                 ["[[notify]]", *(f"{key} = {json.dumps(text)}" for key, text in road.items())]
             )
-            for road in roads
+            for road in routes
         ]
         self.file.write_text("\n".join([first, *tables]))
 
@@ -155,7 +155,7 @@ class Home:
     def post(self, store):
         environ = {"XDG_CONFIG_HOME": str(self.file.parent.parent)}
         made = wiring.post(store)
-        return Post(settings.roads(environ), made.channels, settings.inbox_url(environ))
+        return Post(settings.routes(environ), made.channels, settings.inbox_url(environ))
 
     def wait_for_sender(self):
         eventually(lambda: not locks.is_held(locks.lock_path(self.path)))
@@ -319,9 +319,9 @@ def test_a_connection_that_comes_too_late_is_cut_off_at_once(server, monkeypatch
 def test_a_road_that_never_ends_keeps_no_process_from_ending(tmp_path, dripping, scheme):
     # Apprise loads all its plugins at the first address, which may take seconds.
     code = (
-        "import sys, apprise; apprise.Apprise().add('json://127.0.0.1'); from gatebell.app import wiring; from gatebell.domain.notifications.routes import parse_road; "
+        "import sys, apprise; apprise.Apprise().add('json://127.0.0.1'); from gatebell.app import wiring; from gatebell.domain.notifications.routes import parse_route; "
         "from gatebell.services.notifications import send_notices as notifying; notifying._SENDS_WITHIN_SECONDS = 3; store = "
-        "wiring.open_throwaway_store(sys.argv[1]); road = parse_road({'to': sys.argv[2]}, ''); "
+        "wiring.open_throwaway_store(sys.argv[1]); road = parse_route({'to': sys.argv[2]}, ''); "
         "print(notifying.send_test(store, wiring.post(store), [road])[0].trouble)"
     )
     ran = subprocess.run(
@@ -549,12 +549,12 @@ def test_after_a_kill_in_mid_send_it_goes_out_once_more_with_the_same_id(home, s
     clock = FakeClock(datetime.now(UTC) + timedelta(seconds=30))
     store = wiring.open_store(home.path, clock)
     post = home.post(store)
-    assert not send_notices.send_next(store, post, post.roads[0]), "it is still claimed"
+    assert not send_notices.send_next(store, post, post.routes[0]), "it is still claimed"
     clock.advance(31)
-    assert send_notices.send_next(store, post, post.roads[0])
+    assert send_notices.send_next(store, post, post.routes[0])
     for _ in range(5):
         clock.advance(3600)
-        assert not send_notices.send_next(store, post, post.roads[0])
+        assert not send_notices.send_next(store, post, post.routes[0])
     assert len(server.requests) == 2
     assert len(ids(server)) == 1
     store.close()
@@ -604,13 +604,6 @@ def test_while_gate_up_lives_nobody_else_sends(home, server, monkeypatch):
     home.ask("Second?")
     for _ in range(3):
         server.take()
-
-
-def look_at(path):
-    """The shared lock of a process that looks whether a lock is held."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    fcntl.flock(descriptor, fcntl.LOCK_SH)
-    return descriptor
 
 
 @pytest.mark.proves("NTF-13")
@@ -667,12 +660,12 @@ def test_what_was_given_up_is_shown_by_the_doctor_and_can_be_sent_again(home, se
     store = wiring.open_store(home.path, clock)
     post = home.post(store)
     send_notices.spread(store, post)
-    assert not send_notices.send_next(store, post, post.roads[0])
+    assert not send_notices.send_next(store, post, post.routes[0])
     assert "again at" in home.gate("notify").out
     assert "open" in home.gate("doctor").out
     for seconds in (10, 60, 300, 1800, 7200):
         clock.advance(seconds)
-        assert not send_notices.send_next(store, post, post.roads[0])
+        assert not send_notices.send_next(store, post, post.routes[0])
     store.close()
     assert len(server.requests) == 6
     doctor, listed = home.gate("doctor"), home.gate("notify")
@@ -802,7 +795,7 @@ def test_every_kind_of_road_has_its_channel(home):
     store = wiring.open_store(home.path)
     channels = wiring.post(store).channels
     kinds = [
-        type(channels.open(Road(via, "x"))).__name__
+        type(channels.open(Route(via, "x"))).__name__
         for via in ("desktop", "apprise", "command", "webhook")
     ]
     assert kinds == ["DesktopChannel", "AppriseChannel", "CommandChannel", "WebhookChannel"]

@@ -15,10 +15,10 @@ import time
 from urllib.request import ProxyHandler, build_opener
 
 import pytest
+from tests.support.locks import look_at
 from tests.support.people import a_person
 from tests.support.programs import find_program
 
-from gatebell.adapters.system import file_locks
 from gatebell.app import daemon, locks
 from gatebell.app.wiring import open_store
 from gatebell.services.people import manage_logins, manage_people
@@ -142,7 +142,7 @@ def test_somebody_who_looks_brings_no_dead_one_back_to_life(up, stranger):
     lock = locks.up_lock_path(up.path)
     with open(lock, "w", encoding="utf-8") as file:
         json.dump({"pid": stranger.pid, "url": "http://127.0.0.1:1"}, file)
-    looking = file_locks._lock(lock, shared=True)
+    looking = look_at(lock)
     assert daemon.find(up.path) is daemon.end(up.path) is None
     locks.release(looking)
     assert stranger.poll() is None

@@ -28,7 +28,7 @@ from gatebell.cli.log_lines import show_log_lines
 from gatebell.cli.setup import audit as audit_command
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
-from gatebell.domain.notifications.routes import Road
+from gatebell.domain.notifications.routes import Route
 from gatebell.domain.sessions.visits import Terms
 from gatebell.hooks.events import Hook, permission_request
 from gatebell.mcp.server import Progress
@@ -250,7 +250,7 @@ def test_notification_calls_no_higher_layer(machine, tmp_path):
     store, heard = wiring.open_store(), tmp_path / "heard"
     with upward_calls() as found:
         (tried,) = send_notices.send_test(
-            store, wiring.post(store), [Road("command", f"cat > {heard}")]
+            store, wiring.post(store), [Route("command", f"cat > {heard}")]
         )
     store.close()
     assert (tried.trouble, heard.exists()) == ("", True)
@@ -267,7 +267,7 @@ def test_renewed_settings_call_no_higher_layer(machine):
     with upward_calls() as found:
         sender.drain(0)
     store.close()
-    assert [road.target for road in sender._post.roads] == ["true"]
+    assert [road.target for road in sender._post.routes] == ["true"]
     assert sorted(found) == []
 
 

@@ -15,7 +15,7 @@ from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Notice, Origin
 from gatebell.domain.asks.deadlines import Escalation
-from gatebell.domain.notifications.routes import Road, parse_road
+from gatebell.domain.notifications.routes import Route, parse_route
 from gatebell.errors import DeliveryError, StoreTroubleError
 from gatebell.ports.channels import Post
 from gatebell.services import watcher
@@ -26,8 +26,8 @@ from gatebell.services.notifications.send_notices import Sender
 from gatebell.services.watcher import Watcher
 from gatebell.testing import MemoryStore
 
-ROAD = Road("desktop", "")
-HOOK = Road("webhook", "https://x")
+ROAD = Route("desktop", "")
+HOOK = Route("webhook", "https://x")
 PATIENCE_SECONDS = 20
 
 
@@ -66,8 +66,8 @@ class Channels:
         return self._named.get(road.name, self._channel)
 
 
-def post_to(channel, *roads, **more):
-    return Post(roads or (ROAD,), Channels(channel), zone=UTC, **more)
+def post_to(channel, *routes, **more):
+    return Post(routes or (ROAD,), Channels(channel), zone=UTC, **more)
 
 
 def opened(store, prompt="Why?", **more):
@@ -76,7 +76,7 @@ def opened(store, prompt="Why?", **more):
 
 def send_all(store, post):
     send_notices.spread(store, post)
-    for road in post.roads:
+    for road in post.routes:
         while send_notices.send_next(store, post, road):
             pass
 
@@ -175,7 +175,7 @@ def test_what_waits_is_told_once_there_is_a_road(store):
 
 @pytest.mark.proves("NTF-5")
 def test_quiet_hours_hold_a_delivery_until_they_end(store):
-    road = parse_road({"to": "desktop", "quiet": "22:00-07:00"}, "x")
+    road = parse_route({"to": "desktop", "quiet": "22:00-07:00"}, "x")
     channel = Recorder(fail)
     post = post_to(channel, road)
     opened(store, "At midnight?")
@@ -200,7 +200,7 @@ def test_quiet_hours_hold_a_delivery_until_they_end(store):
 
 @pytest.mark.proves("NTF-5", "ASK-16")
 def test_reminders_of_a_night_are_not_made_up_for(store):
-    road = parse_road({"to": "desktop", "quiet": "22:00-07:00"}, "x")
+    road = parse_route({"to": "desktop", "quiet": "22:00-07:00"}, "x")
     channel = Recorder()
     post = post_to(channel, road)
     store.clock.advance(20 * 3600)
@@ -217,7 +217,7 @@ def test_reminders_of_a_night_are_not_made_up_for(store):
 
 @pytest.mark.proves("NTF-5", "ASK-16")
 def test_a_reminder_that_nobody_sent_before_the_night_is_dropped(store):
-    road = parse_road({"to": "desktop", "quiet": "22:00-07:00"}, "x")
+    road = parse_route({"to": "desktop", "quiet": "22:00-07:00"}, "x")
     channel = Recorder()
     post = post_to(channel, road)
     store.clock.advance(20 * 3600)
@@ -234,7 +234,7 @@ def test_a_reminder_that_nobody_sent_before_the_night_is_dropped(store):
 @pytest.mark.proves("NTF-3")
 def test_escalations_reach_the_members_of_a_group(store):
     channel = Recorder()
-    bobs = Road("desktop", "", "bob")
+    bobs = Route("desktop", "", "bob")
     store.people.add("bob", [])
     store.people.set_group("ops", ["bob"], [])
     opened(store, escalations=(Escalation(60, "ops"),))

@@ -9,7 +9,7 @@ from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.deadlines import Escalation
-from gatebell.domain.notifications.routes import Road
+from gatebell.domain.notifications.routes import Route
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.permissions.rules import Scope
 from gatebell.domain.runs.signals import Signal
@@ -161,6 +161,6 @@ def _runs(store: Any, folder: Any) -> None:
 
 
 def _post(store: Any) -> None:
-    road = Road("desktop", "")
+    road = Route("desktop", "")
     send_notices.spread(store, Post((road,), channels=None))
     opened(store, "After the post?")

@@ -17,7 +17,7 @@ from gatebell.adapters.files.settings_file import (
     models,
     read_settings,
     read_table,
-    roads,
+    routes,
     session_command,
 )
 from gatebell.adapters.system import folders
@@ -40,7 +40,7 @@ __all__ = [
     "inbox_url",
     "models",
     "read_settings",
-    "roads",
+    "routes",
     "session_cli",
     "session_command",
     "settings_file",

@@ -68,21 +68,21 @@ def open_gates() -> Store:
 
 
 def _starter(path: str) -> Callable[[], None] | None:
-    """What starts a sender after news; without roads there is nobody to tell."""
+    """What starts a sender after news; without routes there is nobody to tell."""
     try:
-        if not settings.roads(os.environ):
+        if not settings.routes(os.environ):
             return None
     except UsageError:
-        # A road that cannot be read must not keep anybody from asking; gate doctor tells of it.
+        # A route that cannot be read must not keep anybody from asking; gate doctor tells of it.
         return None
-    # Imported here: most people have no roads.
+    # Imported here: most people have no routes.
     from gatebell.adapters.system.notifier_process import Starter
 
     return Starter(os.path.abspath(path))
 
 
 def post(store: Store) -> Post:
-    """The roads of the settings, and the channels at their beginnings."""
+    """The routes of the settings, and the channels at their beginnings."""
     # Imported here and below: only senders need them.
     from gatebell.adapters.files.post_settings import read_post
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-    from gatebell.domain.notifications.messages import Letter
-    from gatebell.domain.notifications.routes import Road
+    from gatebell.domain.notifications.messages import NotificationMessage
+    from gatebell.domain.notifications.routes import Route
 
 
 class Channel(Protocol):
-    """Takes a letter to whoever is at the end of one road."""
+    """Takes a message to whoever is at the end of one route."""
 
-    def send(self, letter: Letter) -> None:
+    def send(self, message: NotificationMessage) -> None:
         """Return once it is delivered, in less than a minute.
 
         Otherwise a DeliveryError, whose sentence holds no password and no address.
@@ -25,18 +25,18 @@ class Channel(Protocol):
 class Channels(Protocol):
     """Opens the channels of a sender."""
 
-    def open(self, road: Road) -> Channel:
-        """The channel that this road begins with."""
+    def open(self, route: Route) -> Channel:
+        """The channel that this route begins with."""
         ...
 
 
 class Post(NamedTuple):
     """All that a sender must know beside the store."""
 
-    roads: tuple[Road, ...]
+    routes: tuple[Route, ...]
     channels: Channels
     url: str = ""
-    """Where the web inbox is reached; letters link there."""
+    """Where the web inbox is reached; messages link there."""
     zone: tzinfo | None = None
     """Of the quiet hours; none: this machine's."""
 

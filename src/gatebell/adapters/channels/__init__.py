@@ -1,1 +1,1 @@
-"""The channels: one file for each kind of road."""
+"""The channels: one file for each kind of route."""

@@ -10,14 +10,14 @@ from gatebell.domain.enums import Priority
 from gatebell.errors import DeliveryError
 
 if TYPE_CHECKING:
-    from gatebell.domain.notifications.messages import Letter
+    from gatebell.domain.notifications.messages import NotificationMessage
 
 
 class AppriseChannel:
     def __init__(self, url: str) -> None:
         self._url = url
 
-    def send(self, letter: Letter) -> None:
+    def send(self, message: NotificationMessage) -> None:
         try:
             # Imported here: it takes as long as everything else together, and is an extra.
             import apprise
@@ -34,10 +34,10 @@ class AppriseChannel:
                 "that service"
             )
         result = sender.notify(
-            title=letter.title,
-            body=f"{letter.body}\n{letter.link}" if letter.link else letter.body,
+            title=message.title,
+            body=f"{message.body}\n{message.link}" if message.link else message.body,
             body_format=apprise.NotifyFormat.TEXT,
-            notify_type="warning" if letter.priority <= Priority.HIGH else "info",
+            notify_type="warning" if message.priority <= Priority.HIGH else "info",
         )
         if not result:
             raise DeliveryError(_trouble(result))

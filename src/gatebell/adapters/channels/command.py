@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gatebell.errors import DeliveryError
 
 if TYPE_CHECKING:
-    from gatebell.domain.notifications.messages import Letter
+    from gatebell.domain.notifications.messages import NotificationMessage
 
 _LIMIT_SECONDS = 30.0
 # What lets people in is none of its business.
@@ -24,15 +24,15 @@ class CommandChannel:
         self._command = command
         self._limit_seconds = limit_seconds
 
-    def send(self, letter: Letter) -> None:
+    def send(self, message: NotificationMessage) -> None:
         environ = {name: text for name, text in os.environ.items() if name not in _KEPT_FROM_IT}
-        told = letter._asdict()
+        told = message._asdict()
         del told["document"]
         process = subprocess.Popen(
             ["/bin/sh", "-c", self._command],
             # Not where an agent works: a name in the command must not find a file of its own.
             cwd=os.path.expanduser("~"),
-            env=environ | _variables(letter),
+            env=environ | _variables(message),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -52,13 +52,13 @@ class CommandChannel:
             raise DeliveryError(f"the command ended with exit code {process.returncode}")
 
 
-def _variables(letter: Letter) -> dict[str, str]:
+def _variables(message: NotificationMessage) -> dict[str, str]:
     return {
-        "GATE_NOTICE_ID": letter.id,
-        "GATE_KIND": letter.kind,
-        "GATE_TITLE": letter.title,
-        "GATE_BODY": letter.body,
-        "GATE_LINK": letter.link,
-        "GATE_PRIORITY": letter.priority.word,
-        "GATE_ASK_ID": letter.ask_id,
+        "GATE_NOTICE_ID": message.id,
+        "GATE_KIND": message.kind,
+        "GATE_TITLE": message.title,
+        "GATE_BODY": message.body,
+        "GATE_LINK": message.link,
+        "GATE_PRIORITY": message.priority.word,
+        "GATE_ASK_ID": message.ask_id,
     }

@@ -10,7 +10,7 @@ from gatebell.domain.enums import Priority
 from gatebell.errors import DeliveryError
 
 if TYPE_CHECKING:
-    from gatebell.domain.notifications.messages import Letter
+    from gatebell.domain.notifications.messages import NotificationMessage
 
 _LIMIT_SECONDS = 10.0
 _URGENCY = {Priority.URGENT: "critical", Priority.LOW: "low", Priority.BACKLOG: "low"}
@@ -22,8 +22,8 @@ class DesktopChannel:
         self._platform = platform
         self._limit_seconds = limit_seconds
 
-    def send(self, letter: Letter) -> None:
-        words = _mac(letter) if self._platform == "darwin" else _linux(letter)
+    def send(self, message: NotificationMessage) -> None:
+        words = _mac(message) if self._platform == "darwin" else _linux(message)
         try:
             ended = subprocess.run(
                 words,
@@ -44,17 +44,17 @@ class DesktopChannel:
             )
 
 
-def _body(letter: Letter) -> str:
-    return f"{letter.body}\n{letter.link}" if letter.link else letter.body
+def _body(message: NotificationMessage) -> str:
+    return f"{message.body}\n{message.link}" if message.link else message.body
 
 
-def _linux(letter: Letter) -> list[str]:
-    urgency = _URGENCY.get(letter.priority, "normal")
+def _linux(message: NotificationMessage) -> list[str]:
+    urgency = _URGENCY.get(message.priority, "normal")
     # The body is markup, the title is not.
-    body = _body(letter).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    body = _body(message).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     options = ["--app-name=gatebell", f"--urgency={urgency}"]
-    return ["notify-send", *options, "--", letter.title, body]
+    return ["notify-send", *options, "--", message.title, body]
 
 
-def _mac(letter: Letter) -> list[str]:
-    return ["osascript", "-e", _SCRIPT, "--", letter.title, _body(letter)]
+def _mac(message: NotificationMessage) -> list[str]:
+    return ["osascript", "-e", _SCRIPT, "--", message.title, _body(message)]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from gatebell.domain.notifications.messages import Letter
+    from gatebell.domain.notifications.messages import NotificationMessage
 
 _LIMIT_SECONDS = 10.0
 
@@ -39,11 +39,11 @@ class WebhookChannel:
         self._now = now
         self._limit_seconds = limit_seconds
 
-    def send(self, letter: Letter) -> None:
-        body = json.dumps(letter.document).encode()
+    def send(self, message: NotificationMessage) -> None:
+        body = json.dumps(message.document).encode()
         headers = {"content-type": "application/json", "user-agent": "gatebell"}
-        headers |= self._signature(letter.id, body)
-        request = Request(self._url, body, headers, method="POST")  # noqa: S310 - parse_road lets http and https through
+        headers |= self._signature(message.id, body)
+        request = Request(self._url, body, headers, method="POST")  # noqa: S310 - parse_route lets http and https through
         line = _Line()
         # The limit of a socket counts anew with every byte, and bytes may come for ever.
         over = threading.Timer(self._limit_seconds, line.cut)

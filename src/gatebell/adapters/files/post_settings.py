@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def read_post(store: Store) -> Post:
-    """Read the roads, and find the channels at their beginnings."""
-    roads, url = settings_file.roads(os.environ), settings_file.inbox_url(os.environ)
-    return Post(roads, NotificationChannels(store), url)
+    """Read the routes, and find the channels at their beginnings."""
+    routes, url = settings_file.routes(os.environ), settings_file.inbox_url(os.environ)
+    return Post(routes, NotificationChannels(store), url)
 
 
 class ChangedPost:

@@ -13,7 +13,7 @@ from gatebell.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gatebell.domain.notifications.routes import Road
+    from gatebell.domain.notifications.routes import Route
 
 
 class Setting(NamedTuple):
@@ -79,7 +79,7 @@ MODELS: dict[str, dict[str, str]] = {
     AgentCli.CODEX: dict.fromkeys(MODEL_WORDS, ""),
 }
 """What heavy, medium and light mean to each program; empty is that program's own choice."""
-ROADS, _MODELS, TEMPLATES = "notify", "models", "templates"
+ROUTES, _MODELS, TEMPLATES = "notify", "models", "templates"
 
 
 class Value(NamedTuple):
@@ -118,7 +118,7 @@ def read_file(path: str) -> dict[str, Any]:
             written = tomllib.load(file)
     except (OSError, ValueError) as error:
         raise UsageError(f"the settings file {path} cannot be read: {error}") from None
-    known = [*(setting.name for setting in SETTINGS), ROADS, _MODELS, TEMPLATES]
+    known = [*(setting.name for setting in SETTINGS), ROUTES, _MODELS, TEMPLATES]
     for name in written:
         if name not in known:
             raise UsageError(f"{path} sets {name!r}; there are only {', '.join(known)}")
@@ -173,7 +173,7 @@ def inbox_url(environ: Mapping[str, str]) -> str:
     """Where the web inbox is reached, without a slash at the end; empty when nobody said."""
     value = read_settings(environ)["url"]
     scheme, _, rest = value.text.rstrip("/").partition("://")
-    # Letters go through many hands: nothing that lets anybody in may stand in their links.
+    # Messages go through many hands: nothing that lets anybody in may stand in their links.
     if value.text and (scheme not in ("http", "https") or not rest or set(rest) & set("@?# \t\n")):
         raise UsageError(
             f"url ({value.source}) is https://HOST or http://HOST:PORT, without user@ and without ?"
@@ -181,27 +181,27 @@ def inbox_url(environ: Mapping[str, str]) -> str:
     return value.text.rstrip("/")
 
 
-def roads(environ: Mapping[str, str]) -> tuple[Road, ...]:
-    """The roads that notices take: those of the settings file, and notify_cmd."""
+def routes(environ: Mapping[str, str]) -> tuple[Route, ...]:
+    """The routes that notices take: those of the settings file, and notify_cmd."""
     path = settings_file(environ)
     written = read_file(path)
-    tables = written.get(ROADS, [])
+    tables = written.get(ROUTES, [])
     command = environ.get("GATE_NOTIFY_CMD") or str(written.get("notify_cmd", ""))
     if not tables and not command:
         return ()
     # Imported here: most commands of most people never send anything.
-    from gatebell.domain.notifications.routes import Road, parse_road
+    from gatebell.domain.notifications.routes import Route, parse_route
 
     if not isinstance(tables, list):
-        raise UsageError(f"{ROADS} in {path} is a list: write [[notify]] above each road")
-    found: dict[str, Road] = {}
+        raise UsageError(f"{ROUTES} in {path} is a list: write [[notify]] above each road")
+    found: dict[str, Route] = {}
     for number, table in enumerate(tables, 1):
-        where = f"{ROADS} number {number} in {path}"
-        road = parse_road(table, where)
-        if road.name in found:
+        where = f"{ROUTES} number {number} in {path}"
+        route = parse_route(table, where)
+        if route.name in found:
             raise UsageError(f"{where} is a road that stands there already: one of them is enough")
-        found[road.name] = road
+        found[route.name] = route
     if command:
-        road = Road(ChannelKind.COMMAND, command)
-        found.setdefault(road.name, road)
+        route = Route(ChannelKind.COMMAND, command)
+        found.setdefault(route.name, route)
     return tuple(found.values())

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import argparse
 
     from gatebell.domain.notifications.messages import Delivery
-    from gatebell.domain.notifications.routes import Road
+    from gatebell.domain.notifications.routes import Route
     from gatebell.ports.channels import Post
     from gatebell.ports.store import Store
 
@@ -56,15 +56,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(store: Store, as_json: bool) -> int:
-    roads = wiring.post(store).roads
+    routes = wiring.post(store).routes
     troubles = store.outbox.troubles(_MAX_TROUBLES)
     if as_json:
-        documents = [road_document(road) for road in roads]
+        documents = [route_document(route) for route in routes]
         print_json({"roads": documents, "troubles": list(map(trouble_document, troubles))})
         return 0
-    for road in roads:
-        print(f"{road.name}{_limits(road)}")
-    if not roads:
+    for route in routes:
+        print(f"{route.name}{_limits(route)}")
+    if not routes:
         path = settings.settings_file(os.environ)
         print(f'Nobody is told. Put roads into {path}: [[notify]] and to = "desktop"')
     if troubles:
@@ -76,19 +76,19 @@ def _list(store: Store, as_json: bool) -> int:
     return 0
 
 
-def _limits(road: Road) -> str:
+def _limits(route: Route) -> str:
     limits = []
-    if road.priority < Priority.BACKLOG:
-        limits.append(f"{road.priority.word} and above")
-    if road.quiet:
-        limits.append(f"quiet from {road.quiet.begin:%H:%M} to {road.quiet.end:%H:%M}")
+    if route.priority < Priority.BACKLOG:
+        limits.append(f"{route.priority.word} and above")
+    if route.quiet:
+        limits.append(f"quiet from {route.quiet.begin:%H:%M} to {route.quiet.end:%H:%M}")
     return f"  ({'; '.join(limits)})" if limits else ""
 
 
-def road_document(road: Road) -> dict[str, str | None]:
-    quiet = f"{road.quiet.begin:%H:%M}-{road.quiet.end:%H:%M}" if road.quiet else None
+def route_document(route: Route) -> dict[str, str | None]:
+    quiet = f"{route.quiet.begin:%H:%M}-{route.quiet.end:%H:%M}" if route.quiet else None
     return {
-        "name": road.name, "person": road.person, "priority": road.priority.word, "quiet": quiet
+        "name": route.name, "person": route.person, "priority": route.priority.word, "quiet": quiet
     }  # fmt: skip
 
 
@@ -114,19 +114,19 @@ def trouble_line(delivery: Delivery) -> str:
 
 def _test(store: Store, word: str, as_json: bool) -> int:
     post = wiring.post(store)
-    chosen = [road for road in post.roads if word.lower() in road.name.lower()]
+    chosen = [route for route in post.routes if word.lower() in route.name.lower()]
     if not chosen:
         raise NotFoundError(
             f"no road has {word!r} in its name: gate notify lists them"
-            if post.roads
+            if post.routes
             else "there is no road to test: gate notify says where to put one"
         )
     tried = send_notices.send_test(store, post, chosen)
     if as_json:
         print_json([one._asdict() for one in tried])
     else:
-        for road, trouble in tried:
-            print(f"{road}: {short(trouble) if trouble else 'sent'}")
+        for route, trouble in tried:
+            print(f"{route}: {short(trouble) if trouble else 'sent'}")
     return 1 if any(trouble for _, trouble in tried) else 0
 
 

@@ -185,8 +185,8 @@ def _say(store: Store, url: str, args: argparse.Namespace, site: Site) -> None:
         )
         if not site.personal:
             print("               (a phone reaches it only through --public-url or --host)")
-    roads = [road.name for road in wiring.post(store).roads]
-    print(f"Notifications  {', '.join(roads) or 'none set up yet: gate notify says how'}")
+    routes = [route.name for route in wiring.post(store).routes]
+    print(f"Notifications  {', '.join(routes) or 'none set up yet: gate notify says how'}")
     waiting = sum(number for _, number in store.asks.waiting_counts())
     print(f"Deadlines      kept; {waiting} {'ask is' if waiting == 1 else 'asks are'} waiting")
     print(f"Runs           {'left to others' if args.no_worker else f'driven, {_SLOTS} at once'}")

@@ -10,14 +10,14 @@ from gatebell.app.settings import (
     Value,
     models,
     read_settings,
-    roads,
+    routes,
     settings_file,
     store_path,
     templates,
 )
 from gatebell.cli.screen import print_json
 from gatebell.domain.enums import ChannelKind
-from gatebell.domain.notifications.routes import Road
+from gatebell.domain.notifications.routes import Route
 from gatebell.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     values = read_settings(os.environ)
     values["store"] = values["store"]._replace(text=store_path(os.environ))
-    # Roads hold passwords: they are shown by their names.
+    # Routes hold passwords: they are shown by their names.
     command = values["notify_cmd"]
     values["notify_cmd"] = command._replace(
-        text=command.text and Road(ChannelKind.COMMAND, command.text).name
+        text=command.text and Route(ChannelKind.COMMAND, command.text).name
     )
-    names = ", ".join(road.name for road in roads(os.environ))
+    names = ", ".join(route.name for route in routes(os.environ))
     values["notify"] = Value(names, settings_file(os.environ) if names else "default")
     meant = models(os.environ)
     words = "; ".join(

@@ -108,10 +108,10 @@ def _listeners() -> Iterator[Finding]:
 
 
 def _roads(store: Store) -> Iterator[Finding]:
-    """By which roads people are told, and what was given up on the way."""
+    """By which routes people are told, and what was given up on the way."""
     from gatebell.cli.notifications.notify import trouble_line
 
-    names = [road.name for road in wiring.post(store).roads]
+    names = [route.name for route in wiring.post(store).routes]
     told = (
         f"people are told by {', '.join(names)}" if names else "no road tells people: gate notify"
     )

@@ -1,4 +1,4 @@
-"""Letters: what is told to people of an ask, short and inert, and how far its delivery has come."""
+"""Messages: what is told to people of an ask, short and inert, and how far its delivery has come."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Posted(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """One notice on one road."""
+    """One notice on one route."""
 
     id: str
     """Random, and the same at every attempt: by it a receiver knows a second copy."""
@@ -77,7 +77,7 @@ class Delivery(NamedTuple):
     trouble: str = ""
 
 
-class Letter(NamedTuple):
+class NotificationMessage(NamedTuple):
     """What is sent."""
 
     id: str
@@ -94,8 +94,8 @@ class Letter(NamedTuple):
 
 def compose(
     delivery: Delivery, url: str, ask: Ask | None = None, words: Note | None = None
-) -> Letter:
-    """The letter of a delivery: of an ask, with the reply it tells of, or of a note."""
+) -> NotificationMessage:
+    """The message of a delivery: of an ask, with the reply it tells of, or of a note."""
     agent = _name(words.author if words and not ask else ask.origin.agent if ask else "")
     priority = ask.priority if ask else Priority.NORMAL
     link = _link(url, ask)
@@ -111,12 +111,12 @@ def compose(
         title += f" ({priority.word})"
     about = _about(ask) if ask else _project(words.project if words else "")
     body = "\n".join(line for line in (said, about) if line)
-    return Letter(
+    return NotificationMessage(
         delivery.id, delivery.kind, title, body, link, priority, delivery.ask_id, document
     )
 
 
-def compose_test(delivery: Delivery, url: str) -> Letter:
+def compose_test(delivery: Delivery, url: str) -> NotificationMessage:
     """What `gate notify test` sends."""
     body = "This road works: you will hear here when something waits."
     document: dict[str, Any] = {
@@ -125,7 +125,7 @@ def compose_test(delivery: Delivery, url: str) -> Letter:
         "data": {},
     }
     link = _link(url, None)
-    return Letter(
+    return NotificationMessage(
         delivery.id, NoticeKind.TEST, "Test from gate", body, link, Priority.NORMAL, "", document
     )
 

@@ -1,4 +1,4 @@
-"""Roads: the ways by which people hear that something waits, whom each reaches, and when."""
+"""Routes: the ways by which people hear that something waits, whom each reaches, and when."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class Quiet(NamedTuple):
     end: time
 
 
-class Road(NamedTuple):
+class Route(NamedTuple):
     """One way to tell people. Its target may hold a password, so it is shown by its name."""
 
     via: ChannelKind
     target: str
     person: str = ""
-    """Whose road it is; empty: everybody's."""
+    """Whose route it is; empty: everybody's."""
     priority: Priority = Priority.BACKLOG
     """Asks less urgent than this do not go here."""
     quiet: Quiet | None = None
@@ -67,15 +67,15 @@ class Road(NamedTuple):
         return f"{_visible(self)} #{text_digest(self.target)[:6]}{whose}"
 
     def __repr__(self) -> str:
-        return f"Road({self.name!r})"
+        return f"Route({self.name!r})"
 
 
-def _visible(road: Road) -> str:
-    if road.via == ChannelKind.COMMAND:
-        words = [word for word in road.target.split() if "=" not in word]
+def _visible(route: Route) -> str:
+    if route.via == ChannelKind.COMMAND:
+        words = [word for word in route.target.split() if "=" not in word]
         program = words[0].rpartition("/")[2] if words else ""
         return f"command {program}" if re.fullmatch(r"[\w.+-]{1,40}", program) else "command"
-    scheme, _, rest = road.target.partition("://")
+    scheme, _, rest = route.target.partition("://")
     authority, slash, after = re.split(r"[?#]", rest, maxsplit=1)[0].partition("/")
     host = authority.rpartition("@")[2].partition(":")[0]
     hidden = (
@@ -86,12 +86,12 @@ def _visible(road: Road) -> str:
         or (scheme.startswith("ntfy") and not (slash and after))
         or not re.fullmatch(r"[A-Za-z0-9.-]{1,80}", host)
     )
-    kind = "webhook " if road.via == ChannelKind.WEBHOOK else ""
+    kind = "webhook " if route.via == ChannelKind.WEBHOOK else ""
     return f"{kind}{scheme}://{'' if hidden else host}"
 
 
-def parse_road(table: Any, where: str) -> Road:
-    """A road as the settings tell it; `where` is how to name that place to its author."""
+def parse_route(table: Any, where: str) -> Route:
+    """A route as the settings tell it; `where` is how to name that place to its author."""
     if not isinstance(table, dict):
         raise UsageError(f"{where} is a table: write [[notify]] and below it to = …")
     for key, value in table.items():
@@ -112,7 +112,7 @@ def parse_road(table: Any, where: str) -> Road:
             f"{where}: priority is {', '.join(one.word for one in Priority)}"
         ) from None
     quiet = _quiet(table["quiet"], where) if "quiet" in table else None
-    return Road(via, target, table.get("person", "").strip(), priority, quiet, secret)
+    return Route(via, target, table.get("person", "").strip(), priority, quiet, secret)
 
 
 def _target(to: str, where: str) -> tuple[ChannelKind, str]:
@@ -159,23 +159,25 @@ def _quiet(text: str, where: str) -> Quiet:
     return quiet
 
 
-def roads_for(
-    notice: Notice, ask: Ask | None, roads: Sequence[Road], groups: Mapping[str, tuple[str, ...]]
-) -> list[Road]:
-    """The roads that a notice takes."""
+def routes_for(
+    notice: Notice, ask: Ask | None, routes: Sequence[Route], groups: Mapping[str, tuple[str, ...]]
+) -> list[Route]:
+    """The routes that a notice takes."""
     priority = ask.priority if ask else Priority.NORMAL
-    fitting = [road for road in roads if priority <= road.priority]
+    fitting = [route for route in routes if priority <= route.priority]
     if notice.kind == NoticeKind.ESCALATED:
         members = groups.get(notice.to, (notice.to,))
-        theirs = [road for road in fitting if road.person in members]
-        everybodys = [road for road in fitting if not road.person]
-        programs = [road for road in everybodys if road.via in MACHINES]
+        theirs = [route for route in fitting if route.person in members]
+        everybodys = [route for route in fitting if not route.person]
+        programs = [route for route in everybodys if route.via in MACHINES]
         return [*theirs, *programs] if theirs else everybodys
     requirement = ask.question.requirement if ask else None
     wanted = requirement.people if requirement and requirement.of else ()
-    fitting = [road for road in fitting if not (road.person and wanted) or road.person in wanted]
+    fitting = [
+        route for route in fitting if not (route.person and wanted) or route.person in wanted
+    ]
     if notice.kind == NoticeKind.SETTLED:
-        return [road for road in fitting if road.via == ChannelKind.WEBHOOK]
+        return [route for route in fitting if route.via == ChannelKind.WEBHOOK]
     return fitting
 
 
@@ -194,14 +196,14 @@ def is_stale(kind: NoticeKind, written_at: datetime, now: datetime) -> bool:
     return kind != NoticeKind.OPENED and now - written_at > _STALE_AFTER
 
 
-def send_at(road: Road, ask: Ask | None, at: datetime, zone: tzinfo | None = None) -> datetime:
+def send_at(route: Route, ask: Ask | None, at: datetime, zone: tzinfo | None = None) -> datetime:
     """When something that is due may be sent; later in quiet hours, but for urgent asks.
 
     Without a zone the hours are those of this machine.
     """
-    if road.quiet is None or (ask and ask.priority == Priority.URGENT):
+    if route.quiet is None or (ask and ask.priority == Priority.URGENT):
         return at
-    return _quiet_until(road.quiet, at, zone) or at
+    return _quiet_until(route.quiet, at, zone) or at
 
 
 def _quiet_until(quiet: Quiet, at: datetime, zone: tzinfo | None) -> datetime | None:

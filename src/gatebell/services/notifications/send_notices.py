@@ -16,8 +16,8 @@ from gatebell.errors import DeliveryError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gatebell.domain.notifications.messages import Letter, Posted
-    from gatebell.domain.notifications.routes import Road
+    from gatebell.domain.notifications.messages import NotificationMessage, Posted
+    from gatebell.domain.notifications.routes import Route
     from gatebell.ports.channels import Post, PostSource
     from gatebell.ports.store import Store
 
@@ -35,15 +35,15 @@ _log = logging.getLogger(__name__)
 
 
 class Tried(NamedTuple):
-    """What came of a test letter."""
+    """What came of a test message."""
 
     road: str
     trouble: str
 
 
 def spread(store: Store, post: Post) -> None:
-    """Make deliveries of all notices in the outbox; without roads they stay for when there is one."""
-    while post.roads and (posted := store.outbox.posted(_AT_ONCE)):
+    """Make deliveries of all notices in the outbox; without routes they stay for when there is one."""
+    while post.routes and (posted := store.outbox.posted(_AT_ONCE)):
         groups = store.people.groups()
         store.outbox.spread({one: _deliveries(store, post, one, groups) for one in posted})
 
@@ -57,23 +57,23 @@ def _deliveries(
     if routes.is_moot(notice.kind, ask) or routes.is_stale(notice.kind, posted.written_at, now):
         return []
     found = []
-    for road in routes.roads_for(notice, ask, post.roads, groups):
-        due_at = routes.send_at(road, ask, now, post.zone)
+    for route in routes.routes_for(notice, ask, post.routes, groups):
+        due_at = routes.send_at(route, ask, now, post.zone)
         # Reminders of a whole night are not made up for in the morning.
         if due_at == now or notice.kind != NoticeKind.REMINDER:
-            made = (os.urandom(16).hex(), *notice, road.name, posted.written_at, due_at)
+            made = (os.urandom(16).hex(), *notice, route.name, posted.written_at, due_at)
             found.append(Delivery(*made))
     return found
 
 
-def send_next(store: Store, post: Post, road: Road) -> bool:
-    """Send what is due first on a road; False when there is nothing, or the road gives trouble."""
-    delivery = store.outbox.claim(road.name)
+def send_next(store: Store, post: Post, route: Route) -> bool:
+    """Send what is due first on a route; False when there is nothing, or the route gives trouble."""
+    delivery = store.outbox.claim(route.name)
     if delivery is None:
         return False
     ask = store.asks.get(delivery.ask_id)
     now = store.now()
-    may_go_at = routes.send_at(road, ask, now, post.zone)
+    may_go_at = routes.send_at(route, ask, now, post.zone)
     missed = delivery.kind == NoticeKind.REMINDER and may_go_at > now
     if missed or routes.is_moot(delivery.kind, ask):
         store.outbox.drop(delivery)
@@ -84,13 +84,13 @@ def send_next(store: Store, post: Post, road: Road) -> bool:
     if routes.is_exhausted(delivery.attempts):
         store.outbox.failed(delivery, "every sender ended before it was sent", None)
         return True
-    trouble = _try(post, road, compose(delivery, post.url, ask, _words(store, delivery)))
+    trouble = _try(post, route, compose(delivery, post.url, ask, _words(store, delivery)))
     if not trouble:
         store.outbox.sent(delivery)
         return True
     again_at = routes.retry_at(delivery.attempts, store.now())
     if again_at:
-        again_at = routes.send_at(road, ask, again_at, post.zone)
+        again_at = routes.send_at(route, ask, again_at, post.zone)
     store.outbox.failed(delivery, trouble, again_at)
     return False
 
@@ -107,20 +107,20 @@ def _words(store: Store, delivery: Delivery) -> Note | None:
     return None
 
 
-def _try(post: Post, road: Road, letter: Letter) -> str:
-    """Send a letter; what went wrong, or nothing. What takes too long is left to itself."""
+def _try(post: Post, route: Route, message: NotificationMessage) -> str:
+    """Send a message; what went wrong, or nothing. What takes too long is left to itself."""
     troubles: list[str] = []
     thread = threading.Thread(
-        target=lambda: troubles.append(_send(post, road, letter)), daemon=True
+        target=lambda: troubles.append(_send(post, route, message)), daemon=True
     )
     thread.start()
     thread.join(_SENDS_WITHIN_SECONDS)
     return troubles[0] if troubles else f"it took longer than {_SENDS_WITHIN_SECONDS:g} seconds"
 
 
-def _send(post: Post, road: Road, letter: Letter) -> str:
+def _send(post: Post, route: Route, message: NotificationMessage) -> str:
     try:
-        post.channels.open(road).send(letter)
+        post.channels.open(route).send(message)
     except DeliveryError as error:
         return str(error)
     except Exception as error:
@@ -129,33 +129,33 @@ def _send(post: Post, road: Road, letter: Letter) -> str:
     return ""
 
 
-def send_test(store: Store, post: Post, chosen: Sequence[Road]) -> list[Tried]:
-    """Send one letter over each road, whatever the hour."""
+def send_test(store: Store, post: Post, chosen: Sequence[Route]) -> list[Tried]:
+    """Send one message over each route, whatever the hour."""
     tried = []
-    for road in chosen:
+    for route in chosen:
         now = store.now()
-        delivery = Delivery(os.urandom(16).hex(), NoticeKind.TEST, "", "", road.name, now, now)
-        tried.append(Tried(road.name, _try(post, road, compose_test(delivery, post.url))))
+        delivery = Delivery(os.urandom(16).hex(), NoticeKind.TEST, "", "", route.name, now, now)
+        tried.append(Tried(route.name, _try(post, route, compose_test(delivery, post.url))))
     return tried
 
 
 def due_in(store: Store, post: Post, otherwise: float) -> float:
     """In how many seconds something can be sent; `otherwise` when nothing waits."""
-    if post.roads and store.outbox.posted(1):
+    if post.routes and store.outbox.posted(1):
         return 0.0
-    times = [at for road in post.roads if (at := store.outbox.next_due(road.name))]
+    times = [at for route in post.routes if (at := store.outbox.next_due(route.name))]
     return max(0.0, (min(times) - store.now()).total_seconds()) if times else otherwise
 
 
 class Sender:
-    """Sends whatever falls due, each road in a thread of its own while there is something."""
+    """Sends whatever falls due, each route in a thread of its own while there is something."""
 
     def __init__(self, store: Store, post: Post, source: PostSource | None = None) -> None:
         """`source` gives the post anew when its settings have changed."""
         self._store = store
         self._post = post
         self._source = source
-        # Daemons: whatever a road does, the process can end.
+        # Daemons: whatever a route does, the process can end.
         self._crew: dict[str, threading.Thread] = {}
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
@@ -201,7 +201,7 @@ class Sender:
                     self._post = self._source.renew() or self._post
                 spread(self._store, self._post)
                 self._send_due()
-                # Before the look at what is due: a road that comes back meanwhile is seen there.
+                # Before the look at what is due: a route that comes back meanwhile is seen there.
                 busy = any(thread.is_alive() for thread in self._crew.values())
                 left = due_in(self._store, self._post, otherwise=lives_for_seconds)
                 if left >= lives_for_seconds < _FOREVER and not busy:
@@ -214,19 +214,19 @@ class Sender:
 
     def _send_due(self) -> None:
         now = self._store.now()
-        for road in self._post.roads:
-            due_at = self._store.outbox.next_due(road.name)
-            if due_at and due_at <= now and not self._is_busy(road):
-                thread = threading.Thread(target=self._send_all, args=(road,), daemon=True)
+        for route in self._post.routes:
+            due_at = self._store.outbox.next_due(route.name)
+            if due_at and due_at <= now and not self._is_busy(route):
+                thread = threading.Thread(target=self._send_all, args=(route,), daemon=True)
                 thread.start()
-                self._crew[road.name] = thread
+                self._crew[route.name] = thread
 
-    def _is_busy(self, road: Road) -> bool:
-        return road.name in self._crew and self._crew[road.name].is_alive()
+    def _is_busy(self, route: Route) -> bool:
+        return route.name in self._crew and self._crew[route.name].is_alive()
 
-    def _send_all(self, road: Road) -> None:
+    def _send_all(self, route: Route) -> None:
         try:
-            while not self._stopped.is_set() and send_next(self._store, self._post, road):
+            while not self._stopped.is_set() and send_next(self._store, self._post, route):
                 pass
         except Exception as error:
             self._complain(error)

@@ -14,7 +14,7 @@ from gatebell.domain.enums import Priority
 from gatebell.domain.notifications import messages, routes
 from gatebell.domain.notifications.messages import Delivery, compose
 from gatebell.domain.notifications.notes import Note
-from gatebell.domain.notifications.routes import Road, parse_road
+from gatebell.domain.notifications.routes import Route, parse_route
 from gatebell.errors import UsageError
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -36,15 +36,15 @@ def letter(kind="opened", ask=None, words=None, to="", url="https://gate.example
 
 @pytest.mark.proves("NTF-1")
 def test_roads_are_read_from_the_settings():
-    assert parse_road({"to": "desktop"}, WHERE) == Road("desktop", "")
-    assert parse_road({"to": "command: ./ring.sh"}, WHERE) == Road("command", "./ring.sh")
+    assert parse_route({"to": "desktop"}, WHERE) == Route("desktop", "")
+    assert parse_route({"to": "command: ./ring.sh"}, WHERE) == Route("command", "./ring.sh")
     whole = {"to": "webhook: https://h.example/x?y=1", "person": "ada", "priority": "high",
              "quiet": "22:00-07:00", "secret": "whsec_c2VjcmV0"}  # fmt: skip
-    road = parse_road(whole, WHERE)
+    road = parse_route(whole, WHERE)
     assert road[:4] == ("webhook", "https://h.example/x?y=1", "ada", 1)
     assert f"{road.quiet.begin:%H:%M} {road.quiet.end:%H:%M}" == "22:00 07:00"
     assert routes.signing_key(road.secret) == b"secret"
-    assert parse_road({"to": "ntfy://h/t"}, WHERE) == Road("apprise", "ntfy://h/t")
+    assert parse_route({"to": "ntfy://h/t"}, WHERE) == Route("apprise", "ntfy://h/t")
 
 
 @pytest.mark.proves("NTF-1", "LAW-10")
@@ -69,7 +69,7 @@ def test_roads_are_read_from_the_settings():
 )
 def test_bad_roads_are_refused_with_a_sentence_and_without_their_passwords(table, sentence):
     with pytest.raises(UsageError) as caught:
-        parse_road(table, WHERE)
+        parse_route(table, WHERE)
     assert sentence in str(caught.value) and str(caught.value).startswith(WHERE)
     assert "hunter2" not in str(caught.value)
 
@@ -92,11 +92,11 @@ def test_bad_roads_are_refused_with_a_sentence_and_without_their_passwords(table
     ],
 )  # fmt: skip
 def test_a_road_is_shown_by_a_name_that_holds_no_password(via, target, name):
-    road = Road(via, target, "ada", secret="hunter2")
+    road = Route(via, target, "ada", secret="hunter2")
     assert road.name.startswith(f"{name} #") and road.name.endswith(" of ada")
     assert "hunter2" not in repr(road)
     assert road.name != road._replace(target=target + "x").name
-    assert Road("desktop", "").name == "desktop"
+    assert Route("desktop", "").name == "desktop"
 
 
 @pytest.mark.proves("NTF-2")
@@ -108,8 +108,8 @@ def test_a_road_is_shown_by_a_name_that_holds_no_password(via, target, name):
 def test_host_of_an_own_server_is_shown(scheme):
     for spelling in (scheme, f"{scheme}s"):
         target = f"{spelling}://ada:hunter2@chat.example.org/hunter2"
-        assert Road("apprise", target).name.startswith(f"{spelling}://chat.example.org #")
-    assert Road("apprise", "ntfy://hunter2/").name.startswith("ntfy:// #")
+        assert Route("apprise", target).name.startswith(f"{spelling}://chat.example.org #")
+    assert Route("apprise", "ntfy://hunter2/").name.startswith("ntfy:// #")
 
 
 @pytest.mark.proves("NTF-1")
@@ -129,15 +129,19 @@ def test_signing_key_is_strict_base64(secret, key):
     assert routes.signing_key(secret) == key
 
 
-DESKTOP, ADA, BOB = Road("desktop", ""), Road("apprise", "a://x", "ada"), Road("desktop", "", "bob")
-HOOK, COMMAND = Road("webhook", "https://x"), Road("command", "x")
+DESKTOP, ADA, BOB = (
+    Route("desktop", ""),
+    Route("apprise", "a://x", "ada"),
+    Route("desktop", "", "bob"),
+)
+HOOK, COMMAND = Route("webhook", "https://x"), Route("command", "x")
 ALL = [DESKTOP, ADA, BOB, HOOK, COMMAND]
 
 
 @pytest.mark.proves("NTF-3")
 def test_a_notice_takes_the_roads_of_those_it_is_for():
     def reached(kind, ask=None, to="", ways=ALL):
-        return routes.roads_for(Notice(kind, "a-222", to), ask, ways, {"ops": ("bob", "cy")})
+        return routes.routes_for(Notice(kind, "a-222", to), ask, ways, {"ops": ("bob", "cy")})
 
     anybodys = an_ask()
     for kind in ("opened", "reminder", "replied"):
@@ -154,14 +158,14 @@ def test_a_notice_takes_the_roads_of_those_it_is_for():
 
 @pytest.mark.proves("NTF-3")
 def test_a_road_takes_only_what_is_urgent_enough():
-    high = Road("desktop", "", priority=1)
+    high = Route("desktop", "", priority=1)
     taken = [
-        routes.roads_for(Notice("opened", "a-222"), an_ask(priority=p), [high], {}) != []
+        routes.routes_for(Notice("opened", "a-222"), an_ask(priority=p), [high], {}) != []
         for p in range(5)
     ]
     assert taken == [True, True, False, False, False]
-    assert routes.roads_for(Notice("note", ""), None, [high], {}) == []
-    assert routes.roads_for(Notice("note", ""), None, [high._replace(priority=2)], {})
+    assert routes.routes_for(Notice("note", ""), None, [high], {}) == []
+    assert routes.routes_for(Notice("note", ""), None, [high._replace(priority=2)], {})
 
 
 @pytest.mark.proves("NTF-4")
@@ -181,7 +185,7 @@ def test_what_nobody_needs_to_hear_any_more_is_known():
 
 
 def quiet(hours):
-    return parse_road({"to": "desktop", "quiet": hours}, WHERE)
+    return parse_route({"to": "desktop", "quiet": hours}, WHERE)
 
 
 def local(day, hour, minute=0, fold=0):

@@ -1,0 +1,13 @@
+"""A process that looks at a lock."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+
+
+def look_at(path):
+    """The shared lock of a process that looks whether a lock is held."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    return descriptor
