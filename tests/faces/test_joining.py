@@ -471,7 +471,7 @@ def test_keys_and_resizing_reach_the_program_alone(world, desk, screens):
     ada.until("resized 77")
     ada.type("DONE\n")
     ada.until("signalled")
-    ada.type("crash\n")
+    ada.type("fault\n")
     assert ada.end() == 0, "what it signalled counts though it crashed"
     assert "ended by signal 11" in ada.seen and "\x1b[?25h" in ada.seen
     assert ada.modes() == before, "the terminal is as it was"

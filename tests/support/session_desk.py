@@ -12,31 +12,8 @@ from gatebell.services.asks import create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
 from tests.support.people import a_person
 from tests.support.sessions import Desk as RunDesk, Screen
+from tests.support.talk_program import TALK
 
-# Obeys one word a line, and writes down what stood around it.
-TALK = """
-import json, os, signal, sys
-names = ("GATE_TURN", "GATE_SITTING", "GATE_ASK", "GATE_SESSION", "GATE_PROMPT_FILE", "GATE_TOKEN", "AI_AGENT")
-seen = {name: os.environ.get(name) for name in names} | {"words": sys.argv[1:], "cwd": os.getcwd()}
-open(os.path.join(os.path.dirname(__file__), "talk.json"), "w").write(json.dumps(seen))
-signal.signal(signal.SIGINT, lambda *_: print("interrupted", flush=True))
-signal.signal(signal.SIGWINCH, lambda *_: print("resized", os.get_terminal_size(0).columns, flush=True))
-print("at your service", os.getpid(), flush=True)
-while line := sys.stdin.readline():
-    word = line.strip()
-    if word == "exit":
-        sys.exit(0)
-    elif word == "fail":
-        sys.exit(3)
-    elif word == "crash":
-        import tty
-        tty.setraw(0)
-        os.kill(os.getpid(), signal.SIGKILL)
-    elif word == "stay":
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
-        print("staying", flush=True)
-"""
 # A program whose talk can be read, and said this at last.
 TALKATIVE = """
 import sys

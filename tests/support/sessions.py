@@ -21,6 +21,7 @@ from gatebell.app import project_files, runtime, wiring
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.manage_runs import RunRequest
 from tests.support.shells import World
+from tests.support.talk_program import TALK
 
 # What it says depends on the turn: the n-th turn gives the n-th signal.
 AGENT = """
@@ -32,37 +33,6 @@ open(turns, "a").write(os.environ["GATE_TURN"] + "\\n")
 open(f"heard-{number}", "w").write(text)
 said = json.load(open("signals.json"))[number]
 json.dump(said, open(os.environ["GATE_SIGNAL_FILE"], "w"))
-"""
-# Obeys one word a line; a status is signalled by the file of the turn.
-TALK = """
-import json, os, signal, sys
-names = ("GATE_TURN", "GATE_RUN", "GATE_SIGNAL_FILE", "GATE_SESSION", "AI_AGENT", "GATE_TOKEN")
-open("talk.json", "w").write(json.dumps({name: os.environ.get(name) for name in names}))
-signal.signal(signal.SIGINT, lambda *_: print("interrupted", flush=True))
-signal.signal(signal.SIGWINCH, lambda *_: print("resized", os.get_terminal_size(0).columns, flush=True))
-print("at your service", os.getpid(), flush=True)
-while line := sys.stdin.readline():
-    word = line.strip()
-    if word == "exit":
-        sys.exit(0)
-    elif word == "fail":
-        sys.exit(3)
-    elif word == "crash":
-        import tty
-        tty.setraw(0)
-        os.kill(os.getpid(), signal.SIGSEGV)
-    elif word == "stay":
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        print("staying", flush=True)
-    elif word.startswith("ask "):
-        said = {"status": "NEEDS_HUMAN", "question": word[4:]}
-        json.dump(said, open(os.environ["GATE_SIGNAL_FILE"], "w"))
-    elif word:
-        said = {"status": word, "summary": "talked over"}
-        json.dump(said, open(os.environ["GATE_SIGNAL_FILE"], "w"))
-        print("signalled", word, flush=True)
-while True:
-    signal.pause()
 """
 FLOW = """
 from gatebell import flow, run, pause
