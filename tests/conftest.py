@@ -53,6 +53,15 @@ def pytest_addoption(parser):
     parser.addoption("--heaviest", type=int, default=0, help="show so many tests by CPU seconds")
 
 
+def pytest_collection_modifyitems(config, items):
+    """Leave the further cases of a matrix to the long runs."""
+    if config.option.whole:
+        return
+    further = [item for item in items if item.get_closest_marker("matrix")]
+    config.hook.pytest_deselected(items=further)
+    items[:] = [item for item in items if not item.get_closest_marker("matrix")]
+
+
 def holds_programs(folder, needed):
     """Whether so many bytes fit into a folder, and programs may be started there."""
     if not os.access(folder, os.W_OK):

@@ -50,7 +50,7 @@ def test_the_second_honest_continue_is_a_new_question(house, cli):
 
 
 @pytest.mark.proves("AGT-79")
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("order", [pytest.param((0, 1), marks=pytest.mark.matrix), (1, 0)])
 def test_two_questions_in_one_turn_get_their_own_answers_in_any_order(house, order):
     calls = [("ask_human", {"question": f"{word}?"}) for word in ("First", "Second")]
     agent = start(house, "claude", [tools(*calls), text("done")])

@@ -28,7 +28,7 @@ def test_a_deferred_call_is_decided_while_nothing_runs(house, answer):
 
 
 @pytest.mark.proves("AGT-80", "AGT-79")
-@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("count", [2, pytest.param(3, marks=pytest.mark.matrix)])
 def test_of_several_calls_one_is_deferred_and_none_is_lost(house, count):
     house.guard_before_use(" --defer", "Bash")
     turns = [tools(*[touch(number) for number in range(first, count)]) for first in range(count)]

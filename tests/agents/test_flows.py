@@ -140,7 +140,7 @@ def alone(prompt):
     ("name", "answers", "state", "outcome"),
     [
         ("linear", [], "completed", ["architect is done", "coder is done", "reviewer is done"]),
-        ("gated", [["yes"], ["yes"]], "completed", "DONE"),
+        pytest.param(*("gated", [["yes"], ["yes"]], "completed", "DONE"), marks=pytest.mark.matrix),
         ("gated", [["yes"], ["no", "--note", "not today"]], "stuck", "not today"),
         ("alone", [], "stuck", "Unexpected: which way?"),
     ],

@@ -81,7 +81,7 @@ def test_claudes_own_questions_are_answered_from_the_inbox(house):
 
 
 @pytest.mark.proves("AGT-79")
-@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("count", [pytest.param(2, marks=pytest.mark.matrix), 3])
 def test_gated_calls_of_one_turn_are_decided_one_by_one(house, claude, count):
     calls = [("Bash", {"command": f"touch gated{number}"}) for number in range(count)]
     agent = claude([tools(*calls), text("done")])
@@ -95,7 +95,7 @@ def test_gated_calls_of_one_turn_are_decided_one_by_one(house, claude, count):
 
 
 @pytest.mark.proves("AGT-79")
-@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)])
+@pytest.mark.parametrize("order", [pytest.param((0, 1, 2), marks=pytest.mark.matrix), (2, 1, 0)])
 def test_gated_calls_that_come_at_once_are_decided_in_any_order(house, claude, order):
     """Claude asks one after the other about what changes things, and at once about reading."""
     for number in range(3):

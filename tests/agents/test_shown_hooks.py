@@ -11,6 +11,8 @@ from gatebell.install.claude import guarded
 from gatebell.install.scripted_model import text, tool
 
 TOUCH = [tool("Bash", command="touch gated", description="make a file"), text("done: {{result}}")]
+NO_TOOL, TORN, OTHER_EVENT = 's/"tool_name":"Bash",//', "s/}$//", r"s/Request\|ToolUse/New/"
+"""What sed does to an event."""
 ONCE_SHOWN = (
     "gate hook claude --guarded --defer",
     "gate hook claude --defer",
@@ -49,8 +51,15 @@ def test_docs_show_the_guard():
 
 
 @pytest.mark.proves("HOOK-7", "HOOK-5")
-@pytest.mark.parametrize("answer", ["yes", "no"])
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        *((name, answer) for name in SHOWN for answer in ("yes", "no")),
+        *((name, "no") for name in ONCE_SHOWN[:1]),
+        *(pytest.param(name, "yes", marks=pytest.mark.matrix) for name in ONCE_SHOWN),
+        *(pytest.param(name, "no", marks=pytest.mark.matrix) for name in ONCE_SHOWN[1:]),
+    ],
+)
 def test_shown_hook_waits_and_obeys(house, settle, name, answer):
     settle(SETTINGS[name])
     result = house.run_claude(TOUCH).result()
@@ -79,9 +88,16 @@ def test_codex_runs_nothing_that_it_cannot_defer(house):
 
 
 @pytest.mark.proves("HOOK-1", "HOOK-4")
-@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
 @pytest.mark.parametrize(
-    "change", ['s/"tool_name":"Bash",//', "s/}$//", "s/Request\\|ToolUse/New/"]
+    ("change", "event"),
+    [
+        (NO_TOOL, "PreToolUse"),
+        (TORN, "PermissionRequest"),
+        (OTHER_EVENT, "PreToolUse"),
+        pytest.param(NO_TOOL, "PermissionRequest", marks=pytest.mark.matrix),
+        pytest.param(TORN, "PreToolUse", marks=pytest.mark.matrix),
+        pytest.param(OTHER_EVENT, "PermissionRequest", marks=pytest.mark.matrix),
+    ],
 )
 def test_unreadable_event_runs_nothing_in_claude(house, event, change):
     hook = {"type": "command", "command": f"sed '{change}' | gate hook claude"}
@@ -93,7 +109,7 @@ def test_unreadable_event_runs_nothing_in_claude(house, event, change):
 
 
 @pytest.mark.proves("HOOK-1", "HOOK-4")
-@pytest.mark.parametrize("change", ['s/"tool_name":"Bash",//', "s/}$//", "s/PreToolUse/New/"])
+@pytest.mark.parametrize("change", [NO_TOOL, TORN, OTHER_EVENT])
 def test_unreadable_event_runs_nothing_in_codex(house, change):
     run_codex_with(house, f"sed '{change}' | gate hook codex")
     assert not house.ran()
