@@ -30,7 +30,7 @@ def named_check(bug: Path) -> str:
 
 def patched_copy(bug: Path, folder: Path) -> str:
     patch = find_program("patch", "no planted bug was tried")
-    shutil.copytree(PACKAGE, folder / "gatebell", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE, folder / "gatebell")
     done = subprocess.run(
         [patch, "-p1", "--batch", "--directory", str(folder), "--input", str(bug)],
         capture_output=True,
