@@ -93,12 +93,12 @@ def test_no_link_puts_the_seal_into_an_address(real, chromium):
     followed = set()
     for path in pages_of(real):
         page.goto(real.url + path)
+        addresses = page.eval_on_selector_all("a[href^='/']", "all => all.map(a => a.href)")
         page.locator("#q").fill("words")
         page.locator("#q").press("Enter")
         page.wait_for_url("**/history?q=words")
         must_hide(seal, real, page)
-        page.goto(real.url + path)
-        for address in page.eval_on_selector_all("a[href^='/']", "all => all.map(a => a.href)"):
+        for address in addresses:
             if address in followed:
                 continue
             followed.add(address)
