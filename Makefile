@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup run test check unit counted driven lint docs pictures bench crash slow mutate lock system clean
+.PHONY: setup run test check unit counted driven lint docs pictures bench crash slow matrix mutate lock system clean
 
 setup: .venv/ready
 
@@ -73,6 +73,10 @@ crash: setup system
 # stands in tests/agents/slow.txt and docs/fail-closed.md.
 slow: setup system
 	$(BIN)/python -m pytest tests/agents tests/security/test_git_isolation.py --whole
+
+# The cases that `make test` leaves out, of all the folders.
+matrix: setup system
+	$(BIN)/python -m pytest -n 3 --dist loadfile -p no:cacheprovider -m matrix
 
 mutate: setup
 	$(BIN)/python -m tests.mutation

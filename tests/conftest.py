@@ -53,13 +53,23 @@ def pytest_addoption(parser):
     parser.addoption("--heaviest", type=int, default=0, help="show so many tests by CPU seconds")
 
 
-def pytest_collection_modifyitems(config, items):
-    """Leave the further cases of a matrix to the long runs."""
-    if config.option.whole:
-        return
+def split_matrix(items):
+    """The cases of the usual run, and the further ones; no test has further ones alone."""
     further = [item for item in items if item.get_closest_marker("matrix")]
+    usual = [item for item in items if not item.get_closest_marker("matrix")]
+    tests = {item.nodeid.partition("[")[0] for item in usual}
+    if lost := [item.nodeid for item in further if item.nodeid.partition("[")[0] not in tests]:
+        raise pytest.UsageError(f"No usual case was left beside {lost[0]}. Add one, or -m matrix.")
+    return usual, further
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave the further cases of a matrix to the long runs, and to `-m matrix`."""
+    if config.option.whole or "matrix" in config.option.markexpr:
+        return
+    usual, further = split_matrix(items)
     config.hook.pytest_deselected(items=further)
-    items[:] = [item for item in items if not item.get_closest_marker("matrix")]
+    items[:] = usual
 
 
 def holds_programs(folder, needed):

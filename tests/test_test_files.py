@@ -9,10 +9,11 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from tests.conftest import describe_skips
+from tests.conftest import describe_skips, split_matrix
 
 HERE = Path(__file__).parent
 FILES = [path for path in sorted(HERE.rglob("*.py")) if "original_file_protocol" not in path.parts]
@@ -50,6 +51,17 @@ def test_no_test_file_imports_another():
 def test_names_of_test_files_are_unique():
     counted = Counter(path.name for path in FILES if path.name.startswith("test_"))
     assert [name for name, number in counted.items() if number > 1] == []
+
+
+@pytest.mark.proves("TEST-5")
+def test_matrix_keeps_a_usual_case():
+    usual, further, alone = (
+        SimpleNamespace(nodeid=name, get_closest_marker={"matrix": name[-2:] != "1]"}.get)
+        for name in ("a.py::test_a[1]", "a.py::test_a[2]", "a.py::test_b[2]")
+    )
+    assert split_matrix([further, usual]) == ([usual], [further])
+    with pytest.raises(pytest.UsageError, match="No usual case was left"):
+        split_matrix([further, usual, alone])
 
 
 @pytest.mark.proves("TEST-3")

@@ -67,6 +67,18 @@ if __name__ == "__main__":
         series.run("go", handler, observer=lambda e: note("event", e.name, e.phase))
 """
 WAYS = {"worker": ["worker"], "up": ["up", "--port=0"]}
+POINTS = [
+    *[
+        ("agent-a", "worker"),
+        ("handler-First?", "up"),
+        ("agent-c", "up"),
+        ("handler-Third?", "worker"),
+    ],
+    pytest.param("agent-a", "up", marks=pytest.mark.matrix),
+    pytest.param("handler-First?", "worker", marks=pytest.mark.matrix),
+    pytest.param("agent-c", "worker", marks=pytest.mark.matrix),
+    pytest.param("handler-Third?", "up", marks=pytest.mark.matrix),
+]
 PIDS = "first = step(os.getpid)\n    pause('Go on?')\n    return [first, step(os.getpid)]"
 
 
@@ -181,8 +193,7 @@ def test_stopped_program_keeps_its_run_until_killed(world, project):
 
 
 @pytest.mark.proves("PHASE-52", "LAW-1")
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("point", ["agent-a", "handler-First?", "agent-c", "handler-Third?"])
+@pytest.mark.parametrize(("point", "way"), POINTS)
 def test_worker_goes_on_after_program_is_killed(world, project, point, way):
     project.hold(point)
     project.work(way)
