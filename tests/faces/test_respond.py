@@ -31,8 +31,7 @@ class Desk:
         self.id = self.create(TITLE)
 
     def create(self, title):
-        ran = self.world.ada.gate("task", "create", title, "--json", "--as", "ada")
-        return json.loads(ran.out)["id"]
+        return backlog.create(self.store, str(self.folder), a_person("ada"), {"title": title}).id
 
     def let_ask(self, question=JWT, **request):
         return let_ask(self.store, self.folder, question, **request)[1]
