@@ -16,17 +16,17 @@ from gatebell.domain.people.principals import SIGNS
 from gatebell.testing import FakeClock
 
 HERE = Path(__file__).parent
-# CPU seconds of each folder, with those of the programs it starts. Twice of what was measured on a
-# quiet machine: a folder over its budget fails the run.
+# CPU seconds of each folder, with those of the programs it starts. A third more than on a quiet
+# machine: a folder over its budget fails the run.
 CPU_BUDGET = {
-    "agents": 650,
-    "contract": 75,
-    "crash": 210,
-    "domain": 70,
-    "faces": 620,
-    "journeys": 120,
-    "security": 280,
-    "service": 190,
+    "agents": 310,
+    "contract": 45,
+    "crash": 110,
+    "domain": 45,
+    "faces": 390,
+    "journeys": 75,
+    "security": 150,
+    "service": 125,
 }
 # The same browser without its windows takes a third of the time, where it is installed.
 CHROMIUM = next(filter(os.path.exists, ["/usr/bin/chromium-headless-shell"]), "/usr/bin/chromium")
