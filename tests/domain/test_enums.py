@@ -148,6 +148,7 @@ KEPT = {
     enums.AnswerOutcome: "settled counted refused late",
     enums.Priority: "0 1 2 3 4",
     enums.RunState: "ready running waiting_human completed stuck failed",
+    enums.AgentCli: "claude codex gemini opencode command python",
     enums.CallState: "open waiting held recorded failed",
     enums.RuleKind: "ask deny grant",
     enums.TaskState: "open in_progress awaiting_input blocked deferred failed closed",
