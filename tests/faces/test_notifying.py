@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -815,6 +815,17 @@ def test_gate_up_takes_a_road_that_is_written_while_it_runs(home, tmp_path):
         assert home.gate("link").code == 0
     finally:
         assert home.gate("down").code == 0
+
+
+@pytest.mark.proves("NTF-33")
+def test_process_that_began_without_roads_takes_a_new_one(home, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home.file.parent.parent))
+    rang = tmp_path / "rang"
+    with closing(wiring.open_store(home.path)) as store:
+        create_ask.ask(store, Request("Unheard?"), Origin(), a_person())
+        home.write({"to": f"command: cat > {rang}"})
+        create_ask.ask(store, Request("Heard?"), Origin(), a_person())
+        eventually(rang.exists)
 
 
 @pytest.mark.proves("NTF-30")

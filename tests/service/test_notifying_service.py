@@ -16,6 +16,7 @@ from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Notice, Origin
 from gatebell.domain.asks.deadlines import Escalation
 from gatebell.domain.notifications.routes import Route, parse_route
+from gatebell.domain.permissions.calls import make_call
 from gatebell.errors import DeliveryError, StoreTroubleError
 from gatebell.ports.channels import Post
 from gatebell.services import watcher
@@ -491,3 +492,36 @@ def test_watcher_goes_on_until_all_due_asks_fell_due(real, monkeypatch):
     monkeypatch.setattr(watcher, "sweep", partial(apply_deadlines.sweep, most=2))
     with closing(Watcher(real).changes()) as changes:
         assert any(not real.asks.pending(1) for _ in changes)
+
+
+@pytest.mark.proves("NTF-34")
+def test_host_dialog_has_ten_seconds_before_people_are_told(store):
+    channel = Recorder()
+    post = post_to(channel, ROAD, HOOK)
+    request = Request("Run it?", "approval", call=make_call("Bash", {"command": "ls"}, "/p"))
+    asks = [create_ask.ask(store, request, Origin(agent="coder"), a_person()).ask for _ in "ab"]
+    send_all(store, post)
+    assert [letter.kind for letter in channel.sent] == ["opened", "opened"]
+    answer_ask.answer(store, asks[0].id, a_person(), Given("yes"))
+    store.clock.advance(9)
+    send_all(store, post)
+    assert [letter.kind for letter in channel.sent[2:]] == ["settled"]
+    store.clock.advance(1)
+    send_all(store, post)
+    assert [letter.ask_id for letter in channel.sent[3:]] == [asks[1].id]
+
+
+@pytest.mark.proves("NTF-35")
+def test_new_route_tells_the_newest_of_old_asks(store):
+    channel, hook = Recorder(), Recorder()
+    asks = []
+    for number in range(4):
+        asks.append(opened(store, f"Why {number}?"))
+        store.clock.advance(1)
+    store.clock.advance(600)
+    fresh = opened(store)
+    post = Post((ROAD, HOOK), Channels(None, {ROAD.name: channel, HOOK.name: hook}), zone=UTC)
+    send_all(store, post)
+    assert [letter.ask_id for letter in channel.sent] == [asks[-1].id, fresh.id]
+    assert channel.sent[0].body.endswith("\n4 more wait")
+    assert [letter.ask_id for letter in hook.sent] == [ask.id for ask in (*asks, fresh)]

@@ -67,18 +67,25 @@ def open_gates() -> Store:
     return store
 
 
-def _starter(path: str) -> Callable[[], None] | None:
-    """What starts a sender after news; without routes there is nobody to tell."""
-    try:
-        if not settings.routes(os.environ):
-            return None
-    except UsageError:
-        # A route that cannot be read must not keep anybody from asking; gate doctor tells of it.
-        return None
-    # Imported here: most people have no routes.
-    from gatebell.adapters.system.notifier_process import Starter
+def _starter(path: str) -> Callable[[], None]:
+    """Make the function that starts a sender after news, if there are routes by then."""
+    started: list[Callable[[], None]] = []
 
-    return Starter(os.path.abspath(path))
+    def start() -> None:
+        try:
+            if not settings.routes(os.environ):
+                return
+        except UsageError:
+            # A route that cannot be read must not keep anyone from asking; gate doctor names it.
+            return
+        if not started:
+            # Imported here: most people have no routes.
+            from gatebell.adapters.system.notifier_process import Starter
+
+            started.append(Starter(os.path.abspath(path)))
+        started[0]()
+
+    return start
 
 
 def post(store: Store) -> Post:

@@ -151,7 +151,7 @@ def _drain(store: Store, post: Post, lock: str) -> bool:
         if held is None:
             return worked
         try:
-            send_notices.Sender(store, post).drain()
+            send_notices.Sender(store, post, wiring.post_source(store, post.url)).drain()
         finally:
             locks.release(held)
         worked = True

@@ -93,9 +93,17 @@ class NotificationMessage(NamedTuple):
 
 
 def compose(
-    delivery: Delivery, url: str, ask: Ask | None = None, words: Note | None = None
+    delivery: Delivery,
+    url: str,
+    ask: Ask | None = None,
+    words: Note | None = None,
+    waiting: int = 0,
 ) -> NotificationMessage:
-    """The message of a delivery: of an ask, with the reply it tells of, or of a note."""
+    """The message of a delivery: of an ask, with the reply it tells of, or of a note.
+
+    Args:
+        waiting: How many asks wait; a message about a new one says how many others there are.
+    """
     agent = _name(words.author if words and not ask else ask.origin.agent if ask else "")
     priority = ask.priority if ask else Priority.NORMAL
     link = _link(url, ask)
@@ -110,7 +118,9 @@ def compose(
     if priority in (Priority.URGENT, Priority.HIGH):
         title += f" ({priority.word})"
     about = _about(ask) if ask else _project(words.project if words else "")
-    body = "\n".join(line for line in (said, about) if line)
+    others = waiting - 1 if delivery.kind == NoticeKind.OPENED else 0
+    more = f"{others} more {'waits' if others == 1 else 'wait'}" if others > 0 else ""
+    body = "\n".join(line for line in (said, about, more) if line)
     return NotificationMessage(
         delivery.id, delivery.kind, title, body, link, priority, delivery.ask_id, document
     )

@@ -29,6 +29,8 @@ MACHINES = (ChannelKind.COMMAND, ChannelKind.WEBHOOK)
 
 _RETRY_AFTER_SECONDS = (10, 60, 300, 1800, 7200)
 _STALE_AFTER = timedelta(days=1)
+_LATE_AFTER = timedelta(minutes=10)
+_HOST_ASKS_FIRST = timedelta(seconds=10)
 _MOOT_ONCE_SETTLED = (NoticeKind.OPENED, NoticeKind.REMINDER, NoticeKind.ESCALATED)
 
 # Only behind these names does the host's place hold a host; elsewhere it holds a token.
@@ -194,6 +196,23 @@ def is_stale(kind: NoticeKind, written_at: datetime, now: datetime) -> bool:
     What is still waiting is told, however old it is.
     """
     return kind != NoticeKind.OPENED and now - written_at > _STALE_AFTER
+
+
+def is_late(kind: NoticeKind, written_at: datetime, now: datetime) -> bool:
+    """Whether an ask waited long before anything could be sent: of those, only the last is told."""
+    return kind == NoticeKind.OPENED and now - written_at > _LATE_AFTER
+
+
+def tell_at(kind: NoticeKind, route: Route, ask: Ask | None, written_at: datetime) -> datetime:
+    """When a notice is to be told at the earliest.
+
+    While a host may show a call in its own dialog, a person who sits there answers first.
+    """
+    asks_first = bool(ask and ask.question.call and not ask.deferred and not ask.origin.owner)
+    is_program = route.via == ChannelKind.WEBHOOK
+    if kind != NoticeKind.OPENED or not asks_first or is_program:
+        return written_at
+    return written_at + _HOST_ASKS_FIRST
 
 
 def send_at(route: Route, ask: Ask | None, at: datetime, zone: tzinfo | None = None) -> datetime:

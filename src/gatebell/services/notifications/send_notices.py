@@ -7,7 +7,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.domain.enums import NoticeKind
+from gatebell.domain.enums import ChannelKind, NoticeKind
 from gatebell.domain.notifications import routes
 from gatebell.domain.notifications.messages import Delivery, compose, compose_test
 from gatebell.domain.notifications.notes import Note
@@ -44,8 +44,27 @@ class Tried(NamedTuple):
 def spread(store: Store, post: Post) -> None:
     """Make deliveries of all notices in the outbox; without routes they stay for when there is one."""
     while post.routes and (posted := store.outbox.posted(_AT_ONCE)):
-        groups = store.people.groups()
-        store.outbox.spread({one: _deliveries(store, post, one, groups) for one in posted})
+        groups, now = store.people.groups(), store.now()
+        found = {one: _deliveries(store, post, one, groups) for one in posted}
+        late = {
+            one: found[one]
+            for one in posted
+            if routes.is_late(one.notice.kind, one.written_at, now)
+        }
+        store.outbox.spread(found | _keep_last(late, post))
+
+
+def _keep_last(late: dict[Posted, list[Delivery]], post: Post) -> dict[Posted, list[Delivery]]:
+    """Keep one delivery for each route to people: a new one does not send all that waited.
+
+    A webhook is for a program, which gets each event.
+    """
+    last = {each.road: each for deliveries in late.values() for each in deliveries}
+    programs = {route.name for route in post.routes if route.via == ChannelKind.WEBHOOK}
+    return {
+        one: [each for each in deliveries if each.road in programs or last[each.road] is each]
+        for one, deliveries in late.items()
+    }
 
 
 def _deliveries(
@@ -58,7 +77,8 @@ def _deliveries(
         return []
     found = []
     for route in routes.routes_for(notice, ask, post.routes, groups):
-        due_at = routes.send_at(route, ask, now, post.zone)
+        earliest = max(now, routes.tell_at(notice.kind, route, ask, posted.written_at))
+        due_at = routes.send_at(route, ask, earliest, post.zone)
         # Reminders of a whole night are not made up for in the morning.
         if due_at == now or notice.kind != NoticeKind.REMINDER:
             made = (os.urandom(16).hex(), *notice, route.name, posted.written_at, due_at)
@@ -84,7 +104,9 @@ def send_next(store: Store, post: Post, route: Route) -> bool:
     if routes.is_exhausted(delivery.attempts):
         store.outbox.failed(delivery, "every sender ended before it was sent", None)
         return True
-    trouble = _try(post, route, compose(delivery, post.url, ask, _words(store, delivery)))
+    waiting = sum(number for _, number in store.asks.waiting_counts())
+    message = compose(delivery, post.url, ask, _words(store, delivery), waiting)
+    trouble = _try(post, route, message)
     if not trouble:
         store.outbox.sent(delivery)
         return True
