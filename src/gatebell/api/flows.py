@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gatebell.services.runs.run_journal import Branch
 
 _T = TypeVar("_T")
+_MAX_SECONDS = 1e9
 
 
 class Flow:
@@ -70,22 +71,36 @@ def flow(
     *,
     on_timeout: str = FlowTimeout.STUCK,
     human_timeout: float = 86_400.0,
+    remind_every: float | None = None,
     human: bool = True,
 ) -> Any:
     """Make a function a flow.
 
     `on_timeout` says what happens when nobody answers within `human_timeout` seconds: the run
-    is `stuck`, the call does `fail`, or `return` gives a result that is not true.
+    is `stuck`, the call does `fail`, `return` gives a result that is not true, or `notify_again`
+    reminds people and goes on waiting. `remind_every` reminds them every so many seconds before.
     """
     try:
         way = FlowTimeout(on_timeout)
     except ValueError:
         known = ", ".join(FlowTimeout)
         raise UsageError(f"on_timeout is one of {known}, not {on_timeout!r}") from None
-    if not isinstance(human_timeout, int | float) or not human_timeout > 0:
-        raise UsageError(f"human_timeout is a number of seconds above 0, not {human_timeout!r}")
-    terms = FlowTerms(way, human_timeout, human)
+    _must_be_seconds("human_timeout", human_timeout, 0)
+    if remind_every is not None:
+        _must_be_seconds("remind_every", remind_every, 1)
+    if way == FlowTimeout.NOTIFY_AGAIN:
+        _must_be_seconds('human_timeout with on_timeout="notify_again"', human_timeout, 1)
+    terms = FlowTerms(way, human_timeout, human, remind_every)
     return Flow(work, terms) if work else lambda made: Flow(made, terms)
+
+
+def _must_be_seconds(name: str, given: object, least: int) -> None:
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    # A comparison with NaN is never true.
+    fits = is_number and given > 0 and least <= given < _MAX_SECONDS  # type: ignore[operator]  # a number by now
+    if not fits:
+        bound = f"at least {least}" if least else "above 0"
+        raise UsageError(f"{name} is a number of seconds {bound}, not {given!r}")
 
 
 def run(

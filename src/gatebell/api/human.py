@@ -84,7 +84,8 @@ class Human:
             return HandleStatus.PENDING
         if self._ask_id is None:
             return HandleStatus.IDLE
-        is_pending = create_ask.get(self._inbox.store, self._ask_id).pending
+        last = create_ask.get(self._inbox.store, self._ask_id)
+        is_pending = apply_deadlines.fall_due(self._inbox.store, last).pending
         return HandleStatus.PENDING if is_pending else HandleStatus.RESOLVED
 
     @property

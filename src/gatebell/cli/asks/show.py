@@ -20,7 +20,7 @@ from gatebell.domain.asks.documents import (
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.enums import AnswerOutcome
 from gatebell.domain.text.display import frame
-from gatebell.services.asks.apply_deadlines import fall_due
+from gatebell.services.asks.apply_deadlines import fall_due, sweep
 from gatebell.services.asks.ask_messages import nobody_replies
 from gatebell.services.asks.create_ask import MAX_DIGITS, look_up
 from gatebell.services.sessions.visits import list_visits
@@ -43,6 +43,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
+    # A run whose only ask has expired waits for nobody.
+    sweep(store)
     if args.call is not None:
         # Imported here: an ask is shown without all that is known of runs.
         from gatebell.cli.runs.call_screen import show_call

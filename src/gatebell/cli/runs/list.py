@@ -12,6 +12,7 @@ from gatebell.cli.asks.values import positive
 from gatebell.cli.runs import run_lines
 from gatebell.cli.screen import print_json
 from gatebell.errors import UsageError
+from gatebell.services.asks.apply_deadlines import sweep
 
 if TYPE_CHECKING:
     import argparse
@@ -30,6 +31,7 @@ def run(args: argparse.Namespace) -> int:
     if args.awaiting:
         return _awaiting(args)
     store = wiring.open_store()
+    sweep(store)
     runs = store.runs.newest(args.limit + 1, active=args.active)
     more, runs = len(runs) > args.limit, runs[: args.limit]
     if args.json:

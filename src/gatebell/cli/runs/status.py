@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gatebell.app import locks, wiring
 from gatebell.cli.runs import run_lines
 from gatebell.cli.screen import print_json
+from gatebell.services.asks.apply_deadlines import sweep
 
 if TYPE_CHECKING:
     import argparse
@@ -21,6 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     store = wiring.open_store()
+    sweep(store)
     found = run_lines.find(store, args.id)
     if args.json:
         print_json(run_lines.document(store, found))

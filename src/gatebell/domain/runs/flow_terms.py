@@ -17,6 +17,7 @@ class FlowTimeout(StrEnum):
     STUCK = "stuck"
     FAIL = "fail"
     RETURN = "return"
+    NOTIFY_AGAIN = "notify_again"
 
 
 class FlowTerms(NamedTuple):
@@ -35,3 +36,24 @@ class FlowTerms(NamedTuple):
     """What its agents are told to report."""
     asks_by_question: bool = False
     """NEEDS_HUMAN without a question of its own is an error."""
+
+    @property
+    def reminds_at_timeout(self) -> bool:
+        """Whether an ask goes on waiting after its time, and people are reminded of it."""
+        return self.on_timeout == FlowTimeout.NOTIFY_AGAIN
+
+    def find_times(
+        self, expires: float | None, remind_every: float | None, *, has_default: bool = False
+    ) -> tuple[float | None, float | None]:
+        """When an ask of the flow expires and how often it reminds, in seconds.
+
+        Args:
+            expires: the ask's own time, if it has one
+            remind_every: the ask's own interval, if it has one
+            has_default: the ask has an answer of its own for the timeout
+        """
+        expires = self.human_seconds if expires is None else expires
+        remind_every = self.remind_seconds if remind_every is None else remind_every
+        if not self.reminds_at_timeout or has_default or expires is None:
+            return expires, remind_every
+        return None, min(expires, remind_every or expires)

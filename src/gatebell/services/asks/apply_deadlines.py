@@ -44,6 +44,11 @@ def sweep(store: Store, most: int = _AT_ONCE) -> int:
 
         close_all_lost(store)
     store.asks.erase_secrets(store.now() - SECRETS_LIVE)
+    return apply_due(store, most)
+
+
+def apply_due(store: Store, most: int = _AT_ONCE) -> int:
+    """Apply the deadlines that have passed, oldest first and no more than so many; how many."""
     due = store.asks.due(store.now(), most)
     for ask in due:
         apply_deadlines(store, ask)

@@ -71,6 +71,7 @@ class Held(NamedTuple):
     """The folder beyond which the host asks, where that is not the project of the origin."""
     folders: tuple[str, ...] = ()
     """Where the session also is, beside the call's own folder: gates of projects there hold."""
+    remind_every_seconds: float | None = None
 
     @property
     def user(self) -> str:
@@ -272,6 +273,7 @@ def _requests(held: Held) -> list[Request]:
                 going_on=going_on,
                 expires_seconds=held.patience_seconds,
                 hard=True,
+                remind_every_seconds=held.remind_every_seconds,
             )
             for one in questions or ()
         ]
@@ -293,6 +295,7 @@ def _open(store: Store, held: Held, caller: Caller, seconds: float | None) -> As
         going_on=held.host.describe_activity(),
         expires_seconds=seconds,
         hard=seconds is not None,
+        remind_every_seconds=held.remind_every_seconds,
     )
     return create_ask.ask(store, request, held.shown_origin, caller).ask
 

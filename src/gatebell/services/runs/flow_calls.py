@@ -251,10 +251,12 @@ def _await_leaving(branch: Branch, call: FlowCall, ask: Ask) -> None:
 def open_ask(branch: Branch, call: FlowCall, request: Request, session: str = "") -> FlowCall:
     """Ask, once for each call and time it asks: after a crash the same ask is found again."""
     drive, run = branch.drive, branch.drive.run
-    if request.expires_seconds is None:
-        request = request._replace(expires_seconds=drive.terms.human_seconds)
-    if request.remind_every_seconds is None:
-        request = request._replace(remind_every_seconds=drive.terms.remind_seconds)
+    expires, reminds = drive.terms.find_times(
+        request.expires_seconds,
+        request.remind_every_seconds,
+        has_default=request.default is not None,
+    )
+    request = request._replace(expires_seconds=expires, remind_every_seconds=reminds)
     origin = Origin(
         project=run.project,
         cwd=run.folder,

@@ -12,7 +12,7 @@ from gatebell.domain.asks.forms import faults, has_hidden
 from gatebell.domain.asks.owners import owner_in_words, run_of
 from gatebell.errors import AlreadySettledError, GateError, UsageError
 from gatebell.services.asks import answer_ask, ask_messages, create_ask
-from gatebell.services.asks.apply_deadlines import fall_due
+from gatebell.services.asks.apply_deadlines import apply_due, fall_due
 from gatebell.web import charts
 from gatebell.web.asks import answer_fields, ask_views, forms
 from gatebell.web.asks.answer_fields import field, number
@@ -176,6 +176,7 @@ def cancel(visit: Visit) -> Response:
 
 def history(visit: Visit) -> Response:
     limit, search = number(visit.query.get("limit", ""), 100, 1000), visit.query.get("q", "")
+    apply_due(visit.store)
     found = visit.store.asks.settled(limit + 1, search)
     more = min(1000, limit * 4) if len(found) > limit and limit < 1000 else 0
     past = ask_views.past(found[:limit])
@@ -184,6 +185,7 @@ def history(visit: Visit) -> Response:
 
 def numbers(visit: Visit) -> Response:
     store, now = visit.store, visit.store.now()
+    apply_due(store)
     waiting: list[Any] = [
         (project or "no project", float(number)) for project, number in store.asks.waiting_counts()
     ]

@@ -22,6 +22,7 @@ from gatebell.domain.permissions.calls import shown
 from gatebell.domain.sessions import visits
 from gatebell.domain.sessions.joined_sessions import path_of
 from gatebell.domain.text.display import SHOWN_CHARACTERS, inert
+from gatebell.services.asks.apply_deadlines import apply_due
 from gatebell.services.sessions import presence
 from gatebell.services.sessions.visits import list_visits
 from gatebell.web import markdown
@@ -84,6 +85,7 @@ def inbox(visit: Visit) -> dict[str, Any]:
     store, now = visit.store, visit.store.now()
     if "read" not in visit.who.scopes:
         return {"listed": [], "shown": 0, "notes": [], "urgencies": URGENCIES}
+    apply_due(store)
     pending = store.asks.pending(MAX_LISTED)
     writing = _answering(store, visit.caller, now)
     listed = [

@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from gatebell.app import locks, runtime
 from gatebell.domain.asks.documents import call_document, run_document, turn_document
 from gatebell.errors import GateError, RefusedError
+from gatebell.services.asks.apply_deadlines import apply_due
 from gatebell.services.runs import manage_runs
 from gatebell.services.runs.claims import is_kept
 from gatebell.services.runs.run_journal import place_of
@@ -54,6 +55,7 @@ def find(visit: Visit) -> Run:
     given = visit.path["id"]
     if not (given.isascii() and given.isdecimal() and len(given) <= _MAX_DIGITS):
         raise Problem(404, f"{given[:100]!r} is no run: runs have numbers")
+    apply_due(visit.store)
     return manage_runs.get(visit.store, int(given))
 
 
@@ -61,6 +63,7 @@ def list_page(visit: Visit) -> Response:
     """The active runs, then the others."""
     seq = visit.store.audit.head().seq
     limit = number(visit.query.get("limit", ""), _LISTED, _MAX_LISTED)
+    apply_due(visit.store)
     active, ended, more = timeline.list_runs(visit.store, limit)
     data: dict[str, Any] = {
         "active": active,
@@ -135,6 +138,7 @@ def resume(visit: Visit) -> Response:
 def list_runs(visit: Visit) -> Response:
     limit = int(visit.query.get("limit", 100))
     active = visit.query.get("active", "false") == "true"
+    apply_due(visit.store)
     found = visit.store.runs.newest(limit, active=active)
     return Document([_document(visit, run) for run in found])
 

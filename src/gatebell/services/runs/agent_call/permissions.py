@@ -23,12 +23,14 @@ _MAX_SECONDS = 365 * 86_400.0
 def permit(agent: Agent, turn: Turn, tool: str, given: dict[str, Any], call_id: str) -> Ruling:
     """Whether a tool call may run; waits for a person where no rule decides."""
     drive = agent.drive
+    expires, reminds = drive.terms.find_times(None, None)
     origin = agent.origin(turn)._replace(tool_use_id=call_id)
     held = Held(
         call=drive.needs.activity.tool_call(tool, given, drive.run.folder),
         origin=origin,
-        limit_seconds=drive.terms.human_seconds or _MAX_SECONDS,
+        limit_seconds=expires or _MAX_SECONDS,
         host=TurnHost(drive, turn.id, origin),
+        remind_every_seconds=reminds,
     )
     permission = permit_call.decide(drive.store, held, agent.caller(turn))
     if permission.edited_by and not agent.driver.takes_edits:

@@ -1,0 +1,76 @@
+"""What has expired is shown as expired, although no process was there to sweep."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from tests.support.flow_harness import Harness
+from tests.support.web_inbox import inbox
+
+from gatebell import Gate
+from gatebell.api.flows import pause
+from gatebell.app.wiring import open_throwaway_store
+from gatebell.testing import FakeClock
+
+__all__ = ["inbox"]
+
+
+@pytest.fixture
+def left(world):
+    """A run whose question expired yesterday, when the machine was off."""
+    clock = FakeClock(datetime.now(UTC) - timedelta(days=2))
+    store = open_throwaway_store(world.path, clock)
+    store.clock = clock
+    house = Harness(world.ada.folder, store)
+    house.go(lambda _: bool(pause("Deploy?")))
+    yield house
+    house.close()
+    store.close()
+
+
+@pytest.mark.proves("EASE-3")
+@pytest.mark.parametrize("words", [("list",), ("status", "1"), ("show", "1")])
+def test_expired_ask_of_run_is_not_waiting(world, left, words):
+    told = world.plain.gate(*words).out
+    assert (
+        "ready" in told and "waiting_human" not in told and "Deploy?" not in told.split("Calls")[0]
+    )
+    (ask,) = world.store.asks.of_run(1)
+    assert ask.status == "timed_out"
+
+
+@pytest.mark.proves("EASE-3")
+@pytest.mark.parametrize("words", [("list", "--json"), ("status", "1", "--json")])
+def test_document_of_run_names_no_expired_ask(world, left, words):
+    found = json.loads(world.plain.gate(*words).out)
+    found = found[0] if isinstance(found, list) else found
+    assert (found["state"], found["waiting_for"]) == ("ready", [])
+
+
+@pytest.mark.proves("EASE-3")
+@pytest.mark.parametrize("path", ["/", "/numbers", "/runs", "/runs/1", "/api/runs", "/api/runs/1"])
+def test_page_applies_deadlines_before_it_shows(inbox, tmp_path, path):
+    inbox.store.clock = inbox.clock
+    house = Harness(tmp_path, inbox.store)
+    house.go(lambda _: bool(pause("Deploy?")))
+    client = inbox.client("read")
+    assert client.get(path).status_code == 200 and house.pending()
+    inbox.clock.advance(86_400)
+    shown = client.get(path).text
+    assert not house.pending()
+    assert '"waiting_for":[]' in shown if "api" in path else "waiting_human" not in shown
+    house.close()
+
+
+@pytest.mark.proves("EASE-3")
+def test_handle_knows_that_its_ask_expired(tmp_path):
+    clock = FakeClock()
+    store = open_throwaway_store(str(tmp_path / "gate.db"), clock)
+    human = Gate(store).human
+    human.open("Why?", expires_seconds=60)
+    assert human.status == "pending"
+    clock.advance(60)
+    assert human.status == "resolved"
+    store.close()
