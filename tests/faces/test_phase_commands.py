@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -150,6 +151,31 @@ def test_cli_prompt_asks_at_a_terminal_and_takes_nothing_typed_ahead(world, proj
     os.close(outer)
     (ask,) = world.store.asks.of_run(1)
     assert (ask.settled_via, ask.decision) == ("cli_prompt", "rejected")
+
+
+@pytest.mark.proves("EASE-4")
+def test_cli_prompt_notices_answer_from_elsewhere(world, project):
+    outer, inner = pty.openpty()
+    program = subprocess.Popen(
+        [sys.executable, "program.py", "ask"], cwd=project.folder, env=world.ada.environ,
+        stdin=inner, stdout=inner, stderr=inner, start_new_session=True,
+    )  # fmt: skip
+    os.close(inner)
+    seen = read_until(outer, b"yes or no: ")
+    answered = world.bob.gate("answer", project.ask(1).id, "no", "--note", "not now")
+    assert answered.code == 0 and "Nobody drives" not in answered.out + answered.err
+    seen = read_until(outer, b"approved: False person:bob not now")
+    assert b"was already answered by person:bob" in seen
+    assert program.wait(30) == 0
+    os.close(outer)
+
+
+def read_until(terminal, words):
+    seen = b""
+    while words not in seen:
+        assert select.select([terminal], [], [], 30)[0], seen
+        seen += os.read(terminal, 4096)
+    return seen
 
 
 @pytest.mark.proves("S1-B20", "S1-P5", "S1-B23", "S1-60")

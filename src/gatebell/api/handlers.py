@@ -134,30 +134,32 @@ def cli_prompt() -> HumanInputHandler:
 
 
 class _Prompt:
+    """Its methods are async, so that an answer from elsewhere ends the prompt."""
+
     via = "cli_prompt"
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
 
-    def approval(self, prompt: str, ask_id: str) -> Reply:
+    async def approval(self, prompt: str, ask_id: str) -> Reply:
         self._show(prompt, ask_id)
         read = self._terminal.read_line
-        while (decision := DECISIONS.get(read("yes or no: ").lower())) is None:
+        while (decision := DECISIONS.get((await read("yes or no: ")).lower())) is None:
             self._terminal.show("That is neither yes nor no. Ctrl+D leaves it for later.")
         if decision == Decision.APPROVED:
             return Reply(True)
-        return Reply(False, read("Reason (optional): "))
+        return Reply(False, await read("Reason (optional): "))
 
-    def choice(self, prompt: str, options: Sequence[str], ask_id: str) -> Reply:
+    async def choice(self, prompt: str, options: Sequence[str], ask_id: str) -> Reply:
         self._show(prompt, ask_id)
         read = self._terminal.read_line
         for number, option in enumerate(options, 1):
             self._terminal.show(f"  {number}) {inert_line(option, _COLUMNS)}")
-        while (chosen := _chosen(read("A number or a name: "), options)) is None:
+        while (chosen := _chosen(await read("A number or a name: "), options)) is None:
             self._terminal.show("That is none of them. Ctrl+D leaves it for later.")
         if not means_other(chosen):
             return Reply(chosen)
-        while not (words := read("In your words: ")):
+        while not (words := await read("In your words: ")):
             self._terminal.show("Other… needs words of your own.")
         return Reply(words, other=True)
 

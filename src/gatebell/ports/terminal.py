@@ -16,8 +16,8 @@ class Terminal(Protocol):
         """Print a text that is inert already."""
         ...
 
-    def read_line(self, label: str) -> str:
-        """Read a line, without the blanks around it.
+    async def read_line(self, label: str) -> str:
+        """Read a line, without the blanks around it; the read can be cancelled.
 
         Raises:
             EOFError: The person ended the input.
