@@ -93,12 +93,18 @@ class AgentRefusedError(RefusedError):
 class StepFailedError(GateError):
     """A call of the flow failed; the flow sees this the first time and whenever it is replayed."""
 
-    def __init__(self, kind: str, message: str, path: str = "") -> None:
-        super().__init__(f"{kind}: {message}" if message else kind)
+    def __init__(
+        self, kind: str, message: str, path: str = "", where: str = "", phase: str = ""
+    ) -> None:
+        about = ", ".join(filter(None, [phase, where]))
+        text = f"{kind}: {message}" if message else kind
+        super().__init__(f"{text} ({about})" if about else text)
         self.kind = kind
         """The name of the exception that the call raised."""
         self.message = message
         self.path = path
+        self.where = where
+        """The line of your code that raised it, for example `.gate/flows/feature.py:12`."""
 
 
 class BranchFailedError(StepFailedError):
@@ -107,6 +113,9 @@ class BranchFailedError(StepFailedError):
     def __init__(self, message: str, path: str, outcomes: list[Any]) -> None:
         super().__init__("BranchFailedError", message, path)
         self.outcomes = outcomes
+
+    def __str__(self) -> str:
+        return self.message
 
 
 class MergeConflictError(GateError):

@@ -392,7 +392,9 @@ def test_a_failed_run_is_taken_up_at_the_failed_call_only(house):
     over = house.go(
         lambda _: [step(effect, "first"), step(effect, "second"), step(effect, "third")]
     )
-    assert over.state == "failed" and over.reason == "StepFailedError: OSError: the network"
+    assert over.state == "failed" and over.reason.startswith(
+        "StepFailedError: OSError: the network ("
+    )
     assert "Traceback" in over.error and over.at_path == "2"
     over = house.resume()
     assert over.result == ["first", "second", "third"]
@@ -414,7 +416,7 @@ def test_a_failure_that_the_flow_has_dealt_with_is_not_tried_again(house):
             raise RuntimeError("of the flow's own")
         return "through"
 
-    assert house.go(forgiving).reason == "RuntimeError: of the flow's own"
+    assert house.go(forgiving).reason.startswith("RuntimeError: of the flow's own (")
     assert house.resume().result == "through"
     assert house.calls()["1"].attempt == 1
 

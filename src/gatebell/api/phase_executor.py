@@ -19,7 +19,7 @@ from gatebell.domain.phases.phases import OURS, HumanInput, State, accepts, name
 from gatebell.domain.phases.records import as_json, mark, response_json
 from gatebell.domain.phases.validation import input_faults
 from gatebell.domain.text.display import plain
-from gatebell.errors import GateError, UsageError
+from gatebell.errors import GateError, StepFailedError, UsageError
 from gatebell.services.runs.run_journal import Parked, current
 
 if TYPE_CHECKING:
@@ -177,13 +177,7 @@ class PhaseExecutor:
         """What the journal keeps of an agent's work: JSON, or a role's signal."""
         view, agent = self._view(), phase.agent
         if not isinstance(agent, str):
-            # Its item stands in the record, so that no other one gets what came of it.
-            return flows.step(
-                lambda *_: _returned(phase, view, item),
-                *as_json(item),
-                name=phase.name,
-                dangerous=phase.dangerous,
-            )
+            return _called_agent(phase, view, item)
         prompt = phase.prompt
         if callable(prompt):
             prompt = _called(f"{named(phase.name)}: prompt", prompt, view, *item)
@@ -285,6 +279,22 @@ def _called(what: str, work: Callable[..., Any], *given: Any) -> Any:
         raise
     except Exception as error:
         raise UsageError(f"{what} raised {type(error).__name__}: {error}") from error
+
+
+def _called_agent(phase: Phase, view: State[Any], item: tuple[Any, ...]) -> Any:
+    """What a function in the place of an agent gives; what it raises names the phase."""
+    try:
+        # Its item stands in the record, so that no other one gets what came of it.
+        return flows.step(
+            lambda *_: _returned(phase, view, item),
+            *as_json(item),
+            name=phase.name,
+            dangerous=phase.dangerous,
+        )
+    except StepFailedError as error:
+        raise StepFailedError(
+            error.kind, error.message, error.path, error.where, named(phase.name)
+        ) from error
 
 
 def _listed(options: Callable[[Any], Any], view: State[Any], what: str) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gatebell.domain.enums import SignalStatus
 from gatebell.errors import UsageError
 from gatebell.ports.agents import Ended
+from gatebell.services.runs.error_lines import describe
 
 if TYPE_CHECKING:
     from gatebell.ports.agents import AgentFunction, Events, Order
@@ -41,7 +42,7 @@ class PythonDriver:
                     signal or {"status": SignalStatus.DONE, "value": given}, allow_nan=False
                 )
         except Exception as error:  # whatever it raises, the flow decides what to do about it
-            return Ended(ok=False, words="", trouble=f"{type(error).__name__}: {error}")
+            return Ended(ok=False, words="", trouble=describe(error))
         return Ended(ok=True, words=given)
 
     def join(self, order: Order) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import traceback
 from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.audit.events import EventKind
@@ -15,6 +14,7 @@ from gatebell.errors import StepFailedError
 from gatebell.services.asks.create_ask import withdrawals
 from gatebell.services.runs import claims
 from gatebell.services.runs.claims import Heart
+from gatebell.services.runs.error_lines import describe, format_traceback
 from gatebell.services.runs.journal_values import plain
 from gatebell.services.runs.parallel_branches import Stuck
 from gatebell.services.runs.run_journal import (
@@ -154,8 +154,8 @@ class Driver:
             if isinstance(cause, StepFailedError):
                 failed += cause.path.split()
             cause = cause.__cause__ or cause.__context__
-        told = "".join(traceback.format_exception(error))
-        reason = f"{type(error).__name__}: {error}"
+        told = format_traceback(error)
+        reason = describe(error, drive.run.project)
         at = " ".join(dict.fromkeys(failed))
         self._end(drive, runs.break_down(drive.run, reason, told, at, self._store.now()))
 

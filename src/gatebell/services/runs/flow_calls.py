@@ -21,6 +21,7 @@ from gatebell.errors import GateError, StepFailedError, UsageError
 from gatebell.services.asks import apply_deadlines, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.permissions import permit_call
+from gatebell.services.runs.error_lines import find_line
 from gatebell.services.runs.run_journal import (
     Overtaken,
     Parked,
@@ -86,9 +87,9 @@ def step(
 
 
 def _failed(branch: Branch, call: FlowCall, error: Exception, message: str) -> StepFailedError:
-    kind = type(error).__name__
-    branch.drive.fail(call, kind, message)
-    return StepFailedError(kind, message, call.path)
+    kind, where = type(error).__name__, find_line(error, branch.drive.run.project)
+    branch.drive.fail(call, kind, message, where=where)
+    return StepFailedError(kind, message, call.path, where)
 
 
 def _settle_doubt(branch: Branch, call: FlowCall, arguments: Any) -> tuple[bool, FlowCall]:

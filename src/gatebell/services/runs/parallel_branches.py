@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextvars
 import queue
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from gatebell.domain.enums import CallName
-from gatebell.errors import StepFailedError
+from gatebell.errors import BranchFailedError, StepFailedError
 from gatebell.services.asks import wait_for_ask
 from gatebell.services.permissions import permit_call
+from gatebell.services.runs.error_lines import describe, find_line
 from gatebell.services.runs.journal_values import pack, unpack
 from gatebell.services.runs.run_journal import (
     Branch,
@@ -183,18 +184,28 @@ class _Parallel:
             calls = tuple(call for parked in waits for call in parked.waiting)
             wake_at: datetime | None = min(times, default=None)
             self._branch.raise_always(Parked(calls, wake_at))
-        outcomes = [_outcome(self._outcomes.get(index)) for index in range(len(self._works))]
+        project = self._drive.run.project
+        ends = map(self._outcomes.get, range(len(self._works)))
+        outcomes = [_outcome(end, project) for end in ends]
         if failed and not self._settle:
             first = min(failed, key=lambda end: end.number)
-            message = f"branch {first.number + 1}: {outcomes[first.number]['error']['message']}"
+            message = f"branch {first.number + 1}: {_describe(first.error, project)}"
             inner = [e.error.path for e in failed if isinstance(e.error, StepFailedError)]
             paths = " ".join([self._call.path, *inner])
             call = self._call._replace(value=outcomes)
             self._drive.fail(call, "BranchFailedError", message, paths)
-        else:
-            values = outcomes if self._settle else [one["value"] for one in outcomes]
-            self._drive.record(self._call, values)
+            self._raise(first.error)
+        values = outcomes if self._settle else [one["value"] for one in outcomes]
+        self._drive.record(self._call, values)
         return _unpacked(self._branch, self._drive.calls[self._call.path])
+
+    def _raise(self, cause: BaseException | None) -> NoReturn:
+        """As a replay raises it, with the branch's own traceback."""
+        try:
+            _unpacked(self._branch, self._drive.calls[self._call.path])
+        except BranchFailedError as error:
+            raise error from cause
+        raise AssertionError("a failed call raises")
 
     def _withdraw(self) -> None:
         """What the others still ask, nobody needs to answer any more."""
@@ -206,12 +217,22 @@ class _Parallel:
                     permit_call.retire(store, ask, caller, "a neighbouring branch failed")
 
 
-def _outcome(end: _End | None) -> dict[str, Any]:
+def _describe(error: BaseException | None, project: str) -> str:
+    if isinstance(error, StepFailedError):
+        return str(error)
+    return describe(error, project) if error else ""
+
+
+def _outcome(end: _End | None, project: str) -> dict[str, Any]:
     if end is None:
         return {"status": "stopped", "value": None, "error": None}
     if end.error is None:
         return {"status": "done", "value": end.value, "error": None}
     error = end.error
-    kind = error.kind if isinstance(error, StepFailedError) else type(error).__name__
-    message = error.message if isinstance(error, StepFailedError) else str(error)
-    return {"status": "failed", "value": None, "error": {"kind": kind, "message": message}}
+    if isinstance(error, StepFailedError):
+        kind, message, where = error.kind, error.message, error.where
+    else:
+        kind, message = type(error).__name__, str(error)
+        where = find_line(error, project)
+    failed = {"kind": kind, "message": message, "where": where}
+    return {"status": "failed", "value": None, "error": failed}

@@ -128,9 +128,14 @@ class Drive:
             self.write(runs.record(self.run, call, value, self.store.now()))
         return value
 
-    def fail(self, call: FlowCall, kind: str, message: str, paths: str = "") -> None:
-        """`paths`: the calls beneath it that failed, to be tried again with it."""
-        error = {"kind": kind, "message": message, "paths": paths}
+    def fail(
+        self, call: FlowCall, kind: str, message: str, paths: str = "", where: str = ""
+    ) -> None:
+        """`paths`: the calls beneath it that failed, to be tried again with it.
+
+        `where`: the line of the user's code that failed.
+        """
+        error = {"kind": kind, "message": message, "paths": paths, "where": where}
         with self.lock:
             self.write(runs.fail(self.run, call, error, self.store.now()))
 
@@ -240,7 +245,9 @@ def result_of(call: FlowCall) -> Any:
         return call.value
     if call.name == CallName.PARALLEL:
         raise BranchFailedError(call.error["message"], call.error["paths"], call.value)
-    raise StepFailedError(call.error["kind"], call.error["message"], call.path)
+    # A journal that was begun before lines were kept has none.
+    where = call.error.get("where", "")
+    raise StepFailedError(call.error["kind"], call.error["message"], call.path, where)
 
 
 def jsoned(value: Any) -> Any:

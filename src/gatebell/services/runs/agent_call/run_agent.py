@@ -24,6 +24,7 @@ from gatebell.services.runs import source_check
 from gatebell.services.runs.agent_call import send_prompt
 from gatebell.services.runs.agent_call.human_questions import People
 from gatebell.services.runs.agent_call.turn import LOOK_AGAIN, Agent
+from gatebell.services.runs.error_lines import find_line
 from gatebell.services.runs.flow_calls import decided_by_person
 from gatebell.services.runs.run_journal import jsoned, result_of
 from gatebell.services.sessions import presence, run_session
@@ -51,9 +52,10 @@ def call_agent(branch: Branch, wanted: AgentRequest) -> Signal:
     except (StepFailedError, StoreTroubleError):
         raise
     except Exception as error:
-        kind = type(error).__name__
-        branch.drive.fail(branch.drive.calls.get(call.path, call), kind, str(error))
-        raise StepFailedError(kind, str(error), call.path) from error
+        kind, where = type(error).__name__, find_line(error, branch.drive.run.project)
+        failed = branch.drive.calls.get(call.path, call)
+        branch.drive.fail(failed, kind, str(error), where=where)
+        raise StepFailedError(kind, str(error), call.path, where) from error
 
 
 class _AgentCall:
