@@ -264,8 +264,8 @@ def test_a_picture_tells_what_happens_and_nothing_in_it_is_markup():
         Phase('a"]<b>', agent="x", for_each=lambda _: [], human=lambda _s, _o: None, next=lambda _s, _o: "end"),
         Phase("b", agent=len, until=lambda _s, _o: True, human=HumanInput("Really? <script>", "approval"),
               next={"yes": "end", "no": 'a"]<b>'}),
-        Phase("c", human=HumanInput(lambda _: "?", "choice", ["x"]), next="c2"),
-        Phase("c2", human=HumanInput("?", "choice", ["x"]), next="end"),
+        Phase("c", human=HumanInput(lambda _: "?", "choice", ["x", "y"]), next="c2"),
+        Phase("c2", human=HumanInput("?", "choice", ["x", "y"]), next="end"),
         END,
     ])  # fmt: skip
     text = diagrams.mermaid("<t>", phases)

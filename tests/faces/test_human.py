@@ -10,6 +10,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.support.people import a_person
@@ -29,6 +30,7 @@ from gatebell import (
     Structured,
     UsageError,
 )
+from gatebell.app import wiring
 from gatebell.app.wiring import open_throwaway_store
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Notice
@@ -155,8 +157,11 @@ def test_the_response_is_of_the_class_that_was_wished_for(scene):
     *("SES-32", "S0-16", "S0-17", "S0-18", "S0-20", "S0-21", "S0-26", "S0-33", "S0-42", "S0-49"),
     *("S0-94", "S0-B16", "S0-54", "S0-51", "S0-97", "S0-114"),
 )
-def test_everything_that_is_said_of_a_session_is_in_the_store(scene, tmp_path):
+def test_everything_that_is_said_of_a_session_is_in_the_store(scene, tmp_path, monkeypatch):
     gate = scene.gate()
+    (tmp_path / "m.json").write_text("{}")
+    known = SimpleNamespace(open=lambda _: SimpleNamespace(knows=lambda _: True))
+    monkeypatch.setattr(wiring, "hosts", lambda: known)
     context = {"pattern": "p", "possibleCauses": ["x"], "logs": "l"}
     ask_id = gate.human.request_interactive(
         "Why does it fail?",
@@ -414,6 +419,7 @@ def test_all_participants_take_part_before_it_is_settled(scene):
 
 @pytest.mark.proves("SES-40", "S0-116")
 def test_whoever_is_to_be_notified_is_told_at_once(scene):
+    scene.store.people.set_group("security-team", ["ada"], [])
     ask_id = scene.gate().human.request_interactive("Q?", {"notify": ["security-team", "bob"]})
     eventually(
         lambda: create_ask.get(scene.store, ask_id).deadlines.escalate_at <= scene.store.now()

@@ -47,9 +47,9 @@ def test_the_inbox_tells_who_what_how_long_and_what_it_blocks(world):
         first,
     ]
     assert "and more: gate inbox --limit 4" in world.ada.gate("inbox", "--limit", "1").out
-    assert (
-        "Nothing is waiting in /elsewhere" in world.ada.gate("inbox", "--project", "/elsewhere").out
-    )
+    elsewhere = str(world.folder / "home")
+    told = world.ada.gate("inbox", "--project", elsewhere).out
+    assert f"Nothing is waiting in {elsewhere}" in told
     assert first in world.ada.gate("inbox", "--project", ".").out
 
 

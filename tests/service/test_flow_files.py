@@ -57,7 +57,7 @@ def test_a_missing_role_says_which_file_to_write(project):
         role_files.find(str(project), "coder")
     sentence = str(caught.value)
     there = "architect, code, design, docs, pm, review, reviewer, test"
-    assert f"there is no role 'coder'; there are {there}. Write its" in sentence
+    assert f"there is no role 'coder'; there are {there}; did you mean 'code'? Write" in sentence
     assert str(project / ".gate/agents/coder.md") in sentence
     with pytest.raises(UsageError, match="is not a role's name"):
         role_files.find(str(project), "../../coder")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 from tests.support.flow_harness import house
@@ -142,6 +143,9 @@ def test_who_is_to_be_told_and_where_it_opens(house):
     def told(prompt):
         return ask_interactive("Q", notify=["ada"], cwd="sub", mcp_config="tools.json").response
 
+    house.store.people.add("ada", [])
+    (Path(house.folder) / "sub").mkdir()
+    (Path(house.folder) / "tools.json").write_text("{}")
     house.go(told)
     ask = only_ask(house)
     assert [step.who for step in ask.deadlines.escalations] == ["ada"]

@@ -318,6 +318,7 @@ def test_questions_of_every_kind_come_back_as_outcomes(house):
             bool(ask("Sure?", "approval")),
         ]
 
+    house.store.people.add("bob", [])
     house.go(curious)
     assert house.ask().priority == 0 and house.ask().origin.agent == "feature"
     for value in ("Ada", "red", {"n": 3}, "yes"):

@@ -38,6 +38,7 @@ def test_approving_choosing_and_asking(store):
         "Name", "Ada"
     )
     person.will_answer("Size", {"n": 3})
+    store.people.add("bob", [])
     gate = Gate(store, agent="coder")
     approval = gate.approve("Deploy?")
     assert approval and approval.reason == "go" and approval.settled_by == "person:tester"

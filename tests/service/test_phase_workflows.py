@@ -560,7 +560,8 @@ def test_what_goes_wrong_names_its_phase_and_fails_the_run(house, phase, words):
     if isinstance(phase.agent, str):
         house.agent("coder", done())
     accepting = phase._replace(agent=lambda _, item: item) if phase.for_each else phase
-    over = house.go(Workflow("w", Plan(), phases=[accepting, worker("end")]))
+    more = [] if phase.terminal else [worker("end")]
+    over = house.go(Workflow("w", Plan(), phases=[accepting, *more]))
     assert over.state == "failed" and words in over.reason
     assert house.pending() == []
 
@@ -623,7 +624,7 @@ def test_what_must_not_happen_twice_becomes_a_question(house):
 @pytest.mark.proves("PHASE-18")
 def test_functions_that_only_look_change_nothing(house):
     flow = Workflow("w", {"plan": ["a"]}, phases=[
-        Phase("a", agent=lambda s: s.plan.append("x"), human=HumanInput(lambda s: str(s.plan.append("y")), "approval"),
+        Phase("a", agent=lambda s: len(s.plan), human=HumanInput(lambda s: str(s.plan.append("y")), "approval"),
               next=lambda s, _: s.plan.append("z") or "end"),
         Phase("end", agent=lambda s: s.plan, terminal=True),
     ])  # fmt: skip

@@ -139,6 +139,7 @@ def test_sweeping_reminds_escalates_and_erases(store):
     reminded = opened(store, remind_every_seconds=10).ask.id
     from gatebell.domain.asks.deadlines import Escalation
 
+    store.people.add("bob", [])
     opened(store, escalations=(Escalation(15, "bob"),))
     secret = opened(store, secret=True).ask.id
     answered(store, secret, "hunter2")
@@ -472,8 +473,10 @@ def test_texts_that_no_store_can_hold_harm_nobody(store):
 
     ask = opened(
         store, kind="form", schema={"title": "\ud800"}, default={"a": "\ud83d"}, context={2: "\ud800", 10: 1},
-        expires_seconds=5, escalations=(Escalation(1, "\ud800"),),
+        expires_seconds=5,
     ).ask  # fmt: skip
+    with pytest.raises(NotFoundError):
+        opened(store, escalations=(Escalation(1, "\ud800"),))
     store.clock.advance(9)
     apply_deadlines.sweep(store)
     assert store.asks.get(ask.id).value == {"a": "\ufffd"} and list(audit.verify(store)) == []

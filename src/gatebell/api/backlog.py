@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gatebell.app import environment
+from gatebell.app import environment, project_files
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.owners import owner_of_task
 from gatebell.domain.enums import TaskState
@@ -41,6 +41,7 @@ class Backlog:
     def create(self, title: str, **fields: Any) -> Task:
         """A new task. `fields`: description, role, priority, size, type, parent, needs, test_command."""
         given = {"title": title, **fields}
+        self._must_know_role(self.project, fields)
         return backlog.create(self._store, self.project, self._gate.caller(), given)
 
     def get(self, task_id: str) -> Task:
@@ -51,7 +52,14 @@ class Backlog:
         return self._store.tasks.page(self.project, which, limit)
 
     def update(self, task_id: str, **fields: Any) -> Task:
+        if fields.get("role"):
+            self._must_know_role(self.get(task_id).project, fields)
         return backlog.update(self._store, task_id, self._gate.caller(), fields)
+
+    @staticmethod
+    def _must_know_role(project: str, fields: dict[str, Any]) -> None:
+        if fields.get("role"):
+            project_files.find_role(project, fields["role"])
 
     def claim(self, task_id: str) -> Task:
         """Work on it in this program; no worker takes it up then."""

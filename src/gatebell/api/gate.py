@@ -117,6 +117,11 @@ class Gate:
         """Open an ask as it was put together; returns the id."""
         caller = self.caller()
         origin = wiring.in_its_project(wiring.origin(caller, self._agent, owner))
+        if request.session:
+            # Imported here: most asks are not sessions.
+            from gatebell.services.sessions.session_check import check_terms
+
+            check_terms(request.session, origin.cwd, wiring.hosts())
         opened = create_ask.ask(self.store, request, origin, caller)
         if opened.token:
             self._tokens[opened.ask.id] = opened.token

@@ -17,6 +17,7 @@ from gatebell.domain.enums import AskKind, StrEnum, VisitEnd
 from gatebell.domain.sessions.visits import VIA
 from gatebell.domain.text.display import plain
 from gatebell.domain.text.redaction import redact
+from gatebell.domain.text.suggestions import suggest
 from gatebell.errors import AlreadySettledError, InvalidAnswerError, UsageError
 from gatebell.services.asks import answer_ask, apply_deadlines, create_ask
 from gatebell.services.sessions import ask_session
@@ -188,6 +189,9 @@ class Human:
 
     def list_pending(self, kind: str | None = None) -> list[Ask]:
         """What is waiting, of every asker; of one kind only, if that is named."""
+        if kind not in (None, *AskKind):
+            near = suggest(str(kind), AskKind) or f"; there are {', '.join(AskKind)}"
+            raise UsageError(f"{kind!r} is not a kind of ask{near}")
         apply_deadlines.sweep(self._inbox.store)
         found = self._inbox.store.asks.pending(_MAX_LISTED)
         return [ask for ask in found if kind in (None, ask.question.kind)]

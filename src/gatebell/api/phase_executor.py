@@ -15,7 +15,7 @@ from gatebell.domain.enums import AskKind, SignalStatus
 from gatebell.domain.lists import as_items
 from gatebell.domain.people.principals import is_person
 from gatebell.domain.phases import records
-from gatebell.domain.phases.phases import OURS, HumanInput, State, accepts, named, route
+from gatebell.domain.phases.phases import LOST, OURS, HumanInput, State, accepts, named, route
 from gatebell.domain.phases.records import as_json, mark, response_json
 from gatebell.domain.phases.validation import input_faults
 from gatebell.domain.text.display import plain
@@ -316,8 +316,11 @@ def _items(phase: Phase, view: State[Any]) -> list[Any]:
 def _returned(phase: Phase, view: State[Any], item: tuple[Any, ...]) -> Any:
     """What a function in the place of an agent gives, as JSON that fits."""
     assert callable(phase.agent), "it was looked at before"
+    before = as_json(view.data)
     made = phase.agent(view, *item)
     made = as_json(settled(made) if inspect.isawaitable(made) else made)
+    if as_json(view.data) != before:
+        raise UsageError(f"the agent's function changed the state, {LOST}")
     if phase.returns is not None:
         shaped(phase.returns, made)
     return made

@@ -91,6 +91,8 @@ def wish(outcome: object) -> ExpectedAnswer:
     if isinstance(outcome, Selection):
         return ExpectedAnswer(AskKind.CHOICE, as_list(outcome.options, "options"), outcome.multiple)
     if isinstance(outcome, Structured):
+        if outcome.schema is None:
+            raise UsageError("Structured(schema) needs a schema, got None: give a type or a dict")
         return ExpectedAnswer(AskKind.FORM, schema=schema_of(outcome.schema), shape=outcome.schema)
     raise UsageError(
         "outcome is Approval(), Selection(options), Freeform() or Structured(schema), "

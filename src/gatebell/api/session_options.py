@@ -9,6 +9,7 @@ from gatebell.domain.asks.deadlines import Escalation
 from gatebell.domain.enums import AskKind
 from gatebell.domain.lists import as_list
 from gatebell.domain.sessions.visits import Terms
+from gatebell.domain.text.suggestions import suggest
 from gatebell.errors import UsageError
 from gatebell.services.asks.create_ask import Request
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         max_attempts: int
 
 
+_OWN = ("outcome", "context", "expires", "participants", "notify")
 # Told as soon as the ask is open.
 _AT_ONCE_SECONDS = 0.001
 
@@ -45,7 +47,8 @@ def request(prompt: str, options: InteractiveOptions) -> tuple[Request, Expected
     participants = list(as_list(given.pop("participants", ()), "participants"))
     notify = as_list(given.pop("notify", ()), "notify")
     if unknown := sorted(set(given) - set(Terms._fields[1:])):
-        raise UsageError(f"ask_interactive takes no {unknown[0]}")
+        near = suggest(unknown[0], (*Terms._fields[1:], *_OWN))
+        raise UsageError(f"ask_interactive takes no {unknown[0]}{near}")
     terms = Terms(answer=wanted.answered_as, **given)  # type: ignore[arg-type]
     made = Request(
         prompt,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gatebell.adapters.files.role_files import Roles
     from gatebell.adapters.files.template_files import Templates
     from gatebell.domain.asks.templates import Template
+    from gatebell.domain.runs.roles import Role
     from gatebell.domain.tasks.backlog_settings import BacklogTerms
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
@@ -88,6 +89,13 @@ def roles(project: str) -> Roles:
 
     found = role_files.all(project)
     return found._replace(roles=[role_files.with_model(role) for role in found.roles])
+
+
+def find_role(project: str, name: str) -> Role:
+    """The role of this name; NotFoundError tells those that are there."""
+    from gatebell.adapters.files import role_files
+
+    return role_files.find(project, name)
 
 
 def backlog_terms(project: str) -> BacklogTerms:

@@ -146,6 +146,10 @@ class Host(Protocol):
         """The id of a conversation to be, or nothing where the program itself chooses it."""
         ...
 
+    def knows(self, session: str) -> bool:
+        """Whether the program can go on with this conversation; where it keeps no log, it can."""
+        ...
+
     def open_session(self, opening: Opening) -> list[str]:
         """The words that open it in a terminal. MissingAgentError when it is not there."""
         ...

@@ -36,11 +36,12 @@ class ClaudeHost:
     def new_session(self) -> str:
         return str(uuid4())
 
+    def knows(self, session: str) -> bool:
+        return bool(session_logs.find(AgentCli.CLAUDE, session, os.environ))
+
     def open_session(self, opening: Opening) -> list[str]:
         order = _order(opening, AgentCli.CLAUDE, opening.model)
-        if not opening.fresh and not session_logs.find(
-            AgentCli.CLAUDE, opening.session, os.environ
-        ):
+        if not opening.fresh and not self.knows(opening.session):
             raise _no_conversation(opening.session)
         words = ClaudeDriver().join(order)
         # The first words are an asker's: nothing they lead to may run before the person saw it.
@@ -65,13 +66,16 @@ class CodexHost:
     def new_session(self) -> str:
         return ""
 
+    def knows(self, session: str) -> bool:
+        return bool(session_logs.find(AgentCli.CODEX, session, os.environ))
+
     def open_session(self, opening: Opening) -> list[str]:
         if opening.mcp_config:
             raise UsageError(
                 "codex takes no mcp_config: open it with --with claude, or name the servers in "
                 "codex's own settings"
             )
-        if opening.session and not session_logs.find(AgentCli.CODEX, opening.session, os.environ):
+        if opening.session and not self.knows(opening.session):
             raise _no_conversation(opening.session)
         model = "" if opening.model.startswith(_CLAUDES) else opening.model
         words = CodexDriver().join(_order(opening, AgentCli.CODEX, model))
@@ -107,6 +111,9 @@ class CommandHost:
 
     def new_session(self) -> str:
         return str(uuid4())
+
+    def knows(self, session: str) -> bool:
+        return True
 
     def open_session(self, opening: Opening) -> list[str]:
         order = _order(opening, AgentCli.COMMAND, opening.model)

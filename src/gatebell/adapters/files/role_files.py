@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gatebell.adapters.files import settings_file
 from gatebell.adapters.files.text_files import names_in, read_text, user_folder
 from gatebell.domain.runs.roles import Role, is_role_name, parse_role
+from gatebell.domain.text.suggestions import suggest
 from gatebell.errors import GateError, NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def find(project: str, name: str) -> Role:
     known = sorted({name for shelf in _shelves(project) for name in names_in(shelf.folder, ".md")})
     wanted = os.path.join(project, ".gate", "agents", f"{name}.md")
     raise NotFoundError(
-        f"there is no role {name!r}; there are {', '.join(known)}. Write its instructions to {wanted}"
+        f"there is no role {name!r}; there are {', '.join(known)}{suggest(name, known) or '.'} "
+        f"Write its instructions to {wanted}"
     )
 
 

@@ -47,8 +47,7 @@ def run(args: argparse.Namespace) -> int:
         # Whoever says who they are must be it, also where it makes no difference.
         caller(store, args)
     sweep(store)
-    # Asks keep it as text, also where it is none.
-    where = None if args.project is None else storable(project(os.path.abspath(args.project)))
+    where = None if args.project is None else _project(store, args.project)
     asks = store.asks.pending(args.limit + 1, where)
     more, asks = len(asks) > args.limit, asks[: args.limit]
     if args.json:
@@ -73,6 +72,16 @@ def run(args: argparse.Namespace) -> int:
         print(f"\nAnswer: gate answer {first.id}{inside}   One by one: {one_by_one}")
         _print_notes(store)
     return 0
+
+
+def _project(store: Store, given: str) -> str:
+    """The project that a folder is in; one that was removed may still have asks."""
+    path = os.path.abspath(os.path.expanduser(given))
+    # Asks keep it as text, also where it is none.
+    found = storable(project(path))
+    if not os.path.isdir(path) and not store.asks.pending(1, found):
+        raise UsageError(f"--project: there is no folder {path}")
+    return found
 
 
 def _print_notes(store: Store) -> None:

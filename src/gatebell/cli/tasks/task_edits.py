@@ -12,7 +12,6 @@ from gatebell.cli.tasks.tasks_screen import project_of, tell
 from gatebell.domain.asks.deadlines import parse_duration
 from gatebell.domain.asks.documents import task_document
 from gatebell.domain.tasks.task_forms import blank, changes, form, title_and_description
-from gatebell.domain.text.display import inert_line
 from gatebell.errors import GateError, RefusedError, UsageError
 from gatebell.services.tasks import backlog
 
@@ -38,12 +37,12 @@ def create_(args: argparse.Namespace) -> int:
     if args.parent and args.project is None:
         # Where an agent makes parts of a task, they belong to the project of that one.
         project = backlog.get(store, args.parent).project
+    _must_know_role(project, fields)
     if args.title is None:
         task = _created_in_editor(store, project, who, fields)
     else:
         task = backlog.create(store, project, who, fields)
     tell(task, "Created", as_json=args.json)
-    _warn_of_role(task)
     return 0
 
 
@@ -73,6 +72,8 @@ def update_(args: argparse.Namespace) -> int:
     fields = _given(args)
     if not fields:
         raise UsageError("say what is to be changed: gate task update --help lists the fields")
+    if "role" in fields:
+        _must_know_role(backlog.get(store, args.id).project, fields)
     _tell_updated(backlog.update(store, args.id, who, fields), fields, as_json=args.json)
     return 0
 
@@ -81,20 +82,14 @@ def _tell_updated(task: Task, fields: dict[str, Any], *, as_json: bool) -> None:
     tell(task, "Updated", as_json=as_json)
     if task.run and task.worked_on and not as_json and _READ_ONCE & fields.keys():
         print(f"  Run {task.run} has begun and goes on with what the task said then")
-    if "role" in fields:
-        _warn_of_role(task)
 
 
-def _warn_of_role(task: Task) -> None:
-    """A task of a role that is not there fails only once a worker takes it up: say it at once."""
-    if not task.role:
-        return
-    from gatebell.app import project_files
+def _must_know_role(project: str, fields: dict[str, Any]) -> None:
+    """A task of a role that is not there would fail only once a worker takes it up."""
+    if fields.get("role"):
+        from gatebell.app import project_files
 
-    known = [role.name for role in project_files.roles(task.project).roles]
-    if task.role not in known:
-        told = f"there is no role {task.role} in {task.project}; there are {', '.join(known)}"
-        print(f"gate: {inert_line(told)} (gate agents)", file=sys.stderr)
+        project_files.find_role(project, fields["role"])
 
 
 def edit_(args: argparse.Namespace) -> int:
@@ -118,6 +113,7 @@ def edit_(args: argparse.Namespace) -> int:
         _must_be_as_shown(store, task, fields)
         if not fields:
             return _nothing_changed(task, as_json=args.json)
+        _must_know_role(task.project, fields)
         after = backlog.update(store, task.id, who, fields)
     except GateError as error:
         raise _kept(store, task.id, text, error) from None

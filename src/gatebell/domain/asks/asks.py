@@ -17,6 +17,7 @@ from gatebell.domain.digests import canonical, digest
 from gatebell.domain.enums import AskKind, AskStatus, Decision, NoticeKind, Priority
 from gatebell.domain.records import NamedTuple
 from gatebell.domain.sessions.visits import FAILED, Terms, make_terms
+from gatebell.domain.text.suggestions import suggest
 from gatebell.errors import AlreadySettledError, UsageError
 
 if TYPE_CHECKING:
@@ -192,6 +193,11 @@ def make_question(
     named = tuple(option for option in options if not means_other(option))
     if len(set(named)) < len(named) or not all(option.strip() for option in named):
         raise UsageError("the options must differ from one another, and none may be empty")
+    if len(options) == 1:
+        raise UsageError(
+            f"a choice needs two options or more, got {options[0]!r} alone: add {OTHER!r}, or ask "
+            "for an approval or a text"
+        )
     return question._replace(options=named, other=len(named) < len(options))
 
 
@@ -199,7 +205,9 @@ def _parse_kind(word: str) -> AskKind:
     try:
         return AskKind(word)
     except ValueError:
-        raise UsageError(f"{word!r} is no kind of ask; there are {', '.join(AskKind)}") from None
+        known = ", ".join(AskKind)
+        near = suggest(word, AskKind)
+        raise UsageError(f"{word!r} is no kind of ask; there are {known}{near}") from None
 
 
 def means_other(word: str) -> bool:

@@ -50,6 +50,7 @@ _ORIGINAL_ANSWER = re.compile(
 )
 _NANOSECONDS = 10**9
 _NOT_ASKED = ("refused", "timed_out")
+_MIN_OPTIONS = 2
 _MAX_OPTIONS = 100
 _MAX_NAME_LENGTH = 200
 _MAX_FOLDER_LENGTH = 4_096
@@ -124,8 +125,8 @@ def parse_question(name: Name, content: bytes) -> FileQuestion:
     except ValueError:
         raise UsageError(f"its type is none of {', '.join(QuestionType)}") from None
     options = _options(given.get("options", [])) if kind == QuestionType.SELECT else ()
-    if kind == QuestionType.SELECT and not options:
-        raise UsageError("a select needs options")
+    if kind == QuestionType.SELECT and len(options) < _MIN_OPTIONS:
+        raise UsageError(f"a select needs options, {_MIN_OPTIONS} or more")
     return FileQuestion(
         name,
         _text(given, "agent_name", _MAX_NAME_LENGTH) or name.agent,

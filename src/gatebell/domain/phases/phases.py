@@ -18,6 +18,10 @@ OURS = ("approved", "human_response", "history", "answer_of", "data")
 """Names that a state of the user's own cannot have."""
 
 
+LOST = "which is lost here: return the value, and set it in update="
+"""What is said where somebody changes a state that they only look at."""
+
+
 class HumanInput(NamedTuple):
     """What a phase asks a person."""
 
@@ -86,14 +90,22 @@ class State(Generic[_S]):
     def __init__(
         self, data: _S, history: tuple[Response, ...] = (), response: Response | None = None
     ) -> None:
-        self.data = data
+        own = vars(self)
+        own["data"], own["history"], own["human_response"] = data, history, response
+        own["approved"] = response.approved if response else None
+
+    if TYPE_CHECKING:
+        data: _S
         """Your own object."""
-        self.history = history
+        history: tuple[Response, ...]
         """Every answer so far, in order, each with its phase."""
-        self.human_response = response
+        human_response: Response | None
         """What was answered in this phase; None where nobody was asked."""
-        self.approved = response.approved if response else None
+        approved: bool | None
         """Whether this phase was approved; None where no approval was asked for."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise UsageError(f"state.{name} = … changed the state, {LOST}")
 
     def answer_of(self, phase: str) -> Response | None:
         """The last answer to a phase."""

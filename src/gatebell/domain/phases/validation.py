@@ -49,6 +49,7 @@ def checked(phases: Sequence[Phase]) -> tuple[Phase, ...]:
         for why in _faults(one, names):
             raise UsageError(f"{named(one.name)} {why}")
     _must_come_to_an_end(made)
+    _must_be_reached(made)
     return made
 
 
@@ -143,7 +144,7 @@ def input_faults(human: HumanInput) -> Iterator[str]:
     if callable(options):
         yield from _uncallable("human's options", options, 1)
         # Whatever they will be, an approval has none.
-        options = ("made later",)
+        options = ("made later", "made later, too")
     try:
         offered = as_list(options, "options")
     except UsageError as error:
@@ -220,6 +221,22 @@ def _must_come_to_an_end(phases: Sequence[Phase]) -> None:
     lost = [name for name in names if name not in ends]
     if lost:
         raise UsageError(f"{named(lost[0])} has no way out: no terminal phase can be reached")
+
+
+def _must_be_reached(phases: Sequence[Phase]) -> None:
+    """Every phase can be reached from the first; where a function decides, only running it tells."""
+    by_name = {one.name: one for one in phases}
+    reached, new = set[str](), {phases[0].name}
+    while new:
+        reached |= new
+        if any(_is_open(by_name[name]) for name in new):
+            return
+        targets = {lead.target for name in new for lead in leads(by_name[name], list(by_name))}
+        new = targets - reached
+    if lost := [one.name for one in phases if one.name not in reached]:
+        raise UsageError(
+            f"{named(lost[0])} is never reached: let another phase lead to it, or remove it"
+        )
 
 
 def _is_open(phase: Phase) -> bool:

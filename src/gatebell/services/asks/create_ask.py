@@ -30,6 +30,7 @@ from gatebell.domain.permissions.calls import Call
 from gatebell.domain.records import NamedTuple
 from gatebell.domain.sessions.visits import Terms
 from gatebell.domain.text.display import inert_line, plain, storable
+from gatebell.domain.text.suggestions import suggest
 from gatebell.errors import NotFoundError, RefusedError, UsageError
 from gatebell.ports.results import Done
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 MAX_DIGITS = 18
 """Of the number of a run, as somebody may type it."""
 _ASK, _TASK = "a-", "tm-"
+_MAX_SHOWN = 40
 
 
 class Request(NamedTuple):
@@ -86,6 +88,7 @@ def ask(store: Store, request: Request, origin: Origin, caller: Caller, key: str
     So does a retry under the same key, even when the first one has been settled and taken.
     """
     _must_be_words(request)
+    _must_know(store, request.escalations)
     question = _question(request, _requirement(store, request, caller))
     token = os.urandom(32).hex() if question.secret or has_hidden(question.schema) else ""
     new = _new(request, question, _known(origin), store.now(), token)
@@ -196,6 +199,20 @@ def _must_be_words(request: Request) -> None:
     times = (request.expires_seconds, request.remind_every_seconds, request.confidence)
     if not all(time is None or type(time) in (int, float) for time in times):
         raise UsageError("times and confidence are numbers")
+
+
+def _must_know(store: Store, escalations: tuple[Escalation, ...]) -> None:
+    """Refuse to tell people who are not there: nothing would be sent."""
+    if not escalations:
+        return
+    known = {person.name for person in store.people.all()} | set(store.people.groups())
+    for step in escalations:
+        if step.who not in known:
+            who = storable(str(step.who))[:_MAX_SHOWN]
+            raise NotFoundError(
+                f"there is no person or group {who!r} to notify{suggest(who, known)} "
+                f"(gate person add {who})"
+            )
 
 
 def _requirement(store: Store, request: Request, caller: Caller) -> Requirement:

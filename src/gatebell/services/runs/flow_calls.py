@@ -32,6 +32,7 @@ from gatebell.services.runs.run_journal import (
     said_before,
 )
 from gatebell.services.sessions import visits
+from gatebell.services.sessions.session_check import check_terms
 
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
@@ -200,6 +201,8 @@ def ask(branch: Branch, request: Request) -> Outcome:
         # A journal that was begun before there were sessions still fits.
         del arguments["session"]
     call = branch.begin(name, request.prompt, jsoned(arguments))
+    if request.session and not call.over and not call.ask_id:
+        check_terms(request.session, branch.drive.run.folder, branch.drive.needs.hosts)
     return _asked(branch, call, request)
 
 

@@ -1,0 +1,49 @@
+"""Checks what a session needs when it is asked for: its folder, its file, its conversation."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gatebell.domain.text.suggestions import suggest
+from gatebell.errors import UsageError
+
+if TYPE_CHECKING:
+    from gatebell.domain.sessions.visits import Terms
+    from gatebell.ports.agents import Hosts
+
+_KEEPING_LOGS = ("claude", "codex")
+
+
+def check_terms(terms: Terms, folder: str, hosts: Hosts) -> None:
+    """Refuse a session whose folder, file or conversation is not there.
+
+    Args:
+        terms: the session that is asked for
+        folder: where it is asked from
+        hosts: the programs that know conversations
+
+    Raises:
+        UsageError: with the name of the field.
+    """
+    cwd, config = os.path.join(folder, terms.cwd), os.path.join(folder, terms.mcp_config)
+    if terms.cwd and not os.path.isdir(cwd):
+        raise UsageError(f"cwd: there is no folder {cwd}")
+    if terms.mcp_config and not os.path.isfile(config):
+        raise UsageError(f"mcp_config: there is no file {config}")
+    if terms.resume_session:
+        _check_conversation(terms.resume_session, hosts)
+
+
+def _check_conversation(named: str, hosts: Hosts) -> None:
+    cli, slash, session = named.partition("/")
+    programs = (cli,) if slash else _KEEPING_LOGS
+    try:
+        is_known = any(hosts.open(one).knows(session or named) for one in programs)
+    except UsageError as error:
+        raise UsageError(f"resume_session: {error}{suggest(cli, _KEEPING_LOGS)}") from None
+    if not is_known:
+        raise UsageError(
+            f"resume_session: there is no conversation {named} on this machine. Give the "
+            "session_id of an earlier session"
+        )
