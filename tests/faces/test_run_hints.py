@@ -130,7 +130,8 @@ def test_an_error_of_ours_is_a_sentence_and_no_traceback(world, more):
     assert code == 12 and "Reason: there is no role" in out
     assert "Traceback" not in out and "Error" not in out.partition("Reason:")[2]
     code, out, _ = world.ada.gate("run", "failing")
-    assert code == 0 and "✗ 1 failing: ERROR, It ended with exit code 1" in out
+    assert code == 13 and "✗ 1 failing: ERROR, It ended with exit code 1" in out
+    assert "failing reported ERROR: It ended with exit code 1" in out
     assert "✗ 1  run failing  ERROR" in world.ada.gate("status", "2").out
     code, out, _ = world.ada.gate("run", "broken")
     assert "│ Traceback" in out or "│   File" in out, "of the flow's own code it is shown"

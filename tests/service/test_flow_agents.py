@@ -40,7 +40,7 @@ PATIENCE_SECONDS = 20
 
 
 def one_run(**more):
-    return flow(lambda _: list(run("coder", **more)[:3]))
+    return flow(on_error="return")(lambda _: list(run("coder", **more)[:3]))
 
 
 def writes(text, *, name=None):
@@ -180,7 +180,7 @@ def test_a_signal_by_file_tool_or_words_reaches_the_flow(house, status):
         "coder", offers, writes(json.dumps({"status": status, "reason": "file"})),
         f'I am done.\n{{"status": "{status}", "reason": "words"}}',
     )  # fmt: skip
-    over = house.go(lambda _: [list(run("coder")[:2]) for _ in range(3)])
+    over = house.go(lambda _: [list(run("coder", on_error="return")[:2]) for _ in range(3)])
     assert over.result == [[status, "tool"], [status, "file"], [status, "words"]]
 
 
@@ -201,7 +201,7 @@ def test_a_stale_torn_or_foreign_file_is_no_signal(house, line):
 @pytest.mark.proves("RUN-425", "S2-B2")
 def test_the_file_of_the_turn_before_does_not_answer_for_the_next(house):
     house.agent("coder", writes('{"status": "DONE"}'), "I forgot")
-    over = house.go(lambda _: [run("coder").status, run("coder").status])
+    over = house.go(lambda _: [run("coder", on_error="return").status for _ in range(2)])
     assert over.result == ["DONE", "ERROR"]
 
 
@@ -813,7 +813,7 @@ def test_taking_up_what_goes_on_anyway_changes_nothing(house):
 def test_a_scripted_agent_says_what_stands_in_its_script(house):
     assert ScriptedAgent([]).new_session() != ScriptedAgent([]).new_session()
     house.agent("coder", "words", {"status": "DONE"}, Ended(ok=False, words="", trouble="t"))
-    over = house.go(lambda _: [run("coder").status for _ in range(3)])
+    over = house.go(lambda _: [run("coder", on_error="return").status for _ in range(3)])
     assert over.result == ["ERROR", "DONE", "ERROR"]
     over = house.go(lambda _: run("coder").status)
     assert over.state == "failed" and "the script of coder is over" in over.reason

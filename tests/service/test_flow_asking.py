@@ -27,12 +27,13 @@ ALL_AGAIN = "The session in which you worked before is gone."
 
 
 def one_run(**more):
-    return flow(lambda _: list(run("coder", "Write it", **more)[:3]))
+    return flow(on_error="return")(lambda _: list(run("coder", "Write it", **more)[:3]))
 
 
 def on_terms(**terms):
     """A flow of one call, on terms that no decorator offers."""
-    return Flow(lambda _: list(run("coder", "Write it")[:3]), FlowTerms(**terms))
+    work = lambda _: list(run("coder", "Write it", on_error="return")[:3])  # noqa: E731  a flow
+    return Flow(work, FlowTerms(**terms))
 
 
 class Forgetful(ScriptedAgent):

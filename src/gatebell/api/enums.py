@@ -19,7 +19,7 @@ from gatebell.domain.enums import (
     SignalStatus,
     TaskState,
 )
-from gatebell.domain.runs.flow_terms import FlowTimeout
+from gatebell.domain.runs.flow_terms import ErrorAction, FlowTimeout
 from gatebell.domain.tasks.tasks import TaskSize, TaskTimeout, TaskType
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "CallName",
     "CallState",
     "Decision",
+    "ErrorAction",
     "FlowTimeout",
     "HandleStatus",
     "Priority",

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from gatebell.domain.asks.asks import parse_priority
 from gatebell.domain.asks.deadlines import make_escalations
-from gatebell.domain.enums import AskKind
+from gatebell.domain.enums import AskKind, SignalStatus
 from gatebell.domain.lists import as_items, as_list
-from gatebell.domain.runs.flow_terms import FlowTerms, FlowTimeout
+from gatebell.domain.runs.flow_terms import ErrorAction, FlowTerms, FlowTimeout
 from gatebell.errors import StoreTroubleError, UsageError
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import flow_calls, parallel_branches
@@ -73,12 +73,15 @@ def flow(
     human_timeout: float = 86_400.0,
     remind_every: float | None = None,
     human: bool = True,
+    on_error: str = ErrorAction.STUCK,
 ) -> Any:
     """Make a function a flow.
 
     `on_timeout` says what happens when nobody answers within `human_timeout` seconds: the run
     is `stuck`, the call does `fail`, `return` gives a result that is not true, or `notify_again`
     reminds people and goes on waiting. `remind_every` reminds them every so many seconds before.
+    `on_error` says what an agent's ERROR does: the run is `stuck` with the agent's words, or `return`
+    gives the signal to the flow.
     """
     try:
         way = FlowTimeout(on_timeout)
@@ -90,8 +93,16 @@ def flow(
         _must_be_seconds("remind_every", remind_every, 1)
     if way == FlowTimeout.NOTIFY_AGAIN:
         _must_be_seconds('human_timeout with on_timeout="notify_again"', human_timeout, 1)
-    terms = FlowTerms(way, human_timeout, human, remind_every)
+    terms = FlowTerms(way, human_timeout, human, remind_every, on_error=_error_action(on_error))
     return Flow(work, terms) if work else lambda made: Flow(made, terms)
+
+
+def _error_action(given: str) -> ErrorAction:
+    try:
+        return ErrorAction(given)
+    except ValueError:
+        known = ", ".join(ErrorAction)
+        raise UsageError(f"on_error is one of {known}, not {given!r}") from None
 
 
 def _must_be_seconds(name: str, given: object, least: int) -> None:
@@ -111,17 +122,23 @@ def run(
     human: bool = True,
     returns: dict[str, Any] | None = None,
     tries: int = 3,
+    on_error: str | None = None,
 ) -> Signal:
     """Have an agent work until it reports; people it needs in between are asked.
 
     `session`: `role` (the one this role has in this run), `new`, or the id of one. With
     `human=False` NEEDS_HUMAN comes back to the flow. `returns` is a JSON Schema that the reported
-    value must fit; the agent may try so many `tries`.
+    value must fit; the agent may try so many `tries`. With `on_error="return"` an ERROR comes back to
+    the flow; otherwise the run is stuck with the agent's words, unless its `@flow` says otherwise.
     """
+    action = None if on_error is None else _error_action(on_error)
     work = None if isinstance(role, str) else role
     name = role if isinstance(role, str) else getattr(role, "__name__", type(role).__name__)
     wanted = AgentRequest(name, prompt or "", session, human, returns, tries, work)
-    return _made("run", run_agent.call_agent, wanted)
+    signal: Signal = _made("run", run_agent.call_agent, wanted)
+    if signal.status == SignalStatus.ERROR:
+        run_agent.heed_error(current.get(), name, signal, action)
+    return signal
 
 
 def pause(message: str, **more: Unpack[AskOptions]) -> Approval:

@@ -18,6 +18,7 @@ from gatebell.domain.phases import records
 from gatebell.domain.phases.phases import LOST, OURS, HumanInput, State, accepts, named, route
 from gatebell.domain.phases.records import as_json, mark, response_json
 from gatebell.domain.phases.validation import input_faults
+from gatebell.domain.runs.flow_terms import ErrorAction
 from gatebell.domain.text.display import plain
 from gatebell.errors import GateError, StepFailedError, UsageError
 from gatebell.services.runs.run_journal import Parked, current
@@ -184,7 +185,8 @@ class PhaseExecutor:
         if not isinstance(prompt, str):
             raise UsageError(f"{named(phase.name)}: prompt returned {prompt!r}, no text")
         schema = None if phase.returns is None else schema_of(phase.returns)
-        return flows.run(agent, prompt, returns=schema)
+        # A phase tells itself which agent failed.
+        return flows.run(agent, prompt, returns=schema, on_error=ErrorAction.RETURN)
 
     # People
 

@@ -20,8 +20,15 @@ class FlowTimeout(StrEnum):
     NOTIFY_AGAIN = "notify_again"
 
 
+class ErrorAction(StrEnum):
+    """What becomes of a flow whose agent reports ERROR."""
+
+    STUCK = "stuck"
+    RETURN = "return"
+
+
 class FlowTerms(NamedTuple):
-    """What a flow says about its waits for people."""
+    """What a flow says about its waits for people, and about agents that fail."""
 
     on_timeout: FlowTimeout = FlowTimeout.STUCK
     human_seconds: float | None = 86_400.0
@@ -36,6 +43,8 @@ class FlowTerms(NamedTuple):
     """What its agents are told to report."""
     asks_by_question: bool = False
     """NEEDS_HUMAN without a question of its own is an error."""
+    on_error: ErrorAction = ErrorAction.STUCK
+    """What an agent's ERROR does unless a call says otherwise."""
 
     @property
     def reminds_at_timeout(self) -> bool:

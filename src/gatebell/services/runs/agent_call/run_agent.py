@@ -15,6 +15,7 @@ from gatebell.domain.enums import (
     SignalStatus,
 )
 from gatebell.domain.runs import prompts, signals
+from gatebell.domain.runs.flow_terms import ErrorAction
 from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.roles import Role
 from gatebell.errors import StepFailedError, StoreTroubleError
@@ -56,6 +57,19 @@ def call_agent(branch: Branch, wanted: AgentRequest) -> Signal:
         failed = branch.drive.calls.get(call.path, call)
         branch.drive.fail(failed, kind, str(error), where=where)
         raise StepFailedError(kind, str(error), call.path, where) from error
+
+
+def heed_error(branch: Branch, role: str, signal: Signal, action: ErrorAction | None) -> None:
+    """Halt the run at an agent's ERROR, unless the call or its flow looks at it itself."""
+    if (action or branch.drive.terms.on_error) == ErrorAction.RETURN:
+        return
+    path, following = f"{branch.prefix}{branch.count}", f"{branch.prefix}{branch.count + 1}"
+    # A run that was begun when an ERROR did not halt has gone on from here.
+    if following in branch.drive.calls:
+        return
+    words = (signal.reason or signal.said or "no reason given").rstrip(".")
+    again = f"gate resume {branch.drive.run.id} --from {path.partition('.')[0]}"
+    branch.halt_at(f"{role} reported ERROR: {words}. Once that is mended: {again}", path)
 
 
 class _AgentCall:
