@@ -36,7 +36,7 @@ _NOT_YET = 11
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("id", help="the whole id, or the task or number of the run that waits")
-    add("value", nargs="*", help="yes or no, an option, words, or JSON")
+    add("value", nargs="*", help="yes or no, an option, several as A,B or 1,2, words, or JSON")
     add("--note", default="", metavar="TEXT", help="said with the answer, for example a reason")
     add("--other", metavar="TEXT", help="choose Other… and say this")
     add("--edit", action="store_true", help="write the answer in $VISUAL or $EDITOR")

@@ -27,7 +27,7 @@ def meaning(ask: Ask, words: list[str]) -> Any:
     """What the words mean for this kind of ask. Bad JSON stays text: it is refused, and kept."""
     question = ask.question
     if question.answered_as == AskKind.CHOICE and question.multiple:
-        return [option(ask, word) for word in words]
+        return _several(ask, words)
     if question.answered_as == AskKind.FORM:
         try:
             return plain(json.loads(" ".join(words)))
@@ -36,6 +36,34 @@ def meaning(ask: Ask, words: list[str]) -> Any:
     if len(words) > 1:
         raise UsageError(f"{ask.id} takes one value: put it in quotes")
     return option(ask, words[0]) if question.answered_as == AskKind.CHOICE else words[0]
+
+
+def _several(ask: Ask, words: list[str]) -> list[Any]:
+    """Options as words of their own, with commas between them, or as a JSON list."""
+    is_one = len(words) == 1 and words[0] not in ask.question.options
+    listed = _json_list(words[0]) if is_one else None
+    if listed is not None:
+        return [one if isinstance(one, dict) else option(ask, str(one)) for one in listed]
+    found = [part for word in words for part in _split(ask, word)]
+    return [option(ask, word) for word in found]
+
+
+def _json_list(text: str) -> list[Any] | None:
+    try:
+        found = plain(json.loads(text))
+    except (ValueError, RecursionError, UsageError):
+        return None
+    return found if isinstance(found, list) else None
+
+
+def _split(ask: Ask, text: str) -> list[str]:
+    """The options between commas; a text that is an option, or has another word in it, is whole."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    known = {one.casefold() for one in ask.question.options}
+    if text.casefold() in known or not parts:
+        return [text]
+    names_only = all(option(ask, part).casefold() in known for part in parts)
+    return parts if names_only else [text]
 
 
 def other(ask: Ask, text: str) -> Any:

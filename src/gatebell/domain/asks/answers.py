@@ -148,12 +148,21 @@ def _option(question: Question, value: Any) -> Any:
     if isinstance(value, str):
         if value in question.options:
             return value
-        alike = [option for option in question.options if option.casefold() == value.casefold()]
+        word = _whole_word(question.options, value)
+        alike = [option for option in question.options if option.casefold() == word]
         if len(alike) == 1:
             return alike[0]
     options = ", ".join(map(repr, question.options))
     ways = f"{options}, and Other… with words of your own" if question.other else options
     raise InvalidAnswerError(f"the options are {ways}")
+
+
+def _whole_word(options: Sequence[str], value: str) -> str:
+    """What was written, for comparing; where yes and no are options, `y` and `n` mean them."""
+    word, known = value.casefold(), {option.casefold() for option in options}
+    if word in known or not {"yes", "no"} <= known:
+        return word
+    return {"y": "yes", "n": "no"}.get(word, word)
 
 
 def with_default(question: Question, default: Any) -> Question:
