@@ -99,7 +99,9 @@ def test_no_line_brings_it_down(client):
     assert client.text(client.call("ask_human", question="Q", options="A"))[1]
     assert client.text(client.call("ask_human", questions=[]))[1]
     told, failed = client.text(client.call("ask_human", question="Q", option=["A"]))
-    assert failed and told.startswith("ask_human takes no option; it takes context, kind")
+    assert failed and told.startswith(
+        "ask_human takes no option; did you mean 'options'? It takes context, default"
+    )
     assert client.text(client.call("ask_human", question="Q", kind="poem"))[1]
     assert client.text(client.call("inbox_status", id=7))[1]
 

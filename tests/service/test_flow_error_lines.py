@@ -19,6 +19,7 @@ from gatebell import (
     run,
     step,
 )
+from gatebell.domain.runs.journals import describe_error
 from gatebell.testing import MemoryStore
 
 __all__ = ["house"]
@@ -132,3 +133,13 @@ def test_phase_whose_function_raises_names_the_line():
 def test_traceback_shows_the_users_frames_only(house, work):
     told = house.go(work).error
     assert 'raise ValueError("boom")' in told and "src/gatebell/services" not in told
+
+
+@pytest.mark.proves("EASE-5", "EASE-6")
+@pytest.mark.parametrize(("error", "told"), [
+    ({"kind": "ValueError", "message": "boom", "where": "a.py:3"}, "ValueError: boom (a.py:3)"),
+    ({"kind": "ValueError", "message": "boom"}, "ValueError: boom"),
+    ({"kind": "BranchFailedError", "message": "branch 2: boom", "where": ""}, "branch 2: boom"),
+])  # fmt: skip
+def test_record_of_an_error_is_told_with_its_line(error, told):
+    assert describe_error(error) == told

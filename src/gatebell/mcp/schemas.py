@@ -31,6 +31,9 @@ _QUESTION: dict[str, Any] = {
         "description": "What the person needs to decide: text or JSON. What you said and did "
         "last, and the diff, are added by themselves.",
     },
+    "default": {
+        "description": "The answer that counts when nobody answers in time. An approval has none.",
+    },
 }
 
 
@@ -73,6 +76,10 @@ TOOLS = [
                 "description": "Several questions at once, instead of one.",
             },
             "urgency": _URGENCY,
+            "timeout": {
+                "type": "number",
+                "description": "How many seconds to wait. Default: as long as the host waits.",
+            },
             "reply_to": {
                 "type": "string",
                 "description": "The id of an ask about which a person asked you something; "

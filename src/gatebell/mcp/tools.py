@@ -14,6 +14,7 @@ from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.enums import AgentCli, AskKind, AskStatus
 from gatebell.domain.runs.signals import parse_signal
 from gatebell.domain.text.display import storable
+from gatebell.domain.text.suggestions import suggest
 from gatebell.errors import NotAnsweredError, UsageError
 from gatebell.mcp import decision_form
 from gatebell.mcp.heartbeat import heartbeat
@@ -110,7 +111,9 @@ class Tools:
         }
         takes = PROPERTIES[name]
         if unknown := sorted(set(given) - takes):
-            raise UsageError(f"{name} takes no {unknown[0]}; it takes {', '.join(sorted(takes))}")
+            near = suggest(unknown[0], takes) or "."
+            all_ = ", ".join(sorted(takes))
+            raise UsageError(f"{name} takes no {unknown[0]}{near} It takes {all_}")
         return tools[name](work, given)
 
     def finished(self, request: str | int, work: Work) -> bool:
@@ -168,11 +171,12 @@ class Tools:
         several = given.get("questions")
         if several is not None and (not isinstance(several, list) or not several):
             raise UsageError("questions is a list of at least one question")
-        going_on = wiring.going_on(origin)
-        requests = [
-            self._request(one, given.get("urgency", "normal"), going_on)
-            for one in (several or [given])
-        ]
+        more = {
+            "priority": given.get("urgency", "normal"),
+            "expires_seconds": self._seconds(given.get("timeout")),
+            "going_on": wiring.going_on(origin),
+        }
+        requests = [_request(one, more) for one in (several or [given])]
         where = wiring.in_its_project(origin)
         asks = [create_ask.ask(store, request, where, caller).ask for request in requests]
         for ask in asks:
@@ -190,25 +194,14 @@ class Tools:
         self._opened(work, ask.id)
         return self._wait(work, [ask], caller)
 
-    def _request(self, given: Any, urgency: Any, going_on: str) -> Request:
-        if not isinstance(given, dict) or not isinstance(given.get("question"), str):
-            raise UsageError("a question is a text: ask_human(question=…)")
-        options, schema = given.get("options") or [], given.get("schema")
-        if not isinstance(options, list):
-            raise UsageError("options is a list of texts")
-        kind = given.get("kind") or _suggested(schema, options)
-        return Request(
-            prompt=given["question"],
-            kind=kind,
-            options=tuple(options),
-            multiple=bool(given.get("multiple")),
-            schema=schema,
-            context=given.get("context"),
-            going_on=going_on,
-            priority=urgency,
-            expires_seconds=self._limit,
-            hard=True,
-        )
+    def _seconds(self, timeout: Any) -> float:
+        """How long a question waits; the host waits no longer than its own limit."""
+        if timeout is None:
+            return self._limit
+        is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+        if not is_number or not timeout > 0:
+            raise UsageError(f"timeout is a number of seconds above 0, not {timeout!r}")
+        return min(float(timeout), self._limit)
 
     def _wait(self, work: Work, asks: list[Ask], caller: Caller) -> Text:
         """Wait for all of them; the text tells them apart when there are several."""
@@ -297,6 +290,25 @@ class Tools:
         waits = store.asks.pending_of_session(origin.session)
         lines = [f"{ask.id}: {ask.question.prompt}" for ask in waits]
         return "\n".join(lines) or "This session waits for nothing.", None
+
+
+def _request(given: Any, more: dict[str, Any]) -> Request:
+    if not isinstance(given, dict) or not isinstance(given.get("question"), str):
+        raise UsageError("a question is a text: ask_human(question=…)")
+    options, schema = given.get("options") or [], given.get("schema")
+    if not isinstance(options, list):
+        raise UsageError("options is a list of texts")
+    return Request(
+        prompt=given["question"],
+        kind=given.get("kind") or _suggested(schema, options),
+        options=tuple(options),
+        multiple=bool(given.get("multiple")),
+        schema=schema,
+        context=given.get("context"),
+        default=given.get("default"),
+        hard=True,
+        **more,
+    )
 
 
 def _suggested(schema: Any, options: list[Any]) -> AskKind:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gatebell.app import wiring
-from gatebell.cli.asks.values import instead, meaning, other
+from gatebell.cli.asks.values import instead, meaning, other, warn_of_secret
 from gatebell.cli.identity import add_identity, caller, read_text
 from gatebell.cli.runs.left_runs import tell_if_left
 from gatebell.cli.screen import can_prompt, print_json, recorded
@@ -64,6 +64,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("give the answer in one way: a value, --other, --edit or --file")
     if not any(ways):
         return _prompt(store, who, ask)
+    if args.value and not args.edit:
+        warn_of_secret(ask)
     given = Given(_value(store, who, ask, args), args.note, args.digest, args.key, _scope(args))
     _, after = answer(store, ask.id, who, given)
     if args.json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.enums import AskKind
@@ -64,6 +65,17 @@ def _split(ask: Ask, text: str) -> list[str]:
         return [text]
     names_only = all(option(ask, part).casefold() in known for part in parts)
     return parts if names_only else [text]
+
+
+def warn_of_secret(ask: Ask) -> None:
+    """Say that a secret was typed where others find it, and how to answer without that."""
+    if ask.token_digest:
+        print(
+            "gate: this secret is in your shell's history, and others could read it in the process "
+            f"list. Answer without it: gate answer {ask.id} (it asks, and shows nothing), or "
+            f"gate answer {ask.id} --file - reads standard input.",
+            file=sys.stderr,
+        )
 
 
 def other(ask: Ask, text: str) -> Any:

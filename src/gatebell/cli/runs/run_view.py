@@ -14,6 +14,7 @@ from gatebell.cli.runs import run_lines
 from gatebell.cli.screen import coloured, columns, print_json
 from gatebell.domain.asks.owners import owner_of
 from gatebell.domain.enums import AskStatus, CallName, CallState, Decision, RunState
+from gatebell.domain.runs.journals import describe_error
 from gatebell.domain.text.display import age, frame, inert_line
 from gatebell.terminal.runs import how_to_answer, pending_asks
 from gatebell.terminal.task_runs import task_of
@@ -203,7 +204,7 @@ def _news_of_call(call: FlowCall) -> News:
 def _call_line(call: FlowCall) -> str:
     what = call.label if call.name == CallName.RUN else f"{call.name} {call.label}"
     if call.state == CallState.FAILED:
-        words = f"{call.path} {what}: {call.error['kind']}: {call.error['message']}"
+        words = f"{call.path} {what}: {describe_error(call.error)}"
         return run_lines.mark(call) + _cut(words, 2)
     if call.name in _SILENT or call.state in (CallState.WAITING, CallState.HELD):
         return ""

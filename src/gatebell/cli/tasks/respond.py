@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.app import locks, project_files, wiring
-from gatebell.cli.asks.values import meaning, other
+from gatebell.cli.asks.values import meaning, other, warn_of_secret
 from gatebell.cli.identity import add_identity, caller, read_text
 from gatebell.cli.runs.left_runs import tell_if_left
 from gatebell.cli.screen import can_prompt, coloured, columns, print_json, recorded
@@ -171,6 +171,8 @@ def _words(
     elif args.file:
         text = read_text(args.file).rstrip("\n")
     else:
+        if args.text:
+            warn_of_secret(waiting.ask)
         return args.text or None
     is_choice = waiting.ask.question.answered_as == AskKind.CHOICE
     return text.splitlines() if is_choice else [text]

@@ -23,6 +23,10 @@ _PARTS = (
 )
 _DEFINITIONS = ("$defs", "definitions")
 _UNKNOWN = {"writeOnly": True}
+_RULES = {
+    "required": "is missing",
+    "additionalProperties": "has a field that it does not know",
+}
 _MAX_WEIGHT = 5_000
 _MAX_FAULTS = 100
 
@@ -66,13 +70,18 @@ def step(part: Any) -> str:
 
 
 def _fault(error: Any, secret: bool) -> str:
-    place = "/".join(map(str, error.instance_path)) or "the form"
+    missing = getattr(error.kind, "property", None) if secret else None
+    path = [*error.instance_path, *([] if missing is None else [missing])]
+    place = "/".join(map(str, path)) or "the form"
     return f"{place}: {_reason(error, secret)}"
 
 
 def _reason(error: Any, secret: bool) -> str:
     """Why it does not fit; of a form with secrets the rule only, never the value."""
-    return f"does not fit {error.schema_path[-1]!r}" if secret else str(error.message)
+    if not secret:
+        return str(error.message)
+    rule = error.schema_path[-1]
+    return _RULES.get(rule, f"does not fit {rule!r}")
 
 
 def _validator(schema: Any) -> Any:

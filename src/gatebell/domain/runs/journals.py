@@ -10,7 +10,7 @@ from gatebell.domain.text.display import inert_line
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gatebell.domain.runs.runs import FlowCall, Turn
 
@@ -82,6 +82,15 @@ class Carried(NamedTuple):
                 for turn in self.turns
             ),
         )
+
+
+def describe_error(error: Mapping[str, str]) -> str:
+    """What a failed call raised, as its record tells it, with the line of the user's code."""
+    words = error["message"]
+    if error["kind"] != "BranchFailedError":
+        words = f"{error['kind']}: {words}"
+    where = error.get("where")
+    return f"{words} ({where})" if where else words
 
 
 def shared(calls: Sequence[FlowCall], path: str) -> list[FlowCall]:

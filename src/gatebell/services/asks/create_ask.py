@@ -209,9 +209,9 @@ def _must_know(store: Store, escalations: tuple[Escalation, ...]) -> None:
     for step in escalations:
         if step.who not in known:
             who = storable(str(step.who))[:_MAX_SHOWN]
+            near = suggest(who, known) or "."
             raise NotFoundError(
-                f"there is no person or group {who!r} to notify{suggest(who, known)} "
-                f"(gate person add {who})"
+                f"there is no person or group {who!r} to notify{near} Add one: gate person add {who}"
             )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gatebell.domain.asks.asks import settled_word
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.enums import CallName, CallState, RunState, SignalStatus
-from gatebell.domain.runs.journals import is_carried
+from gatebell.domain.runs.journals import describe_error, is_carried
 from gatebell.domain.runs.signals import parse_signal
 from gatebell.domain.sessions.joined_sessions import path_of
 from gatebell.domain.text.display import SHOWN_CHARACTERS
@@ -244,7 +244,7 @@ def _entry(call: FlowCall, turns: Sequence[Turn], asks: Sequence[Ask], room: _Ro
         and call.name not in _SAYS_NO_MORE
     ):
         value = room.cut_json(call.value)
-    error = room.cut(f"{call.error['kind']}: {call.error['message']}") if call.error else None
+    error = room.cut(describe_error(call.error)) if call.error else None
     return Entry(call, _CALL_STATES[call.state], _happened(turns, asks, room), value, error, {})
 
 
