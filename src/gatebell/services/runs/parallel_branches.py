@@ -201,11 +201,9 @@ class _Parallel:
 
     def _raise(self, cause: BaseException | None) -> NoReturn:
         """As a replay raises it, with the branch's own traceback."""
-        try:
-            _unpacked(self._branch, self._drive.calls[self._call.path])
-        except BranchFailedError as error:
-            raise error from cause
-        raise AssertionError("a failed call raises")
+        call = self._drive.calls[self._call.path]
+        outcomes = unpack(self._drive.store, call.value)
+        raise BranchFailedError(call.error["message"], call.error["paths"], outcomes) from cause
 
     def _withdraw(self) -> None:
         """What the others still ask, nobody needs to answer any more."""
