@@ -42,6 +42,12 @@ def test_expired_ask_of_run_is_not_waiting(world, left, words):
 
 
 @pytest.mark.proves("EASE-3")
+def test_status_tells_which_ask_expired(world, left):
+    ask = left.ask()
+    assert f"{ask.id} timed out at " in world.plain.gate("status", "1").out
+
+
+@pytest.mark.proves("EASE-3")
 @pytest.mark.parametrize("words", [("list", "--json"), ("status", "1", "--json")])
 def test_document_of_run_names_no_expired_ask(world, left, words):
     found = json.loads(world.plain.gate(*words).out)

@@ -8,10 +8,12 @@ import shlex
 from typing import TYPE_CHECKING
 
 from gatebell import errors
+from gatebell.domain.asks.asks import settled_sentence
 from gatebell.domain.audit.events import EventKind
 from gatebell.domain.enums import (
     AgentCli,
     AskKind,
+    AskStatus,
     CallName,
     CallState,
     RunState,
@@ -172,10 +174,18 @@ def _ready(store: Store, run: Run, now: datetime, *, is_worked_at: bool) -> list
     if run.ready_at and run.ready_at > now:
         lines = [f"Sleeps until: {run.ready_at:%Y-%m-%d %H:%M:%S} UTC"]
     else:
-        lines = ["It can go on at once."]
+        lines = [*_expired(store, run), "It can go on at once."]
     if driver := driver_lines(store, run):
         return [*lines, *driver]
     return lines if is_worked_at else [*lines, "", nobody_works(run.id)]
+
+
+def _expired(store: Store, run: Run) -> list[str]:
+    """The asks that nobody answered in time and that the run has not gone on from yet."""
+    calls = store.runs.calls(run.id)
+    waiting = [call.ask_id for call in calls if call.state == CallState.WAITING]
+    asks = [ask for ask in map(store.asks.get, waiting) if ask]
+    return [settled_sentence(ask) for ask in asks if ask.status == AskStatus.TIMED_OUT]
 
 
 def nobody_works(number: int) -> str:

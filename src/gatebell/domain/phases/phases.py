@@ -87,22 +87,22 @@ class Response(NamedTuple):
 class State(Generic[_S]):
     """The state as a phase's functions see it: each field of yours, and what people answered."""
 
+    data: _S
+    """Your own object."""
+    history: tuple[Response, ...]
+    """Every answer so far, in order, each with its phase."""
+    human_response: Response | None
+    """What was answered in this phase; None where nobody was asked."""
+    approved: bool | None
+    """Whether this phase was approved; None where no approval was asked for."""
+
     def __init__(
         self, data: _S, history: tuple[Response, ...] = (), response: Response | None = None
     ) -> None:
+        # Not by assignment, which is refused.
         own = vars(self)
         own["data"], own["history"], own["human_response"] = data, history, response
         own["approved"] = response.approved if response else None
-
-    if TYPE_CHECKING:
-        data: _S
-        """Your own object."""
-        history: tuple[Response, ...]
-        """Every answer so far, in order, each with its phase."""
-        human_response: Response | None
-        """What was answered in this phase; None where nobody was asked."""
-        approved: bool | None
-        """Whether this phase was approved; None where no approval was asked for."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise UsageError(f"state.{name} = … changed the state, {LOST}")
