@@ -142,6 +142,10 @@ class CheckedOutError(GateError):
         self.where = where
 
 
+class NoWorktreeError(UsageError):
+    """The project has no state in git from which a worktree could start."""
+
+
 class UnfinishedError(GateError):
     """A workflow came to no result: its run is stuck or failed."""
 

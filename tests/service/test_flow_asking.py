@@ -78,7 +78,8 @@ def test_a_question_is_asked_with_its_context_and_confidence(house, name):
     house.go(one_run())
     asked = house.ask()
     assert asked.question.prompt == "JWT or session cookies?"
-    assert asked.question.context == "The API is used by a mobile app.\n\nLogin is half done"
+    context = "The API is used by a mobile app.\n\nLogin is half done\n\nBoth work."
+    assert asked.question.context == context
     assert asked.confidence == 0.4
 
 
@@ -102,19 +103,34 @@ def test_needing_a_person_without_a_question_is_an_error_on_such_terms(house, qu
     assert house.turns()[0].words.startswith("xxx")
 
 
-@pytest.mark.proves("TASK-26", "S3-B7")
-def test_by_the_tool_its_summary_is_what_it_said(house):
+@pytest.mark.proves("TASK-350", "S3-24")
+def test_summary_is_asked_where_a_question_is_missing(house):
     def offers(order, _events):
-        house.store.runs.offer(order.turn_id, {"status": "needs_input", "summary": "half done"})
+        given = {"status": "needs_input", "question": " ", "summary": "JWT?", "reason": "unclear"}
+        house.store.runs.offer(order.turn_id, given)
         return ""
 
     house.agent("coder", offers)
-    _, reason, _ = house.go(on_terms(asks_by_question=True)).result
-    assert reason == "needs_input came without a question; its last words: half done"
-    # Elsewhere that is what people are asked.
-    house.agent("coder", {"status": "NEEDS_HUMAN", "summary": "half done"})
+    house.go(on_terms(asks_by_question=True))
+    question = house.ask().question
+    assert (question.prompt, question.context) == ("JWT?", "unclear")
+
+
+@pytest.mark.proves("TASK-350")
+def test_other_flows_ask_the_reason_before_the_summary(house):
+    house.agent("coder", {"status": "NEEDS_HUMAN", "summary": "half done", "reason": "JWT?"})
     house.go(one_run())
-    assert house.ask().question.prompt == "half done"
+    question = house.ask().question
+    assert (question.prompt, question.context) == ("JWT?", "half done")
+
+
+@pytest.mark.proves("TASK-351")
+def test_details_of_an_asking_report_are_its_context(house):
+    more = {"questionContext": "c", "details": "Login is done", "issues": ["slow", {"at": 3}]}
+    house.agent("coder", needs("Which?", summary="half done", **more))
+    house.go(one_run())
+    parts = ["c", "half done", "Login is done", "Issues:\n- slow\n- {'at': 3}"]
+    assert house.ask().question.context == "\n\n".join(parts)
 
 
 @pytest.mark.proves("TASK-27", "S3-B19")

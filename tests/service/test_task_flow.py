@@ -13,10 +13,12 @@ from gatebell.domain.asks.answers import Given
 from gatebell.domain.runs.roles import Role
 from gatebell.errors import (
     AgentRefusedError,
+    AlreadySettledError,
     CheckedOutError,
     GateError,
     MergeConflictError,
     MissingAgentError,
+    NoWorktreeError,
 )
 from gatebell.ports.flows import LoadedFlow
 from gatebell.services.asks import answer_ask
@@ -124,10 +126,20 @@ def test_only_a_person_answers_what_a_task_asks_and_an_agents_answer_is_kept(wor
 
 @pytest.mark.proves("TASK-178", "S3-20", "S3-B7")
 def test_needs_input_without_a_question_fails_clearly(work):
-    work.house.agent("code", {"status": "needs_input", "summary": "Hm"})
+    work.house.agent("code", {"status": "needs_input"})
     work.create()
     task = work.work()
     assert task.state == "failed" and "without a question" in task.status
+
+
+@pytest.mark.proves("TASK-350", "S3-24")
+def test_needs_input_with_only_a_summary_asks_it(work):
+    agent = work.house.agent("code", {"status": "needs_input", "summary": "JWT?"}, completed())
+    work.create()
+    assert work.work().state == "awaiting_input"
+    assert work.house.ask().question.prompt == "JWT?"
+    assert work.respond("JWT").state == "closed"
+    assert "**Question asked:**\n> JWT?" in agent.sent[1]
 
 
 @pytest.mark.proves("TASK-178", "S3-23")
@@ -568,6 +580,18 @@ def test_needs_that_do_not_fit_together_are_a_question(work, monkeypatch, choice
         assert "a.txt holds conflict markers" in agent.sent[0]
 
 
+@pytest.mark.proves("TASK-353")
+def test_task_without_a_folder_gets_advice_it_can_follow(work, monkeypatch):
+    def refuse(*_args, **_more):
+        raise NoWorktreeError("/p has no commit yet: commit first.")
+
+    monkeypatch.setattr(work.folders, "make", refuse)
+    task = work.create()
+    status = work.work().status
+    assert "/p has no commit yet: commit first." in status and "--in-place" not in status
+    assert status.endswith(f"Then: gate task reopen {task.id}")
+
+
 @pytest.mark.proves("TASK-188", "S3-B4")
 def test_a_reopened_task_starts_from_its_kept_tree_with_its_history(work):
     agent = work.house.agent(
@@ -582,6 +606,27 @@ def test_a_reopened_task_starts_from_its_kept_tree_with_its_history(work):
     assert "nothing of this is new" in agent.sent[2] and "> yes, JWT" in agent.sent[2]
     assert "Run 1 ended as failed:\n> no network" in agent.sent[2]
     assert "Human Response" not in agent.sent[2]
+
+
+@pytest.mark.proves("TASK-352", "TASK-188")
+@pytest.mark.parametrize("late", [False, True])
+def test_reopened_task_is_told_its_unanswered_question(work, late):
+    agent = work.house.agent("code", needs("JWT?"), completed())
+    task = work.create()
+    work.work()
+    ask = work.house.ask()
+    backlog.defer(work.store, task.id, ADA, "not now")
+    if late:
+        with pytest.raises(AlreadySettledError):
+            answer_ask.answer(work.store, ask.id, ADA, Given("Yes, JWT"))
+        with pytest.raises(AlreadySettledError):
+            answer_ask.answer(work.store, ask.id, an_agent("overseer"), Given("Cookies"))
+    backlog.reopen(work.store, task.id, ADA)
+    assert work.work().state == "closed"
+    asked = "Asked then, and cancelled without an answer:\n> JWT?"
+    said = "Said too late by person:ada:\n> Yes, JWT"
+    assert asked in agent.sent[1] and "Cookies" not in agent.sent[1]
+    assert (said in agent.sent[1]) == late
 
 
 @pytest.mark.proves("TASK-188")

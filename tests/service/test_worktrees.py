@@ -20,7 +20,7 @@ from gatebell.adapters.git import (
     worktree_records,
 )
 from gatebell.adapters.git.worktrees import GitWorkspace
-from gatebell.errors import GateError, UsageError
+from gatebell.errors import GateError, NoWorktreeError, UsageError
 
 __all__ = ["project", "workspace"]
 
@@ -160,8 +160,8 @@ def test_where_no_worktree_can_be_made_a_sentence_says_what_to_do(tmp_path, work
         "bare": "is a repository without files",
         "missing": "There is no folder",
     }[kind]
-    assert sentence in str(told.value)
-    assert ("--in-place" in str(told.value)) == (kind in {"none", "empty"})
+    assert sentence in str(told.value) and "--in-place" not in str(told.value)
+    assert isinstance(told.value, NoWorktreeError) == (kind in {"none", "empty"})
 
 
 @pytest.mark.proves("RUN-173")

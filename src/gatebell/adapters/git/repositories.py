@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.adapters.git import execution_ban, git_folders, shadow, special_files
 from gatebell.adapters.git.git_folders import refuse_link
-from gatebell.errors import GateError, UsageError
+from gatebell.errors import GateError, NoWorktreeError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -157,9 +157,9 @@ def find(project: str) -> Repository:
         raise UsageError(f"There is no folder {project}.")
     folders = git_folders.find(project)
     if not folders:
-        raise UsageError(
+        raise NoWorktreeError(
             f"{project} is in no git repository, so a run cannot have a folder of its own: "
-            "`git init` and commit; `gate run --in-place` works in the project itself."
+            "`git init` and commit."
         )
     found = open_repository(folders)
     elsewhere = found.settings.get("core.worktree", "")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.adapters.git.git_folders import read_file, read_head, refuse_link
 from gatebell.adapters.system.folders import data_folder
-from gatebell.errors import UsageError
+from gatebell.errors import NoWorktreeError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -249,7 +249,7 @@ def find_git() -> str:
         path = os.path.join(folder, "git")
         if os.access(path, os.X_OK) and os.path.isfile(path):
             return os.path.realpath(path)
-    raise UsageError("git is not installed: install it; `gate run --in-place` does without.")
+    raise NoWorktreeError("git is not installed: install it.")
 
 
 def name_repository(words: str, path: str, folders: GitFolders) -> str:

@@ -25,7 +25,7 @@ from gatebell.adapters.git.repositories import Repository, find, is_plain
 from gatebell.adapters.git.shadow import private_folder
 from gatebell.adapters.git.snapshots import Start
 from gatebell.adapters.git.worktree_records import Record
-from gatebell.errors import GateError, UsageError
+from gatebell.errors import GateError, NoWorktreeError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -270,9 +270,8 @@ def _begin(source: Repository, left_out: str, wish: _Wish) -> tuple[Start, Stack
         raise UsageError("Uncommitted changes belong to what is checked out, and to nothing else.")
     head = source.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if not head:
-        raise UsageError(
-            f"{source.root} has no commit yet, which a worktree could start from: commit "
-            "first; `gate run --in-place` works in the project itself."
+        raise NoWorktreeError(
+            f"{source.root} has no commit yet, which a worktree could start from: commit first."
         )
     base = (wish.base, merges.resolve(source, wish.base)) if wish.base else (_at(source), head)
     merged = merges.stack(source, base, wish.onto, wish.instead, markers=wish.markers)

@@ -42,7 +42,7 @@ class FlowTerms(NamedTuple):
     statuses: Sequence[str] = signals.STATUSES
     """What its agents are told to report."""
     asks_by_question: bool = False
-    """NEEDS_HUMAN without a question of its own is an error."""
+    """A missing question is replaced by the summary; NEEDS_HUMAN without words is an error."""
     on_error: ErrorAction = ErrorAction.STUCK
     """What an agent's ERROR does unless a call says otherwise."""
 

@@ -88,7 +88,16 @@ class Signal(NamedTuple):
     def context(self) -> str:
         """What stands beside its question: the context that the agent gives, then all else."""
         given = self.more.get("question_context") or self.more.get("questionContext")
-        return "\n\n".join(filter(None, [_text(given), self.beside]))
+        return "\n\n".join(filter(None, [_text(given), self.beside, self.details]))
+
+    @property
+    def details(self) -> str:
+        """The details that the agent gives, and the issues that it found."""
+        details, issues = self.more.get("details"), self.more.get("issues")
+        found = issues if isinstance(issues, list) else [issues] if issues else []
+        listed = "\n".join(f"- {_words(one)}" for one in found)
+        parts = (_words(details), listed and f"Issues:\n{listed}")
+        return "\n\n".join(part for part in parts if part)
 
     @property
     def confidence(self) -> float | None:
@@ -100,6 +109,12 @@ class Signal(NamedTuple):
 
 
 _TEXTS = ("reason", "summary", "question", "message")
+
+
+def with_question(signal: Signal) -> Signal:
+    """The signal with its summary as the question, where the agent gave no other."""
+    words = (signal.question, signal.summary, signal.reason, signal.message)
+    return signal._replace(question=next((one for one in words if one.strip()), ""))
 
 
 def signal_file(role: str, turn_id: str) -> str:
@@ -140,6 +155,10 @@ def _text(given: Any) -> str:
     if given is None or isinstance(given, str):
         return given or ""
     return json.dumps(given, ensure_ascii=False)
+
+
+def _words(given: Any) -> str:
+    return given if isinstance(given, str) else "" if given is None else repr(given)
 
 
 def _options(given: Any) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.domain.enums import SignalStatus, TaskState
 from gatebell.domain.runs.signals import to_json
@@ -48,7 +48,7 @@ def read(signal: Signal, unanswered: TaskState) -> Report:
         told = inert_line(signal.status, 60)
         known = ", ".join(STATUSES)
         status = f"the agent reported {told}; a task knows {known}. It said: {_all(signal)}"
-    return Report(state, signal.said, _details(signal), status, signal.confidence)
+    return Report(state, signal.said, signal.details, status, signal.confidence)
 
 
 def doubt(signal: Signal, threshold: float | None) -> str:
@@ -69,18 +69,6 @@ def doubt(signal: Signal, threshold: float | None) -> str:
 
 def sure_words(sure: float) -> str:
     return f"Its agent is {sure:.0%} sure."
-
-
-def _details(signal: Signal) -> str:
-    details = _words(signal.more.get("details"))
-    issues = signal.more.get("issues")
-    found = issues if isinstance(issues, list) else [issues] if issues else []
-    listed = "\n".join(f"- {_words(one)}" for one in found)
-    return "\n\n".join(part for part in (details, listed and f"Issues:\n{listed}") if part)
-
-
-def _words(given: Any) -> str:
-    return given if isinstance(given, str) else "" if given is None else repr(given)
 
 
 def _all(signal: Signal) -> str:

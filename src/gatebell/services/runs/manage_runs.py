@@ -14,7 +14,7 @@ from gatebell.domain.runs.identities import parse_identity
 from gatebell.domain.runs.journals import Carried
 from gatebell.domain.runs.runs import FlowCall, Run, RunChange
 from gatebell.domain.text.display import storable
-from gatebell.errors import GateError, NotFoundError, RefusedError, UsageError
+from gatebell.errors import GateError, NotFoundError, NoWorktreeError, RefusedError, UsageError
 from gatebell.services.asks import answer_ask
 from gatebell.services.asks.create_ask import only_ask, withdrawals
 from gatebell.services.permissions import permit_call
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gatebell.services.runs.claims import Keeper
 
 _BEING_MADE = "its folder is being made; if this stays, that was interrupted: start it anew"
+_IN_PLACE = "`gate run --in-place` works in the project itself."
 NOT_STARTED = "not started yet: gate resume starts it"
 _YES = ("CONTINUE", "APPROVED", "APPROVE", "YES")
 _NO = ("STOP", "REJECTED", "REJECT", "NO")
@@ -89,9 +90,11 @@ def start(
                 wish.project, run.id, with_changes=wish.with_changes, token=_token(run)
             )
         )
-    except GateError:
+    except GateError as error:
         # Nothing has happened yet, and there is nothing to take up.
         delete(store, run.id, caller)
+        if isinstance(error, NoWorktreeError):
+            raise NoWorktreeError(f"{error} {_IN_PLACE}") from None
         raise
     return _open(store, run, place, begin=wish.begin, keeper=keeper), place
 

@@ -57,7 +57,9 @@ def _conflict(branch: Branch, call: FlowCall, task: Task, markers: bool) -> str:
     except MergeConflictError as conflict:
         return str(conflict)
     except GateError as error:
-        branch.halt(f"no folder could be made for {task.id}: {error}", call)
+        why = str(error).rstrip(".")
+        again = f"Then: gate task reopen {task.id}"
+        branch.halt(f"no folder could be made for {task.id}: {why}. {again}", call)
     after = drive.run._replace(
         folder=place.folder, root=place.root, branch=place.branch, base=place.base
     )

@@ -11,7 +11,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatebell.domain.asks.asks import iso
-from gatebell.domain.enums import AskKind, AskStatus, TaskState
+from gatebell.domain.asks.outcomes import answer_text
+from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, TaskState
+from gatebell.domain.people.principals import is_person
 from gatebell.domain.runs import prompts
 from gatebell.domain.runs.flow_terms import FlowTerms, FlowTimeout
 from gatebell.domain.tasks import reports
@@ -25,6 +27,7 @@ from gatebell.errors import (
     MergeConflictError,
     StepFailedError,
 )
+from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.runs import flow_calls
 from gatebell.services.runs.agent_call import run_agent
@@ -37,7 +40,9 @@ if TYPE_CHECKING:
     from gatebell.domain.tasks.backlog_settings import BacklogTerms
     from gatebell.domain.tasks.tasks import Task
     from gatebell.ports.flows import StepWork
+    from gatebell.ports.store import Store
     from gatebell.services.runs.run_journal import Branch
+    from gatebell.services.tasks.backlog import Exchange
 
 _TEST_SECONDS = 3600.0
 _MAX_WORDS = 4_000
@@ -314,12 +319,26 @@ def _history(branch: Branch, task: Task) -> str:
             state = result.get("state", before.state)
             said = prompts.quoted(str(why)[:_MAX_WORDS])
             lines.append(f"Run {before.id} ended as {state}:\n{said}")
-    for one in backlog.history(store, task):
-        if one.run < run.id and one.status == AskStatus.ANSWERED:
-            asked = prompts.quoted(one.question[:_MAX_WORDS])
-            said = prompts.quoted("\n".join(filter(None, [one.answer, one.note])))
-            who = f"{inert_line(one.who)}, {iso(one.answered_at)}"
-            lines.append(f"Asked then:\n{asked}\nAnswered by {who}:\n{said}")
+    asked = (one for one in backlog.history(store, task) if one.run < run.id)
+    lines += [_exchange(store, one) for one in asked]
     if not lines:
         return ""
     return "\n".join(["This task was worked on before; nothing of this is new:", *lines])
+
+
+def _exchange(store: Store, asked: Exchange) -> str:
+    """One question of an earlier run with its answer, or with the answers that came too late."""
+    question = prompts.quoted(asked.question[:_MAX_WORDS])
+    if asked.status == AskStatus.ANSWERED:
+        said = prompts.quoted("\n".join(filter(None, [asked.answer, asked.note])))
+        who = f"{inert_line(asked.who)}, {iso(asked.answered_at)}"
+        return f"Asked then:\n{question}\nAnswered by {who}:\n{said}"
+    ended = asked.status.replace("_", " ")
+    lines = [f"Asked then, and {ended} without an answer:", question]
+    ask = create_ask.get(store, asked.ask_id)
+    for one in store.asks.answers(ask.id):
+        if one.outcome == AnswerOutcome.LATE and is_person(one.principal):
+            words = "\n".join(filter(None, [answer_text(ask, one.value), one.note]))
+            said = prompts.quoted(words[:_MAX_WORDS])
+            lines += [f"Said too late by {inert_line(one.principal)}:", said]
+    return "\n".join(lines)

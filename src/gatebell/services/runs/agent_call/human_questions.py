@@ -37,8 +37,8 @@ class People:
 
     def find_refusal(self, signal: Signal, turn: Turn) -> str:
         """Why nobody is asked although the agent needs somebody, or nothing."""
-        terms = self._drive.terms
-        if terms.asks_by_question and not signal.question.strip():
+        terms, signal = self._drive.terms, self._with_question(signal)
+        if terms.asks_by_question and not signal.question:
             words = signals.last_words(turn.words or signal.said)
             return f"needs_input came without a question{words}"
         # In all of the run: an agent whose work did not pass its test begins another call.
@@ -51,6 +51,7 @@ class People:
     def ask(self, signal: Signal, turn: Turn) -> None:
         """The agent needs a person; the flow does not notice."""
         self._take_snapshot()
+        signal = self._with_question(signal)
         prompt = signal.asked or f"{self._agent.role.name} needs a person and did not say why"
         kind = AskKind.CHOICE if len(signal.options) > 1 else AskKind.TEXT
         options = (*signal.options, OTHER) if kind == AskKind.CHOICE else ()
@@ -64,6 +65,11 @@ class People:
             going_on=self._drive.needs.activity.summary(self._agent.origin(turn)),
         )
         open_ask(self._agent.branch, self._agent.call, request, session)
+
+    def _with_question(self, signal: Signal) -> Signal:
+        """The report of a task's agent may have a summary in place of its question."""
+        by_question = self._drive.terms.asks_by_question
+        return signals.with_question(signal) if by_question else signal
 
     def _take_snapshot(self) -> None:
         """Partial work survives the wait (law 7)."""
