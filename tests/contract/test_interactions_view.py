@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import xml.etree.ElementTree as ET
 from contextlib import closing
+from datetime import UTC, datetime
 
 import apsw
 import pytest
@@ -12,13 +14,19 @@ from tests.support.people import a_person
 from gatebell.app.wiring import open_store, open_throwaway_store
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
+from gatebell.domain.runs import run_xml
+from gatebell.domain.runs.runs import FlowCall, Run
 from gatebell.domain.sessions.visits import Terms
-from gatebell.services.asks import answer_ask, create_ask
+from gatebell.services.asks import answer_ask, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.sessions import ask_session
 from gatebell.testing import FakeClock
 
 SCHEMA = {"type": "object", "properties": {"approved": {"type": "boolean"}}}
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+RUN = Run(1, "feature", "f.py", "", "Add login", "/p", "person:ada", NOW)
+CALL = FlowCall(1, "2", "ask", "", "d", NOW)
 
 
 @pytest.fixture
@@ -121,7 +129,7 @@ def test_transcript_and_duration_are_those_of_all_sittings(store, path):
     [
         (lambda store, ask: answer_ask.answer(store, ask.id, a_person(), Given("no")), "rejected"),
         (lambda store, ask: create_ask.cancel(store, ask.id, a_person(), ""), "cancelled"),
-        (lambda store, ask: ask_session.fail(store, ask.id, a_person(), "broken"), "cancelled"),
+        (lambda store, ask: ask_session.fail(store, ask.id, a_person(), "broken"), "failed"),
         (lambda store, ask: sat(store, ask, 70, "time"), "timeout"),
     ],
     ids=["rejected", "cancelled", "failed", "timeout"],
@@ -130,6 +138,18 @@ def test_the_status_of_a_session_is_never_approved_by_its_end_alone(store, path,
     ask = asked(store, Terms("approval", session_seconds=10))
     settle(store, ask)
     assert row(path, ask)["status"] == status
+
+
+@pytest.mark.proves("SES-180", "S0-B8")
+def test_view_plan_and_session_have_one_word(store, path):
+    ask = asked(store, Terms("text"))
+    answer_ask.answer(store, ask.id, a_person(), Given("approved"))
+    ask = store.asks.get(ask.id)
+    xml = run_xml.to_xml(run_xml.plan(RUN, [CALL], [], [ask]))
+    (drawn,) = ET.fromstring(xml).iter("human-interaction")
+    session = wait_for_ask.outcome(store, ask, ask.value).outcome
+    words = {row(path, ask)["status"], drawn.get("status"), drawn.findtext("outcome"), session}
+    assert words == {"completed"}
 
 
 @pytest.mark.proves("S0-38", "S0-B31", "S0-P8")

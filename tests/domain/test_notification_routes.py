@@ -175,7 +175,7 @@ def test_what_nobody_needs_to_hear_any_more_is_known():
         kind
         for kind in ("opened", "reminder", "escalated", "replied", "settled", "note")
         if routes.is_moot(kind, over)
-    ] == ["opened", "reminder", "escalated"]
+    ] == ["opened", "reminder", "escalated", "replied"]
     assert not routes.is_moot("opened", an_ask())
     assert routes.is_moot("settled", None) and routes.is_moot("note", None) is False
     day = timedelta(days=1)
@@ -257,6 +257,25 @@ def test_a_letter_says_who_asks_what_and_where():
     said = letter("replied", an_ask(), Note("claude/1", "", "on main", NOW))
     assert said.body.startswith("on main\n") and said.document["data"]["text"] == "on main"
     assert said.document["data"]["prompt"] == "Deploy?"
+
+
+@pytest.mark.proves("NTF-33")
+@pytest.mark.parametrize(
+    ("author", "session", "title"),
+    [
+        ("agent:claude/s1", "claude/s1", "Reply from coder"),
+        ("agent:claude/s2", "claude/s1", "Reply from claude/s2"),
+        ("person:ada", "", "Reply from ada"),
+        ("", "", "Reply from coder"),
+    ],
+)
+def test_reply_has_the_name_of_its_author(author, session, title):
+    ask = an_ask()
+    ask = ask._replace(origin=ask.origin._replace(session=session))
+    told = letter("replied", ask, Note(author, "", "proposes: yes", NOW))
+    assert told.title == title
+    assert told.document["data"]["agent"] == "coder"
+    assert told.document["data"]["author"] == title.removeprefix("Reply from ")
 
 
 @pytest.mark.proves("NTF-7")

@@ -350,14 +350,14 @@ def test_a_session_that_was_completed_in_the_shape_that_others_read():
     ]
 
 
-@pytest.mark.proves("S0-B8")
+@pytest.mark.proves("S0-B8", "SES-180")
 @pytest.mark.parametrize(
     ("answer", "more", "status", "outcome"),
     [
         ("approval", answered(decision="approved"), "completed", "approved"),
         ("approval", answered(decision="rejected"), "completed", "rejected"),
-        ("text", answered(value="approved"), "completed", "answered"),
-        ("choice", answered(value="A"), "completed", "answered"),
+        ("text", answered(value="approved"), "completed", "completed"),
+        ("choice", answered(value="A"), "completed", "completed"),
         ("approval", answered(status="timed_out"), "timeout", None),
         ("approval", answered(status="cancelled"), "cancelled", None),
         ("approval", answered(status="cancelled", settled_via="failed"), "failed", None),
@@ -371,7 +371,7 @@ def test_the_status_tells_how_it_ended_and_the_outcome_what_was_decided(
     assert (element.get("status"), element.findtext("outcome")) == (status, outcome)
     document = run_xml.plan(RUN, [a_call("1")], [], [ask])["calls"][0]["interactions"][0]
     assert (document["status"], document["session"]["outcome"]) == (ask.status, status)
-    assert document["decision"] == (outcome if outcome != "answered" else None)
+    assert document["decision"] == (outcome if outcome != "completed" else None)
 
 
 @pytest.mark.proves("S0-79", "S0-80", "S0-B8", "S0-P1")

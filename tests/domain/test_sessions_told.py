@@ -45,7 +45,16 @@ def test_only_what_was_said_of_a_session_is_told():
 @pytest.mark.parametrize("end", ENDS)
 def test_every_end_of_a_sitting_has_its_words(end):
     told = stay(a_sitting(end), NOW)
-    assert told.startswith("person:ada with claude, for 5m: ")
+    lasted = "since 2026-01-01 00:00:00 UTC" if end == "lost" else "for 5m"
+    assert told.startswith(f"person:ada with claude, {lasted}: ")
+
+
+@pytest.mark.proves("SES-181")
+def test_time_of_a_lost_visit_does_not_grow():
+    lost = a_sitting("lost")._replace(ended_at=None)
+    told = stay(lost, NOW)
+    assert told == "person:ada with claude, since 2026-01-01 00:00:00 UTC: their gate continue died"
+    assert told == stay(lost, NOW + timedelta(days=9)) == stay(a_sitting("lost"), NOW)
 
 
 @pytest.mark.proves("SES-106", "LAW-8")
@@ -60,7 +69,7 @@ def test_who_is_in_it_now_and_why_it_failed_is_told():
 def test_processes_that_outlive_a_visit_are_named():
     now = NOW + timedelta(seconds=30)
     told = stay(a_sitting(""), now, ["7 (claude \x1b[2J)", "8"])
-    died = "person:ada with claude, for 30s: their gate continue died"
+    died = "person:ada with claude, since 2026-01-01 00:00:00 UTC: their gate continue died"
     assert told == f"{died}, but process 7 (claude ␛[2J), 8 of it lives: end that"
     assert left_behind("a-222", ["7 (claude)"]) == (
         "the visitor of a-222 is gone, but process 7 (claude) of it lives: end that, or wait for its end"

@@ -76,7 +76,7 @@ def test_whoever_died_in_a_session_is_not_shown_in_it(world, inbox):
         assert "in it now" in look(ask)
         with store.transaction():
             store.connection.write("UPDATE sittings SET process = ?", ("before/1/1",))
-        died = r"person:bob with claude, for \d+s: their gate continue died"
+        died = r"person:bob with claude, since [-0-9: ]+ UTC: their gate continue died"
         assert re.search(died, look(ask))
 
 

@@ -12,7 +12,7 @@ from tests.support.visits import kill_harness, rewrite_visit
 
 from gatebell.adapters.system import processes
 from gatebell.domain.asks.answers import Given
-from gatebell.domain.asks.asks import Origin
+from gatebell.domain.asks.asks import Change, Origin
 from gatebell.domain.people.principals import Sighting
 from gatebell.domain.sessions import changes
 from gatebell.domain.sessions.visits import Terms
@@ -24,6 +24,7 @@ from gatebell.errors import (
     UsageError,
 )
 from gatebell.ports.results import Conflict, Done
+from gatebell.services import audit
 from gatebell.services.asks import answer_ask, apply_deadlines, create_ask, wait_for_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.services.people import manage_people
@@ -201,6 +202,42 @@ def test_participants_come_in_turn_and_all_of_them_decide(store):
         after = answer_ask.answer(store, ask.id, who, Given("yes"))[1]
         assert after.pending == pending
     assert (result(store, ask).response, result(store, ask).attempts) == ("approved", 2)
+
+
+@pytest.mark.proves("SES-182")
+@pytest.mark.parametrize(
+    ("votes", "names"),
+    [
+        (["ada yes", "bob yes"], "person:ada, person:bob"),
+        (["ada no", "bob yes", "ada yes"], "person:bob, person:ada"),
+        (["ada yes", "bob no", "ada no"], "person:bob, person:ada"),
+    ],
+)
+def test_result_names_all_whose_votes_decided(store, votes, names):
+    callers = {"ada": ADA._replace(verified=True), "bob": BOB._replace(verified=True)}
+    for name in callers:
+        manage_people.add(store, ADA, name)
+    ask = asked(store, requirement={"all": ["ada", "bob"], "reject": 2})
+    for vote in votes:
+        name, _, value = vote.partition(" ")
+        answer_ask.answer(store, ask.id, callers[name], Given(value))
+    assert result(store, ask).settled_by == names
+    assert audit.verify(store) == []
+    forged = store.asks.get(ask.id)._replace(settled_by="person:eve, person:ada")
+    store.asks.change(Change(forged._replace(version=forged.version + 1), ()), forged.version)
+    assert any("says otherwise" in fault for fault in audit.verify(store))
+
+
+@pytest.mark.proves("SES-181")
+def test_lost_visit_of_a_settled_ask_stays_the_same(store):
+    ask = asked(store)
+    seated = sit(store, ask)
+    answer_ask.answer(store, ask.id, BOB, Given("yes"))
+    kill_harness(store, seated.sitting)
+    before = visits.list_visits(store, ask.id)
+    store.clock.advance(86_400)
+    assert visits.list_visits(store, ask.id) == before
+    assert (before[0].end, before[0].ended_at) == ("lost", None)
 
 
 @pytest.mark.proves("SES-134")

@@ -124,7 +124,8 @@ def _is_record(ask: Ask, recorded: str) -> bool:
 
 def _settled_otherwise(ask: Ask, entry: Entry) -> Iterator[str]:
     event, found = entry.event, ask.settled_by or "gate"
-    if (_COMPARED[event.kind], event.actor) != (ask.status, found):
+    names = ", ".join(event.content.get("together", [event.actor]))
+    if (_COMPARED[event.kind], names) != (ask.status, found):
         yield f"{ask.id} is {ask.status} by {found}, but event {entry.seq} says otherwise"
         return
     recorded = [event.content.get(word) for word in ("decision", "value", "note", "via", "at")]

@@ -53,7 +53,7 @@ def _line(ask: Ask) -> str:
     if ask.value is not None:
         how = f"{how} {answer_text(ask, ask.value)}".strip()
     when = f"{ask.settled_at:%m-%d %H:%M}" if ask.settled_at else ""
-    by = ask.settled_by.partition(":")[2]
+    by = ", ".join(one.partition(":")[2] for one in ask.settled_by.split(", "))
     room = max(20, (columns() - 50) // 2)
     return (
         f"{coloured(f'{ask.id:8}', 'cyan')} {when:11}  {cell(ask.question.prompt, room)}  "

@@ -11,6 +11,7 @@ from gatebell.cli.screen import print_json
 from gatebell.domain.enums import AskKind
 from gatebell.domain.runs import run_xml
 from gatebell.domain.text.display import inert
+from gatebell.services.sessions.visits import list_visits
 
 if TYPE_CHECKING:
     import argparse
@@ -27,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     calls, turns = store.runs.calls(made.id), store.runs.turns(made.id)
     asks = store.asks.of_run(made.id)
     talked_over = [ask for ask in asks if ask.question.kind == AskKind.SESSION]
-    sittings = [one for ask in talked_over for one in store.asks.sittings(ask.id)]
+    sittings = [one for ask in talked_over for one in list_visits(store, ask.id)]
     document = run_xml.plan(made, calls, turns, asks, sittings)
     if args.json:
         print_json(document)

@@ -11,7 +11,7 @@ from gatebell.cli.asks import prompts
 from gatebell.cli.screen import columns, recorded
 from gatebell.cli.sessions.continue_session import announce, quote_proposal
 from gatebell.cli.sessions.session_timer import STOPPED, TIME, Attendant
-from gatebell.domain.asks.asks import settled_sentence
+from gatebell.domain.asks.asks import last_settler, settled_sentence
 from gatebell.domain.enums import AgentCli, AskStatus
 from gatebell.domain.sessions import session_prompt
 from gatebell.domain.sessions.visits import FAILED, GRACE_SECONDS, VIA, conversation
@@ -192,7 +192,8 @@ def _in_words(seconds: float) -> str:
 
 def _say_settled(ask: Ask, sitting: Sitting) -> int:
     """What became of an ask that was settled while somebody was in its session."""
-    if ask.settled_via == VIA and ask.settled_by == sitting.by and ask.status == AskStatus.ANSWERED:
+    is_own = ask.settled_via == VIA and last_settler(ask) == sitting.by
+    if is_own and ask.status == AskStatus.ANSWERED:
         print(recorded(ask))
         return 0
     sentence = settled_sentence(ask)

@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.domain.asks.asks import Origin
+from gatebell.domain.asks.asks import Origin, last_settler
 from gatebell.domain.enums import VisitEnd
 from gatebell.domain.sessions.visits import VIA
 from gatebell.errors import GateError
@@ -84,7 +84,7 @@ class Attendant(NamedTuple):
 
     def _decided_here(self, ask: Ask) -> bool:
         """Who decides in the session itself leaves it as they like."""
-        return ask.settled_via == VIA and ask.settled_by == self.sitting.by
+        return ask.settled_via == VIA and last_settler(ask) == self.sitting.by
 
     def _warn(self, used: float, left: float, warned_at: float | None) -> float:
         """Ring once, and say in the title how long there is; the program may write its own there."""

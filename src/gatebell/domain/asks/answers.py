@@ -15,7 +15,7 @@ from gatebell.domain.asks.asks import (
     wakes,
 )
 from gatebell.domain.asks.forms import check_form, check_schema, has_hidden, hide
-from gatebell.domain.asks.requirements import Vote, count, why_not
+from gatebell.domain.asks.requirements import Vote, count, deciders, why_not
 from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.digests import digest, keyed_digest
 from gatebell.domain.enums import AnswerOutcome, AskKind, AskStatus, Decision, NoticeKind
@@ -240,9 +240,11 @@ def _accept(
     clear: Any,
     grant: Rule | None,
 ) -> Verdict:
-    decision = None
+    decision, names = None, [kept.principal]
     if kept.decision:
-        decision = count(ask.question.requirement, [*votes, Vote(kept.principal, kept.decision)])
+        given = [*votes, Vote(kept.principal, kept.decision)]
+        decision = count(ask.question.requirement, given)
+        names = deciders(given, kept.decision)
     if kept.decision and decision is None:
         event = Event(EventKind.ASK_VOTED, ask.id, kept.principal, _content(kept, caller))
         change = Change(ask._replace(version=ask.version + 1), (event,))
@@ -253,11 +255,12 @@ def _accept(
         value=kept.value,
         note=kept.note,
         settled_at=kept.given_at,
-        settled_by=kept.principal,
+        settled_by=", ".join(names),
         settled_via=kept.via,
         version=ask.version + 1,
     )
-    event = Event(EventKind.ASK_ANSWERED, ask.id, kept.principal, _content(kept, caller))
+    content = _content(kept, caller) | ({"together": names} if len(names) > 1 else {})
+    event = Event(EventKind.ASK_ANSWERED, ask.id, kept.principal, content)
     change = Change(after, (event,), wakes(ask), (Notice(NoticeKind.SETTLED, ask.id),))
     if grant:
         change = change._replace(grant=grant, events=(event, made(grant, caller)))

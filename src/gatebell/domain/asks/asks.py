@@ -301,6 +301,11 @@ def make_id(length: int, random_bytes: bytes, kind: str = "a-") -> str:
     return kind + "".join(characters)
 
 
+def last_settler(ask: Ask) -> str:
+    """Whose answer or vote settled an ask; others may have voted before."""
+    return ask.settled_by.rpartition(", ")[2]
+
+
 def settled_sentence(ask: Ask) -> str:
     """Who won, for somebody who comes too late."""
     when = f"{ask.settled_at:%Y-%m-%d %H:%M:%S} UTC" if ask.settled_at else "an unknown time"

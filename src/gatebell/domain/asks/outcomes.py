@@ -51,6 +51,7 @@ class Outcome:
         """`answered`, `timed_out` or `cancelled`; `pending` while nobody has answered."""
         self.note: str = ask.note
         self.settled_by: str = ask.settled_by
+        """`person:ada`; where votes decided, all who voted so, the last vote last."""
         self.settled_via: str = ask.settled_via
         self.settled_at: datetime | None = ask.settled_at
 

@@ -131,6 +131,15 @@ def count(requirement: Requirement, votes: Iterable[Vote]) -> Decision | None:
     return Decision.APPROVED if len(approved) >= requirement.n else None
 
 
+def deciders(votes: Iterable[Vote], decision: Decision) -> list[str]:
+    """Those whose last vote is this decision, in the order of these votes."""
+    last: dict[str, Decision] = {}
+    for vote in votes:
+        last.pop(vote.principal, None)
+        last[vote.principal] = vote.decision
+    return [who for who, said in last.items() if said == decision]
+
+
 def why_not(requirement: Requirement, sponsor: str, session: str, caller: Caller) -> str | None:
     """Why this caller may not answer, as a sentence; None when they may."""
     if not requirement.personal:

@@ -114,7 +114,7 @@ def compose(
         "timestamp": iso(delivery.written_at),
         "data": _data(delivery, ask, agent, prompt, said, words) | {"link": link},
     }
-    title = _title(delivery, agent, ask)
+    title = _title(delivery, _author(ask, words, agent), ask)
     if priority in (Priority.URGENT, Priority.HIGH):
         title += f" ({priority.word})"
     about = _about(ask) if ask else _project(words.project if words else "")
@@ -170,7 +170,14 @@ def _data(
         "settled_by": _name(ask.settled_by),
         "to": _name(delivery.to),
     }
-    return data | ({"text": said} if words else {})
+    return data | ({"text": said, "author": _author(ask, words, agent)} if words else {})
+
+
+def _author(ask: Ask | None, words: Note | None, agent: str) -> str:
+    """The asker, or another who replied in its place: the agent of a session proposes."""
+    if ask is None or words is None or words.author in ("", f"agent:{ask.origin.session}"):
+        return agent
+    return _name(words.author.partition(":")[2])
 
 
 def _link(url: str, ask: Ask | None) -> str:

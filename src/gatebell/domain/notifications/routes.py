@@ -31,7 +31,10 @@ _RETRY_AFTER_SECONDS = (10, 60, 300, 1800, 7200)
 _STALE_AFTER = timedelta(days=1)
 _LATE_AFTER = timedelta(minutes=10)
 _HOST_ASKS_FIRST = timedelta(seconds=10)
-_MOOT_ONCE_SETTLED = (NoticeKind.OPENED, NoticeKind.REMINDER, NoticeKind.ESCALATED)
+_MOOT_ONCE_SETTLED = (
+    *(NoticeKind.OPENED, NoticeKind.REMINDER),
+    *(NoticeKind.ESCALATED, NoticeKind.REPLIED),
+)
 
 # Only behind these names does the host's place hold a host; elsewhere it holds a token.
 _HAVE_A_HOST = (

@@ -194,7 +194,9 @@ def _session_lines(depth: int, one: Mapping[str, Any], session: Mapping[str, Any
         yield f"{pad}  </config>"
         yield f"{pad}  <message>{_WAITING}</message>"
     else:
-        decided = one["decision"] or ("answered" if one["status"] == AskStatus.ANSWERED else "")
+        decided = one["decision"] or (
+            session["outcome"] if one["status"] == AskStatus.ANSWERED else ""
+        )
         yield from _texts(depth + 1, {"outcome": decided}, ("outcome",))
         yield f"{pad}  <duration>{session['duration_ms']}</duration>"
         yield from _json_lines(depth + 1, "response", session["response"])

@@ -216,14 +216,15 @@ def facts(terms: Terms, folder: str) -> list[tuple[str, str]]:
 def stay(sitting: Sitting, now: datetime, orphans: Sequence[str] = ()) -> str:
     """One sitting as a sentence: who, with what, for how long, and how it ended.
 
-    `orphans` name the processes that live in it though its holder's own is gone.
+    No process recorded when a lost one ended, so only its begin is told. `orphans` name the
+    processes that live in it though its holder's own is gone.
     """
-    lasted = age(((sitting.ended_at or now) - sitting.started_at).total_seconds())
+    lasted = f"for {age(((sitting.ended_at or now) - sitting.started_at).total_seconds())}"
+    since = f"since {sitting.started_at:%Y-%m-%d %H:%M:%S} UTC"
     who = f"{inert_line(sitting.by, 80)} with {inert_line(sitting.cli, 40)}"
     if orphans:
-        return f"{who}, for {lasted}: {ENDS[LOST]}, but {_living(orphans)}: end that"
-    if not sitting.ended_at:
-        return f"{who}, in it now, for {lasted}"
-    assert sitting.end
+        return f"{who}, {since}: {ENDS[LOST]}, but {_living(orphans)}: end that"
+    if not sitting.end:
+        return f"{who}, in it now, {lasted}"
     why = f": {inert_line(sitting.trouble, 200)}" if sitting.trouble else ""
-    return f"{who}, for {lasted}: {ENDS[sitting.end]}{why}"
+    return f"{who}, {since if sitting.end == LOST else lasted}: {ENDS[sitting.end]}{why}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from gatebell.domain.asks.asks import OTHER, make_id, settled_sentence
+from gatebell.domain.asks.asks import OTHER, last_settler, make_id, settled_sentence
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.audit.events import Event, EventKind
 from gatebell.domain.digests import canonical
@@ -342,7 +342,7 @@ def instead(store: Store, ask_id: str, held: Held, edited: Call) -> Permission:
     """For a host that does not take an edited input: the agent makes that call itself, once."""
     ask = create_ask.get(store, ask_id)
     now = store.now()
-    made_by, origin = ask.settled_by, held.origin
+    made_by, origin = last_settler(ask), held.origin
     rule = Rule(
         make_id(6, os.urandom(16), "g-"), RuleKind.GRANT, edited.pattern, made_by, now, edited.identity,
         origin.project, origin.session, uses_left=1, ask_id=ask.id,

@@ -43,9 +43,7 @@ def list_visits(store: Store, ask_id: str) -> list[Sitting]:
     """Every visit in the session of an ask; one whose process died is lost, closed or not."""
     found = store.asks.sittings(ask_id)
     return [
-        one
-        if one.ended_at or presence.holds(store, one)
-        else one._replace(ended_at=store.now(), end=LOST)
+        one if one.ended_at or presence.holds(store, one) else one._replace(end=LOST)
         for one in found
     ]
 
