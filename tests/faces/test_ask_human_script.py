@@ -16,6 +16,8 @@ import pytest
 from tests.support.original_programs import original_answer
 from tests.support.script_project import AWKS, Project, asked_and_answered, ended, heard
 
+from gatebell.adapters.system.processes import identify
+
 WAYS = ("jq", "python3", "awk")
 NASTY = [
     'say "hi" to café\nline2\t\\n \\u0041 \\',
@@ -68,6 +70,7 @@ def test_a_text_question_is_a_file_and_its_answer_all_that_is_printed(project):
     assert {key: question[key] for key in question if key not in ("id", "timestamp")} == {
         "agent_id": question["agent_id"],
         "agent_name": question["agent_name"],
+        "pid": os.getpid(),
         "working_dir": str(project.folder),
         "type": "text",
         "content": "Should I use PostgreSQL or MySQL?",
@@ -361,6 +364,20 @@ def test_a_question_whose_file_is_gone_ends_as_cancelled(project):
     (project.helpers / "questions" / name).unlink()
     code, out, err = ended(asking)
     assert (code, out) == (4, b"") and "withdrawn" in err
+
+
+@pytest.mark.proves("FILE-192")
+def test_reused_number_of_a_listener_is_noticed(project):
+    me = identify(os.getpid())
+    start_file = project.helpers / ".listener.start"
+    start_file.write_text(f"{me.pid} {me.start}\n", encoding="ascii")
+    asked_and_answered(project, "Which?", "--require-listener")
+    start_file.write_text(f"{me.pid} 1{me.start}\n", encoding="ascii")
+    code, out, err = project.run("Which?", "--require-listener")
+    assert (code, out) == (9, b"") and "gate listen" in err
+    # A start of an earlier listener says nothing about this one.
+    start_file.write_text(f"1{me.pid} 1{me.start}\n", encoding="ascii")
+    asked_and_answered(project, "Which?", "--require-listener")
 
 
 @pytest.mark.proves("S4-53", "S4-70", "S4-B15", "FILE-12")

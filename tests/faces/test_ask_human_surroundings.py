@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -12,6 +13,16 @@ from pathlib import Path
 import pytest
 from tests.support.script_project import AWKS, SCRIPT, Project, asked_and_answered, ended, heard
 from tests.support.waiting import eventually
+
+from gatebell.cli.asks import output_answer
+from gatebell.services.asks import wait_for_ask
+from gatebell.testing.store import MemoryStore
+
+
+def restore_signals():
+    """A background command of a shell ignores SIGINT, and bash keeps what it inherits."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.fixture
@@ -324,6 +335,7 @@ def test_an_answer_that_could_not_be_printed_stays(project):
 
 GATE_STUB = """
 for word; do printf '%s\\n' "[$word]"; done > {folder}/words
+echo "$GATE_HIL_NAME" >&2
 echo "from gate"
 exit {code}
 """
@@ -348,7 +360,7 @@ def test_where_gate_is_there_it_asks(project, words, given, code):
     project.tool("gate", GATE_STUB.format(folder=project.folder, code=code))
     words = ("--", *words) if words[0].startswith("-n") else words
     environ = {"CLAUDE_CODE_SESSION_ID": "one"}
-    assert project.run(*words, environ=environ) == (code, b"from gate\n", "")
+    assert project.run(*words, environ=environ) == (code, b"from gate\n", "Claude-one\n")
     said = (project.folder / "words").read_text(encoding="utf-8").splitlines()
     given = given if given[0] != "-" else f"ask --from Claude-one --timeout 300s {given}"
     assert said == [f"[{word}]" for word in given.split()]
@@ -374,15 +386,98 @@ def test_a_listener_can_be_required_of_gate_too(project):
     assert project.run("Which?", "--require-listener")[0] == 9
 
 
-@pytest.mark.proves("S4-67", "FILE-21")
+@pytest.mark.proves("FILE-188")
+@pytest.mark.parametrize("inside", [False, True])
+def test_gate_asks_for_the_project_of_the_script(project, inside):
+    where = project.folder / "deep" if inside else project.folder.parent / "other"
+    for folder in (where, project.folder):
+        (folder / ".git").mkdir(parents=True)
+    if inside:
+        (where / ".git").rmdir()
+    project.tool("gate", "pwd -P")
+    asked_in = where if inside else project.folder
+    assert project.run("Which?", cwd=where)[:2] == (0, f"{asked_in}\n".encode())
+
+
+@pytest.mark.proves("FILE-188")
+def test_nested_repository_does_not_take_the_question(project):
+    nested = project.folder / "vendor"
+    (nested / ".git").mkdir(parents=True)
+    project.tool("gate", "pwd -P")
+    assert project.run("Which?", cwd=nested)[:2] == (0, f"{project.folder}\n".encode())
+
+
+@pytest.mark.proves("FILE-189")
+@pytest.mark.parametrize(("number", "code"), [("TERM", 143), ("INT", 130), ("HUP", 129)])
+def test_signal_ends_gate_with_its_script(project, number, code):
+    project.tool("gate", "echo $$ >&2\nexec sleep 60")
+    asking = project.start("Which?", preexec_fn=restore_signals)
+    pid = int(heard(asking, b"\n"))
+    asking.send_signal(getattr(signal, f"SIG{number}"))
+    assert ended(asking)[0] == code
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+@pytest.mark.proves("S4-67", "FILE-21", "FILE-191", "S4-59")
 def test_through_the_real_gate_a_yes_is_a_choice(tmp_path, world):
     project = Project(tmp_path / "with the script")
     project.tool("gate", f'exec {sys.executable} -m gatebell "$@"')
     project.environ = world.plain.environ | project.environ | {"GATE_STORE": world.path}
     asking = project.start("Deploy it?", "yesno")
-    words = heard(asking, b"\n").decode().split()
-    ask = world.get(words[-1])
+    said = heard(asking, b"gate answer").decode()
+    ask = world.get(said.split()[-1])
+    sent = f"[HIL:{ask.origin.agent}] Question sent, waiting for response..."
+    assert said.splitlines()[0] == sent
     assert (ask.question.kind, list(ask.question.options)) == ("choice", ["yes", "no"])
     assert world.ada.gate("answer", ask.id, "yes").code == 0
     assert ended(asking)[:2] == (0, b"yes\n")
     assert project.names() == []
+
+
+@pytest.mark.proves("FILE-189")
+@pytest.mark.parametrize(("number", "code"), [("INT", 11), ("TERM", 143)])
+def test_interrupted_gate_says_how_to_go_on(tmp_path, world, number, code):
+    project = Project(tmp_path / "with the script")
+    project.tool("gate", f'exec {sys.executable} -m gatebell "$@"')
+    project.environ = world.plain.environ | project.environ | {"GATE_STORE": world.path}
+    asking = project.start("Deploy it?", preexec_fn=restore_signals)
+    ask_id = heard(asking, b"gate answer").decode().split()[-1]
+    # Until it waits, gate has no handler of its own.
+    eventually(lambda: catches_term(only_child(asking.pid)))
+    asking.send_signal(getattr(signal, f"SIG{number}"))
+    assert ended(asking)[:2] == (code, f"NOT ANSWERED YET: run: gate wait {ask_id}\n".encode())
+    assert world.get(ask_id).pending
+
+
+def only_child(pid):
+    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii"))
+
+
+def catches_term(pid):
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    caught = int(re.search(r"SigCgt:\s*(\w+)", status)[1], 16)
+    return bool(caught & 1 << signal.SIGTERM - 1)
+
+
+@pytest.mark.proves("FILE-191", "S4-61")
+@pytest.mark.parametrize(("seconds", "reports"), [(None, 3), (150.0, 2), (60.0, 0)])
+def test_gate_reports_each_minute_for_the_script(monkeypatch, capsys, seconds, reports):
+    store, waits = MemoryStore(), []
+
+    def wait(_store, _ask_id, patience, **_more):
+        waits.append(patience)
+        answered = len(waits) == 4
+        store.clock.advance(0 if answered or patience is None else patience)
+        return "the ask"
+
+    monkeypatch.setattr(wait_for_ask, "wait", wait)
+    monkeypatch.setenv("GATE_HIL_NAME", "Claude-one")
+    assert output_answer._wait(store, "a-222", seconds) == "the ask"
+    lines = [f"[HIL:Claude-one] Still waiting... ({60 * n}s elapsed)" for n in (1, 2, 3)]
+    assert capsys.readouterr().err.splitlines() == lines[:reports]
+    assert seconds is None or sum(waits) == seconds
+    monkeypatch.delenv("GATE_HIL_NAME")
+    waits.clear()
+    output_answer._wait(store, "a-222", seconds)
+    assert waits == [seconds]

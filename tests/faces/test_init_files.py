@@ -454,7 +454,6 @@ def test_a_worktree_elsewhere_is_shown_the_way_to_the_folders_of_the_project(wor
     git(project, "commit", "-qm", "x")
     worktree = world.folder / "elsewhere"
     git(project, "worktree", "add", "-q", str(worktree))
-    assert set_up_above(str(worktree)) == ""
     assert provisions.copy_included(find(str(project)), str(worktree)) == ""
     assert sorted(os.listdir(worktree / ".helpers")) == [".gitignore", "project"]
     git(worktree, "add", "-A")
@@ -471,6 +470,36 @@ def test_a_worktree_elsewhere_is_shown_the_way_to_the_folders_of_the_project(wor
     assert set_up_above(str(worktree)) == ""
     ran = run_script(worktree, world).communicate()
     assert ran == ("", f"ask-human: {NOT_SET_UP}\n")
+
+
+@pytest.mark.proves("FILE-190", "FILE-187")
+def test_plain_worktree_beside_the_project_asks_through_it(world, project):
+    git(project, "init", "-q")
+    init(world)
+    git(project, "add", "scripts")
+    git(project, "commit", "-qm", "x")
+    worktree = world.folder / "beside"
+    git(project, "worktree", "add", "-q", str(worktree))
+    assert not (worktree / ".helpers").exists()
+    assert set_up_above(str(worktree / "scripts")) == str(project)
+    assert asked_from(worktree, world, project)
+    assert asked_by_gate(worktree, world) == (str(worktree), str(project))
+    assert not (worktree / ".helpers").exists()
+    world.ada.folder = worktree
+    assert f"asks through the folders of {project}: gate init" in init(world, code=2).err
+
+
+@pytest.mark.proves("FILE-190")
+@pytest.mark.parametrize("content", ["", "gitdir: /no/such\n", "gitdir: ../module\n", "\xff\n"])
+def test_git_file_that_leads_to_no_project_is_passed_over(world, project, content):
+    init(world)
+    (world.folder / "module").mkdir()
+    odd = world.folder / "odd"
+    odd.mkdir()
+    (odd / ".git").write_text(content, encoding="latin-1")
+    assert set_up_above(str(odd)) == ""
+    shutil.copytree(project / "scripts", odd / "scripts")
+    assert run_script(odd, world).communicate() == ("", f"ask-human: {NOT_SET_UP}\n")
 
 
 @pytest.mark.proves("FILE-185")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import contextmanager
@@ -10,12 +11,14 @@ import pytest
 from tests.support.file_project import Project
 from tests.support.people import a_person
 
+from gatebell.adapters.system import processes
 from gatebell.domain.asks.asks import Origin
 from gatebell.errors import RefusedError, UsageError
-from gatebell.file_protocol import collector
+from gatebell.file_protocol import collector, folders
 from gatebell.file_protocol.collector import Collector
 from gatebell.file_protocol.folders import Helpers, listener_of
 from gatebell.file_protocol.listener import HeldError, Listener
+from gatebell.file_protocol.registry import Registry
 from gatebell.services.asks import create_ask
 from gatebell.services.asks.create_ask import Request
 from gatebell.testing.store import MemoryStore
@@ -533,7 +536,9 @@ def test_an_answer_that_cannot_be_written_holds_up_no_other(project):
     assert project.answered(first) == ("answered", "x")
 
 
-@pytest.mark.proves("S4-5", "S4-11", "S4-27", "S4-28", "S4-41", "S4-42", "S4-B10", "FILE-80")
+@pytest.mark.proves(
+    "S4-5", "S4-11", "S4-27", "S4-28", "S4-41", "S4-42", "S4-B10", "FILE-80", "FILE-194"
+)
 def test_the_registry_tells_who_asks_in_the_seeds_format(project):
     first = project.ask("One?", "agent_4711")
     project.look()
@@ -555,6 +560,12 @@ def test_the_registry_tells_who_asks_in_the_seeds_format(project):
         "status": "waiting",
     }
     assert project.read("agents", "agent_s-1.json")["pid"] is None
+    project.ask("Four?", "agent_s-1", pid=4712)
+    project.ask("Five?", "agent_s-2", pid="4712")
+    project.look()
+    assert project.read("agents", "agent_s-1.json")["pid"] == 4712
+    assert Registry(project.helpers).agents["agent_s-1"].pid == 4712
+    assert project.read("agents", "agent_s-2.json")["pid"] is None
     for ask in project.pending:
         project.say("x", ask)
     project.look()
@@ -563,7 +574,7 @@ def test_the_registry_tells_who_asks_in_the_seeds_format(project):
     assert project.read("agents", "agent_4711.json")["status"] == "idle"
 
 
-@pytest.mark.proves("S4-12", "S4-13", "S4-44", "S4-80", "S4-B20", "S4-B21", "FILE-80")
+@pytest.mark.proves("S4-12", "S4-13", "S4-44", "S4-80", "S4-B20", "S4-B21", "FILE-80", "FILE-194")
 def test_sessions_and_queue_are_told_in_files_of_their_own(project):
     project.ask("a" * 150, "agent_1", agent_name="")
     project.ask("Short?", "agent_2", type="yesno")
@@ -679,6 +690,39 @@ def test_a_lock_that_leads_elsewhere_is_not_followed(project, tmp_path):
     assert not (tmp_path / "made-outside").exists()
     with pytest.raises(UsageError, match="no file of ours"):
         listener_of(project.path)
+
+
+@pytest.mark.proves("FILE-193", "LAW-10")
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])
+def test_read_only_tree_is_named_not_its_lock(project, monkeypatch, number):
+    helpers, made = Helpers(project.path), []
+
+    def refuse(path, flags=0, *_args, **_more):
+        made.append(path)
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(folders.os, "open", refuse)
+    with pytest.raises(UsageError, match="cannot be written") as told:
+        helpers.hold()
+    monkeypatch.undo()
+    assert made == [".listener.lock"] and ".listener.lock" not in str(told.value)
+    assert "remove" not in str(told.value) and "gate inbox" in str(told.value)
+    helpers.close()
+    os.rmdir(project.at("queue"))
+    monkeypatch.setattr(folders.os, "mkdir", refuse)
+    with pytest.raises(UsageError, match="cannot be written"):
+        Helpers(project.path)
+
+
+@pytest.mark.proves("FILE-192")
+def test_listener_writes_its_number_and_start(project):
+    listener = Listener(project.store, lambda: [project.path], a_person(), lambda *_: None)
+    listener.begin(project.path)
+    with open(project.at(".listener.start"), encoding="ascii") as file:
+        assert file.read().split() == [str(os.getpid()), processes.me().start]
+    listener.stop()
+    listener.listen()
+    assert not os.path.exists(project.at(".listener.start"))
 
 
 @pytest.mark.proves("FILE-85", "S4-35", "S4-40", "S4-50")

@@ -48,6 +48,12 @@ def identify(pid: int) -> Identity | None:
     return processes.identify(pid)
 
 
+def start_of(pid: int) -> str:
+    """When a process began, as this system tells it; "": it is gone."""
+    found = processes.identify(pid)
+    return found.start if found else ""
+
+
 def ancestors() -> list[Process]:
     """The processes above this one, nearest first; empty where there is no /proc.
 
@@ -138,9 +144,12 @@ def project(folder: str) -> str:
 def set_up_above(folder: str) -> str:
     """The nearest folder, this one or above it, that is set up for questions; "" where none is.
 
-    A worktree has no folders for questions of its own, but may know the way to its project's.
+    A worktree has no folders for questions of its own, but may know the way to its project's: by a
+    file of ours, or by what git notes in each worktree.
     """
     while not os.path.lexists(helpers := os.path.join(folder, HELPERS)):
+        if main := main_set_up(folder):
+            return main
         if (parent := os.path.dirname(folder)) == folder:
             return ""
         folder = parent
@@ -152,7 +161,28 @@ def set_up_above(folder: str) -> str:
 
 def shown_way(folder: str) -> str:
     """The project that a folder's own `.helpers/project` names; "": there is no such file."""
-    path = os.path.join(folder, HELPERS, WAY)
+    return _first_line(os.path.join(folder, HELPERS, WAY))
+
+
+def main_set_up(folder: str) -> str:
+    """The project that is set up for questions and has this folder as a worktree; "": none is."""
+    main = _main_worktree(folder)
+    return main if main and os.path.lexists(os.path.join(main, HELPERS)) else ""
+
+
+def _main_worktree(folder: str) -> str:
+    leads, _, git_dir = _first_line(os.path.join(folder, ".git")).partition(": ")
+    if leads != "gitdir":
+        return ""
+    git_dir = os.path.join(folder, git_dir)
+    common = _first_line(os.path.join(git_dir, "commondir"))
+    repository = os.path.realpath(os.path.join(git_dir, common)) if common else ""
+    main, name = os.path.split(repository)
+    return main if name == ".git" else ""
+
+
+def _first_line(path: str) -> str:
+    """The first line of a file; "": there is no such file."""
     try:
         # Without following or waiting: anything may stand there.
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from gatebell.app.environment import HELPERS, QUESTIONS, WAY
+from gatebell.app.environment import HELPERS, QUESTIONS, WAY, start_of
 from gatebell.app.locks import keep_from_children
 from gatebell.domain.asks.file_questions import MAX_BYTES
 from gatebell.errors import UsageError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 INNER = (QUESTIONS, "answers", "agents", "queue")
-LOCK, PID = ".listener.lock", ".listener.pid"
+LOCK, PID, START = ".listener.lock", ".listener.pid", ".listener.start"
 _IGNORED = ".gitignore"
 TEMPORARY = ".tmp."
 """How the names of files begin that are still being written."""
@@ -30,6 +30,7 @@ _OPEN_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 MAX_NAMES = 20_000
 """Of one folder that are looked at."""
 MODE = 0o700
+_NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM)
 _TRIES = 3
 _TRY_EVERY_SECONDS = 0.01
 
@@ -167,6 +168,11 @@ class Helpers:
         try:
             self._own = self._kept(Folder(self.path, _opened(self.path, self.path, None)))
             self.questions, self.answers, self.agents, self.queue = map(self._inner, INNER)
+        except OSError as error:
+            self.close()
+            if error.errno not in _NOT_WRITABLE:
+                raise
+            raise _unwritable(self.path, error) from None
         except BaseException:
             self.close()
             raise
@@ -208,14 +214,17 @@ class Helpers:
 
     def write_pid(self) -> None:
         """For those who look for it; who really listens is told by the lock."""
+        # The start first: a process that reads both files must not miss it.
+        self._own.write(START, f"{os.getpid()} {start_of(os.getpid())}\n".encode())
         self._own.write(PID, f"{os.getpid()}\n".encode())
 
     def remove_pid(self) -> None:
         self._own.remove(PID)
+        self._own.remove(START)
 
     def remove_marks(self) -> None:
         """What was left by whoever listened here."""
-        self._own.remove(PID)
+        self.remove_pid()
         self._own.remove(LOCK)
 
     def remove_temporary(self) -> None:
@@ -267,6 +276,8 @@ def _locked(own: Folder, how: int, flags: int) -> int:
     except FileNotFoundError:
         raise
     except OSError as error:
+        if error.errno in _NOT_WRITABLE:
+            raise _unwritable(own.path, error) from None
         raise UsageError(
             f"{os.path.join(own.path, LOCK)} is no file of ours ({error.strerror}): remove it"
         ) from None
@@ -276,6 +287,13 @@ def _locked(own: Folder, how: int, flags: int) -> int:
         os.close(descriptor)
         return -1
     return descriptor
+
+
+def _unwritable(path: str, error: OSError) -> UsageError:
+    return UsageError(
+        f"{path} cannot be written ({error.strerror}), and answers are written there: make it "
+        "writable for you, or answer without files: gate inbox"
+    )
 
 
 def _pid(own: Folder) -> int:

@@ -43,6 +43,7 @@ class Agent(NamedTuple):
     last_seen: int
     questions_asked: int = 0
     waiting: bool = False
+    pid: int | None = None
 
     def status(self, now: int) -> AgentStatus:
         if self.waiting:
@@ -50,10 +51,9 @@ class Agent(NamedTuple):
         return AgentStatus.IDLE if now - self.last_seen >= _IDLE_SECONDS else AgentStatus.ACTIVE
 
     def document(self, now: int) -> dict[str, Any]:
-        number = self.agent_id.removeprefix("agent_")
         return {
             "agent_id": self.agent_id,
-            "pid": int(number) if number.isdecimal() else None,
+            "pid": self.pid,
             "name": self.name,
             "working_dir": self.working_dir,
             "started_at": self.started_at,
@@ -85,6 +85,7 @@ class Registry:
             working_dir=question.folder,
             last_seen=max(known.last_seen, at),
             questions_asked=known.questions_asked + is_new,
+            pid=question.pid,
         )
 
     def _read(self, agent_id: str) -> Agent | None:
@@ -96,7 +97,8 @@ class Registry:
             texts = [given[name] for name in ("name", "working_dir")]
             are_counts = all(type(one) is int and 0 <= one < _HIGHEST for one in numbers)
             if are_counts and all(type(one) is str for one in texts):
-                return Agent(agent_id, *texts, *numbers)
+                pid = given["pid"] if type(given["pid"]) is int else None
+                return Agent(agent_id, *texts, *numbers)._replace(pid=pid)
         except (OSError, OddFileError, ValueError, KeyError, TypeError, RecursionError):
             pass
         return None

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatebell.app.environment import HELPERS, WAY, set_up_above, shown_way
+from gatebell.app.environment import HELPERS, WAY, main_set_up, set_up_above, shown_way
 from gatebell.domain.asks.file_questions import parse_answer_name, parse_name
 from gatebell.errors import RefusedError, UsageError
 from gatebell.file_protocol import registry
@@ -37,7 +37,11 @@ class FolderChange(NamedTuple):
 
 def needed(project: str) -> list[FolderChange]:
     """What it takes to have every folder there, for the user alone; UsageError: one is not ours."""
-    leads_to = set_up_above(project) if shown_way(project) else ""
+    if shown_way(project):
+        leads_to = set_up_above(project)
+    else:
+        has_own = os.path.lexists(os.path.join(project, HELPERS))
+        leads_to = "" if has_own else main_set_up(project)
     if leads_to not in ("", project):
         raise UsageError(
             f"{project} is a worktree that asks through the folders of {leads_to}: gate init belongs "

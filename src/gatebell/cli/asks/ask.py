@@ -16,6 +16,7 @@ from gatebell.app import wiring
 from gatebell.cli.asks.output_answer import (
     add_secret_roads,
     handing_of,
+    script_prefix,
     wait_and_hand_over,
 )
 from gatebell.cli.identity import read_text
@@ -132,7 +133,8 @@ def run(args: argparse.Namespace) -> int:
             print(ask_id)
         return 0
     way = "continue" if args.session else "answer"
-    print(f"Waiting for a person: gate {way} {ask_id}", file=sys.stderr, flush=True)
+    sent = f"{script_prefix()} Question sent, waiting for response...\n" if script_prefix() else ""
+    print(f"{sent}Waiting for a person: gate {way} {ask_id}", file=sys.stderr, flush=True)
     handing = handing._replace(token=opened.token)
     return wait_and_hand_over(store, caller, ask_id, handing)
 

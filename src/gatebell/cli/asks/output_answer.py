@@ -15,7 +15,7 @@ from gatebell.domain.asks.documents import ask_document, message_document
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.enums import AskStatus, Decision
 from gatebell.domain.records import NamedTuple
-from gatebell.domain.text.display import inert
+from gatebell.domain.text.display import inert, inert_line
 from gatebell.errors import GateError, StoreTroubleError, UsageError
 from gatebell.services.asks import wait_for_ask
 from gatebell.services.asks.create_ask import get
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 REJECTED = 10
 NOT_ANSWERED_YET = 11
+_SCRIPT_NAME = "GATE_HIL_NAME"
+_MAX_NAME_COLUMNS = 100
+_REPORT_SECONDS = 60.0
 _UNANSWERED = {AskStatus.TIMED_OUT: 3, AskStatus.CANCELLED: 4}
 
 
@@ -100,9 +103,7 @@ def wait_and_hand_over(
         patience = settings.agent_wait_seconds(os.environ)
         seconds = patience if seconds is None else min(seconds, patience)
     try:
-        orphans = Orphans(store)
-        for ask in wait_for_ask.follow(store, ask_id, seconds):
-            orphans.tell_of_ask(ask)
+        ask = _wait(store, ask_id, seconds)
     except KeyboardInterrupt:
         ask = get(store, ask_id)
     except StoreTroubleError as trouble:
@@ -131,6 +132,42 @@ def wait_and_hand_over(
         with suppress(OSError):
             os.unlink(_token_path(ask.id))
     return code
+
+
+def script_prefix() -> str:
+    """How the lines of scripts/ask-human.sh begin, where it runs this command; else nothing."""
+    name = os.environ.get(_SCRIPT_NAME, "")
+    return f"[HIL:{inert_line(name, _MAX_NAME_COLUMNS)}]" if name else ""
+
+
+def _wait(store: Store, ask_id: str, seconds: float | None) -> Ask:
+    orphans, prefix = Orphans(store), script_prefix()
+    if not prefix:
+        return _follow(store, ask_id, seconds, orphans)
+    # Imported here: it is slow to load, and only the script needs it.
+    import signal
+
+    # The shell that runs the script makes this process ignore SIGINT, so it sends SIGTERM instead.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        elapsed = 0.0
+        while seconds is None or elapsed + _REPORT_SECONDS < seconds:
+            begun = store.monotonic()
+            ask = _follow(store, ask_id, _REPORT_SECONDS, orphans)
+            if store.monotonic() - begun < _REPORT_SECONDS:
+                return ask
+            elapsed += _REPORT_SECONDS
+            said = f"{prefix} Still waiting... ({elapsed:.0f}s elapsed)"
+            print(said, file=sys.stderr, flush=True)
+        return _follow(store, ask_id, seconds - elapsed, orphans)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _follow(store: Store, ask_id: str, seconds: float | None, orphans: Orphans) -> Ask:
+    for ask in wait_for_ask.follow(store, ask_id, seconds):
+        orphans.tell_of_ask(ask)
+    return ask
 
 
 def _print_pending(ask: Ask, handing: Handing) -> None:

@@ -52,6 +52,7 @@ _NANOSECONDS = 10**9
 _NOT_ASKED = ("refused", "timed_out")
 _MIN_OPTIONS = 2
 _MAX_OPTIONS = 100
+_MAX_PID = 2**31
 _MAX_NAME_LENGTH = 200
 _MAX_FOLDER_LENGTH = 4_096
 _MAX_SHOWN_LENGTH = 100
@@ -89,6 +90,8 @@ class FileQuestion(NamedTuple):
     priority: Priority
     seconds: int
     """How long the agent waits, from its timestamp on."""
+    pid: int | None = None
+    """The process of the agent, as its script saw it."""
 
     def left(self, now: datetime) -> float:
         """The seconds until nobody waits any more; a clock that runs ahead gains nothing."""
@@ -136,7 +139,16 @@ def parse_question(name: Name, content: bytes) -> FileQuestion:
         options,
         parse_priority(_text(given, "priority", 20) or "normal"),
         _seconds(given.get("timeout", DEFAULT_SECONDS)),
+        _pid(given.get("pid"), name),
     )
+
+
+def _pid(given: Any, name: Name) -> int | None:
+    """Where a script has no such field, the agent may have the name of its process."""
+    if type(given) is int and 0 < given < _MAX_PID:
+        return given
+    number = name.agent.removeprefix("agent_")
+    return int(number) if number.isdecimal() else None
 
 
 def _with_a_number(name: Name, content: bytes) -> bytes:

@@ -130,11 +130,11 @@ check_arguments() {
 through_gate() {
     # Returns when the question has to go through the files.
     [ -z "${GATE_ASK_FILES:-}" ] && command -v gate >/dev/null || return
-    local words option code
+    local words option code gate_folder gate_pid
     [ -z "$require_listener" ] || (find_project && check_listener) || exit
+    identify
     case $waited in
     '')
-        identify
         words=(ask --from "$agent_name" --timeout "${timeout}s" --priority "$priority")
         [ "$kind" != yesno ] || words+=(--option=yes --option=no)
         for option in ${options[@]+"${options[@]}"}; do words+=("--option=$option"); done
@@ -147,39 +147,83 @@ through_gate() {
         ;;
     *) return ;;
     esac
-    gate "${words[@]}"
+    find_gate_folder
+    # Beside this shell: bash would act on a signal only after gate has ended.
+    run_gate "${words[@]}" <&0 &
+    gate_pid=$!
+    trap 'end_gate 130' INT
+    trap 'end_gate 143' TERM
+    trap 'end_gate 129' HUP
+    wait "$gate_pid"
     code=$?
+    trap - INT TERM HUP
     case $code in 8 | 126 | 127) ;; *) exit $code ;; esac
     say "ask-human: gate does not work here, so the question goes through the files"
     gate_failed=1
 }
 
+find_gate_folder() {
+    # gate asks for the project around its folder. The caller's folder may be in another project.
+    local own here=$PWD
+    gate_folder=
+    locate_project
+    own=$folder
+    [ -e "$own/.helpers" ] || return
+    while [ -n "$here" ] && [ ! -e "$here/.git" ] && [ ! -e "$here/.gate" ]; do here=${here%/*}; done
+    set_up_at "$here"
+    [ "$folder" -ef "$own" ] || gate_folder=$own
+}
+
+run_gate() {
+    { [ -z "$gate_folder" ] || cd -P "$gate_folder/"; } && GATE_HIL_NAME=$agent_name exec gate "$@"
+}
+
+end_gate() {
+    trap '' INT TERM HUP
+    kill -TERM "$gate_pid" 2>/dev/null
+    wait "$gate_pid" 2>/dev/null
+    # After Ctrl+C gate has said how to go on.
+    [ $? -ne 11 ] || [ "$1" -ne 130 ] || exit 11
+    exit "$1"
+}
+
 # ---- the project and its folders ----
 
-find_project() {
+locate_project() {
     # Where this file lies, where the links to it lie, or somewhere above the working directory.
-    local file=${BASH_SOURCE[0]} folder target
-    working_dir=$PWD
+    local file=${BASH_SOURCE[0]} target here=$PWD
     case $file in */*) ;; *) file=./$file ;; esac
-    while :; do
-        folder=${file%/*}/..
-        [ ! -e "$folder/.helpers" ] && [ ! -L "$folder/.helpers" ] || break
+    while ! set_up_at "${file%/*}/.."; do
         if [ ! -L "$file" ]; then
-            folder=
+            while ! set_up_at "$here" && [ -n "$here" ]; do here=${here%/*}; done
             break
         fi
         target=$(readlink "$file" && printf .)
         target=${target%??}
         case $target in /*) file=$target ;; *) file=${file%/*}/$target ;; esac
     done
-    if [ -z "$folder" ]; then
-        folder=$PWD
-        while [ ! -e "$folder/.helpers" ] && [ -n "$folder" ]; do folder=${folder%/*}; done
-    fi
     if [ ! -e "$folder/.helpers/questions" ] && [ -f "$folder/.helpers/project" ]; then
         # A worktree: it has no folders of its own, only the way to its project's.
         IFS= read -r folder <"$folder/.helpers/project"
     fi
+}
+
+set_up_at() {
+    # Sets folder: to $1, or to the project that is set up and has $1 as a plain worktree.
+    local line='' common=''
+    folder=$1
+    [ ! -e "$1/.helpers" ] && [ ! -L "$1/.helpers" ] || return 0
+    [ -f "$1/.git" ] && IFS= read -r line 2>/dev/null <"$1/.git"
+    case $line in 'gitdir: /'*) line=${line#gitdir: } ;; 'gitdir: '*) line=$1/${line#gitdir: } ;; *) return 1 ;; esac
+    IFS= read -r common 2>/dev/null <"$line/commondir"
+    case $common in '') return 1 ;; /*) ;; *) common=$line/$common ;; esac
+    [ -e "$common/../.helpers" ] || return
+    folder=$common/..
+}
+
+find_project() {
+    working_dir=$PWD
+    locate_project
     if [ ! -e "$folder/.helpers" ] && [ ! -L "$folder/.helpers" ]; then
         fail "$((gate_failed ? 8 : 2))" "this project is not set up for questions. In its main folder, run: gate init"
     fi
@@ -500,11 +544,34 @@ END {
 # ---- asking and waiting ----
 
 listener_lives() {
-    local pid=
+    local pid='' known='' start=''
     [ -f .listener.pid ] && [ ! -L .listener.pid ] && read -r pid 2>/dev/null <.listener.pid
     case $pid in [1-9]*) is_number "$pid" ;; *) false ;; esac || return
+    # After its end another process may have its number. The original listener does not write this file.
+    if [ -f .listener.start ] && [ ! -L .listener.start ]; then
+        read -r known start 2>/dev/null <.listener.start
+        [ "$known" != "$pid" ] || started_at "$pid" "$start" || lock_is_held || return
+    fi
     # A sandbox may forbid even this signal to a process of the same user.
     kill -0 "$pid" 2>/dev/null || [ -O "/proc/$pid" ] || lock_is_held
+}
+
+started_at() {
+    # Whether the process $1 began at $2; also where that cannot be seen.
+    local found='' begun=$2
+    if [ -d /proc/self ]; then
+        read -r -d '' found 2>/dev/null <"/proc/$1/stat"
+        # The name of the program is in brackets and may itself hold brackets and blanks.
+        # shellcheck disable=SC2086 # split into its fields
+        set -- ${found##*)}
+        found=${20}
+    else
+        # shellcheck disable=SC2046 # split into its words
+        set -- $(LC_ALL=C ps -p "$1" -o lstart= 2>/dev/null)
+        found=$*
+        found=${found// /_}
+    fi
+    [ -z "$found" ] || [ "$found" = "$begun" ]
 }
 
 lock_is_held() {
@@ -540,6 +607,7 @@ withdraw() { rm -f "$question_file" "$draft" "$pipe"; }
 
 send() {
     local quoted folder content listed
+    [ -n "$parent_pid" ] || learn_ancestors
     make_id
     read_clock
     sent_at=$now asked=$SECONDS
@@ -552,6 +620,7 @@ send() {
     draft=questions/.tmp.$id
     {
         printf '{\n"id": "%s",\n"agent_id": "%s",\n"agent_name": "%s",\n' "$id" "$agent_id" "$agent_name"
+        printf '"pid": %s,\n' "${parent_pid:-null}"
         printf '"working_dir": %s,\n"timestamp": %s,\n"type": "%s",\n' "$folder" "$sent_at" "$kind"
         printf '"content": %s,\n' "$content"
         [ -z "$listed" ] || printf '"options": [%s],\n' "${listed//"$newline"/, }"
