@@ -366,6 +366,14 @@ def test_a_question_whose_file_is_gone_ends_as_cancelled(project):
     assert (code, out) == (4, b"") and "withdrawn" in err
 
 
+@pytest.mark.proves("AGT-59")
+@pytest.mark.parametrize("name", ["BASH_DEFAULT_TIMEOUT_MS", "BASH_MAX_TIMEOUT_MS"])
+def test_script_waits_less_than_the_shell_limit(project, name):
+    environ = {"CLAUDECODE": "1", "GATE_AGENT_WAIT_SECONDS": "540", name: "1000"}
+    code, out, _ = project.run("Which?", environ=environ)
+    assert code == 11 and out.startswith(b"NOT ANSWERED YET")
+
+
 @pytest.mark.proves("FILE-192")
 def test_reused_number_of_a_listener_is_noticed(project):
     me = identify(os.getpid())

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from gatebell.app import settings
 from gatebell.cli import screen
 
 
@@ -325,5 +326,20 @@ def test_on_a_wide_screen_agents_are_told_apart_by_their_whole_names(world, monk
     asked = world.get(world.ask("Which?", "--from", "Agent-tmux-pts-3"))
     for columns, shown in ((100, " Agent-tmux-pt… "), (120, " Agent-tmux-pts-3 ")):
         monkeypatch.setattr(screen, "columns", lambda columns=columns: columns)
-        (line,) = screen.inbox_lines([asked], world.store.now())
+        (line,) = screen.inbox_lines(world.store, [asked])
         assert shown in line and len(line) <= columns
+
+
+@pytest.mark.proves("AGT-59")
+@pytest.mark.parametrize(
+    ("limits", "seconds"),
+    [
+        ({"BASH_DEFAULT_TIMEOUT_MS": "60000"}, 54),
+        ({"BASH_DEFAULT_TIMEOUT_MS": "600000", "BASH_MAX_TIMEOUT_MS": "30000"}, 27),
+        ({"BASH_DEFAULT_TIMEOUT_MS": "1200000"}, 540),
+        ({"BASH_DEFAULT_TIMEOUT_MS": "soon", "BASH_MAX_TIMEOUT_MS": "0"}, 540),
+    ],
+)
+def test_wait_is_shorter_than_the_shell_limit(tmp_path, limits, seconds):
+    environ = {"HOME": str(tmp_path), "GATE_AGENT_WAIT_SECONDS": "540"} | limits
+    assert settings.agent_wait_seconds(environ) == pytest.approx(seconds)

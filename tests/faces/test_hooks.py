@@ -131,6 +131,38 @@ def test_a_host_that_ends_the_hook_has_decided_itself(world, session):
     assert world.get(ask.id).note == "answered in the terminal"
 
 
+@pytest.mark.proves("AGT-58")
+@pytest.mark.parametrize("way", ["ended hook", "killed hook", "result in the log"])
+def test_record_of_an_unattended_call_names_no_person(world, session, way):
+    world.plain.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
+    session.calls("git push")
+    asked = session.start(session.event("PermissionRequest"))
+    ask = the_ask(world)
+    if way == "ended hook":
+        asked.terminate()
+    elif way == "killed hook":
+        asked.kill()
+        asked.communicate()
+        session.ends()
+        session.hook(session.event("SessionEnd"))
+    else:
+        session.ends()
+    asked.communicate()
+    assert world.get(ask.id).note == "claude -p went on without a decision"
+
+
+@pytest.mark.proves("ASK-40")
+def test_ask_whose_hook_was_killed_is_marked(world, session):
+    asked = session.start(session.event("PermissionRequest"))
+    ask = the_ask(world)
+    assert "asker is gone" not in world.plain.gate("inbox").out
+    asked.kill()
+    asked.communicate()
+    assert "[asker is gone]" in world.plain.gate("inbox").out
+    said = world.ada.gate("answer", ask.id, "yes").out
+    assert "counts only if the agent makes the same call again" in said
+
+
 @pytest.mark.proves("AGT-14")
 def test_a_log_that_is_late_is_waited_for(session, monkeypatch):
     call = make_call("Bash", {"command": "git push"})

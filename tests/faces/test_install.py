@@ -773,3 +773,12 @@ def untold(folder, world, home):
         for name, value in (world.ada.environ | {"HOME": str(home)}).items():
             patch.setenv(name, value)
         return list(doctor._untold(folder))
+
+
+@pytest.mark.proves("AGT-60")
+def test_codex_note_says_that_it_needs_gate(world, home):
+    ran = world.ada.gate("install", "codex", "--dry-run")
+    note = "Codex does not start without gate: run gate uninstall codex before you remove it."
+    assert note in ran.out + ran.err
+    docs = (Path(__file__).parents[2] / "docs" / "install.md").read_text(encoding="utf-8")
+    assert "Codex does not start when `gate` is gone" in docs

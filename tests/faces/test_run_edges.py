@@ -241,7 +241,7 @@ def test_what_a_run_asks_is_listed_as_blocking_the_run(world):
     question = make_question("text", "Which way?")
     for owner, words in (("run:12/3.1.1", "run 12"), ("task-7", "task-7"), ("run:x", "run:x")):
         ask = Ask("a-222", question, Origin("/p", owner=owner), world.store.now(), "d")
-        (line,) = inbox_lines([ask], world.store.now())
+        (line,) = inbox_lines(world.store, [ask])
         assert line.endswith(f"  {words}"), line
 
 

@@ -24,7 +24,7 @@ from gatebell.adapters.system import folders
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 __all__ = [
     "DIALOGS",
@@ -50,6 +50,8 @@ __all__ = [
 
 
 NAME, OLD_NAME = folders.NAME, folders.OLD_NAME
+_SHARE_OF_LIMIT = 0.9
+"""Of the time that a host gives a shell command."""
 DIALOGS = ("auto", "tkinter", "zenity", "yad", "osascript", "dialog", "off")
 
 
@@ -89,7 +91,16 @@ def agent_wait_seconds(environ: Mapping[str, str]) -> float:
         seconds = 0.0
     if not 0 < seconds < 1e9:
         raise UsageError(f"agent_wait_seconds ({value.source}) is a number of seconds above 0")
-    return seconds
+    return min([seconds, *(_SHARE_OF_LIMIT * limit for limit in _shell_limits(environ))])
+
+
+def _shell_limits(environ: Mapping[str, str]) -> Iterator[float]:
+    """How many seconds Claude Code gives a shell command, where the person has said it."""
+    for name in ("BASH_DEFAULT_TIMEOUT_MS", "BASH_MAX_TIMEOUT_MS"):
+        given = environ.get(name, "")
+        # Claude Code itself passes over what is no number.
+        if given.isascii() and given.isdecimal() and int(given):
+            yield int(given) / 1000
 
 
 def session_cli(environ: Mapping[str, str]) -> str:

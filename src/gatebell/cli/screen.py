@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from gatebell.domain.asks.owners import owner_in_words
 from gatebell.domain.enums import Priority
 from gatebell.domain.text.display import age, cell, inert, inert_line
+from gatebell.services.asks.waiters import is_waiter_gone
 from gatebell.terminal import asks as terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import datetime
     from typing import TextIO
 
     from gatebell.domain.asks.asks import Ask
@@ -63,15 +63,16 @@ def short(text: str) -> str:
     return inert_line(text, max(20, columns() - 40))
 
 
-def inbox_lines(asks: Iterable[Ask], now: datetime) -> list[str]:
+def inbox_lines(store: Store, asks: Iterable[Ask]) -> list[str]:
     """One line an ask: who asks, what, for how long, and what it blocks."""
-    return [_inbox_line(ask, now, columns()) for ask in asks]
+    return [_inbox_line(store, ask, columns()) for ask in asks]
 
 
-def _inbox_line(ask: Ask, now: datetime, width: int) -> str:
-    waited = age((now - ask.opened_at).total_seconds())
+def _inbox_line(store: Store, ask: Ask, width: int) -> str:
+    waited = age((store.now() - ask.opened_at).total_seconds())
     urgent = _URGENT.get(ask.priority, "cyan")
     mark = f"[{ask.priority.word}] " if ask.priority != Priority.NORMAL else ""
+    mark += "[asker is gone] " if is_waiter_gone(store, ask) else ""
     head = f"{coloured(f'{ask.id:8}', urgent)} {waited:>4}  "
     prompt = f"{mark}{ask.question.prompt}"
     if width < 80:

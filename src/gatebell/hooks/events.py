@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gatebell.app import environment, wiring
 from gatebell.domain.enums import AgentCli
-from gatebell.domain.permissions.calls import WRITERS
+from gatebell.domain.permissions.calls import ATTENDED, WRITERS, ended_without_us
 from gatebell.domain.permissions.rules import OUTSIDE
 from gatebell.domain.records import NamedTuple
 from gatebell.domain.runs.session_log import Step, has_result
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from gatebell.ports.store import Store
 
 HOOK_CLIS = (AgentCli.CLAUDE, AgentCli.CODEX)
-# Claude Code sets it in every session: "0" with -p. Seen with 2.1.325: anywhere else it runs a call
-# that is put off.
-_ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"
 
 
 class Hook(NamedTuple):
@@ -96,7 +93,8 @@ def pre_tool_use(hook: Hook) -> Reply:
         held, caller = _held(hook, hook.limit_seconds)
         store = wiring.open_gates()
         if permit_call.gated(store, call, held.origin, held.folders):
-            if os.environ.get(_ATTENDED) != "0":
+            # Seen with 2.1.325: anywhere but with -p it runs a call that is put off.
+            if os.environ.get(ATTENDED) != "0":
                 return Reply(replies.ask_first("this is gated, and only claude -p can put it off"))
             return Reply(replies.before_use(permit_call.defer(store, held, caller)))
     if call.tool in WRITERS and not _is_inside(call.real_path, _project(hook)):
@@ -123,7 +121,7 @@ def turn_ended(hook: Hook) -> Reply:
     for ask in held:
         call_id = ask.origin.tool_use_id
         if not call_id or has_result(steps, call_id):
-            permit_call.retire(store, ask, caller, "answered in the terminal")
+            permit_call.retire(store, ask, caller, ended_without_us(os.environ))
     return Reply()
 
 

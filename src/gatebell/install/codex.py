@@ -80,6 +80,9 @@ def _notes(place: Place, prefixes: dict[str, Any]) -> list[str]:
     if place.project:
         notes.append("Codex reads a project's .codex folder only once you trust the project.")
     notes.append('Codex will ask you once to trust these hooks: choose "Trust".')
+    notes.append(
+        "Codex does not start without gate: run gate uninstall codex before you remove it."
+    )
     return notes
 
 

@@ -73,7 +73,7 @@ DEFAULT_GATES = (
     Gate("a shell in between", "Bash(*sh -*c*push*)"),
     Gate("a shell in between", "Bash(*sh -*c*rm -*)"),
     Gate("a shell in between", "Bash(eval:*)"),
-    Gate("writes outside the project", OUTSIDE),
+    Gate("writes of file tools outside the project", OUTSIDE),
 )
 
 

@@ -76,3 +76,11 @@ class Machine(Protocol):
     def join_alone(self) -> AbstractContextManager[None]:
         """Keep other processes from opening a session of a run for this moment."""
         ...
+
+    def waiting(self, ask_id: str) -> AbstractContextManager[None]:
+        """Prove for a while that this process waits for the answer to an ask."""
+        ...
+
+    def is_waiter_gone(self, ask_id: str) -> bool:
+        """Whether the last process that waited for an ask was killed, and no other waits now."""
+        ...

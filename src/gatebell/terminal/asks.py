@@ -15,6 +15,7 @@ from gatebell.domain.permissions.calls import shown
 from gatebell.domain.sessions import visits
 from gatebell.domain.sessions.visits import FAILED
 from gatebell.domain.text.display import SHOWN_CHARACTERS, age, frame, inert_line
+from gatebell.services.asks.waiters import WAITER_GONE, is_waiter_gone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,7 +45,9 @@ def ask_lines(
         head += f", {ask.priority.word}"
     if ask.confidence is not None:
         head += f", the asker is {ask.confidence:.0%} sure"
-    lines = [paint(head, "bold"), *_where(ask, width, paint), "", *frame(question.prompt, width)]
+    lines = [paint(head, "bold"), *_where(ask, width, paint)]
+    lines += [paint(WAITER_GONE, "yellow")] if is_waiter_gone(store, ask) else []
+    lines += ["", *frame(question.prompt, width)]
     lines += answer_lines(ask, width) + _call(ask, width, paint)
     lines += _session(store, ask, width, paint, most)
     if question.context is not None:

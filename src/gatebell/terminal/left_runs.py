@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.domain.asks.owners import run_of
 from gatebell.domain.enums import RunState
+from gatebell.services.asks.waiters import describe_unheard
 
 if TYPE_CHECKING:
     from gatebell.domain.asks.asks import Ask
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def how_it_goes_on(store: Store, ask: Ask) -> str:
-    """How the run goes on for which an ask was answered; nothing where it does by itself."""
+    """How the asker or its run goes on after an answer; nothing where it does by itself."""
+    if unheard := describe_unheard(store, ask):
+        return unheard
     number = run_of(ask.origin.owner)
     run = None if number is None or ask.pending else store.runs.get(number)
     if run is None or is_driven(store, run):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.adapters.agents import session_logs
 from gatebell.adapters.agents.activity import AgentActivity
+from gatebell.domain.permissions.calls import ended_without_us
 from gatebell.domain.runs.session_log import has_result, open_call
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class HookHost:
 
     def find_reason_to_stop(self) -> str:
         if self._ended:
-            return "answered in the terminal"
+            return ended_without_us(os.environ)
         if os.getppid() != self._parent or self._parent == 1:
             return f"{self._cli} is gone"
         try:
@@ -59,7 +60,7 @@ class HookHost:
         except OSError:
             return ""
         if size != self._seen and self._id and has_result(self._steps(), self._id):
-            return "answered in the terminal"
+            return ended_without_us(os.environ)
         self._seen = size
         return ""
 

@@ -101,3 +101,17 @@ class LocalMachine:
         from gatebell.adapters.system import visit_locks
 
         return visit_locks.alone(self._path)
+
+    def waiting(self, ask_id: str) -> AbstractContextManager[None]:
+        if not self._path:
+            return nullcontext()
+        from gatebell.adapters.system import waiter_locks
+
+        return waiter_locks.waiting(self._path, ask_id)
+
+    def is_waiter_gone(self, ask_id: str) -> bool:
+        if not self._path:
+            return False
+        from gatebell.adapters.system import waiter_locks
+
+        return waiter_locks.is_gone(self._path, ask_id)

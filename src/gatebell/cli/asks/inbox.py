@@ -16,6 +16,7 @@ from gatebell.domain.asks.documents import ask_document
 from gatebell.domain.text.display import age, cell, storable
 from gatebell.errors import UsageError
 from gatebell.services.asks.apply_deadlines import sweep
+from gatebell.services.asks.waiters import is_waiter_gone
 
 if TYPE_CHECKING:
     import argparse
@@ -51,7 +52,8 @@ def run(args: argparse.Namespace) -> int:
     asks = store.asks.pending(args.limit + 1, where)
     more, asks = len(asks) > args.limit, asks[: args.limit]
     if args.json:
-        print_json([ask_document(ask) for ask in asks])
+        gone = [{"asker_gone": is_waiter_gone(store, ask)} for ask in asks]
+        print_json([ask_document(ask) | one for ask, one in zip(asks, gone, strict=True)])
     elif args.ids:
         for ask in asks:
             print(ask.id)
@@ -62,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         print("An agent or a script asks with: gate ask QUESTION")
         _print_notes(store)
     else:
-        for line in inbox_lines(asks, store.now()):
+        for line in inbox_lines(store, asks):
             print(line)
         if more:
             print(f"… and more: gate inbox --limit {args.limit * 4}")

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.digests import canonical, digest
 from gatebell.domain.records import NamedTuple
 from gatebell.domain.text.display import mark_blanks, plain
 from gatebell.errors import UsageError
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"
+"""The variable that Claude Code sets in every session: `0` with -p."""
 WRITERS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 # What a pattern is compared with. Of any other tool, that is the whole input.
 _PATHS = dict.fromkeys(("Read", *WRITERS), "file_path") | {"NotebookEdit": "notebook_path"}
@@ -123,3 +128,10 @@ def _looks_like_json(text: str) -> bool:
         return json.dumps(json.loads(text), ensure_ascii=False) == text
     except (ValueError, RecursionError):
         return False
+
+
+def ended_without_us(environ: Mapping[str, str]) -> str:
+    """Why the call of a hook needs no decision of ours any more, by the variables of its host."""
+    if environ.get(ATTENDED) == "0":
+        return "claude -p went on without a decision"
+    return "answered in the terminal"

@@ -102,6 +102,7 @@ read_arguments() {
 }
 
 check_arguments() {
+    local limit
     if [ -n "$timeout" ] || [ -z "$waited" ]; then
         timeout=${timeout:-${GATE_TIMEOUT:-300}}
         is_number "$timeout" && [ "$timeout" -gt 0 ] ||
@@ -110,6 +111,12 @@ check_arguments() {
     patience=${GATE_AGENT_WAIT_SECONDS:-100}
     patience=${patience%%.*}
     is_number "$patience" || fail 2 "GATE_AGENT_WAIT_SECONDS is a number of seconds, not '$patience'"
+    # The person's own limit for a shell command may be shorter.
+    for limit in "${BASH_DEFAULT_TIMEOUT_MS:-}" "${BASH_MAX_TIMEOUT_MS:-}"; do
+        if is_number "$limit" && [ "$limit" -gt 0 ] && [ $((limit * 9 / 10000)) -lt "$patience" ]; then
+            patience=$((limit * 9 / 10000))
+        fi
+    done
     if [ -n "$waited" ]; then
         [ "$1" -eq 0 ] || fail 2 "--wait takes up a question that was sent; it asks no other one"
         return

@@ -51,6 +51,13 @@ def follow(
     if is_over(store, ask, hears) or (seconds is not None and seconds <= 0):
         yield ask
         return
+    with store.machine.waiting(ask_id):
+        yield from _look_at_each_bell(store, ask_id, until, hears)
+
+
+def _look_at_each_bell(
+    store: Store, ask_id: str, until: float | None, hears: bool
+) -> Iterator[Ask]:
     bell = store.bell()
     try:
         while True:

@@ -23,6 +23,7 @@ from gatebell.domain.sessions import visits
 from gatebell.domain.sessions.joined_sessions import path_of
 from gatebell.domain.text.display import SHOWN_CHARACTERS, inert
 from gatebell.services.asks.apply_deadlines import apply_due
+from gatebell.services.asks.waiters import WAITER_GONE, describe_unheard, is_waiter_gone
 from gatebell.services.sessions import presence
 from gatebell.services.sessions.visits import list_visits
 from gatebell.web import markdown
@@ -59,6 +60,8 @@ class Listed(NamedTuple):
     """Others who are writing an answer to it just now."""
     tasks: list[Task]
     """Those that it is asked for."""
+    is_gone: bool = False
+    """Whether no asker waits for it any more."""
 
     @property
     def ask(self) -> Ask:
@@ -96,6 +99,7 @@ def inbox(visit: Visit) -> dict[str, Any]:
                     same,
                     [who for one in same for who in writing.get(one.id, ())],
                     tasks_of(store, same),
+                    all(is_waiter_gone(store, one) for one in same),
                 )
                 for same in all_
             ],
@@ -131,6 +135,7 @@ def ask(visit: Visit, one: Ask) -> dict[str, Any]:
     return {
         "ask": one,
         "of_run": _of_run(one),
+        "unheard": WAITER_GONE if is_waiter_gone(store, one) else "",
         "tasks": tasks_of(store, [one]),
         "heading": question.prompt if len(question.prompt) <= _MAX_HEADING_LENGTH else "",
         "prompt": _long(question.prompt),
@@ -284,7 +289,13 @@ def done(visit: Visit, ids: Sequence[str]) -> list[dict[str, Any]]:
         if found and mine:
             said = "" if found.value is None else answer_text(found, found.value)
             lines.append(
-                {"ask": found, "answer": mine[-1], "word": settled_word(found), "said": said}
+                {
+                    "ask": found,
+                    "answer": mine[-1],
+                    "word": settled_word(found),
+                    "said": said,
+                    "unheard": describe_unheard(visit.store, found),
+                }
             )
     return lines
 
