@@ -723,10 +723,42 @@ def test_a_rehearsal_tells_whether_the_gate_holds(world, home):
     careless = dict(environ, PATH=f"/careless:{environ['PATH']}")
     assert [ok for ok, _ in rehearse(installed, careless, ScriptedPerson)] == [False, True]
     put(home / ".claude" / "settings.json", "{}")
+    again = "gate install claude writes its rules and hooks anew; then start claude again"
     assert set(rehearse(installed, environ, ScriptedPerson)) == {
-        (False, "claude: tried for real, nobody was asked and the tool did not run")
+        (False, f"claude: tried for real, nobody was asked and the tool did not run: {again}")
     }
     assert world.store.asks.pending(1) == []
+
+
+SILENT_HOST = """#!/bin/sh
+if [ "$1" = --version ]; then echo "{version} (Claude Code)"; exit; fi
+{then}
+"""
+
+
+@pytest.mark.proves("AGT-62", "LAW-10")
+@pytest.mark.parametrize(
+    ("version", "then", "ok", "told"),
+    [
+        ("2.1.197", "", None, "--permission-prompt-tool mcp__gatebell__approve"),
+        ("2.0.300", "", None, "version 2.0.300 asks no hook in -p"),
+        ("2.1.197", "touch gatebell-rehearsal", False, "and the tool ran: gate install claude"),
+        ("2.1.325", "", False, "and the tool did not run: gate install claude"),
+        ("unknown", "", False, "and the tool did not run: gate install claude"),
+    ],
+)
+def test_host_that_asks_no_hook_is_no_fault(world, home, version, then, ok, told):
+    install(world, "claude")
+    (installed,) = installations(world.ada.environ, "/")
+    environ = world.ada.environ | {"PATH": f"{world.folder}:{os.environ['PATH']}"}
+    put(world.folder / "claude", SILENT_HOST.format(version=version, then=then)).chmod(0o755)
+    found = list(rehearse(installed, environ, ScriptedPerson))
+    assert {one for one, _ in found} == {ok}
+    assert all(told in sentence for _, sentence in found)
+    if ok is None:
+        assert len(found) == 1
+        ran = world.ada.gate("doctor", PATH=environ["PATH"])
+        assert ran.code == 0 and told in ran.out
 
 
 @pytest.mark.proves("AGT-9")

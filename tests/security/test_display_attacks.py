@@ -86,9 +86,7 @@ def test_a_terminal_shows_exactly_the_lines_it_was_given(monkeypatch):
     monkeypatch.setattr("gatebell.cli.screen.columns", lambda: WIDTH)
     for text in payloads(250):
         ask = an_ask(store, text)
-        lines = inbox_lines(store, [ask]) + [
-            x for x in ask_lines(store, ask) if x.startswith("│ ")
-        ]
+        lines = inbox_lines(store, [ask]) + [x for x in ask_lines(store, ask) if x.startswith("│ ")]
         screen = show(lines)
         assert screen.commands == []
         used = [row.rstrip() for row in screen.display if row.strip()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -23,7 +24,16 @@ if TYPE_CHECKING:
     from gatebell.install.records import Installed
 
 _MAX_SECONDS = 60
+_START_SECONDS = 20
 _FILE = "gatebell-rehearsal"
+_VERSION = re.compile(rb"(\d+)\.(\d+)\.(\d+)")
+# Seen with 2.1.197; 2.1.325 asks.
+_LAST_SILENT_CLAUDE = (2, 1, 197)
+_SILENT = (
+    "version {version} asks no hook in -p, so the gate cannot be tried here. In a terminal it asks; "
+    "in -p it denies what is gated. Update Claude Code, or add "
+    "--permission-prompt-tool mcp__gatebell__approve to claude -p"
+)
 _CLAUDE_ALONE = {
     "ANTHROPIC_API_KEY": "none-is-needed-by-a-scripted-model",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -53,10 +63,11 @@ class Stage(NamedTuple):
 
 def rehearse(
     installed: Installed, environ: Mapping[str, str], hire: Callable[[str], Person]
-) -> Iterator[tuple[bool, str]]:
+) -> Iterator[tuple[bool | None, str]]:
     """Let the host call a gated tool twice: a no must block it, a yes must let it pass.
 
-    `hire` gives a person who answers in the inbox at a path.
+    `hire` gives a person who answers in the inbox at a path. None stands for a host that cannot
+    be tried, though nothing is wrong with it.
     """
     cli = installed.cli
     if cli not in PLAYS:
@@ -71,8 +82,32 @@ def rehearse(
         word, did = "yes" if yes else "no", "ran" if ran else "did not run"
         if asked:
             yield ran == yes, f"{cli}: tried for real, a {word} was given and the tool {did}"
+        elif not ran and (version := _silent_version(cli, program, environ)):
+            yield None, f"{cli}: {_SILENT.format(version=version)}"
+            return
         else:
-            yield False, f"{cli}: tried for real, nobody was asked and the tool {did}"
+            again = f"gate install {cli} writes its rules and hooks anew; then start {cli} again"
+            yield False, f"{cli}: tried for real, nobody was asked and the tool {did}: {again}"
+
+
+def _silent_version(cli: str, program: str, environ: Mapping[str, str]) -> str:
+    """The version of a host that asks no hook where it is tried; empty: it would ask."""
+    if cli != "claude":
+        return ""
+    try:
+        ran = subprocess.run(
+            [program, "--version"],
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_START_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    found = _VERSION.match(ran.stdout)
+    is_silent = found and tuple(map(int, found.groups())) <= _LAST_SILENT_CLAUDE
+    return found[0].decode() if found and is_silent else ""
 
 
 def _perform(

@@ -42,7 +42,7 @@ class ScriptedPerson:
             bell.close()
 
 
-def try_hosts(cwd: str) -> Iterator[tuple[bool, str]]:
+def try_hosts(cwd: str) -> Iterator[tuple[bool | None, str]]:
     """Try every gate that is installed for this user and in this project."""
     for installed in installations(os.environ, cwd):
         if not isinstance(installed, str):
