@@ -140,7 +140,7 @@ def test_the_status_of_a_session_is_never_approved_by_its_end_alone(store, path,
     assert row(path, ask)["status"] == status
 
 
-@pytest.mark.proves("SES-180", "S0-B8")
+@pytest.mark.proves("FLT-5", "S0-B8")
 def test_view_plan_and_session_have_one_word(store, path):
     ask = asked(store, Terms("text"))
     answer_ask.answer(store, ask.id, a_person(), Given("approved"))

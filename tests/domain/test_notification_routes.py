@@ -259,7 +259,7 @@ def test_a_letter_says_who_asks_what_and_where():
     assert said.document["data"]["prompt"] == "Deploy?"
 
 
-@pytest.mark.proves("NTF-33")
+@pytest.mark.proves("FLT-8")
 @pytest.mark.parametrize(
     ("author", "session", "title"),
     [

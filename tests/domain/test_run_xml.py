@@ -350,7 +350,7 @@ def test_a_session_that_was_completed_in_the_shape_that_others_read():
     ]
 
 
-@pytest.mark.proves("S0-B8", "SES-180")
+@pytest.mark.proves("S0-B8", "FLT-5")
 @pytest.mark.parametrize(
     ("answer", "more", "status", "outcome"),
     [

@@ -49,7 +49,7 @@ def test_every_end_of_a_sitting_has_its_words(end):
     assert told.startswith(f"person:ada with claude, {lasted}: ")
 
 
-@pytest.mark.proves("SES-181")
+@pytest.mark.proves("FLT-6")
 def test_time_of_a_lost_visit_does_not_grow():
     lost = a_sitting("lost")._replace(ended_at=None)
     told = stay(lost, NOW)

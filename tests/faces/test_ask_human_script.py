@@ -366,7 +366,7 @@ def test_a_question_whose_file_is_gone_ends_as_cancelled(project):
     assert (code, out) == (4, b"") and "withdrawn" in err
 
 
-@pytest.mark.proves("AGT-59")
+@pytest.mark.proves("FLT-17")
 @pytest.mark.parametrize("name", ["BASH_DEFAULT_TIMEOUT_MS", "BASH_MAX_TIMEOUT_MS"])
 def test_script_waits_less_than_the_shell_limit(project, name):
     environ = {"CLAUDECODE": "1", "GATE_AGENT_WAIT_SECONDS": "540", name: "1000"}
@@ -374,7 +374,7 @@ def test_script_waits_less_than_the_shell_limit(project, name):
     assert code == 11 and out.startswith(b"NOT ANSWERED YET")
 
 
-@pytest.mark.proves("FILE-192")
+@pytest.mark.proves("FLT-13")
 def test_reused_number_of_a_listener_is_noticed(project):
     me = identify(os.getpid())
     start_file = project.helpers / ".listener.start"

@@ -386,7 +386,7 @@ def test_a_listener_can_be_required_of_gate_too(project):
     assert project.run("Which?", "--require-listener")[0] == 9
 
 
-@pytest.mark.proves("FILE-188")
+@pytest.mark.proves("FLT-9")
 @pytest.mark.parametrize("inside", [False, True])
 def test_gate_asks_for_the_project_of_the_script(project, inside):
     where = project.folder / "deep" if inside else project.folder.parent / "other"
@@ -399,7 +399,7 @@ def test_gate_asks_for_the_project_of_the_script(project, inside):
     assert project.run("Which?", cwd=where)[:2] == (0, f"{asked_in}\n".encode())
 
 
-@pytest.mark.proves("FILE-188")
+@pytest.mark.proves("FLT-9")
 def test_nested_repository_does_not_take_the_question(project):
     nested = project.folder / "vendor"
     (nested / ".git").mkdir(parents=True)
@@ -407,7 +407,7 @@ def test_nested_repository_does_not_take_the_question(project):
     assert project.run("Which?", cwd=nested)[:2] == (0, f"{project.folder}\n".encode())
 
 
-@pytest.mark.proves("FILE-189")
+@pytest.mark.proves("FLT-10")
 @pytest.mark.parametrize(("number", "code"), [("TERM", 143), ("INT", 130), ("HUP", 129)])
 def test_signal_ends_gate_with_its_script(project, number, code):
     project.tool("gate", "echo $$ >&2\nexec sleep 60")
@@ -419,7 +419,7 @@ def test_signal_ends_gate_with_its_script(project, number, code):
         os.kill(pid, 0)
 
 
-@pytest.mark.proves("S4-67", "FILE-21", "FILE-191", "S4-59")
+@pytest.mark.proves("S4-67", "FILE-21", "FLT-12", "S4-59")
 def test_through_the_real_gate_a_yes_is_a_choice(tmp_path, world):
     project = Project(tmp_path / "with the script")
     project.tool("gate", f'exec {sys.executable} -m gatebell "$@"')
@@ -435,7 +435,7 @@ def test_through_the_real_gate_a_yes_is_a_choice(tmp_path, world):
     assert project.names() == []
 
 
-@pytest.mark.proves("FILE-189")
+@pytest.mark.proves("FLT-10")
 @pytest.mark.parametrize(("number", "code"), [("INT", 11), ("TERM", 143)])
 def test_interrupted_gate_says_how_to_go_on(tmp_path, world, number, code):
     project = Project(tmp_path / "with the script")
@@ -460,7 +460,7 @@ def catches_term(pid):
     return bool(caught & 1 << signal.SIGTERM - 1)
 
 
-@pytest.mark.proves("FILE-191", "S4-61")
+@pytest.mark.proves("FLT-12", "S4-61")
 @pytest.mark.parametrize(("seconds", "reports"), [(None, 3), (150.0, 2), (60.0, 0)])
 def test_gate_reports_each_minute_for_the_script(monkeypatch, capsys, seconds, reports):
     store, waits = MemoryStore(), []

@@ -330,7 +330,7 @@ def test_on_a_wide_screen_agents_are_told_apart_by_their_whole_names(world, monk
         assert shown in line and len(line) <= columns
 
 
-@pytest.mark.proves("AGT-59")
+@pytest.mark.proves("FLT-17")
 @pytest.mark.parametrize(
     ("limits", "seconds"),
     [

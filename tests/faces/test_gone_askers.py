@@ -33,7 +33,7 @@ def waits(path):
     return subprocess.run(["test", "-e", path], check=False).returncode == 0
 
 
-@pytest.mark.proves("ASK-40")
+@pytest.mark.proves("FLT-21")
 def test_killed_asker_is_marked_everywhere(world):
     ask_id = ask_and_end(world, signal.SIGKILL)
     assert "[asker is gone] Deploy?" in world.plain.gate("inbox").out
@@ -48,7 +48,7 @@ def test_killed_asker_is_marked_everywhere(world):
     assert GONE not in world.plain.gate("show", ask_id).out
 
 
-@pytest.mark.proves("ASK-40")
+@pytest.mark.proves("FLT-21")
 def test_asker_that_left_in_good_order_is_not_marked(world):
     ask_id = ask_and_end(world, signal.SIGINT)
     assert "asker is gone" not in world.plain.gate("inbox").out
@@ -57,7 +57,7 @@ def test_asker_that_left_in_good_order_is_not_marked(world):
     assert GONE not in world.plain.gate("show", never).out
 
 
-@pytest.mark.proves("ASK-40")
+@pytest.mark.proves("FLT-21")
 def test_living_asker_is_not_marked(world):
     asking = world.plain.start("ask", "Deploy?", "--kind", "approval")
     ask_id = asking.stderr.readline().split()[-1]
@@ -67,7 +67,7 @@ def test_living_asker_is_not_marked(world):
     assert asking.communicate(timeout=20)[0] == "approved\n"
 
 
-@pytest.mark.proves("ASK-40")
+@pytest.mark.proves("FLT-21")
 def test_browser_marks_killed_askers(inbox, tmp_path):
     one = inbox.ask("Deploy?", "approval")
     path = tmp_path / "gate.db-waiters" / one.id
@@ -81,7 +81,7 @@ def test_browser_marks_killed_askers(inbox, tmp_path):
     assert not path.exists()
 
 
-@pytest.mark.proves("ASK-40")
+@pytest.mark.proves("FLT-21")
 def test_of_two_waiters_the_last_removes_the_mark(tmp_path):
     store = str(tmp_path / "gate.db")
     first, second = (waiter_locks.waiting(store, "a-222") for _ in range(2))
@@ -94,7 +94,7 @@ def test_of_two_waiters_the_last_removes_the_mark(tmp_path):
     assert not (tmp_path / "gate.db-waiters" / "a-222").exists()
 
 
-@pytest.mark.proves("ASK-40")
+@pytest.mark.proves("FLT-21")
 def test_wait_works_where_no_lock_can_be_made(tmp_path):
     (tmp_path / "gate.db-waiters").write_text("in the way")
     with waiter_locks.waiting(str(tmp_path / "gate.db"), "a-222"):

@@ -81,7 +81,7 @@ def test_install_and_doctor_name_the_list():
         assert any("docs/held.md" in sentence for sentence in sentences)
 
 
-@pytest.mark.proves("AGT-61")
+@pytest.mark.proves("FLT-19")
 def test_readme_says_that_a_redirection_is_not_held():
     root = Path(__file__).parents[2]
     told = " ".join((root / "README.md").read_text(encoding="utf-8").split())

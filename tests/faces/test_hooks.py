@@ -131,7 +131,7 @@ def test_a_host_that_ends_the_hook_has_decided_itself(world, session):
     assert world.get(ask.id).note == "answered in the terminal"
 
 
-@pytest.mark.proves("AGT-58")
+@pytest.mark.proves("FLT-16")
 @pytest.mark.parametrize("way", ["ended hook", "killed hook", "result in the log"])
 def test_record_of_an_unattended_call_names_no_person(world, session, way):
     world.plain.environ["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
@@ -151,7 +151,7 @@ def test_record_of_an_unattended_call_names_no_person(world, session, way):
     assert world.get(ask.id).note == "claude -p went on without a decision"
 
 
-@pytest.mark.proves("ASK-40")
+@pytest.mark.proves("FLT-21")
 def test_ask_whose_hook_was_killed_is_marked(world, session):
     asked = session.start(session.event("PermissionRequest"))
     ask = the_ask(world)

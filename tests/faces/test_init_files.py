@@ -472,7 +472,7 @@ def test_a_worktree_elsewhere_is_shown_the_way_to_the_folders_of_the_project(wor
     assert ran == ("", f"ask-human: {NOT_SET_UP}\n")
 
 
-@pytest.mark.proves("FILE-190", "FILE-187")
+@pytest.mark.proves("FLT-11", "FILE-187")
 def test_plain_worktree_beside_the_project_asks_through_it(world, project):
     git(project, "init", "-q")
     init(world)
@@ -489,7 +489,7 @@ def test_plain_worktree_beside_the_project_asks_through_it(world, project):
     assert f"asks through the folders of {project}: gate init" in init(world, code=2).err
 
 
-@pytest.mark.proves("FILE-190")
+@pytest.mark.proves("FLT-11")
 @pytest.mark.parametrize("content", ["", "gitdir: /no/such\n", "gitdir: ../module\n", "\xff\n"])
 def test_git_file_that_leads_to_no_project_is_passed_over(world, project, content):
     init(world)

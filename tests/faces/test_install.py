@@ -736,7 +736,7 @@ if [ "$1" = --version ]; then echo "{version} (Claude Code)"; exit; fi
 """
 
 
-@pytest.mark.proves("AGT-62", "LAW-10")
+@pytest.mark.proves("FLT-20", "LAW-10")
 @pytest.mark.parametrize(
     ("version", "then", "ok", "told"),
     [
@@ -807,7 +807,7 @@ def untold(folder, world, home):
         return list(doctor._untold(folder))
 
 
-@pytest.mark.proves("AGT-60")
+@pytest.mark.proves("FLT-18")
 def test_codex_note_says_that_it_needs_gate(world, home):
     ran = world.ada.gate("install", "codex", "--dry-run")
     note = "Codex does not start without gate: run gate uninstall codex before you remove it."

@@ -204,7 +204,7 @@ def test_participants_come_in_turn_and_all_of_them_decide(store):
     assert (result(store, ask).response, result(store, ask).attempts) == ("approved", 2)
 
 
-@pytest.mark.proves("SES-182")
+@pytest.mark.proves("FLT-7")
 @pytest.mark.parametrize(
     ("votes", "names"),
     [
@@ -228,7 +228,7 @@ def test_result_names_all_whose_votes_decided(store, votes, names):
     assert any("says otherwise" in fault for fault in audit.verify(store))
 
 
-@pytest.mark.proves("SES-181")
+@pytest.mark.proves("FLT-6")
 def test_lost_visit_of_a_settled_ask_stays_the_same(store):
     ask = asked(store)
     seated = sit(store, ask)

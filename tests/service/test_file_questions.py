@@ -537,7 +537,7 @@ def test_an_answer_that_cannot_be_written_holds_up_no_other(project):
 
 
 @pytest.mark.proves(
-    "S4-5", "S4-11", "S4-27", "S4-28", "S4-41", "S4-42", "S4-B10", "FILE-80", "FILE-194"
+    "S4-5", "S4-11", "S4-27", "S4-28", "S4-41", "S4-42", "S4-B10", "FILE-80", "FLT-15"
 )
 def test_the_registry_tells_who_asks_in_the_seeds_format(project):
     first = project.ask("One?", "agent_4711")
@@ -574,7 +574,7 @@ def test_the_registry_tells_who_asks_in_the_seeds_format(project):
     assert project.read("agents", "agent_4711.json")["status"] == "idle"
 
 
-@pytest.mark.proves("S4-12", "S4-13", "S4-44", "S4-80", "S4-B20", "S4-B21", "FILE-80", "FILE-194")
+@pytest.mark.proves("S4-12", "S4-13", "S4-44", "S4-80", "S4-B20", "S4-B21", "FILE-80")
 def test_sessions_and_queue_are_told_in_files_of_their_own(project):
     project.ask("a" * 150, "agent_1", agent_name="")
     project.ask("Short?", "agent_2", type="yesno")
@@ -692,7 +692,7 @@ def test_a_lock_that_leads_elsewhere_is_not_followed(project, tmp_path):
         listener_of(project.path)
 
 
-@pytest.mark.proves("FILE-193", "LAW-10")
+@pytest.mark.proves("FLT-14", "LAW-10")
 @pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])
 def test_read_only_tree_is_named_not_its_lock(project, monkeypatch, number):
     helpers, made = Helpers(project.path), []
@@ -714,7 +714,7 @@ def test_read_only_tree_is_named_not_its_lock(project, monkeypatch, number):
         Helpers(project.path)
 
 
-@pytest.mark.proves("FILE-192")
+@pytest.mark.proves("FLT-13")
 def test_listener_writes_its_number_and_start(project):
     listener = Listener(project.store, lambda: [project.path], a_person(), lambda *_: None)
     listener.begin(project.path)

@@ -103,7 +103,7 @@ def test_needing_a_person_without_a_question_is_an_error_on_such_terms(house, qu
     assert house.turns()[0].words.startswith("xxx")
 
 
-@pytest.mark.proves("TASK-350", "S3-24")
+@pytest.mark.proves("FLT-1", "S3-24")
 def test_summary_is_asked_where_a_question_is_missing(house):
     def offers(order, _events):
         given = {"status": "needs_input", "question": " ", "summary": "JWT?", "reason": "unclear"}
@@ -116,7 +116,7 @@ def test_summary_is_asked_where_a_question_is_missing(house):
     assert (question.prompt, question.context) == ("JWT?", "unclear")
 
 
-@pytest.mark.proves("TASK-350")
+@pytest.mark.proves("FLT-1")
 def test_other_flows_ask_the_reason_before_the_summary(house):
     house.agent("coder", {"status": "NEEDS_HUMAN", "summary": "half done", "reason": "JWT?"})
     house.go(one_run())
@@ -124,7 +124,7 @@ def test_other_flows_ask_the_reason_before_the_summary(house):
     assert (question.prompt, question.context) == ("JWT?", "half done")
 
 
-@pytest.mark.proves("TASK-351")
+@pytest.mark.proves("FLT-2")
 def test_details_of_an_asking_report_are_its_context(house):
     more = {"questionContext": "c", "details": "Login is done", "issues": ["slow", {"at": 3}]}
     house.agent("coder", needs("Which?", summary="half done", **more))

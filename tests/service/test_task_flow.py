@@ -132,7 +132,7 @@ def test_needs_input_without_a_question_fails_clearly(work):
     assert task.state == "failed" and "without a question" in task.status
 
 
-@pytest.mark.proves("TASK-350", "S3-24")
+@pytest.mark.proves("FLT-1", "S3-24")
 def test_needs_input_with_only_a_summary_asks_it(work):
     agent = work.house.agent("code", {"status": "needs_input", "summary": "JWT?"}, completed())
     work.create()
@@ -580,7 +580,7 @@ def test_needs_that_do_not_fit_together_are_a_question(work, monkeypatch, choice
         assert "a.txt holds conflict markers" in agent.sent[0]
 
 
-@pytest.mark.proves("TASK-353")
+@pytest.mark.proves("FLT-4")
 def test_task_without_a_folder_gets_advice_it_can_follow(work, monkeypatch):
     def refuse(*_args, **_more):
         raise NoWorktreeError("/p has no commit yet: commit first.")
@@ -608,7 +608,7 @@ def test_a_reopened_task_starts_from_its_kept_tree_with_its_history(work):
     assert "Human Response" not in agent.sent[2]
 
 
-@pytest.mark.proves("TASK-352", "TASK-188")
+@pytest.mark.proves("FLT-3", "TASK-188")
 @pytest.mark.parametrize("late", [False, True])
 def test_reopened_task_is_told_its_unanswered_question(work, late):
     agent = work.house.agent("code", needs("JWT?"), completed())
