@@ -18,7 +18,7 @@ from gatebell.domain.asks.asks import (
 from gatebell.domain.asks.outcomes import answer_text
 from gatebell.domain.asks.requirements import Requirement
 from gatebell.domain.permissions import rules
-from gatebell.domain.permissions.calls import Call, headline, make_call, shown
+from gatebell.domain.permissions.calls import Call, ended_without_us, headline, make_call, shown
 from gatebell.domain.permissions.rules import (
     Rule,
     Scope,
@@ -313,3 +313,16 @@ def test_the_events_say_who_did_what():
 def test_what_is_no_pattern_is_refused(pattern):
     with pytest.raises(UsageError, match=r"no pattern|did you mean Bash"):
         check_pattern(pattern)
+
+
+@pytest.mark.proves("FLT-16")
+@pytest.mark.parametrize(
+    ("attended", "reason"),
+    [
+        ({"CLAUDE_CODE_SESSION_ATTENDED": "0"}, "claude -p went on without a decision"),
+        ({"CLAUDE_CODE_SESSION_ATTENDED": "1"}, "answered in the terminal"),
+        ({}, "answered in the terminal"),
+    ],
+)
+def test_reason_fits_the_session_of_a_call(attended, reason):
+    assert ended_without_us(attended) == reason

@@ -769,7 +769,10 @@ def test_where_several_decide_the_handler_is_one_of_them(capsys):
 
     store.visitors.append(bob_comes)
     result = flow.run("go", Ada(True), store=store)
-    assert (result.approved, result.history[0]["actor"]) == (True, "person:bob")
+    assert (result.approved, result.history[0]["actor"]) == (
+        True,
+        "person:ada, person:bob",
+    )
     assert "others must decide, too" in capsys.readouterr().err
 
 
