@@ -46,6 +46,7 @@ def test_killed_asker_is_marked_everywhere(world):
     assert f"{GONE} The answer is kept: gate wait {ask_id}" in said
     assert world.plain.gate("wait", ask_id).out == "approved\n"
     assert GONE not in world.plain.gate("show", ask_id).out
+    assert not waits(f"{world.path}-waiters/{ask_id}")
 
 
 @pytest.mark.proves("FLT-21")

@@ -84,3 +84,7 @@ class Machine(Protocol):
     def is_waiter_gone(self, ask_id: str) -> bool:
         """Whether the last process that waited for an ask was killed, and no other waits now."""
         ...
+
+    def forget_waiter(self, ask_id: str) -> None:
+        """Remove what a killed waiter left, once the answer was handed over."""
+        ...

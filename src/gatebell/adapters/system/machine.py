@@ -115,3 +115,9 @@ class LocalMachine:
         from gatebell.adapters.system import waiter_locks
 
         return waiter_locks.is_gone(self._path, ask_id)
+
+    def forget_waiter(self, ask_id: str) -> None:
+        if self._path:
+            from gatebell.adapters.system import waiter_locks
+
+            waiter_locks.forget(self._path, ask_id)

@@ -71,5 +71,12 @@ def is_gone(store_path: str, ask_id: str) -> bool:
         os.close(descriptor)
 
 
+def forget(store_path: str, ask_id: str) -> None:
+    """Remove the file of a waiter that was killed; that of a living one stays."""
+    with suppress(OSError):
+        path = _path(store_path, ask_id)
+        _leave(path, os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW))
+
+
 def _path(store_path: str, ask_id: str) -> str:
     return os.path.join(f"{os.path.realpath(store_path)}-waiters", ask_id)

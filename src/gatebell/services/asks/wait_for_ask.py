@@ -111,6 +111,7 @@ def take(store: Store, ask: Ask, to: str) -> bool:
         return False
     while change := asks.take(ask, to, store.now()):
         if isinstance(store.asks.change(change, ask.version), Done):
+            store.machine.forget_waiter(ask.id)
             return True
         ask = get(store, ask.id)
     return False
