@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gatebell.ports.terminal import Terminal
 
 _COLUMNS = 100
+_POLL_SECONDS = 0.1
 _AGAIN_AFTER_SECONDS, _AGAIN_AT_MOST_SECONDS = 1.0, 60.0
 
 
@@ -143,7 +144,7 @@ class _Prompt:
 
     async def approval(self, prompt: str, ask_id: str) -> Reply:
         self._show(prompt, ask_id)
-        read = self._terminal.read_line
+        read = self._read
         while (decision := DECISIONS.get((await read("yes or no: ")).lower())) is None:
             self._terminal.show("That is neither yes nor no. Ctrl+D leaves it for later.")
         if decision == Decision.APPROVED:
@@ -152,7 +153,7 @@ class _Prompt:
 
     async def choice(self, prompt: str, options: Sequence[str], ask_id: str) -> Reply:
         self._show(prompt, ask_id)
-        read = self._terminal.read_line
+        read = self._read
         for number, option in enumerate(options, 1):
             self._terminal.show(f"  {number}) {inert_line(option, _COLUMNS)}")
         while (chosen := _chosen(await read("A number or a name: "), options)) is None:
@@ -162,6 +163,20 @@ class _Prompt:
         while not (words := await read("In your words: ")):
             self._terminal.show("Other… needs words of your own.")
         return Reply(words, other=True)
+
+    async def _read(self, label: str) -> str:
+        # Imported here: only a program that reads answers itself needs it.
+        import asyncio
+
+        self._terminal.ask_for_line(label)
+        try:
+            while not self._terminal.is_line_ready():  # noqa: ASYNC110 - a terminal has no event
+                await asyncio.sleep(_POLL_SECONDS)
+        except BaseException:
+            # The next text does not belong behind the label.
+            self._terminal.show("")
+            raise
+        return self._terminal.read_line()
 
     def _show(self, prompt: str, ask_id: str) -> None:
         self._terminal.show("\n".join(["", *frame(prompt, _COLUMNS), f"({ask_id})"]))

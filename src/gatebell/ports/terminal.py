@@ -16,8 +16,16 @@ class Terminal(Protocol):
         """Print a text that is inert already."""
         ...
 
-    async def read_line(self, label: str) -> str:
-        """Read a line, without the blanks around it; the read can be cancelled.
+    def ask_for_line(self, label: str) -> None:
+        """Print a label, behind which the person types."""
+        ...
+
+    def is_line_ready(self) -> bool:
+        """Whether a read would come back at once. A read that blocks cannot be given up."""
+        ...
+
+    def read_line(self) -> str:
+        """Read a line, without the blanks around it.
 
         Raises:
             EOFError: The person ended the input.

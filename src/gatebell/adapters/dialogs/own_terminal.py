@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import sys
 from contextlib import suppress
 
@@ -18,16 +19,14 @@ class OwnTerminal:
     def show(self, text: str) -> None:
         print(text)
 
-    async def read_line(self, label: str) -> str:
-        if not sys.stdin.isatty():
-            return input(label).strip()  # noqa: ASYNC250 - a pipe or a file has its lines ready
+    def ask_for_line(self, label: str) -> None:
         print(label, end="", flush=True)
-        try:
-            await _wait_for_line()
-        except BaseException:
-            # The next text does not belong behind the label.
-            print()
-            raise
+
+    def is_line_ready(self) -> bool:
+        # A pipe or a file has its lines ready, or ends.
+        return not sys.stdin.isatty() or bool(select.select([sys.stdin], [], [], 0)[0])
+
+    def read_line(self) -> str:
         line = sys.stdin.readline()
         if not line:
             raise EOFError
@@ -43,17 +42,3 @@ class OwnTerminal:
     def warn(self, words: str) -> None:
         with suppress(OSError):
             print(f"gate: {inert_line(words)}", file=sys.stderr, flush=True)
-
-
-async def _wait_for_line() -> None:
-    """Come back when a whole line was typed. A blocking read could not be given up."""
-    # Imported here: most programs that use a terminal never read from it.
-    import asyncio
-
-    loop = asyncio.get_running_loop()
-    typed = asyncio.Event()
-    loop.add_reader(sys.stdin, typed.set)
-    try:
-        await typed.wait()
-    finally:
-        loop.remove_reader(sys.stdin)
