@@ -28,9 +28,12 @@ lint: setup
 
 ITS_CACHE = -o cache_dir=.pytest_cache/$@
 
+# The make of macOS (3.81) cannot keep the lines of two jobs apart.
+WHOLE_LINES := $(if $(filter output-sync,$(.FEATURES)),-Oline)
+
 unit: setup
 	rm -rf .coverage .coverage.* .pytest_cache
-	$(MAKE) -j2 -Oline counted driven
+	$(MAKE) -j2 $(WHOLE_LINES) counted driven
 	$(BIN)/coverage report --include='src/gatebell/domain/*' --fail-under=100
 	$(BIN)/coverage report --include='src/gatebell/services/*' --fail-under=95
 

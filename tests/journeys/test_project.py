@@ -132,20 +132,3 @@ def test_folder_over_its_cpu_budget_is_named():
     assert over_budget({"domain": CPU_BUDGET["domain"] + 1, "faces": 1, "unknown": 9999}) == [
         "domain"
     ]
-
-
-@pytest.mark.proves("PROJ-7")
-def test_pages_name_only_files_that_exist():
-    """Of decisions, which tell what was, nothing is asked."""
-    tops = [ROOT, ROOT / "src" / "gatebell"]
-    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("src/**/*.md")]
-    missing = [
-        (page.relative_to(ROOT).as_posix(), name)
-        for page in pages
-        if page.name != "CHANGELOG.md"
-        for name in re.findall(
-            r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|sql|md|txt|html))`", page.read_text()
-        )
-        if not any((top / name).exists() for top in [*tops, page.parent])
-    ]
-    assert missing == []
