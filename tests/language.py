@@ -1,0 +1,142 @@
+"""How plain the words of the code are: `python -m tests.language` prints the figures.
+
+Dialect words are counted in docstrings and comments, bare participles among the names of functions.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import sys
+import tokenize
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+PLACES = ("src", "tests", "bench", "docs", "examples")
+# A program of others, kept as it is.
+_FOREIGN = "original_file_protocol"
+_WORST = 15
+DIALECT = re.compile(
+    r"""
+    \bwhoever\b | \b(some|no|any)body\b | \b(stands?|stood)\b | \b(is|are|was|were)\ told\b
+    | \bwhat\ (is|was|are|were|has|had|it|they|an|a|the|people|agents?|others|somebody|nobody)\b
+    | \b(is|are|was)\ no\b | \ball\ (that|of\ it|of\ that)\b | \btrouble\b | \broads?\b
+    | \b(anew|afresh)\b | \bmeanwhile\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+PARTICIPLE = re.compile(r"\w+ed|told|made|kept|heard|said|found|given|taken|held|met|gone")
+_WORD = re.compile(r"[^\W_][\w'’-]*")
+
+
+class Count(NamedTuple):
+    """The figures of one file, or of several together."""
+
+    words: int = 0
+    dialect: int = 0
+    functions: int = 0
+    participles: tuple[str, ...] = ()
+
+    def __add__(self, other: object) -> Count:
+        assert isinstance(other, Count)
+        return Count(*(one + two for one, two in zip(self, other, strict=True)))
+
+    @property
+    def dialect_per_thousand(self) -> float:
+        return 1000 * self.dialect / max(self.words, 1)
+
+    @property
+    def participle_percent(self) -> float:
+        return 100 * len(self.participles) / max(self.functions, 1)
+
+
+def read_prose(source: str) -> list[str]:
+    """Return the docstrings of a file, those of attributes too, and its comments."""
+    docstrings = [
+        node.value.value
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    ]
+    return [" ".join(text.split()) for text in (*docstrings, *join_comments(source))]
+
+
+def join_comments(source: str) -> list[str]:
+    """Return the comments, lines above one another as one: a sentence may go on in the next line."""
+    joined: list[str] = []
+    last_row = 0
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type != tokenize.COMMENT:
+            continue
+        row, text = token.start[0], token.string.lstrip("#! ")
+        if joined and row == last_row + 1:
+            joined[-1] += f" {text}"
+        else:
+            joined.append(text)
+        last_row = row
+    return joined
+
+
+def is_bare_participle(name: str) -> bool:
+    bare = name.strip("_")
+    return "_" not in bare and bool(PARTICIPLE.fullmatch(bare))
+
+
+def find_functions(source: str) -> list[str]:
+    return [
+        node.name
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+
+
+def count_source(source: str) -> Count:
+    prose = read_prose(source)
+    functions = find_functions(source)
+    return Count(
+        words=sum(len(_WORD.findall(text)) for text in prose),
+        dialect=sum(len(DIALECT.findall(text)) for text in prose),
+        functions=len(functions),
+        participles=tuple(filter(is_bare_participle, functions)),
+    )
+
+
+def count_files(*places: str) -> dict[str, Count]:
+    """Return the figures of each Python file below these folders of the project."""
+    paths = [path for place in places for path in sorted((ROOT / place).rglob("*.py"))]
+    return {
+        path.relative_to(ROOT).as_posix(): count_source(path.read_text(encoding="utf-8"))
+        for path in paths
+        if _FOREIGN not in path.parts
+    }
+
+
+def describe(name: str, count: Count) -> str:
+    return (
+        f"{name}: {count.dialect} dialect words, {count.dialect_per_thousand:.1f} per 1,000 of "
+        f"{count.words}; {len(count.participles)} bare participles, "
+        f"{count.participle_percent:.1f} % of {count.functions} functions"
+    )
+
+
+def main(places: list[str]) -> int:
+    """Print the figures of each folder, and the files that have the most of both."""
+    everything = {place: count_files(place) for place in places}
+    for place, files in everything.items():
+        print(describe(place, sum(files.values(), Count())))
+    counts = {name: count for files in everything.values() for name, count in files.items()}
+    print("\nmost dialect words:")
+    for name in sorted(counts, key=lambda one: -counts[one].dialect)[:_WORST]:
+        print(f"{counts[name].dialect:4}  {name}")
+    print("\nmost functions named by a bare participle:")
+    for name in sorted(counts, key=lambda one: -len(counts[one].participles))[:_WORST]:
+        found = counts[name].participles
+        print(f"{len(found):4}  {name}: {' '.join(found)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:] or list(PLACES)))
