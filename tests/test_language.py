@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import pytest
 
-from tests import language
-from tests.language import Count, count_files, count_source, is_bare_participle
+from tests import language, retired_words
+from tests.language import ROOT, Count, count_files, count_source, is_bare_participle
+from tests.retired_words import Retired
 
 # (dialect words per 1,000, functions named by a bare participle in per cent) as counted when this
 # test was written. Lower them as the figures fall; the target is (2, 1).
@@ -78,3 +80,75 @@ def test_figures_and_worst_files_are_printed(capsys):
     said = capsys.readouterr().out
     assert "docs: " in said and " per 1,000 of " in said and " bare participles, " in said
     assert "docs/reference.py" in said
+
+
+@pytest.mark.proves("LANG-3")
+def test_retired_words_stay_below_their_ceilings():
+    whole = "\n".join(retired_words.read_project().values())
+    counts = {word: word.count(whole) for word in retired_words.read_list()}
+    over = [
+        (*word.words, number, word.instead)
+        for word, number in counts.items()
+        if number > word.ceiling
+    ]
+    assert over == []
+
+
+@pytest.mark.proves("LANG-3")
+def test_retired_words_are_found_inside_of_names():
+    road = Retired(("road", "roads"), "route", 0)
+    assert road.count("the road, Roads, parse_road, ROADS and High_Road") == 5
+    assert road.count("roadmap, broad, abroad") == 0
+
+
+@pytest.mark.proves("LANG-3")
+@pytest.mark.parametrize(
+    "text", ["letters and digits", "Letters, digits and .", "the user nobody", "the user `nobody`"]
+)
+def test_ordinary_uses_are_allowed(text):
+    assert sum(word.count(text) for word in retired_words.read_list()) == 0
+
+
+@pytest.mark.proves("LANG-3")
+def test_every_retired_word_says_what_to_write():
+    listed = retired_words.read_list()
+    words = [one for word in listed for one in word.words]
+    assert len(words) == len(set(words)) and all(word.instead for word in listed)
+    assert sum(word.ceiling == 0 for word in listed) > 5
+    lines = retired_words.LIST.read_text(encoding="utf-8").splitlines()
+    assert [str(word) for word in listed] == [one for one in lines if one and one[0] != "#"]
+
+
+@pytest.mark.proves("LANG-3")
+def test_ceilings_are_lowered_and_never_raised(tmp_path, monkeypatch):
+    copy = tmp_path / "words.txt"
+    copy.write_text("# A list.\nroad | route | 9 |\ncrew | people | 0 |\n")
+    monkeypatch.setattr(retired_words, "LIST", copy)
+    retired_words.lower_ceilings("A road, a crew.")
+    assert copy.read_text() == "# A list.\nroad | route | 1 |\ncrew | people | 0 |\n"
+
+
+@pytest.mark.proves("LANG-4")
+def test_glossary_has_one_line_for_each_word():
+    page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    lines = [line for line in page.splitlines() if line.startswith("- ")]
+    words = [re.fullmatch(r"- \*\*([a-z ]+)\*\*: .+[.…]", line)[1] for line in lines]
+    assert words == sorted(set(words)) and len(words) > 60
+    assert page.rstrip().splitlines()[-len(lines) :] == lines
+    retired = {one for word in retired_words.read_list() for one in word.words}
+    assert not retired & set(words)
+
+
+@pytest.mark.proves("LANG-4")
+def test_words_of_the_glossary_are_used():
+    page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    others = {
+        name: text for name, text in retired_words.read_project().items() if "glossary" not in name
+    }
+    whole = " ".join(others.values()).lower()
+    unused = [
+        word
+        for word in re.findall(r"^- \*\*(.+?)\*\*", page, re.MULTILINE)
+        if not re.search(rf"(?<![a-z]){word.replace(' ', '.')}", whole)
+    ]
+    assert unused == []
