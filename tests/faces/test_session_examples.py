@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import re
 import sys
-import threading
 import time
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tests.support.people import a_person
+from tests.support.answering_person import AnsweringPerson
 from tests.support.sessions import Screen
 
 from gatebell import Approval, Gate, Selection
 from gatebell.api import human
 from gatebell.app import environment
 from gatebell.app.wiring import open_throwaway_store
-from gatebell.domain.asks.answers import Given
-from gatebell.services.asks import answer_ask, create_ask
+from gatebell.services.asks import create_ask
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "sessions.md").read_text(encoding="utf-8")
@@ -56,24 +54,6 @@ except KeyboardInterrupt:
 """
 
 
-class Answering(threading.Thread):
-    """Somebody who answers whatever is asked, until they are told to go."""
-
-    def __init__(self, path, values):
-        super().__init__(daemon=True)
-        self.path, self.values, self.over = path, values, threading.Event()
-
-    def run(self):
-        store = open_throwaway_store(self.path)
-        while not self.over.wait(0.01):
-            for ask in store.asks.pending(10):
-                value = self.values.get(ask.question.prompt.split()[0])
-                if value is not None:
-                    person = a_person("ada", verified=True)
-                    answer_ask.answer(store, ask.id, person, Given(value))
-        store.close()
-
-
 @pytest.mark.proves(
     *("SES-42", "S0-31", "S0-32", "S0-33", "S0-86", "S0-87", "S0-88", "S0-B17", "S0-B32"),
 )
@@ -86,15 +66,12 @@ def test_the_examples_of_the_page_do_what_it_says(tmp_path, monkeypatch, capsys)
         "Deploy": "No",
         "Merge": "no",
     }
-    somebody = Answering(str(tmp_path / "gate.db"), values)
-    somebody.start()
     page = ModuleType("page")
     monkeypatch.setitem(sys.modules, "page", page)
     blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    for block in blocks:
-        exec(compile(block, "docs/sessions.md", "exec", dont_inherit=True), vars(page))
-    somebody.over.set()
-    somebody.join(10)
+    with AnsweringPerson(str(tmp_path / "gate.db"), values):
+        for block in blocks:
+            exec(compile(block, "docs/sessions.md", "exec", dont_inherit=True), vars(page))
     said = capsys.readouterr().out.splitlines()
     assert said[:3] == ["migrate", "it is real says person:ada", "No"]
     assert said[3].startswith("sonnet") and len(blocks) == 6

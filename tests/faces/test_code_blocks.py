@@ -1,0 +1,328 @@
+"""The code blocks of README and docs do what the pages say; the others say why no test runs them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from standardwebhooks.webhooks import Webhook
+from tests.support.answering_person import AnsweringPerson
+from tests.support.block_shell import BlockShell
+from tests.support.code_blocks import ROOT, find_block, read_blocks, split_gate_commands
+from tests.support.git_project import git
+from tests.support.script_project import SCRIPT
+
+from gatebell.app import environment, settings
+from gatebell.cli.main import _ANY_ORDER, COMMANDS, parser_of
+from gatebell.domain.asks import file_questions, owners
+from gatebell.domain.runs.roles import parse_role
+from gatebell.install.claude import guarded
+
+# Pages whose Python blocks all run in a test of their noun.
+ELSEWHERE = {
+    "docs/sessions.md": "tests/faces/test_session_examples.py",
+    "docs/phases.md": "tests/service/test_phase_workflows.py",
+}
+# These open a screen; tests/journeys/test_tui_terminal.py and test_sessions_terminal.py do that.
+_SCREENS = ("gate tui", "gate continue")
+AGENT = """#!/bin/sh
+case $GATE_SIGNAL_FILE in *reviewer*) status=APPROVED ;; *) status=DONE ;; esac
+echo "{\\"status\\": \\"$status\\", \\"summary\\": \\"done\\"}"
+"""
+PLAYED = set()
+
+
+def plays(page, *beginnings):
+    """Mark a test as the one that runs the blocks of a page that begin so."""
+    PLAYED.update((page, beginning) for beginning in beginnings)
+    blocks = [find_block(page, beginning) for beginning in beginnings]
+    return pytest.mark.parametrize("blocks", [pytest.param(blocks, id=Path(page).stem)])
+
+
+def run_python(block, monkeypatch, **names):
+    """Run a block as a module, so that its classes can be found again; return its names."""
+    module = ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", module)
+    vars(module).update(names)
+    code = compile(block.text, str(block), "exec", dont_inherit=True)
+    exec(code, vars(module))
+    return vars(module)
+
+
+def read_settings(block, tmp_path):
+    """Write a block as the settings file; return the variables with which it is read."""
+    folder = tmp_path / "gatebell"
+    folder.mkdir(exist_ok=True)
+    (folder / "config.toml").write_text(block.text, encoding="utf-8")
+    return {"XDG_CONFIG_HOME": str(tmp_path), "HOME": str(tmp_path)}
+
+
+@pytest.fixture
+def inbox(tmp_path, monkeypatch):
+    """The store that `Gate()` finds, in a project of its own."""
+    path = str(tmp_path / "gate.db")
+    (tmp_path / "project" / ".gate").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setenv("GATE_STORE", path)
+    monkeypatch.setattr(environment, "ancestors", list)
+    return path
+
+
+@pytest.fixture
+def shell(world):
+    made = BlockShell(world)
+    yield made
+    made.kill()
+
+
+@pytest.fixture
+def flow_shell(shell):
+    """With a role for each agent of the flow `feature`."""
+    folder = shell.folder
+    for place in (".gate/agents", ".gate/flows"):
+        (folder / place).mkdir(parents=True)
+    (folder / "agent.sh").write_text(AGENT)
+    (folder / "agent.sh").chmod(0o755)
+    for role in ("architect", "coder", "reviewer", "deployer"):
+        text = f'---\ncommand: ["{folder}/agent.sh"]\n---\nYou are the {role}.\n'
+        (folder / ".gate" / "agents" / f"{role}.md").write_text(text)
+    git(folder, "init", "-q")
+    return shell
+
+
+@pytest.mark.proves("DOC-1")
+@plays("README.md", "from gatebell import Gate\n")
+def test_readme_python_asks_a_person(blocks, inbox, monkeypatch, capsys):
+    with AnsweringPerson(inbox, {"Deploy": "yes", "Which": "Blue"}):
+        names = run_python(blocks[0], monkeypatch)
+    assert capsys.readouterr().out == "deploying\n" and names["colour"] == "Blue"
+
+
+@pytest.mark.proves("DOC-1")
+@plays("docs/python.md", "from gatebell import Gate\n\ngate = Gate()", "import asyncio\n")
+def test_python_page_asks_a_person(blocks, inbox, monkeypatch, capsys):
+    values = {"Deploy?": "no", "Which?": "Blue", "What": "Ada", "Who?": {"name": "Ada"}}
+    with AnsweringPerson(inbox, values):
+        run_python(blocks[0], monkeypatch)
+    assert capsys.readouterr().out.startswith("answered ")
+    with AnsweringPerson(inbox, {"Go?": "yes", "Which?": "A"}):
+        run_python(blocks[1], monkeypatch)
+
+
+@pytest.mark.proves("DOC-1")
+@plays(
+    "docs/python.md",
+    "from gatebell import Gate\nfrom gatebell.testing",
+    "from gatebell.testing import ScriptedAgent",
+)
+def test_fakes_of_the_python_page_need_no_person(blocks, monkeypatch):
+    for block in blocks:
+        run_python(block, monkeypatch)
+
+
+@pytest.mark.proves("DOC-1")
+@plays("docs/backlog.md", "from gatebell import Gate\n")
+def test_task_is_worked_on_by_hand(blocks, inbox, monkeypatch):
+    with AnsweringPerson(inbox, {"Which": "eu-1"}):
+        names = run_python(blocks[0], monkeypatch)
+    task = names["gate"].tasks.get(names["task"].id)
+    assert (task.state, task.status) == ("closed", "done in eu-1")
+
+
+@pytest.mark.proves("DOC-1")
+@plays("docs/notifications.md", "[[notify]]", '{"type": "ask.opened"', "from standardwebhooks")
+def test_webhook_is_verified_as_the_page_says(blocks, tmp_path, monkeypatch):
+    setting, event, check = blocks
+    (road,) = settings.roads(read_settings(setting, tmp_path))
+    assert road.name.startswith("webhook https://hooks.example.org")
+    now = datetime.now(UTC)
+    signature = Webhook(road.secret).sign("msg_1", now, event.text)
+    headers = {
+        "webhook-id": "msg_1",
+        "webhook-timestamp": str(int(now.timestamp())),
+        "webhook-signature": signature,
+    }
+    names = run_python(check, monkeypatch, body=event.text, headers=headers)
+    assert names["event"] == json.loads(event.text)
+
+
+@pytest.mark.proves("DOC-1")
+@plays("docs/notifications.md", "url = ")
+def test_notification_settings_are_read(blocks, tmp_path):
+    environ = read_settings(blocks[0], tmp_path)
+    assert settings.inbox_url(environ) == "https://gate.example.org"
+    assert [road.person for road in settings.roads(environ)] == ["", "ada"]
+
+
+@pytest.mark.proves("DOC-1")
+@plays("docs/roles.md", "---\n", "[models.claude]")
+def test_role_and_models_of_the_page_are_read(blocks, tmp_path):
+    role = parse_role("reviewer", blocks[0].text, "reviewer.md")
+    assert (role.model, role.limit_seconds, role.tools) == ("opus", 1800, ("Read", "Grep", "Bash"))
+    found = settings.models(read_settings(blocks[1], tmp_path))
+    assert found["codex"]["heavy"] == tomllib.loads(blocks[1].text)["models"]["codex"]["heavy"]
+
+
+@pytest.mark.proves("DOC-1")
+@plays(
+    "docs/files.md",
+    '{\n  "id": "0f8fad5b-d9cb-469f-a165-70867728950e",\n  "agent_id": "agent_12345",\n  "agent_name"',
+    '{\n  "id": "0f8fad5b-d9cb-469f-a165-70867728950e",\n  "agent_id": "agent_12345",\n  "timestamp"',
+)
+def test_question_and_answer_files_are_of_the_format(blocks):
+    given, answer = (json.loads(block.text) for block in blocks)
+    name = file_questions.parse_name("q_{agent_id}_{timestamp}_{id}.json".format(**given))
+    question = file_questions.parse_question(name, blocks[0].text.encode())
+    assert (
+        question.options == ("Express", "Fastify", "Koa") and answer["content"] in question.options
+    )
+    written = file_questions._written(name, datetime.now(UTC), "", "", "", "")
+    assert list(json.loads(written)) == list(answer)
+
+
+@pytest.mark.proves("DOC-1")
+@plays("docs/agents.md", "{\n")
+def test_hook_that_defers_is_the_guarded_one(blocks):
+    (group,) = json.loads(blocks[0].text)["hooks"]["PreToolUse"]
+    assert group["hooks"][0]["command"] == guarded("gate hook claude --defer")
+
+
+@pytest.mark.proves("DOC-1")
+@plays("README.md", "$ gate ask")
+def test_readme_asks_wait_in_a_shell(blocks, shell):
+    (shell.folder / "deploy.sh").write_text("#!/bin/sh\necho deploying to $1\n")
+    (shell.folder / "deploy.sh").chmod(0o755)
+    values = {"Deploy": "yes", "Which": "SQLite", "What": "hunter2"}
+    with AnsweringPerson(shell.world.path, values):
+        deploy, choose, secret = map(shell.type, blocks[0].commands)
+    assert deploy.endswith("deploying to staging\n") and choose == "SQLite\n"
+    assert "hunter2" not in secret and (shell.folder / ".token").read_text().strip() == "hunter2"
+
+
+@pytest.mark.proves("DOC-1")
+@plays("README.md", "$ gate  ")
+def test_readme_answers_from_another_terminal(blocks, shell):
+    look, answer, back, history = blocks[0].commands
+    first, second = shell.world.ask("Deploy?", "--kind", "approval"), shell.world.ask("Which?")
+    assert first in shell.type(look)
+    shell.type(answer.replace("a-7k2", first))
+    shell.type(back.replace("a-7k2", second))
+    assert first in shell.type(history)
+    assert shell.world.get(first).decision == "approved" and shell.world.get(second).pending
+
+
+@pytest.mark.proves("DOC-1")
+@plays("docs/asks.md", "gate person add alice")
+def test_two_people_answer_one_ask(blocks, shell):
+    add, group, ask, answer = blocks[0].commands
+    token = shell.type(add).split()[0]
+    # The page says that the author must be known by the name of their login.
+    shell.type("gate person add carol; gate person add $(id -un)")
+    shell.type(group)
+    shell.start(ask)
+    waiting = shell.pending()
+    shell.type(answer.replace("…", token).replace("a-7k2", waiting.id))
+    assert shell.pending().id == waiting.id
+    shell.world.bob.gate("answer", waiting.id, "yes")
+    assert shell.end()[0] == [0]
+
+
+@pytest.mark.proves("DOC-1")
+@plays("docs/files.md", "$ scripts/ask-human.sh")
+def test_script_prints_the_answers(blocks, shell):
+    (shell.folder / "scripts").mkdir()
+    shutil.copy(SCRIPT, shell.folder / "scripts")
+    (shell.folder / "scripts" / "ask-human.sh").chmod(0o755)
+    (shell.folder / ".helpers").mkdir(mode=0o700)
+    values = {"Should": "PostgreSQL", "Delete": "no", "Which": "Fastify"}
+    with AnsweringPerson(shell.world.path, values):
+        said = [shell.type(line) for line in blocks[0].commands]
+    lines = blocks[0].text.splitlines()
+    assert "".join(said).splitlines() == [line for line in lines if not line.startswith("$ ")]
+
+
+def play_feature(shell, flow, commands):
+    """Save the flow and type the commands; 42 is the run. Return the states that it ends with."""
+    (shell.folder / ".gate" / "flows" / "feature.py").write_text(flow.text, encoding="utf-8")
+    git(shell.folder, "add", ".")
+    git(shell.folder, "commit", "-qm", "begin")
+    run = ""
+    for line in commands:
+        if line.startswith(("gate run", "gate resume")):
+            shell.start(line.replace("42", run))
+            run = str(owners.run_of(shell.pending().origin.owner))
+        elif not line.startswith(_SCREENS):
+            shell.type(line.replace("42", run))
+    return run
+
+
+@pytest.mark.proves("DOC-1")
+@plays("README.md", "from gatebell import flow", "$ gate run")
+def test_readme_flow_runs_to_its_end(blocks, flow_shell):
+    flow, commands = blocks
+    play_feature(flow_shell, flow, commands.commands)
+    codes, said = flow_shell.end()
+    assert codes == [0], said
+
+
+@pytest.mark.proves("DOC-1")
+@plays("docs/flows.md", "from gatebell import flow", "gate run feature")
+def test_flow_is_stopped_and_resumed(blocks, flow_shell):
+    flow, commands = blocks
+    run = play_feature(flow_shell, flow, commands.commands)
+    flow_shell.type(f"gate answer {run} yes")
+    codes, said = flow_shell.end()
+    assert codes[-1] == 0, said
+    assert flow_shell.world.store.runs.get(int(run)).state == "completed"
+
+
+@pytest.mark.proves("DOC-1")
+def test_every_block_runs_or_says_why_not():
+    """Blocks that a test plays are found by page and beginning."""
+    silent = [
+        str(block)
+        for block in read_blocks()
+        if not block.not_run
+        and not (block.page in ELSEWHERE and block.language == "python")
+        and not any(block.page == page and block.text.startswith(begin) for page, begin in PLAYED)
+    ]
+    assert silent == []
+    for page, test in ELSEWHERE.items():
+        assert Path(page).name in (ROOT / test).read_text(encoding="utf-8")
+
+
+def is_understood(words):
+    """Whether a command and its options exist. `gate` alone opens the inbox."""
+    if not words:
+        return True
+    if words[0] not in COMMANDS:
+        return False
+    parser = parser_of(words[0])
+    parse = parser.parse_intermixed_args if words[0] in _ANY_ORDER else parser.parse_args
+    try:
+        parse(words[1:])
+    except SystemExit:
+        return False
+    return True
+
+
+@pytest.mark.proves("DOC-2")
+def test_commands_of_every_block_are_understood():
+    """Those of blocks that are not run, too."""
+    lines = [line for block in read_blocks() if block.language == "sh" for line in block.commands]
+    commands = [words for line in lines for words in split_gate_commands(line)]
+    assert len(commands) > 40
+    assert [words for words in commands if not is_understood(words)] == []
+
+
+@pytest.mark.proves("DOC-2")
+@pytest.mark.parametrize("line", ["gate aks", "A=1 gate ask Q? --colour", "true && gate show"])
+def test_unknown_command_or_option_is_found(line):
+    (words,) = split_gate_commands(line)
+    assert not is_understood(words)

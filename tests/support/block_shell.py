@@ -1,0 +1,73 @@
+"""A shell in a project, in which the command lines of a page are typed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.support.waiting import eventually
+
+# A person answers with their token, so that the tests also pass in an agent's shell.
+_GATE = """#!/bin/sh
+case $1 in
+answer|ask-back) case "$*" in *--as*) ;; *) export GATE_TOKEN={token}; set -- "$@" --as ada ;; esac ;;
+esac
+exec {python} -m gatebell "$@"
+"""
+
+
+class BlockShell:
+    """Has `gate` on its path. What stays is started in the background, and waited for at the end."""
+
+    def __init__(self, world):
+        self.world = world
+        self.folder = world.plain.folder
+        self.stays = []
+        programs = world.folder / "bin"
+        programs.mkdir()
+        script = _GATE.format(token=world.tokens["ada"], python=sys.executable)
+        (programs / "gate").write_text(script, encoding="utf-8")
+        (programs / "gate").chmod(0o755)
+        path = f"{programs}:{world.plain.environ['PATH']}"
+        self.environ = world.plain.environ | {"PATH": path}
+
+    def start(self, line):
+        """Start what waits for a person."""
+        self.stays.append(
+            subprocess.Popen(
+                ["bash", "-c", line], env=self.environ, cwd=self.folder, text=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            )
+        )  # fmt: skip
+
+    def type(self, line):
+        """Run a line to its end, and return its output."""
+        ran = subprocess.run(
+            ["bash", "-c", line], env=self.environ, cwd=self.folder, text=True, check=False,
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
+        )  # fmt: skip
+        assert ran.returncode == 0, (line, ran.stdout, ran.stderr)
+        return ran.stdout
+
+    def pending(self):
+        """Wait for the one ask that is open, and return it."""
+        (ask,) = eventually(lambda: self.world.store.asks.pending(2) or self._check())
+        return ask
+
+    def _check(self):
+        """The last one that was started must not end before a person is asked."""
+        process = self.stays[-1]
+        assert process.poll() is None, process.communicate()[0]
+
+    def kill(self):
+        for process in self.stays:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+    def end(self):
+        """Wait for what was started, and return the exit codes and the last output."""
+        said = [process.communicate(timeout=60)[0] for process in self.stays]
+        codes = [process.returncode for process in self.stays]
+        self.stays.clear()
+        return codes, said
