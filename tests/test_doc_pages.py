@@ -7,7 +7,7 @@ import pytest
 from tests.support.code_blocks import ROOT, find_blocks, read_blocks, read_pages
 
 # The number of blocks that say why they are not run. It may only fall.
-MAX_NOT_RUN = 27
+MAX_NOT_RUN = 22
 
 
 @pytest.mark.proves("DOC-2")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 import tomllib
@@ -13,10 +14,10 @@ from types import ModuleType
 import pytest
 from standardwebhooks.webhooks import Webhook
 from tests.support.answering_person import AnsweringPerson
-from tests.support.block_shell import BlockShell
+from tests.support.block_shell import AGENT, ASKING_AGENT, BlockShell
 from tests.support.code_blocks import ROOT, find_block, read_blocks, split_gate_commands
-from tests.support.git_project import git
 from tests.support.script_project import SCRIPT
+from tests.support.waiting import eventually
 
 from gatebell.app import environment, settings
 from gatebell.cli.main import _ANY_ORDER, COMMANDS, parser_of
@@ -31,10 +32,6 @@ ELSEWHERE = {
 }
 # These open a screen; tests/journeys/test_tui_terminal.py and test_sessions_terminal.py do that.
 _SCREENS = ("gate tui", "gate continue")
-AGENT = """#!/bin/sh
-case $GATE_SIGNAL_FILE in *reviewer*) status=APPROVED ;; *) status=DONE ;; esac
-echo "{\\"status\\": \\"$status\\", \\"summary\\": \\"done\\"}"
-"""
 PLAYED = set()
 
 
@@ -83,16 +80,13 @@ def shell(world):
 
 @pytest.fixture
 def flow_shell(shell):
-    """With a role for each agent of the flow `feature`."""
-    folder = shell.folder
-    for place in (".gate/agents", ".gate/flows"):
-        (folder / place).mkdir(parents=True)
-    (folder / "agent.sh").write_text(AGENT)
-    (folder / "agent.sh").chmod(0o755)
-    for role in ("architect", "coder", "reviewer", "deployer"):
-        text = f'---\ncommand: ["{folder}/agent.sh"]\n---\nYou are the {role}.\n'
-        (folder / ".gate" / "agents" / f"{role}.md").write_text(text)
-    git(folder, "init", "-q")
+    shell.write_project(dict.fromkeys(("architect", "coder", "reviewer", "deployer"), AGENT))
+    return shell
+
+
+@pytest.fixture
+def backlog_shell(shell):
+    shell.write_project({"code": ASKING_AGENT})
     return shell
 
 
@@ -247,11 +241,77 @@ def test_script_prints_the_answers(blocks, shell):
     assert "".join(said).splitlines() == [line for line in lines if not line.startswith("$ ")]
 
 
+@pytest.mark.proves("DOC-1")
+@plays("README.md", "$ gate task create")
+def test_readme_task_asks_instead_of_guessing(blocks, backlog_shell):
+    create, worker, respond = blocks[0].commands
+    (task,) = play_backlog(backlog_shell, [create], worker, respond)
+    said = backlog_shell.end()[1][0]
+    shown = [line for line in blocks[0].text.splitlines() if line[0] in " ❓"]
+    assert len(shown) == 2
+    for line in shown:
+        assert line.replace("tm-abc", task) in said
+
+
+@pytest.mark.proves("DOC-1")
+@plays("docs/backlog.md", "gate task create")
+def test_tasks_of_the_backlog_are_worked_on(blocks, backlog_shell):
+    *creates, worker, awaiting, respond = blocks[0].commands
+    play_backlog(backlog_shell, creates, worker, f"{awaiting}\n{respond}")
+
+
+def play_backlog(shell, creates, worker, rest):
+    """Create tasks, start the worker, type the rest once it asks. tm-abc is the first task."""
+    tasks: list[str] = []
+    for line in creates:
+        said = shell.type(line.replace("tm-abc", *tasks[:1] or ["tm-abc"]))
+        tasks.append(re.search(r"\btm-\w+", said)[0])
+    shell.start(worker)
+    shell.pending()
+    for line in rest.splitlines():
+        shell.type(line.replace("tm-abc", tasks[0]))
+    store = shell.world.store
+    eventually(lambda: all(store.tasks.get(task).state == "closed" for task in tasks))
+    shell.stays[-1].terminate()
+    return tasks
+
+
+def read_files(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.proves("DOC-1")
+@plays("README.md", "$ gate install claude")
+def test_readme_install_asks_before_it_writes(blocks, shell, tmp_path):
+    seen = shell.agree(blocks[0].commands[0])
+    assert (
+        "Write this? [y/N]" in seen and (tmp_path / "home" / ".claude" / "settings.json").exists()
+    )
+
+
+@pytest.mark.proves("DOC-1")
+@plays("docs/install.md", "gate install claude   ", "gate install claude --gate")
+def test_install_is_written_and_taken_back(blocks, shell, tmp_path):
+    claude, codex, dry, uninstall = blocks[0].commands
+    before = read_files(tmp_path / "home" / ".claude")
+    shell.agree(claude)
+    written = read_files(tmp_path / "home")
+    shell.agree(codex)
+    shell.agree(dry)
+    assert read_files(tmp_path / "home" / ".claude").items() <= written.items()
+    assert (tmp_path / "project" / ".codex").is_dir()
+    shell.agree(uninstall)
+    assert read_files(tmp_path / "home" / ".claude") == before
+    add, listing = blocks[1].commands
+    shell.agree(add)
+    assert "Bash(make release:*)" in shell.agree(listing)
+
+
 def play_feature(shell, flow, commands):
-    """Save the flow and type the commands; 42 is the run. Return the states that it ends with."""
-    (shell.folder / ".gate" / "flows" / "feature.py").write_text(flow.text, encoding="utf-8")
-    git(shell.folder, "add", ".")
-    git(shell.folder, "commit", "-qm", "begin")
+    """Save the flow and type the commands, in which 42 is the run. Return its number."""
+    place = shell.folder / ".gate" / "flows" / "feature.py"
+    place.parent.mkdir()
+    place.write_text(flow.text, encoding="utf-8")
     run = ""
     for line in commands:
         if line.startswith(("gate run", "gate resume")):

@@ -5,14 +5,28 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from tests.support.git_project import git
+from tests.support.sessions import Screen
 from tests.support.waiting import eventually
 
 # A person answers with their token, so that the tests also pass in an agent's shell.
 _GATE = """#!/bin/sh
 case $1 in
-answer|ask-back) case "$*" in *--as*) ;; *) export GATE_TOKEN={token}; set -- "$@" --as ada ;; esac ;;
+answer|ask-back|respond|install|uninstall) case "$*" in *--as*) ;; *) export GATE_TOKEN={token}; set -- "$@" --as ada ;; esac ;;
 esac
 exec {python} -m gatebell "$@"
+"""
+
+AGENT = """#!/bin/sh
+case $GATE_SIGNAL_FILE in *reviewer*) status=APPROVED ;; *) status=DONE ;; esac
+echo "{\\"status\\": \\"$status\\", \\"summary\\": \\"done\\"}"
+"""
+# Of the second task it says at once that it is done.
+ASKING_AGENT = """#!/bin/sh
+case $(cat) in
+*"Human's answer"*|*"Write integration tests"*) echo '{"status": "completed", "summary": "It is done"}' ;;
+*) echo '{"status": "needs_input", "question": "Should the API use JWT tokens or session cookies?"}' ;;
+esac
 """
 
 
@@ -30,6 +44,32 @@ class BlockShell:
         (programs / "gate").chmod(0o755)
         path = f"{programs}:{world.plain.environ['PATH']}"
         self.environ = world.plain.environ | {"PATH": path}
+
+    def write_project(self, agents):
+        """Make a git repository with a role for each agent, and a test command that succeeds."""
+        roles = self.folder / ".gate" / "agents"
+        roles.mkdir(parents=True)
+        for role, script in agents.items():
+            program = self.folder / f"{role}.sh"
+            program.write_text(script, encoding="utf-8")
+            program.chmod(0o755)
+            text = f'---\ncommand: ["{program}"]\n---\nYou are the {role}.\n'
+            (roles / f"{role}.md").write_text(text, encoding="utf-8")
+        (self.folder / "Makefile").write_text("test:\n\ttrue\n", encoding="utf-8")
+        for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "begin")):
+            git(self.folder, *words)
+
+    def agree(self, line):
+        """Run a line at a terminal, say yes to its question, and return what was seen."""
+        screen = Screen(self, program=["/bin/bash", "-c", line])
+        try:
+            while screen.read(0.1):
+                if screen.seen.endswith("[y/N] "):
+                    screen.type("y\n")
+            assert screen.end() == 0, screen.seen
+        finally:
+            screen.close()
+        return screen.seen
 
     def start(self, line):
         """Start what waits for a person."""
