@@ -59,6 +59,7 @@ system:
 
 docs: setup
 	$(BIN)/python docs/reference.py
+	$(BIN)/python docs/wrap.py
 
 # Of the web inbox, with a real browser; they are looked at before they are kept.
 pictures: setup

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gatebell.app.settings import MODEL_WORDS, MODELS, SETTINGS
 from gatebell.cli.main import COMMANDS, parser_of
@@ -10,7 +12,12 @@ from gatebell.domain.notifications.routes import KEYS
 from gatebell.web.api.schemas import ANSWER, REQUEST
 from gatebell.web.routes import API
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 HERE = Path(__file__).parent
+# By its path: this folder is not a package.
+wrap_page = runpy.run_path(str(HERE / "wrap.py"))["wrap_page"]
 
 EXIT_CODES = {
     0: "answered; an approval: approved; a run: completed",
@@ -30,6 +37,11 @@ EXIT_CODES = {
 }
 
 
+def wrap_prose(write: Callable[[], str]) -> Callable[[], str]:
+    return lambda: wrap_page(write())
+
+
+@wrap_prose
 def cli_page() -> str:
     """The reference of every command."""
     parts = [
@@ -72,6 +84,7 @@ def _row(flags: list[str], action) -> str:  # noqa: ANN001 - argparse's own clas
     return f"| `{', '.join(flags) or action.dest}{value}` | {text} |"
 
 
+@wrap_prose
 def settings_page() -> str:
     """The reference of every setting."""
     rows = [
@@ -118,6 +131,7 @@ def settings_page() -> str:
     )
 
 
+@wrap_prose
 def http_page() -> str:
     """The reference of the HTTP API."""
     rows = [

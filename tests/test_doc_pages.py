@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import runpy
+
 import pytest
 
 from tests.support.code_blocks import ROOT, find_blocks, read_blocks, read_pages
 
 # The number of blocks that say why they are not run. It may only fall.
 MAX_NOT_RUN = 22
+WRAP = runpy.run_path(str(ROOT / "docs" / "wrap.py"))
+wrap_page, WIDTH = WRAP["wrap_page"], WRAP["WIDTH"]
+LONG = "A word `code span` [a link](to/some.md) and more. " * 5
 
 
 @pytest.mark.proves("DOC-2")
@@ -41,3 +46,38 @@ def test_no_block_hides_without_a_fence():
                 found.append(f"{page}:{number}")
             before = line
     assert found == []
+
+
+@pytest.mark.proves("DOC-3")
+@pytest.mark.parametrize("begin", ["", "- ", "10. ", "  - ", "- [ ] "])
+def test_wide_paragraph_is_wrapped_and_says_the_same(begin):
+    text = f"{begin}{LONG}\n"
+    lines = wrap_page(text).splitlines()
+    assert len(lines) > 2 and max(map(len, lines)) <= WIDTH
+    assert all(line.startswith(" " * len(begin)) for line in lines[1:])
+    assert " ".join(wrap_page(text).split()) == " ".join(text.split())
+    assert wrap_page(wrap_page(text)) == wrap_page(text)
+    assert all(line.count("`") % 2 == 0 and line.count("[") == line.count("]") for line in lines)
+
+
+@pytest.mark.proves("DOC-3")
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```\n{LONG}\n```\n",
+        f"| {LONG} |\n",
+        f"# {LONG}\n",
+        f"![{LONG}](a.png)\n",
+        "Short.\nToo.\n",
+    ],
+)
+def test_other_lines_are_left_as_they_are(text):
+    assert wrap_page(text) == text
+
+
+@pytest.mark.proves("DOC-3")
+@pytest.mark.parametrize("word", ["-", "+", "409.", "#", "|", ">"])
+def test_no_wrapped_line_begins_a_list_or_heading(word):
+    wrapped = wrap_page(f"{'abc ' * 24}{word} {'more ' * 20}\n")
+    assert not any(line.startswith(word) for line in wrapped.splitlines())
+    assert max(map(len, wrapped.splitlines())) <= WIDTH
