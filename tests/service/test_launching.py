@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
+import subprocess
+import sys
 import threading
 from contextlib import suppress
 
@@ -269,3 +272,34 @@ def test_a_run_has_its_programs_from_the_project_and_not_from_its_worktree(
         house.store, house.dependencies(), house.ask().id, a_person("ada")
     )
     assert joined.words == [house.folder, str(folder)]
+
+
+@pytest.mark.proves("PROJ-13")
+@pytest.mark.parametrize("gone", [False, True])
+def test_end_is_noticed_without_waitid(monkeypatch, gone):
+    """As on a Mac; a queue of the kernel there finds no process that has ended already."""
+    waitid, flags = os.waitid, os.WEXITED | os.WNOWAIT
+    child = subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE)
+
+    class Queue:
+        closed = False
+
+        def control(self, changes, most):
+            assert (changes, most) == ([(child.pid, 1, 3, 4)], 1)
+            if gone:
+                raise ProcessLookupError
+            child.stdin.close()
+            waitid(os.P_PID, child.pid, flags)
+
+        def close(self):
+            Queue.closed = True
+
+    names = {"KQ_FILTER_PROC": 1, "KQ_EV_ADD": 1, "KQ_EV_ONESHOT": 2, "KQ_NOTE_EXIT": 4}
+    for name, value in {**names, "kevent": lambda *words: words, "kqueue": Queue}.items():
+        monkeypatch.setattr(select, name, value, raising=False)
+    with monkeypatch.context() as mac:
+        mac.setattr(sys, "platform", "darwin")
+        mac.delattr(os, "waitid")
+        agent_process._await_end(child.pid)
+    child.stdin.close()
+    assert child.wait(10) == 0 and Queue.closed

@@ -7,9 +7,10 @@ import queue
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from gatebell.adapters.agents import pipes
@@ -231,7 +232,7 @@ class Agent:
 
     def _watch(self) -> None:
         # Not yet asked how it ended, its number still stands for it and its group.
-        os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        _await_end(self._process.pid)
         try:
             self.end()
         finally:
@@ -246,6 +247,21 @@ class Agent:
     def _too_long(self) -> None:
         self._passed_limit = True
         self.end()
+
+
+def _await_end(pid: int) -> None:
+    """Wait until a child has ended, and leave its exit code for later."""
+    # On macOS, Python has waitid from 3.13 on.
+    if sys.platform == "darwin" and not hasattr(os, "waitid"):
+        import select
+
+        kinds = select.KQ_EV_ADD | select.KQ_EV_ONESHOT
+        ends = select.kevent(pid, select.KQ_FILTER_PROC, kinds, select.KQ_NOTE_EXIT)
+        # One that has ended already is not found any more.
+        with closing(select.kqueue()) as queue, suppress(ProcessLookupError):
+            queue.control([ends], 1)
+        return
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
 
 
 class _WorkingTime:
