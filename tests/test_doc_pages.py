@@ -81,3 +81,17 @@ def test_no_wrapped_line_begins_a_list_or_heading(word):
     wrapped = wrap_page(f"{'abc ' * 24}{word} {'more ' * 20}\n")
     assert not any(line.startswith(word) for line in wrapped.splitlines())
     assert max(map(len, wrapped.splitlines())) <= WIDTH
+
+
+@pytest.mark.proves("DOC-3")
+def test_prose_wraps_at_one_hundred_columns():
+    """Left out are code blocks, tables, headings, pictures, and what cannot break."""
+    found = []
+    for page in WRAP["pages"]():
+        in_fence = False
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+            in_fence ^= line.lstrip().startswith("```")
+            is_prose = not in_fence and not line.lstrip().startswith(("```", "|", "#", "!"))
+            if is_prose and len(line) > WIDTH and " " in line.strip("-* "):
+                found.append(f"{page.name}:{number}")
+    assert found == [], "make docs wraps them"

@@ -31,10 +31,11 @@ the same act run without a question. This page lists both.
 The tests try every line with the real programs, Claude Code {claude} and Codex {codex}, and fail
 when this page differs. All of Bash is allowed there, and Codex runs without its sandbox, so that
 only the gates hold a line. In Claude Code the result is the same in the permission modes default,
-manual, acceptEdits and bypassPermissions. In auto and plan it asks about the same lines, and its own
-check decides about the others. In dontAsk it denies the lines that it would ask about. `codex exec`
-cannot ask: it rejects a line that Codex would ask about. The column "with `--defer`" has what the
-hook of [agents.md](agents.md) puts off in `claude -p`, with no rules beside it in the settings.
+manual, acceptEdits and bypassPermissions. In auto and plan it asks about the same lines, and its
+own check decides about the others. In dontAsk it denies the lines that it would ask about.
+`codex exec` cannot ask: it rejects a line that Codex would ask about. The column "with `--defer`"
+has what the hook of [agents.md](agents.md) puts off in `claude -p`, with no rules beside it in the
+settings.
 
 The list has examples and is not complete. Do not rely on a gate for a spelling that is not listed
 as asked. To add a rule: `gate gates add 'Bash(poetry publish *)'`, then `gate install` again.
