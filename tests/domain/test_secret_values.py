@@ -103,7 +103,7 @@ def test_scrambled_values_hold_no_words(value, expected):
     ("value", "place", "expected"),
     [
         ("$TOKEN", Place(CHOSEN, "="), False),
-        ("/home/ada/key", Place(CHOSEN, "=", quoted=True), False),
+        ("/etc/keys/one", Place(CHOSEN, "=", quoted=True), False),
         ("https://example.org", Place(CHOSEN, "=", quoted=True), False),
         (RANDOM, Place(MAYBE, "=", quoted=True), True),
         ("Salbei77", Place(MAYBE, "=", quoted=True), False),

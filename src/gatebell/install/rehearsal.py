@@ -92,7 +92,7 @@ def rehearse(
 
 def _silent_version(cli: str, program: str, environ: Mapping[str, str]) -> str:
     """The version of a host that asks no hook where it is tried; empty: it would ask."""
-    if cli != "claude":
+    if cli != AgentCli.CLAUDE:
         return ""
     try:
         ran = subprocess.run(
