@@ -14,6 +14,7 @@ import pytest
 
 from gatebell.domain.people.principals import SIGNS
 from gatebell.testing import FakeClock
+from tests.support.gate_forks import FORKS
 
 HERE = Path(__file__).parent
 # CPU seconds of each folder, with those of the programs it starts. A third more than on a quiet
@@ -95,13 +96,14 @@ def pytest_configure(config):
     os.environ.pop("GATE_NOTIFY_CMD", None)
     settings = tempfile.TemporaryDirectory(prefix="gate-tests-", ignore_cleanup_errors=True)
     config.add_cleanup(settings.cleanup)
+    config.add_cleanup(FORKS.close)
     os.environ["XDG_CONFIG_HOME"] = settings.name
     os.environ["GATE_STORE"] = str(HERE / "no-test-may-use-the-default-store" / "gate.db")
 
 
 def used_cpu():
     """CPU seconds of this process and of the children that it has waited for."""
-    return sum(os.times()[:4])
+    return sum(os.times()[:4]) + FORKS.cpu_seconds
 
 
 @pytest.hookimpl(tryfirst=True)

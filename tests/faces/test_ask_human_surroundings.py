@@ -11,11 +11,14 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from tests.support.people import a_person
 from tests.support.script_project import AWKS, SCRIPT, Project, asked_and_answered, ended, heard
 from tests.support.waiting import eventually
 
 from gatebell.cli.asks import output_answer
-from gatebell.services.asks import wait_for_ask
+from gatebell.domain.asks.asks import Origin
+from gatebell.services.asks import create_ask, wait_for_ask
+from gatebell.services.asks.create_ask import Request
 from gatebell.testing.store import MemoryStore
 
 
@@ -465,19 +468,20 @@ def catches_term(pid):
 def test_gate_reports_each_minute_for_the_script(monkeypatch, capsys, seconds, reports):
     store, waits = MemoryStore(), []
 
-    def wait(_store, _ask_id, patience, **_more):
+    def follow(_store, _ask_id, patience):
         waits.append(patience)
         answered = len(waits) == 4
         store.clock.advance(0 if answered or patience is None else patience)
-        return "the ask"
+        yield ask
 
-    monkeypatch.setattr(wait_for_ask, "wait", wait)
+    ask = create_ask.ask(store, Request("Why?"), Origin(), a_person()).ask
+    monkeypatch.setattr(wait_for_ask, "follow", follow)
     monkeypatch.setenv("GATE_HIL_NAME", "Claude-one")
-    assert output_answer._wait(store, "a-222", seconds) == "the ask"
+    assert output_answer._wait(store, ask.id, seconds) == ask
     lines = [f"[HIL:Claude-one] Still waiting... ({60 * n}s elapsed)" for n in (1, 2, 3)]
     assert capsys.readouterr().err.splitlines() == lines[:reports]
     assert seconds is None or sum(waits) == seconds
     monkeypatch.delenv("GATE_HIL_NAME")
     waits.clear()
-    output_answer._wait(store, "a-222", seconds)
+    output_answer._wait(store, ask.id, seconds)
     assert waits == [seconds]

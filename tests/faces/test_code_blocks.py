@@ -133,7 +133,7 @@ def test_task_is_worked_on_by_hand(blocks, inbox, monkeypatch):
 @plays("docs/notifications.md", "[[notify]]", '{"type": "ask.opened"', "from standardwebhooks")
 def test_webhook_is_verified_as_the_page_says(blocks, tmp_path, monkeypatch):
     setting, event, check = blocks
-    (road,) = settings.roads(read_settings(setting, tmp_path))
+    (road,) = settings.routes(read_settings(setting, tmp_path))
     assert road.name.startswith("webhook https://hooks.example.org")
     now = datetime.now(UTC)
     signature = Webhook(road.secret).sign("msg_1", now, event.text)
@@ -151,7 +151,7 @@ def test_webhook_is_verified_as_the_page_says(blocks, tmp_path, monkeypatch):
 def test_notification_settings_are_read(blocks, tmp_path):
     environ = read_settings(blocks[0], tmp_path)
     assert settings.inbox_url(environ) == "https://gate.example.org"
-    assert [road.person for road in settings.roads(environ)] == ["", "ada"]
+    assert [road.person for road in settings.routes(environ)] == ["", "ada"]
 
 
 @pytest.mark.proves("DOC-1")

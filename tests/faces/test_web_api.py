@@ -13,8 +13,10 @@ from tests.support.web_inbox import URL, inbox
 
 from gatebell.domain.digests import text_digest
 from gatebell.services.people import manage_logins, manage_people
+from gatebell.web import rate_limits
 from gatebell.web.api.openapi import DOCUMENT
 from gatebell.web.context import COOKIE
+from gatebell.web.rate_limits import Rate
 from gatebell.web.routes import API
 
 __all__ = ["inbox"]
@@ -230,13 +232,14 @@ def test_guessing_is_slowed_down_and_keeps_nobody_else_out(inbox, way):
 
 
 @pytest.mark.proves("WEB-13", "WEB-95")
-def test_wrong_sign_ins_keep_nobody_out(inbox):
+def test_wrong_sign_ins_keep_nobody_out(inbox, monkeypatch):
+    monkeypatch.setattr(rate_limits, "RATES", dict.fromkeys(rate_limits.RATES, Rate(10, 10)))
     client = inbox.client()
     client.headers["origin"] = URL
     client.follow_redirects = False
-    codes = {client.post("/login", data={"token": "wrong"}).status_code for _ in range(330)}
+    codes = {client.post("/login", data={"token": "wrong"}).status_code for _ in range(33)}
     assert codes == {403, 429}
-    assert {client.get("/login").status_code for _ in range(2_100)} == {200}
+    assert {client.get("/login").status_code for _ in range(33)} == {200}
     assert client.post("/login", data={"token": inbox.token("read")}).status_code == 303
 
 

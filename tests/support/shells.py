@@ -12,6 +12,7 @@ import pytest
 
 from gatebell.app.wiring import open_store, open_throwaway_store
 from gatebell.services.people import manage_people
+from tests.support.gate_forks import FORKS
 from tests.support.people import a_person
 
 
@@ -30,26 +31,30 @@ class Shell:
         self.name = name
 
     def start(self, *words, stdin=subprocess.DEVNULL, **environ):
-        # In an agent's shell a token counts only together with a name.
-        if (
-            self.name
-            and words
-            and words[0] in ("answer", "cancel", "ask-back")
-            and "--as" not in words
-        ):
-            words = (*words, "--as", self.name)
+        """Start a command in an interpreter of its own."""
         return subprocess.Popen(
-            [sys.executable, "-m", "gatebell", *words],
+            [sys.executable, "-m", "gatebell", *self._named(words)],
             env=self.environ | environ, cwd=self.folder, stdin=stdin, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, encoding="utf-8", errors="surrogateescape",
         )  # fmt: skip
 
     def gate(self, *words, text=None, **environ):
+        """Run a command to its end, in a fork of a loaded interpreter where none is needed."""
+        if all(name in os.environ for name in environ | self.environ if name.startswith("PYTHON")):
+            words = [os.fsdecode(word) for word in self._named(words)]
+            return Ran(*FORKS.run(words, self.environ | environ, self.folder, text))
         process = self.start(
             *words, stdin=subprocess.DEVNULL if text is None else subprocess.PIPE, **environ
         )
         out, err = process.communicate(text, timeout=60)
         return Ran(process.returncode, out, err)
+
+    def _named(self, words):
+        """In an agent's shell a token counts only together with a name."""
+        first = words[0] if words else ""
+        if self.name and first in ("answer", "cancel", "ask-back") and "--as" not in words:
+            return (*words, "--as", self.name)
+        return words
 
 
 class World:

@@ -1,0 +1,191 @@
+"""Runs `gate` in forks of a process that has its modules loaded: most of its time is loading them.
+
+Each fork is a process of its own, with the folder, environment and streams that it is given.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import ExitStack
+from importlib import import_module
+
+_FILE_DESCRIPTORS = 3
+_MAX_REQUEST = 1 << 20
+
+
+class GateForks:
+    """The client; its process starts with the first command."""
+
+    def __init__(self):
+        self._process = None
+        self.cpu_seconds = 0.0
+        """Of all forks that have ended; their parent is not this process."""
+
+    def run(self, words, environ, folder, text=None, seconds=60):
+        """Run a command; returns its exit code and what it printed."""
+        self._start()
+        readers, writers = zip(os.pipe(), os.pipe(), strict=True)
+        given, giver = (os.open(os.devnull, os.O_RDONLY), None) if text is None else os.pipe()
+        request = json.dumps({"words": words, "environ": environ, "folder": str(folder)})
+        with ExitStack() as stack:
+            connection = stack.enter_context(socket.socket(socket.AF_UNIX))
+            connection.connect(self._path)
+            size = f"{len(request):8}".encode()
+            socket.send_fds(connection, [size], [given, *writers])
+            connection.sendall(request.encode())
+            for one in (given, *writers):
+                os.close(one)
+            threads = [_Reader(one) for one in readers]
+            if giver is not None:
+                _write(giver, text)
+            lines = stack.enter_context(connection.makefile())
+            pid = int(lines.readline())
+            until = time.monotonic() + seconds
+            for thread in threads:
+                thread.join(max(0, until - time.monotonic()))
+                if thread.is_alive():
+                    os.kill(pid, signal.SIGKILL)
+                    raise subprocess.TimeoutExpired(words, seconds)
+            code, used = json.loads(lines.readline())
+            self.cpu_seconds += used
+        return code, *(thread.text for thread in threads)
+
+    def _start(self):
+        if self._process is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="gate-forks-")
+            self._path = f"{self._folder.name}/socket"
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", __name__, self._path],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            )  # fmt: skip
+            while not os.path.exists(self._path):
+                assert self._process.poll() is None, "the process for forks ended"
+                threading.Event().wait(0.01)
+
+    def close(self):
+        if self._process:
+            self._process.terminate()
+            self._process.wait()
+            self._process = None
+            self._folder.cleanup()
+
+
+FORKS = GateForks()
+
+
+class _Reader(threading.Thread):
+    def __init__(self, descriptor):
+        super().__init__(daemon=True)
+        self._descriptor = descriptor
+        self.text = ""
+        self.start()
+
+    def run(self):
+        with open(self._descriptor, encoding="utf-8", errors="surrogateescape") as file:
+            self.text = file.read()
+
+
+def _write(descriptor, text):
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
+    except BrokenPipeError:
+        """It did not read all of it."""
+
+
+def serve(path):
+    """Fork for each connection; returns in the fork."""
+    _load()
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(f"{path}.new")
+    listener.listen(100)
+    os.rename(f"{path}.new", path)
+    waking, woken = socket.socketpair()
+    for one in (waking, woken):
+        one.setblocking(False)
+    signal.set_wakeup_fd(woken.fileno())
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    running = {}
+    with selectors.DefaultSelector() as selector:
+        selector.register(listener, selectors.EVENT_READ)
+        selector.register(waking, selectors.EVENT_READ)
+        while True:
+            for key, _ in selector.select():
+                if key.fileobj is waking:
+                    waking.recv(1000)
+                    _reap(running)
+                    continue
+                connection, _ = listener.accept()
+                if not _fork(connection, running):
+                    for one in (listener, waking, woken, *running.values()):
+                        one.close()
+                    return
+
+
+def _load():
+    from gatebell.cli.main import _COMMANDS
+
+    for module, _ in _COMMANDS.values():
+        import_module(f"gatebell.{module}")
+
+
+def _fork(connection, running):
+    """Whether this is still the process that forks."""
+    size, streams, *_ = socket.recv_fds(connection, 8, _FILE_DESCRIPTORS)
+    request = b""
+    while len(request) < int(size):
+        request += connection.recv(_MAX_REQUEST)
+    pid = os.fork()
+    if pid:
+        for one in streams:
+            os.close(one)
+        connection.sendall(f"{pid}\n".encode())
+        running[pid] = connection
+        return True
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    connection.close()
+    _become(json.loads(request), streams)
+    return False
+
+
+def _become(request, streams):
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.environ.clear()
+    os.environ.update(request["environ"])
+    time.tzset()
+    os.chdir(request["folder"])
+    sys.path[0] = request["folder"]
+    sys.argv = [import_module("gatebell").__path__[0] + "/__main__.py", *request["words"]]
+
+
+def _reap(running):
+    while running:
+        pid, status, used = os.wait4(-1, os.WNOHANG)
+        if not pid:
+            return
+        connection = running.pop(pid)
+        result = [os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime]
+        try:
+            connection.sendall(f"{json.dumps(result)}\n".encode())
+        except BrokenPipeError:
+            """The test that wanted it has ended."""
+        connection.close()
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])
+    from gatebell.cli.main import program
+
+    sys.exit(program())
