@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup run test check unit counted driven lint docs pictures bench crash slow matrix mutate lock system clean
+.PHONY: setup run test check counted driven lint docs pictures bench crash slow matrix mutate lock system clean
 
 setup: .venv/ready
 
@@ -18,8 +18,6 @@ run: setup
 
 test: setup system check
 
-check: lint unit
-
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -31,9 +29,9 @@ ITS_CACHE = -o cache_dir=.pytest_cache/$@
 # The make of macOS (3.81) cannot keep the lines of two jobs apart.
 WHOLE_LINES := $(if $(filter output-sync,$(.FEATURES)),-Oline)
 
-unit: setup
+check: setup
 	rm -rf .coverage .coverage.* .pytest_cache
-	$(MAKE) -j2 $(WHOLE_LINES) counted driven
+	$(MAKE) -j3 $(WHOLE_LINES) lint counted driven
 	$(BIN)/coverage report --include='src/gatebell/domain/*' --fail-under=100
 	$(BIN)/coverage report --include='src/gatebell/services/*' --fail-under=95
 

@@ -144,7 +144,8 @@ def test_second_request_that_never_ends_is_cut_off(server, monkeypatch):
         endless.sendall(first)
         answered = b""
         while not answered.endswith(b'{"status":"ok"}'):
-            assert (part := endless.recv(1000)), answered
+            part = endless.recv(1000)
+            assert part, answered
             answered += part
         endless.sendall(UNENDED_HEADERS)
         assert is_cut_off(endless)
