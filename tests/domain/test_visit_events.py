@@ -141,7 +141,6 @@ def test_last_sent_turn_names_the_signal_file():
         ("left", "left"),
         ("time", "its time was up"),
         ("failed", "it failed"),
-        ("lost", "their gate continue died"),
         ("stopped", "it was settled or stopped meanwhile"),
     ],
 )
@@ -150,6 +149,13 @@ def test_end_of_a_visit_is_told_in_words(end, words):
     assert visits.stay(over, later(9)) == f"person:ada with claude, for 5s: {words}"
     told = visits.stay(over._replace(trouble="no claude"), later(9))
     assert told == f"person:ada with claude, for 5s: {words}: no claude"
+
+
+@pytest.mark.proves("SES-126", "FLT-6")
+def test_lost_visit_is_told_with_its_begin():
+    over = OPEN._replace(ended_at=later(5), end="lost")
+    words = "since 2026-01-01 00:00:00 UTC: their gate continue died"
+    assert visits.stay(over, later(9)) == f"person:ada with claude, {words}"
 
 
 @pytest.mark.proves("SES-126")

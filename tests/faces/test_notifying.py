@@ -766,7 +766,7 @@ def test_hot_commands_load_nothing_of_this_without_roads_and_nothing_slow_with_t
         f"print(*(m for m in {ours!r} if f'gatebell.{{m}}' in sys.modules), file=sys.stderr); sys.exit(code)"
     )
     for environ, expected in (
-        ({}, ["", ""]),
+        ({}, ["", "adapters.system.notifier_process"]),
         (
             {"GATE_NOTIFY_CMD": "true"},
             ["", "domain.notifications.routes adapters.system.notifier_process"],

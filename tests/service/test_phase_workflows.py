@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import builtins
+import io
 import re
 import sys
 import threading
@@ -825,10 +825,13 @@ def test_auto_approve_works_in_stores_made_for_tests_only(store, tmp_path):
     real.close()
 
 
+def type_lines(monkeypatch, *lines):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+
+
 @pytest.mark.proves("S1-38", "S1-52", "S1-B15", "LAW-8")
 def test_cli_prompt_asks_until_it_is_an_answer(monkeypatch, capsys):
-    typed = iter(["", "maybe", "NO", "too \x1b[1m early", "5", "0", "nothing", "2"])
-    monkeypatch.setattr(builtins, "input", lambda _: next(typed))
+    type_lines(monkeypatch, "", "maybe", "NO", "too \x1b[1m early", "5", "0", "nothing", "2")
     result = ask_once.run("go", cli_prompt(), store=MemoryStore())
     assert [(one["value"], one["reason"]) for one in result.history] == [("no", "too \x1b[1m early"), ("Y", "")]  # fmt: skip
     shown = capsys.readouterr().out
@@ -842,8 +845,7 @@ def test_cli_prompt_asks_until_it_is_an_answer(monkeypatch, capsys):
     [(["Other…", "", "by hand"], "by hand"), (["3", "own"], "own"), (["fast"], "Fast"), (["Fast"], "Fast")],
 )  # fmt: skip
 def test_cli_prompt_takes_names_numbers_and_own_words(monkeypatch, typed, value):
-    words = iter(typed)
-    monkeypatch.setattr(builtins, "input", lambda _: next(words))
+    type_lines(monkeypatch, *typed)
     flow = Workflow("w", phases=[Phase("a", human=HumanInput("?", "choice", ["Fast", "Slow", "Other…"]), terminal=True)])  # fmt: skip
     assert flow.run("go", cli_prompt(), store=MemoryStore()).history[0]["value"] == value
 
@@ -852,11 +854,7 @@ def test_cli_prompt_takes_names_numbers_and_own_words(monkeypatch, typed, value)
 def test_leaving_cli_prompt_leaves_the_ask(monkeypatch, capsys):
     store = MemoryStore()
     ScriptedPerson(store).will_answer("Go on?", "yes").will_answer("Which?", "X")
-
-    def gone(_):
-        raise EOFError
-
-    monkeypatch.setattr(builtins, "input", gone)
+    type_lines(monkeypatch)
     result = ask_once.run("go", cli_prompt(), store=store)
     assert [one["actor"] for one in result.history] == ["person:tester"] * 2
     assert "the handler raised EOFError" in capsys.readouterr().err
@@ -864,8 +862,7 @@ def test_leaving_cli_prompt_leaves_the_ask(monkeypatch, capsys):
 
 @pytest.mark.proves("S1-38")
 def test_names_that_are_numbers_are_names(monkeypatch):
-    typed = iter(["3", "2"])
-    monkeypatch.setattr(builtins, "input", lambda _: next(typed))
+    type_lines(monkeypatch, "3", "2")
     flow = Workflow("w", phases=[Phase("a", human=HumanInput("?", "choice", ["2", "1", "5"]), terminal=True)])  # fmt: skip
     assert flow.run("go", cli_prompt(), store=MemoryStore()).history[0]["value"] == "2"
 

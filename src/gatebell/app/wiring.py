@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gatebell.adapters.sqlite.store import SqliteStore
 from gatebell.adapters.system.clock import SystemClock
+from gatebell.adapters.system.notifier_process import Starter
 from gatebell.app import environment, settings
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.people.principals import Sighting, person
@@ -14,7 +15,7 @@ from gatebell.domain.text.display import storable
 from gatebell.errors import StoreTroubleError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.calls import Call
@@ -42,7 +43,7 @@ def open_store(path: str | None = None, clock: Clock | None = None) -> Store:
     folder = os.path.dirname(path)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        return SqliteStore(path, clock or SystemClock(), _starter(path))
+        return SqliteStore(path, clock or SystemClock(), Starter(os.path.abspath(path)))
     except OSError as error:
         raise StoreTroubleError(
             f"the store {path} cannot be opened ({error.strerror}). If an agent's sandbox is "
@@ -65,27 +66,6 @@ def open_gates() -> Store:
     if not store.rules.had_gates():
         raise StoreTroubleError(f"the store {path} never had a gate. {_FIND_GATES}")
     return store
-
-
-def _starter(path: str) -> Callable[[], None]:
-    """Make the function that starts a sender after news, if there are routes by then."""
-    started: list[Callable[[], None]] = []
-
-    def start() -> None:
-        try:
-            if not settings.routes(os.environ):
-                return
-        except UsageError:
-            # A route that cannot be read must not keep anyone from asking; gate doctor names it.
-            return
-        if not started:
-            # Imported here: most people have no routes.
-            from gatebell.adapters.system.notifier_process import Starter
-
-            started.append(Starter(os.path.abspath(path)))
-        started[0]()
-
-    return start
 
 
 def post(store: Store) -> Post:

@@ -6,7 +6,7 @@ import os
 import sys
 from contextlib import suppress
 
-from gatebell.adapters.system.file_locks import is_held, lock_path, up_lock_path
+from gatebell.errors import UsageError
 
 
 class Starter:
@@ -19,6 +19,11 @@ class Starter:
     def __call__(self) -> None:
         # The news is safe in the store: whatever goes wrong here, the next sender finds it.
         with suppress(OSError):
+            if not _has_routes():
+                return
+            # Imported here: without routes there is nothing to look at.
+            from gatebell.adapters.system.file_locks import is_held, lock_path, up_lock_path
+
             self._reap()
             busy = is_held(up_lock_path(self._path)) or is_held(lock_path(self._path))
             if not busy and sys.executable:
@@ -45,6 +50,18 @@ class Starter:
                 if os.waitpid(child, os.WNOHANG) == (0, 0):
                     living.append(child)
         self._children = living
+
+
+def _has_routes() -> bool:
+    """Whether there are routes by now: a worker outlives the settings it began with."""
+    # Imported here: most commands have no news.
+    from gatebell.adapters.files import settings_file
+
+    try:
+        return bool(settings_file.routes(os.environ))
+    except UsageError:
+        # A route that cannot be read must not keep anyone from asking; gate doctor names it.
+        return False
 
 
 def _inherited() -> list[int]:
