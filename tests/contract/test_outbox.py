@@ -231,7 +231,7 @@ def test_news_is_told_after_the_commit_and_never_of_a_throwaway_store(tmp_path, 
         seen.append(len(other.outbox.waiting(99)))
         other.close()
 
-    monkeypatch.setattr("gatebell.app.wiring._starter", lambda _: told)
+    monkeypatch.setattr("gatebell.app.wiring.Starter", lambda _: told)
     store = open_store(path)
     ask = create_ask.ask(store, Request("Why?"), Origin(), a_person()).ask
     assert seen == [1]

@@ -313,6 +313,7 @@ def test_whoever_tells_the_news_of_a_turn_is_no_part_of_it(tmp_path, monkeypatch
     sender.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(sender))
     monkeypatch.setenv("GATE_TURN", "t-news")
+    monkeypatch.setenv("GATE_NOTIFY_CMD", "true")
     tell = Starter(str(tmp_path / "gate.db"))
     tell()
     eventually((tmp_path / "env").exists)

@@ -20,6 +20,7 @@ from importlib import import_module
 
 _FILE_DESCRIPTORS = 3
 _MAX_REQUEST = 1 << 20
+_ENVIRON = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "LC_ALL", "PYTHONPATH")}
 
 
 class GateForks:
@@ -64,7 +65,8 @@ class GateForks:
             self._folder = tempfile.TemporaryDirectory(prefix="gate-forks-")
             self._path = f"{self._folder.name}/socket"
             self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__, self._path],
+                # Not with the variables of a test: some tests end all processes that have theirs.
+                [sys.executable, "-m", __name__, self._path], env=_ENVIRON,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             )  # fmt: skip
             while not os.path.exists(self._path):
