@@ -15,7 +15,7 @@ from tracing import needs_strace
 import gatebell
 
 PACKAGE = Path(gatebell.__file__).parent
-TRIES = 4
+TRIES = 12
 BUGS = sorted((Path(__file__).parent / "bugs").glob("*.patch"))
 
 pytestmark = [needs_strace, pytest.mark.proves("CRASH-3")]
