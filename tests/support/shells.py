@@ -39,10 +39,14 @@ class Shell:
         )  # fmt: skip
 
     def gate(self, *words, text=None, **environ):
-        """Run a command to its end, in a fork of a loaded interpreter where none is needed."""
-        if all(name in os.environ for name in environ | self.environ if name.startswith("PYTHON")):
+        """Run a command to its end.
+
+        In a fork of a loaded interpreter, unless variables of Python want one of their own.
+        """
+        wanted = self.environ | environ
+        if all(os.environ.get(one) == wanted[one] for one in wanted if one.startswith("PYTHON")):
             words = [os.fsdecode(word) for word in self._named(words)]
-            return Ran(*FORKS.run(words, self.environ | environ, self.folder, text))
+            return Ran(*FORKS.run(words, wanted, self.folder, text))
         process = self.start(
             *words, stdin=subprocess.DEVNULL if text is None else subprocess.PIPE, **environ
         )
