@@ -89,7 +89,7 @@ def _page(
         "standing": timeline.standing(run, task_runs.end_of(store, run)),
         "task": task_runs.task_of(store, run),
         "prompt": timeline.prompt(run),
-        "asks": [] if run.ended else store.asks.pending_of_run(run.id),
+        "asks": [] if run.has_ended else store.asks.pending_of_run(run.id),
         "working": timeline.working(store, run),
         "driven": locks.is_worked_at(store.path) or is_kept(store, run),
         "result": timeline.result(run),
@@ -173,5 +173,5 @@ def resume_run(visit: Visit) -> Response:
 
 def _document(visit: Visit, run: Run) -> dict[str, Any]:
     """As `gate list --json` and `gate status --json` print it."""
-    asks = [] if run.ended else visit.store.asks.pending_of_run(run.id)
+    asks = [] if run.has_ended else visit.store.asks.pending_of_run(run.id)
     return run_document(run) | {"waiting_for": [ask.id for ask in asks]}
